@@ -11,9 +11,9 @@ import {
 const VECTOR_BYTES = INDEX_DIMENSIONS * 4;
 /** Rows of a block. */
 export const BLOCK_ROWS = 256;
-/** Bytes of a block: 16 bits for each component, a step and a margin for each row. */
-export const BLOCK_BYTES = BLOCK_ROWS * (INDEX_DIMENSIONS * 2 + 8);
-const MARGINS_START = BLOCK_BYTES - BLOCK_ROWS * 4;
+/** Bytes of a block: 16 bits and two signs for each component, and five numbers for each row. */
+export const BLOCK_BYTES = BLOCK_ROWS * (INDEX_DIMENSIONS * 2 + INDEX_DIMENSIONS / 4 + 20);
+const MARGINS_START = BLOCK_ROWS * (INDEX_DIMENSIONS * 2 + 4);
 /** Pages by which the memory grows: 16 MiB. */
 const GROWTH_PAGES = 256;
 /** Seed of the random signs. Equal on every machine, so that equal vectors have equal scores everywhere. */
@@ -24,16 +24,17 @@ const WORK = SIGNS + 2 * VECTOR_BYTES;
 /** Queries that can be set at a time. */
 export const QUERY_SLOTS = 8;
 const SLOTS = WORK + VECTOR_BYTES;
-/** Bytes of a query: rotated, and then quantised with its step, sum and margin. */
-const SLOT_BYTES = VECTOR_BYTES + INDEX_DIMENSIONS + 64;
+/** Bytes of a query: rotated, then quantised with numbers of its own, and tables of 16 bytes for four components. */
+const SLOT_BYTES = VECTOR_BYTES + INDEX_DIMENSIONS + 64 + (INDEX_DIMENSIONS / 4) * 16;
 const BOUNDS = SLOTS + QUERY_SLOTS * SLOT_BYTES;
-const FOUND = BOUNDS + BLOCK_ROWS * 4;
-const BLOCKS_START = FOUND + BLOCK_ROWS * 4;
+const LIST = BOUNDS + BLOCK_ROWS * 4;
+const BLOCKS_START = LIST + BLOCK_ROWS * 4;
 
-/** Rows of a block that may be near a query. */
-export interface FoundRows {
-  readonly rows: Uint32Array;
+/** Estimates of the cosine similarity of rows to a query. */
+export interface Estimates {
+  /** Estimates and margins added: Float32Array [rows]. */
   readonly bounds: Float32Array;
+  /** Margins of the rows of the block, by row; to each the margin of the query must be added. */
   readonly margins: Float32Array;
 }
 
@@ -107,24 +108,29 @@ export class VectorBlocks {
   }
 
   /**
-   * Estimate the cosine similarity of the first rows of a block. The error of an estimate is below its margin but for
-   * five standard deviations.
+   * Estimate the cosine similarity of the first rows of a block to a query that is set, from two bits of each component.
    *
-   * @param query.slot number of a query that is set
-   * @param query.lowest upper bound from which on rows are found
-   * @returns views that the next call overwrites: rows of a larger upper bound, and by row the upper bounds, which are
-   *   estimate and margin added, and margins, to which that of the query must be added
+   * @returns upper bounds, which hold but for five standard deviations: a view that the next call overwrites
    */
-  scan(block: number, rows: number, query: { readonly slot: number; readonly lowest: number }): FoundRows {
-    const bytes = SLOTS + query.slot * SLOT_BYTES + VECTOR_BYTES;
-    const count = this.#kernel.scan(block, rows, bytes, BOUNDS, FOUND, query.lowest);
-    let end = count;
-    // The kernel computes four rows at a time.
-    while (end > 0 && (this.#numbers[FOUND / 4 + end - 1] as number) >= rows) end--;
-    const floats = (address: number) => this.#floats.subarray(address / 4, address / 4 + rows);
+  scan(block: number, rows: number, slot: number): Float32Array {
+    this.#kernel.scan(block, rows, bytesOf(slot), BOUNDS);
+    return this.#floats.subarray(BOUNDS / 4, BOUNDS / 4 + rows);
+  }
+
+  /**
+   * Estimate the cosine similarity of some rows of a block to a query that is set, from four bits of each component. The
+   * error of an estimate is below its margin but for five standard deviations.
+   *
+   * @param rows at most `BLOCK_ROWS` numbers
+   * @returns views that the next call overwrites
+   */
+  estimate(block: number, rows: Uint32Array, slot: number): Estimates {
+    this.#numbers.set(rows, LIST / 4);
+    this.#kernel.estimate(block, LIST, rows.length, bytesOf(slot), BOUNDS);
+    const margins = (block + MARGINS_START) / 4;
     return {
-      rows: this.#numbers.subarray(FOUND / 4, FOUND / 4 + end),
-      ...{ bounds: floats(BOUNDS), margins: floats(block + MARGINS_START) },
+      bounds: this.#floats.subarray(BOUNDS / 4, BOUNDS / 4 + rows.length),
+      margins: this.#floats.subarray(margins, margins + BLOCK_ROWS),
     };
   }
 
@@ -137,6 +143,11 @@ export class VectorBlocks {
     this.#floats.set(vector, address / 4);
     this.#kernel.rotate(address, SIGNS);
   }
+}
+
+/** Address of the quantised query of a slot. */
+function bytesOf(slot: number): number {
+  return SLOTS + slot * SLOT_BYTES + VECTOR_BYTES;
 }
 
 /** Draw signs by xorshift32 (Marsaglia, 2003): Float32Array [2 x 1024] of 1 and -1. */

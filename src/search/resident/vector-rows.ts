@@ -49,22 +49,61 @@ export class VectorRows {
    * @returns rows that may be among the best, for each query
    */
   estimate(queries: readonly SlotQuery[], allowed: Allowed): CandidateRows[] {
-    const candidates = queries.map(() => new CandidateRows());
+    const bounds = queries.map(() => new Float32Array(this.#rows));
     for (let first = 0; first < this.#rows; first += BLOCK_ROWS) {
       const block = this.#blockOf(first);
       const rows = Math.min(BLOCK_ROWS, this.#rows - first);
-      for (const [nth, { slot, margin, lowerBounds }] of queries.entries()) {
-        const found = this.#vectors.scan(block, rows, { slot, lowest: lowerBounds.smallest - ROUNDING });
-        for (const at of found.rows) {
-          if (allowed !== null && allowed[first + at] !== 1) continue;
-          const upper = found.bounds[at] as number;
-          candidates[nth]?.add(first + at, upper);
-          const lower = upper - 2 * ((found.margins[at] as number) + margin);
-          if (lower > lowerBounds.smallest) lowerBounds.add(lower);
-        }
-      }
+      for (const [nth, { slot }] of queries.entries()) bounds[nth]?.set(this.#vectors.scan(block, rows, slot), first);
     }
+    return queries.map((query, nth) => this.#candidates(query, bounds[nth] as Float32Array, allowed));
+  }
+
+  /**
+   * Find the rows that may be among the best. Those of the largest bounds come first: they tell what others must reach.
+   *
+   * @param bounds upper bounds of all rows by `scan`; those of rows that are not allowed are set to NaN
+   */
+  #candidates(query: SlotQuery, bounds: Float32Array, allowed: Allowed): CandidateRows {
+    if (allowed !== null)
+      for (let row = 0; row < bounds.length; row++) if (allowed[row] !== 1) bounds[row] = Number.NaN;
+    const first = nthLargest(bounds, query.lowerBounds.limit);
+    const candidates = new CandidateRows();
+    const add = (rows: Uint32Array, first: number) => this.#addEstimates(query, { rows, first }, candidates);
+    this.#eachBlock(bounds, (bound) => bound >= first, add);
+    const { lowerBounds } = query;
+    this.#eachBlock(bounds, (bound) => bound < first && bound >= lowerBounds.smallest - ROUNDING, add);
     return candidates;
+  }
+
+  /** List the rows whose bound is accepted, block by block: numbers within the block, and the first row of the block. */
+  #eachBlock(
+    bounds: Float32Array,
+    accepts: (bound: number) => boolean,
+    use: (rows: Uint32Array, first: number) => void,
+  ): void {
+    const listed = new Uint32Array(BLOCK_ROWS);
+    for (let first = 0; first < bounds.length; first += BLOCK_ROWS) {
+      const rows = Math.min(BLOCK_ROWS, bounds.length - first);
+      let count = 0;
+      for (let at = 0; at < rows; at++) if (accepts(bounds[first + at] as number)) listed[count++] = at;
+      if (count > 0) use(listed.subarray(0, count), first);
+    }
+  }
+
+  /** Estimate rows of one block better, and keep those that may still be among the best. */
+  #addEstimates(
+    { slot, margin, lowerBounds }: SlotQuery,
+    { rows, first }: { readonly rows: Uint32Array; readonly first: number },
+    candidates: CandidateRows,
+  ): void {
+    const { bounds, margins } = this.#vectors.estimate(this.#blockOf(first), rows, slot);
+    for (const [nth, at] of rows.entries()) {
+      const upper = bounds[nth] as number;
+      if (upper < lowerBounds.smallest - ROUNDING) continue;
+      candidates.add(first + at, upper);
+      const lower = upper - 2 * ((margins[at] as number) + margin);
+      if (lower > lowerBounds.smallest) lowerBounds.add(lower);
+    }
   }
 
   /**
@@ -100,6 +139,19 @@ export class VectorRows {
   }
 }
 
+/** Return the nth largest of many numbers, or -Infinity if there are fewer. NaN does not count. */
+function nthLargest(numbers: Float32Array, nth: number): number {
+  const largest = new LargestNumbers(nth);
+  let { smallest } = largest;
+  for (let at = 0; at < numbers.length; at++) {
+    const number = numbers[at] as number;
+    if (!(number > smallest)) continue;
+    largest.add(number);
+    smallest = largest.smallest;
+  }
+  return smallest;
+}
+
 /** Rows with upper bounds of their cosines. */
 export class CandidateRows {
   #rows = new Uint32Array(0);
@@ -126,10 +178,13 @@ export class CandidateRows {
 
 /** The largest of many numbers: a heap whose root is the smallest of them. */
 export class LargestNumbers {
+  /** Bound of the count of numbers that are kept. */
+  readonly limit: number;
   readonly #heap: Float64Array;
   #size = 0;
 
   constructor(limit: number) {
+    this.limit = limit;
     this.#heap = new Float64Array(limit);
   }
 

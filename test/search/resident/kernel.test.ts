@@ -28,6 +28,7 @@ it('the error of an engine that runs no build of the scan names the missing feat
 });
 
 const SLOT = 3;
+const ROWS = Uint32Array.from({ length: BLOCK_ROWS }, (_, row) => row);
 const random = randomFrom(23);
 
 function unit(values: Float32Array): Float32Array {
@@ -59,10 +60,8 @@ it.each([
   for (const [row, vector] of vectors.entries()) blocks.write(block, row, vector);
   for (const query of [draw(), vectors[0] as Float32Array, sparse(3)]) {
     const queryMargin = blocks.setQuery(SLOT, query);
-    const { bounds: uppers, margins } = blocks.scan(block, BLOCK_ROWS, {
-      slot: SLOT,
-      lowest: Number.NEGATIVE_INFINITY,
-    });
+    const coarse = [...blocks.scan(block, BLOCK_ROWS, SLOT)];
+    const { bounds: uppers, margins } = blocks.estimate(block, ROWS, SLOT);
     const bounds = Array.from(uppers, (upper, row) => {
       const margin = (margins[row] as number) + queryMargin;
       return [upper - margin, margin + 1e-5];
@@ -73,6 +72,8 @@ it.each([
       expect(Math.abs(blocks.refine(block, row, SLOT) - exact)).toBeLessThan(1e-5);
       expect(Math.abs(estimate - exact)).toBeLessThanOrEqual(margin);
       expect(margin).toBeLessThan(0.05);
+      expect(coarse[row]).toBeGreaterThan(exact - 1e-5);
+      expect(coarse[row]).toBeLessThan(exact + 0.16);
     }
   }
 });
@@ -87,26 +88,20 @@ it('both builds of the scan give equal bits', () => {
   }
   const query = drawn();
   expect(first.setQuery(SLOT, query)).toBe(second.setQuery(SLOT, query));
-  expect(first.scan(a, BLOCK_ROWS, { slot: SLOT, lowest: 0.01 })).toEqual(
-    second.scan(b, BLOCK_ROWS, { slot: SLOT, lowest: 0.01 }),
-  );
+  expect(first.scan(a, BLOCK_ROWS, SLOT)).toEqual(second.scan(b, BLOCK_ROWS, SLOT));
+  expect(first.estimate(a, ROWS, SLOT)).toEqual(second.estimate(b, ROWS, SLOT));
   for (let row = 0; row < BLOCK_ROWS; row++) expect(first.refine(a, row, SLOT)).toBe(second.refine(b, row, SLOT));
 });
 
-it('the rows of a block are found whose upper bounds reach the lowest one', () => {
+it('estimates of some rows of a block equal those of all', () => {
   const blocks = new VectorBlocks();
   const block = blocks.allocate();
   for (let row = 0; row < BLOCK_ROWS; row++) blocks.write(block, row, drawn());
   blocks.setQuery(SLOT, drawn());
-  for (const [rows, lowest] of [
-    [BLOCK_ROWS, 0.03],
-    [101, 0.01],
-    [1, Number.NEGATIVE_INFINITY],
-    [7, 2],
-  ] as const) {
-    const found = blocks.scan(block, rows, { slot: SLOT, lowest });
-    const expected = [...found.bounds.entries()].filter(([, bound]) => bound >= lowest).map(([row]) => row);
-    expect([...found.rows]).toEqual(expected);
+  const all = [...blocks.estimate(block, ROWS, SLOT).bounds];
+  for (const rows of [[], [7], [0, 1, 2, 3, 255], ROWS.filter((row) => row % 3 === 0)]) {
+    const { bounds } = blocks.estimate(block, Uint32Array.from(rows), SLOT);
+    expect([...bounds]).toEqual([...rows].map((row) => all[row]));
   }
 });
 
@@ -116,7 +111,8 @@ it('a zero vector has the cosine zero, and a released block is used again', () =
   blocks.write(block, 0, new Float32Array(INDEX_DIMENSIONS));
   const queryMargin = blocks.setQuery(SLOT, drawn());
   expect(blocks.refine(block, 0, SLOT)).toBe(0);
-  expect(blocks.scan(block, 1, { slot: SLOT, lowest: 0 }).bounds[0]).toBe(queryMargin);
+  expect(blocks.scan(block, 1, SLOT)[0]).toBe(0);
+  expect(blocks.estimate(block, Uint32Array.of(0), SLOT).bounds[0]).toBe(queryMargin);
   blocks.release([block]);
   expect(blocks.allocate()).toBe(block);
 });

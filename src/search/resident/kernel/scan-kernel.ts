@@ -5,7 +5,8 @@ export interface ScanKernel {
   rotate(x: number, signs: number): void;
   encode(x: number, block: number, row: number): void;
   prepareQuery(query: number, bytes: number): void;
-  scan(block: number, rows: number, bytes: number, bounds: number, found: number, lowest: number): number;
+  scan(block: number, rows: number, bytes: number, bounds: number): void;
+  estimate(block: number, list: number, count: number, bytes: number, bounds: number): void;
   refine(block: number, row: number, query: number): number;
 }
 
