@@ -157,6 +157,8 @@ export interface Route<
   readonly reads: 'none' | 'json' | 'signed' | 'upload';
   /** Bound of the body in bytes, if it differs from the server's bound for `json` or `upload`. */
   readonly bodyLimitBytes?: number;
+  /** Bound on values of a JSON body, if it differs from `VALUES_MAX` of the parser. */
+  readonly bodyValuesMax?: number;
   /** Set if the answer goes on for long, so that the caller is checked again meanwhile. */
   readonly streams?: true;
   /** Slow down refusals of this route, which checks a credential in its body. */

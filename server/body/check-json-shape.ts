@@ -12,48 +12,78 @@ const OBJECT_BEGIN = 0x7b;
 const OBJECT_END = 0x7d;
 
 /**
- * Count depth and values of JSON over its bytes, in one pass and without memory. A parser must not see a body before
- * this check, because a small value takes up to a hundred times its bytes once it is parsed. For bytes that are not
- * JSON the counts mean nothing; the parser refuses them.
- *
- * @param valuesMax bound on members and items of all objects and arrays together
- * @throws AppError 400 for a body that is nested too deep or holds too many values
+ * Count of depth and values of JSON over its bytes as they arrive, without memory. A parser must not see a body before
+ * this check, because a small value takes up to a hundred times its bytes once it is parsed. For bytes that are not JSON
+ * the counts mean nothing; the parser refuses them.
  */
-export function checkJsonShape(bytes: Uint8Array, valuesMax: number): void {
-  let depth = 0;
-  let values = 0;
+export class JsonShape {
+  readonly #valuesMax: number;
+  #depth = 0;
+  #values = 0;
   /** True after `{` or `[` until the first value: an empty object or array holds none. */
-  let isEmpty = false;
-  for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at] as number;
-    if (byte <= 0x20) continue;
-    if (byte === ARRAY_END || byte === OBJECT_END) {
-      depth--;
-      isEmpty = false;
-      continue;
+  #isEmpty = false;
+  #isInString = false;
+  /** True in a string after a backslash that escapes the next byte. */
+  #isEscaped = false;
+
+  /** @param valuesMax bound on members and items of all objects and arrays together */
+  constructor(valuesMax: number) {
+    this.#valuesMax = valuesMax;
+  }
+
+  /** Count the next bytes. @throws AppError 400 for a body that is nested too deep or holds too many values */
+  add(bytes: Uint8Array): void {
+    let at = this.#isInString ? this.#skipString(bytes, 0) : 0;
+    for (; at < bytes.length; at++) {
+      const byte = bytes[at] as number;
+      if (byte <= 0x20) continue;
+      if (byte === ARRAY_END || byte === OBJECT_END) {
+        this.#depth--;
+        this.#isEmpty = false;
+        continue;
+      }
+      if (this.#isEmpty || byte === COMMA) {
+        this.#isEmpty = false;
+        if (++this.#values > this.#valuesMax) throw tooManyValues(this.#valuesMax);
+      }
+      if (byte === QUOTE) at = this.#skipString(bytes, at + 1) - 1;
+      else if (byte === ARRAY_BEGIN || byte === OBJECT_BEGIN) {
+        if (++this.#depth > DEPTH_MAX) throw invalidRequest(`the body is nested deeper than ${DEPTH_MAX} levels`);
+        this.#isEmpty = true;
+      }
     }
-    if (isEmpty || byte === COMMA) {
-      isEmpty = false;
-      if (++values > valuesMax) throw tooManyValues(valuesMax);
+  }
+
+  /** Return the position after the quote that ends a string, or the length of the bytes if it goes on. */
+  #skipString(bytes: Uint8Array, start: number): number {
+    this.#isInString = true;
+    let from = start;
+    if (this.#isEscaped && from < bytes.length) {
+      this.#isEscaped = false;
+      from++;
     }
-    if (byte === QUOTE) at = endOfString(bytes, at + 1);
-    else if (byte === ARRAY_BEGIN || byte === OBJECT_BEGIN) {
-      if (++depth > DEPTH_MAX) throw invalidRequest(`the body is nested deeper than ${DEPTH_MAX} levels`);
-      isEmpty = true;
+    for (const begin = from; ; ) {
+      const quote = bytes.indexOf(QUOTE, from);
+      const end = quote === -1 ? bytes.length : quote;
+      let first = end;
+      while (first > begin && bytes[first - 1] === BACKSLASH) first--;
+      const isEscaped = (end - first) % 2 === 1;
+      if (quote === -1) {
+        this.#isEscaped = isEscaped || (this.#isEscaped && end === begin);
+        return end;
+      }
+      if (!isEscaped) {
+        this.#isInString = false;
+        return quote + 1;
+      }
+      from = quote + 1;
     }
   }
 }
 
-/** Return the position of the quote that ends a string, or the length of the bytes. */
-function endOfString(bytes: Uint8Array, start: number): number {
-  for (let from = start; ; ) {
-    const quote = bytes.indexOf(QUOTE, from);
-    if (quote === -1) return bytes.length;
-    let first = quote;
-    while (first > start && bytes[first - 1] === BACKSLASH) first--;
-    if ((quote - first) % 2 === 0) return quote;
-    from = quote + 1;
-  }
+/** Check the shape of a whole body, see `JsonShape`. @throws AppError 400 */
+export function checkJsonShape(bytes: Uint8Array, valuesMax: number): void {
+  new JsonShape(valuesMax).add(bytes);
 }
 
 function tooManyValues(valuesMax: number): AppError {

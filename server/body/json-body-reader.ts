@@ -4,6 +4,7 @@ import { AppError, invalidRequest } from '../../src/platform/errors.ts';
 import { bodyTooLarge, clientGone } from '../errors.ts';
 import type { RequestContext } from '../request-state.ts';
 import { announcesBody, checkBodyHeaders, continueIfExpected } from './body-headers.ts';
+import { JsonShape } from './check-json-shape.ts';
 import { readLargeBody } from './large-body.ts';
 
 export interface JsonBodySettings {
@@ -11,6 +12,8 @@ export interface JsonBodySettings {
   readonly limitBytes: number;
   /** Advice for the sender of a larger body. */
   readonly advice?: string;
+  /** Bound on values of a large body, which is refused while it arrives; none if its handler parses it. */
+  readonly valuesMax?: number | undefined;
   /** Return null for an empty body instead of failing. */
   readonly allowsEmpty: boolean;
 }
@@ -26,7 +29,7 @@ const SMALL_BYTES_MAX = 256 * 1024;
  * the body, or `client_gone`.
  */
 export function jsonBodyReader(settings: JsonBodySettings): (ctx: RequestContext) => Promise<Buffer | null> {
-  const { limitBytes, advice, allowsEmpty } = settings;
+  const { limitBytes, advice, allowsEmpty, valuesMax } = settings;
   const readBytes = koaBody({
     json: false,
     urlencoded: false,
@@ -41,7 +44,7 @@ export function jsonBodyReader(settings: JsonBodySettings): (ctx: RequestContext
     checkBodyHeaders(ctx.req, { limitBytes, advice });
     continueIfExpected(ctx.req, ctx.res);
     const bytes = isLarge(ctx.req)
-      ? await readLargeBody(ctx.req, { limitBytes, advice, memory: ctx.state.memory })
+      ? await readLargeBody(ctx.req, { limitBytes, advice, memory: ctx.state.memory, shape: shapeOf(valuesMax) })
       : await readSmall(ctx);
     if (bytes !== null && bytes.length > 0) return bytes;
     if (allowsEmpty) return null;
@@ -64,6 +67,10 @@ export function jsonBodyReader(settings: JsonBodySettings): (ctx: RequestContext
 /** Return true for a body that is announced as large, or whose size is not announced. */
 function isLarge({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > SMALL_BYTES_MAX;
+}
+
+function shapeOf(valuesMax: number | undefined): JsonShape | undefined {
+  return valuesMax === undefined ? undefined : new JsonShape(valuesMax);
 }
 
 const noNext = () => Promise.resolve();

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { bodyTooLarge, clientGone } from '../errors.ts';
 import type { BodyReservation } from './body-memory.ts';
+import type { JsonShape } from './check-json-shape.ts';
 
 /** Memory of a body before its size is known to be more, in bytes. */
 const FIRST_BYTES = 256 * 1024;
@@ -14,13 +15,15 @@ export interface LargeBodyLimits {
   readonly advice?: string | undefined;
   /** Memory that the bytes are counted in as they arrive. */
   readonly memory: BodyReservation | null;
+  /** Count of what the bytes hold; it may refuse them. */
+  readonly shape?: JsonShape | undefined;
 }
 
 /**
  * Read a body of any size. Bytes are copied to their place as they arrive: joining 64 MB at the end would block the
  * event loop for more than 100 ms. The result has an ArrayBuffer of its own, which may be larger than the result.
  *
- * @throws AppError 413, 503 if there is no memory for the body, or `client_gone`
+ * @throws AppError 400 of the shape, 413, 503 if there is no memory for the body, or `client_gone`
  */
 export function readLargeBody(req: IncomingMessage, limits: LargeBodyLimits): Promise<Buffer> {
   const announced = Number(req.headers['content-length'] ?? limits.limitBytes);
@@ -30,6 +33,7 @@ export function readLargeBody(req: IncomingMessage, limits: LargeBodyLimits): Pr
     const needed = length + chunk.length;
     if (needed > limits.limitBytes) throw bodyTooLarge(limits.limitBytes, limits.advice);
     limits.memory?.add(chunk.length);
+    limits.shape?.add(chunk);
     if (needed > bytes.length) {
       const larger = Buffer.allocUnsafeSlow(Math.max(needed, Math.min(bytes.length * GROWTH, announced)));
       bytes.copy(larger, 0, 0, length);

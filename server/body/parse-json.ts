@@ -3,7 +3,7 @@ import { AppError, invalidRequest } from '../../src/platform/errors.ts';
 import { checkJsonShape } from './check-json-shape.ts';
 
 /** Bound on values of a body: no request has use for more, and a fault is reported for each that is wrong. */
-const VALUES_MAX = 10_000;
+export const VALUES_MAX = 10_000;
 
 /**
  * Parse a body that must be one JSON object, well-formed UTF-8, at most 64 levels deep and `valuesMax` values large,

@@ -1,6 +1,6 @@
 import { announcesBody, isJson, unsupportedType } from '../body/body-headers.ts';
 import { jsonBodyReader } from '../body/json-body-reader.ts';
-import { parseJsonObject } from '../body/parse-json.ts';
+import { parseJsonObject, VALUES_MAX } from '../body/parse-json.ts';
 import { INLINE_BYTES_MAX } from '../body/parse-on-thread.ts';
 import type { RequestMiddleware } from '../request-state.ts';
 import { acceptsNoBody, type Route } from '../route.ts';
@@ -15,7 +15,8 @@ import { acceptsNoBody, type Route } from '../route.ts';
 export function readJson(route: Route, limitBytes: number): RequestMiddleware {
   const allowsEmpty = acceptsNoBody(route);
   const staysBytes = route.parse !== undefined;
-  const read = jsonBodyReader({ limitBytes, allowsEmpty: allowsEmpty && !staysBytes });
+  const { bodyValuesMax: valuesMax = VALUES_MAX } = route;
+  const read = jsonBodyReader({ limitBytes, valuesMax, allowsEmpty: allowsEmpty && !staysBytes });
   return async (ctx, next) => {
     if (!allowsEmpty || announcesBody(ctx.req)) {
       if (!isJson(ctx.req.headers['content-type'])) throw unsupportedType('application/json');

@@ -2,6 +2,7 @@ import { checkBodyHeaders, continueIfExpected, isJson, unsupportedType } from '.
 import type { BodyLimits } from '../body/body-limits.ts';
 import { jsonBodyReader } from '../body/json-body-reader.ts';
 import { boundaryOf } from '../body/multipart.ts';
+import { VALUES_MAX } from '../body/parse-json.ts';
 import { MULTIPART_OVERHEAD_BYTES_MAX, receiveUpload, removeUpload } from '../body/receive-upload.ts';
 import type { RequestMiddleware } from '../request-state.ts';
 import { acceptsNoBody, type Route } from '../route.ts';
@@ -20,6 +21,7 @@ export function readUpload(route: Route, limits: BodyLimits): RequestMiddleware 
   const readJson = jsonBodyReader({
     limitBytes: Math.min(fileBytesMax, JSON_UPLOAD_BYTES_MAX),
     advice: 'send the file as multipart/form-data',
+    valuesMax: route.bodyValuesMax ?? VALUES_MAX,
     allowsEmpty: acceptsNoBody(route),
   });
   return async (ctx, next) => {

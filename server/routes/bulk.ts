@@ -14,7 +14,7 @@ import { submitBulkJob } from '../../src/bulk/submit-bulk.ts';
 import { printedReply } from '../printed-reply.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { EMBEDDING_REFUSALS } from './embeddings.ts';
-import { parseBulkBody } from './parse-bulk-body.ts';
+import { BULK_VALUES_MAX, parseBulkBody } from './parse-bulk-body.ts';
 
 const JobParams = z.object({ job: z.string().min(1).max(128) });
 
@@ -33,6 +33,7 @@ export function bulkRoutes(context: BulkContext, settings: { bodyBytes: number }
       capacity: 'none',
       idempotent: true,
       body: BulkRequest,
+      bodyValuesMax: BULK_VALUES_MAX,
       parse: (bytes, signal) => parseBulkBody(threads, bytes, signal),
       axis: () => 'embed_batch',
       responses: { 200: { description: 'Queued', schema: BulkReply, headers: ['X-Service-Warning'] } },

@@ -7,11 +7,11 @@ import { validate } from '../validate.ts';
 /** Size up to which bodies are parsed and packed on the event loop; larger ones would block it for too long. */
 const INLINE_BYTES_MAX = 128 * 1024;
 /** Bound on values: 10,000 texts, and room for a request that is refused because it has more. */
-const VALUES_MAX = 20_000;
+export const BULK_VALUES_MAX = 20_000;
 
 /** Parse and validate a body, on a worker thread or on the calling one. */
 export function parseBulkRequest(bytes: Uint8Array): ParsedOrFault<BulkRequest> {
-  return parsedOrFault(() => validate(BulkRequest, parseJsonObject(bufferOf(bytes), VALUES_MAX)));
+  return parsedOrFault(() => validate(BulkRequest, parseJsonObject(bufferOf(bytes), BULK_VALUES_MAX)));
 }
 
 /**

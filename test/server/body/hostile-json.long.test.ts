@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { apiRoutes } from '../../../server/api-service.ts';
-import { checkJsonShape } from '../../../server/body/check-json-shape.ts';
+import { checkJsonShape, JsonShape } from '../../../server/body/check-json-shape.ts';
 import type { Appliance } from '../../../src/appliance/appliance.ts';
 import { createTestRandom } from '../../support/random.ts';
 
@@ -73,6 +73,16 @@ test('depth and values of random JSON are counted over its bytes as in the parse
     const size = sizeOf(value);
     expect(() => checkJsonShape(bytes, size)).not.toThrow();
     expect(() => checkJsonShape(bytes, size - 1)).toThrow(`more than ${size - 1} values`);
+    const inParts = (valuesMax: number) => () => {
+      const shape = new JsonShape(valuesMax);
+      for (let from = 0; from < bytes.length; ) {
+        const end = from + 1 + random.int(4);
+        shape.add(bytes.subarray(from, end));
+        from = end;
+      }
+    };
+    expect(inParts(size)).not.toThrow();
+    expect(inParts(size - 1)).toThrow(`more than ${size - 1} values`);
   }
 });
 
