@@ -33,15 +33,16 @@ export default class Top extends BaseCommand {
     const { findOwnServer, noServer } = await import('../src/cli/own-server.ts');
     const { hasScreen } = await import('../src/cli/output.ts');
     const isScreen = hasScreen() && !this.jsonEnabled();
-    return this.withAppliance(
+    const { dataDir } = await this.loadSettings(flags);
+    return this.withSession(
       flags,
-      async ({ sql, config }, signal) => {
+      async (session, signal) => {
         const locate = async () => {
-          const found = url ?? (await findOwnServer(config.dataDir));
-          if (found === null) throw noServer(config.dataDir);
+          const found = url ?? (await findOwnServer(dataDir));
+          if (found === null) throw noServer(dataDir);
           return found;
         };
-        const run = { sql, signal, locate, intervalMs: flags.interval * 1000 };
+        const run = { session, signal, locate, intervalMs: flags.interval * 1000 };
         if (isScreen) return topOnScreen(run, process);
         const snapshot = await topOnce(run);
         const { renderTop } = await import('../src/cli/top-table.ts');

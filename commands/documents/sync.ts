@@ -61,12 +61,12 @@ export default class DocumentsSync extends BaseCommand {
     if (flags.watch && flags['dry-run']) throw invalidRequest('give --watch or --dry-run, not both', 'watch');
     const [include, exclude] = [listOf(flags.include), listOf(flags.exclude)];
     return this.withSession(flags, async (session, signal) => {
-      const appliance = await session.open();
-      const operator = await appliance.access.operator(flags.org);
+      const { bucket_id: bucketId, data_dir: dataDir } = await session.call('documents.syncTarget', {
+        bucket: flags.bucket,
+      });
+      const { openThreads } = await import('../../src/platform/threads.ts');
       const { keepInSync, resolveSyncedFolder, syncFolder } = await import('../../src/cli/sync-folder.ts');
-      const { findBucket } = await import('../../src/documents/buckets.ts');
-      const place = await resolveSyncedFolder(args.folder, appliance.config.dataDir);
-      const { id: bucketId } = await findBucket(appliance.sql, operator.orgId, flags.bucket);
+      const place = await resolveSyncedFolder(args.folder, dataDir);
       const prefix = flags.prefix === undefined ? '' : `${flags.prefix.replace(/\/+$/, '')}/`;
       const globs = { exclude, ...(include.length === 0 ? {} : { include }) };
       const options = {
@@ -74,11 +74,16 @@ export default class DocumentsSync extends BaseCommand {
         confirmDeletion: (vanished: readonly { readonly sourcePath: string }[]) =>
           confirm(describeDeletion(vanished), flags.yes, signal),
       };
-      const sync = () => syncFolder(session, appliance, operator, { place, bucketId, prefix, globs }, options, signal);
-      if (flags.watch) return keepInSync(place, sync, (report) => void this.#show(report), signal);
-      const report = await sync();
-      await this.#show(report);
-      return report;
+      const threads = openThreads();
+      try {
+        const sync = () => syncFolder(session, threads, { place, bucketId, prefix, globs }, options, signal);
+        if (flags.watch) return await keepInSync(place, sync, (report) => void this.#show(report), signal);
+        const report = await sync();
+        await this.#show(report);
+        return report;
+      } finally {
+        await threads.close();
+      }
     });
   }
 

@@ -1,6 +1,7 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { bucketFlag, orgFlag } from '../../src/cli/flags.ts';
+import type { RebuildReport } from '../../src/ingest/reindex/reindex-bucket.ts';
 
 export default class IndexRebuild extends BaseCommand {
   static override setsUp = false;
@@ -23,22 +24,15 @@ export default class IndexRebuild extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(IndexRebuild);
-    return this.withOperator(flags, async ({ sql, ingest: { reindex } }, operator, signal) => {
-      const { findBucket } = await import('../../src/documents/buckets.ts');
-      const { selectLiveGroups } = await import('../../src/search/index-store.ts');
-      const { rebuildIndex } = await import('../../src/ingest/reindex/reindex-bucket.ts');
+    return this.withSession(flags, async (session, signal) => {
       const { openProgress } = await import('../../src/cli/progress.ts');
-      const bucket = await findBucket(sql, operator.orgId, flags.bucket);
-      const groups = await selectLiveGroups(sql, operator.orgId, bucket.id);
-      const total = groups.reduce((sum, { chunks }) => sum + chunks, 0);
+      const { readProgress } = await import('../../src/operations/progress-lines.ts');
+      const request = { bucket: flags.bucket, leave_out_damaged: flags['leave-out-damaged'] };
+      const { output, body } = await session.receive('index.rebuild', request);
       const progress = await openProgress();
       try {
-        progress.begin('indexing chunks', total);
-        const report = await rebuildIndex(reindex, operator, bucket.id, {
-          leaveOutDamaged: flags['leave-out-damaged'],
-          signal,
-          onProgress: (done) => progress.update(done),
-        });
+        progress.begin('indexing chunks', output.chunks);
+        const report = await readProgress<RebuildReport>(body, (done) => progress.update(done), signal);
         for (const id of report.left_out)
           this.logToStderr(`warning: the document ${id} was left out; reprocess its job`);
         this.log(`indexed ${report.chunks} chunks of ${report.documents} documents`);

@@ -30,18 +30,15 @@ export default class IndexReproject extends BaseCommand {
   async run(): Promise<unknown> {
     const { flags } = await this.parse(IndexReproject);
     const request = { bucket: flags.bucket, models: listOf(flags.model) };
-    return this.withOperator(flags, async ({ ingest: { reindex } }, operator, signal) => {
-      const { planReprojection } = await import('../../src/ingest/reindex/plan-reprojection.ts');
-      const { describeReprojection, showReprojection, viewOfPlan } = await import('../../src/cli/reprojection.ts');
-      const plan = await planReprojection(reindex, operator, request);
-      for (const warning of plan.warnings) this.logToStderr(`warning: ${warning}`);
-      this.logToStderr(describeReprojection(plan));
-      if (flags['dry-run']) return viewOfPlan(plan);
+    return this.withSession(flags, async (session, signal) => {
+      const { describeReprojection, showReprojection } = await import('../../src/cli/reprojection.ts');
+      const { warnings, bucket_name: bucketName, plan } = await session.call('index.planReproject', request);
+      for (const warning of warnings) this.logToStderr(`warning: ${warning}`);
+      this.logToStderr(describeReprojection(bucketName, plan));
+      if (flags['dry-run']) return { ...plan, dry_run: true };
       if (plan.mode !== 'nothing') await confirm('Go on?', flags.yes, signal);
-      const { reprojectBucket } = await import('../../src/ingest/reindex/reindex-bucket.ts');
-      const report = await showReprojection(plan, (onProgress) =>
-        reprojectBucket(reindex, operator, request, { signal, onProgress }),
-      );
+      const { body } = await session.receive('index.reproject', request);
+      const report = await showReprojection(plan, body, signal);
       this.log(`projected ${report.chunks} chunks of ${report.documents} documents`);
       return { ...report, dry_run: false };
     });

@@ -2,16 +2,14 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { Caller } from '../access/caller.ts';
-import type { Appliance } from '../appliance/appliance.ts';
-import { listPathDocuments, type PathDocument } from '../documents/content-store.ts';
+import type { PathDocument } from '../documents/content-store.ts';
 import { type FolderPlace, openFolderReader } from '../memory/readers/folder-reader.ts';
 import type { Globs } from '../memory/readers/globs.ts';
 import { type EntryFault, keptByFaults } from '../memory/readers/source-reader.ts';
 import { oneLine } from '../platform/printable.ts';
+import type { Threads } from '../platform/threads.ts';
 import type { FoundFile } from './collect-files.ts';
-
-const PAGE_DOCUMENTS = 5_000;
+import type { Session } from './session.ts';
 
 /** Folder on this host whose files are kept as documents of a bucket. */
 export interface SyncedFolder {
@@ -42,13 +40,13 @@ export interface FolderDifference {
  * @throws SourceFault if the folder cannot be listed
  */
 export async function compareFolder(
-  { sql, threads, config }: Pick<Appliance, 'sql' | 'threads' | 'config'>,
-  caller: Caller,
+  session: Session,
+  threads: Threads,
   folder: SyncedFolder,
   signal: AbortSignal,
 ): Promise<FolderDifference> {
   const { place, prefix, globs } = folder;
-  const known = await readKnown(sql, caller, folder);
+  const known = await readKnown(session, folder);
   const seen = new Set<string>();
   const added: FoundFile[] = [];
   const changed: FoundFile[] = [];
@@ -57,7 +55,7 @@ export async function compareFolder(
   let failedBefore = 0;
   const reader = openFolderReader({
     ...{ root: place.base, path: '.', dataDir: place.dataDir, globs, threads },
-    bytesMax: config.limits.uploadBytes,
+    bytesMax: Number.POSITIVE_INFINITY, // Only names are listed; an upload has its own bound.
   });
   for await (const listing of reader.list(signal)) {
     faults.push(...listing.faults.map((fault) => ({ ...fault, key: prefix + fault.key })));
@@ -81,18 +79,14 @@ export async function compareFolder(
   return { added, changed, vanished, unchanged, failedBefore, faults };
 }
 
-async function readKnown(
-  sql: Appliance['sql'],
-  caller: Caller,
-  { bucketId, prefix }: SyncedFolder,
-): Promise<Map<string, PathDocument>> {
+async function readKnown(session: Session, { bucketId, prefix }: SyncedFolder): Promise<Map<string, PathDocument>> {
   const known = new Map<string, PathDocument>();
-  for (let afterPath = ''; ; ) {
-    const page = await listPathDocuments(sql, caller, bucketId, { prefix, afterPath, limit: PAGE_DOCUMENTS });
+  for (let after = ''; ; ) {
+    const page = await session.call('documents.paths', { bucket_id: bucketId, prefix, after });
     for (const document of page) known.set(document.sourcePath, document);
     const last = page.at(-1);
-    if (last === undefined || page.length < PAGE_DOCUMENTS) return known;
-    afterPath = last.sourcePath;
+    if (last === undefined) return known;
+    after = last.sourcePath;
   }
 }
 

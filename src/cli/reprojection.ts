@@ -1,21 +1,8 @@
-import type { ReprojectPlan } from '../ingest/reindex/plan-reprojection.ts';
+import type { Readable } from 'node:stream';
 import type { ReembedReply } from '../ingest/reindex/reembed-job.ts';
 import type { ReprojectReport } from '../ingest/reindex/reindex-bucket.ts';
+import { readProgress } from '../operations/progress-lines.ts';
 import { openProgress } from './progress.ts';
-
-/** Render a plan in the shape of the report of a run, as the answer of a dry run. */
-export function viewOfPlan(plan: ReprojectPlan): ReprojectReport & { dry_run: true } {
-  return {
-    ...{
-      bucket_id: plan.bucketId,
-      models: plan.targets.map(({ id }) => id),
-      space: plan.origin.space,
-      mode: plan.mode,
-    },
-    map_versions: plan.targets.map(({ mapVersion }) => mapVersion),
-    ...{ documents: plan.documents, chunks: plan.chunks, dry_run: true },
-  };
-}
 
 const MODES = {
   in_place: 'documents are converted batch by batch',
@@ -23,21 +10,23 @@ const MODES = {
 } as const;
 
 /** Describe a run before it begins. */
-export function describeReprojection({ bucketName, targets, origin, mode, documents, chunks }: ReprojectPlan): string {
-  const maps = targets.map(({ id, mapVersion }) => `map ${mapVersion} of ${id}`).join(', ');
+export function describeReprojection(bucketName: string, plan: ReprojectReport): string {
+  const { models, map_versions: versions, space, mode, documents, chunks } = plan;
+  const maps = models.map((id, nth) => `map ${versions[nth]} of ${id}`).join(', ');
   if (mode === 'nothing') return `bucket ${bucketName}: nothing to do, its vectors went through ${maps}`;
-  return `bucket ${bucketName}: ${documents} documents, ${chunks} chunks to ${origin.space} by ${maps}; ${MODES[mode]}`;
+  return `bucket ${bucketName}: ${documents} documents, ${chunks} chunks to ${space} by ${maps}; ${MODES[mode]}`;
 }
 
-/** Run a reprojection with a progress bar. */
+/** Read the stream of a reprojection with a progress bar. @returns its report */
 export async function showReprojection(
-  plan: ReprojectPlan,
-  run: (onProgress: (done: number) => void) => Promise<ReprojectReport>,
+  plan: ReprojectReport,
+  stream: Readable,
+  signal: AbortSignal,
 ): Promise<ReprojectReport> {
   const progress = await openProgress();
   try {
     if (plan.mode !== 'nothing') progress.begin('projecting chunks', plan.chunks);
-    return await run((done) => progress.update(done));
+    return await readProgress<ReprojectReport>(stream, (done) => progress.update(done), signal);
   } finally {
     progress.close();
   }

@@ -1,13 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Caller } from '../access/caller.ts';
-import type { Appliance } from '../appliance/appliance.ts';
 import type { PathDocument } from '../documents/content-store.ts';
-import { deleteDocument } from '../documents/documents.ts';
 import { UploadRequest } from '../ingest/schema.ts';
 import { type FolderPlace, resolveFolder } from '../memory/readers/folder-reader.ts';
 import { FolderWatch } from '../memory/readers/folder-watch.ts';
 import { SourceFault } from '../memory/readers/source-reader.ts';
 import { AppError } from '../platform/errors.ts';
+import type { Threads } from '../platform/threads.ts';
 import { compareFolder, type FolderDifference, type SyncedFolder } from './compare-folder.ts';
 import { note } from './output.ts';
 import type { Session } from './session.ts';
@@ -15,6 +13,8 @@ import { uploadCollection } from './upload-collection.ts';
 
 /** Interval at which a watched folder is compared even if no change was reported. */
 const CHECK_MS = 60_000;
+/** Documents that one call deletes. */
+const DELETED_MAX = 500;
 
 export interface SyncOptions {
   /** Delete the documents of files that are gone. */
@@ -71,13 +71,12 @@ export function resolveSyncedFolder(directory: string, dataDir: string): Promise
  */
 export async function syncFolder(
   session: Session,
-  appliance: Appliance,
-  caller: Caller,
+  threads: Threads,
   folder: SyncedFolder,
   options: SyncOptions,
   signal: AbortSignal,
 ): Promise<SyncReport> {
-  const difference = await compareFolder(appliance, caller, folder, signal).catch((error: unknown) => {
+  const difference = await compareFolder(session, threads, folder, signal).catch((error: unknown) => {
     throw error instanceof SourceFault
       ? new AppError({ code: 'file_unreadable', status: 403, message: error.message })
       : error;
@@ -86,7 +85,7 @@ export async function syncFolder(
   if (options.dryRun) return reportOf(folder, difference, planOf(difference, options), true);
   if (options.delete && vanished.length > 0) await options.confirmDeletion(vanished);
   const uploaded = await upload(session, folder, difference, options, signal);
-  const deleted = options.delete ? await deleteAll(appliance, caller, folder, vanished, signal) : [];
+  const deleted = options.delete ? await deleteAll(session, folder, vanished, signal) : [];
   return reportOf(folder, difference, [...uploaded, ...deleted], false);
 }
 
@@ -160,21 +159,17 @@ async function upload(
 }
 
 async function deleteAll(
-  { sql, documents }: Appliance,
-  caller: Caller,
+  session: Session,
   { bucketId }: SyncedFolder,
   vanished: readonly PathDocument[],
   signal: AbortSignal,
 ): Promise<SyncedFile[]> {
-  if (vanished.length === 0) return [];
-  for (const { id } of vanished) {
+  for (let at = 0; at < vanished.length; at += DELETED_MAX) {
     signal.throwIfAborted();
-    await deleteDocument(sql, caller, bucketId, id).catch((error: unknown) => {
-      // Somebody else deleted it meanwhile.
-      if (!(error instanceof AppError && error.code === 'document_not_found')) throw error;
-    });
+    const documents = vanished.slice(at, at + DELETED_MAX).map(({ id }) => ({ bucket_id: bucketId, id }));
+    // Somebody else may have deleted one meanwhile.
+    await session.call('documents.remove', { documents, ignores_missing: true });
   }
-  await documents.purgeWithText(signal);
   return vanished.map(({ id, sourcePath }) => ({
     source_path: sourcePath,
     action: 'delete',

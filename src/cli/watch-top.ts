@@ -1,16 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createElement } from 'react';
-import { openQueueGauge, type QueueLoad } from '../jobs/queues.ts';
+import type { OperationOutput } from '../operations/registry.ts';
 import { AppError } from '../platform/errors.ts';
-import { mapPostgresError, type Sql } from '../platform/postgres.ts';
-import { selectCalibrationStates } from '../projection/auto/state-store.ts';
 import { Top, type TopSnapshot } from '../tui/top.ts';
 import { hasColours } from './output.ts';
 import { ServerGauge } from './server-load.ts';
+import type { Session } from './session.ts';
 import { type ScreenRun, showOnScreen } from './show-on-screen.ts';
 
 export interface TopRun {
-  readonly sql: Sql;
+  readonly session: Session;
   /** Return the address of the server whose metrics are read, without a path. @throws AppError if there is none */
   readonly locate: () => Promise<string>;
   readonly intervalMs: number;
@@ -21,12 +20,11 @@ export interface TopRun {
  * Read the load of an installation at each interval. Rates are differences between readings, so they are 0 in the first
  * snapshot.
  *
- * @throws the signal's reason; AppError `postgres_unavailable` (503) if there is no first snapshot
+ * @throws the signal's reason; AppError of the first reading, such as `postgres_unavailable` (503)
  */
-async function* watchTop({ sql, locate, intervalMs, signal }: TopRun): AsyncGenerator<TopSnapshot, void> {
-  const readQueues = openQueueGauge();
+async function* watchTop({ session, locate, intervalMs, signal }: TopRun): AsyncGenerator<TopSnapshot, void> {
   const gauge = new ServerGauge(locate);
-  let last: (QueueLoad & Pick<TopSnapshot, 'calibrations'>) | null = null;
+  let last: OperationOutput<'jobs.load'> | null = null;
   for (;;) {
     signal.throwIfAborted();
     const reading = gauge.read(signal);
@@ -34,23 +32,19 @@ async function* watchTop({ sql, locate, intervalMs, signal }: TopRun): AsyncGene
     reading.catch(() => undefined);
     let trouble: string | null = null;
     try {
-      last = { ...(await readQueues(sql)), calibrations: await readCalibrations(sql) };
+      last = await session.call('jobs.load', {});
     } catch (error) {
-      const known = mapPostgresError(error);
-      if (last === null || !(known instanceof AppError) || !known.retryable) throw known;
-      trouble = known.message;
+      if (last === null || !(error instanceof AppError) || !isPassing(error)) throw error;
+      trouble = error.message;
     }
     yield { object: 'top_snapshot', trouble, ...last, server: await reading };
     await delay(intervalMs, undefined, { signal }).catch(() => undefined);
   }
 }
 
-/** Read the calibrations that are under way or put off. */
-async function readCalibrations(sql: Sql): Promise<TopSnapshot['calibrations']> {
-  const states = await selectCalibrationStates(sql);
-  return states.map(({ model, state, textsDone, textsTotal, score, reason }) => ({
-    ...{ model, state, texts_done: textsDone, texts_total: textsTotal, score, reason },
-  }));
+/** Return true for a fault after which the next reading may succeed, such as a server that stops. */
+function isPassing({ code, retryable }: AppError): boolean {
+  return retryable || code === 'server_stopped';
 }
 
 /** Return one snapshot, whose rates are those of one interval. */

@@ -44,7 +44,7 @@ export function renderFailure(error: unknown): { readonly error: SentError } {
 }
 
 /** Return the result of a reply. @throws AppError that the server sent */
-export function readReply(reply: Reply): unknown {
+export function readReply(reply: { readonly result: unknown } | { readonly error: SentError }): unknown {
   if (!('error' in reply)) return reply.result;
   const { details, retryAfterSeconds, ...error } = reply.error;
   throw new AppError({

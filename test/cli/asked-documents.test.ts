@@ -76,6 +76,51 @@ test('stdin is uploaded to the server, and bytes beyond the bound are refused th
   expect(row?.['n']).toBe(0);
 });
 
+test('a folder is synchronised through the server, and vanished files are deleted there', async () => {
+  const synced = mkdtempSync(path.join(tmpdir(), 'asked-sync-'));
+  const sync = async (...args: string[]) =>
+    (await service('documents', 'sync', synced, '--prefix', 'synced', ...args, '--json')).json();
+  try {
+    writeFileSync(path.join(synced, 'kept.md'), 'The anchor is kept.');
+    writeFileSync(path.join(synced, 'changed.md'), 'The rudder is old.');
+    writeFileSync(path.join(synced, 'gone.md'), 'The mast is gone.');
+    expect((await sync('--dry-run')).counts).toMatchObject({ added: 3 });
+    expect((await sync()).counts).toMatchObject({ added: 3, replaced: 0, deleted: 0, unchanged: 0, failed: 0 });
+    writeFileSync(path.join(synced, 'changed.md'), 'The rudder is new.');
+    rmSync(path.join(synced, 'gone.md'));
+    const { counts, data } = await sync('--delete', '--yes');
+    expect(counts).toEqual({ added: 0, replaced: 1, deleted: 1, unchanged: 1, gone: 0, failed: 0 });
+    expect(data.map((file: { source_path: string; status: string }) => [file.source_path, file.status])).toEqual([
+      ['synced/changed.md', 'ready'],
+      ['synced/gone.md', 'deleted'],
+    ]);
+    expect((await service('documents', 'text', 'synced/changed.md')).stdout).toBe('The rudder is new.\n');
+    expect(await service('documents', 'sync', synced, '--bucket', 'nowhere')).toMatchObject({ code: 3 });
+    expect(await service('documents', 'sync', api.dataDir)).toMatchObject({
+      stderr: expect.stringContaining('inside of the data directory'),
+    });
+  } finally {
+    rmSync(synced, { recursive: true, force: true });
+    await service('documents', 'delete', '--where', "source_path = 'synced/kept.md'", '--yes');
+    await service('documents', 'delete', '--where', "source_path = 'synced/changed.md'", '--yes');
+  }
+});
+
+test('an index is rebuilt by the server, which reports its progress and its refusals', async () => {
+  const rebuilt = await service('index', 'rebuild', '--bucket', 'default', '--json');
+  expect(rebuilt).toMatchObject({ code: 0, stderr: expect.stringMatching(/^indexing chunks \d+$/m) });
+  const [row] = await api.appliance.sql`
+    SELECT count(*)::int AS n FROM documents WHERE status = 'ready' AND chunks_count > 0`;
+  expect(rebuilt.json()).toMatchObject({ documents: row?.['n'], left_out: [] });
+  const shown = await service('index', 'rebuild', '--bucket', 'default');
+  expect(shown.stdout).toMatch(/^indexed \d+ chunks of \d+ documents\n$/);
+  expect(await service('index', 'rebuild', '--bucket', 'nowhere')).toMatchObject({ code: 3 });
+  expect(await service('buckets', 'create', 'empty')).toMatchObject({ code: 0 });
+  const refused = await service('index', 'rebuild', '--bucket', 'empty', '--json');
+  expect(refused).toMatchObject({ code: 4 });
+  expect(refused.json().error).toMatchObject({ code: 'index_empty' });
+});
+
 test('jobs are watched through the server', async () => {
   const snapshot = (await service('jobs', 'watch', '--json')).json();
   expect(snapshot).toMatchObject({ object: 'jobs_snapshot', sequence: 1, live: 0 });

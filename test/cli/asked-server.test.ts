@@ -106,6 +106,15 @@ test('a statement is run by the server, and asks for no installation', async () 
   expect((await runCommand(args, asking)).json()).toMatchObject({ matched: 0, updated: 0 });
 });
 
+test('top reads queues and workers through the server, and its rates from it', async () => {
+  const read = await runCommand(['top', '--json'], asking);
+  expect(read).toMatchObject({ code: 0 });
+  expect(read.json()).toMatchObject({
+    ...{ object: 'top_snapshot', trouble: null, queues: [], calibrations: [] },
+    ...{ throughput: { finished_per_second: 0 }, server: { url: api.api.url, trouble: null } },
+  });
+});
+
 test('a bulk job is queued by the server', async () => {
   const finished = await runCommand(['bulk', 'submit', import.meta.filename.replace(/ts$/, 'txt'), '--json'], asking);
   expect(finished).toMatchObject({ code: 3 }); // there is no such file, which is found before anything is opened

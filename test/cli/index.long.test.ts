@@ -18,6 +18,8 @@ const models = [ALPHA, BETA].map((id) => ({ id, vendor: 'vendor-a', dimensions: 
 
 let test: TestGateway;
 let env: NodeJS.ProcessEnv;
+/** Environment of a command that cannot find the database, so that the server does what it says. */
+let asking: NodeJS.ProcessEnv;
 
 beforeAll(async () => {
   test = await openTestGateway({ models }, { semantic: true, dimensions: { alpha: 128, beta: 128 } });
@@ -27,6 +29,7 @@ beforeAll(async () => {
   };
   writeFileSync(file, stringify({ providers, models }));
   env = { SERVICE_CONFIG: file, SERVICE_DATA_DIR: test.dataDir, DATABASE_URL: test.databaseUrl };
+  asking = { SERVICE_DATA_DIR: test.dataDir };
   const { appliance, operator } = test;
   await appliance.embedding.routing.set(operator, { primary: BETA, fallback: null, mode: 'single' });
   const worker = appliance.jobs.worker('ingest');
@@ -75,13 +78,17 @@ it('index reproject changes nothing in a dry run, and otherwise asks first', asy
   await calibrate(test.appliance, ALPHA, { reference: true });
   await calibrate(test.appliance, BETA);
   const dry = await service('index', 'reproject', '--model', BETA, '--dry-run', '--json');
+  const asked = await runCommand(['index', 'reproject', '--model', BETA, '--dry-run', '--json'], asking);
+  expect([asked.json(), asked.stderr]).toEqual([dry.json(), dry.stderr]);
   expect(dry.json()).toMatchObject({ dry_run: true, mode: 'new_table', documents: DOCUMENTS, space: 'canon-v1' });
-  const asked = await service('index', 'reproject', '--model', BETA, '--json');
-  expect([asked.code, asked.json().error.code]).toEqual([2, 'confirmation_missing']);
+  const unconfirmed = await service('index', 'reproject', '--model', BETA, '--json');
+  expect([unconfirmed.code, unconfirmed.json().error.code]).toEqual([2, 'confirmation_missing']);
   expect(await stats()).toMatchObject({ space: `native:${BETA}@1`, reprojecting_to: null });
 });
 
-it('index reproject finishes a killed run without any call to a provider', { timeout: 90_000 }, async () => {
+it('index reproject finishes a killed run in the server, without any call to a provider', {
+  timeout: 90_000,
+}, async () => {
   const { sql } = test.appliance;
   const before = await stats();
   const calls = test.upstream.calls.length;
@@ -90,7 +97,7 @@ it('index reproject finishes a killed run without any call to a provider', { tim
   killed.child.kill('SIGKILL');
   await once(killed.child, 'close');
   expect(await stats()).toMatchObject({ space: before.space, rows: before.rows, reprojecting_to: 'canon-v1' });
-  const finished = await service('index', 'reproject', '--model', BETA, '--yes', '--json');
+  const finished = await runCommand(['index', 'reproject', '--model', BETA, '--yes', '--json'], asking);
   expect(finished.json()).toMatchObject({ mode: 'new_table', space: 'canon-v1', dry_run: false, models: [BETA] });
   expect(finished.stderr).toContain('projecting chunks');
   expect(await stats()).toMatchObject({

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { hasLiveWorker } from '../../appliance/live-workers.ts';
+import { listPathDocuments } from '../../documents/content-store.ts';
 import { deleteDocument, listDocuments } from '../../documents/documents.ts';
 import { findDocumentFile } from '../../documents/job-documents.ts';
 import { ListDocumentsQuery } from '../../documents/schema.ts';
@@ -7,7 +8,7 @@ import { findBucket, findCollection } from '../../documents/store.ts';
 import { readChunkWindow, readDocumentText } from '../../ingest/document-text.ts';
 import { UploadRequest } from '../../ingest/schema.ts';
 import { uploadDocument } from '../../ingest/upload.ts';
-import { invalidRequest } from '../../platform/errors.ts';
+import { AppError, invalidRequest } from '../../platform/errors.ts';
 import { boundUpload } from '../bound-upload.ts';
 import { describeFile } from '../describe-file.ts';
 import { listPage } from '../list-page.ts';
@@ -18,6 +19,7 @@ import { SELECTED_MAX, Selection, selectDocuments } from '../select-documents.ts
 /** Bounds of one reply. */
 const TEXT_CHARS_MAX = 200_000;
 const CHUNKS_MAX = 1_000;
+const PATHS_MAX = 5_000;
 
 export const list = forOrganization(
   ListDocumentsQuery.extend({ bucket: z.string() }),
@@ -86,13 +88,35 @@ export const upload = forOrganization(
   },
 );
 
-/** Delete documents, and remove what was stored of them. */
+/** Find the bucket that a folder is synchronised with. The folder must not be in the data directory of the service. */
+export const syncTarget = forOrganization(
+  z.object({ bucket: z.string() }),
+  async ({ bucket }, { appliance: { sql, config }, operator }) => {
+    const { id } = await findBucket(sql, operator.orgId, bucket);
+    return { bucket_id: id, data_dir: config.dataDir };
+  },
+);
+
+/** List the newest uploaded document of each path, by path: a page after the path `after`, and an empty page at the end. */
+export const paths = forOrganization(
+  z.object({ bucket_id: z.string(), prefix: z.string(), after: z.string() }),
+  ({ bucket_id: bucketId, prefix, after }, { appliance: { sql }, operator }) =>
+    listPathDocuments(sql, operator, bucketId, { prefix, afterPath: after, limit: PATHS_MAX }),
+);
+
+/** Delete documents, and remove what was stored of them. `ignores_missing` passes over those that are deleted already. */
 export const remove = forOrganization(
-  z.object({ documents: z.array(z.object({ bucket_id: z.string(), id: z.string() })).max(SELECTED_MAX) }),
-  async ({ documents }, { appliance, operator, signal }) => {
+  z.object({
+    documents: z.array(z.object({ bucket_id: z.string(), id: z.string() })).max(SELECTED_MAX),
+    ignores_missing: z.boolean().optional(),
+  }),
+  async ({ documents, ignores_missing: ignoresMissing }, { appliance, operator, signal }) => {
     for (const { id, bucket_id: bucketId } of documents) {
       signal.throwIfAborted();
-      await deleteDocument(appliance.sql, operator, bucketId, id);
+      await deleteDocument(appliance.sql, operator, bucketId, id).catch((error: unknown) => {
+        const isMissing = error instanceof AppError && error.code === 'document_not_found';
+        if (!(ignoresMissing && isMissing)) throw error;
+      });
     }
     await appliance.documents.purgeWithText(signal);
     return listPage(documents.map(({ id }) => ({ id, deleted: true })));

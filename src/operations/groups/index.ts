@@ -1,11 +1,17 @@
 import { z } from 'zod';
 import { findBucket } from '../../documents/buckets.ts';
 import { getVisibleJob } from '../../documents/job-documents.ts';
+import { planReprojection } from '../../ingest/reindex/plan-reprojection.ts';
 import { queueReembed } from '../../ingest/reindex/reembed-job.ts';
+import { type ReprojectReport, rebuildIndex, reprojectBucket } from '../../ingest/reindex/reindex-bucket.ts';
 import { listIndexStats } from '../../search/index-stats.ts';
+import { selectLiveGroups } from '../../search/index-store.ts';
 import { countReindexedChunks } from '../../search/reindex-store.ts';
 import { listPage } from '../list-page.ts';
-import { forOrganization } from '../operation.ts';
+import { forOrganization, WithBody } from '../operation.ts';
+import { streamProgress } from '../progress-lines.ts';
+
+const Reprojection = z.object({ bucket: z.string(), models: z.array(z.string()) });
 
 /** Queue a job that embeds a bucket by another model, or with `dry_run` only plan it. */
 export const reembed = forOrganization(
@@ -37,4 +43,48 @@ export const optimize = forOrganization(
     await appliance.ingest.reindex.index.optimize(id, signal);
     return { bucket_id: id, name, duration_ms: Math.round(performance.now() - beganMs) };
   },
+);
+
+/** Build the index of a bucket anew. The bytes are its progress in chunks and its report (`RebuildReport`). */
+export const rebuild = forOrganization(
+  z.object({ bucket: z.string(), leave_out_damaged: z.boolean().optional() }),
+  async ({ bucket, leave_out_damaged: leaveOutDamaged = false }, { appliance, operator, signal, closing }) => {
+    const { sql, ingest } = appliance;
+    const { id } = await findBucket(sql, operator.orgId, bucket);
+    const groups = await selectLiveGroups(sql, operator.orgId, id);
+    const body = streamProgress(
+      (onProgress, ended) => rebuildIndex(ingest.reindex, operator, id, { leaveOutDamaged, signal: ended, onProgress }),
+      AbortSignal.any([signal, closing]),
+    );
+    return new WithBody({ chunks: groups.reduce((sum, { chunks }) => sum + chunks, 0) }, body);
+  },
+);
+
+/** Plan a reprojection. The plan is in the shape of the report of a run. */
+export const planReproject = forOrganization(Reprojection, async (request, { appliance, operator }) => {
+  // The map may have been fitted by another process just now.
+  await appliance.projections.refresh();
+  const { warnings, bucketId, bucketName, targets, origin, mode, documents, chunks } = await planReprojection(
+    appliance.ingest.reindex,
+    operator,
+    request,
+  );
+  const plan: ReprojectReport = {
+    ...{ bucket_id: bucketId, models: targets.map(({ id }) => id), space: origin.space, mode },
+    ...{ map_versions: targets.map(({ mapVersion }) => mapVersion), documents, chunks },
+  };
+  return { warnings, bucket_name: bucketName, plan };
+});
+
+/** Convert the vectors of a bucket. The bytes are its progress in chunks and its report (`ReprojectReport`). */
+export const reproject = forOrganization(
+  Reprojection,
+  async (request, { appliance: { ingest }, operator, signal, closing }) =>
+    new WithBody(
+      {},
+      streamProgress(
+        (onProgress, ended) => reprojectBucket(ingest.reindex, operator, request, { signal: ended, onProgress }),
+        AbortSignal.any([signal, closing]),
+      ),
+    ),
 );

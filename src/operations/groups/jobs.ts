@@ -1,15 +1,18 @@
 import { z } from 'zod';
+import type { Appliance } from '../../appliance/appliance.ts';
 import { hasLiveWorker } from '../../appliance/live-workers.ts';
 import { countTexts } from '../../bulk/store.ts';
 import { findBucket } from '../../documents/buckets.ts';
 import { findJobFile, getVisibleJob, listVisibleFinishedJobs, listVisibleJobs } from '../../documents/job-documents.ts';
 import { jobVisibleTo } from '../../documents/visibility.ts';
 import { cancelJob, deleteJob, reprocessJob } from '../../jobs/operations.ts';
+import { openQueueGauge } from '../../jobs/queues.ts';
 import { reapStaleJobs } from '../../jobs/reap.ts';
 import { JobKind, JobStatus, ListJobsQuery, ReapQuery } from '../../jobs/schema.ts';
 import { JobsSelector, watchJobs } from '../../jobs/watch.ts';
 import { conflict } from '../../platform/errors.ts';
 import type { Sql } from '../../platform/postgres.ts';
+import { selectCalibrationStates } from '../../projection/auto/state-store.ts';
 import { describeFile } from '../describe-file.ts';
 import { jsonLines } from '../json-lines.ts';
 import { forInstallation, forOrganization, WithBody } from '../operation.ts';
@@ -18,6 +21,8 @@ import { findSelector, registerWatch } from '../running-watches.ts';
 const Id = z.object({ id: z.string() });
 /** Bound of the jobs that are asked for at once. */
 const IDS_MAX = 100_000;
+/** Gauge of the queues of each installation, which keeps what it has read for the next reading. */
+const gauges = new WeakMap<Appliance, ReturnType<typeof openQueueGauge>>();
 
 export const list = forOrganization(
   z.object({
@@ -72,6 +77,19 @@ export const watch = forOrganization(
     return new WithBody({ watch: id, bucket: found?.name ?? null }, body.once('close', end));
   },
 );
+
+/** Read queues, workers, throughput, and the calibrations that are under way or put off. */
+export const load = forInstallation(z.object({}), async (_, { appliance }) => {
+  const readQueues = gauges.get(appliance) ?? openQueueGauge();
+  gauges.set(appliance, readQueues);
+  const states = await selectCalibrationStates(appliance.sql);
+  return {
+    ...(await readQueues(appliance.sql)),
+    calibrations: states.map(({ model, state, textsDone, textsTotal, score, reason }) => ({
+      ...{ model, state, texts_done: textsDone, texts_total: textsTotal, score, reason },
+    })),
+  };
+});
 
 /** Change what a watch selects, which triggers its next snapshot. @throws AppError `watch_not_found` (404) */
 export const select = forOrganization(

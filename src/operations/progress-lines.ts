@@ -1,0 +1,74 @@
+import type { Readable } from 'node:stream';
+import { AppError } from '../platform/errors.ts';
+import { mapPostgresError } from '../platform/postgres.ts';
+import { jsonLines, readJsonLines } from './json-lines.ts';
+import { readReply, renderFailure } from './wire.ts';
+
+/** Line of the bytes of a long operation: its progress so far, or at last its result or its error. */
+type ProgressLine = { readonly done: number } | { readonly result: unknown } | ReturnType<typeof renderFailure>;
+
+/**
+ * Run a long operation and make a stream of its progress and its result. The operation is aborted when the stream is
+ * destroyed, so that a command that is interrupted also stops what the server does for it.
+ *
+ * @param run is told where to report progress, and a signal
+ */
+export function streamProgress(
+  run: (onProgress: (done: number) => void, signal: AbortSignal) => Promise<unknown>,
+  signal: AbortSignal,
+): Readable {
+  return jsonLines((ended) => progressLines(run, ended), signal);
+}
+
+async function* progressLines(
+  run: Parameters<typeof streamProgress>[0],
+  signal: AbortSignal,
+): AsyncGenerator<ProgressLine, void> {
+  const state: { done: number; end: ProgressLine | null } = { done: 0, end: null };
+  let wake = () => {};
+  const change = (changed: Partial<typeof state>) => {
+    Object.assign(state, changed);
+    wake();
+  };
+  run((done) => change({ done }), signal).then(
+    (result) => change({ end: { result } }),
+    (error) => change({ end: renderFailure(mapPostgresError(error)) }),
+  );
+  // A slow reader gets the latest progress only.
+  for (let sent = 0; state.end === null; ) {
+    const { done } = state;
+    if (done !== sent) yield { done };
+    else {
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+    sent = done;
+  }
+  yield state.end;
+}
+
+/**
+ * Read the progress and the result of an operation from the stream that `streamProgress` made. After an abort this waits
+ * until the operation has ended, where it runs in this process.
+ *
+ * @returns the result, as it is after its way through JSON
+ * @throws AppError of the operation; `server_stopped` (503) if the stream ends without a result; the signal's reason
+ */
+export async function readProgress<Result>(
+  stream: Readable,
+  onProgress: (done: number) => void,
+  signal: AbortSignal,
+): Promise<Result> {
+  try {
+    // The signal ends the operation, and thereby the stream.
+    for await (const line of readJsonLines<ProgressLine>(stream, new AbortController().signal)) {
+      if (!('done' in line)) return readReply(line) as Result;
+      onProgress(line.done);
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  }
+  throw new AppError({ code: 'server_stopped', status: 503, message: 'the server stopped; repeat the command' });
+}
