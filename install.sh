@@ -112,13 +112,10 @@ take_lock
 trap finish EXIT
 read_state
 set_defaults
-if [ "$task" = uninstall ]; then
-  uninstall
-  exit 0
-fi
-new_release=$(find_release)
 [ "$print" = no ] || note "These are the steps; nothing is changed."
+[ "$task" = uninstall ] || new_release=$(find_release)
 case $task in
+  uninstall) uninstall ;;
   install) install_release ;;
   upgrade) upgrade ;;
 esac

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { chownSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { makeFolder, openOtherMachine, secretKeyOf } from '../backup/support.ts';
@@ -137,6 +137,17 @@ test('a second server on the data directory is told about the first, and one on 
   const fourth = await runService([...args, port], foreign);
   expect(fourth.code).toBe(4);
   expect(fourth.json().error.message).toContain('another installation of the service');
+});
+
+test.runIf(process.getuid?.() === 0)('a server of root on the data directory of another user is refused', async () => {
+  const elsewhere = await openOtherMachine(null);
+  onTestFinished(() => elsewhere.remove());
+  chownSync(elsewhere.dataDir, 65_534, 65_534);
+  const foreign = { SERVICE_DATA_DIR: elsewhere.dataDir, DATABASE_URL: elsewhere.database.url };
+  expect(await runService(['serve', '--port', '0'], foreign)).toMatchObject({
+    code: 4,
+    stderr: expect.stringContaining('belongs to user id 65534'),
+  });
 });
 
 test('a data directory without the secret key of its database is refused, and none is made', async () => {

@@ -1,6 +1,17 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -131,22 +142,24 @@ export async function startCleanRoot(options: {
   if ((await Promise.race([ready, exited]))[0] !== 'ready') throw new Error(`the clean root ended: ${complaints}`);
   const pid = readFileSync(`/proc/${init.pid}/task/${init.pid}/children`, 'utf8').trim();
   const enter = ['--target', pid, '--mount', '--pid', '--net', '--root', '--wd'];
-  const start = (script: string) =>
-    spawn('nsenter', [...enter, 'env', '-i', ...environment(), '/bin/sh', '-c', script], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      detached: true,
-    });
+  const start = (script: string, stdout: number, stderr: number) => {
+    const command = [...enter, 'env', '-i', ...environment(), '/bin/sh', '-c', script];
+    const child = spawn('nsenter', command, { stdio: ['ignore', stdout, stderr], detached: true });
+    closeSync(stdout);
+    closeSync(stderr);
+    return child;
+  };
   return {
     async run(script) {
-      const child = start(script);
-      const texts = { stdout: '', stderr: '' };
-      for (const name of ['stdout', 'stderr'] as const) {
-        child[name].setEncoding('utf8').on('data', (part) => {
-          texts[name] += part;
-        });
+      // Files, since a daemon that the script starts would hold pipes open, and what is in a pipe may be lost at the exit.
+      const folder = mkdtempSync(path.join(tmpdir(), 'service-test-output-'));
+      try {
+        const [stdout, stderr] = ['stdout', 'stderr'].map((name) => path.join(folder, name)) as [string, string];
+        const [status] = await once(start(script, openSync(stdout, 'a'), openSync(stderr, 'a')), 'exit');
+        return { status, stdout: readFileSync(stdout, 'utf8'), stderr: readFileSync(stderr, 'utf8') };
+      } finally {
+        rmSync(folder, { recursive: true, force: true });
       }
-      const [status] = await once(child, 'exit');
-      return { status, ...texts };
     },
     async stop() {
       init.kill('SIGKILL');

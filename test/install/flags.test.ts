@@ -36,6 +36,16 @@ test.each<[string[], RegExp]>([
   [['--'], /there is no flag --;/],
   [[''], /takes no argument without a flag, but got ""/],
   [['--embedded=yes'], /--embedded takes no value/],
+  [['--with-postgres=15'], /--with-postgres takes no value/],
+  [['--with-redis=7'], /--with-redis takes no value/],
+  [['--no-start=no'], /--no-start takes no value/],
+  [['--upgrade=0.1.1'], /--upgrade takes no value/],
+  [['--uninstall=all'], /--uninstall takes no value/],
+  [['--prefix'], /--prefix needs a value/],
+  [['--data-dir='], /--data-dir needs a value/],
+  [['--bundle', '--print'], /--bundle needs a value/],
+  [['--database-url', ''], /--database-url needs a value/],
+  [['--redis-url='], /--redis-url needs a value/],
   [['--print=no'], /--print takes no value/],
   [['--uninstall', '--purge=yes'], /--purge takes no value/],
   [['--port', '8080', '--port=9090'], /--port is given twice with different values/],
@@ -149,6 +159,20 @@ test.runIf(hasShellcheck)('shellcheck finds nothing in the shell scripts', () =>
   // The wrappers leave a list of flags unquoted on purpose.
   const { stdout } = spawnSync('shellcheck', ['--exclude=SC2086', ...scripts], { cwd: ROOT, encoding: 'utf8' });
   expect(stdout).toBe('');
+});
+
+test('every unit restarts its program, limits its memory and keeps it from the rest of the host', () => {
+  const files = globSync('src/install/files/*.service', { cwd: ROOT });
+  expect(files).toHaveLength(4);
+  for (const file of files) {
+    const lines = readFileSync(path.join(ROOT, file), 'utf8').split('\n');
+    expect(lines, file).toEqual(
+      expect.arrayContaining([
+        ...['User=service', 'UMask=0077', 'Restart=always', 'MemoryMax=@MEMORY@'],
+        ...['NoNewPrivileges=true', 'ProtectSystem=strict', 'ReadWritePaths=@DATA_DIR@', 'CapabilityBoundingSet='],
+      ]),
+    );
+  }
 });
 
 test.runIf(hasSystemd)('systemd accepts the units', () => {

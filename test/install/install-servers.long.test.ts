@@ -33,11 +33,13 @@ describe.skipIf(skipReason !== null)('install.sh in a clean Debian with servers 
   };
 
   test(
-    '--with-postgres --with-redis ends in a serving system; again it changes nothing; --upgrade keeps the data',
+    '--with-postgres --with-redis ends in a serving system; again it changes nothing; an upgrade under load loses nothing',
     async () => {
       addLaterReleases(shared);
       await start();
-      expect(await host.succeed(install('first', FLAGS))).toContain('The service is ready: http://127.0.0.1:8080');
+      expect(await host.succeedAsPrinted(install('first', FLAGS))).toContain(
+        'The service is ready: http://127.0.0.1:8080',
+      );
       const names = [...(await host.succeed('cat /run/service/status.json')).matchAll(/"name":"([a-z-]+)"/g)];
       expect(names.map(([, name]) => name)).toEqual(['reaper', 'worker-ingest', 'worker-embed', 'api']);
       const doctor = await host.succeed('service doctor');
@@ -55,7 +57,10 @@ describe.skipIf(skipReason !== null)('install.sh in a clean Debian with servers 
       expect(await state()).toBe(once);
       await host.refuse(install('first', '--embedded'), 4, /--embedded\S* differs from the installation on this host/);
 
-      expect(await host.succeed(install('second', '--upgrade'))).toContain('Release 0.1.1-second is installed');
+      // Old and new processes work on the same database and Redis meanwhile.
+      await host.underLoad(async () => {
+        expect(await host.succeedAsPrinted(install('second', '--upgrade'))).toContain('0.1.1-second is installed');
+      });
       expect(await host.succeed('service search glider77')).toContain('note.txt');
 
       await host.succeed('sh /opt/service/current/install.sh --uninstall');
@@ -93,7 +98,7 @@ describe.skipIf(skipReason !== null)('install.sh in a clean Debian with servers 
   );
 
   test(
-    'a Redis that evicts keys, and a role of another origin in PostgreSQL, are refused and nothing is left',
+    'a Redis that evicts keys, a role of another origin, and a port of Redis that is taken are refused, and nothing is left',
     async () => {
       await start();
       await host.succeed('apt-get install -y --no-install-recommends postgresql redis-server >/dev/null 2>&1');
@@ -110,6 +115,17 @@ describe.skipIf(skipReason !== null)('install.sh in a clean Debian with servers 
         install('first', FLAGS),
         4,
         /PostgreSQL has a role "service" of another origin; use --database-url/,
+      );
+      await host.succeed(
+        'cd / && /etc/init.d/redis-server stop && setpriv --reuid=postgres --regid=postgres --init-groups psql -c "drop role service"',
+      );
+      // Another program, which answers in another protocol.
+      const listen = `perl -MIO::Socket::INET -e '$s = IO::Socket::INET->new(LocalAddr => "127.0.0.1:6379", Listen => 5, ReuseAddr => 1) or die; while ($c = $s->accept) { print $c "hello\\r\\n"; close $c }' & pid=$!
+      until grep -q :18EB /proc/net/tcp; do kill -0 $pid || exit 99; sleep 0.1; done`;
+      await host.refuse(
+        `${listen}; ${install('first', FLAGS)}; code=$?; kill $pid; exit $code`,
+        5,
+        /Redis at 127\.0\.0\.1:6379 .*cannot be used|redis-server does not start/,
       );
     },
     15 * MINUTES,

@@ -67,9 +67,13 @@ describe.skipIf(skipReason !== null)('install.sh in a clean Debian that systemd 
         'document readers: documents are read without a network and without other files',
       );
 
-      expect(await host.succeed(install('second', '--upgrade'))).toContain('Release 0.1.1-second is installed');
-      const broken = await host.run(install('broken', '--upgrade'));
-      expect(broken).toMatchObject({ status: 1, stderr: expect.stringContaining('is running again; nothing is lost') });
+      await host.underLoad(async () => {
+        expect(await host.succeedAsPrinted(install('second', '--upgrade'))).toContain('0.1.1-second is installed');
+        const broken = await host.run(install('broken', '--upgrade'));
+        expect(broken).toMatchObject({
+          ...{ status: 1, stderr: expect.stringContaining('is in use again; nothing is lost') },
+        });
+      });
       await host.succeed('service embed hello');
 
       await host.succeed(

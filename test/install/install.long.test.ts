@@ -34,7 +34,8 @@ describe.skipIf(skipReason !== null)('install.sh in a clean Debian without a net
       addLaterReleases(shared);
       await start();
       const before = await host.listFiles();
-      expect(await host.succeed(install('first'))).toContain('The service is ready: http://127.0.0.1:8080');
+      await host.succeed(`setpriv --reuid=nobody --clear-groups ${install('first', '--print')} >/dev/null`);
+      expect(await host.succeedAsPrinted(install('first'))).toContain('The service is ready: http://127.0.0.1:8080');
       expect(await host.succeed('service embed hello --dimensions 2 --json | grep -c \'"embedding"\'')).toBe('1\n');
       expect(await host.succeed('stat -c "%a %U" /var/lib/service /etc/service/service.env')).toBe(
         '700 service\n600 root\n',
@@ -55,11 +56,29 @@ describe.skipIf(skipReason !== null)('install.sh in a clean Debian without a net
       await host.succeed('kill -9 $(sed \'s/.*"pid":\\([0-9]*\\),"crashes".*/\\1/\' /run/service/status.json)');
       await until(async () => (await host.run('service embed hello --json')).status === 0, { withinMs: 2 * MINUTES });
 
+      // As "npm start" in a checkout beside the installed service.
+      const serve = async (dataDir: string) => host.run(`/opt/service/current/bin/service serve --data-dir ${dataDir}`);
+      expect(await serve('/var/lib/service')).toMatchObject({
+        ...{
+          status: 4,
+          stderr: expect.stringMatching(/the data directory \/var\/lib\/service belongs to user id \d+/),
+        },
+      });
+      expect(await serve('/srv/own')).toMatchObject({
+        ...{ status: 4, stderr: expect.stringMatching(/port 8080 is in use by another installation of the service/) },
+      });
+      await host.succeed('rm -r /srv/own');
+
       await host.refuse(install('second'), 4, /run install\.sh --upgrade\n$/);
-      await host.succeed('sh /opt/service/current/install.sh --uninstall');
+      await host.refuse(
+        `setpriv --reuid=nobody --clear-groups ${install('first', '--print')}`,
+        4,
+        /only root may read \/etc\/service\/install\.conf/,
+      );
+      await host.succeedAsPrinted('sh /opt/service/current/install.sh --uninstall');
       expect(await host.succeed('ls /opt /var/lib/service')).toMatch(/^\/opt:\n\n[\s\S]*postgres\n/);
-      await host.succeed(install('first'));
-      await host.succeed('sh /opt/service/current/install.sh --uninstall --purge');
+      await host.succeedAsPrinted(install('first'));
+      await host.succeedAsPrinted('sh /opt/service/current/install.sh --uninstall --purge');
       expect(await host.listFiles()).toBe(before);
     },
     15 * MINUTES,
@@ -71,35 +90,14 @@ describe.skipIf(skipReason !== null)('install.sh in a clean Debian without a net
       addLaterReleases(shared);
       await start();
       await host.succeed(install('first'));
-      // The modules of the load are those of the installed release; it runs beside the service.
-      await host.succeed('mkdir /load && cp /shared/load.ts /load && cp -a /opt/service/current/node_modules /load/');
-      const load =
-        '/load/node_modules/.bin/node /load/load.ts --url http://127.0.0.1:8080 --key /var/lib/service/admin.key --out /load/seen.json';
-      await host.succeed(`${load} >/load/log 2>&1 & echo $! >/load/pid`);
-      await until(async () => (await host.run('grep ready /load/log')).status === 0);
-
-      expect(await host.succeed(install('second', '--upgrade'))).toContain('Release 0.1.1-second is installed');
-      const broken = await host.run(install('broken', '--upgrade'));
-      expect(broken).toMatchObject({ status: 1, stderr: expect.stringContaining('is running again; nothing is lost') });
-      expect(await host.succeed('ls /opt/service/versions')).toBe('0.1.1-second\n');
-
-      await host.succeed('kill -TERM $(cat /load/pid)');
-      const seen = await until(async () => JSON.parse((await host.run('cat /load/seen.json')).stdout || 'null'), {
-        withinMs: 2 * MINUTES,
+      await host.underLoad(async () => {
+        expect(await host.succeedAsPrinted(install('second', '--upgrade'))).toContain('0.1.1-second is installed');
+        const broken = await host.run(install('broken', '--upgrade'));
+        expect(broken).toMatchObject({
+          ...{ status: 1, stderr: expect.stringContaining('is in use again; nothing is lost') },
+        });
+        expect(await host.succeed('ls /opt/service/versions')).toBe('0.1.1-second\n');
       });
-      expect(seen.failed).toEqual([]);
-      expect(seen.documents.length).toBeGreaterThan(10);
-      // Every document and every bulk job is finished, by whichever release; `failed` would be a lost one.
-      await until(
-        async () => {
-          const { stdout } = await host.run('service jobs list --json --limit 200');
-          const states = [...stdout.matchAll(/"status":\s*"(\w+)"/g)].map(([, state]) => state);
-          return states.length > 0 && states.every((state) => state === 'ready' || state === 'failed');
-        },
-        { withinMs: 5 * MINUTES, everyMs: 2_000 },
-      );
-      process.stderr.write(`${seen.requests} requests, slowest ${Math.round(seen.slowest_ms)} ms, 0 failed\n`);
-      expect(await host.succeed('service jobs list --json --status failed')).not.toMatch(/"status"/);
     },
     20 * MINUTES,
   );
@@ -141,6 +139,34 @@ describe.skipIf(skipReason !== null)('install.sh in a clean Debian without a net
       }
     },
     30 * MINUTES,
+  );
+
+  test(
+    'a removal that is killed in any of its steps is finished by the next one, or ended by an installation',
+    async () => {
+      await start();
+      const random = createTestRandom('killed removals');
+      const before = await host.listFiles();
+      // The installed script may be removed already.
+      const remove = 'sh /shared/checkout/install.sh --uninstall';
+      await host.succeed(install('first'));
+      const steps = await host.stepsOf(`${remove} --purge`);
+      expect(steps).toHaveLength(2);
+      for (const flags of ['', ' --purge']) {
+        for (const step of flags === '' ? steps.slice(0, 1) : steps) {
+          await host.succeed(install('first'));
+          expect(await host.endAt(remove + flags, step, 'KILL', random.int(STEP_MS)), step).toBe(true);
+          if (flags === '') {
+            expect(await host.succeed(install('first')), step).toMatch(/The service is ready/);
+            await host.succeed('service embed hello');
+          }
+          const again = await host.run(`${remove} --purge`);
+          expect(again.status === 0 || /nothing is installed/.test(again.stderr), again.stderr).toBe(true);
+          expect(await host.listFiles(), step).toBe(before);
+        }
+      }
+    },
+    20 * MINUTES,
   );
 
   test(

@@ -1,9 +1,22 @@
 import { expect } from 'vitest';
+import { until } from '../support/until.ts';
 import type { CleanRoot, Ran } from './clean-root.ts';
 
-/** All files but caches, locks, notes of mount, and the copies and locks that useradd makes of the lists of users. */
-const LIST = `find /etc /usr /opt /var /home /root /srv /run \\( -path /var/cache -o -path /run/lock -o -path /run/mount -o -path '/etc/*-' -o -path '/etc/passwd.*' -o -path '/etc/group.*' -o -path '/etc/*shadow.*' \\) \
+const MINUTES = 60_000;
+
+/**
+ * Paths that are not compared: caches, locks, notes of mount, copies and locks that useradd makes of the lists of users,
+ * and what is inside of folders where a running server writes at any time.
+ */
+const NOT_COMPARED = [
+  ...['/var/cache', '/run/lock', '/run/mount'],
+  ...['/etc/*-', '/etc/passwd.*', '/etc/group.*', '/etc/*shadow.*'],
+  ...['/var/lib/service/*', '/var/lib/postgresql/*', '/var/lib/redis/*', '/run/postgresql/*', '/run/redis/*'],
+];
+const LIST = `find /etc /usr /opt /var /home /root /srv /run \\( ${NOT_COMPARED.map((path) => `-path '${path}'`).join(' -o ')} \\) \
   -prune -o -printf '%p %y %m %l\\n' | sort`;
+/** Files that an installer writes, with their times. */
+const LIST_INSTALLED = "find /etc /opt /usr/local -printf '%p %y %m %l %T@\\n' | sort";
 
 /** Command line that installs a bundle of `makeReleases`. */
 export function install(bundle: string, flags = ''): string {
@@ -32,7 +45,7 @@ export class Host {
     return stdout;
   }
 
-  /** List all files but caches and locks. */
+  /** List all files but those that may change by themselves. */
   listFiles(): Promise<string> {
     return this.succeed(LIST);
   }
@@ -67,10 +80,49 @@ export class Host {
     return this.succeed(`${node} -e '${script}' http://127.0.0.1:8080${path} "$(cat /var/lib/service/admin.key)"`);
   }
 
-  /** List the steps of an installer by what `--print` tells. */
+  /** List the steps of an installer by what `--print` tells, which changes nothing. */
   async stepsOf(command: string): Promise<string[]> {
+    const before = await this.succeed(LIST_INSTALLED);
     const printed = await this.succeed(`${command} --print`);
-    return [...printed.matchAll(/^==> (.*)$/gm)].map(([, step]) => step as string);
+    expect(printed).toMatch(/^These are the steps; nothing is changed\.\n/);
+    expect(await this.succeed(LIST_INSTALLED)).toBe(before);
+    return stepsIn(printed);
+  }
+
+  /** Run an installer, whose steps must be those that `--print` tells. @returns its standard output */
+  async succeedAsPrinted(command: string): Promise<string> {
+    const printed = await this.stepsOf(command);
+    const output = await this.succeed(command);
+    expect(stepsIn(output)).toEqual(printed);
+    return output;
+  }
+
+  /**
+   * Do something while `load.ts` keeps the installed service busy: no request may fail, and no document and no job that
+   * was accepted may be lost.
+   */
+  async underLoad(work: () => Promise<void>): Promise<void> {
+    // Its modules are those of the installed release, which the work may remove.
+    await this.succeed('mkdir /load && cp /shared/load.ts /load && cp -al /opt/service/current/node_modules /load/');
+    const load = '/load/node_modules/.bin/node /load/load.ts --url http://127.0.0.1:8080';
+    await this.succeed(
+      `${load} --key /var/lib/service/admin.key --out /load/seen.json >/load/log 2>&1 & echo $! >/load/pid`,
+    );
+    await until(async () => (await this.run('grep ready /load/log')).status === 0, { withinMs: 2 * MINUTES });
+    await work();
+    await this.succeed('kill -TERM $(cat /load/pid)');
+    const seen = await until(async () => JSON.parse((await this.run('cat /load/seen.json')).stdout || 'null'), {
+      ...{ what: 'the end of the load', withinMs: 12 * MINUTES, everyMs: 1_000 },
+    });
+    await this.succeed('rm -r /load');
+    const { requests, documents, jobs, slowest_ms: slowestMs, failed, lost } = seen;
+    process.stderr.write(
+      `${requests} requests (slowest ${Math.round(slowestMs)} ms), ${failed.length} failed; ` +
+        `${documents.length} documents and ${jobs.length} bulk jobs, ${lost.length} lost\n`,
+    );
+    expect({ failed, lost }).toEqual({ failed: [], lost: [] });
+    expect(documents.length).toBeGreaterThan(10);
+    expect(jobs.length).toBeGreaterThan(3);
   }
 
   /**
@@ -86,4 +138,8 @@ export class Host {
       wait $pid; true`;
     return (await this.succeed(script)) === 'ended\n';
   }
+}
+
+function stepsIn(output: string): string[] {
+  return [...output.matchAll(/^==> (.*)$/gm)].map(([, step]) => step as string);
 }

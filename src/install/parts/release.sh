@@ -41,6 +41,12 @@ die_if_full() {
     die 4 "the file system of $staging is full; make room, or choose another folder with --prefix"
 }
 
+# Removes a release. Its name goes first, so that a part of a release never counts as prepared.
+remove_release() {
+  run rm -f "$1/RELEASE"
+  remove_tree "$1"
+}
+
 unpack_bundle() {
   run_quietly tar -xzf "$bundle" -C "$staging" --no-same-owner 2>/dev/null || {
     die_if_full

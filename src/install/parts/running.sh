@@ -20,10 +20,14 @@ start_service() {
 
 # Restarts every program from the current release; the port stays open all the time.
 restart_service() {
-  if ! is_running; then
-    start_service
-  elif [ "$host_init" = systemd ]; then
+  if [ "$host_init" = systemd ]; then
+    # The counters of a broken release are not those of this one. A unit that waits for its next start is restarted too:
+    # "start" would wait for that start, which counts.
+    # shellcheck disable=SC2046 # a list
+    run_quietly systemctl reset-failed $(units) || true
     for name in $(units); do run_quietly systemctl restart "$name" || return 1; done
+  elif ! is_running; then
+    start_service
   else
     restarts=$(($(restarts_so_far) + 1))
     run_quietly "$init_script" reload

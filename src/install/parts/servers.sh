@@ -24,7 +24,10 @@ provide_servers() {
   start_debian_service postgresql
   database_url=$(setting DATABASE_URL)
   step 'Create the role and the database "service" in PostgreSQL'
-  [ "$print" = no ] || return 0
+  if [ "$print" = yes ]; then
+    database_url=${database_url:-postgres://service@127.0.0.1:5432/service}
+    return
+  fi
   found=$(find_cluster)
   [ -n "$found" ] || die 5 "PostgreSQL $postgres_major_min or later is not running on this host; see pg_lsclusters"
   pg_port=${found#* }

@@ -2,11 +2,13 @@
 # State of the installation on this host, and its settings.
 # shellcheck disable=SC2034,SC2154 # the parts share their variables
 
-# The file of the state has one name=value per line. status is "new" (unfinished), "installed" or "uninstalled".
+# The file of the state has one name=value per line. status is "new" (unfinished), "installed", "uninstalled",
+# or "purging" while the data are removed.
 state_names='status prefix data_dir database redis init release created_user created_database packages'
 status='' init='' release='' created_user=no created_database=no packages=''
 
 read_state() {
+  [ ! -e "$state" ] || [ -r "$state" ] || die 4 "only root may read $state, so run install.sh --print as root on this host"
   [ -r "$state" ] || return 0
   asked_prefix=$prefix asked_data_dir=$data_dir asked_database=$database asked_redis=$redis
   while IFS='=' read -r name value; do

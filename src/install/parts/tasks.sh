@@ -20,7 +20,7 @@ finish() {
       ;;
     upgrade)
       note "Go back to release $release" >&2
-      if go_back >&2; then note "Release $release is running again; nothing is lost." >&2
+      if go_back >&2; then note "Release $release is in use again; nothing is lost." >&2
       else note "Release $release does not become ready either; see \"service doctor\" and the log" >&2; fi
       ;;
   esac
@@ -33,8 +33,10 @@ go_back() {
   switch_to "$release"
   release_dir=$old_dir
   install_files
-  restart_service && wait_until_ready "$old_dir" || return 1
-  remove_tree "$prefix/versions/$new_release"
+  if [ "$was_running" = yes ]; then
+    restart_service && wait_until_ready "$old_dir" || return 1
+  fi
+  remove_release "$prefix/versions/$new_release"
 }
 
 refuse_if_other_release() {
@@ -44,6 +46,7 @@ refuse_if_other_release() {
 }
 
 install_release() {
+  [ "$status" != purging ] || refuse_purging
   if [ "$status" = installed ]; then
     refuse_if_other_release
     ensure_running
@@ -61,7 +64,8 @@ install_release() {
     release=$new_release
     write_state
   fi
-  [ "$status" != new ] || [ "$print" = yes ] || ! is_running || stop_service
+  # An installation or a removal that was killed may have left it running.
+  [ "$print" = yes ] || ! is_running || stop_service
   stage_release
   check_servers
   provide_servers
@@ -103,6 +107,7 @@ ensure_running() {
 upgrade() {
   case $status in
     installed) ;;
+    purging) refuse_purging ;;
     new) die 4 'the last installation was not finished; run install.sh without --upgrade first' ;;
     *) die 4 'nothing is installed; run install.sh without --upgrade' ;;
   esac
@@ -116,8 +121,8 @@ upgrade() {
   check_servers
   # The schema is changed first: the running release works with it, too.
   step 'Check the new release and bring the schema of the database up to date'
-  run_quietly migrate_with "$release_dir" || {
-    remove_tree "$release_dir"
+  migrate_with "$release_dir" || {
+    remove_release "$release_dir"
     die 1 "release $new_release does not work here, and release $release goes on running; the reason is above"
   }
   was_running=$(is_running && echo yes || echo no)
@@ -131,26 +136,31 @@ upgrade() {
       die 1 "release $new_release does not become ready; the reason is above"
     fi
   fi
-  [ "$print" = no ] || return 0
-  former=$release release=$new_release
-  write_state
+  # From here on there is no way back: it would remove the release that it goes back to.
   undo=nothing
+  former=$release release=$new_release
+  [ "$print" = yes ] || write_state
+  step "Remove release $former"
   remove_other_releases
-  note "Release $release is installed; release $former is removed."
+  [ "$print" = yes ] || note "Release $release is installed; release $former is removed."
 }
 
 # Removes all releases but the one in use: an upgrade that was killed leaves another.
 remove_other_releases() {
   for other in "$prefix"/versions/* "$prefix/versions/.new"; do
-    [ "$other" = "$prefix/versions/$release" ] || [ ! -e "$other" ] || remove_tree "$other"
+    [ "$other" = "$prefix/versions/$release" ] || [ ! -e "$other" ] || remove_release "$other"
   done
 }
 
 # Runs the migrations of a release that is not the current one.
 migrate_with() {
-  sed "s|^release=.*|release=$1|" "$command_dir/service" >"$output.command"
-  sh "$output.command" db migrate
-  code=$?
+  if [ "$print" = yes ]; then
+    note "      $1/bin/service db migrate"
+    return
+  fi
+  sed "s|^release=.*|release=$1|" "$command_dir/service" >"$output.command" || return 1
+  code=0
+  run_quietly sh "$output.command" db migrate || code=$?
   rm -f "$output.command"
   return "$code"
 }
