@@ -1,16 +1,41 @@
 import { z } from 'zod';
 
+const NO_CURSOR = 'must be the next_cursor of an earlier page';
+
 /** Query of a list that is read page by page. */
 export const PageQuery = z.object({
   limit: z.coerce.number().int().min(1).max(200).default(50),
   cursor: z
     .string()
     .max(128)
-    .regex(/^[\w-]*$/, 'must be the next_cursor of an earlier page')
+    .regex(/^[\w-]*$/, NO_CURSOR)
     .optional()
     .describe('next_cursor of the page before')
     .transform((cursor) => cursor || undefined),
 });
+
+const NAME_CURSOR_CHARS_MAX = 1024;
+
+/** Query of a page of a list in the order of unique names. Its cursor holds the name of the last row, so that row may be gone. */
+export const NamePageQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(200).default(200),
+  cursor: z
+    .string()
+    .max(NAME_CURSOR_CHARS_MAX)
+    .regex(/^[\w-]*$/, NO_CURSOR)
+    .refine((cursor) => nameCursor(nameOf(cursor)) === cursor && !nameOf(cursor).includes('\0'), NO_CURSOR)
+    .optional()
+    .describe('next_cursor of the page before')
+    .transform((cursor) => (cursor ? nameOf(cursor) : undefined)),
+});
+
+function nameCursor(name: string): string {
+  return Buffer.from(name).toString('base64url');
+}
+
+function nameOf(cursor: string): string {
+  return Buffer.from(cursor, 'base64url').toString();
+}
 
 /** Make the schema of one page of a list. */
 export function pageSchema<T extends z.ZodType>(item: T) {
@@ -22,17 +47,54 @@ export function pageSchema<T extends z.ZodType>(item: T) {
   });
 }
 
+interface PageRequest {
+  readonly limit: number;
+  readonly cursor: string | undefined;
+}
+
+interface ListPage<T> {
+  readonly object: 'list';
+  readonly data: T[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+/** Read at most `limit` rows after the row that `after` names. */
+type SelectRows<T> = (page: { limit: number; after: string | undefined }) => Promise<T[]>;
+
 /**
  * Read one page: one row more than the page holds tells if there is another.
  *
- * @param select returns at most `limit` rows after the row with the id `after`
+ * @param cursorOf returns what stands for a row in a cursor
  */
-export async function readPage<T extends { readonly id: string }>(
-  { limit, cursor }: z.output<typeof PageQuery>,
-  select: (page: { limit: number; after: string | undefined }) => Promise<T[]>,
-): Promise<{ object: 'list'; data: T[]; has_more: boolean; next_cursor: string | null }> {
+export async function readPageBy<T>(
+  { limit, cursor }: PageRequest,
+  select: SelectRows<T>,
+  cursorOf: (row: T) => string,
+): Promise<ListPage<T>> {
   const rows = await select({ limit: limit + 1, after: cursor });
   const data = rows.slice(0, limit);
-  const hasMore = rows.length > limit;
-  return { object: 'list', data, has_more: hasMore, next_cursor: hasMore ? (data.at(-1)?.id ?? null) : null };
+  const last = rows.length > limit ? data.at(-1) : undefined;
+  return {
+    object: 'list',
+    data,
+    has_more: last !== undefined,
+    next_cursor: last === undefined ? null : cursorOf(last),
+  };
+}
+
+/** Read one page of a list whose cursors are ids. */
+export function readPage<T extends { readonly id: string }>(
+  page: PageRequest,
+  select: SelectRows<T>,
+): Promise<ListPage<T>> {
+  return readPageBy(page, select, ({ id }) => id);
+}
+
+/** Read one page of a list in the order of names; `after` of `select` is a name. */
+export function readPageByName<T extends { readonly name: string }>(
+  page: PageRequest,
+  select: SelectRows<T>,
+): Promise<ListPage<T>> {
+  return readPageBy(page, select, ({ name }) => nameCursor(name));
 }

@@ -21,6 +21,7 @@ import type { Sql } from '../../src/platform/postgres.ts';
 import { BucketDetails, getBucketDetails } from '../../src/search/bucket-model.ts';
 import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
 import { editQueries, reportQueries } from '../limited-queries.ts';
+import { NamePageQuery, pageSchema, readPageByName } from '../pages.ts';
 import { defineRoute, type Route } from '../route.ts';
 
 const BucketParams = z.object({ bucket: z.string().min(1).max(128).describe('id or name') });
@@ -53,23 +54,11 @@ export function bucketRoutes(sql: Sql, reembed: ReembedJobs, purge: () => void):
       access: 'caller',
       errors: 'detail',
       reads: 'none',
-      responses: {
-        200: {
-          description: 'All buckets, by name',
-          schema: z.object({
-            object: z.literal('list'),
-            data: z.array(BucketView),
-            has_more: z.literal(false),
-            next_cursor: z.null(),
-          }),
-        },
-      },
-      async handle({ caller, signal }) {
-        const data = await listBuckets(reportQueries(sql, signal), caller);
-        return {
-          body: { object: 'list', data, has_more: false, next_cursor: null },
-        };
-      },
+      query: NamePageQuery,
+      responses: { 200: { description: 'A page, by name', schema: pageSchema(BucketView) } },
+      handle: async ({ caller, query, signal }) => ({
+        body: await readPageByName(query, (page) => listBuckets(reportQueries(sql, signal), caller, page)),
+      }),
     }),
     defineRoute({
       method: 'GET',
@@ -160,22 +149,12 @@ function collectionRoutes(sql: Sql): Route[] {
       errors: 'detail',
       reads: 'none',
       params: BucketParams,
-      responses: {
-        200: {
-          description: 'All collections, by name',
-          schema: z.object({
-            object: z.literal('list'),
-            data: z.array(CollectionView),
-            has_more: z.literal(false),
-            next_cursor: z.null(),
-          }),
-        },
-      },
-      async handle({ caller, params, signal }) {
+      query: NamePageQuery,
+      responses: { 200: { description: 'A page, by name', schema: pageSchema(CollectionView) } },
+      async handle({ caller, params, query, signal }) {
         const queries = reportQueries(sql, signal);
-        const bucket = await findBucket(queries, caller.orgId, params.bucket);
-        const data = await listCollections(queries, caller.orgId, bucket.id);
-        return { body: { object: 'list', data, has_more: false, next_cursor: null } };
+        const { id } = await findBucket(queries, caller.orgId, params.bucket);
+        return { body: await readPageByName(query, (page) => listCollections(queries, caller.orgId, id, page)) };
       },
     }),
     defineRoute({

@@ -7,6 +7,7 @@ import {
   CreateChannel,
   CreatedChannel,
   Delivery,
+  ListChannelsQuery,
   SendReply,
   SendRequest,
 } from '../../src/channels/schema.ts';
@@ -98,8 +99,9 @@ function configRoutes(channels: Channels): Route[] {
       access: 'caller',
       errors: 'detail',
       reads: 'none',
-      responses: { 200: { description: 'All configurations, oldest first', schema: z.array(ChannelView) } },
-      handle: async ({ caller }) => ({ body: await listChannels(channels, caller.orgId) }),
+      query: ListChannelsQuery,
+      responses: { 200: { description: 'Configurations, oldest first', schema: z.array(ChannelView) } },
+      handle: async ({ caller, query }) => ({ body: await listChannels(channels, caller.orgId, query) }),
     }),
     defineRoute({
       method: 'DELETE',

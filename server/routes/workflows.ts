@@ -4,7 +4,6 @@ import { getRun, listRuns, runWorkflow } from '../../src/workflows/run-workflow.
 import {
   DryRunRequest,
   GetWorkflowQuery,
-  ListRunsQuery,
   NewVersion,
   NewWorkflow,
   PublishRequest,
@@ -24,23 +23,11 @@ import {
   publishWorkflow,
 } from '../../src/workflows/workflows.ts';
 import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
+import { NamePageQuery, PageQuery, pageSchema, readPageBy, readPageByName } from '../pages.ts';
 import { defineRoute, type Route } from '../route.ts';
 
 const params = z.object({ workflow: z.string().min(1).max(128).describe('id or name') });
 const RunParams = params.extend({ run: z.string().min(1).max(128) });
-
-function listOf<T extends z.ZodType>(item: T) {
-  return z.object({
-    object: z.literal('list'),
-    data: z.array(item),
-    has_more: z.literal(false),
-    next_cursor: z.null(),
-  });
-}
-
-function page<T>(data: readonly T[]) {
-  return { object: 'list', data, has_more: false, next_cursor: null };
-}
 
 export function workflowRoutes(workflows: Workflows): Route[] {
   const { sql } = workflows;
@@ -68,8 +55,11 @@ export function workflowRoutes(workflows: Workflows): Route[] {
       access: 'caller',
       errors: 'detail',
       reads: 'none',
-      responses: { 200: { description: 'The workflows', schema: listOf(WorkflowView) } },
-      handle: async ({ caller }) => ({ body: page(await listWorkflows(sql, caller.orgId)) }),
+      query: NamePageQuery,
+      responses: { 200: { description: 'A page', schema: pageSchema(WorkflowView) } },
+      handle: async ({ caller, query }) => ({
+        body: await readPageByName(query, (page) => listWorkflows(sql, caller.orgId, page)),
+      }),
     }),
     defineRoute({
       method: 'GET',
@@ -188,10 +178,14 @@ function runRoutes(workflows: Workflows): Route[] {
       errors: 'detail',
       reads: 'none',
       params,
-      query: ListRunsQuery,
-      responses: { 200: { description: 'The runs', schema: listOf(RunSummary) } },
+      query: PageQuery,
+      responses: { 200: { description: 'A page', schema: pageSchema(RunSummary) } },
       handle: async ({ caller, params, query }) => ({
-        body: page(await listRuns(sql, caller, params.workflow, query)),
+        body: await readPageBy(
+          query,
+          (page) => listRuns(sql, caller, params.workflow, page),
+          (run) => run.run_id,
+        ),
       }),
     }),
     defineRoute({

@@ -1,5 +1,6 @@
 import { PLANS, type Plan } from '../access/caller.ts';
-import type { Sql } from '../platform/postgres.ts';
+import { idTimeMs } from '../platform/ids.ts';
+import type { Sql, SqlFragment } from '../platform/postgres.ts';
 
 /** Stored configuration with its encrypted `config`. */
 export interface ConfigRow {
@@ -16,10 +17,28 @@ export async function insertConfig(sql: Sql, config: ConfigRow & { readonly botI
     VALUES (${config.id}, ${config.orgId}, ${config.name}, ${config.provider}, ${config.botId}, ${config.sealedConfig})`;
 }
 
-/** Return the configurations of an organization, oldest first. */
-export async function selectConfigs(sql: Sql, orgId: string): Promise<ConfigRow[]> {
-  const rows = await sql`SELECT * FROM channel_configs WHERE org_id = ${orgId} ORDER BY created_at, id`;
+/**
+ * Return the configurations of an organization, oldest first; all of them without `limit`.
+ *
+ * @param page.after id of the last configuration of the page before; one that was deleted meanwhile is placed by the time
+ *   in its id
+ */
+export async function selectConfigs(
+  sql: Sql,
+  orgId: string,
+  { limit = null, after }: { readonly limit?: number | null; readonly after?: string | undefined } = {},
+): Promise<ConfigRow[]> {
+  const rows = await sql`
+    SELECT * FROM channel_configs WHERE org_id = ${orgId} ${after === undefined ? sql`` : isAfter(sql, orgId, after)}
+    ORDER BY created_at, id LIMIT ${limit}`;
   return rows.map(toConfig);
+}
+
+function isAfter(sql: Sql, orgId: string, id: string): SqlFragment {
+  const placed = new Date(idTimeMs(id) ?? 0);
+  return sql`AND (created_at, id) > (
+    COALESCE((SELECT last.created_at FROM channel_configs AS last WHERE last.org_id = ${orgId} AND last.id = ${id}), ${placed}),
+    ${id})`;
 }
 
 export async function selectConfig(sql: Sql, orgId: string, id: string): Promise<ConfigRow | null> {

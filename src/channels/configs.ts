@@ -10,7 +10,14 @@ import type { KeyRing } from '../platform/secret-key.ts';
 import { parseWithNulls } from '../platform/zod-nulls.ts';
 import { type ConfigRow, deleteConfig, insertConfig, selectConfig, selectConfigs } from './config-store.ts';
 import { maskConfig } from './mask-config.ts';
-import { type ChannelView, type CreateChannel, type CreatedChannel, MESSENGER, MessengerConfig } from './schema.ts';
+import {
+  type ChannelView,
+  type CreateChannel,
+  type CreatedChannel,
+  type ListChannelsQuery,
+  MESSENGER,
+  MessengerConfig,
+} from './schema.ts';
 
 export interface ConfigContext {
   readonly sql: Sql;
@@ -59,9 +66,13 @@ export async function createChannel(
   return { channel: { id, name, provider }, warnings };
 }
 
-/** List the configurations of the organization, oldest first, with masked credentials. */
-export async function listChannels({ sql, keyRing }: ConfigContext, orgId: string): Promise<ChannelView[]> {
-  const rows = await selectConfigs(sql, orgId);
+/** List the configurations of the organization, oldest first, with masked credentials; all of them without `limit`. */
+export async function listChannels(
+  { sql, keyRing }: ConfigContext,
+  orgId: string,
+  query: Partial<ListChannelsQuery> = {},
+): Promise<ChannelView[]> {
+  const rows = await selectConfigs(sql, orgId, { limit: query.limit ?? null, after: query.cursor });
   return rows.map((row) => {
     const { id, name, provider } = row;
     return { id, name, provider, config: maskConfig(provider, readConfig(keyRing, row)) };

@@ -46,6 +46,19 @@ export const MessengerConfig = z.object({
 });
 export type MessengerConfig = z.output<typeof MessengerConfig>;
 
+/** Query of `GET /v1/channels/configs`. The reply is an array, so a full page means that there may be another. */
+export const ListChannelsQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(1000).default(1000),
+  cursor: z
+    .string()
+    .max(128)
+    .regex(/^(?:chn_\w+)?$/, 'must be the id of a configuration')
+    .optional()
+    .describe('id of the last configuration of the page before')
+    .transform((cursor) => cursor || undefined),
+});
+export type ListChannelsQuery = z.output<typeof ListChannelsQuery>;
+
 /** Body of `POST /v1/channels/configs`. The fields of `config` depend on the provider; `createChannel` checks them. */
 export const CreateChannel = z.object({
   name: z.string().trim().min(1, 'must not be empty').max(100).refine(isPlainName, PLAIN_NAME_RULE),

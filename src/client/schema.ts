@@ -22,10 +22,12 @@ export const Bucket = z.looseObject({
 });
 
 /** Schema of a list, whose items are in `data`. */
-export const BucketList = z.looseObject({ data: z.array(Bucket) });
+const nextCursor = z.string().nullish();
+
+export const BucketList = z.looseObject({ data: z.array(Bucket), next_cursor: nextCursor });
 
 export const Collection = z.looseObject({ id: z.string(), bucket_id: z.string(), name: z.string() });
-export const CollectionList = z.looseObject({ data: z.array(Collection) });
+export const CollectionList = z.looseObject({ data: z.array(Collection), next_cursor: nextCursor });
 
 export const SearchResult = z.looseObject({
   id: z.string(),
@@ -82,8 +84,8 @@ export const MemorySourceList = z.array(MemorySource);
 
 export const Workflow = z.looseObject({ id: z.string(), name: z.string(), status: z.string() });
 export const WorkflowList = z.union([
-  z.array(Workflow).transform((data) => ({ data })),
-  z.looseObject({ data: z.array(Workflow) }),
+  z.array(Workflow).transform((data) => ({ data, next_cursor: null })),
+  z.looseObject({ data: z.array(Workflow), next_cursor: nextCursor }),
 ]);
 
 export const WorkflowRun = z.looseObject({ status: z.string() });

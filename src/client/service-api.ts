@@ -18,6 +18,10 @@ import {
 const UPLOAD_TIMEOUT_MS = 10 * 60_000;
 /** Limit of a call that runs a workflow: the answer comes once all blocks have finished. */
 const WORKFLOW_TIMEOUT_MS = 10 * 60_000;
+/** Most pages of a list that are fetched. */
+const LIST_PAGES_MAX = 50;
+/** Rows of a page of `GET /v1/memory/sources`, whose array does not tell if there are more. */
+const SOURCE_PAGE_ROWS = 1000;
 
 /** Paths and methods of the routes that a server has, such as `POST /v1/memory/search`. */
 export type RouteNames = ReadonlySet<string>;
@@ -54,20 +58,33 @@ export class ServiceApi {
   }
 
   async listBuckets(signal: AbortSignal) {
-    return (await this.#get('/v1/buckets', BucketList, signal)).data;
+    return this.#list('/v1/buckets', BucketList, signal);
   }
 
   async listCollections(bucket: string, signal: AbortSignal) {
-    return (await this.#get(`/v1/buckets/${encodeURIComponent(bucket)}/collections`, CollectionList, signal)).data;
+    return this.#list(`/v1/buckets/${encodeURIComponent(bucket)}/collections`, CollectionList, signal);
   }
 
   async listMemorySources(userId: string | null, signal: AbortSignal) {
-    const query = userId === null ? '' : `?${new URLSearchParams({ user_id: userId })}`;
-    return this.#get(`/v1/memory/sources${query}`, MemorySourceList, signal);
+    const user = userId === null ? {} : { user_id: userId };
+    const all: z.output<typeof MemorySourceList> = [];
+    let cursor: string | undefined;
+    for (let page = 0; page < LIST_PAGES_MAX; page++) {
+      const query = new URLSearchParams({ ...user, ...(cursor === undefined ? {} : { cursor }) });
+      const sources = await this.#get(
+        `/v1/memory/sources${query.size === 0 ? '' : `?${query}`}`,
+        MemorySourceList,
+        signal,
+      );
+      all.push(...sources);
+      cursor = sources.at(-1)?.name;
+      if (sources.length < SOURCE_PAGE_ROWS) break;
+    }
+    return all;
   }
 
   async listWorkflows(signal: AbortSignal) {
-    return (await this.#get('/v1/workflows', WorkflowList, signal)).data;
+    return this.#list('/v1/workflows', WorkflowList, signal);
   }
 
   search(bucket: string, request: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<SearchReply> {
@@ -100,6 +117,24 @@ export class ServiceApi {
   runWorkflow(id: string, request: Readonly<Record<string, unknown>>, signal: AbortSignal) {
     const path = `/v1/workflows/${encodeURIComponent(id)}/run`;
     return this.#post(path, WorkflowRun, { json: request, timeoutMs: WORKFLOW_TIMEOUT_MS, signal });
+  }
+
+  /** Fetch all pages of a list. */
+  async #list<T>(
+    path: string,
+    reply: z.ZodType<{ data: T[]; next_cursor?: string | null | undefined }>,
+    signal: AbortSignal,
+  ): Promise<T[]> {
+    const all: T[] = [];
+    let cursor: string | null | undefined;
+    for (let page = 0; page < LIST_PAGES_MAX; page++) {
+      const query = cursor ? `?${new URLSearchParams({ cursor })}` : '';
+      const { data, next_cursor } = await this.#get(`${path}${query}`, reply, signal);
+      all.push(...data);
+      cursor = next_cursor;
+      if (!cursor) break;
+    }
+    return all;
   }
 
   #get<S extends z.ZodType>(path: string, reply: S, signal: AbortSignal): Promise<z.output<S>> {

@@ -29,12 +29,27 @@ export async function insertBucket(
   return toBucket(row as Row);
 }
 
-/** List the buckets of an organization; `document_count` counts the documents that the caller may see. */
-export async function listBuckets(sql: Sql, caller: Caller): Promise<BucketView[]> {
+/** Part of a list in the order of unique names: rows whose names come after `after`. */
+interface NamePage {
+  readonly limit: number;
+  readonly after?: string | undefined;
+}
+
+/**
+ * List the buckets of an organization by name, all of them without `page`; `document_count` counts the documents that the
+ * caller may see.
+ */
+export async function listBuckets(sql: Sql, caller: Caller, page?: NamePage): Promise<BucketView[]> {
   const rows = await sql`
     SELECT b.*, (SELECT count(*)::int FROM documents WHERE documents.bucket_id = b.id AND ${visibleTo(sql, caller)}) AS documents
-    FROM buckets b WHERE b.org_id = ${caller.orgId} AND b.deleting_at IS NULL ORDER BY b.name`;
+    FROM (SELECT * FROM buckets WHERE org_id = ${caller.orgId} AND deleting_at IS NULL ${afterName(sql, page)}) b
+    ORDER BY b.name`;
   return rows.map((row) => toBucket(row as Row));
+}
+
+/** End of a query of rows by name: those after the page before, at most as many as the page holds. */
+function afterName(sql: Sql, page: NamePage | undefined): SqlFragment {
+  return sql`${page?.after === undefined ? sql`` : sql`AND name > ${page.after}`} ORDER BY name LIMIT ${page?.limit ?? null}`;
 }
 
 export async function listBucketNames(sql: Sql, orgId: string): Promise<{ id: string; name: string }[]> {
@@ -67,9 +82,15 @@ export async function insertCollection(
   return toCollection(row as Row);
 }
 
-export async function listCollections(sql: Sql, orgId: string, bucketId: string): Promise<CollectionView[]> {
+/** List collections of a bucket by name. */
+export async function listCollections(
+  sql: Sql,
+  orgId: string,
+  bucketId: string,
+  page: NamePage,
+): Promise<CollectionView[]> {
   const rows = await sql`
-    SELECT * FROM collections WHERE org_id = ${orgId} AND bucket_id = ${bucketId} ORDER BY name`;
+    SELECT * FROM collections WHERE org_id = ${orgId} AND bucket_id = ${bucketId} ${afterName(sql, page)}`;
   return rows.map((row) => toCollection(row as Row));
 }
 

@@ -157,6 +157,12 @@ export type SourceView = z.output<typeof SourceView>;
 
 export const ListSourcesQuery = z.object({
   user_id: z.string().min(1).max(128).optional().describe('only sources of this user and of the organization'),
+  limit: z.coerce.number().int().min(1).max(1000).default(1000),
+  cursor: text
+    .max(128)
+    .optional()
+    .describe('name of the last source of the page before')
+    .transform((cursor) => cursor || undefined),
 });
 export type ListSourcesQuery = z.output<typeof ListSourcesQuery>;
 

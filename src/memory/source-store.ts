@@ -45,14 +45,22 @@ export async function insertSource(sql: Sql, source: SourceRow): Promise<void> {
 /**
  * List the sources that the caller may see, by name. `userId` narrows the list to those of that user and of the
  * organization.
+ *
+ * @param page.after name of the last source of the page before
  */
-export async function listSourceRows(sql: Sql, caller: Caller, userId: string | null): Promise<SourceView[]> {
+export async function listSourceRows(
+  sql: Sql,
+  caller: Caller,
+  userId: string | null,
+  page: { readonly limit: number | null; readonly after?: string | undefined },
+): Promise<SourceView[]> {
   const rows = await sql`
     SELECT sources.*, ${indexedCount(sql, caller)} AS indexed
     FROM sources JOIN buckets ON buckets.id = sources.bucket_id AND buckets.deleting_at IS NULL
-    WHERE ${sourceVisibleTo(sql, caller)} 
+    WHERE ${sourceVisibleTo(sql, caller)}
       ${userId === null ? sql`` : sql`AND (sources.user_id IS NULL OR sources.user_id = ${userId})`}
-    ORDER BY sources.name LIMIT 1000`;
+      ${page.after === undefined ? sql`` : sql`AND sources.name > ${page.after}`}
+    ORDER BY sources.name LIMIT ${page.limit}`;
   return rows.map(toView);
 }
 

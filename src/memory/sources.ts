@@ -95,9 +95,13 @@ async function ownerOf(sql: Sql, caller: Caller, { user_id: userId }: NewSource)
   return user.id;
 }
 
-/** List the sources that the caller may see. `user_id` narrows the list and never widens it. */
-export function listSources(sql: Sql, caller: Caller, query: ListSourcesQuery): Promise<SourceView[]> {
-  return store.listSourceRows(sql, caller, query.user_id ?? null);
+/**
+ * List the sources that the caller may see, by name; all of them without `limit`. `user_id` narrows the list and never
+ * widens it.
+ */
+export function listSources(sql: Sql, caller: Caller, query: Partial<ListSourcesQuery>): Promise<SourceView[]> {
+  const page = { limit: query.limit ?? null, after: query.cursor };
+  return store.listSourceRows(sql, caller, query.user_id ?? null, page);
 }
 
 export { findSource } from './source-store.ts';

@@ -125,11 +125,17 @@ export async function eraseRunsAbout(tx: Sql, orgId: string, documentIds: readon
     FROM named WHERE workflow_run_blocks.run_id = named.run_id`;
 }
 
-/** List runs of a workflow that the caller may see, newest first. */
-export async function listRunRows(sql: Sql, caller: Caller, workflowId: string, limit: number): Promise<RunSummary[]> {
+/** List runs of a workflow that the caller may see, newest first. @param page.after id of the run before the first one */
+export async function listRunRows(
+  sql: Sql,
+  caller: Caller,
+  workflowId: string,
+  { limit, after }: { readonly limit: number; readonly after?: string | undefined },
+): Promise<RunSummary[]> {
   const rows = await sql`
     SELECT id, workflow_id, version, mode, status, actor, error, started_at, finished_at FROM workflow_runs
-    WHERE workflow_id = ${workflowId} AND ${visibleTo(sql, caller)} ORDER BY id DESC LIMIT ${limit}`;
+    WHERE workflow_id = ${workflowId} AND ${visibleTo(sql, caller)} ${after === undefined ? sql`` : sql`AND id < ${after}`}
+    ORDER BY id DESC LIMIT ${limit}`;
   return rows.map(toSummary);
 }
 

@@ -9,7 +9,7 @@ import type { BlockTypes } from './block-types.ts';
 import { typeNameOf } from './check-block.ts';
 import { type Outcome, runBlocks } from './run-blocks.ts';
 import * as runStore from './run-store.ts';
-import type { Block, Definition, ListRunsQuery, RunMode, RunReply, RunSummary, RunView } from './schema.ts';
+import type { Block, Definition, RunMode, RunReply, RunSummary, RunView } from './schema.ts';
 import * as store from './store.ts';
 import { validateDefinition } from './validate-definition.ts';
 
@@ -217,9 +217,14 @@ function runOver(): AppError {
 }
 
 /** List runs of a workflow that the caller may see, newest first. @throws AppError `workflow_not_found` (404) */
-export async function listRuns(sql: Sql, caller: Caller, ref: string, query: ListRunsQuery): Promise<RunSummary[]> {
+export async function listRuns(
+  sql: Sql,
+  caller: Caller,
+  ref: string,
+  page: { readonly limit: number; readonly after?: string | undefined },
+): Promise<RunSummary[]> {
   const { id } = await store.findWorkflow(sql, caller.orgId, ref);
-  return runStore.listRunRows(sql, caller, id, query.limit);
+  return runStore.listRunRows(sql, caller, id, page);
 }
 
 /** Find a run that the caller may see. @throws AppError `workflow_not_found`, `workflow_run_not_found` (404) */

@@ -162,6 +162,3 @@ export const RunView = RunSummary.extend({
   output: z.unknown(),
 }).meta({ id: 'WorkflowRun' });
 export type RunView = z.output<typeof RunView>;
-
-export const ListRunsQuery = z.object({ limit: z.coerce.number().int().min(1).max(200).default(50) });
-export type ListRunsQuery = z.output<typeof ListRunsQuery>;

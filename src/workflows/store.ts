@@ -4,7 +4,7 @@ import type { Definition, WorkflowDetail, WorkflowView } from './schema.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Most workflows in a list. */
+/** Most versions of a workflow in a list. */
 const LIST_ROWS_MAX = 1_000;
 
 export async function insertWorkflow(
@@ -50,8 +50,15 @@ export async function publishVersion(tx: Sql, orgId: string, workflowId: string,
   return true;
 }
 
-export async function listWorkflowRows(sql: Sql, orgId: string): Promise<WorkflowView[]> {
-  const rows = await sql`SELECT * FROM workflows WHERE org_id = ${orgId} ORDER BY name LIMIT ${LIST_ROWS_MAX}`;
+/** List workflows by name, all of them without `page`. @param page.after name of the last workflow of the page before */
+export async function listWorkflowRows(
+  sql: Sql,
+  orgId: string,
+  page?: { readonly limit: number; readonly after: string | undefined },
+): Promise<WorkflowView[]> {
+  const rows = await sql`
+    SELECT * FROM workflows WHERE org_id = ${orgId} ${page?.after === undefined ? sql`` : sql`AND name > ${page.after}`}
+    ORDER BY name LIMIT ${page?.limit ?? null}`;
   return rows.map(toWorkflow);
 }
 

@@ -6,6 +6,7 @@ import { apiService } from '../../server/api-service.ts';
 import { SCOPES } from '../../src/access/caller.ts';
 import { createKey } from '../../src/access/keys.ts';
 import { openAppliance } from '../../src/appliance/open-appliance.ts';
+import { createChannel } from '../../src/channels/configs.ts';
 import { loadConfig } from '../../src/platform/config.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { makeDataDir } from '../support/appliance.ts';
@@ -49,18 +50,17 @@ async function fill(): Promise<void> {
     INSERT INTO users (id, org_id, email, role, auth_level)
     SELECT 'usr_' || lpad(n::text, 8, '0'), ${orgId}, 'user-' || n || '@example.com', 'member', 1
     FROM generate_series(1, 10000) n`;
+  await fillPlaces(bucketId);
+  const configId = await fillConfigs();
   await sql`
     INSERT INTO channel_notifications (id, org_id, config_id, actor, phone, template_code, template_args, via, status,
                                        requested_at)
-    SELECT 'ntf_' || lpad(n::text, 8, '0'), ${orgId}, 'bot', 'bench', '+10000000', 't', '{}', 'outbox', 'accepted',
+    SELECT 'ntf_' || lpad(n::text, 8, '0'), ${orgId}, ${configId}, 'bench', '+10000000', 't', '{}', 'outbox', 'accepted',
            now() - n * interval '1 minute'
     FROM generate_series(1, 10000) n`;
   await sql`
-    INSERT INTO channel_configs (id, org_id, name, provider, sealed_config)
-    VALUES ('bench', ${orgId}, 'bench', 'messenger', '\\x00')`;
-  await sql`
     INSERT INTO channel_deliveries (config_id, digest, org_id, received_at, outcome, answered_at)
-    SELECT 'bench', sha256(n::text::bytea), ${orgId}, now() - n * interval '1 minute', 'answered', now()
+    SELECT ${configId}, sha256(n::text::bytea), ${orgId}, now() - n * interval '1 minute', 'answered', now()
     FROM generate_series(1, 10000) n`;
   await sql`
     INSERT INTO usage_by_actor (org_id, day, actor, requests, tokens)
@@ -69,6 +69,44 @@ async function fill(): Promise<void> {
   await sql`VACUUM ANALYZE`;
 }
 
+/** Fill the lists of buckets, collections, sources, workflows and runs with 10,000 rows each. */
+async function fillPlaces(bucketId: string): Promise<void> {
+  const { orgId } = operator;
+  const rows = sql`generate_series(1, 10000) n`;
+  const number = sql`lpad(n::text, 8, '0')`;
+  await sql`
+    INSERT INTO buckets (id, org_id, name, policy) SELECT 'bkt_' || ${number}, ${orgId}, 'z-' || ${number}, policy
+    FROM ${rows}, buckets WHERE id = ${bucketId}`;
+  await sql`
+    INSERT INTO collections (id, org_id, bucket_id, name)
+    SELECT 'col_' || ${number}, ${orgId}, ${bucketId}, 'collection ' || ${number} FROM ${rows}`;
+  await sql`
+    INSERT INTO sources (id, org_id, bucket_id, name, type, connection, config, tags, versions, privacy_level, created_by)
+    SELECT 'src_' || ${number}, ${orgId}, ${bucketId}, 'source-' || ${number}, 'folder', 'docs', '{}', '{}', 'keep', 1,
+           'bench'
+    FROM ${rows}`;
+  await sql`
+    UPDATE documents SET source_id = 'src_' || lpad((1 + right(id, 6)::int % 10000)::text, 8, '0'), active_generation = 1`;
+  await sql`
+    INSERT INTO workflows (id, org_id, name, latest_version, created_by)
+    SELECT 'wfl_' || ${number}, ${orgId}, 'workflow ' || ${number}, 1, 'bench' FROM ${rows}`;
+  await sql`
+    INSERT INTO workflow_runs (id, org_id, workflow_id, version, mode, status, actor, auth_level, inputs)
+    SELECT 'run_' || ${number}, ${orgId}, 'wfl_00000001', 1, 'live', 'completed', 'bench', 1, '{}' FROM ${rows}`;
+}
+
+/** Make as many channel configurations as the largest page has. @returns the id of the last one */
+async function fillConfigs(): Promise<string> {
+  let id = '';
+  for (let n = 0; n < 1000; n++) {
+    const config = { bot_id: `bot ${n}`, rest_api_key: 'key', note: 'some text' };
+    const { channel } = await createChannel(appliance.channels, operator, { name: `${n}`, provider: 'other', config });
+    id = channel.id;
+  }
+  return id;
+}
+
+const cursorOf = (name: string) => Buffer.from(name).toString('base64url');
 const middle = `doc_${String(Math.round(DOCUMENTS / 2)).padStart(26, '0')}`;
 const LISTS = [
   '/v1/buckets/default/documents?limit=100',
@@ -87,6 +125,17 @@ const LISTS = [
   '/v1/channels/deliveries?limit=200',
   '/v1/channels/outbox?limit=200',
   '/v1/buckets',
+  `/v1/buckets?limit=50&cursor=${cursorOf('z-00005000')}`,
+  '/v1/buckets/default/collections',
+  `/v1/buckets/default/collections?limit=50&cursor=${cursorOf('collection 00005000')}`,
+  '/v1/memory/sources',
+  '/v1/memory/sources?limit=50&cursor=source-00005000',
+  '/v1/workflows',
+  `/v1/workflows?limit=50&cursor=${cursorOf('workflow 00005000')}`,
+  '/v1/workflows/wfl_00000001/runs?limit=200',
+  '/v1/workflows/wfl_00000001/runs?limit=200&cursor=run_00005000',
+  '/v1/channels/configs',
+  '/v1/channels/configs?limit=50',
 ];
 
 try {

@@ -6,16 +6,18 @@ import { selectApiKeys } from '../../src/access/key-store.ts';
 import { selectOrganizations } from '../../src/access/organization-store.ts';
 import { selectUsers } from '../../src/access/user-store.ts';
 import { countDocuments } from '../../src/appliance/overview/overview-store.ts';
+import { selectConfigs } from '../../src/channels/config-store.ts';
 import { selectDeliveries } from '../../src/channels/delivery-store.ts';
 import { selectNotifications } from '../../src/channels/notification-store.ts';
 import { listVisibleJobs } from '../../src/documents/job-documents.ts';
-import { listBuckets, listDocumentRows } from '../../src/documents/store.ts';
+import { listBuckets, listCollections, listDocumentRows } from '../../src/documents/store.ts';
 import { ListJobsQuery } from '../../src/jobs/schema.ts';
 import { countFinished, countLive, listWatched } from '../../src/jobs/watch-store.ts';
 import { listSourceRows } from '../../src/memory/source-store.ts';
 import type { Sql } from '../../src/platform/postgres.ts';
 import { selectUsageByActor, selectUsageRows } from '../../src/usage/report-store.ts';
 import { listRunRows, selectRecentRuns } from '../../src/workflows/run-store.ts';
+import { listWorkflowRows } from '../../src/workflows/store.ts';
 import { makeKeyRing, makeOrg } from '../support/access.ts';
 import { type FilledOrganization, fillLists, ROWS } from '../support/fill-lists.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
@@ -34,6 +36,8 @@ const WARM_UPS = 6;
 let db: TestDatabase;
 let operator: Caller;
 let filled: FilledOrganization;
+/** Organization with many channel configurations. */
+let manyConfigs: FilledOrganization;
 
 beforeAll(async () => {
   db = await createTestDatabase();
@@ -42,7 +46,7 @@ beforeAll(async () => {
   for (let n = 0; n < ORGANIZATIONS; n++) made.push(await makeOrg(db.sql, keyRing));
   operator = (made[0] as (typeof made)[0]).operator;
   const ids = made.map(({ org }) => org.id);
-  [filled] = (await fillLists(db.sql, ids)) as [FilledOrganization];
+  [filled, manyConfigs] = (await fillLists(db.sql, ids)) as [FilledOrganization, FilledOrganization];
 });
 afterAll(() => db.drop());
 
@@ -80,6 +84,7 @@ const jobs =
   (sql) =>
     listVisibleJobs(sql, operator, { ...ListJobsQuery.parse({}), limit: PAGE_ROWS, ...query });
 const page = (after?: string) => ({ limit: PAGE_ROWS, after });
+const middlePlace = (prefix: string) => idOf(prefix, 8, ROWS.places / 2);
 
 const deliveries =
   (query: { after?: string; configId?: string } = {}): Query =>
@@ -131,7 +136,25 @@ const LISTS: readonly (readonly [name: string, query: Query])[] = [
   ['deliveries', deliveries()],
   ['deliveries after a cursor', deliveries({ after: digestOf(ROWS.records / 2) })],
   ['deliveries of a configuration that received few', deliveries({ configId: `chc_rare_` })],
-  ['runs of a workflow', (sql) => listRunRows(sql, operator, filled.workflowId, PAGE_ROWS)],
+  ['buckets', (sql) => listBuckets(sql, operator, page())],
+  ['buckets after a cursor', (sql) => listBuckets(sql, operator, page(middlePlace('bucket-')))],
+  ['collections', (sql) => listCollections(sql, filled.orgId, filled.bucketId, page())],
+  [
+    'collections after a cursor',
+    (sql) => listCollections(sql, filled.orgId, filled.bucketId, page(middlePlace('collection '))),
+  ],
+  ['sources', (sql) => listSourceRows(sql, operator, null, page())],
+  ['sources after a cursor', (sql) => listSourceRows(sql, operator, null, page(middlePlace('source-')))],
+  ['sources of a user', (sql) => listSourceRows(sql, reader(), 'usr_0', page())],
+  ['workflows', (sql) => listWorkflowRows(sql, filled.orgId, page())],
+  ['workflows after a cursor', (sql) => listWorkflowRows(sql, filled.orgId, page(middlePlace('workflow ')))],
+  ['channel configurations', (sql) => selectConfigs(sql, manyConfigs.orgId, page())],
+  ['channel configurations after a cursor', (sql) => selectConfigs(sql, manyConfigs.orgId, page(middlePlace('chn_')))],
+  ['runs of a workflow', (sql) => listRunRows(sql, operator, filled.workflowId, page())],
+  [
+    'runs of a workflow after a cursor',
+    (sql) => listRunRows(sql, operator, filled.workflowId, page(idOf('run_', 8, ROWS.records / 2))),
+  ],
   ['runs of all workflows', (sql) => selectRecentRuns(sql, operator, PAGE_ROWS)],
   ['history of a document', (sql) => selectAuditRows(sql, filled.orgId, idOf('doc_', 26, 42), PAGE_ROWS)],
   [
@@ -154,9 +177,9 @@ it.each(LISTS)('a page of %s reads a bounded number of rows for each row that it
 const COUNTS: readonly (readonly [name: string, query: (sql: Sql) => Promise<unknown>])[] = [
   ['documents by state', (sql) => countDocuments(sql, operator)],
   ['documents by state that a caller may see', (sql) => countDocuments(sql, reader())],
-  ['documents of buckets', (sql) => listBuckets(sql, operator)],
-  ['documents of buckets that a caller may see', (sql) => listBuckets(sql, reader())],
-  ['documents of sources', (sql) => listSourceRows(sql, operator, null)],
+  ['documents of buckets', (sql) => listBuckets(sql, operator, page())],
+  ['documents of buckets that a caller may see', (sql) => listBuckets(sql, reader(), page())],
+  ['documents of sources', (sql) => listSourceRows(sql, operator, null, page())],
   ['unfinished jobs by state', (sql) => countLive(sql, within())],
 ];
 

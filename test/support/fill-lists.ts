@@ -1,8 +1,11 @@
 import type { Sql, SqlFragment } from '../../src/platform/postgres.ts';
 import { until } from './until.ts';
 
-/** Numbers of the rows that are written. The documents of the upper half are above level 5. */
-export const ROWS = { documents: 9_000, jobs: 6_000, people: 6_000, records: 6_000 } as const;
+/**
+ * Numbers of the rows that are written. The documents of the upper half are above level 5. `places` are empty buckets and
+ * collections, sources and workflows, and as many channel configurations of the second organization.
+ */
+export const ROWS = { documents: 9_000, jobs: 6_000, people: 6_000, records: 6_000, places: 3_000 } as const;
 
 export interface FilledOrganization {
   readonly orgId: string;
@@ -28,6 +31,7 @@ export async function fillLists(sql: Sql, organizations: readonly string[]): Pro
     INSERT INTO sources (id, org_id, bucket_id, name, type, connection, config, tags, versions, privacy_level, created_by)
     SELECT 'src_' || id, id, 'bkt_' || id, 'files', 'folder', 'docs', '{}', '{}', 'keep', 1, 'test'
     FROM unnest(${orgs}::text[]) id`;
+  await fillPlaces(sql, orgOf, organizations[1] as string);
   await fillDocuments(sql, orgOf);
   await fillPeople(sql, orgOf, orgs);
   await fillRecords(sql, orgOf, orgs);
@@ -49,9 +53,32 @@ export async function fillLists(sql: Sql, organizations: readonly string[]): Pro
 }
 
 const TABLES = [
+  ...['collections', 'workflows'],
   ...['documents', 'jobs', 'api_keys', 'users', 'organizations', 'channel_notifications', 'channel_deliveries'],
   ...['workflow_runs', 'audit_log', 'usage_ledger', 'usage_by_actor', 'buckets', 'sources', 'channel_configs'],
 ];
+
+async function fillPlaces(sql: Sql, orgOf: SqlFragment, manyConfigsOrgId: string): Promise<void> {
+  const rows = sql`generate_series(1, ${ROWS.places}::int) n`;
+  const number = sql`lpad(n::text, 8, '0')`;
+  await sql`
+    INSERT INTO buckets (id, org_id, name, policy) SELECT 'bkt_' || ${number}, ${orgOf}, 'bucket-' || ${number}, '{}' FROM ${rows}`;
+  await sql`
+    INSERT INTO collections (id, org_id, bucket_id, name)
+    SELECT 'col_' || ${number}, ${orgOf}, 'bkt_' || ${orgOf}, 'collection ' || ${number} FROM ${rows}`;
+  await sql`
+    INSERT INTO sources (id, org_id, bucket_id, name, type, connection, config, tags, versions, privacy_level, created_by)
+    SELECT 'src_' || ${number}, ${orgOf}, 'bkt_' || ${orgOf}, 'source-' || ${number}, 'folder', 'docs', '{}', '{}', 'keep',
+           1, 'test'
+    FROM ${rows}`;
+  await sql`
+    INSERT INTO workflows (id, org_id, name, latest_version, created_by)
+    SELECT 'wfl_' || ${number}, ${orgOf}, 'workflow ' || ${number}, 1, 'test' FROM ${rows}`;
+  await sql`
+    INSERT INTO channel_configs (id, org_id, name, provider, sealed_config, created_at)
+    SELECT 'chn_' || ${number}, ${manyConfigsOrgId}, 'bot', 'messenger', '\\x00', now() - (${ROWS.places}::int - n) * interval '1 minute'
+    FROM ${rows}`;
+}
 
 async function fillDocuments(sql: Sql, orgOf: SqlFragment): Promise<void> {
   await sql`

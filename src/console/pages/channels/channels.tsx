@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks';
 import { call, pathOf } from '../../lib/api.ts';
 import { t } from '../../lib/i18n.ts';
-import { useResource } from '../../lib/resource.ts';
+import { toPage } from '../../lib/lists.ts';
+import { usePages } from '../../lib/resource.ts';
 import { linkTo, type PageProps } from '../../lib/router.ts';
 import { mayUse } from '../../lib/session.ts';
 import type { ChannelView } from '../../types.ts';
@@ -9,11 +10,14 @@ import { Button } from '../../ui/controls.tsx';
 import { ConfirmDialog } from '../../ui/dialog.tsx';
 import { Facts, PageHeader, Panel, Tabs } from '../../ui/page.tsx';
 import { Empty, Loaded } from '../../ui/states.tsx';
+import { MoreButton } from '../../ui/table.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { Chat } from './chat.tsx';
 import { NewChannelDialog } from './new-channel.tsx';
 import { Deliveries, Outbox } from './records.tsx';
 
+/** Configurations of a page: the other tabs show the names of those that are loaded. */
+const PAGE_ROWS = 200;
 const PARTS = [
   { part: '', label: 'Configurations' },
   { part: 'deliveries', label: 'Deliveries' },
@@ -25,9 +29,11 @@ const PARTS = [
 export default function ChannelsPage({ parameters }: PageProps) {
   const current = parameters[0] ?? '';
   const [isCreating, setIsCreating] = useState(false);
-  const channels = useResource('channels', (signal) =>
-    call<readonly ChannelView[]>('/v1/channels/configs', { signal }),
-  );
+  const channels = usePages<ChannelView>('channels', async (cursor, signal) => {
+    const query = { cursor, limit: PAGE_ROWS };
+    const rows = await call<readonly ChannelView[]>('/v1/channels/configs', { query, signal });
+    return toPage(rows, PAGE_ROWS, ({ id }) => id);
+  });
   return (
     <div class="page">
       <PageHeader
@@ -55,7 +61,12 @@ export default function ChannelsPage({ parameters }: PageProps) {
           if (current === 'deliveries') return <Deliveries configs={configs} />;
           if (current === 'outbox') return <Outbox configs={configs} />;
           if (current === 'chat') return <Chat configs={configs} />;
-          return <Configurations configs={configs} onChange={channels.refresh} />;
+          return (
+            <>
+              <Configurations configs={configs} onChange={channels.refresh} />
+              <MoreButton of={channels} />
+            </>
+          );
         }}
       </Loaded>
       {isCreating && <NewChannelDialog onClose={() => setIsCreating(false)} onSaved={channels.refresh} />}

@@ -1,16 +1,16 @@
 import { useState } from 'preact/hooks';
 import { call } from '../../lib/api.ts';
 import { t } from '../../lib/i18n.ts';
-import { type Page, useAction, useResource } from '../../lib/resource.ts';
-import type { BucketView } from '../../types.ts';
+import { useBuckets } from '../../lib/lists.ts';
+import { useAction } from '../../lib/resource.ts';
 import { ActionError, Button, Check, Form, SelectField, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { toast } from '../../ui/toast.tsx';
 
 /** Form of a messenger channel. */
 export function NewChannelDialog({ onClose, onSaved }: { onClose: () => void; onSaved: () => void }) {
-  const buckets = useResource('buckets', (signal) => call<Page<BucketView>>('/v1/buckets', { signal }));
-  const names = (buckets.data?.data ?? []).map(({ name }) => name);
+  const buckets = useBuckets();
+  const names = (buckets.data ?? []).map(({ name }) => name);
   const [name, setName] = useState('');
   const [chosen, setBucket] = useState('');
   const [botId, setBotId] = useState('');

@@ -37,15 +37,18 @@ export default function BucketPage({ parameters, place }: PageProps) {
       }),
     ['documents', 'jobs'],
   );
-  const collections = useResource(`collections ${name}`, (signal) =>
-    call<Page<CollectionView>>(pathOf('v1', 'buckets', name, 'collections'), { signal }),
+  const collections = usePages<CollectionView>(`collections ${name}`, (cursor, signal) =>
+    call<Page<CollectionView>>(pathOf('v1', 'buckets', name, 'collections'), {
+      query: { cursor, limit: PAGE_ROWS },
+      signal,
+    }),
   );
   const queue = uploadQueueOf(pathOf('v1', 'buckets', name, 'documents'));
   if (bucket.error?.status === 404) return <Gone name={name} onRetry={bucket.refresh} error={bucket.error} />;
   return (
     <div class="page">
       <Header name={name} bucket={bucket.data} onChange={bucket.refresh} />
-      {mayUse('documents:write') && <Uploads queue={queue} collections={collections.data?.data ?? []} />}
+      {mayUse('documents:write') && <Uploads queue={queue} collections={collections.data ?? []} />}
       <Panel title={t('Documents')} actions={<StatusFilter status={status} />}>
         <DocumentList documents={documents} isFiltered={status !== ''} />
       </Panel>

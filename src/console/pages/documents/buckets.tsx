@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { call } from '../../lib/api.ts';
 import { formatAgo, formatNumber } from '../../lib/format.ts';
 import { t } from '../../lib/i18n.ts';
-import { type Page, useAction, useResource } from '../../lib/resource.ts';
+import { type Page, useAction, usePages } from '../../lib/resource.ts';
 import { linkTo, navigate } from '../../lib/router.ts';
 import { mayUse } from '../../lib/session.ts';
 import type { BucketView } from '../../types.ts';
@@ -10,12 +10,18 @@ import { ActionError, Button, Form, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { PageHeader, Panel } from '../../ui/page.tsx';
 import { Empty, Loaded } from '../../ui/states.tsx';
-import { Table } from '../../ui/table.tsx';
+import { MoreButton, Table } from '../../ui/table.tsx';
+
+const PAGE_ROWS = 50;
 
 /** Page `/console/documents`: the buckets of the organization. */
 export default function BucketsPage() {
   const [isCreating, setIsCreating] = useState(false);
-  const buckets = useResource('buckets', (signal) => call<Page<BucketView>>('/v1/buckets', { signal }), ['documents']);
+  const buckets = usePages<BucketView>(
+    'buckets',
+    (cursor, signal) => call<Page<BucketView>>('/v1/buckets', { query: { cursor, limit: PAGE_ROWS }, signal }),
+    ['documents'],
+  );
   const create = mayUse('buckets:manage') && (
     <Button look="primary" icon="plus" onClick={() => setIsCreating(true)}>
       {t('New bucket')}
@@ -28,13 +34,16 @@ export default function BucketsPage() {
       </PageHeader>
       <Panel>
         <Loaded of={buckets}>
-          {({ data }) =>
-            data.length === 0 ? (
+          {(rows) =>
+            rows.length === 0 ? (
               <Empty title={t('There are no buckets yet')} action={create}>
                 {t('Make a bucket, and then drop documents into it.')}
               </Empty>
             ) : (
-              <BucketTable buckets={data} />
+              <>
+                <BucketTable buckets={rows} />
+                <MoreButton of={buckets} />
+              </>
             )
           }
         </Loaded>

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { call, pathOf } from '../../lib/api.ts';
 import { formatAgo } from '../../lib/format.ts';
 import { t } from '../../lib/i18n.ts';
-import { type Page, type Resource, useAction } from '../../lib/resource.ts';
+import { type PagedResource, useAction } from '../../lib/resource.ts';
 import { linkTo } from '../../lib/router.ts';
 import { mayUse } from '../../lib/session.ts';
 import type { CollectionView } from '../../types.ts';
@@ -10,10 +10,10 @@ import { ActionError, Button, Form, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Panel } from '../../ui/page.tsx';
 import { Loaded } from '../../ui/states.tsx';
-import { Table } from '../../ui/table.tsx';
+import { MoreButton, Table } from '../../ui/table.tsx';
 
 /** Collections of a bucket: parts of it that searches can be limited to. */
-export function Collections({ bucket, of }: { bucket: string; of: Resource<Page<CollectionView>> }) {
+export function Collections({ bucket, of }: { bucket: string; of: PagedResource<CollectionView> }) {
   const [isCreating, setIsCreating] = useState(false);
   const create = mayUse('documents:write') && (
     <Button small icon="plus" onClick={() => setIsCreating(true)}>
@@ -23,27 +23,30 @@ export function Collections({ bucket, of }: { bucket: string; of: Resource<Page<
   return (
     <Panel title={t('Collections')} actions={create}>
       <Loaded of={of}>
-        {({ data }) =>
-          data.length === 0 ? (
+        {(rows) =>
+          rows.length === 0 ? (
             <p class="panel-body quiet">{t('None yet. A search can be limited to a collection.')}</p>
           ) : (
-            <Table
-              caption={t('Collections')}
-              rows={data}
-              keyOf={({ id }) => id}
-              columns={[
-                { title: t('Name'), class: 'main', cell: ({ name }) => name },
-                {
-                  title: t('Search'),
-                  cell: ({ id }) => (
-                    <a href={`${linkTo('search')}?bucket=${encodeURIComponent(bucket)}&collection=${id}`}>
-                      {t('Search in it')}
-                    </a>
-                  ),
-                },
-                { title: t('Created'), wide: true, class: 'nowrap', cell: ({ created_at }) => formatAgo(created_at) },
-              ]}
-            />
+            <>
+              <Table
+                caption={t('Collections')}
+                rows={rows}
+                keyOf={({ id }) => id}
+                columns={[
+                  { title: t('Name'), class: 'main', cell: ({ name }) => name },
+                  {
+                    title: t('Search'),
+                    cell: ({ id }) => (
+                      <a href={`${linkTo('search')}?bucket=${encodeURIComponent(bucket)}&collection=${id}`}>
+                        {t('Search in it')}
+                      </a>
+                    ),
+                  },
+                  { title: t('Created'), wide: true, class: 'nowrap', cell: ({ created_at }) => formatAgo(created_at) },
+                ]}
+              />
+              <MoreButton of={of} />
+            </>
           )
         }
       </Loaded>

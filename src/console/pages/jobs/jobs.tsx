@@ -1,9 +1,10 @@
 import { call } from '../../lib/api.ts';
 import { formatAgo, formatBytes } from '../../lib/format.ts';
 import { t, translateName } from '../../lib/i18n.ts';
-import { type Page, type PagedResource, usePages, useResource } from '../../lib/resource.ts';
+import { toPage, useBuckets } from '../../lib/lists.ts';
+import { type PagedResource, usePages } from '../../lib/resource.ts';
 import { linkTo, type PageProps, replaceQuery } from '../../lib/router.ts';
-import type { BucketView, JobView } from '../../types.ts';
+import type { JobView } from '../../types.ts';
 import { PageHeader, Panel } from '../../ui/page.tsx';
 import { Empty, Loaded } from '../../ui/states.tsx';
 import { MoreButton, Table } from '../../ui/table.tsx';
@@ -22,7 +23,7 @@ export default function JobsPage({ place }: PageProps) {
     async (cursor, signal) => {
       const query = { status, bucket_id: bucket, cursor, limit: PAGE_ROWS };
       const data = await call<readonly JobView[]>('/v1/jobs', { query, signal });
-      return { data, next_cursor: data.length < PAGE_ROWS ? null : (data.at(-1)?.id ?? null) };
+      return toPage(data, PAGE_ROWS, ({ id }) => id);
     },
     ['jobs'],
   );
@@ -39,7 +40,7 @@ export default function JobsPage({ place }: PageProps) {
 }
 
 function JobFilters({ status, bucket }: { status: string; bucket: string }) {
-  const buckets = useResource('buckets', (signal) => call<Page<BucketView>>('/v1/buckets', { signal }));
+  const buckets = useBuckets();
   return (
     <>
       <select
@@ -49,7 +50,7 @@ function JobFilters({ status, bucket }: { status: string; bucket: string }) {
         onChange={(event) => replaceQuery({ bucket: event.currentTarget.value })}
       >
         <option value="">{t('Every bucket')}</option>
-        {(buckets.data?.data ?? []).map(({ name }) => (
+        {(buckets.data ?? []).map(({ name }) => (
           <option key={name} value={name}>
             {name}
           </option>

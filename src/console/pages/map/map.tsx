@@ -2,9 +2,10 @@ import { useMemo, useState } from 'preact/hooks';
 import { call, pathOf } from '../../lib/api.ts';
 import { formatPercent } from '../../lib/format.ts';
 import { t } from '../../lib/i18n.ts';
-import { type Page, useResource } from '../../lib/resource.ts';
+import { useBuckets } from '../../lib/lists.ts';
+import { useResource } from '../../lib/resource.ts';
 import { linkTo, type PageProps, replaceQuery } from '../../lib/router.ts';
-import type { BucketMap, BucketView } from '../../types.ts';
+import type { BucketMap } from '../../types.ts';
 import { PageHeader, Panel } from '../../ui/page.tsx';
 import { Empty, Loaded } from '../../ui/states.tsx';
 import { Table } from '../../ui/table.tsx';
@@ -15,8 +16,8 @@ const LISTED_MAX = 20;
 
 /** Page `/console/map`: a sample of a bucket's chunks in two dimensions. */
 export default function MapPage({ place }: PageProps) {
-  const buckets = useResource('buckets', (signal) => call<Page<BucketView>>('/v1/buckets', { signal }));
-  const names = (buckets.data?.data ?? []).map(({ name }) => name);
+  const buckets = useBuckets();
+  const names = (buckets.data ?? []).map(({ name }) => name);
   const bucket = place.query.get('bucket') ?? names[0] ?? '';
   const sample = SAMPLES.find((each) => each === place.query.get('sample')) ?? '500';
   const map = useResource(bucket === '' ? null : `map ${bucket} ${sample}`, (signal) =>

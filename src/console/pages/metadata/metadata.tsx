@@ -2,8 +2,9 @@ import { useState } from 'preact/hooks';
 import { type ApiError, call, pathOf } from '../../lib/api.ts';
 import { useDraft } from '../../lib/draft.ts';
 import { t } from '../../lib/i18n.ts';
-import { type Page, useAction, useResource } from '../../lib/resource.ts';
-import type { BucketView, BulkEditReply } from '../../types.ts';
+import { useBuckets } from '../../lib/lists.ts';
+import { useAction } from '../../lib/resource.ts';
+import type { BulkEditReply } from '../../types.ts';
 import { ActionError, Button, Check, Notice, SelectField } from '../../ui/controls.tsx';
 import { ConfirmDialog } from '../../ui/dialog.tsx';
 import { PageHeader, Panel } from '../../ui/page.tsx';
@@ -26,14 +27,14 @@ const isHardDelete = (statement: string) => /^\s*harddelete\b/i.test(statement);
 
 /** Page `/console/metadata`: statements over the metadata of a bucket. Each change is previewed before it is made. */
 export default function MetadataPage() {
-  const buckets = useResource('buckets', (signal) => call<Page<BucketView>>('/v1/buckets', { signal }));
+  const buckets = useBuckets();
   const [chosen, setChosen] = useDraft('statement-bucket', '');
   const [statement, setStatement] = useDraft('statement', EXAMPLE);
   const [reindex, setReindex] = useState(true);
   const [preview, setPreview] = useState<Preview | null>(null);
   const [isConfirming, setIsConfirming] = useState(false);
   const [done, setDone] = useState<BulkEditReply | null>(null);
-  const all = buckets.data?.data ?? [];
+  const all = buckets.data ?? [];
   const bucket = all.find(({ name }) => name === chosen) ?? all[0];
   const send = (json: Record<string, unknown>) =>
     call<BulkEditReply>(pathOf('v1', 'buckets', bucket?.id ?? '', 'documents', 'metadata', 'bulk'), {

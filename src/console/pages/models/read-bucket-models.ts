@@ -1,5 +1,5 @@
 import { call, pathOf } from '../../lib/api.ts';
-import type { Page } from '../../lib/resource.ts';
+import { readList } from '../../lib/lists.ts';
 import type { BucketDetails, BucketView } from '../../types.ts';
 
 /** A bucket and the model of its vectors; null: it is empty. */
@@ -15,7 +15,7 @@ const AT_ONCE = 6;
 
 /** Read the model of every bucket, some at a time. */
 export async function readBucketModels(signal?: AbortSignal): Promise<readonly BucketModel[]> {
-  const { data } = await call<Page<BucketView>>('/v1/buckets', { signal });
+  const data = await readList<BucketView>('/v1/buckets', signal);
   const found = new Map<string, BucketModel>();
   const waiting = data.values();
   const reader = async () => {

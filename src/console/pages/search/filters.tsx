@@ -1,8 +1,9 @@
 import { useState } from 'preact/hooks';
-import { call, pathOf } from '../../lib/api.ts';
+import { pathOf } from '../../lib/api.ts';
 import { t } from '../../lib/i18n.ts';
-import { type Page, useResource } from '../../lib/resource.ts';
-import type { BucketView, CollectionView } from '../../types.ts';
+import { readList, useBuckets } from '../../lib/lists.ts';
+import { useResource } from '../../lib/resource.ts';
+import type { CollectionView } from '../../types.ts';
 import { Button, Check, Form, IconButton, SelectField, TextField } from '../../ui/controls.tsx';
 import { type FilterRow, MODE_NAMES, MODES, OPERATORS, type Operator, type SearchForm } from './search-form.ts';
 
@@ -25,8 +26,8 @@ export function Filters({
 }) {
   const [edited, setEdited] = useState(form);
   const change = (part: Partial<SearchForm>) => setEdited({ ...edited, ...part });
-  const buckets = useResource('buckets', (signal) => call<Page<BucketView>>('/v1/buckets', { signal }));
-  const first = buckets.data?.data[0]?.name ?? '';
+  const buckets = useBuckets();
+  const first = buckets.data?.[0]?.name ?? '';
   const bucket = edited.bucket || first;
   const submit = () => {
     if (bucket !== '' && edited.query.trim() !== '') onSearch({ ...edited, bucket });
@@ -38,7 +39,7 @@ export function Filters({
           <SelectField
             label={t('Bucket')}
             value={bucket}
-            options={(buckets.data?.data ?? []).map(({ name }) => ({ value: name, label: name }))}
+            options={(buckets.data ?? []).map(({ name }) => ({ value: name, label: name }))}
             onValue={(value) => change({ bucket: value, collection: '' })}
           />
           <TextField
@@ -84,9 +85,9 @@ function Options({
   change: (part: Partial<SearchForm>) => void;
 }) {
   const collections = useResource(bucket === '' ? null : `collections ${bucket}`, (signal) =>
-    call<Page<CollectionView>>(pathOf('v1', 'buckets', bucket, 'collections'), { signal }),
+    readList<CollectionView>(pathOf('v1', 'buckets', bucket, 'collections'), signal),
   );
-  const names = (collections.data?.data ?? []).map(({ id, name }) => ({ value: id, label: name }));
+  const names = (collections.data ?? []).map(({ id, name }) => ({ value: id, label: name }));
   return (
     <details>
       <summary>{t('More options')}</summary>

@@ -1,16 +1,17 @@
 import { useState } from 'preact/hooks';
 import { ApiError, call } from '../../lib/api.ts';
 import { t } from '../../lib/i18n.ts';
-import { type Page, useAction, useResource } from '../../lib/resource.ts';
+import { useBuckets } from '../../lib/lists.ts';
+import { useAction } from '../../lib/resource.ts';
 import { linkTo, navigate } from '../../lib/router.ts';
-import type { BucketView, SourceView } from '../../types.ts';
+import type { SourceView } from '../../types.ts';
 import { ActionError, Button, Field, Form, SelectField, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 
 /** Form of a new source. What `config` holds depends on the type of the connection, which the service checks. */
 export function NewSourceDialog({ onClose, onSaved }: { onClose: () => void; onSaved: () => void }) {
-  const buckets = useResource('buckets', (signal) => call<Page<BucketView>>('/v1/buckets', { signal }));
-  const names = (buckets.data?.data ?? []).map(({ name }) => name);
+  const buckets = useBuckets();
+  const names = (buckets.data ?? []).map(({ name }) => name);
   const [name, setName] = useState('');
   const [connection, setConnection] = useState('');
   const [chosen, setBucket] = useState('');

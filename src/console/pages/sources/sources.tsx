@@ -2,7 +2,8 @@ import { useState } from 'preact/hooks';
 import { call } from '../../lib/api.ts';
 import { formatAgo, formatNumber } from '../../lib/format.ts';
 import { t, translateName } from '../../lib/i18n.ts';
-import { useResource } from '../../lib/resource.ts';
+import { toPage } from '../../lib/lists.ts';
+import { usePages } from '../../lib/resource.ts';
 import { linkTo } from '../../lib/router.ts';
 import { mayUse } from '../../lib/session.ts';
 import type { SourceView } from '../../types.ts';
@@ -10,16 +11,23 @@ import { Button } from '../../ui/controls.tsx';
 import { PageHeader, Panel } from '../../ui/page.tsx';
 import { Empty, Loaded } from '../../ui/states.tsx';
 import { Status } from '../../ui/status.tsx';
-import { Table } from '../../ui/table.tsx';
+import { MoreButton, Table } from '../../ui/table.tsx';
 import { NewSourceDialog } from './new-source.tsx';
+
+const PAGE_ROWS = 50;
 
 /** Page `/console/sources`: connected folders, S3 buckets and tables. */
 export default function SourcesPage() {
   const [isCreating, setIsCreating] = useState(false);
-  const sources = useResource('sources', (signal) => call<readonly SourceView[]>('/v1/memory/sources', { signal }), [
+  const sources = usePages<SourceView>(
     'sources',
-    'jobs',
-  ]);
+    async (cursor, signal) => {
+      const query = { cursor, limit: PAGE_ROWS };
+      const rows = await call<readonly SourceView[]>('/v1/memory/sources', { query, signal });
+      return toPage(rows, PAGE_ROWS, ({ name }) => name);
+    },
+    ['sources', 'jobs'],
+  );
   const create = mayUse('sources:manage') && (
     <Button look="primary" icon="plus" onClick={() => setIsCreating(true)}>
       {t('Connect a source')}
@@ -38,7 +46,10 @@ export default function SourcesPage() {
                 {t('An operator allows connections in service.yaml; then a source is connected here.')}
               </Empty>
             ) : (
-              <SourceTable rows={rows} />
+              <>
+                <SourceTable rows={rows} />
+                <MoreButton of={sources} />
+              </>
             )
           }
         </Loaded>

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { call, pathOf } from '../../lib/api.ts';
 import { formatAgo, formatTime } from '../../lib/format.ts';
 import { t, translateName } from '../../lib/i18n.ts';
-import { type Page, useAction, useResource } from '../../lib/resource.ts';
+import { type Page, useAction, usePages, useResource } from '../../lib/resource.ts';
 import { linkTo, navigate, type PageProps } from '../../lib/router.ts';
 import { mayUse } from '../../lib/session.ts';
 import type { RunSummary, WorkflowDetail } from '../../types.ts';
@@ -12,10 +12,12 @@ import { ConfirmDialog } from '../../ui/dialog.tsx';
 import { Facts, PageHeader, Panel } from '../../ui/page.tsx';
 import { Empty, Loaded } from '../../ui/states.tsx';
 import { Status } from '../../ui/status.tsx';
-import { Table } from '../../ui/table.tsx';
+import { MoreButton, Table } from '../../ui/table.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { blocksOf, parseDefinition } from './definition.ts';
 import { RunPanel } from './run-panel.tsx';
+
+const PAGE_ROWS = 50;
 
 /** Page `/console/workflows/{id}`: the definition, trying it, running it with approvals, and its runs. */
 export default function WorkflowPage({ parameters }: PageProps) {
@@ -23,9 +25,10 @@ export default function WorkflowPage({ parameters }: PageProps) {
   const workflow = useResource(`workflow ${id}`, (signal) =>
     call<WorkflowDetail>(pathOf('v1', 'workflows', id), { signal }),
   );
-  const runs = useResource(
+  const runs = usePages<RunSummary>(
     `runs ${id}`,
-    (signal) => call<Page<RunSummary>>(pathOf('v1', 'workflows', id, 'runs'), { signal }),
+    (cursor, signal) =>
+      call<Page<RunSummary>>(pathOf('v1', 'workflows', id, 'runs'), { query: { cursor, limit: PAGE_ROWS }, signal }),
     ['runs'],
   );
   return (
@@ -48,7 +51,8 @@ export default function WorkflowPage({ parameters }: PageProps) {
         )}
       </Loaded>
       <Panel title={t('Runs')}>
-        <Loaded of={runs}>{({ data }) => <Runs runs={data} />}</Loaded>
+        <Loaded of={runs}>{(rows) => <Runs runs={rows} />}</Loaded>
+        <MoreButton of={runs} />
       </Panel>
     </div>
   );

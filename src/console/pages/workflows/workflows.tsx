@@ -3,7 +3,7 @@ import { call } from '../../lib/api.ts';
 import { useDraft } from '../../lib/draft.ts';
 import { formatAgo } from '../../lib/format.ts';
 import { t } from '../../lib/i18n.ts';
-import { type Page, useAction, useResource } from '../../lib/resource.ts';
+import { type Page, useAction, usePages } from '../../lib/resource.ts';
 import { linkTo, navigate } from '../../lib/router.ts';
 import { mayUse } from '../../lib/session.ts';
 import type { WorkflowDetail, WorkflowView } from '../../types.ts';
@@ -12,9 +12,10 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { PageHeader, Panel } from '../../ui/page.tsx';
 import { Empty, Loaded } from '../../ui/states.tsx';
 import { Status } from '../../ui/status.tsx';
-import { Table } from '../../ui/table.tsx';
+import { MoreButton, Table } from '../../ui/table.tsx';
 import { parseDefinition } from './definition.ts';
 
+const PAGE_ROWS = 50;
 const EXAMPLE = JSON.stringify(
   {
     inputs: { question: { type: 'string' } },
@@ -28,9 +29,11 @@ const EXAMPLE = JSON.stringify(
 /** Page `/console/workflows`. */
 export default function WorkflowsPage() {
   const [isCreating, setIsCreating] = useState(false);
-  const workflows = useResource('workflows', (signal) => call<Page<WorkflowView>>('/v1/workflows', { signal }), [
-    'runs',
-  ]);
+  const workflows = usePages<WorkflowView>(
+    'workflows',
+    (cursor, signal) => call<Page<WorkflowView>>('/v1/workflows', { query: { cursor, limit: PAGE_ROWS }, signal }),
+    ['runs'],
+  );
   const create = mayUse('workflows:manage') && (
     <Button look="primary" icon="plus" onClick={() => setIsCreating(true)}>
       {t('New workflow')}
@@ -43,36 +46,44 @@ export default function WorkflowsPage() {
       </PageHeader>
       <Panel>
         <Loaded of={workflows}>
-          {({ data }) =>
-            data.length === 0 ? (
+          {(rows) =>
+            rows.length === 0 ? (
               <Empty title={t('There are no workflows yet')}>{t('A workflow is a graph of blocks in JSON.')}</Empty>
             ) : (
-              <Table
-                caption={t('Workflows')}
-                rows={data}
-                keyOf={({ id }) => id}
-                columns={[
-                  {
-                    title: t('Name'),
-                    class: 'main',
-                    cell: ({ id, name }) => <a href={linkTo('workflows', id)}>{name}</a>,
-                  },
-                  { title: t('State'), cell: ({ status }) => <Status of={status} /> },
-                  {
-                    title: t('Published version'),
-                    numeric: true,
-                    wide: true,
-                    cell: ({ published_version }) => published_version ?? '–',
-                  },
-                  {
-                    title: t('Latest version'),
-                    numeric: true,
-                    wide: true,
-                    cell: ({ latest_version }) => latest_version,
-                  },
-                  { title: t('Changed'), wide: true, class: 'nowrap', cell: ({ updated_at }) => formatAgo(updated_at) },
-                ]}
-              />
+              <>
+                <Table
+                  caption={t('Workflows')}
+                  rows={rows}
+                  keyOf={({ id }) => id}
+                  columns={[
+                    {
+                      title: t('Name'),
+                      class: 'main',
+                      cell: ({ id, name }) => <a href={linkTo('workflows', id)}>{name}</a>,
+                    },
+                    { title: t('State'), cell: ({ status }) => <Status of={status} /> },
+                    {
+                      title: t('Published version'),
+                      numeric: true,
+                      wide: true,
+                      cell: ({ published_version }) => published_version ?? '–',
+                    },
+                    {
+                      title: t('Latest version'),
+                      numeric: true,
+                      wide: true,
+                      cell: ({ latest_version }) => latest_version,
+                    },
+                    {
+                      title: t('Changed'),
+                      wide: true,
+                      class: 'nowrap',
+                      cell: ({ updated_at }) => formatAgo(updated_at),
+                    },
+                  ]}
+                />
+                <MoreButton of={workflows} />
+              </>
             )
           }
         </Loaded>
