@@ -91,6 +91,14 @@ export function copyModel(name: string, change: (folder: string) => void = () =>
   return folder;
 }
 
+/** Copy the small encoder with its weights in a file beside it, and with its variant of half precision. */
+export function copyVariants(change: (folder: string) => void = () => {}): string {
+  return copyModel('bert', (folder) => {
+    cpSync(path.join(FIXTURES, 'variants'), folder, { recursive: true });
+    change(folder);
+  });
+}
+
 /** Install a small model into an installation, from a folder or another source. */
 export async function install(
   appliance: Appliance,

@@ -59,9 +59,9 @@ export function isNeeded(file: string): boolean {
   return SETTINGS.has(file) || file === 'tokenizer.json' || /^[0-9]_[A-Za-z]{1,32}\/config\.json$/.test(file);
 }
 
-/** Return true if the file may hold weights: a model, or the file beside it. */
+/** Return true if the file may hold weights: a model, or a file beside it, of which a large model has several. */
 export function isWeights(file: string): boolean {
-  return /^(onnx\/)?[A-Za-z0-9._-]{1,100}\.onnx([._]data)?$/.test(file);
+  return /^(onnx\/)?[A-Za-z0-9._-]{1,100}\.onnx([._]data(_\d{1,3})?)?$/.test(file);
 }
 
 /** Bound of the bytes of a file by its name. */
