@@ -29,8 +29,10 @@ export async function findDatabase(
   makeDataDir(config, logger);
   await releaseBallastAtStart(config.dataDir, logger);
   if (config.databaseUrl) {
-    const pooled = { url: config.databaseUrl };
-    return { pooled, direct: { url: config.databaseDirectUrl ?? config.databaseUrl }, close: async () => undefined };
+    const { databaseUrl, databaseDirectUrl } = config;
+    const direct = { url: databaseDirectUrl ?? databaseUrl };
+    const pooled = { url: databaseUrl, isPooled: direct.url.reveal() !== databaseUrl.reveal() };
+    return { pooled, direct, close: async () => undefined };
   }
   const embedded = await openEmbeddedPostgres({ dataDir: config.dataDir, logger });
   const { connection } = embedded;

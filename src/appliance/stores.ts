@@ -114,14 +114,10 @@ export async function openStores(
   };
 }
 
-async function connectToRedis(
-  { redisUrl }: Config,
-  logger: Logger,
-  opened: OpenParts,
-): Promise<RedisConnection | null> {
-  if (redisUrl === null) return null;
+async function connectToRedis({ redis }: Config, logger: Logger, opened: OpenParts): Promise<RedisConnection | null> {
+  if (redis === null) return null;
   const { openRedis } = await import('../platform/redis.ts'); // the client takes a while to load
-  return opened.add(openRedis({ url: redisUrl }, logger));
+  return opened.add(openRedis(redis, logger));
 }
 
 /** Give each organization half of the connections at most, and leave some to what no request waits for. */

@@ -17,7 +17,7 @@ import { explainS3Failure } from '../platform/objects/s3-errors.ts';
 import { describeServer } from '../platform/postgres/server.ts';
 import { mapPostgresError, type Sql } from '../platform/postgres.ts';
 import { openRedis } from '../platform/redis.ts';
-import type { Secret } from '../platform/secret.ts';
+import type { RedisSettings } from '../platform/redis-settings.ts';
 import { openThreads } from '../platform/threads.ts';
 import { openTables } from '../search/open-tables.ts';
 import { openReranker } from '../search/rerank/reranker.ts';
@@ -65,7 +65,9 @@ export async function* examine(config: Config, logger: Logger, signal: AbortSign
   signal.throwIfAborted();
   yield await check('built-in model', () => tryLexicalModel(signal));
   signal.throwIfAborted();
-  yield config.redisUrl === null ? notConfigured('redis') : await check('redis', () => tryRedis(config, logger));
+  yield config.redis === null
+    ? notConfigured('redis')
+    : await check('redis', () => tryRedis(config.redis as RedisSettings, logger));
   yield* examineProviders(config, logger, signal);
   signal.throwIfAborted();
   yield config.rerank === null ? notConfigured('reranker') : await check('reranker', () => tryReranker(config, logger));
@@ -315,8 +317,8 @@ async function tryLexicalModel(signal: AbortSignal): Promise<string> {
   }
 }
 
-async function tryRedis(config: Config, logger: Logger): Promise<string> {
-  const redis = openRedis({ url: config.redisUrl as Secret }, logger);
+async function tryRedis(settings: RedisSettings, logger: Logger): Promise<string> {
+  const redis = openRedis(settings, logger);
   try {
     await redis.ping();
     return 'answers';

@@ -9,6 +9,7 @@ import { AppError } from './errors.ts';
 import { localModelSettings, localModelsConfigOf } from './local-model-settings.ts';
 import { projectionConfigOf, projectionSettings } from './projection-settings.ts';
 import { embeddingConfigOf, embeddingSettings } from './provider-settings.ts';
+import { redisConfigOf, redisFaults, redisSettings } from './redis-settings.ts';
 import { searchConfigOf, searchSettings } from './search-settings.ts';
 import { Secret } from './secret.ts';
 import { serverConfigOf, serverSettings } from './server-settings.ts';
@@ -53,12 +54,7 @@ export const ConfigFile = z.strictObject({
   database_direct_url: postgresUrl
     .optional()
     .describe('connection for locks and notifications, if database_url goes through a pooler (default: database_url)'),
-  redis_url: z
-    .string()
-    .regex(/^rediss?:\/\/|^\//, 'must be a redis:// or rediss:// URL, or the path of a socket')
-    .transform((value) => new Secret(value))
-    .optional()
-    .describe('shared cache, request rates and notifications of several processes'),
+  ...redisSettings,
   secret_key: z
     .string()
     .min(32, 'must have at least 32 characters')
@@ -215,7 +211,7 @@ export const ConfigFile = z.strictObject({
 });
 
 const CheckedFile = ConfigFile.superRefine((file, context) => {
-  for (const fault of storageFaults(file)) context.addIssue({ code: 'custom', ...fault });
+  for (const fault of [...storageFaults(file), ...redisFaults(file)]) context.addIssue({ code: 'custom', ...fault });
 });
 
 const ConfigSchema = CheckedFile.transform((file) => ({
@@ -226,7 +222,7 @@ const ConfigSchema = CheckedFile.transform((file) => ({
   logLevel: file.log_level,
   databaseUrl: file.database_url ?? null,
   databaseDirectUrl: file.database_direct_url ?? file.database_url ?? null,
-  redisUrl: file.redis_url ?? null,
+  ...redisConfigOf(file),
   secretKey: file.secret_key ?? null,
   cronSecret: file.cron_secret ?? null,
   trustProxy: file.trust_proxy,

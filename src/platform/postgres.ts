@@ -54,7 +54,7 @@ export function openPostgres(target: PostgresTarget, options: PostgresOptions): 
       idle_timeout: IDLE_SECONDS,
       max_lifetime: null,
       keep_alive: 30,
-      prepare: true,
+      prepare: targetOptions.prepare ?? true,
       // By default postgres.js waits up to 20 s between attempts, and every query waits with it.
       backoff: (attempts) => Math.min(0.02 * 2 ** attempts, RECONNECT_SECONDS_MAX),
       connection: { application_name: options.applicationName, TimeZone: 'UTC' },

@@ -1,15 +1,20 @@
-import { Redis } from 'ioredis';
+import { Redis, type RedisOptions } from 'ioredis';
 import { AppError, dependencyDown } from './errors.ts';
 import type { Logger } from './logger.ts';
 import { NETWORK_REASONS } from './network-reasons.ts';
-import type { Secret } from './secret.ts';
+import type { RedisSettings, SentinelSettings } from './redis-settings.ts';
 
-export interface RedisSettings {
-  /**
-   * `redis://` or `rediss://` (TLS), with user, password and database number as usual, or the path of a unix socket.
-   */
-  readonly url: Secret;
-}
+type SentinelOptions = Pick<
+  RedisOptions,
+  | 'sentinels'
+  | 'name'
+  | 'sentinelUsername'
+  | 'sentinelPassword'
+  | 'sentinelTLS'
+  | 'enableTLSForSentinelMode'
+  | 'sentinelCommandTimeout'
+  | 'sentinelRetryStrategy'
+>;
 
 export interface RedisConnection {
   /**
@@ -42,7 +47,9 @@ const RECONNECT_MS_MAX = 1000;
  */
 export function openRedis(settings: RedisSettings, logger: Logger): RedisConnection {
   const url = settings.url.reveal();
-  const address = addressOf(url);
+  const { sentinel = null } = settings;
+  const ownAddress = addressOf(url);
+  const address = sentinel === null ? ownAddress : describeSentinels(sentinel);
   const client = new Redis(url, {
     lazyConnect: true,
     connectTimeout: CONNECT_MS,
@@ -55,6 +62,7 @@ export function openRedis(settings: RedisSettings, logger: Logger): RedisConnect
     connectionName: 'service',
     // This server was the primary and is a replica now: a new connection finds the new primary.
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
+    ...(sentinel === null ? {} : sentinelOptions(sentinel, /^rediss:/i.test(url))),
   });
   let isDown = false;
   let isClosing = false;
@@ -80,7 +88,9 @@ export function openRedis(settings: RedisSettings, logger: Logger): RedisConnect
     isDown = false;
     lastReason = null;
   });
-  const firstAttempt = client.connect().catch(() => undefined);
+  // While no Sentinel answers, `connect` neither succeeds nor fails.
+  const firstFailure = new Promise<void>((resolve) => client.once('error', () => resolve()));
+  const firstAttempt = Promise.race([client.connect().catch(() => undefined), firstFailure]);
 
   return {
     client,
@@ -102,6 +112,28 @@ export function openRedis(settings: RedisSettings, logger: Logger): RedisConnect
       await firstAttempt;
     },
   };
+}
+
+/**
+ * Options of a client that asks the Sentinels for the primary at each connection. After a fail-over they close the
+ * connections of the old primary once it is reachable to them.
+ */
+function sentinelOptions(sentinel: SentinelSettings, hasTls: boolean): SentinelOptions {
+  return {
+    sentinels: [...sentinel.addresses],
+    name: sentinel.primary,
+    ...(sentinel.username === null ? {} : { sentinelUsername: sentinel.username }),
+    ...(sentinel.password === null ? {} : { sentinelPassword: sentinel.password.reveal() }),
+    ...(sentinel.hasTls ? { sentinelTLS: {} } : {}),
+    enableTLSForSentinelMode: hasTls,
+    sentinelCommandTimeout: COMMAND_MS,
+    sentinelRetryStrategy: (attempt) => Math.min(50 * 2 ** Math.min(attempt, 10), RECONNECT_MS_MAX),
+  };
+}
+
+function describeSentinels({ primary, addresses }: SentinelSettings): string {
+  const shown = addresses.map(({ host, port }) => (host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`));
+  return `${primary} of the Sentinels ${shown.join(', ')}`;
 }
 
 /** Return the part of the URL that may be shown: host and port, or the path of the socket. */
@@ -130,6 +162,8 @@ const REFUSALS: Readonly<Record<string, string>> = {
 /** Describe why Redis cannot be used. Its own message is repeated only if it has no words of ours. */
 function describeRedisFailure(error: Error): string {
   const { code = '' } = error as NodeJS.ErrnoException;
+  if (error.message.startsWith('All sentinels are unreachable'))
+    return 'no Sentinel answers with a primary of this name';
   const [first = ''] = error.message.split(' ');
   const known = REFUSALS[first] ?? NETWORK_REASONS[code];
   if (known !== undefined) return `${known} (${code || first})`;

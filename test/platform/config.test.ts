@@ -47,6 +47,39 @@ describe('settings', () => {
     expect([config.port, config.host, config.logLevel]).toEqual([1003, 'env.example', 'debug']);
   });
 
+  it('Sentinels of Redis have a default port and name, and keep their password secret', () => {
+    expect(load({ REDIS_URL: 'redis://h' }).redis).toMatchObject({ sentinel: null });
+    yaml(`redis: {sentinels: [a.example, "10.0.0.7:7000", "[::1]:26380"], sentinel_password: ${CANARY}}`);
+    const { redis } = load({ REDIS_URL: 'redis://sentinel' });
+    expect(redis?.sentinel).toMatchObject({
+      addresses: [
+        { host: 'a.example', port: 26_379 },
+        { host: '10.0.0.7', port: 7_000 },
+        { host: '::1', port: 26_380 },
+      ],
+      ...{ primary: 'mymaster', username: null, hasTls: false },
+    });
+    expect(inspect(redis, { depth: null })).not.toContain(CANARY);
+  });
+
+  it.each([
+    ['sentinels: [a.example]', {}, 'redis.sentinels: needs REDIS_URL'],
+    [
+      'sentinels: [a.example]',
+      { REDIS_URL: '/run/redis.sock' },
+      'redis.sentinels: cannot be used with the path of a socket',
+    ],
+    ['sentinels: []', { REDIS_URL: 'redis://h' }, 'redis.sentinels'],
+    ['sentinels: ["a.example:99999"]', { REDIS_URL: 'redis://h' }, 'must be HOST or HOST:PORT'],
+    ['sentinels: ["redis://a.example"]', { REDIS_URL: 'redis://h' }, 'must be HOST or HOST:PORT'],
+    [`sentinel_password: ${CANARY}`, { REDIS_URL: 'redis://h' }, 'redis.sentinel_password: has no effect'],
+  ])('the settings of Redis {%s} with %j are refused', (text, env, fault) => {
+    yaml(`redis: {${text}}`);
+    const faults = faultsOf(() => load(env as Record<string, string>));
+    expect(faults).toContain(fault);
+    expect(faults).not.toContain(CANARY);
+  });
+
   it('settings of channels have defaults, and refuse values that could send a credential elsewhere', () => {
     expect(load().channels).toEqual({ messenger: null, replyDeadlineMs: 3500, deliveriesKeptMs: 30 * DAY_MS });
     yaml('channels: {messenger: {base_url: "https://api.example.com/v1/notify"}, reply_deadline_seconds: 2}');

@@ -5,9 +5,15 @@ export interface TestServers {
   readonly redis: boolean;
   /** MiniStack (`pip install ministack`): it honours conditional writes and checks checksums. */
   readonly s3: boolean;
+  /** PgBouncer (Debian package `pgbouncer`). */
+  readonly pgbouncer: boolean;
 }
 
 export function findServers(): TestServers {
   const starts = (command: string, option: string) => spawnSync(command, [option], { stdio: 'ignore' }).status === 0;
-  return { redis: starts('redis-server', '--version'), s3: starts('ministack', '--help') };
+  return {
+    redis: starts('redis-server', '--version'),
+    s3: starts('ministack', '--help'),
+    pgbouncer: starts('pgbouncer', '--version'),
+  };
 }

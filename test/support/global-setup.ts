@@ -56,8 +56,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
 }
 
 /** Print a line for each missing server whose tests are skipped. */
-function reportMissing({ redis, s3 }: TestServers): void {
+function reportMissing({ redis, s3, pgbouncer }: TestServers): void {
   if (!redis) process.stderr.write('There is no redis-server on this machine: tests that need Redis are skipped.\n');
+  if (!pgbouncer) process.stderr.write('There is no pgbouncer on this machine: its tests are skipped.\n');
   if (!s3) process.stderr.write('There is no ministack on this machine: tests that need an S3 server are skipped.\n');
 }
 

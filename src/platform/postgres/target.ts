@@ -12,8 +12,11 @@ export interface PostgresConnection {
   readonly password: Secret;
 }
 
-/** Address of a database: a connection URI in the syntax of libpq, or its parts. */
-export type PostgresTarget = { readonly url: Secret | string } | PostgresConnection;
+/**
+ * Address of a database: a connection URI in the syntax of libpq, or its parts. Through a pooler statements are not
+ * prepared unless the URI has `prepare=true` (docs/decisions/0047-poolers-and-sentinels.md).
+ */
+export type PostgresTarget = { readonly url: Secret | string; readonly isPooled?: boolean } | PostgresConnection;
 
 /** Parameters of a libpq URI that concern only the client: a server refuses them, and postgres.js would send them. */
 const CLIENT_ONLY = [
@@ -47,6 +50,8 @@ export function toClientOptions(target: PostgresTarget): [url: string, options: 
   for (const name of CLIENT_ONLY) params.delete(name);
 
   const options: Options<Record<never, never>> = {};
+  const prepare = take('prepare');
+  options.prepare = prepare === null ? target.isPooled !== true : prepare !== 'false';
   const host = take('host');
   const port = take('port');
   const user = take('user');
