@@ -1,4 +1,4 @@
-import { statfs } from 'node:fs/promises';
+import { opendir, statfs } from 'node:fs/promises';
 import type { Connection, Index, Table } from '@lancedb/lancedb';
 import { LRUCache } from 'lru-cache';
 import { AppError, dependencyDown } from '../platform/errors.ts';
@@ -30,6 +30,15 @@ const WRITTEN_TABLES_MAX = 64;
  */
 const WRITER_CACHE_BYTES = 16n * 1024n * 1024n;
 /**
+ * Rows above which a table is read by the connection of large tables. The indexes of all small tables share a cache that
+ * holds some hundred of them: by default LanceDB would keep up to 7 GB in memory, and the files of each index open.
+ */
+const SMALL_ROWS_MAX = 20_000;
+const SMALL_CACHE_BYTES = 32n * 1024n * 1024n;
+/** Default of `search.table_cache_mb`. */
+const LARGE_CACHE_BYTES = 1024 * 1024 * 1024;
+const METADATA_CACHE_BYTES = 64n * 1024n * 1024n;
+/**
  * Free disk space below which the disk counts as full: a commit of the most rows, or a merge of fragments, takes more.
  */
 const FREE_BYTES_MIN = 32 * 1024 * 1024;
@@ -47,25 +56,30 @@ export class LanceTables {
   readonly #uri: string;
   readonly #storageOptions: Record<string, string>;
   readonly #reading: LazyConnection;
+  readonly #readingLarge: LazyConnection;
   /** Connection of writers. It shares no cache with searches, so commits do not evict what searches have read. */
   readonly #writing: LazyConnection;
   /** An evicted table is not closed, since a search may still use it. It is freed with its last reference. */
-  readonly #readTables = new LRUCache<string, { table: Table; version: number }>({ max: READ_TABLES_MAX });
+  readonly #readTables = new LRUCache<string, ReadTable>({ max: READ_TABLES_MAX });
   /** An evicted table is not closed, since a writer may still use it. */
   readonly #writtenTables = new LRUCache<string, Table>({ max: WRITTEN_TABLES_MAX });
 
   /**
    * @param uri directory of the database, or `s3://<bucket>/<prefix>`
    * @param storageOptions access to an object store, by the option names of LanceDB
+   * @param largeCacheBytes memory for what searches have read of the indexes of large tables
    */
-  constructor(uri: string, storageOptions: Record<string, string> = {}) {
+  constructor(uri: string, storageOptions: Record<string, string> = {}, largeCacheBytes = LARGE_CACHE_BYTES) {
     this.#uri = uri;
     this.#storageOptions = storageOptions;
-    this.#reading = new LazyConnection(() => loadLance().connect(uri, { storageOptions }));
-    this.#writing = new LazyConnection(() => {
-      const { connect, Session } = loadLance();
-      return connect(uri, { storageOptions, session: new Session(WRITER_CACHE_BYTES, WRITER_CACHE_BYTES) });
-    });
+    const connectWith = (indexBytes: bigint, metadataBytes: bigint) =>
+      new LazyConnection(() => {
+        const { connect, Session } = loadLance();
+        return connect(uri, { storageOptions, session: new Session(indexBytes, metadataBytes) });
+      });
+    this.#reading = connectWith(SMALL_CACHE_BYTES, SMALL_CACHE_BYTES);
+    this.#readingLarge = connectWith(BigInt(largeCacheBytes), METADATA_CACHE_BYTES);
+    this.#writing = connectWith(WRITER_CACHE_BYTES, WRITER_CACHE_BYTES);
   }
 
   /** Location by which another process opens the same tables; its storage options may hold secrets. */
@@ -91,7 +105,7 @@ export class LanceTables {
   }
 
   async #isFull(): Promise<boolean> {
-    if (this.#uri.includes('://')) return false;
+    if (!this.#isOnDisk) return false;
     const disk = await statfs(this.#uri).catch(() => null);
     return disk !== null && disk.bavail * disk.bsize < FREE_BYTES_MIN;
   }
@@ -111,14 +125,21 @@ export class LanceTables {
       if (cached.version < version) {
         await cached.table.checkoutLatest();
         cached.version = version;
+        if (!cached.isLarge && (await isLarge(cached.table))) this.#readTables.delete(name);
       }
       return cached.table;
     }
-    const connection = await this.#reading.get();
-    if (!(await connection.tableNames()).includes(name)) return null;
-    const table = await connection.openTable(name);
-    this.#readTables.set(name, { table, version });
-    return table;
+    const small = await openIfThere(await this.#reading.get(), name);
+    if (small === null) return null;
+    if (!(await isLarge(small))) return this.#keep(name, { table: small, version, isLarge: false });
+    small.close();
+    const table = await openIfThere(await this.#readingLarge.get(), name);
+    return table && this.#keep(name, { table, version, isLarge: true });
+  }
+
+  #keep(name: string, opened: ReadTable): Table {
+    this.#readTables.set(name, opened);
+    return opened.table;
   }
 
   /**
@@ -169,9 +190,15 @@ export class LanceTables {
   /** Check that the database answers; for health checks. @throws AppError `index_unavailable` (503) */
   async probe(): Promise<void> {
     const connection = await this.#reading.get();
-    await connection.tableNames({ limit: 1 }).catch((error: unknown) => {
+    // LanceDB reads the whole directory, whatever the limit.
+    const answer = this.#isOnDisk ? readOneEntry(this.#uri) : connection.tableNames({ limit: 1 });
+    await answer.catch((error: unknown) => {
       throw dependencyDown('index', 'the search index is out of reach', error);
     });
+  }
+
+  get #isOnDisk(): boolean {
+    return !this.#uri.includes('://');
   }
 
   async close(): Promise<void> {
@@ -179,8 +206,37 @@ export class LanceTables {
     this.#readTables.clear();
     for (const table of this.#writtenTables.values()) table.close();
     this.#writtenTables.clear();
-    await this.#reading.close();
-    await this.#writing.close();
+    for (const connection of [this.#reading, this.#readingLarge, this.#writing]) await connection.close();
+  }
+}
+
+interface ReadTable {
+  readonly table: Table;
+  version: number;
+  /** True if its connection is that of large tables. */
+  readonly isLarge: boolean;
+}
+
+async function isLarge(table: Table): Promise<boolean> {
+  return (await table.countRows()) > SMALL_ROWS_MAX;
+}
+
+/** Open a table; null if it does not exist. The tables are listed, which takes time for each, only if that fails. */
+async function openIfThere(connection: Connection, name: string): Promise<Table | null> {
+  try {
+    return await connection.openTable(name);
+  } catch (error) {
+    if ((await connection.tableNames()).includes(name)) throw error;
+    return null;
+  }
+}
+
+async function readOneEntry(directory: string): Promise<void> {
+  const opened = await opendir(directory);
+  try {
+    await opened.read();
+  } finally {
+    await opened.close();
   }
 }
 

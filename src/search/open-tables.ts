@@ -9,9 +9,11 @@ import { LanceTables } from './lance.ts';
  * writers are serialised by a lock, and the store's conditional writes stop a writer that lost the lock without
  * knowing.
  */
-export function openTables(config: Pick<Config, 'dataDir' | 'index' | 'objects'>): LanceTables {
-  if (config.objects !== null && config.index.storage === 's3') return new LanceTables(...indexOnS3(config.objects));
+export function openTables(config: Pick<Config, 'dataDir' | 'index' | 'objects' | 'search'>): LanceTables {
+  const { tableCacheBytes } = config.search;
+  if (config.objects !== null && config.index.storage === 's3')
+    return new LanceTables(...indexOnS3(config.objects), tableCacheBytes);
   const directory = path.join(config.dataDir, 'index');
   mkdirSync(directory, { recursive: true, mode: 0o700 });
-  return new LanceTables(directory);
+  return new LanceTables(directory, {}, tableCacheBytes);
 }

@@ -81,11 +81,9 @@ it('a table that is larger than all the memory is never read', async () => {
 
 it('without memory nothing is held, and metrics show what is held', async () => {
   const metrics = openMetrics();
-  expect(openResidentIndexes({ residentBytes: 0, resultLinks: 'console' }, { logger, metrics })).toBeNull();
-  const indexes = openResidentIndexes(
-    { residentBytes: 64 * MIB, resultLinks: 'console' },
-    { logger, metrics },
-  ) as ResidentIndexes;
+  const settings = { residentBytes: 64 * MIB, tableCacheBytes: 64 * MIB, resultLinks: 'console' } as const;
+  expect(openResidentIndexes({ ...settings, residentBytes: 0 }, { logger, metrics })).toBeNull();
+  const indexes = openResidentIndexes(settings, { logger, metrics }) as ResidentIndexes;
   opened.push(indexes);
   await find(indexes, NAMES[0] as string);
   const text = await metrics.registry.metrics();
