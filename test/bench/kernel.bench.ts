@@ -2,7 +2,8 @@
  * Benchmark of projection on one core, and of the larger products of fitting: `node test/bench/kernel.bench.ts`.
  * GFLOP/s count a multiplication and an addition for each weight and row. "project" is the whole work of a request:
  * copying in and out, mean, product, L2 norm. Plain JavaScript is the product alone, four columns at a time from a
- * transposed matrix, the fastest of three tried ways.
+ * transposed matrix, the fastest of three tried ways. The row of a single text is measured once more with cold caches: so
+ * much other memory is read before each round that the map is read from memory again, as between two requests.
  */
 import { loadMap, project } from '../../src/projection/kernel/loaded-map.ts';
 import { matmul, transposeTimes } from '../../src/projection/kernel/matmul.ts';
@@ -51,10 +52,14 @@ function plainJavaScript(
   return c;
 }
 
+/** Memory that is larger than the caches of common processors. */
+const otherMemory = new Float64Array(128e6 / 8).fill(1);
+
 /** Measure the fastest and the median round in milliseconds, after a warm-up. */
-function measure(run: () => Float32Array, rounds: number): { best: number; median: number } {
+function measure(run: () => Float32Array, rounds: number, isCold = false): { best: number; median: number } {
   run();
   const times = Array.from({ length: rounds }, () => {
+    if (isCold && otherMemory.reduce((sum, value) => sum + value, 0) === 0) throw new Error('the memory is empty');
     const start = performance.now();
     run();
     return performance.now() - start;
@@ -86,6 +91,21 @@ console.table(
         'times faster': (plain.best / best).toFixed(1),
       };
     });
+  }),
+);
+
+console.table(
+  [1, 6].map((rows) => {
+    const [k, d] = [1536, 1536];
+    const map = { nativeDimension: k, dimensions: d, packed: packPanels(randomValues(k * d), k, d), mean: null };
+    const loaded = loadMap(map, { threadsMax: 0 });
+    const native = randomValues(rows * k);
+    const [warm, cold] = [false, true].map((isCold) => measure(() => project(loaded, native, d), 40, isCold));
+    return {
+      project: `${rows} x ${k} by ${d}`,
+      'ms median, map in the caches': warm?.median.toFixed(3),
+      'ms median, cold caches': cold?.median.toFixed(3),
+    };
   }),
 );
 

@@ -3,7 +3,8 @@
  *
  * The host imports the memory and decides its layout; arguments that name matrices are byte addresses in it. A and C
  * are row-major. W is packed: panels of 8 columns one after the other, each [k x 8] row-major, the last one padded with
- * zeros (`pack-panels.ts`).
+ * zeros (`pack-panels.ts`). Its values are float32, or bfloat16 (`pack-bfloat16.ts`), of which half as many bytes are
+ * read from memory.
  *
  * Register tiles are 6 rows x 8 columns, 12 sums of 4 lanes. With two vectors of W and one value of A they fill the 15
  * registers that V8 provides on x86-64. (Measured: 4 x 8 was 15 % slower, unrolled loops 5 %.) The remaining rows use
@@ -20,12 +21,16 @@ const runLength: usize = 384;
 /** Squared norm below which the reciprocal of the norm may be too large for float32. */
 const tinySquares: f64 = 1e-70;
 
-/** Bytes of one row of a panel. */
+/** Bytes of one row of a panel of float32, and of bfloat16. */
 const panelRowBytes: usize = 32;
+const halfRowBytes: usize = 16;
 
 /**
  * Compute C [rows x 8 * panels] = A [rows x k] · W, packed. `aStride` and `cStride` are the bytes from one row to the
  * next.
+ *
+ * With `scratch` = 0, W is float32. Else it is bfloat16: each run of W is converted once into `scratch`, which has room for
+ * four panels of `runLength` rows of float32; a single row converts it in registers.
  */
 export function multiply(
   a: usize,
@@ -36,29 +41,66 @@ export function multiply(
   panels: usize,
   c: usize,
   cStride: usize,
+  scratch: usize,
 ): void {
-  const panelBytes = k * panelRowBytes;
-  const tiledRows = rows - (rows % 6);
+  const rowBytes = scratch == 0 ? panelRowBytes : halfRowBytes;
+  const panelBytes = k * rowBytes;
   let group: usize = 4;
   for (let panel: usize = 0; panel < panels; panel += group) {
     if (panels - panel < 4) group = 1;
     for (let from: usize = 0; from < k; from += runLength) {
       const run = min(runLength, k - from);
       const add = from != 0;
-      const wRun = w + panel * panelBytes + from * panelRowBytes;
       const aRun = a + (from << 2);
+      const wRun = w + panel * panelBytes + from * rowBytes;
       const cRun = c + panel * panelRowBytes;
-      for (let i: usize = 0; i < group; i++) {
-        for (let row: usize = 0; row < tiledRows; row += 6) {
-          const cTile = cRun + row * cStride + i * panelRowBytes;
-          tile6x8(aRun + row * aStride, aStride, run, wRun + i * panelBytes, cTile, cStride, add);
-        }
-      }
-      for (let row = tiledRows; row < rows; row++) {
-        if (group == 4) tile1x32(aRun + row * aStride, run, wRun, panelBytes, cRun + row * cStride, add);
-        else tile1x8(aRun + row * aStride, run, wRun, cRun + row * cStride, add);
+      if (scratch == 0) {
+        multiplyRun(aRun, aStride, rows, run, wRun, panelBytes, group, cRun, cStride, add);
+      } else if (rows == 1 && group == 4) {
+        tile1x32<u16>(aRun, run, wRun, panelBytes, cRun, add);
+      } else {
+        const runBytes = run * panelRowBytes;
+        for (let i: usize = 0; i < group; i++) convertRun(run, wRun + i * panelBytes, scratch + i * runBytes);
+        multiplyRun(aRun, aStride, rows, run, scratch, runBytes, group, cRun, cStride, add);
       }
     }
+  }
+}
+
+/** Compute a run of a group of panels, `panelBytes` apart, for all rows; add to C, or replace it. */
+function multiplyRun(
+  a: usize,
+  aStride: usize,
+  rows: usize,
+  run: usize,
+  w: usize,
+  panelBytes: usize,
+  group: usize,
+  c: usize,
+  cStride: usize,
+  add: bool,
+): void {
+  const tiledRows = rows - (rows % 6);
+  for (let i: usize = 0; i < group; i++) {
+    for (let row: usize = 0; row < tiledRows; row += 6) {
+      tile6x8(a + row * aStride, aStride, run, w + i * panelBytes, c + row * cStride + i * panelRowBytes, cStride, add);
+    }
+  }
+  for (let row = tiledRows; row < rows; row++) {
+    if (group == 4) tile1x32<f32>(a + row * aStride, run, w, panelBytes, c + row * cStride, add);
+    else tile1x8(a + row * aStride, run, w, c + row * cStride, add);
+  }
+}
+
+/** Convert rows of a panel from bfloat16 to float32. */
+function convertRun(run: usize, w: usize, target: usize): void {
+  const end = w + run * halfRowBytes;
+  while (w < end) {
+    const row = v128.load(w);
+    v128.store(target, low<u16>(row));
+    v128.store(target, high<u16>(row, w), 16);
+    w += halfRowBytes;
+    target += panelRowBytes;
   }
 }
 
@@ -179,6 +221,20 @@ function multiplyAdd(x: v128, y: v128, sum: v128): v128 {
   return ASC_FEATURE_RELAXED_SIMD ? f32x4.relaxed_madd(x, y, sum) : f32x4.add(f32x4.mul(x, y), sum);
 }
 
+/** Return columns 0 to 3 of the row of a panel at which `row` was loaded. A bfloat16 is the upper half of a float32. */
+// @ts-ignore: decorator
+@inline
+function low<T>(row: v128): v128 {
+  return sizeof<T>() == 4 ? row : v128.shuffle<u16>(i16x8.splat(0), row, 0, 8, 1, 9, 2, 10, 3, 11);
+}
+
+/** Return columns 4 to 7 of the row of a panel at address w, at which `row` was loaded. */
+// @ts-ignore: decorator
+@inline
+function high<T>(row: v128, w: usize): v128 {
+  return sizeof<T>() == 4 ? v128.load(w, 16) : v128.shuffle<u16>(i16x8.splat(0), row, 4, 12, 5, 13, 6, 14, 7, 15);
+}
+
 /** Store the sums, or add them to those of earlier runs. */
 // @ts-ignore: decorator
 @inline
@@ -253,7 +309,8 @@ function tile6x8(a: usize, aStride: usize, k: usize, w: usize, c: usize, cStride
   put(c + 16, s51, add);
 }
 
-function tile1x32(a: usize, k: usize, w: usize, panelBytes: usize, c: usize, add: bool): void {
+/** Compute one row of four panels, whose values have the type T: `f32`, or `u16` for bfloat16. */
+function tile1x32<T>(a: usize, k: usize, w: usize, panelBytes: usize, c: usize, add: bool): void {
   let w1 = w + panelBytes;
   let w2 = w1 + panelBytes;
   let w3 = w2 + panelBytes;
@@ -268,19 +325,23 @@ function tile1x32(a: usize, k: usize, w: usize, panelBytes: usize, c: usize, add
   const end = a + (k << 2);
   while (a < end) {
     const x = v128.load32_splat(a);
-    s0 = multiplyAdd(x, v128.load(w), s0);
-    s1 = multiplyAdd(x, v128.load(w, 16), s1);
-    s2 = multiplyAdd(x, v128.load(w1), s2);
-    s3 = multiplyAdd(x, v128.load(w1, 16), s3);
-    s4 = multiplyAdd(x, v128.load(w2), s4);
-    s5 = multiplyAdd(x, v128.load(w2, 16), s5);
-    s6 = multiplyAdd(x, v128.load(w3), s6);
-    s7 = multiplyAdd(x, v128.load(w3, 16), s7);
+    const row0 = v128.load(w);
+    s0 = multiplyAdd(x, low<T>(row0), s0);
+    s1 = multiplyAdd(x, high<T>(row0, w), s1);
+    const row1 = v128.load(w1);
+    s2 = multiplyAdd(x, low<T>(row1), s2);
+    s3 = multiplyAdd(x, high<T>(row1, w1), s3);
+    const row2 = v128.load(w2);
+    s4 = multiplyAdd(x, low<T>(row2), s4);
+    s5 = multiplyAdd(x, high<T>(row2, w2), s5);
+    const row3 = v128.load(w3);
+    s6 = multiplyAdd(x, low<T>(row3), s6);
+    s7 = multiplyAdd(x, high<T>(row3, w3), s7);
     a += 4;
-    w += panelRowBytes;
-    w1 += panelRowBytes;
-    w2 += panelRowBytes;
-    w3 += panelRowBytes;
+    w += 8 * sizeof<T>();
+    w1 += 8 * sizeof<T>();
+    w2 += 8 * sizeof<T>();
+    w3 += 8 * sizeof<T>();
   }
   put(c, s0, add);
   put(c + 16, s1, add);

@@ -8,6 +8,7 @@ import {
   readSlice,
   writeSlice,
 } from './map-memory.ts';
+import { BFLOAT16_MAX, packBfloat16 } from './pack-bfloat16.ts';
 import { paddedColumns } from './pack-panels.ts';
 import {
   allocateKernelMemory,
@@ -48,7 +49,8 @@ export interface LoadedMap {
 const OWN_AREA = 0;
 
 /**
- * Copy a map into memory that all threads share: 4 * k * D bytes, and up to 3 MiB for each thread.
+ * Copy a map into memory that all threads share: 2 * k * D bytes, and up to 3 MiB for each thread. The matrix is rounded
+ * to bfloat16: for a single text the time is that of reading it from memory.
  *
  * @param threadsMax bound of the worker threads that use the map at a time, besides the thread that loads it
  * @throws RangeError if lengths and shapes do not match, or a weight is not finite
@@ -61,7 +63,7 @@ export function loadMap(
   checkWeights(weights);
   const layout = layOutMap(nativeDimension, dimensions, mean !== null);
   const memory = allocateKernelMemory(layout.areasAddress + (1 + threadsMax) * layout.areaBytes);
-  floatsAt(memory, 0, packed.length).set(packed);
+  packBfloat16(new Uint16Array(memory.buffer, 0, packed.length), packed);
   if (mean && layout.meanAddress !== null) floatsAt(memory, layout.meanAddress, nativeDimension).set(mean);
   return {
     layout,
@@ -119,12 +121,15 @@ function checkWeights({ nativeDimension, dimensions, packed, mean }: MapWeights)
   if (mean && mean.length !== nativeDimension) {
     throw new RangeError(`the mean of ${nativeDimension} dimensions has ${mean.length} values`);
   }
-  if (!(allFinite(packed) && (!mean || allFinite(mean)))) throw new RangeError('a map has a weight that is not finite');
+  if (!(allWithin(packed, BFLOAT16_MAX) && (!mean || allWithin(mean, Number.MAX_VALUE)))) {
+    throw new RangeError('a map has a weight that is not finite');
+  }
 }
 
-function allFinite(values: Float32Array): boolean {
+/** Return false if the magnitude of a value is above `max` or not a number. */
+function allWithin(values: Float32Array, max: number): boolean {
   for (let i = 0; i < values.length; i++) {
-    if (!Number.isFinite(values[i])) return false;
+    if (!(Math.abs(values[i] as number) <= max)) return false;
   }
   return true;
 }

@@ -5,8 +5,10 @@ import type { Kernel, KernelMemory } from './wasm-kernel.ts';
 /** Greatest number of rows of one kernel call, in whole register tiles. */
 export const BLOCK_ROWS_MAX = 96;
 export const TILE_ROWS = 6;
+/** Size of four panels of 384 rows of float32, the weights that the kernel converts at a time. */
+const SCRATCH_BYTES = 4 * 384 * PANEL_COLUMNS * 4;
 
-/** Memory layout of a map; the packed matrix comes first. It has only numbers, since it is sent to threads. */
+/** Memory layout of a map; the packed matrix, of bfloat16, comes first. It has only numbers, since it is sent to threads. */
 export interface MapLayout {
   /** Columns of the input vectors (k). */
   readonly nativeDimension: number;
@@ -14,19 +16,19 @@ export interface MapLayout {
   readonly dimensions: number;
   /** Byte address of the mean; null if there is none. */
   readonly meanAddress: number | null;
-  /** Byte address of the working areas, each with a block of input rows and a block of output rows. */
+  /** Byte address of the working areas: each has a block of input rows, one of output rows, and converted weights. */
   readonly areasAddress: number;
   readonly areaBytes: number;
 }
 
 export function layOutMap(nativeDimension: number, dimensions: number, hasMean: boolean): MapLayout {
-  const meanAddress = 4 * nativeDimension * paddedColumns(dimensions);
+  const meanAddress = 2 * nativeDimension * paddedColumns(dimensions);
   return {
     nativeDimension,
     dimensions,
     meanAddress: hasMean ? meanAddress : null,
     areasAddress: wholeCacheLines(meanAddress + (hasMean ? 4 * nativeDimension : 0)),
-    areaBytes: wholeCacheLines(4 * BLOCK_ROWS_MAX * (nativeDimension + paddedColumns(dimensions))),
+    areaBytes: wholeCacheLines(4 * BLOCK_ROWS_MAX * (nativeDimension + paddedColumns(dimensions)) + SCRATCH_BYTES),
   };
 }
 
@@ -61,7 +63,17 @@ export function projectArea(kernel: Kernel, layout: MapLayout, area: number, row
   const panels = paddedColumns(kept) / PANEL_COLUMNS;
   const stride = 4 * PANEL_COLUMNS * panels;
   if (meanAddress !== null) kernel.subtractMean(input, rows, nativeDimension, meanAddress);
-  kernel.multiply(input, 4 * nativeDimension, rows, nativeDimension, 0, panels, output, stride);
+  kernel.multiply(
+    input,
+    4 * nativeDimension,
+    rows,
+    nativeDimension,
+    0,
+    panels,
+    output,
+    stride,
+    scratchAddress(layout, area),
+  );
   return kernel.normalizeRows(output, rows, stride, kept);
 }
 
@@ -104,6 +116,10 @@ function inputAddress(layout: MapLayout, area: number): number {
 
 function outputAddress(layout: MapLayout, area: number): number {
   return inputAddress(layout, area) + 4 * BLOCK_ROWS_MAX * layout.nativeDimension;
+}
+
+function scratchAddress(layout: MapLayout, area: number): number {
+  return outputAddress(layout, area) + 4 * BLOCK_ROWS_MAX * paddedColumns(layout.dimensions);
 }
 
 function wholeCacheLines(bytes: number): number {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 
 /** Exports of `kernel.as.ts`. Addresses and strides are in bytes; see the comments there. */
 export interface Kernel {
+  /** @param scratch address of converted weights if W is bfloat16; 0: W is float32 */
   multiply(
     a: number,
     aStride: number,
@@ -11,6 +12,7 @@ export interface Kernel {
     panels: number,
     c: number,
     cStride: number,
+    scratch: number,
   ): void;
   subtractMean(a: number, rows: number, k: number, mean: number): void;
   normalizeRows(c: number, rows: number, cStride: number, d: number): number;

@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { loadMap, project } from '../../../src/projection/kernel/loaded-map.ts';
+import { packBfloat16 } from '../../../src/projection/kernel/pack-bfloat16.ts';
 import { packPanels } from '../../../src/projection/kernel/pack-panels.ts';
 import { compileFirstValid, KERNEL_BUILDS } from '../../../src/projection/kernel/wasm-kernel.ts';
 import { SEED } from '../../support/random.ts';
-import { largestError, norm, projection, randomValues, unitRows } from './reference.ts';
+import { bfloat16, largestError, norm, projection, randomValues, unitRows } from './reference.ts';
 
 describe.each(KERNEL_BUILDS)('projecting with %s', (build) => {
   const module = compileFirstValid([build]);
@@ -23,11 +24,11 @@ describe.each(KERNEL_BUILDS)('projecting with %s', (build) => {
     centred: fc.boolean(),
   });
 
-  it('a projection agrees with float64 for any shape', () => {
+  it('a projection with weights of bfloat16 agrees with float64 for any shape', () => {
     fc.assert(
       fc.property(shapes, fc.nat(), ({ rows, k, columns, seed, centred }, pick) => {
         const d = 1 + (pick % columns);
-        const weights = randomValues(k * columns, seed);
+        const weights = bfloat16(randomValues(k * columns, seed));
         const mean = centred ? randomValues(k, seed + 1) : null;
         const native = unitRows(randomValues(rows * k, seed + 2), k);
         const expected = projection(native, weights, mean, k, d);
@@ -45,13 +46,36 @@ describe.each(KERNEL_BUILDS)('projecting with %s', (build) => {
     [101, 1536, 1024, 1024],
     [7, 1537, 200, 131],
     [25, 4096, 96, 96],
-  ])('a projection agrees with float64 to 1e-6 at %i x %i by %i, %i kept', (rows, k, columns, d) => {
-    const weights = randomValues(k * columns, 1);
-    const mean = randomValues(k, 2).map((x) => x / 50);
-    const native = unitRows(randomValues(rows * k, 3), k);
-    const projected = project(load(weights, k, mean), native, d);
-    expect(largestError(projected, projection(native, weights, mean, k, d))).toBeLessThan(1e-6);
-  });
+  ])(
+    'a projection with weights of bfloat16 agrees with float64 to 1e-6 at %i x %i by %i, %i kept',
+    (rows, k, columns, d) => {
+      const weights = bfloat16(randomValues(k * columns, 1));
+      const mean = randomValues(k, 2).map((x) => x / 50);
+      const native = unitRows(randomValues(rows * k, 3), k);
+      const projected = project(load(weights, k, mean), native, d);
+      expect(largestError(projected, projection(native, weights, mean, k, d))).toBeLessThan(1e-6);
+    },
+  );
+
+  it.each([
+    [1536, 1536, 1536],
+    [1536, 1536, 256],
+    [384, 1024, 1024],
+  ])(
+    'a projection of %i axes by %i, %i kept, has a cosine of at least 0.99999 with that by weights of float32',
+    (k, columns, d) => {
+      const weights = randomValues(k * columns, 1);
+      const mean = randomValues(k, 2).map((x) => x / 50);
+      const native = unitRows(randomValues(7 * k, 3), k);
+      const projected = project(load(weights, k, mean), native, d);
+      const exact = projection(native, weights, mean, k, d);
+      for (let row = 0; row < 7; row++) {
+        let cosine = 0;
+        for (let i = row * d; i < (row + 1) * d; i++) cosine += (projected[i] as number) * (exact[i] as number);
+        expect(cosine).toBeGreaterThanOrEqual(0.99999);
+      }
+    },
+  );
 
   it('a projection to a smaller dimension is the normalised prefix', () => {
     fc.assert(
@@ -198,7 +222,9 @@ it('a map refuses weights of the wrong length or with a value that is not finite
   expect(() => loadMap({ ...weights, nativeDimension: 0, packed: new Float32Array(0) })).toThrow(RangeError);
   expect(() => loadMap({ ...weights, mean: Float32Array.of(1) })).toThrow(RangeError);
   expect(() => loadMap({ ...weights, mean: Float32Array.of(1, Number.NaN) })).toThrow(/finite/);
-  expect(() => loadMap({ ...weights, packed: packed.with(3, Number.POSITIVE_INFINITY) })).toThrow(/finite/);
+  for (const weight of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 3.4e38]) {
+    expect(() => loadMap({ ...weights, packed: packed.with(3, weight) })).toThrow(/finite/);
+  }
 });
 
 it('columns are packed in panels of eight, the last one padded with zeros', () => {
@@ -210,4 +236,15 @@ it('columns are packed in panels of eight, the last one padded with zeros', () =
   expect([...packed.slice(0, 16)]).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13, 14, 15, 16, 17, 18]);
   expect([...packed.slice(16)]).toEqual([9, 10, 0, 0, 0, 0, 0, 0, 19, 20, 0, 0, 0, 0, 0, 0]);
   expect(() => packPanels(new Float32Array(7), 2, 4)).toThrow(RangeError);
+});
+
+it('packed weights are rounded to bfloat16, to nearest, ties to even', () => {
+  const tie = 1 + 2 ** -8;
+  const packed = Float32Array.of(0, -0, tie, tie + 2 ** -7, tie + 2 ** -20, -1.5, 3.38e38, 2 ** -133);
+  const target = new Uint16Array(8);
+  packBfloat16(target, packed);
+  const values = new Float32Array(Uint32Array.from(target, (bits) => bits << 16).buffer);
+  expect([...values.subarray(0, 6)]).toEqual([0, -0, 1, 1 + 2 ** -6, 1 + 2 ** -7, -1.5]);
+  expect((values[6] as number) / 3.38e38).toBeCloseTo(1, 2);
+  expect(values[7]).toBe(2 ** -133);
 });
