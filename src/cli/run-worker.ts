@@ -1,3 +1,4 @@
+import { constants, setPriority } from 'node:os';
 import type { Appliance } from '../appliance/appliance.ts';
 import type { Service } from '../platform/lifecycle.ts';
 import { note, printJson } from './output.ts';
@@ -15,6 +16,7 @@ export async function runWorker(
   const { metricsListener } = await import('../appliance/metrics-listener.ts');
   const { embedConcurrency, ingestConcurrency } = appliance.config.workers;
   const concurrency = options.kind === 'embed' ? embedConcurrency : ingestConcurrency;
+  yieldProcessor(appliance);
   appliance.search.prepare();
   await appliance.embedding.prepare();
   await runServices([metricsListener(appliance), appliance.jobs.recovery(), worker], {
@@ -24,4 +26,16 @@ export async function runWorker(
       else note(`${worker.name} takes up to ${concurrency} jobs at a time`);
     },
   });
+}
+
+/**
+ * Have the requests and searches of other processes go before this one where they share its cores. Called once the
+ * database is open, since one that this process starts serves them too.
+ */
+function yieldProcessor({ logger }: Appliance): void {
+  try {
+    setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+  } catch (error) {
+    logger.debug({ err: error }, 'the priority of this process was not lowered');
+  }
 }

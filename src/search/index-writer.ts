@@ -37,6 +37,8 @@ interface Append {
 interface BucketQueue {
   appends: Append[];
   writing: Promise<void> | null;
+  /** True if the bucket's own table was written since it was settled. */
+  isUnsettled: boolean;
   /** Set while the writer waits for a pause after which it settles the index; an append ends the wait. */
   settling: AbortController | null;
 }
@@ -151,6 +153,13 @@ export class IndexWriter {
     });
   }
 
+  /** Merge the files of an index after the next pause in writing: its table was replaced by another one. */
+  settleSoon(bucketId: string): void {
+    const queue = this.#queue(bucketId);
+    queue.isUnsettled = true;
+    if (queue.writing === null && queue.settling === null) this.#settleLater(bucketId, queue);
+  }
+
   /** Settle indexes whose writer was killed before it settled them, or which still keep old versions of their rows. */
   async settleAbandoned(signal: AbortSignal): Promise<void> {
     for (const bucketId of await findUnsettled(this.#sql, ABANDONED_MS, KEEP_VERSIONS_MS)) {
@@ -172,7 +181,7 @@ export class IndexWriter {
   #queue(bucketId: string): BucketQueue {
     let queue = this.#queues.get(bucketId);
     if (!queue) {
-      queue = { appends: [], writing: null, settling: null };
+      queue = { appends: [], writing: null, isUnsettled: false, settling: null };
       this.#queues.set(bucketId, queue);
     }
     return queue;
@@ -186,6 +195,7 @@ export class IndexWriter {
           const untilMs = performance.now() + LOCK_MS_MAX;
           while (queue.appends.length > 0 && performance.now() < untilMs) {
             batch = takeBatch(queue.appends);
+            if (batch.some(({ run }) => run === null)) queue.isUnsettled = true;
             await this.#commit(bucketId, batch, stillHeld);
           }
         });
@@ -194,7 +204,8 @@ export class IndexWriter {
       }
     }
     queue.writing = null;
-    this.#settleLater(bucketId, queue);
+    if (queue.isUnsettled) this.#settleLater(bucketId, queue);
+    else this.#queues.delete(bucketId);
   }
 
   /** Make one commit per table while the lock is held; resolve the appends that were written, reject the others. */
@@ -335,6 +346,7 @@ export class IndexWriter {
           .catch((error) => this.#logger.warn({ err: error, bucket_id: bucketId }, 'the index was not settled'))
           .then(() => {
             queue.writing = null;
+            queue.isUnsettled = false;
             if (queue.appends.length > 0) queue.writing = this.#drain(bucketId, queue);
             else this.#queues.delete(bucketId);
           });

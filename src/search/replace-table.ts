@@ -13,7 +13,7 @@ import {
   type ReindexRun,
   replaceTable,
 } from './reindex-store.ts';
-import { KEEP_VERSIONS_MS, settle } from './settle.ts';
+import { isIndexed, KEEP_VERSIONS_MS, settle } from './settle.ts';
 import { lockLost, withIndexWriterLock } from './writer-lock.ts';
 
 export interface TableContext {
@@ -44,7 +44,10 @@ export async function swapTable(
 ): Promise<boolean> {
   const name = run.tableName as string;
   // Settled under a lock of its own, so that other writers of the bucket can go between.
-  await withIndexWriterLock(direct, run.bucketId, async () => settle(tables, await tables.openForWriting(name)));
+  await withIndexWriterLock(direct, run.bucketId, async () => {
+    const table = await tables.openForWriting(name);
+    if (!(await isIndexed(table))) await settle(tables, table);
+  });
   return withIndexWriterLock(direct, run.bucketId, async (stillHeld) => {
     const table = await tables.openForWriting(name);
     if (!(await stillHeld())) throw lockLost();

@@ -3,7 +3,7 @@
  * which stays open; when stdin ends, the parent, which holds the table's writer lock, is gone, and this process exits.
  */
 import { createInterface } from 'node:readline';
-import { LanceTables } from './lance.ts';
+import { buildTokenIndex, LanceTables } from './lance.ts';
 import { SettleTask } from './settle-process.ts';
 import { buildVectorIndex } from './vector-index.ts';
 
@@ -11,6 +11,7 @@ async function settle(line: string): Promise<void> {
   const { uri, storageOptions, name, step, cleanupOlderThanMs } = SettleTask.parse(JSON.parse(line));
   const table = await new LanceTables(uri, storageOptions).openForWriting(name);
   if (step === 'index_vectors') await buildVectorIndex(table);
+  else if (step === 'index_tokens') await buildTokenIndex(table);
   else await table.optimize({ cleanupOlderThan: new Date(cleanupOlderThanMs) });
 }
 

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { constants, setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { lanceEnvironment } from './lance-environment.ts';
@@ -13,7 +14,7 @@ export const SettleTask = z.object({
   uri: z.string(),
   storageOptions: z.record(z.string(), z.string()),
   name: z.string(),
-  step: z.enum(['merge', 'index_vectors']),
+  step: z.enum(['merge', 'index_tokens', 'index_vectors']),
   cleanupOlderThanMs: z.number().describe('older versions of the table are removed; milliseconds since 1970'),
 });
 export type SettleTask = z.output<typeof SettleTask>;
@@ -33,6 +34,7 @@ export async function settleInChild(task: SettleTask): Promise<void> {
     detached: process.platform !== 'win32',
     windowsHide: true,
   });
+  yieldProcessor(child.pid);
   const closed = once(child, 'close') as Promise<[code: number | null, signal: NodeJS.Signals | null]>;
   child.stdin.on('error', () => {}); // It died before it read; its exit code and stderr give the reason.
   // Left open: when this process ends, stdin closes and the child exits.
@@ -47,4 +49,14 @@ export async function settleInChild(task: SettleTask): Promise<void> {
     throw new Error(
       `the process that merges the files of an index (${task.step}) ended with ${signal ?? code}: ${stderr}`,
     );
+}
+
+/** Have requests and searches go before a process. */
+function yieldProcessor(pid: number | undefined): void {
+  if (pid === undefined) return; // It was not started, which its `close` event reports.
+  try {
+    setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
+  } catch {
+    // It has ended already, or the system does not allow it; it works as well with the usual priority.
+  }
 }

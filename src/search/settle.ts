@@ -2,7 +2,7 @@ import type { Table } from '@lancedb/lancedb';
 import { AppError } from '../platform/errors.ts';
 import { type LanceTables, TOKEN_INDEX_NAME } from './lance.ts';
 import { type SettleTask, settleInChild } from './settle-process.ts';
-import { lacksVectorIndex } from './vector-index.ts';
+import { hasEnoughVectorsIndexed, lacksVectorIndex } from './vector-index.ts';
 
 /** Fragments above which a table is settled between commits, not only when writing pauses. */
 const FRAGMENTS_MAX = 64;
@@ -14,7 +14,7 @@ const UNINDEXED_ROWS_MAX = 16_384;
  */
 const UNINDEXED_SHARE_MAX = 1 / 4;
 /** Rows above which a table is settled in a child process, which takes a second to start. */
-const ROWS_IN_PROCESS_MAX = 8_192;
+export const ROWS_IN_PROCESS_MAX = 8_192;
 /** Time that old versions of a table, and replaced tables, are kept for readers that still use them. */
 export const KEEP_VERSIONS_MS = 10 * 60_000;
 
@@ -35,6 +35,27 @@ export interface TableShape {
   readonly fragments: number;
   readonly indexedRows: number;
   readonly unindexedRows: number;
+}
+
+/** Return true if the indexes of a table have as many of its rows as searches need. Its files may still be small. */
+export async function isIndexed(table: Table): Promise<boolean> {
+  const { indexedRows, unindexedRows } = await readTableShape(table);
+  return !isDueToSettle({ fragments: 0, indexedRows, unindexedRows }) && hasEnoughVectorsIndexed(table);
+}
+
+/**
+ * Build one index of a large table in a child process, without merging its files. The caller holds the bucket's writer
+ * lock.
+ *
+ * @throws AppError `settle_failed`, `index_unavailable`, `storage_full` (503)
+ */
+export async function buildIndex(
+  tables: LanceTables,
+  table: Table,
+  step: 'index_tokens' | 'index_vectors',
+): Promise<void> {
+  await runInChild(tables, { ...tables.location, name: table.name, step, cleanupOlderThanMs: 0 });
+  await table.checkoutLatest();
 }
 
 export async function readTableShape(table: Table): Promise<TableShape> {

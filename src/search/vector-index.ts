@@ -3,7 +3,9 @@ import { loadLance } from './load-lance.ts';
 
 export const VECTOR_INDEX_NAME = 'vector_idx';
 /** Rows from which a table has a vector index. Below, a search reads every vector, in less than 2 ms per thousand. */
-const ROWS_MIN = 20_000;
+export const VECTOR_INDEX_ROWS_MIN = 20_000;
+/** Rows beside the index that a search may read one by one. */
+export const VECTOR_INDEX_LATE_ROWS_MAX = 32_768;
 /** Bits per component of a vector, after a random rotation: RaBitQ, Gao et al., SIGMOD 2025. */
 const BITS = 4;
 /** Candidates whose exact distance is computed, per wanted result. */
@@ -13,7 +15,14 @@ const PROBES = 1_024;
 
 /** Return true if the table is large enough for a vector index and has none. */
 export async function lacksVectorIndex(table: Table): Promise<boolean> {
-  return (await table.countRows()) >= ROWS_MIN && !(await hasVectorIndex(table));
+  return (await table.countRows()) >= VECTOR_INDEX_ROWS_MIN && !(await hasVectorIndex(table));
+}
+
+/** Return true if the vectors of a table can be searched as fast as of a settled one, or nearly so. */
+export async function hasEnoughVectorsIndexed(table: Table): Promise<boolean> {
+  if ((await table.countRows()) < VECTOR_INDEX_ROWS_MIN) return true;
+  const stats = await table.indexStats(VECTOR_INDEX_NAME);
+  return stats !== undefined && stats.numUnindexedRows <= VECTOR_INDEX_LATE_ROWS_MAX;
 }
 
 /**

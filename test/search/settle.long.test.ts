@@ -8,11 +8,14 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { weighTerms } from '../../src/language/analyser.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { INDEX_DIMENSIONS } from '../../src/projection/resize.ts';
-import type { IndexedGeneration } from '../../src/search/chunk-table.ts';
+import { type IndexedGeneration, toArrowTable } from '../../src/search/chunk-table.ts';
+import { EarlyIndexes } from '../../src/search/early-indexes.ts';
 import { getIndexTable } from '../../src/search/index-store.ts';
 import { IndexWriter } from '../../src/search/index-writer.ts';
 import { LanceTables, TOKEN_INDEX_NAME } from '../../src/search/lance.ts';
 import { searchKeywords } from '../../src/search/legs.ts';
+import type { ReindexRun } from '../../src/search/reindex-store.ts';
+import { isIndexed } from '../../src/search/settle.ts';
 import { settleInChild } from '../../src/search/settle-process.ts';
 import { makeDataDir } from '../support/appliance.ts';
 import { originIn } from '../support/origins.ts';
@@ -127,6 +130,37 @@ async function openSilentStore(): Promise<{
   };
   return { uri: 's3://bucket/index', storageOptions, wasCalled: () => isCalled };
 }
+
+it('the indexes of a table are built before its last rows are written, and searches find all of it', async () => {
+  const name = `${BUCKET}_rpj_x`;
+  const table = await tables.openForWriting(name);
+  const [first, second] = [generation(1), generation(2)];
+  const rowsOfSecond = (from: number, to: number): IndexedGeneration => ({
+    chunks: second.chunks.slice(from, to),
+    vectors: second.vectors.slice(from * INDEX_DIMENSIONS, to * INDEX_DIMENSIONS),
+  });
+  const add = (rows: IndexedGeneration) => table.add(toArrowTable([rows]) as never);
+  const run: ReindexRun = {
+    ...{ id: 'rpj_x', bucketId: BUCKET, tableName: name, kind: 'rebuild', jobId: null },
+    origin: originIn('lexical-1'),
+  };
+  const indexes = new EarlyIndexes({ sql: db.sql, direct: db.sql, tables }, run, 2 * ROWS);
+  await add(first);
+  indexes.written(ROWS);
+  await indexes.finish();
+  expect(await isIndexed(table)).toBe(false);
+  await add(rowsOfSecond(0, 4_000));
+  indexes.written(ROWS + 4_000);
+  await indexes.finish();
+  await table.checkoutLatest();
+  expect(await table.indexStats(TOKEN_INDEX_NAME)).toMatchObject({ numIndexedRows: ROWS + 4_000, numUnindexedRows: 0 });
+  await add(rowsOfSecond(4_000, ROWS));
+  expect(await isIndexed(table)).toBe(true);
+  for (const word of ['word1x0', `word1x${ROWS - 1}`, 'word2x17', `word2x${ROWS - 1}`]) {
+    const found = await searchKeywords(table, weighTerms([word]), { limit: 10, documentIds: null });
+    expect(found).toHaveLength(1);
+  }
+});
 
 it('a large table is settled in a child process, and searches find all of it', async () => {
   await append(1);

@@ -5,15 +5,21 @@ import type { NativeChunkVectors } from '../artifact.ts';
 import { toHalves, unitRowsOf } from '../half-floats.ts';
 import { embedTextOf } from '../prepare-chunks.ts';
 import type { ReindexPlan } from './plan.ts';
+import { RequestWindow } from './request-window.ts';
 import type { Work } from './work.ts';
 
 /** Rows projected at once: 24 MB of native vectors of 3,072 dimensions. */
 const PROJECT_ROWS = 2_048;
-/** Texts embedded by one request; the provider's batching divides them further. */
-const EMBED_TEXTS = 1_024;
+/**
+ * Texts embedded by one request, of as many documents as they are of. The provider's batching divides them, or joins
+ * those of several requests, as its calls need them.
+ */
+const EMBED_TEXTS = 128;
 
 interface Slice {
   readonly work: Work;
+  /** Position of the document among those that are made together. */
+  readonly at: number;
   readonly from: number;
   readonly to: number;
 }
@@ -24,6 +30,7 @@ export class VectorMaker {
   readonly #embedder: Embedder;
   readonly #orgId: string;
   readonly #onWork: () => void;
+  readonly #window = new RequestWindow();
   #cost = 0;
 
   /** @param onWork called after each request or product */
@@ -63,7 +70,7 @@ export class VectorMaker {
       const vectors = map
         ? await map.project(rows, INDEX_DIMENSIONS, signal)
         : resizeVectors(rows, k, INDEX_DIMENSIONS);
-      spread(vectors, slices, (work) => targets[works.indexOf(work)] as Float32Array);
+      spread(vectors, slices, targets);
       this.#onWork();
     }
     for (const [at, work] of works.entries()) {
@@ -72,22 +79,53 @@ export class VectorMaker {
     }
   }
 
+  /** Send the texts of documents in requests that are at work at the same time; when one fails, the others end. */
   async #embed(works: readonly Work[], signal: AbortSignal): Promise<void> {
     const { embedder, origin } = this.#plan;
     if (works.length === 0) return;
     if (embedder === null) throw new Error('no model to embed with');
-    const targets = works.map(({ artifact }) => new Float32Array(artifact.chunks.length * INDEX_DIMENSIONS));
-    const natives: (NativeChunkVectors | null)[] = works.map(() => null);
-    const facts: { model: string; mapVersion: number | null }[] = [];
-    for (const slices of slicesOf(works, EMBED_TEXTS)) {
+    const made: Embedded = {
+      targets: works.map(({ artifact }) => new Float32Array(artifact.chunks.length * INDEX_DIMENSIONS)),
+      natives: works.map(() => null),
+      facts: null,
+    };
+    const requests = [...slicesOf(works, EMBED_TEXTS)];
+    if (embedder.kind === 'alias') {
+      // The model that the alias picks for the first texts embeds the others, too.
+      for (const slices of requests) await this.#request(slices, made, signal);
+    } else {
+      const failure = new AbortController();
+      const either = AbortSignal.any([signal, failure.signal]);
+      await Promise.all(
+        requests.map((slices) =>
+          this.#request(slices, made, either).catch((error: unknown) => {
+            failure.abort(error);
+          }),
+        ),
+      );
+      either.throwIfAborted();
+    }
+    const { targets, natives, facts } = made;
+    if (facts === null) return;
+    for (const [at, work] of works.entries()) {
+      work.artifact = {
+        ...work.artifact,
+        ...{ vectors: targets[at] as Float32Array, native: natives[at] ?? null },
+        ...{ model: facts.model, space: origin.space, mapVersion: facts.mapVersion },
+      };
+    }
+  }
+
+  async #request(slices: readonly Slice[], made: Embedded, signal: AbortSignal): Promise<void> {
+    const answer = await this.#window.run(async () => {
       signal.throwIfAborted();
-      const answer = await embedForIndex(this.#embedder, {
+      return embedForIndex(this.#embedder, {
         texts: slices.flatMap(({ work, from, to }) =>
           work.artifact.chunks.slice(from, to).map((chunk) => embedTextOf(chunk)),
         ),
-        model: facts[0]?.model ?? embedder.id,
+        model: made.facts?.model ?? this.#plan.embedder?.id,
         exactly: true,
-        comparableWith: origin,
+        comparableWith: this.#plan.origin,
         keepNative: true,
         isBulk: true,
         taskType: 'retrieval_document',
@@ -95,34 +133,33 @@ export class VectorMaker {
         charge: { account: { orgId: this.#orgId }, axis: 'embed_batch', internal: true },
         signal,
       });
-      this.#cost += answer.cost;
-      this.#onWork();
-      facts.push({ model: answer.model, mapVersion: answer.mapVersion });
-      if (facts[0]?.mapVersion !== answer.mapVersion) throw mapChanged(answer.model);
-      spread(answer.vectors, slices, (work) => targets[works.indexOf(work)] as Float32Array);
-      if (answer.native) keepNatives(answer.native, slices, works, natives);
-    }
-    const [first] = facts;
-    if (!first) return;
-    for (const [at, work] of works.entries()) {
-      work.artifact = {
-        ...work.artifact,
-        ...{ vectors: targets[at] as Float32Array, native: natives[at] ?? null },
-        ...{ model: first.model, space: origin.space, mapVersion: first.mapVersion },
-      };
-    }
+    });
+    this.#cost += answer.cost;
+    this.#onWork();
+    made.facts ??= { model: answer.model, mapVersion: answer.mapVersion };
+    if (made.facts.mapVersion !== answer.mapVersion) throw mapChanged(answer.model);
+    spread(answer.vectors, slices, made.targets);
+    if (answer.native) keepNatives(answer.native, slices, made.natives);
   }
+}
+
+/** New vectors of documents, by the position of each. */
+interface Embedded {
+  readonly targets: readonly Float32Array[];
+  readonly natives: (NativeChunkVectors | null)[];
+  /** Those of the first answer. */
+  facts: { readonly model: string; readonly mapVersion: number | null } | null;
 }
 
 /** Divide the chunks of documents into slices of at most `rows` together. */
 function* slicesOf(works: readonly Work[], rowsMax: number): Generator<Slice[]> {
   let slices: Slice[] = [];
   let rows = 0;
-  for (const work of works) {
+  for (const [at, work] of works.entries()) {
     const count = work.artifact.chunks.length;
     for (let from = 0; from < count; ) {
       const to = Math.min(count, from + rowsMax - rows);
-      slices.push({ work, from, to });
+      slices.push({ work, at, from, to });
       rows += to - from;
       from = to;
       if (rows < rowsMax) continue;
@@ -147,11 +184,11 @@ function joinHalves(slices: readonly Slice[], k: number): Uint16Array {
 }
 
 /** Copy rows of an answer to the documents that they are of. */
-function spread(vectors: Float32Array, slices: readonly Slice[], targetOf: (work: Work) => Float32Array): void {
+function spread(vectors: Float32Array, slices: readonly Slice[], targets: readonly Float32Array[]): void {
   let row = 0;
-  for (const { work, from, to } of slices) {
+  for (const { at, from, to } of slices) {
     const own = vectors.subarray(row * INDEX_DIMENSIONS, (row + to - from) * INDEX_DIMENSIONS);
-    targetOf(work).set(own, from * INDEX_DIMENSIONS);
+    (targets[at] as Float32Array).set(own, from * INDEX_DIMENSIONS);
     row += to - from;
   }
 }
@@ -159,13 +196,11 @@ function spread(vectors: Float32Array, slices: readonly Slice[], targetOf: (work
 function keepNatives(
   { vectors, dimension, revision }: { vectors: Float32Array; dimension: number; revision: string },
   slices: readonly Slice[],
-  works: readonly Work[],
   natives: (NativeChunkVectors | null)[],
 ): void {
   const halves = toHalves(vectors);
   let row = 0;
-  for (const { work, from, to } of slices) {
-    const at = works.indexOf(work);
+  for (const { work, at, from, to } of slices) {
     const own = natives[at] ?? {
       ...{ dimension, revision },
       vectors: new Uint16Array(work.artifact.chunks.length * dimension),

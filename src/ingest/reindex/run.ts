@@ -5,6 +5,7 @@ import { newId } from '../../platform/ids.ts';
 import type { Objects } from '../../platform/objects/objects.ts';
 import { inTransaction, type Sql } from '../../platform/postgres.ts';
 import type { Threads } from '../../platform/threads.ts';
+import { EarlyIndexes } from '../../search/early-indexes.ts';
 import { findBucketOrigin, forgetGenerations, lockIndexSpace } from '../../search/index-store.ts';
 import type { IndexWriter } from '../../search/index-writer.ts';
 import {
@@ -24,16 +25,22 @@ import {
 } from '../../search/replace-table.ts';
 import { VectorMaker } from './make-vectors.ts';
 import type { ReindexPlan } from './plan.ts';
+import type { Failure } from './read-works.ts';
 import * as store from './store.ts';
-import { type BatchContext, type Failure, writeBatch } from './write-batch.ts';
+import { type BatchContext, writeBatch } from './write-batch.ts';
 
-/** Chunks and documents of one batch, unless a single document has more: what is in memory, for each batch at work. */
-const BATCH_CHUNKS = 2_000;
-const BATCH_DOCUMENTS = 256;
-/** While one batch is written, the next ones are embedded and read. */
-const BATCHES_AT_ONCE = 4;
-/** Batches that are read at once: one, so that each of the others is at a later step of its work. */
-const READING_AT_ONCE = 1;
+/** Chunks and documents of one batch, unless a single document has more. */
+const BATCH_CHUNKS = 1_024;
+const BATCH_DOCUMENTS = 512;
+/**
+ * Chunks of all batches at work, unless a single document has more: while some are embedded, the next ones are read and
+ * earlier ones are written. Each takes up to 12 kB of memory.
+ */
+const CHUNKS_AT_WORK_MAX = 12_288;
+/** Batches that are read, and that are written, and artifacts that are stored, at a time. */
+const READING_MAX = 1;
+const WRITING_MAX = 3;
+const STORING_MAX = 32;
 /** Rounds after which jobs of the bucket have to wait, so that the run catches up with what they change. */
 const OPEN_ROUNDS = 3;
 const ROUNDS_MAX = 10;
@@ -79,11 +86,13 @@ export class Reindexing {
   readonly #plan: ReindexPlan;
   readonly #options: RunOptions;
   readonly #vectors: VectorMaker;
-  readonly #reading = pLimit(READING_AT_ONCE);
+  readonly #limits = { reading: pLimit(READING_MAX), writing: pLimit(WRITING_MAX), storing: pLimit(STORING_MAX) };
   /** Live generations whose documents are in the new table. */
   readonly #covered = new Set<number>();
   /** Documents that are left out, by their live generation. */
   readonly #leftOut = new Map<number, string>();
+  /** Null: the rows go to the bucket's own table. */
+  #indexes: EarlyIndexes | null = null;
   #failures: Failure[] = [];
   #documents = 0;
   #chunks = 0;
@@ -136,11 +145,12 @@ export class Reindexing {
     const run = resumed ?? this.#newRun(nextTableName(bucketId, id), id);
     if (resumed) await this.#takeOver(resumed);
     else await inTransaction(sql, (tx) => startReindexRun(tx, run));
+    this.#indexes = new EarlyIndexes(this.#context, run, this.#plan.chunks);
     for (let round = 1; round <= ROUNDS_MAX; round++) {
-      await this.#writeAll(run);
+      await this.#writeAll(run).finally(() => this.#indexes?.finish());
       this.#refuseFailures();
       this.#options.signal.throwIfAborted();
-      if (await this.#swap(run)) return;
+      if (await this.#swap(run)) return this.#context.index.settleSoon(run.bucketId);
       if (round === OPEN_ROUNDS) await closeIndexForRun(sql, run.id);
     }
     throw conflict('documents were added or changed faster than they could follow; run it again', 'index_busy');
@@ -198,20 +208,29 @@ export class Reindexing {
   async #writeAll(run: ReindexRun): Promise<number> {
     const failure = new AbortController();
     const signal = AbortSignal.any([this.#options.signal, failure.signal]);
-    const batches = this.#batches(run, signal);
+    const atWork = new Set<Promise<void>>();
+    let chunksAtWork = 0;
     let due = 0;
-    const work = async () => {
-      try {
-        for (let next = await batches.next(); !next.done; next = await batches.next()) {
-          due += next.value.length;
-          await this.#write(run, next.value, signal);
-        }
-      } catch (error) {
-        failure.abort(error);
+    try {
+      for await (const batch of this.#batches(run, signal)) {
+        const chunks = batch.reduce((sum, { chunksCount }) => sum + chunksCount, 0);
+        while (atWork.size > 0 && chunksAtWork + chunks > CHUNKS_AT_WORK_MAX) await Promise.race(atWork);
+        signal.throwIfAborted();
+        due += batch.length;
+        chunksAtWork += chunks;
+        const written = this.#write(run, batch, signal)
+          .catch((error: unknown) => failure.abort(error))
+          .then(() => {
+            chunksAtWork -= chunks;
+            atWork.delete(written);
+          });
+        atWork.add(written);
       }
-    };
+    } catch (error) {
+      failure.abort(error);
+    }
     // All of them have stopped before a failure is reported.
-    await Promise.all(Array.from({ length: BATCHES_AT_ONCE }, work));
+    await Promise.all(atWork);
     signal.throwIfAborted();
     return due;
   }
@@ -255,6 +274,7 @@ export class Reindexing {
       this.#chunks += document.chunksCount;
     }
     await this.#touch(run);
+    this.#indexes?.written(this.#chunksBefore + this.#chunks);
     this.#options.onProgress?.(this.#chunksBefore + this.#chunks);
   }
 
@@ -315,7 +335,7 @@ export class Reindexing {
   #batchContext(run: ReindexRun, signal: AbortSignal): BatchContext {
     const { sql, objects, threads, index } = this.#context;
     const { sourceOf } = this.#plan;
-    const own = { vectors: this.#vectors, reading: this.#reading, orgId: this.#orgId };
+    const own = { vectors: this.#vectors, limits: this.#limits, orgId: this.#orgId };
     return { sql, objects, threads, index, ...own, run, sourceOf, signal };
   }
 }

@@ -7,6 +7,8 @@ export interface Work {
   readonly document: LiveDocument;
   readonly source: Exclude<VectorSource, 'skip' | 'refuse'>;
   readonly generation: number;
-  /** As stored; `vectors` are replaced by the new ones. */
+  /** As stored, without its vectors where none of them is used; `vectors` are replaced by the new ones. */
   artifact: ChunkArtifact;
+  /** Analysed text of each chunk, for keyword search. */
+  readonly tokens: readonly string[];
 }

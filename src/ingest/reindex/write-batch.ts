@@ -1,4 +1,4 @@
-import pLimit, { type LimitFunction } from 'p-limit';
+import type { LimitFunction } from 'p-limit';
 import { artifactKey } from '../../documents/documents.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Objects } from '../../platform/objects/objects.ts';
@@ -8,17 +8,31 @@ import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
 import type { IndexWriter } from '../../search/index-writer.ts';
 import type { ReindexRun } from '../../search/reindex-store.ts';
 import { type ChunkArtifact, encodeOnThread } from '../artifact.ts';
-import { readArtifact } from '../artifact-store.ts';
-import { analyseArtifacts, rowsOf } from '../index-rows.ts';
+import { rowsOf } from '../index-rows.ts';
 import { registerGenerations } from '../store.ts';
+import { allSettled } from './all-settled.ts';
+import { encodeAllOnThread } from './artifacts-on-thread.ts';
 import type { VectorMaker } from './make-vectors.ts';
 import type { VectorSource } from './plan.ts';
-import { isActive, type LiveDocument, nextGenerations } from './store.ts';
+import { type Failure, readWorks } from './read-works.ts';
+import type { LiveDocument } from './store.ts';
 import type { Work } from './work.ts';
 
 /** Chunks given to the index at once. */
 const APPEND_CHUNKS = 1_000;
-const OBJECTS_AT_ONCE_MAX = 8;
+/** Documents of more chunks are encoded by themselves; smaller ones together, up to so many chunks. */
+const ENCODED_ALONE_CHUNKS = 64;
+const ENCODED_CHUNKS = 256;
+
+/** Bounds of each step of the work, for all batches of a run together. */
+export interface StepLimits {
+  /** Batches that are read. */
+  readonly reading: LimitFunction;
+  /** Batches that are written. */
+  readonly writing: LimitFunction;
+  /** Artifacts that are stored. */
+  readonly storing: LimitFunction;
+}
 
 export interface BatchContext {
   readonly sql: Sql;
@@ -26,18 +40,11 @@ export interface BatchContext {
   readonly threads: Threads;
   readonly index: IndexWriter;
   readonly vectors: VectorMaker;
-  /** Batches that are read at once. */
-  readonly reading: LimitFunction;
+  readonly limits: StepLimits;
   readonly orgId: string;
   readonly run: ReindexRun;
   readonly sourceOf: (document: LiveDocument) => VectorSource;
   readonly signal: AbortSignal;
-}
-
-/** A document that could not be made anew, and the reason. */
-export interface Failure {
-  readonly document: LiveDocument;
-  readonly error: unknown;
 }
 
 /** A document whose rows are written. */
@@ -57,66 +64,26 @@ export async function writeBatch(
   context: BatchContext,
   documents: readonly LiveDocument[],
 ): Promise<{ written: Written[]; failures: Failure[] }> {
-  const { works, failures } = await context.reading(() => readWorks(context, documents));
-  await context.vectors.make(works, context.signal);
-  const tokens = await analyseArtifacts(
-    context.threads,
-    works.map(({ artifact }) => artifact),
-    context.signal,
-  );
+  const { limits, signal } = context;
+  const { works, failures } = await limits.reading(() => readWorks(context, documents));
+  await context.vectors.make(works, signal);
+  return { written: await limits.writing(() => writeWorks(context, works)), failures };
+}
+
+/** Store the artifacts of documents, then append their rows, all at once: the index writes them by one commit. */
+async function writeWorks(context: BatchContext, works: readonly Work[]): Promise<Written[]> {
+  context.signal.throwIfAborted();
   const known = await register(context, works);
-  const limit = pLimit(OBJECTS_AT_ONCE_MAX);
+  const registered = works.filter(({ generation }) => known.has(generation));
+  const made = registered.filter(({ source }) => source !== 'keep');
+  await allSettled(groupsOf(made).map((group) => storeGroup(context, group)));
   const written = await allSettled(
-    works.map(async (work, at) => {
-      if (!known.has(work.generation)) return null;
-      if (work.source !== 'keep') await limit(() => store(context, work));
-      if (!(await append(context, work, tokens[at] as string[]))) return null;
-      return { document: work.document, generation: work.generation };
+    registered.map(async (work) => {
+      const isWritten = await append(context, work);
+      return isWritten ? { document: work.document, generation: work.generation } : null;
     }),
   );
-  return { written: written.filter((each) => each !== null), failures };
-}
-
-async function readWorks(
-  context: BatchContext,
-  documents: readonly LiveDocument[],
-): Promise<{ works: Work[]; failures: Failure[] }> {
-  const { sql, objects, signal } = context;
-  const ids = await nextGenerations(sql, documents.length);
-  const failures: Failure[] = [];
-  const read = async (document: LiveDocument, at: number): Promise<Work | null> => {
-    signal.throwIfAborted();
-    const source = context.sourceOf(document);
-    if (source === 'skip') return null;
-    try {
-      if (source === 'refuse') throw refused(document);
-      const artifact = await readArtifact(objects, document.artifactKey);
-      checkArtifact(document, artifact, source);
-      return { document, source, generation: source === 'keep' ? document.generation : (ids[at] as number), artifact };
-    } catch (error) {
-      if (!(error instanceof AppError) || error.retryable) throw error;
-      // A document that is deleted takes its artifact along.
-      if (await isActive(sql, document.id, document.generation)) failures.push({ document, error });
-      return null;
-    }
-  };
-  const limit = pLimit(OBJECTS_AT_ONCE_MAX);
-  const works = await allSettled(documents.map((document, at) => limit(() => read(document, at))));
-  return { works: works.filter((work) => work !== null), failures };
-}
-
-function checkArtifact(document: LiveDocument, artifact: ChunkArtifact, source: VectorSource): void {
-  const isWhole = artifact.chunks.length === document.chunksCount;
-  if (isWhole && (source !== 'keep' || artifact.space === document.space)) {
-    if (source !== 'project' || artifact.native !== null) return;
-    throw new AppError({ code: 'no_native_vectors', status: 409, message: 'its artifact has no native vectors' });
-  }
-  throw new AppError({
-    code: 'artifact_corrupt',
-    status: 409,
-    message: `the stored chunks of ${document.id} are damaged or gone; reprocess it, or go on without such documents`,
-    details: { document_id: document.id },
-  });
+  return written.filter((each) => each !== null);
 }
 
 /**
@@ -141,17 +108,46 @@ async function register({ sql, orgId, run }: BatchContext, works: readonly Work[
   return known;
 }
 
-async function store({ orgId, threads, objects, signal }: BatchContext, work: Work): Promise<void> {
-  const { document, generation, artifact } = work;
-  const chunks = artifact.chunks.map((chunk) => ({ ...chunk, id: `${document.id}_${generation}_${chunk.index}` }));
-  const bytes = await encodeOnThread(threads, { ...artifact, generation, chunks }, signal);
-  await objects.put(artifactKey(orgId, document.id, generation), bytes);
+/** Group documents whose artifacts are encoded by one task. */
+function groupsOf(works: readonly Work[]): Work[][] {
+  const groups: Work[][] = [];
+  let chunks = Number.POSITIVE_INFINITY;
+  for (const work of works) {
+    const own = work.artifact.chunks.length;
+    if (chunks + own > ENCODED_CHUNKS || own > ENCODED_ALONE_CHUNKS) {
+      groups.push([]);
+      chunks = 0;
+    }
+    groups.at(-1)?.push(work);
+    chunks += own > ENCODED_ALONE_CHUNKS ? Number.POSITIVE_INFINITY : own;
+  }
+  return groups;
+}
+
+async function storeGroup({ orgId, threads, objects, limits, signal }: BatchContext, works: Work[]): Promise<void> {
+  const artifacts = works.map(({ document, generation, artifact }): ChunkArtifact => {
+    const chunks = artifact.chunks.map((chunk) => ({ ...chunk, id: `${document.id}_${generation}_${chunk.index}` }));
+    return { ...artifact, generation, chunks };
+  });
+  const [only] = artifacts;
+  const encoded =
+    only && artifacts.length === 1
+      ? [await encodeOnThread(threads, only, signal)]
+      : await encodeAllOnThread(threads, artifacts, signal);
+  await allSettled(
+    works.map(({ document, generation }, at) =>
+      limits.storing(() => {
+        signal.throwIfAborted();
+        return objects.put(artifactKey(orgId, document.id, generation), encoded[at] as Uint8Array);
+      }),
+    ),
+  );
 }
 
 /** @returns false if the document was deleted or ingested again meanwhile */
-async function append(context: BatchContext, work: Work, tokens: readonly string[]): Promise<boolean> {
+async function append(context: BatchContext, work: Work): Promise<boolean> {
   const { run, index, objects, signal } = context;
-  const { document, generation, artifact, source } = work;
+  const { document, generation, artifact, tokens, source } = work;
   const { id: documentId, collectionId, privacyLevel, eventTimeMs } = document;
   const { chunks, vectors } = artifact;
   const rows = { documentId, generation, collectionId, privacyLevel, eventTimeMs, chunks, tokens, vectors };
@@ -167,18 +163,4 @@ async function append(context: BatchContext, work: Work, tokens: readonly string
       await objects.delete(artifactKey(context.orgId, documentId, generation), { unreferenced: true });
     return false;
   }
-}
-
-/** Wait for all promises, and then throw what the first failed one threw: nothing goes on in the background. */
-async function allSettled<T>(promises: readonly Promise<T>[]): Promise<T[]> {
-  await Promise.allSettled(promises);
-  return Promise.all(promises);
-}
-
-function refused({ model, revision, space }: LiveDocument): AppError {
-  return new AppError({
-    code: 'not_comparable',
-    status: 409,
-    message: `its vectors (of ${model}, revision ${revision}, in ${space}) cannot be made comparable`,
-  });
 }

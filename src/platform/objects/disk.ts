@@ -14,6 +14,7 @@ import {
   translate,
   writeFile,
 } from './durable-file.ts';
+import { GroupFlusher } from './group-flush.ts';
 import {
   checkKey,
   checkPrefix,
@@ -51,11 +52,13 @@ class DiskObjects implements Objects {
   readonly #root: string;
   readonly #temporary: string;
   readonly #flusher: FolderFlusher;
+  readonly #groups: GroupFlusher;
 
   constructor(root: string, temporary: string) {
     this.#root = root;
     this.#temporary = temporary;
     this.#flusher = new FolderFlusher(root);
+    this.#groups = new GroupFlusher(root);
   }
 
   async put(
@@ -68,7 +71,7 @@ class DiskObjects implements Objects {
     const temporaryFile = path.join(this.#temporary, randomUUID());
     let isMoved = false;
     try {
-      const stored = await writeFile(temporaryFile, body, options.signal);
+      const stored = await writeFile(temporaryFile, body, this.#groups, options.signal);
       await this.#place(temporaryFile, key, options.ifAbsent === true);
       isMoved = options.ifAbsent !== true;
       return stored;
@@ -225,7 +228,7 @@ class DiskObjects implements Objects {
       }
     }
     try {
-      await this.#flusher.flushPath(folder);
+      await this.#groups.flush(() => this.#flusher.flushPath(folder));
     } catch (error) {
       if (!isMissing(error)) throw translate(error); // missing: another process deleted it right after the write
     }

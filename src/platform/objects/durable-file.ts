@@ -4,6 +4,7 @@ import path from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { LRUCache } from 'lru-cache';
 import { AppError, dependencyDown } from '../errors.ts';
+import type { GroupFlusher } from './group-flush.ts';
 import { type StoredObject, storageFull } from './objects.ts';
 
 const FLUSHED_FOLDERS_MAX = 4_096;
@@ -14,6 +15,7 @@ export const READ_BYTES = 256 * 1024;
 export async function writeFile(
   name: string,
   body: Uint8Array | Readable,
+  flusher: GroupFlusher,
   signal?: AbortSignal,
 ): Promise<StoredObject> {
   const hash = createHash('sha256');
@@ -34,7 +36,8 @@ export async function writeFile(
         written += (await file.write(bytes, written)).bytesWritten;
       }
     }
-    await file.sync();
+    const written = file;
+    await flusher.flush(() => written.sync());
   } catch (error) {
     if (!(body instanceof Uint8Array)) body.destroy(); // in case it was never read
     signal?.throwIfAborted();
