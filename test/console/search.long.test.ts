@@ -49,6 +49,50 @@ inBrowser(
   },
 );
 
+inBrowser('a misspelled word is corrected and told, and can be searched as it is spelled', async () => {
+  const { page, context, faults } = await console.open('/console/search?bucket=default&q=rules+about+ancors');
+  await page.getByText('Searched for “anchors” in place of “ancors”').waitFor();
+  await page.getByRole('link', { name: 'anchors.md' }).waitFor();
+  await expectGoodLooks(page, 'search-corrected');
+  await page.getByRole('button', { name: 'Search as it is spelled' }).click();
+  await page.getByText('in place of').waitFor({ state: 'detached' });
+  expect(new URL(page.url()).searchParams.get('correct')).toBe('false');
+  await page.getByText('More options').click();
+  expect(await page.getByLabel('Correct the spelling').isChecked()).toBe(false);
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+inBrowser(
+  'a result shows its relevance and the sentences that have words of the query, and its whole text on request',
+  async () => {
+    const { page, context, faults } = await console.open('/console/search?bucket=default&q=five+rules+about+pilots');
+    const first = page.getByRole('listitem').filter({ hasText: 'pilots.md' }).first();
+    await first.getByText(/^Relevance: (high|medium|low|none)$/).waitFor();
+    const sentences = first.locator('.highlights');
+    expect((await sentences.locator('mark').allInnerTexts()).map((word) => word.toLowerCase())).toContain('pilots');
+    await first.getByRole('button', { name: 'Why is it here?' }).click();
+    await first.getByText('The harbour has').waitFor();
+    await first
+      .getByText(/^rank 1, score [0-9.]+; weight [0-9.]+ adds [0-9.]+ to the fused score$/)
+      .first()
+      .waitFor();
+    expect(await sentences.count()).toBe(0);
+    expect(faults).toEqual([]);
+    await context.close();
+  },
+);
+
+inBrowser('a query that nothing in the bucket answers is told so above its nearest passages', async () => {
+  const { page, context, faults } = await console.open(
+    '/console/search?bucket=default&q=quantum+chromodynamics&mode=vector',
+  );
+  await page.getByText('Nothing here seems to answer the query').waitFor();
+  await expectGoodLooks(page, 'search-none');
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
 inBrowser('the words of a result that matched in another form are marked and listed', async () => {
   const { page, context, faults } = await console.open('/console/search?bucket=default&q=a+crane+that+is+ruled');
   const first = page.getByRole('listitem').filter({ hasText: 'cranes.md' }).first();

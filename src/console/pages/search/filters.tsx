@@ -113,6 +113,7 @@ function Options({
           onValue={(value) => change({ maxPerDocument: Number(value) || null })}
         />
         <Check label={t('Rerank the results')} isOn={edited.rerank} onToggle={(rerank) => change({ rerank })} />
+        <Check label={t('Correct the spelling')} isOn={edited.correct} onToggle={(correct) => change({ correct })} />
       </div>
     </details>
   );

@@ -18,8 +18,7 @@ interface ResultProps {
 /** One result: its text with the matched words, where it is from, its scores, and why it is there. */
 export function Result({ result, rank, query }: ResultProps) {
   const [isOpen, setIsOpen] = useState(false);
-  const { citation, chunk_index: index, document_id: documentId, score, text } = result;
-  const words = findWords(result, query);
+  const { citation, chunk_index: index, document_id: documentId, score, highlights = [] } = result;
   const where = [citation.locator.heading_path.join(' › '), placeOf(citation.locator)].filter(Boolean).join(' · ');
   return (
     <li class="result">
@@ -30,15 +29,18 @@ export function Result({ result, rank, query }: ResultProps) {
             {citation.file_name}
           </a>
         </span>
-        <span class="number">{formatScore(score)}</span>
+        <span class="row">
+          <RelevanceBadge of={result.relevance} />
+          <span class="number">{formatScore(score)}</span>
+        </span>
       </div>
       {where !== '' && <span class="faint">{where}</span>}
       <ScoreBar score={score} />
-      <p class={isOpen ? 'result-text whole' : 'result-text'}>
-        {markWords(text, words).map(({ part, isTerm, at }) =>
-          isTerm ? <mark key={at}>{part}</mark> : <Fragment key={at}>{part}</Fragment>,
-        )}
-      </p>
+      {isOpen || highlights.length === 0 ? (
+        <WholeText result={result} query={query} isOpen={isOpen} />
+      ) : (
+        <Highlights of={highlights} />
+      )}
       <div class="row spread">
         <Scores result={result} />
         <Button small look="quiet" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
@@ -47,6 +49,52 @@ export function Result({ result, rank, query }: ResultProps) {
       </div>
       {isOpen && <Reasons result={result} />}
     </li>
+  );
+}
+
+function WholeText({ result, query, isOpen }: { result: SearchResult; query: string; isOpen: boolean }) {
+  return (
+    <p class={isOpen ? 'result-text whole' : 'result-text'}>
+      {markWords(result.text, findWords(result, query)).map(({ part, isTerm, at }) =>
+        isTerm ? <mark key={at}>{part}</mark> : <Fragment key={at}>{part}</Fragment>,
+      )}
+    </p>
+  );
+}
+
+/** Sentences of the text that have words of the query. */
+function Highlights({ of }: { of: NonNullable<SearchResult['highlights']> }) {
+  return (
+    <p class="result-text highlights">
+      {of.map(({ parts }, sentence) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a sentence has no identity but its place
+        <Fragment key={sentence}>
+          {sentence > 0 && ' … '}
+          {parts.map(({ text, match }, at) => {
+            const key = `${sentence}-${at}`;
+            return match ? <mark key={key}>{text}</mark> : <Fragment key={key}>{text}</Fragment>;
+          })}
+        </Fragment>
+      ))}
+    </p>
+  );
+}
+
+const RELEVANCES = {
+  high: ['good', 'Relevance: high'],
+  medium: ['info', 'Relevance: medium'],
+  low: ['neutral', 'Relevance: low'],
+  none: ['neutral', 'Relevance: none'],
+} as const;
+
+/** Estimate if a result by itself is about the query; nothing where there is no estimate. */
+function RelevanceBadge({ of }: { of: SearchResult['relevance'] }) {
+  if (of === null) return null;
+  const [tone, label] = RELEVANCES[of];
+  return (
+    <Badge tone={tone} plain>
+      {t(label)}
+    </Badge>
   );
 }
 
@@ -84,14 +132,14 @@ function Scores({ result: { scores } }: { result: SearchResult }) {
 }
 
 function Reasons({ result }: { result: SearchResult }) {
-  const { explain } = result;
+  const { explain, scores } = result;
   const terms = explain?.keyword?.terms ?? null;
   const metadata = Object.entries(result.metadata);
   return (
     <Facts
       of={[
-        [t('By meaning'), legText(explain?.vector)],
-        [t('By words'), legText(explain?.keyword)],
+        [t('By meaning'), legText(explain?.vector, scores.vector_score)],
+        [t('By words'), legText(explain?.keyword, scores.bm25_score)],
         ...(terms === null ? [] : [[t('Words of the query in it'), <Terms key="terms" terms={terms} />] as const]),
         ...metadata.map(([key, value]) => [key, value] as const),
         [t('Chunk'), <code key="id">{result.id}</code>],
@@ -100,14 +148,16 @@ function Reasons({ result }: { result: SearchResult }) {
   );
 }
 
-type Leg = { readonly rank: number | null; readonly contribution: number } | null | undefined;
+type Leg = { readonly rank: number | null; readonly weight: number; readonly contribution: number } | null | undefined;
 
-/** Text of the place of a result in one leg, and of what the leg adds to its fused score. */
-function legText(leg: Leg): string {
+/** Text of the place and the score of a result in one leg, and of what the leg adds to its fused score. */
+function legText(leg: Leg, score: number | null): string {
   if (!leg) return t('not searched in this mode');
   if (leg.rank === null) return t('not among the candidates');
-  return t('rank {number}, adds {part} to the fused score', {
+  return t('rank {number}, score {score}; weight {weight} adds {part} to the fused score', {
     number: leg.rank,
+    score: score?.toPrecision(3) ?? '–',
+    weight: leg.weight.toPrecision(3),
     part: leg.contribution.toPrecision(3),
   });
 }

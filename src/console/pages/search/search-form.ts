@@ -8,6 +8,8 @@ export interface SearchForm {
   readonly topK: number;
   readonly collection: string;
   readonly rerank: boolean;
+  /** False: words are searched as they are spelled. */
+  readonly correct: boolean;
   readonly maxPerDocument: number | null;
   readonly filters: readonly FilterRow[];
 }
@@ -41,6 +43,7 @@ export function readForm(query: URLSearchParams): SearchForm {
     topK: Number(query.get('top_k')) || TOP_K,
     collection: query.get('collection') ?? '',
     rerank: query.get('rerank') === 'true',
+    correct: query.get('correct') !== 'false',
     maxPerDocument: Number(query.get('max_per_document')) || null,
     filters: query.getAll('filter').flatMap(readFilter),
   };
@@ -59,6 +62,7 @@ export function writeForm(form: SearchForm): string {
   if (form.topK !== TOP_K) query.set('top_k', String(form.topK));
   if (form.collection !== '') query.set('collection', form.collection);
   if (form.rerank) query.set('rerank', 'true');
+  if (!form.correct) query.set('correct', 'false');
   if (form.maxPerDocument !== null) query.set('max_per_document', String(form.maxPerDocument));
   for (const { key, operator, value } of form.filters) {
     if (key !== '') query.append('filter', `${key}~${operator}~${value}`);
@@ -75,9 +79,11 @@ export function bodyOf(form: SearchForm, mode: Mode): Record<string, unknown> {
     mode,
     top_k: form.topK,
     explain: true,
+    highlights: true,
     ...(form.collection === '' ? {} : { collection: form.collection }),
     ...(filter === undefined ? {} : { filter }),
     ...(form.rerank ? { rerank: true } : {}),
+    ...(form.correct ? {} : { correct: false }),
     ...(form.maxPerDocument === null ? {} : { max_per_document: form.maxPerDocument }),
   };
 }

@@ -3,7 +3,8 @@ import { formatDuration } from '../../lib/format.ts';
 import { t } from '../../lib/i18n.ts';
 import { useResource } from '../../lib/resource.ts';
 import { linkTo, navigate, type PageProps } from '../../lib/router.ts';
-import { ActionError, Warnings } from '../../ui/controls.tsx';
+import type { SearchResponse } from '../../types.ts';
+import { ActionError, Button, Notice, Warnings } from '../../ui/controls.tsx';
 import { PageHeader, Panel } from '../../ui/page.tsx';
 import { Empty, Loaded } from '../../ui/states.tsx';
 import { type Answer, searchAll } from './answers.ts';
@@ -32,7 +33,9 @@ export default function SearchPage({ place }: PageProps) {
         </Panel>
       ) : (
         <Panel>
-          <Loaded of={answers}>{(list) => <Answers answers={list} form={form} />}</Loaded>
+          <Loaded of={answers}>
+            {(list) => <Answers answers={list} form={form} onAsSpelled={() => search({ ...form, correct: false })} />}
+          </Loaded>
         </Panel>
       )}
       {isAsked && <RequestCode form={form} />}
@@ -40,7 +43,13 @@ export default function SearchPage({ place }: PageProps) {
   );
 }
 
-function Answers({ answers, form }: { answers: readonly Answer[]; form: SearchForm }) {
+interface AnswersProps {
+  readonly answers: readonly Answer[];
+  readonly form: SearchForm;
+  readonly onAsSpelled: () => void;
+}
+
+function Answers({ answers, form, onAsSpelled }: AnswersProps) {
   return (
     <div class={answers.length > 1 ? 'columns joined' : undefined}>
       {answers.map((answer) => (
@@ -49,7 +58,7 @@ function Answers({ answers, form }: { answers: readonly Answer[]; form: SearchFo
             <h2>{t(MODE_NAMES[answer.mode])}</h2>
             <span class="faint">{summaryOf(answer)}</span>
           </div>
-          <AnswerResults answer={answer} query={form.query} />
+          <AnswerResults answer={answer} query={form.query} onAsSpelled={onAsSpelled} />
         </section>
       ))}
     </div>
@@ -61,7 +70,13 @@ function summaryOf({ response, ms }: Answer): string {
   return [t('{count|result|results}', { count }), formatDuration(ms), response?.model].filter(Boolean).join(' · ');
 }
 
-function AnswerResults({ answer, query }: { answer: Answer; query: string }) {
+interface AnswerResultsProps {
+  readonly answer: Answer;
+  readonly query: string;
+  readonly onAsSpelled: () => void;
+}
+
+function AnswerResults({ answer, query, onAsSpelled }: AnswerResultsProps) {
   const { response, error } = answer;
   if (error) {
     return (
@@ -75,16 +90,42 @@ function AnswerResults({ answer, query }: { answer: Answer; query: string }) {
   }
   return (
     <>
-      {response.warnings.length > 0 && (
-        <div class="panel-body">
-          <Warnings of={response.warnings} />
-        </div>
-      )}
+      <Notes response={response} onAsSpelled={onAsSpelled} />
       <ol>
         {response.results.map((result, at) => (
           <Result key={result.id} result={result} rank={at + 1} query={query} />
         ))}
       </ol>
     </>
+  );
+}
+
+/** Remarks on an answer as a whole: warnings, corrected words, and that nothing seems to answer the query. */
+function Notes({ response, onAsSpelled }: { response: SearchResponse; onAsSpelled: () => void }) {
+  const { warnings, corrected, relevance } = response;
+  if (warnings.length === 0 && corrected.length === 0 && relevance !== 'none') return null;
+  return (
+    <div class="panel-body stack tight">
+      <Warnings of={warnings} />
+      {corrected.length > 0 && (
+        <div class="row spread" role="status">
+          <span>
+            {corrected.map(({ from, to }) => (
+              <span class="sub" key={from}>
+                {t('Searched for “{to}” in place of “{from}”', { from, to })}
+              </span>
+            ))}
+          </span>
+          <Button small look="quiet" onClick={onAsSpelled}>
+            {t('Search as it is spelled')}
+          </Button>
+        </div>
+      )}
+      {relevance === 'none' && (
+        <Notice title={t('Nothing here seems to answer the query')}>
+          {t('These are the nearest passages of the bucket.')}
+        </Notice>
+      )}
+    </div>
   );
 }
