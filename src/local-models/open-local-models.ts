@@ -9,7 +9,7 @@ import type { Metrics } from '../platform/metrics.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { repeatingTask } from '../platform/repeating-task.ts';
-import { ensureFiles, folderOf, sweepIncoming } from './model-folders.ts';
+import { ensureFiles, folderOf, removeRevision, sweepIncoming } from './model-folders.ts';
 import { openRunnerMetrics } from './runner-metrics.ts';
 import { findLibrary } from './runtime/find-library.ts';
 import { ModelRunner, type RunnerState } from './runtime/model-runner.ts';
@@ -109,7 +109,7 @@ class Registry {
   readonly #runners = new Map<string, { readonly revision: string; readonly runner: ModelRunner }>();
   readonly #listeners = new Set<Listener>();
   readonly #closing = new AbortController();
-  /** Revisions whose files are being brought here, or could not be. */
+  /** Revisions whose files are being brought here, or never can be. */
   readonly #fetched = new Map<string, Promise<void>>();
   #models: readonly LocalModel[] = [];
   /** Installed models whose files are not here, or not yet. */
@@ -141,7 +141,7 @@ class Registry {
     return () => this.#listeners.delete(listener);
   }
 
-  run(
+  async run(
     name: string,
     task: { texts: readonly string[]; query: string | null; isBackground: boolean },
     signal: AbortSignal,
@@ -167,19 +167,24 @@ class Registry {
     const isSame =
       absentKey === this.#absentKey &&
       found.length === this.#models.length &&
-      found.every((model) => this.#isKnown(model));
+      found.every(({ spec, revision }) => isAmong(this.#models, spec.name, revision));
+    const gone = this.#models.filter(({ spec, revision }) => !isAmong(all, spec.name, revision));
     this.#models = found;
     this.#absentKey = absentKey;
     if (isSame) return;
     for (const [name, { revision, runner }] of this.#runners) {
-      if (found.some((model) => model.spec.name === name && model.revision === revision)) continue;
+      if (isAmong(found, name, revision)) continue;
       this.#runners.delete(name);
       void runner.close();
     }
+    for (const model of gone) await this.#forget(model);
     for (const listener of this.#listeners) listener(this.#installed());
   }
 
-  /** Bring the files of a model to this host in the background, once; a large model takes minutes. */
+  /**
+   * Bring the files of a model to this host in the background; a large model takes minutes. A store that cannot be reached
+   * is asked again by the next refresh.
+   */
   #fetch(model: LocalModel): void {
     const { config, objects, logger } = this.#context;
     const key = `${model.spec.name}@${model.revision}`;
@@ -189,14 +194,25 @@ class Registry {
       () => void this.refresh(),
       (error: unknown) => {
         if (this.#closing.signal.aborted) return;
-        logger.error({ err: error, model: model.spec.name }, 'a local model cannot be used on this host');
+        const isRetried = error instanceof AppError && error.retryable;
+        if (isRetried) this.#fetched.delete(key);
+        const message = 'a local model cannot be used on this host';
+        logger.error({ err: error, model: model.spec.name }, isRetried ? `${message} yet` : message);
       },
     );
     this.#fetched.set(key, fetched);
   }
 
-  #isKnown({ spec, revision }: LocalModel): boolean {
-    return this.#models.some((known) => known.spec.name === spec.name && known.revision === revision);
+  /** Delete the files of a revision that another host has replaced or removed; the command does so on its own host. */
+  async #forget({ spec, revision }: LocalModel): Promise<void> {
+    const { config, logger } = this.#context;
+    this.#fetched.delete(`${spec.name}@${revision}`);
+    if (config.objects === null) return;
+    try {
+      await removeRevision(config.dataDir, spec.name, revision);
+    } catch (error) {
+      logger.error({ err: error, model: spec.name }, 'the files of a removed local model could not be deleted');
+    }
   }
 
   #installed(): InstalledModel[] {
@@ -221,6 +237,10 @@ class Registry {
     this.#runners.set(name, { revision: model.revision, runner });
     return runner;
   }
+}
+
+function isAmong(models: readonly LocalModel[], name: string, revision: string): boolean {
+  return models.some((model) => model.spec.name === name && model.revision === revision);
 }
 
 function notInstalled(name: string): AppError {

@@ -3,6 +3,8 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { weightsFor } from '../../src/search/fuse.ts';
+import { updateLegWeights } from '../../src/search/index-store.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
 import { ingestAll } from '../support/ingest-all.ts';
 import { FIXTURES } from '../support/local-models.ts';
@@ -110,6 +112,24 @@ describe('the commands of local models', () => {
     const { keyword, vector } = applied.best;
     expect(await weights()).toMatchObject({ keyword, vector });
   });
+
+  it('searches use the weights of the bucket, until it is embedded by another model', async () => {
+    const key = await test.key({ scopes: ['search', 'buckets:manage'] });
+    const weightsOfSearch = async () => {
+      const json = { query: DOCUMENTS[0]?.text, explain: true };
+      const { explain } = (await test.call('POST', '/v2/buckets/default/search', { key, json })).body.results[0];
+      return { keyword: explain.keyword.weight, vector: explain.vector.weight };
+    };
+    const [bucket] = await test.appliance.sql`SELECT bucket_id FROM index_tables`;
+    const usual = weightsFor('lexical');
+    const own = { keyword: 1, vector: usual.vector * 2 };
+    await updateLegWeights(test.appliance.sql, bucket?.['bucket_id'] as string, own);
+    expect(await weightsOfSearch()).toEqual(own);
+    const reembed = { key, json: { model: 'local/lexical-1' } };
+    expect((await test.call('POST', '/v1/buckets/default/reembed', reembed)).status).toBe(202);
+    await until(async () => (await modelOf()) === 'local/lexical-1', { withinMs: 100_000, everyMs: 500 });
+    expect(await weightsOfSearch()).toEqual(usual);
+  }, 120_000);
 
   it('index tune refuses a file that judges nothing', async () => {
     const file = path.join(folder, 'bad.jsonl');

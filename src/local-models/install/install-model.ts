@@ -9,7 +9,15 @@ import { AppError, conflict } from '../../platform/errors.ts';
 import type { Objects } from '../../platform/objects/objects.ts';
 import { storageFull } from '../../platform/objects/objects.ts';
 import { inTransaction, type Sql } from '../../platform/postgres.ts';
-import { folderOf, makeIncoming, modelsFolder, placeFolder, removeFolders, shareFiles } from '../model-folders.ts';
+import {
+  deleteSharedFiles,
+  folderOf,
+  makeIncoming,
+  modelsFolder,
+  placeFolder,
+  removeFolders,
+  shareFiles,
+} from '../model-folders.ts';
 import { argumentOf } from '../open-local-models.ts';
 import { ModelFault, ModelProcess } from '../runtime/model-process.ts';
 import type { ModelFile, ModelSpec } from '../schema.ts';
@@ -252,7 +260,9 @@ async function finish(
     await recordAudit(tx, { orgId: null, actor, action: 'model.install', target: spec.name, detail });
   });
   await removeFolders(config.dataDir, spec.name, revision);
-  return { spec, revision, isUpdate: before !== null && before.revision !== revision };
+  const isUpdate = before !== null && before.revision !== revision;
+  if (isUpdate && config.objects !== null) await deleteSharedFiles(objects, before, signal);
+  return { spec, revision, isUpdate };
 }
 
 /** Digest of everything that decides on the vectors. */
