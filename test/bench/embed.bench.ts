@@ -1,8 +1,8 @@
 /**
  * Benchmark of `POST /v1/embeddings` through the whole service: a fake upstream, `service serve` and this client, each
  * in a separate process. CPU is the time of all threads of the server's process for a request, as the operating system
- * counts it. Latency is compared with the same client on the bare upstream. Texts are never sent twice, except in the
- * rows about the cache.
+ * counts it; for one text it is compared with that of a bare proxy, which only forwards bytes. Latency is compared with the
+ * same client on the bare upstream. Texts are never sent twice, except in the rows about the cache.
  *
  * Another gateway can be measured in the same run. It must use the upstream of this run:
  *   PEER_KEY=… npm run bench -- embed --peer http://127.0.0.1:8787/v1 --peer-pid 4711 --upstream-port 9000 \
@@ -10,7 +10,7 @@
  */
 import { parseArgs } from 'node:util';
 import type { Target } from './embed/client.ts';
-import { startService, startUpstream } from './embed/installation.ts';
+import { startBareProxy, startService, startUpstream } from './embed/installation.ts';
 import { measure } from './embed/measure.ts';
 import { printTable } from './embed/print-table.ts';
 import { BUILT_IN_ROWS, FLOORS, GATEWAY, PEER, type TargetName } from './embed/rows.ts';
@@ -31,6 +31,7 @@ const { values } = parseArgs({
 });
 
 const upstream = await startUpstream(values['upstream-port']);
+const proxy = await startBareProxy(upstream.url);
 const profile = values['cpu-prof'];
 const service = await startService(
   upstream.url,
@@ -38,6 +39,7 @@ const service = await startService(
 );
 const targets = new Map<TargetName, Target>([
   ['upstream', { url: upstream.url, headers: {}, pid: null }],
+  ['proxy', { url: proxy.url, headers: {}, pid: proxy.pid }],
   ['service', { url: service.url, headers: { authorization: `Bearer ${service.key}` }, pid: service.pid }],
 ]);
 if (values.peer !== undefined) targets.set('peer', peerOf(values.peer));
@@ -54,6 +56,7 @@ try {
   printTable(rows, figures);
 } finally {
   await service.stop();
+  await proxy.stop();
   await upstream.stop();
 }
 

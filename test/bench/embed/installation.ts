@@ -42,6 +42,13 @@ export async function startUpstream(port: string): Promise<Upstream> {
   return { url: String(child.ready['url']), stop: () => child.stop() };
 }
 
+/** Start a proxy that only forwards bytes to the upstream, in a separate process. */
+export async function startBareProxy(upstreamUrl: string): Promise<Upstream & { readonly pid: number }> {
+  const script = fileURLToPath(new URL('./bare-proxy.ts', import.meta.url));
+  const child = await startChild([script, upstreamUrl]);
+  return { url: String(child.ready['url']), pid: child.pid, stop: () => child.stop() };
+}
+
 /** Start `service serve` on a new data directory with two models of the upstream, in a separate process. */
 export async function startService(upstreamUrl: string, nodeOptions: readonly string[]): Promise<Service> {
   const { dataDir, remove } = makeDataDir();

@@ -11,6 +11,8 @@ interface Sample {
   readonly p99Ms: number;
   /** Difference to the p50 of the floor's row in the same round. */
   readonly addedMs: number | null;
+  /** CPU time as a multiple of that of the bare proxy's row in the same round. */
+  readonly cpuTimes: number | null;
 }
 
 /** Medians of all rounds. */
@@ -44,7 +46,12 @@ export async function measure(
         await clients.drive(row.makeRequest, WARM_UP_SHARE * options.roundMs);
         const sample = await sampleOf(row, target, clients, options.roundMs);
         const floor = loads.find(({ row: each }) => each.id === row.floor)?.samples.at(-1);
-        samples.push({ ...sample, addedMs: floor ? sample.p50Ms - floor.p50Ms : null });
+        const cpuFloor = loads.find(({ row: each }) => each.id === row.cpuFloor)?.samples.at(-1)?.cpuMs;
+        samples.push({
+          ...sample,
+          addedMs: floor ? sample.p50Ms - floor.p50Ms : null,
+          cpuTimes: cpuFloor && sample.cpuMs !== null ? sample.cpuMs / cpuFloor : null,
+        });
       }
     }
   } finally {
@@ -53,14 +60,19 @@ export async function measure(
   return new Map(loads.map(({ row, samples }) => [row.id, mediansOf(samples)]));
 }
 
-async function sampleOf(row: Row, { pid }: Target, clients: Clients, ms: number): Promise<Sample> {
+async function sampleOf(
+  row: Row,
+  { pid }: Target,
+  clients: Clients,
+  ms: number,
+): Promise<Omit<Sample, 'addedMs' | 'cpuTimes'>> {
   const cpuBefore = pid === null ? 0 : cpuMsOf(pid);
   const beganMs = performance.now();
   const times = await clients.drive(row.makeRequest, ms);
   const tookMs = performance.now() - beganMs;
   const cpu = pid === null ? null : (cpuMsOf(pid) - cpuBefore) / times.length;
   const at = (share: number) => times[Math.floor(times.length * share)] as number;
-  return { perSecond: (times.length / tookMs) * 1000, cpuMs: cpu, p50Ms: at(0.5), p99Ms: at(0.99), addedMs: null };
+  return { perSecond: (times.length / tookMs) * 1000, cpuMs: cpu, p50Ms: at(0.5), p99Ms: at(0.99) };
 }
 
 function mediansOf(samples: readonly Sample[]): Figures {
@@ -70,6 +82,7 @@ function mediansOf(samples: readonly Sample[]): Figures {
     p50Ms: median(samples.map(({ p50Ms }) => p50Ms)) ?? 0,
     p99Ms: median(samples.map(({ p99Ms }) => p99Ms)) ?? 0,
     addedMs: median(samples.map(({ addedMs }) => addedMs)),
+    cpuTimes: median(samples.map(({ cpuTimes }) => cpuTimes)),
   };
 }
 

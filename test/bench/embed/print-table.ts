@@ -1,11 +1,13 @@
 import type { Figures } from './measure.ts';
-import type { Row } from './rows.ts';
+import { ONE_TEXT, PROJECTED_TIMES_MAX, type Row } from './rows.ts';
 
 const COLUMNS = [
   ['concurrent', 11],
   ['requests/s', 11],
   ['CPU ms', 9],
   ['bound', 8],
+  ['x proxy', 9],
+  ['bound', 6],
   ['p50 ms', 9],
   ['p99 ms', 9],
   ['floor p50', 10],
@@ -23,13 +25,15 @@ export function printTable(rows: readonly Row[], figures: ReadonlyMap<string, Fi
     if (!own) continue;
     if (row.group !== group) print(`         ${row.group}`);
     group = row.group;
-    const { cpuMsMax, addedMsMax } = row;
+    const { cpuMsMax, cpuTimesMax, addedMsMax } = row;
     const floor = row.floor === undefined ? null : (figures.get(row.floor)?.p50Ms ?? null);
     const cells = [
       String(row.concurrency),
       own.perSecond.toFixed(0),
       show(own.cpuMs, cpuMsMax),
       bound(cpuMsMax),
+      show(own.cpuTimes, cpuTimesMax),
+      bound(cpuTimesMax),
       show(own.p50Ms),
       show(own.p99Ms),
       show(floor),
@@ -38,6 +42,15 @@ export function printTable(rows: readonly Row[], figures: ReadonlyMap<string, Fi
     ];
     const columns = cells.map((cell, index) => cell.padStart(COLUMNS[index]?.[1] ?? 0)).join('');
     print(`           ${row.name.padEnd(NAME_WIDTH - 2)}${columns}`);
+  }
+  const projected = figures.get(ONE_TEXT.projected)?.addedMs;
+  const plain = figures.get(ONE_TEXT.plain)?.addedMs;
+  if (projected && plain) {
+    const times = projected / plain;
+    print(
+      `embed    latency added to 1 text by the service: projected ${projected.toFixed(3)} ms, without a map ` +
+        `${plain.toFixed(3)} ms: ${times.toFixed(2)}x (goal <= ${PROJECTED_TIMES_MAX})`,
+    );
   }
 }
 

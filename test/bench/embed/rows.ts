@@ -2,7 +2,7 @@ import type { MakeRequest, Reply } from './client.ts';
 import { BUILT_IN, CALIBRATED, UNCALIBRATED } from './installation.ts';
 import { uniqueTexts } from './texts.ts';
 
-export type TargetName = 'service' | 'upstream' | 'peer';
+export type TargetName = 'service' | 'upstream' | 'proxy' | 'peer';
 
 /** Line of the table: a load on one target, and bounds of its cost. */
 export interface Row {
@@ -18,12 +18,17 @@ export interface Row {
   /** Bounds of the design: CPU of the server for a request, and latency added at the median. */
   readonly cpuMsMax?: number;
   readonly addedMsMax?: number;
+  /** Row of the bare proxy with whose CPU for a request that of this row is compared, and bound of the multiple. */
+  readonly cpuFloor?: string;
+  readonly cpuTimesMax?: number;
   /** Check an answer. @throws Error for an answer that the row does not expect */
   readonly check?: (reply: Reply) => void;
 }
 
 const CACHED_TEXTS = 64;
 const MIXED_CONCURRENCY = 8;
+/** Goal: CPU for a text without a map as a multiple of that of the bare proxy, at 16 in flight. */
+const CPU_TIMES_MAX = 2;
 
 export const FLOORS: readonly Row[] = [
   {
@@ -35,7 +40,17 @@ export const FLOORS: readonly Row[] = [
   bare('bare 100 x4', 100, 4),
   bare('bare 100 x1', 100, 1),
   bare('bare numbers 100 x1', 100, 1, 'float'),
+  proxy('proxy 1 x16', 16),
+  proxy('proxy 1 x1', 1),
 ];
+
+/** Make a row that sends one text through the bare proxy, with the answer that the upstream gives the service. */
+function proxy(id: string, concurrency: number): Row {
+  return {
+    ...{ id, group: 'floors', target: 'proxy', concurrency, name: 'bare proxy, 1 text' },
+    makeRequest: postToVendor(1, 'base64'),
+  };
+}
 
 /** Make a row that calls the upstream itself as the service does. */
 function bare(id: string, texts: number, concurrency: number, format: 'base64' | 'float' = 'base64'): Row {
@@ -46,12 +61,18 @@ function bare(id: string, texts: number, concurrency: number, format: 'base64' |
   };
 }
 
+/** Ids of the rows of one text at one in flight, projected and not, whose added latencies are compared. */
+export const ONE_TEXT = { projected: `${CALIBRATED}, 1 text x1`, plain: `${UNCALIBRATED}, 1 text x1` } as const;
+/** Goal: latency added to a projected text as a multiple of that added without a map. */
+export const PROJECTED_TIMES_MAX = 1.5;
+
 export const GATEWAY: readonly Row[] = [
   ...ofModel(CALIBRATED, 'calibrated: projected into the canonical space', /^canon-v1; /),
-  ...ofModel(UNCALIBRATED, 'not calibrated', /^uncalibrated$/),
+  ...ofModel(UNCALIBRATED, 'not calibrated', /^uncalibrated$/, CPU_TIMES_MAX),
 ];
 
-function ofModel(model: string, group: string, projection: RegExp): Row[] {
+function ofModel(model: string, group: string, projection: RegExp, cpuTimesMax?: number): Row[] {
+  const times = cpuTimesMax === undefined ? {} : { cpuTimesMax };
   const row = (
     name: string,
     texts: number,
@@ -68,8 +89,8 @@ function ofModel(model: string, group: string, projection: RegExp): Row[] {
   let sent = 0;
   const hit = () => ({ input: cached[sent++ % CACHED_TEXTS], model });
   return [
-    row('1 text', 1, 16, undefined, { floor: 'bare 1 x16', cpuMsMax: 0.4 }),
-    row('1 text', 1, 1, undefined, { floor: 'bare 1 x1', addedMsMax: 1 }),
+    row('1 text', 1, 16, undefined, { floor: 'bare 1 x16', cpuMsMax: 0.4, cpuFloor: 'proxy 1 x16', ...times }),
+    row('1 text', 1, 1, undefined, { floor: 'bare 1 x1', addedMsMax: 1, cpuFloor: 'proxy 1 x1' }),
     row('1 text, cached', 1, 16, undefined, { makeRequest: post(hit), cpuMsMax: 0.25 }),
     row('100 texts to 1,024', 100, 4, 1024, { floor: 'bare 100 x4', cpuMsMax: 14 }),
     row('100 texts', 100, 4, undefined, { floor: 'bare 100 x4', cpuMsMax: 20 }),
