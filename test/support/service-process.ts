@@ -28,7 +28,11 @@ export interface ServiceProcess {
  * Start `service …` with `--json` and wait until it is ready. Of the test's environment it gets only `env`, `PATH` and
  * `HOME`.
  */
-export async function startServiceProcess(args: readonly string[], env: NodeJS.ProcessEnv): Promise<ServiceProcess> {
+export async function startServiceProcess(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  readyMsMax = READY_MS_MAX,
+): Promise<ServiceProcess> {
   const child: ChildProcess = spawn(process.execPath, [SERVICE, ...args, '--json'], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
@@ -39,7 +43,7 @@ export async function startServiceProcess(args: readonly string[], env: NodeJS.P
   });
   const exited = once(child, 'exit');
   const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
-  const timer = setTimeout(() => child.kill('SIGKILL'), READY_MS_MAX);
+  const timer = setTimeout(() => child.kill('SIGKILL'), readyMsMax);
   const first = await Promise.race([once(lines, 'line'), exited.then(() => null)]);
   clearTimeout(timer);
   if (first === null || String(first[0]).startsWith('{"error"')) {
