@@ -1,0 +1,131 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { cpus, loadavg, release, totalmem, type } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+/** File of the report. */
+export const REPORT_FILE = path.join(ROOT, 'docs/benchmarks.md');
+/** Folders of the tests of faults, with the endings of their files. */
+const FAULT_TESTS = [
+  ['test/faults', '.faults.ts'],
+  ['test/cluster', '.cluster.ts'],
+] as const;
+const OUTPUT_CHARS_MAX = 20_000;
+
+/** Program whose output the report has. */
+export interface Reportable {
+  readonly name: string;
+  readonly command: string;
+  /** File whose first comment describes it, relative to the project; null: it has no such comment. */
+  readonly file: string | null;
+}
+
+/** One run of it. */
+export interface Run {
+  readonly output: string;
+  readonly exitCode: number | null;
+  readonly seconds: number;
+  readonly beganAt: Date;
+  /** Load average of the machine over the last minute before it began. */
+  readonly load: number;
+}
+
+/**
+ * Render the report. The sections of what was run now are new; the others stay as they are in the present report.
+ *
+ * @param present text of the present report; empty if there is none
+ */
+export function renderReport(
+  all: readonly Reportable[],
+  runs: ReadonlyMap<string, Run>,
+  present: string,
+  machine = describeMachine(),
+): string {
+  const sections = all.map((each) => {
+    const run = runs.get(each.name);
+    return run ? renderSection(each, run, machine) : (presentSection(present, each.name) ?? renderEmpty(each));
+  });
+  return [
+    '# Benchmarks and faults',
+    'Made by `npm run bench -- --report`, which runs all benchmarks, or by `npm run bench -- --report NAME…`, which runs some\nand keeps the sections of the others. Do not edit it: it has the lines that the programs printed. Times depend on the\nmachine and its load, which each section names; most benchmarks print what they are to be compared with.',
+    ...sections,
+    '## Tests of faults\n\nEach row is one test. `npm run test:faults` and `npm run test:cluster` run them and print a table of what was lost, doubled\nand stuck, and of the longest recovery; the sections `faults` and `cluster` above have the last one.',
+    faultTable(),
+  ]
+    .join('\n\n')
+    .concat('\n');
+}
+
+export function loadNow(): number {
+  return loadavg()[0] as number;
+}
+
+function renderSection(each: Reportable, run: Run, machine: string): string {
+  const { exitCode, seconds, beganAt, load } = run;
+  const ended = exitCode === 0 ? '' : ` It ended with ${exitCode ?? 'a signal'}: a goal was missed, or it failed.`;
+  const facts = `\`${each.command}\` · ${beganAt.toISOString().slice(0, 16).replace('T', ' ')} UTC · ${Math.round(seconds)} s · load ${load.toFixed(1)} when it began · ${machine}.${ended}`;
+  // A fence within the output would end the block.
+  const output = run.output.slice(-OUTPUT_CHARS_MAX).trim().replaceAll('```', "'''");
+  return marked(each.name, [...headOf(each), facts, `\`\`\`text\n${output}\n\`\`\``]);
+}
+
+function renderEmpty(each: Reportable): string {
+  return marked(each.name, [...headOf(each), `\`${each.command}\` · not run for this report yet.`]);
+}
+
+function headOf({ name, file }: Reportable): string[] {
+  const about = file === null ? null : aboutOf(path.join(ROOT, file));
+  return [`## ${name}`, ...(about === null ? [] : [about])];
+}
+
+function marked(name: string, parts: readonly string[]): string {
+  return `<!-- run:${name} -->\n${parts.join('\n\n')}\n<!-- /run:${name} -->`;
+}
+
+function presentSection(report: string, name: string): string | null {
+  const [begin, end] = [`<!-- run:${name} -->`, `<!-- /run:${name} -->`];
+  const from = report.indexOf(begin);
+  const to = report.indexOf(end, from);
+  return from === -1 || to === -1 ? null : report.slice(from, to + end.length);
+}
+
+/** Read the comment at the head of a file, as one paragraph; null if it has none. */
+function aboutOf(file: string): string | null {
+  const [, comment] = /^\/\*\*([\s\S]*?)\*\//.exec(readFileSync(file, 'utf8')) ?? [];
+  return (
+    comment
+      ?.split('\n')
+      .map((line) => line.replace(/^\s*\*?\s?/, ''))
+      .join(' ')
+      .trim() ?? null
+  );
+}
+
+function faultTable(): string {
+  const rows = FAULT_TESTS.flatMap(([folder, ending]) =>
+    readdirSync(path.join(ROOT, folder))
+      .filter((name) => name.endsWith(ending))
+      .sort()
+      .flatMap((name) =>
+        titlesOf(path.join(ROOT, folder, name)).map((title) => `| \`${folder}/${name}\` | ${title} |`),
+      ),
+  );
+  return ['| test | what it shows |', '|---|---|', ...rows].join('\n');
+}
+
+/** Find the titles of the tests of a file. A title for several cases ends in the list of their names. */
+function titlesOf(file: string): string[] {
+  const text = readFileSync(file, 'utf8');
+  return [
+    ...text.matchAll(/\b(?:it|test)(?:\.skipIf\([^)]*\))?(?:\.each\((\[[\s\S]*?\n {2}\])\))?\(\s*(['"`])(.*?)\2,/g),
+  ].map(([, cases, , title]) => {
+    const names = [...(cases ?? '').matchAll(/\[\s*'([^']+)'/g)].map(([, name]) => name);
+    return names.length === 0 ? (title as string) : (title as string).replace('%s', names.join('; '));
+  });
+}
+
+function describeMachine(): string {
+  const memoryGb = totalmem() / 2 ** 30;
+  return `${cpus().length} x ${cpus()[0]?.model.trim()}, ${memoryGb.toFixed(0)} GB, ${type()} ${release()}, Node ${process.version}`;
+}

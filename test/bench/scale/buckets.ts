@@ -1,0 +1,138 @@
+import { createKey } from '../../../src/access/keys.ts';
+import { openAppliance } from '../../../src/appliance/open-appliance.ts';
+import { loadConfig } from '../../../src/platform/config.ts';
+import { openLogger } from '../../../src/platform/logger.ts';
+import { makeDataDir } from '../../support/appliance.ts';
+import { readPassages } from '../../support/real-passages.ts';
+import {
+  bucketName,
+  CHUNKS_PER_BUCKET,
+  fillBuckets,
+  type IndexedPassage,
+  indexPassages,
+  passageAt,
+  queryOf,
+} from './fill-buckets.ts';
+import { memoryMb, openFiles, quantile, startServer, timedSearch, times } from './measure.ts';
+
+const PASSAGES = 20_000;
+/** Buckets of the small installation that the large one is compared with. */
+const FEW = 40;
+const SEARCHES = 400;
+/** Buckets that are searched for the first time by a server. */
+const FIRST_SEARCHES = 1_000;
+const WARM_UP = 60;
+const STARTS = 3;
+/** Chores that take less are not shown. */
+const CHORE_MS_MIN = 20;
+
+interface Figures {
+  readonly startMs: number;
+  /** Searches of the same bucket. */
+  readonly repeated: readonly number[];
+  /** Searches of buckets in turn, each for the first time. */
+  readonly first: readonly number[];
+  /** Searches of any buckets. */
+  readonly any: readonly number[];
+}
+
+/** Measure many buckets of a hundred chunks beside an installation of a few of them. */
+export async function measureBuckets(count: number): Promise<void> {
+  const passages = indexPassages(readPassages(PASSAGES));
+  const few = await measureInstallation(passages, Math.min(FEW, count));
+  const many = await measureInstallation(passages, count);
+  const ratio = (a: readonly number[], b: readonly number[]) => (quantile(a, 0.5) / quantile(b, 0.5)).toFixed(2);
+  const report = (line: string) => console.log(`scale    ${line}`);
+  report(
+    `${count} buckets of ${CHUNKS_PER_BUCKET} chunks: start ${many.startMs.toFixed(0)} ms (${few.startMs.toFixed(0)} with ${FEW}; goal <= 2500)`,
+  );
+  report(`one bucket again and again: ${times(many.repeated)} (${times(few.repeated)} with ${FEW})`);
+  report(
+    `any of ${count} buckets: ${times(many.any)}; ${ratio(many.any, few.repeated)} of one bucket alone at p50 (goal <= 1.5)`,
+  );
+  report(
+    `first search of a bucket: ${times(many.first)}; ${ratio(many.first, few.first)} of that with ${FEW} buckets at p50`,
+  );
+}
+
+async function measureInstallation(passages: readonly IndexedPassage[], count: number): Promise<Figures> {
+  const { dataDir, remove } = makeDataDir();
+  const config = loadConfig({ env: {}, overrides: { data_dir: dataDir, ballast_bytes: 0 } });
+  try {
+    const beganMs = performance.now();
+    const key = await fill(passages, count, config);
+    console.log(`scale    ${count} buckets written in ${((performance.now() - beganMs) / 1_000).toFixed(0)} s`);
+    const starts: number[] = [];
+    for (let nth = 0; nth < STARTS; nth++) {
+      const { server, startMs } = await startServer(dataDir);
+      starts.push(startMs);
+      await server.end('SIGTERM');
+    }
+    return { startMs: quantile(starts, 0.5), ...(await search(passages, count, dataDir, key)) };
+  } finally {
+    remove();
+  }
+}
+
+async function fill(
+  passages: readonly IndexedPassage[],
+  count: number,
+  config: ReturnType<typeof loadConfig>,
+): Promise<string> {
+  const appliance = await openAppliance(config, { logger: openLogger('warn') });
+  try {
+    const operator = await appliance.access.operator('default');
+    await fillBuckets(appliance, passages, { count, orgOf: () => operator.orgId });
+    const { key } = await createKey(appliance.sql, appliance.keyRing, operator, { name: 'bench' });
+    const { signal } = new AbortController();
+    for (const chore of appliance.chores()) {
+      // The first run plans its queries.
+      await chore.run(signal);
+      const beganMs = performance.now();
+      await chore.run(signal);
+      const tookMs = performance.now() - beganMs;
+      if (tookMs > CHORE_MS_MIN)
+        console.log(`scale    chore of the reaper with ${count} buckets: ${chore.name}, ${tookMs.toFixed(0)} ms`);
+    }
+    return key.reveal();
+  } finally {
+    await appliance.close();
+  }
+}
+
+async function search(
+  passages: readonly IndexedPassage[],
+  count: number,
+  dataDir: string,
+  key: string,
+): Promise<Omit<Figures, 'startMs'>> {
+  const { server } = await startServer(dataDir);
+  const { pid } = server;
+  const searchOne = (bucket: number, nth: number) => {
+    const place = (nth * 13) % CHUNKS_PER_BUCKET;
+    const query = queryOf(passageAt(passages, bucket, place));
+    return timedSearch(`${server.ready['url']}/v2/buckets/${bucketName(bucket)}/search`, key, { query, top_k: 10 });
+  };
+  const repeat = async (searches: number, bucketOf: (nth: number) => number) => {
+    const ms: number[] = [];
+    for (let nth = 0; nth < searches; nth++) ms.push(await searchOne(bucketOf(nth), nth));
+    return ms;
+  };
+  try {
+    const repeated = (await repeat(WARM_UP + SEARCHES, () => 0)).slice(WARM_UP);
+    const before = { ...openFiles(pid), memory: memoryMb(pid).now };
+    const first = await repeat(
+      Math.min(FIRST_SEARCHES, count - 1),
+      (nth) => 1 + Math.floor((nth * (count - 1)) / Math.min(FIRST_SEARCHES, count - 1)),
+    );
+    const any = await repeat(SEARCHES, (nth) => (nth * 7_919) % count);
+    const after = { ...openFiles(pid), memory: memoryMb(pid).now };
+    console.log(
+      `scale    ${first.length} of ${count} buckets searched: ${before.files} open files and ${before.sockets} sockets before, ` +
+        `${after.files} and ${after.sockets} after; memory of the server ${before.memory.toFixed(0)} MB before, ${after.memory.toFixed(0)} MB after`,
+    );
+    return { repeated, first, any };
+  } finally {
+    await server.end('SIGTERM');
+  }
+}

@@ -1,0 +1,162 @@
+import path from 'node:path';
+import { createKey } from '../../../src/access/keys.ts';
+import type { Appliance } from '../../../src/appliance/appliance.ts';
+import { openAppliance } from '../../../src/appliance/open-appliance.ts';
+import { createBucket } from '../../../src/documents/buckets.ts';
+import { BucketPolicy } from '../../../src/documents/schema.ts';
+import { embedLexical } from '../../../src/embedding/providers/local.ts';
+import { analyse } from '../../../src/language/analyser.ts';
+import { loadConfig } from '../../../src/platform/config.ts';
+import { openLogger } from '../../../src/platform/logger.ts';
+import { INDEX_DIMENSIONS } from '../../../src/projection/resize.ts';
+import { getIndexTable } from '../../../src/search/index-store.ts';
+import { vectorQuery } from '../../../src/search/legs.ts';
+import { makeDataDir } from '../../support/appliance.ts';
+import { watchChildMemory } from '../child-memory.ts';
+import { documentsOf, fillChunks, passageSource } from './fill-chunks.ts';
+import { inFlight, memoryMb, quantile, runCommand, startServer, timedSearch, times } from './measure.ts';
+
+const BUCKET = 'large';
+const QUERIES = 400;
+const QUERY_WORDS = 8;
+const WARM_UP = 50;
+const IN_FLIGHT = [1, 8, 32];
+/** Queries whose vector leg is compared with an exact search. */
+const RECALL_QUERIES = 100;
+const TOP = 10;
+/** Share of the chunks that is appended and settled while searches run. */
+const APPENDED_SHARE = 0.02;
+const BACKGROUND_IN_FLIGHT = 8;
+
+/** Measure one bucket of many chunks: searches, recall, memory, settling, rebuild and backup. */
+export async function measureChunks(count: number): Promise<void> {
+  const { dataDir, remove } = makeDataDir();
+  const config = loadConfig({ env: {}, overrides: { data_dir: dataDir, ballast_bytes: 0 } });
+  const passage = passageSource(count);
+  const report = (line: string) => console.log(`scale    ${count} chunks: ${line}`);
+  const appliance = await openAppliance(config, { logger: openLogger('warn') });
+  const documents = documentsOf(count);
+  const more = documentsOf(count * APPENDED_SHARE);
+  const stated = (name: string, ms: number) => report(`${name} in ${(ms / 1_000).toFixed(0)} s`);
+  try {
+    const operator = await appliance.access.operator('default');
+    const { id: bucketId } = await createBucket(appliance.sql, operator, {
+      name: BUCKET,
+      policy: BucketPolicy.parse({}),
+    });
+    const { key } = await createKey(appliance.sql, appliance.keyRing, operator, { name: 'bench' });
+    const place = { orgId: operator.orgId, bucketId };
+    const beganMs = performance.now();
+    await fillChunks(appliance, place, passage, { from: 1, to: documents + 1 });
+    stated('rows and artifacts written', performance.now() - beganMs);
+    await measured('settled', stated, report, ['index', 'optimize', '--bucket', BUCKET, '--data-dir', dataDir]);
+
+    const { server, startMs } = await startServer(dataDir);
+    try {
+      report(`start ${startMs.toFixed(0)} ms`);
+      const url = `${server.ready['url']}/v2/buckets/${BUCKET}/search`;
+      const queries = queriesOf(passage, count);
+      const search = (query: string) => timedSearch(url, key.reveal(), { query, top_k: TOP });
+      for (const query of queries.slice(0, WARM_UP)) await search(query);
+      let settledP99 = 0;
+      for (const flights of IN_FLIGHT) {
+        const { ms, perSecond } = await inFlight(queries, flights, search);
+        if (flights === BACKGROUND_IN_FLIGHT) settledP99 = quantile(ms, 0.99);
+        report(
+          `hybrid, ${flights} in flight: ${times(ms)}, ${perSecond.toFixed(0)} a second${flights === BACKGROUND_IN_FLIGHT ? ' (goal <= 40 and <= 120)' : ''}`,
+        );
+      }
+      const { now, peak } = memoryMb(server.pid);
+      report(`memory of the server ${now.toFixed(0)} MB, at most ${peak.toFixed(0)} (goal <= 1500)`);
+      await measureRecall(appliance, bucketId, queries, report);
+      await fillChunks(appliance, place, passage, { from: documents + 1, to: documents + 1 + more });
+      await searchWhileSettling(queries, search, settledP99, report, () =>
+        measured('settled again', stated, report, ['index', 'optimize', '--bucket', BUCKET, '--data-dir', dataDir]),
+      );
+    } finally {
+      await server.end('SIGTERM');
+    }
+  } finally {
+    await appliance.close();
+  }
+  try {
+    await measured('rebuilt', stated, report, ['index', 'rebuild', '--bucket', BUCKET, '--data-dir', dataDir]);
+    const target = makeDataDir();
+    try {
+      const args = ['db', 'backup', '--to', path.join(target.dataDir, 'backups'), '--data-dir', dataDir];
+      await measured('backed up', stated, report, args);
+    } finally {
+      target.remove();
+    }
+  } finally {
+    remove();
+  }
+}
+
+/** Run a command and report its time, and the peak memory of each kind of its children. */
+async function measured(
+  name: string,
+  stated: (name: string, ms: number) => void,
+  report: (line: string) => void,
+  args: readonly string[],
+): Promise<void> {
+  let children: ReturnType<typeof watchChildMemory> | undefined;
+  const ms = await runCommand(args, (pid) => {
+    children = watchChildMemory(pid);
+  });
+  const peaks = [...(children?.stop() ?? [])].map(([module, mb]) => `${module} ${mb.toFixed(0)} MB`);
+  stated(name, ms);
+  if (peaks.length > 0) report(`memory of its processes: ${peaks.join(', ')}`);
+}
+
+async function measureRecall(
+  { sql, search }: Appliance,
+  bucketId: string,
+  queries: readonly string[],
+  report: (line: string) => void,
+): Promise<void> {
+  const own = await getIndexTable(sql, bucketId);
+  const table = own && (await search.tables.openForReading(own.name, own.version));
+  if (!table) throw new Error('the bucket has no index');
+  let found = 0;
+  let wanted = 0;
+  for (const query of queries.slice(0, RECALL_QUERIES)) {
+    const vector = embedLexical([query]).subarray(0, INDEX_DIMENSIONS);
+    const options = { limit: TOP, documentIds: null };
+    const exact = await vectorQuery(table, vector, options).bypassVectorIndex().toArray();
+    const own = await vectorQuery(table, vector, options).toArray();
+    const lowest = Math.max(...exact.map((row) => row['_distance'] as number));
+    // Rows as near as the last exact one count: many chunks share half of their text.
+    found += own.filter((row) => (row['_distance'] as number) <= lowest + 1e-6).length;
+    wanted += exact.length;
+  }
+  report(`recall@${TOP} of the vector leg against exact: ${(found / wanted).toFixed(4)} (goal >= 0.98)`);
+}
+
+async function searchWhileSettling(
+  queries: readonly string[],
+  search: (query: string) => Promise<number>,
+  settledP99: number,
+  report: (line: string) => void,
+  settle: () => Promise<void>,
+): Promise<void> {
+  let isSettling = true;
+  const settling = settle().finally(() => {
+    isSettling = false;
+  });
+  const ms: number[] = [];
+  while (isSettling) ms.push(...(await inFlight(queries.slice(0, 80), BACKGROUND_IN_FLIGHT, search)).ms);
+  await settling;
+  report(
+    `hybrid while it settles, ${BACKGROUND_IN_FLIGHT} in flight: ${times(ms)}; ${(quantile(ms, 0.99) / settledP99).toFixed(2)} of the settled p99 (goal <= 2)`,
+  );
+}
+
+function queriesOf(passage: (nth: number) => string, count: number): string[] {
+  return Array.from({ length: QUERIES }, (_, nth) =>
+    passage(Math.floor(((nth + 0.5) * count) / QUERIES))
+      .split(' ')
+      .slice(3, 3 + QUERY_WORDS)
+      .join(' '),
+  ).filter((query) => analyse(query).length > 0);
+}
