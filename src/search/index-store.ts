@@ -20,13 +20,15 @@ export interface IndexTable {
   readonly weights: LegWeights | null;
 }
 
-/** Return true if nothing was published between the two readings. */
+/** Return true if nothing was published between the two readings, and no weights were tuned. */
 export function isSameTable(a: IndexTable | null, b: IndexTable | null): boolean {
   return (
     a?.name === b?.name &&
     a?.version === b?.version &&
     a?.origin?.space === b?.origin?.space &&
-    a?.origin?.model === b?.origin?.model
+    a?.origin?.model === b?.origin?.model &&
+    a?.weights?.keyword === b?.weights?.keyword &&
+    a?.weights?.vector === b?.weights?.vector
   );
 }
 

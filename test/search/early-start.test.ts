@@ -5,6 +5,8 @@ import { UploadRequest } from '../../src/ingest/schema.ts';
 import { uploadDocument } from '../../src/ingest/upload.ts';
 import type { BucketIndex } from '../../src/search/bucket-index-store.ts';
 import { LastSeenIndexes } from '../../src/search/early-start.ts';
+import { weightsFor } from '../../src/search/fuse.ts';
+import { updateLegWeights } from '../../src/search/index-store.ts';
 import { SearchRequest } from '../../src/search/schema.ts';
 import { searchBucket } from '../../src/search/search.ts';
 import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
@@ -103,4 +105,17 @@ it('last seen indexes are kept apart by organization, and the oldest are forgott
   for (let n = 0; n < 999; n++) seen.remember('org_c', `bucket-${n}`, at(`bkt_${n}`));
   expect(seen.get('org_a', 'notes')).toBeUndefined();
   expect(seen.get('org_b', 'notes')).toEqual(at('bkt_b'));
+});
+
+it('the first search after another process tuned the weights of a bucket uses them', async () => {
+  const { id: bucketId } = await makeBucket('garden');
+  await ingest('garden', 'The apple harvest of the garden.');
+  const request = SearchRequest.parse({ query: 'apple harvest', explain: true });
+  const weights = async () => {
+    const [result] = (await searchBucket(here.appliance.search, here.operator, 'garden', request)).results;
+    return { keyword: result?.explain?.keyword?.weight, vector: result?.explain?.vector?.weight };
+  };
+  expect(await weights()).toEqual(weightsFor('lexical'));
+  await updateLegWeights(there.appliance.sql, bucketId, { keyword: 1, vector: 0.7 });
+  expect(await weights()).toEqual({ keyword: 1, vector: 0.7 });
 });
