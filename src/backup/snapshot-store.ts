@@ -108,6 +108,9 @@ async function withRows<T>(opening: Promise<Readable>, use: (rows: Readable) => 
       await finished(rows).catch(() => undefined);
     }
     throw error;
+  } finally {
+    // postgres.js pauses its socket while the stream is full, and leaves it paused if the stream ends then.
+    rows._read(0);
   }
 }
 
