@@ -19,7 +19,9 @@ export async function runWorker(
   yieldProcessor(appliance);
   appliance.search.prepare();
   await appliance.embedding.prepare();
-  await runServices([metricsListener(appliance), appliance.jobs.recovery(), worker], {
+  const services = [metricsListener(appliance), appliance.jobs.recovery(), worker];
+  if (options.kind === 'embed') services.push(threadPreparation(appliance));
+  await runServices(services, {
     logger: appliance.logger,
     onReady: () => {
       if (options.json) printJson({ kind: options.kind, concurrency, pid: process.pid });
@@ -38,4 +40,18 @@ function yieldProcessor({ logger }: Appliance): void {
   } catch (error) {
     logger.debug({ err: error }, 'the priority of this process was not lowered');
   }
+}
+
+/** Create a service that prepares worker threads while the worker waits for jobs, or takes its first one. */
+function threadPreparation({ embedding, logger }: Appliance): Service {
+  let work = Promise.resolve();
+  return {
+    name: 'preparation of threads',
+    async start(signal) {
+      work = embedding.prepareThreads().catch((error: unknown) => {
+        if (!signal.aborted) logger.warn({ err: error }, 'threads were not prepared; the first job starts them');
+      });
+    },
+    stop: () => work,
+  };
 }

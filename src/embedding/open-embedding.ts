@@ -37,6 +37,8 @@ export interface Embedding {
    * @throws AppError `config_invalid`
    */
   prepare(): Promise<void>;
+  /** Start worker threads with what counts the texts of bulk jobs, and keep them. */
+  prepareThreads(): Promise<void>;
   /** Get native vectors from the provider without cache, projection or metering, for fitting and for canaries. */
   readonly embedNative: EmbedNative;
   /** Metrics of all calls to vendors; they are registered only once per registry. */
@@ -80,6 +82,7 @@ export function openEmbedding(context: EmbeddingContext): Embedding {
   });
   const routing = openRoutingTable(context.sql, backends);
   const { deadlineMs } = config.embeddings;
+  const servedModels = () => catalog.list().filter((model) => model.kind === 'semantic' && backends.isAvailable(model));
   return {
     embedder: openEmbedder({
       ...{ backends, projections, counters, natives, routing, meter, metrics, deadlineMs },
@@ -90,10 +93,10 @@ export function openEmbedding(context: EmbeddingContext): Embedding {
     routing,
     upstreamMetrics,
     async prepare() {
-      const served = catalog.list().filter((model) => model.kind === 'semantic' && backends.isAvailable(model));
-      await counters.prepare(served);
+      await counters.prepare(servedModels());
       await backends.prepare();
     },
+    prepareThreads: () => counters.prepareThreads(servedModels()),
     async embedNative({ model, texts, taskType, isBackground = false, signal }) {
       const prefix = model.prefixes[taskType] ?? '';
       const sent = texts.map((text) => prefix + text);

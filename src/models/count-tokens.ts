@@ -13,6 +13,9 @@ import { tokenUpperBound } from './tokens.ts';
 const INLINE_CHARS_MAX = { estimate: 131_072, cl100k: 8192, file: 2048 } as const;
 /** Multiple of the model's limit up to which tokens are counted exactly. */
 const COUNTED_LIMITS = 4;
+const COUNT_MODULE = new URL('./count-on-thread.ts', import.meta.url);
+/** Text that is counted while a thread is prepared, so that its code is compiled: about 20 kB, a chunk of a bulk job. */
+const SAMPLE_TEXT = 'Every text of a job is counted before it is sent; 1,024 of them take a moment. '.repeat(256);
 
 /** Counts tokens as each model's catalog entry says: by the vendor's vocabulary, a `tokenizer.json`, or an estimate. */
 export interface TokenCounters {
@@ -33,6 +36,11 @@ export interface TokenCounters {
    * @throws AppError `config_invalid` (500) for a tokenizer file that is missing or broken
    */
   prepare(models: readonly Model[]): Promise<void>;
+  /**
+   * Load the built-in vocabulary on worker threads, where many texts at a time are counted, if one of these models has it.
+   * Tokenizer files take more memory and are loaded by the first call that needs them.
+   */
+  prepareThreads(models: readonly Model[]): Promise<void>;
 }
 
 export function openTokenCounters(threads: Threads): TokenCounters {
@@ -55,6 +63,12 @@ export function openTokenCounters(threads: Threads): TokenCounters {
           throw error instanceof TokenizerFileError ? tokenizerInvalid(model, error.reason, error) : error;
         });
       }
+    },
+    async prepareThreads(models) {
+      const model = models.find(({ tokenizer }) => tokenizer.kind === 'cl100k');
+      if (model === undefined) return;
+      const request: CountRequest = { tokenizer: model.tokenizer, texts: [SAMPLE_TEXT], stopAfter: countedMax(model) };
+      await threads.prepare(COUNT_MODULE, 'countOnThread', request);
     },
   };
 }
@@ -129,8 +143,7 @@ async function countOnThread(
   signal: AbortSignal | undefined,
 ): Promise<readonly number[]> {
   const request: CountRequest = { tokenizer: model.tokenizer, texts, stopAfter: countedMax(model) };
-  const module = new URL('./count-on-thread.ts', import.meta.url);
-  const reply = await threads.run<CountReply>(module, 'countOnThread', request, signal ? { signal } : {});
+  const reply = await threads.run<CountReply>(COUNT_MODULE, 'countOnThread', request, signal ? { signal } : {});
   if ('fault' in reply) throw tokenizerInvalid(model, reply.fault);
   return reply.counts;
 }

@@ -3,6 +3,8 @@ import { Tinypool } from 'tinypool';
 
 /** Size of the young generation of a thread: three times the size that its objects fill between two collections. */
 const YOUNG_GENERATION_MB = 12;
+/** Threads that `prepare` starts and keeps, each with the memory of what it has loaded. */
+const PREPARED_MAX = 4;
 
 /** Pool of worker threads that run functions exported by a module, so that CPU work never blocks the event loop. */
 export interface Threads {
@@ -16,6 +18,11 @@ export interface Threads {
     argument: unknown,
     options?: { signal?: AbortSignal; transfer?: ArrayBuffer[] },
   ): Promise<Result>;
+  /**
+   * Start a few threads and call the export on each of them, so that they have loaded what later calls need. If the pool was
+   * not used before, these threads stay when they are idle.
+   */
+  prepare(module: URL, name: string, argument: unknown): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -31,32 +38,30 @@ export function openThreads(): Threads & { load(): ThreadLoad } {
   const threadsMax = Math.max(1, availableParallelism());
   let pool: Tinypool | null = null;
   let pending = 0;
+  const run: Threads['run'] = <Result>(
+    module: URL,
+    name: string,
+    argument: unknown,
+    options: { signal?: AbortSignal; transfer?: ArrayBuffer[] } = {},
+  ) => {
+    pool ??= openPool(0, threadsMax);
+    pending++;
+    const done = pool.run(argument, {
+      filename: module.href,
+      name,
+      ...(options.signal ? { signal: options.signal } : {}),
+      ...(options.transfer ? { transferList: options.transfer } : {}),
+    }) as Promise<Result>;
+    return done.finally(() => {
+      pending--;
+    });
+  };
   return {
-    run<Result>(
-      module: URL,
-      name: string,
-      argument: unknown,
-      options: { signal?: AbortSignal; transfer?: ArrayBuffer[] } = {},
-    ): Promise<Result> {
-      pool ??= new Tinypool({
-        runtime: 'worker_threads',
-        minThreads: 0,
-        maxThreads: threadsMax,
-        idleTimeout: 30_000,
-        maxQueue: 10_000,
-        // The default young generation of V8 takes 100 MB a thread and makes hardly anything faster.
-        resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
-      });
-      pending++;
-      const done = pool.run(argument, {
-        filename: module.href,
-        name,
-        ...(options.signal ? { signal: options.signal } : {}),
-        ...(options.transfer ? { transferList: options.transfer } : {}),
-      }) as Promise<Result>;
-      return done.finally(() => {
-        pending--;
-      });
+    run,
+    async prepare(module, name, argument) {
+      const count = Math.min(threadsMax, PREPARED_MAX);
+      pool ??= openPool(count, threadsMax);
+      await Promise.all(Array.from({ length: count }, () => run(module, name, argument)));
     },
     load: () => ({ threadsMax, pending }),
     async close() {
@@ -64,6 +69,18 @@ export function openThreads(): Threads & { load(): ThreadLoad } {
       pool = null;
     },
   };
+}
+
+function openPool(minThreads: number, maxThreads: number): Tinypool {
+  return new Tinypool({
+    runtime: 'worker_threads',
+    minThreads,
+    maxThreads,
+    idleTimeout: 30_000,
+    maxQueue: 10_000,
+    // The default young generation of V8 takes 100 MB a thread and makes hardly anything faster.
+    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
+  });
 }
 
 /** Wrap the result of a function on a thread so that `buffers` are moved to the caller, not copied. */

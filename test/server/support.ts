@@ -99,6 +99,7 @@ export const noBrake = new FailedLogins({ perMinute: 1e6 });
 /** Threads of an application whose bodies are all small. */
 export const noThreads: Threads = {
   run: () => Promise.reject(new Error('no body is large here')),
+  prepare: async () => undefined,
   close: async () => undefined,
 };
 
