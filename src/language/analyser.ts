@@ -1,9 +1,13 @@
+import { FUNCTION_WORDS } from './function-words.ts';
 import { termsOf } from './words.ts';
 
 /** Bound of the terms of a query: LanceDB takes about 1 ms for each thirty of them. */
 const QUERY_TERMS_MAX = 1_024;
 /** Bound of a term's weight: each weight is a clause of its own in the index query. */
 const TERM_WEIGHT_MAX = 8;
+/** Factor of the weight of a function word, and the words of its language that a query needs to be in it. */
+const FUNCTION_WEIGHT = 0.1;
+const FUNCTION_WORDS_MIN = 2;
 
 /**
  * Extract the terms that keyword search matches, both of a chunk at index time (stored joined by single spaces, in a
@@ -16,13 +20,14 @@ export function analyse(text: string): string[] {
 /** Terms of a query that have one weight. */
 export interface WeightedTerms {
   readonly terms: readonly string[];
-  /** Occurrences of each term in the query, 1..8: a factor of its BM25 score. */
+  /** Factor of the BM25 score of each term: its occurrences in the query, 1..8; a tenth of them for a function word. */
   readonly weight: number;
 }
 
 /**
  * Group the distinct terms of a query by their number of occurrences, most frequent first. BM25 multiplies the score of
- * a term by its frequency in the query, while LanceDB counts each distinct term once.
+ * a term by its frequency in the query, while LanceDB counts each distinct term once. Function words of a query in German or
+ * Spanish weigh a tenth: in a small bucket they are so rare that they would outweigh the words that were meant.
  *
  * @param terms the result of `analyse` for the query
  */
@@ -32,10 +37,30 @@ export function weighTerms(terms: readonly string[]): WeightedTerms[] {
     const count = counts.get(term);
     if (count !== undefined || counts.size < QUERY_TERMS_MAX) counts.set(term, (count ?? 0) + 1);
   }
+  const functionTerms = functionTermsOf(counts);
   const groups = new Map<number, string[]>();
   for (const [term, count] of counts) {
-    const weight = Math.min(count, TERM_WEIGHT_MAX);
+    const weight = Math.min(count, TERM_WEIGHT_MAX) * (functionTerms?.has(term) ? FUNCTION_WEIGHT : 1);
     groups.set(weight, [...(groups.get(weight) ?? []), term]);
   }
   return [...groups].sort(([a], [b]) => b - a).map(([weight, members]) => ({ terms: members, weight }));
+}
+
+const FUNCTION_TERMS = FUNCTION_WORDS.map(({ own, shared }) => {
+  const ownTerms = new Set(termsOf(own));
+  return { own: ownTerms, all: new Set([...ownTerms, ...termsOf(shared)]) };
+});
+
+/** Find the function words of the language of a query; null: it has none of them, or only such words. */
+function functionTermsOf(terms: ReadonlyMap<string, number>): ReadonlySet<string> | null {
+  for (const { own, all } of FUNCTION_TERMS) {
+    let found = 0;
+    let others = 0;
+    for (const term of terms.keys()) {
+      if (own.has(term)) found++;
+      if (!all.has(term)) others++;
+    }
+    if (found >= FUNCTION_WORDS_MIN) return others > 0 ? all : null;
+  }
+  return null;
 }

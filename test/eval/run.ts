@@ -1,5 +1,6 @@
 /** Runner of evaluations, `npm run eval -- NAME…`. They need data beside the checkout. */
 import { evaluateCorpus } from './corpus.ts';
+import { evaluateLanguages } from './languages.ts';
 import { evaluateProjection } from './projection.ts';
 import { evaluateRelevance } from './relevance.ts';
 import { evaluateSearch } from './search.ts';
@@ -7,6 +8,7 @@ import { evaluateStatements } from './statements.ts';
 
 const evaluations: Record<string, () => Promise<void>> = {
   search: evaluateSearch,
+  languages: evaluateLanguages,
   relevance: evaluateRelevance,
   projection: evaluateProjection,
   corpus: evaluateCorpus,
