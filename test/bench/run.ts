@@ -1,6 +1,7 @@
 /**
- * Runner of benchmarks, `npm run bench [-- NAME…]`: each runs in a separate process, one after the other. With
- * `--report` it also writes what they print to `docs/benchmarks.md`; then `faults` and `cluster` are names, too.
+ * Runner of benchmarks, `npm run bench [-- NAME [ARGUMENT…]…]`: each runs in a separate process, one after the other.
+ * Numbers, options and their values are arguments of the benchmark before them: `-- search 1000000`. With `--report` it
+ * also writes what they print to `docs/benchmarks.md`; then `faults` and `cluster` are names, too.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -22,6 +23,7 @@ const BENCHMARKS = [
   'large-pdf',
   'documents',
   'search',
+  'peers',
   'fresh',
   'channels',
   'jobs',
@@ -45,11 +47,14 @@ const LONG = ['scale'];
 const FAULTS = { faults: 'test:faults', cluster: 'test:cluster' } as const;
 
 const isReport = process.argv.includes('--report');
-const names = process.argv.slice(2).filter((argument) => argument !== '--report');
+const words = process.argv.slice(2).filter((argument) => argument !== '--report');
+const isArgument = (nth: number) => /^[-\d]/.test(words[nth] ?? '') || /^-/.test(words[nth - 1] ?? '');
+const starts = words.flatMap((_, nth) => (nth === 0 || !isArgument(nth) ? [nth] : []));
+const named = starts.map((start, nth) => words.slice(start, starts[nth + 1]) as [string, ...string[]]);
 const known = isReport ? [...BENCHMARKS, ...Object.keys(FAULTS)] : BENCHMARKS;
-const unknown = names.find((name) => !known.includes(name));
+const unknown = named.find(([name]) => !known.includes(name));
 if (unknown !== undefined) {
-  console.error(`There is no benchmark "${unknown}". Choose among: ${known.join(', ')}.`);
+  console.error(`There is no benchmark "${unknown[0]}". Choose among: ${known.join(', ')}.`);
   process.exit(2);
 }
 console.log(`${cpus().length} x ${cpus()[0]?.model}, Node ${process.version}`);
@@ -59,9 +64,9 @@ const all: Reportable[] = known.map((name) =>
     : { name, command: `npm run bench -- ${name}`, file: `test/bench/${name}.bench.ts` },
 );
 const runs = new Map<string, Run>();
-const chosen = names.length > 0 ? names : known.filter((name) => isReport || !LONG.includes(name));
-for (const name of chosen) {
-  const run = await runOne(name);
+const unnamed = known.filter((name) => isReport || !LONG.includes(name)).map((name) => [name] as [string]);
+for (const [name, ...args] of named.length > 0 ? named : unnamed) {
+  const run = await runOne(name, args);
   if (run.exitCode !== 0) process.exitCode = 1;
   if (!isReport) continue;
   runs.set(name, run);
@@ -69,10 +74,10 @@ for (const name of chosen) {
   writeFileSync(REPORT_FILE, renderReport(all, runs, existsSync(REPORT_FILE) ? readFileSync(REPORT_FILE, 'utf8') : ''));
 }
 
-async function runOne(name: string): Promise<Run> {
+async function runOne(name: string, own: readonly string[]): Promise<Run> {
   const [command, args] = isFault(name)
     ? (['npm', ['run', '--silent', FAULTS[name]]] as const)
-    : ([process.execPath, [fileURLToPath(new URL(`${name}.bench.ts`, import.meta.url))]] as const);
+    : ([process.execPath, [fileURLToPath(new URL(`${name}.bench.ts`, import.meta.url)), ...own]] as const);
   const [load, beganAt, beganMs] = [loadNow(), new Date(), performance.now()];
   const child = spawn(command, args, { stdio: ['inherit', 'pipe', 'inherit'] });
   let output = '';

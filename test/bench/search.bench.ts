@@ -2,31 +2,21 @@
  * Benchmark of `POST /v2/buckets/{bucket}/search` in a bucket of 50,000 chunks, over HTTP with a server in a separate
  * process, one search at a time. Alternating with them, on the same table, it runs the raw LanceDB calls of such a
  * search. Then several searches are in flight, and the memory of the server is read. Arguments set the number of chunks
- * and the memory for copies of indexes (`search.resident_mb`).
+ * and the memory for copies of indexes (`search.resident_mb`); by default it is that of all chunks. A million chunks
+ * take 10 GB of disk: `npm run bench -- search 1000000`.
  */
-
-import { writeFileSync } from 'node:fs';
-import path from 'node:path';
-import { createKey } from '../../src/access/keys.ts';
-import { openAppliance } from '../../src/appliance/open-appliance.ts';
-import { createBucket } from '../../src/documents/buckets.ts';
-import { BucketPolicy } from '../../src/documents/schema.ts';
 import { embedLexical } from '../../src/embedding/providers/local.ts';
 import { analyse, weighTerms } from '../../src/language/analyser.ts';
-import { loadConfig } from '../../src/platform/config.ts';
-import { openLogger } from '../../src/platform/logger.ts';
 import { INDEX_DIMENSIONS } from '../../src/projection/resize.ts';
 import { getIndexTable } from '../../src/search/index-store.ts';
 import { keywordQuery, vectorQuery } from '../../src/search/legs.ts';
-import { makeDataDir } from '../support/appliance.ts';
-import { fillIndex } from '../support/fill-index.ts';
-import { drawQueries, readPassages } from '../support/real-passages.ts';
-import { startServiceProcess } from '../support/service-process.ts';
-import { until } from '../support/until.ts';
+import { drawQueries } from '../support/real-passages.ts';
 import { LeanClient } from './lean-client.ts';
+import { readMetric, type SearchBucket, untilResident, withSearchBucket } from './search/open-bucket.ts';
 
 const CHUNKS = Number(process.argv[2] ?? 50_000);
-const RESIDENT_MB = Number(process.argv[3] ?? 512);
+/** A row takes about 3.6 kB. */
+const RESIDENT_MB = Number(process.argv[3] ?? Math.max(512, Math.ceil(CHUNKS / 200)));
 const CHUNKS_PER_DOCUMENT = 5;
 const TEAMS = 200;
 const QUERIES = 600;
@@ -66,36 +56,18 @@ function teams(isIn: (number: number) => boolean): string[] {
     .map((number) => `team-${number}`);
 }
 
-const { dataDir, remove } = makeDataDir();
-const config = loadConfig({ env: {}, overrides: { data_dir: dataDir } });
-writeFileSync(path.join(dataDir, 'service.yaml'), `search: { resident_mb: ${RESIDENT_MB} }\n`, { mode: 0o600 });
-const passages = readPassages(CHUNKS);
-const appliance = await openAppliance(config, { logger: openLogger('warn') });
-const { sql } = appliance;
-try {
-  const operator = await appliance.access.operator('default');
-  const { id: bucketId } = await createBucket(sql, operator, { name: 'large', policy: BucketPolicy.parse({}) });
-  const place = { orgId: operator.orgId, bucketId };
-  const shape = { chunksPerDocument: CHUNKS_PER_DOCUMENT, teams: TEAMS };
-  await fillIndex({ sql, tables: appliance.search.tables }, place, passages, shape);
-  const { key } = await createKey(sql, appliance.keyRing, operator, { name: 'bench' });
-  const server = await startServiceProcess(['serve', '--no-workers', '--port', '0', '--data-dir', dataDir], {});
-  try {
-    await measure(String(server.ready['url']), key.reveal(), bucketId);
-  } finally {
-    await server.end('SIGTERM');
-  }
-} finally {
-  await appliance.close();
-  remove();
-}
+await withSearchBucket(
+  { chunks: CHUNKS, chunksPerDocument: CHUNKS_PER_DOCUMENT, teams: TEAMS, residentMb: RESIDENT_MB },
+  measure,
+);
 
-async function measure(base: string, key: string, bucketId: string): Promise<void> {
-  const url = `${base}/v2/buckets/large/search`;
-  const own = await getIndexTable(sql, bucketId);
+async function measure(bucket: SearchBucket): Promise<void> {
+  const { appliance, bucketId, base, url, key, passages } = bucket;
+  const own = await getIndexTable(appliance.sql, bucketId);
   const table = own && (await appliance.search.tables.openForReading(own.name, own.version));
   if (!table) throw new Error('the bucket has no index');
-  const queries = drawQueries(passages, QUERIES).filter((query) => analyse(query).length > 0);
+  const sample = Array.from({ length: QUERIES }, (_, nth) => passages.at(Math.floor(((nth + 0.5) * CHUNKS) / QUERIES)));
+  const queries = drawQueries(sample, QUERIES).filter((query) => analyse(query).length > 0);
   const client = await LeanClient.open(url, { authorization: `Bearer ${key}` });
   const search = (query: string, row: Row) => timedSearch(client, query, row);
   const callRaw = async (query: string, { mode }: Row) => {
@@ -110,7 +82,7 @@ async function measure(base: string, key: string, bucketId: string): Promise<voi
     return performance.now() - beganMs;
   };
   await search(queries[0] as string, ROWS[0] as Row);
-  if (RESIDENT_MB > 0) await untilResident(base);
+  if (RESIDENT_MB > 0) await untilResident(bucket);
   for (const row of ROWS) {
     const times = await alternate(queries, [(query) => search(query, row), (query) => callRaw(query, row)]);
     const [service = [], raw = []] = times;
@@ -180,16 +152,6 @@ async function measureConcurrent(url: string, key: string, queries: readonly str
   console.log(
     `search   ${String(inFlight).padStart(2)} in flight, hybrid: ${perSecond.toFixed(0)} a second, ${at(times, 0.5)} ms p50, ${at(times, 0.99)} p99`,
   );
-}
-
-async function untilResident(base: string): Promise<void> {
-  const isResident = async () => (await readMetric(base, 'service_resident_index_rows')) === CHUNKS;
-  await until(isResident, { withinMs: 120_000, what: 'the copy of the index in memory' });
-}
-
-async function readMetric(base: string, name: string): Promise<number> {
-  const text = await (await fetch(`${base}/metrics`)).text();
-  return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
 }
 
 function ascending(a: number, b: number): number {

@@ -6,6 +6,10 @@ const PACKAGES = fileURLToPath(new URL('../../node_modules', import.meta.url));
 const FILE_BYTES_MAX = 400_000;
 const PASSAGE_CHARS = 480;
 const PASSAGE_CHARS_MIN = 80;
+/** Passages that are read from files; further ones are put together from them. */
+const REAL_PASSAGES_MAX = 50_000;
+/** Prime distance of the passages that one is put together from. */
+const PASSAGE_STRIDE = 7_919;
 
 /** Read distinct passages of real text that is always available: documentation and code of the installed packages. */
 export function readPassages(count: number): string[] {
@@ -24,6 +28,26 @@ export function readPassages(count: number): string[] {
     }
   }
   throw new Error(`the installed packages have only ${passages.size} passages`);
+}
+
+/**
+ * Make a source of any number of passages. Beyond those of the installed packages each is put together from parts of three
+ * of them, so that words are as frequent and go together as in real text.
+ */
+export function openPassages(count: number): { readonly count: number; at(nth: number): string } {
+  const real = readPassages(Math.min(count, REAL_PASSAGES_MAX));
+  const part = (nth: number, third: number) => {
+    const words = (real[nth % real.length] as string).split(' ');
+    return words.slice(Math.floor((words.length * third) / 3), Math.floor((words.length * (third + 1)) / 3));
+  };
+  return {
+    count,
+    at(nth) {
+      if (nth < real.length) return real[nth] as string;
+      const round = Math.floor(nth / real.length);
+      return [0, 1, 2].flatMap((third) => part(nth + third * round * PASSAGE_STRIDE, third)).join(' ');
+    },
+  };
 }
 
 function* filesIn(folder: string): Generator<string> {
