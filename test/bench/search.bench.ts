@@ -3,7 +3,7 @@
  * process, one search at a time. Alternating with them, on the same table, it runs the raw LanceDB calls of such a
  * search. Then several searches are in flight, and the memory of the server is read. Arguments set the number of chunks
  * and the memory for copies of indexes (`search.resident_mb`); by default it is that of all chunks. A million chunks
- * take 10 GB of disk: `npm run bench -- search 1000000`.
+ * take about 10 GB of disk, by calculation: `npm run bench -- search 1000000`.
  */
 import { embedLexical } from '../../src/embedding/providers/local.ts';
 import { analyse, weighTerms } from '../../src/language/analyser.ts';
