@@ -48,7 +48,7 @@ export async function measureBuckets(count: number): Promise<void> {
   );
   report(`one bucket again and again: ${times(many.repeated)} (${times(few.repeated)} with ${FEW})`);
   report(
-    `any of ${count} buckets: ${times(many.any)}; ${ratio(many.any, few.repeated)} of one bucket alone at p50 (goal <= 1.5)`,
+    `any of ${count} buckets: ${times(many.any)}; ${ratio(many.any, few.repeated)} of one bucket alone at p50 (goal <= 1.5), ${ratio(many.any, many.repeated)} of one bucket of the same server`,
   );
   report(
     `first search of a bucket: ${times(many.first)}; ${ratio(many.first, few.first)} of that with ${FEW} buckets at p50`,
