@@ -10,6 +10,7 @@ import {
   hashAndFlush,
   isMissing,
   READ_BYTES,
+  readWhole,
   removeOldFiles,
   translate,
   writeFile,
@@ -98,12 +99,10 @@ class DiskObjects implements Objects {
   async get(key: string, options: { maxBytes?: number; signal?: AbortSignal } = {}): Promise<Uint8Array> {
     const { maxBytes = GET_BYTES_MAX, signal } = options;
     signal?.throwIfAborted();
-    const file = await this.#open(key);
+    const { file, size } = await this.#open(key);
     try {
-      const { size } = await file.stat();
       if (size > maxBytes) throw objectTooLarge(key, size, maxBytes);
-      const bytes = await file.readFile(signal ? { signal } : {});
-      return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+      return await readWhole(file, size, signal);
     } catch (error) {
       signal?.throwIfAborted();
       throw translate(error);
@@ -119,7 +118,7 @@ class DiskObjects implements Objects {
 
   async *#read(key: string, start: number, end: number, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
     signal?.throwIfAborted();
-    const file = await this.#open(key);
+    const { file } = await this.#open(key);
     try {
       for (let position = start; position <= end; ) {
         signal?.throwIfAborted();
@@ -185,11 +184,12 @@ class DiskObjects implements Objects {
     return path.join(this.#root, key);
   }
 
-  async #open(key: string): Promise<FileHandle> {
+  async #open(key: string): Promise<{ file: FileHandle; size: number }> {
     const name = this.#pathOf(key);
     try {
       const file = await open(name, 'r');
-      if ((await file.stat()).isFile()) return file;
+      const found = await file.stat();
+      if (found.isFile()) return { file, size: found.size };
       await file.close();
     } catch (error) {
       if (!isMissing(error)) throw translate(error);

@@ -10,6 +10,8 @@ import { type StoredObject, storageFull } from './objects.ts';
 const FLUSHED_FOLDERS_MAX = 4_096;
 /** Number of bytes per read. */
 export const READ_BYTES = 256 * 1024;
+/** Number of bytes per read of a whole file: a signal ends the reading in between. */
+const WHOLE_READ_BYTES = 8 * 1024 * 1024;
 
 /** Write a new file and flush it to the disk; the hash is computed while writing. */
 export async function writeFile(
@@ -65,6 +67,20 @@ export async function hashAndFlush(name: string): Promise<StoredObject> {
     await file.close();
   }
   return { sizeBytes, sha256: hash.digest('hex') };
+}
+
+/** Read a file of this size; fewer bytes if it is shorter. A file of an object is replaced and never changed. */
+export async function readWhole(file: FileHandle, size: number, signal?: AbortSignal): Promise<Uint8Array> {
+  // A buffer of its own, which can be moved to a thread.
+  const bytes = new Uint8Array(size);
+  let end = 0;
+  while (end < size) {
+    signal?.throwIfAborted();
+    const { bytesRead } = await file.read(bytes, end, Math.min(size - end, WHOLE_READ_BYTES), end);
+    if (bytesRead === 0) break;
+    end += bytesRead;
+  }
+  return end === size ? bytes : bytes.slice(0, end);
 }
 
 /** Flushes folders and remembers those whose path from the root is already on the disk. */

@@ -4,7 +4,7 @@ import { release } from 'node:os';
 /** Flushes at work at the same time, one by one. */
 const ALONE_MAX = 4;
 /** Waiting flushes from which all of them are done by one flush of the file system. */
-const GROUP_MIN = 12;
+const GROUP_MIN = 8;
 /** File systems on which flushing the whole has the effect of flushing each file: ext4, XFS, Btrfs, F2FS. */
 const FILE_SYSTEMS = new Set([0xef53, 0x58465342, 0x9123683e, 0xf2f52010]);
 /** First Linux whose `syncfs` reports that data could not be written. */
@@ -46,7 +46,7 @@ export class GroupFlusher {
    * @throws what `alone` throws
    */
   flush(alone: () => Promise<void>): Promise<void> {
-    if (this.#alone < ALONE_MAX && this.#waiting.length === 0) return this.#flushAlone(alone);
+    if (!this.#isGroupAtWork && this.#alone < ALONE_MAX && this.#waiting.length === 0) return this.#flushAlone(alone);
     return new Promise((resolve) => {
       this.#waiting.push({ alone, resolve });
       this.#next();
@@ -64,7 +64,9 @@ export class GroupFlusher {
   }
 
   #next(): void {
-    if (this.#waiting.length >= GROUP_MIN && !this.#isGroupAtWork) {
+    // Those that come while a group is flushed are the next group.
+    if (this.#isGroupAtWork) return;
+    if (this.#waiting.length >= GROUP_MIN) {
       const group = this.#waiting.splice(0);
       this.#isGroupAtWork = true;
       const done = this.#flushGroup();
@@ -74,6 +76,7 @@ export class GroupFlusher {
         this.#isGroupAtWork = false;
         this.#next();
       });
+      return;
     }
     while (this.#waiting.length > 0 && this.#alone < ALONE_MAX) {
       const { alone, resolve } = this.#waiting.shift() as Waiting;
