@@ -8,11 +8,19 @@ export interface AnalysedArtifact {
   readonly tokens: readonly string[];
 }
 
+/** A stored artifact; `tokens` is null if its chunks were not to be analysed. */
+interface DecodedArtifact {
+  readonly artifact: ChunkArtifact;
+  readonly tokens: readonly string[] | null;
+}
+
 /** Bytes of an artifact. */
 interface StoredBytes {
   readonly bytes: Uint8Array;
   /** False: the vectors are left out of the result. */
   readonly withVectors: boolean;
+  /** True: the analysed texts of the chunks are known. */
+  readonly isAnalysed: boolean;
 }
 
 /**
@@ -25,7 +33,7 @@ export function decodeAllOnThread(
   threads: Threads,
   stored: readonly StoredBytes[],
   signal: AbortSignal,
-): Promise<(AnalysedArtifact | null)[]> {
+): Promise<(DecodedArtifact | null)[]> {
   const transfer = stored.flatMap(({ bytes }) => wholeBuffersOf([bytes]));
   return threads.run(new URL(import.meta.url), 'decodeAll', stored, { signal, transfer });
 }
@@ -33,10 +41,10 @@ export function decodeAllOnThread(
 /** Decode artifacts on the calling thread. */
 export function decodeAll(stored: readonly StoredBytes[]): unknown {
   const buffers: ArrayBuffer[] = [];
-  const decoded = stored.map(({ bytes, withVectors }): AnalysedArtifact | null => {
+  const decoded = stored.map(({ bytes, withVectors, isAnalysed }): DecodedArtifact | null => {
     const artifact = decodeOrNull(bytes);
     if (artifact === null) return null;
-    const tokens = analyseKept(artifact.chunks);
+    const tokens = isAnalysed ? null : analyseKept(artifact.chunks);
     if (!withVectors) return { artifact: { ...artifact, vectors: new Float32Array(0), native: null }, tokens };
     buffers.push(...wholeBuffersOf([artifact.vectors, ...(artifact.native ? [artifact.native.vectors] : [])]));
     return { artifact, tokens };

@@ -22,6 +22,8 @@ interface ReadContext {
   readonly objects: Objects;
   readonly threads: Threads;
   readonly sourceOf: (document: LiveDocument) => VectorSource;
+  /** Analysed texts of the chunks of documents that are known, by generation. */
+  readonly readTokens: (documents: readonly LiveDocument[]) => Promise<ReadonlyMap<number, readonly string[]>>;
   readonly signal: AbortSignal;
 }
 
@@ -64,10 +66,11 @@ export async function readWorks(
 
 /** Read small documents together. @returns null in place of one that is large, refused, or cannot be read this way */
 async function readSmall(
-  { objects, threads, sourceOf, signal }: ReadContext,
+  { objects, threads, sourceOf, readTokens, signal }: ReadContext,
   documents: readonly LiveDocument[],
 ): Promise<(AnalysedArtifact | null)[]> {
   const limit = pLimit(OBJECTS_AT_ONCE_MAX);
+  const known = await readTokens(documents.filter(({ chunksCount }) => chunksCount <= WHOLE_CHUNKS_MAX));
   const stored = await allSettled(
     documents.map((document) =>
       limit(async () => {
@@ -78,7 +81,7 @@ async function readSmall(
           if (error instanceof AppError && !error.retryable) return null; // It is read again, with its reason.
           throw error;
         });
-        return bytes && { bytes, withVectors: source !== 'embed' };
+        return bytes && { bytes, withVectors: source !== 'embed', isAnalysed: known.has(document.generation) };
       }),
     ),
   );
@@ -87,7 +90,11 @@ async function readSmall(
     groupsOf(documents, stored).map(async (group) => {
       const some = group.flatMap((at) => stored[at] ?? []);
       const decoded = await decodeAllOnThread(threads, some, signal);
-      for (const [nth, at] of group.entries()) read[at] = decoded[nth] ?? null;
+      for (const [nth, at] of group.entries()) {
+        const { artifact, tokens = null } = decoded[nth] ?? {};
+        const own = tokens ?? known.get(documents[at]?.generation ?? 0);
+        if (artifact && own?.length === artifact.chunks.length) read[at] = { artifact, tokens: own };
+      }
     }),
   );
   return read;

@@ -27,6 +27,7 @@ import { VectorMaker } from './make-vectors.ts';
 import type { ReindexPlan } from './plan.ts';
 import type { Failure } from './read-works.ts';
 import * as store from './store.ts';
+import { readStoredTokens } from './stored-tokens.ts';
 import { type BatchContext, writeBatch } from './write-batch.ts';
 
 /** Chunks and documents of one batch, unless a single document has more. */
@@ -336,7 +337,10 @@ export class Reindexing {
     const { sql, objects, threads, index } = this.#context;
     const { sourceOf } = this.#plan;
     const own = { vectors: this.#vectors, limits: this.#limits, orgId: this.#orgId };
-    return { sql, objects, threads, index, ...own, run, sourceOf, signal };
+    // A rebuild does not rely on the table that it replaces.
+    const readTokens = async (documents: readonly store.LiveDocument[]) =>
+      this.#plan.kind === 'rebuild' ? new Map() : readStoredTokens(this.#context, run.bucketId, documents);
+    return { sql, objects, threads, index, ...own, run, sourceOf, readTokens, signal };
   }
 }
 

@@ -44,6 +44,8 @@ export interface BatchContext {
   readonly orgId: string;
   readonly run: ReindexRun;
   readonly sourceOf: (document: LiveDocument) => VectorSource;
+  /** Analysed texts of the chunks of documents that are known, by generation. */
+  readonly readTokens: (documents: readonly LiveDocument[]) => Promise<ReadonlyMap<number, readonly string[]>>;
   readonly signal: AbortSignal;
 }
 
