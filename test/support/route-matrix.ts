@@ -199,6 +199,8 @@ const NO_IDS = new Set([
   ...['getOrganization.org', 'editOrganization.org', 'revokeToken.token'],
   ...['showConsolePage.page', 'getConsoleAsset.file', 'getReferenceAsset.file'],
   ...['listDeliveries.cursor', 'listNotifications.cursor'],
+  ...['listBuckets.cursor', 'listCollections.cursor', 'listChannelConfigs.cursor', 'listMemorySources.cursor'],
+  ...['listWorkflows.cursor', 'listWorkflowRuns.cursor'],
   ...['streamEvents.last_event_id', 'listKeys.cursor', 'listUsers.cursor', 'listOrganizations.cursor'],
   ...['createChannelConfig.config', 'createMemorySource.user_id', 'listMemorySources.user_id', 'searchMemory.buckets'],
   'searchBuckets.buckets',
