@@ -22,6 +22,8 @@ STATEMENTS = [
     "SELECT documents WHERE privacy_level > 3 LIMIT 5",
     "UPDATE documents SET note = 'x' WHERE file_name = 'none'",
 ]
+# Lists by name, and a cursor of each: one that the service has made, or a name.
+CURSORS = {"listBuckets": "YQ", "listCollections": "YQ", "listWorkflows": "YQ", "listMemorySources": "a"}
 USAGE = {"getUsageSummary", "listUsage", "listUsageByKey"}
 # Operations that remove what the other requests need.
 DESTRUCTIVE = {"deleteBucket", "deleteDocument", "deleteJob"}
@@ -46,6 +48,8 @@ def map_case(context, case):
         if isinstance(case.body, dict):
             case.body = without_forbidden_keys(case.body)
             adjust_body(operation, case.body, seed)
+        if operation in CURSORS and case.query and "cursor" in case.query:
+            case.query = {**case.query, "cursor": CURSORS[operation]}
         if operation in USAGE and case.query:
             # A period is a pair of dates in order.
             known = {"from": "2026-01-01", "to": "2026-02-01", "by": "day,model"}
