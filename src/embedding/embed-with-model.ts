@@ -23,6 +23,8 @@ export interface ModelCall {
   readonly space: string | null;
   /** Keep the vectors out of the caches. */
   readonly isBulk: boolean;
+  /** Take the tokens that the vendor reports, and count the texts only if it reports none. */
+  readonly takesVendorTokens: boolean;
   /** Return the vectors before projection, too. */
   readonly keepNative: boolean;
   readonly signal: AbortSignal;
@@ -69,7 +71,10 @@ export async function embedWithModel(context: ModelContext, call: ModelCall): Pr
   const native =
     model.kind === 'lexical'
       ? await provider.embed({ model, texts, counts: await count(texts), taskType, signal })
-      : await context.natives.embed({ model, provider, texts, taskType, signal, count, isBulk: call.isBulk });
+      : await context.natives.embed({
+          ...{ model, provider, texts, taskType, signal, count },
+          ...{ isBulk: call.isBulk, takesVendorTokens: call.takesVendorTokens },
+        });
   const map = call.space === null ? projections.mapOf(model) : mapInto(projections, model, call.space);
   if (map === undefined) throw changedMeanwhile(model, call.space);
   const vectors = map

@@ -49,6 +49,11 @@ export interface EmbedRequest {
   readonly keepNative?: boolean;
   /** Keep the vectors out of the caches: a job would evict texts that requests repeat. */
   readonly isBulk?: boolean;
+  /**
+   * Meter the tokens that the vendor reports; by default they are counted where the vocabulary is known. For work of the
+   * service's own, since counting takes more time than all else that is done with a text.
+   */
+  readonly takesVendorTokens?: boolean;
   /** Use no fallback for the requested model. */
   readonly exactly?: boolean;
   readonly signal?: AbortSignal | undefined;
@@ -261,6 +266,7 @@ async function embedAll(
       dimensions,
       space: request.comparableWith?.space ?? null,
       isBulk: request.isBulk ?? false,
+      takesVendorTokens: request.takesVendorTokens ?? false,
       keepNative: request.keepNative ?? false,
       signal: ownSignal,
     };

@@ -1,4 +1,5 @@
 import type { Model } from '../models/catalog.ts';
+import { tokenBounds } from '../models/count-tokens.ts';
 import type { TaskType } from '../models/task-types.ts';
 import { AppError } from '../platform/errors.ts';
 import { yieldToEventLoop } from '../platform/event-loop.ts';
@@ -19,7 +20,9 @@ export interface NativeRequest {
   readonly signal: AbortSignal;
   /** Read the caches, but do not write new vectors to them. */
   readonly isBulk?: boolean;
-  /** Count the tokens of each text ourselves; called only before a call to the provider. */
+  /** Take the tokens that the vendor reports, and count the texts only if it reports none. */
+  readonly takesVendorTokens?: boolean;
+  /** Count the tokens of each text ourselves; called only for a call to the provider. */
   readonly count: (texts: readonly string[]) => readonly number[] | Promise<readonly number[]>;
 }
 
@@ -140,7 +143,7 @@ class CachedNativeVectors implements NativeVectors {
   /** Get the vectors of texts that are not in memory; each text occurs once. */
   async #resolve(texts: ReadonlyMap<string, string>, request: NativeRequest): Promise<Resolution> {
     const resolution = new Resolution(texts, {
-      find: (key) => this.#pending.find(key),
+      find: (key) => this.#find(key, request),
       start: (own) => this.#start(own, request),
       onJoin: (joined, own) => this.#metrics?.count('in_flight', joined, own),
     });
@@ -148,8 +151,14 @@ class CachedNativeVectors implements NativeVectors {
     return resolution;
   }
 
+  /** Find the call in progress that carries a text, with tokens as the request needs them. */
+  #find(key: string, { takesVendorTokens = false }: NativeRequest): SharedCall | undefined {
+    const call = this.#pending.find(key);
+    return call?.hasVendorTokens && !takesVendorTokens ? undefined : call;
+  }
+
   #start(texts: ReadonlyMap<string, string>, request: NativeRequest): { call: SharedCall; subscription: Subscription } {
-    const call = this.#pending.open([...texts.keys()]);
+    const call = this.#pending.open([...texts.keys()], request.takesVendorTokens ?? false);
     const subscription = call.subscribe(call.keys);
     const done = this.#run(call, texts, request).finally(() => this.#running.delete(done));
     this.#running.add(done);
@@ -172,11 +181,14 @@ class CachedNativeVectors implements NativeVectors {
       }
       call.sent = keys.length;
       const sent = keys.map((key) => texts.get(key) as string);
-      const counts = await request.count(sent);
+      const bounds = request.takesVendorTokens ? tokenBounds(model, sent) : null;
+      const counts = bounds ?? (await request.count(sent));
       if (call.signal.aborted) return;
       concerns = 'everyone';
-      const isBulk = request.isBulk ?? false;
-      const reply = await provider.embed({ model, texts: sent, counts, taskType, isBulk, signal: call.signal });
+      const { isBulk = false, count } = request;
+      const countExactly = bounds === null ? undefined : count;
+      const own = { model, texts: sent, counts, countExactly, taskType, isBulk };
+      const reply = await provider.embed({ ...own, signal: call.signal });
       const vectors = rowsOf(keys, reply, model, provider);
       if (keys === call.keys) call.reply = reply;
       if (!request.isBulk) this.#redis?.set(vectors);

@@ -20,7 +20,6 @@ import { type Embedder, openEmbedder } from './embedder.ts';
 import { openNativeVectors } from './native-vectors.ts';
 import { openProjector } from './projector.ts';
 import { openLocalProvider } from './providers/local-provider.ts';
-import { openProvider } from './providers/open-provider.ts';
 import type { Provider } from './providers/provider.ts';
 import { openRoutingTable, type RoutingTable } from './routing.ts';
 
@@ -63,7 +62,7 @@ export interface EmbeddingContext {
  *
  * @throws AppError `config_invalid` if models, alias and providers do not match
  */
-export function openEmbedding(context: EmbeddingContext): Embedding {
+export async function openEmbedding(context: EmbeddingContext): Promise<Embedding> {
   const { config, threads, logger, metrics, projections, meter } = context;
   const catalog = openCatalog(config);
   const unwatch = context.localModels.watch((installed) => {
@@ -72,7 +71,7 @@ export function openEmbedding(context: EmbeddingContext): Embedding {
   });
   const upstreamMetrics = openUpstreamMetrics(metrics.registry);
   const local = openLocalProvider(threads, context.localModels);
-  const providers = openProviders(config.providers, { local, threads, logger, metrics: upstreamMetrics });
+  const providers = await openProviders(config.providers, { local, threads, logger, metrics: upstreamMetrics });
   const backends = new Backends({ catalog, providers, projections, alias: config.alias });
   const counters = openTokenCounters(threads);
   const natives = openNativeVectors({
@@ -154,11 +153,13 @@ export function checkEmbeddingSettings(config: Pick<Config, 'models' | 'provider
   }
 }
 
-function openProviders(
+async function openProviders(
   settings: Config['providers'],
   { local, threads, logger, metrics }: { local: Provider; threads: Threads; logger: Logger; metrics: UpstreamMetrics },
-): Map<string, Provider> {
+): Promise<Map<string, Provider>> {
   const providers = new Map<string, Provider>([['local', local]]);
+  if (Object.keys(settings).length === 0) return providers;
+  const { openProvider } = await import('./providers/open-provider.ts'); // the client of vendors takes a while to load
   for (const [name, own] of Object.entries(settings)) {
     providers.set(name, openProvider({ name, settings: own, threads, logger, metrics }));
   }

@@ -78,8 +78,16 @@ export async function encodeOnThread(
   return threads.run<Uint8Array>(new URL(import.meta.url), 'encodeArtifact', artifact, { signal });
 }
 
-/** Decodes an artifact of layout 1 or 2. @throws AppError `artifact_corrupt` (500) when a byte is missing or changed */
-export function decodeArtifact(bytes: Uint8Array): ChunkArtifact {
+/**
+ * Decodes an artifact of layout 1 or 2.
+ *
+ * @param options.withVectors false: the vectors are checked and left out; there are none, and no native ones
+ * @throws AppError `artifact_corrupt` (500) when a byte is missing or changed
+ */
+export function decodeArtifact(
+  bytes: Uint8Array,
+  { withVectors = true }: { withVectors?: boolean } = {},
+): ChunkArtifact {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const magic = buffer.toString('latin1', 0, 8);
   if (buffer.length < 44 || (magic !== MAGIC && magic !== MAGIC_1)) throw corrupt();
@@ -94,6 +102,7 @@ export function decodeArtifact(bytes: Uint8Array): ChunkArtifact {
   const vectorsEnd = headerEnd + rest.chunks.length * rest.dimensions * Float32Array.BYTES_PER_ELEMENT;
   const nativeBytes = native ? rest.chunks.length * native.dimension * Uint16Array.BYTES_PER_ELEMENT : 0;
   if (body.length !== vectorsEnd + nativeBytes) throw corrupt();
+  if (!withVectors) return { ...rest, mapVersion, vectors: new Float32Array(0), native: null };
   return {
     ...rest,
     mapVersion,

@@ -1,5 +1,8 @@
 // IEEE 754 binary16 as bits in a Uint16Array, since Float16Array is only available from Node.js 24 on.
 
+/** True if the engine converts numbers, in half of the time. */
+const HAS_FLOAT16 = typeof Float16Array !== 'undefined';
+
 const ONE_HALF_BITS = 0x3f00_0000;
 /** Bits of 2^16 and 2^-14: a value from the first on becomes infinity, one below the second becomes subnormal. */
 const INFINITE_BITS = 0x4780_0000;
@@ -12,6 +15,11 @@ const REBIAS = (127 - 15) << 23;
  * max(2^-11 |x|, 2^-25), so a unit vector of up to 16,384 dimensions keeps its direction: cosine above 1 - 2^-22.
  */
 export function toHalves(values: Float32Array): Uint16Array<ArrayBuffer> {
+  return HAS_FLOAT16 ? new Uint16Array(new Float16Array(values).buffer) : halvesByBits(values);
+}
+
+/** Convert vectors to binary16 as `toHalves` does, without help of the engine. */
+export function halvesByBits(values: Float32Array): Uint16Array<ArrayBuffer> {
   const halves = new Uint16Array(values.length);
   const floats = new Float32Array(1);
   const asBits = new Int32Array(floats.buffer);

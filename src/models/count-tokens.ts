@@ -109,6 +109,14 @@ export async function checkTokenLimit(
   }
 }
 
+/**
+ * Return a number of tokens for each text that it cannot exceed, at almost no cost; null for a tokenizer without such a
+ * bound.
+ */
+export function tokenBounds(model: Model, texts: readonly string[]): number[] | null {
+  return model.tokenizer.kind === 'cl100k' ? texts.map(tokenUpperBound) : null;
+}
+
 function tokenLimitExceeded(model: Model, index: number, tokens: number, isExact: boolean): AppError {
   const countedTo = countedMax(model);
   const size = tokens > countedTo ? `more than ${countedTo}` : `${isExact ? '' : 'about '}${tokens}`;

@@ -6,7 +6,7 @@ const FREED_BYTES_MIN = 4_096;
  * 100 ms of CPU, for each 64 MB that buffers took in the meantime. Every view of the same ArrayBuffer is empty
  * afterwards, so the caller must own it alone; it must never be a Buffer from Node's pool.
  */
-export function freeMemory({ buffer }: Uint8Array | Float32Array): void {
+export function freeMemory({ buffer }: ArrayBufferView): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength >= FREED_BYTES_MIN) buffer.transfer(0);
 }
 

@@ -83,6 +83,15 @@ function openPool(minThreads: number, maxThreads: number): Tinypool {
   });
 }
 
+/** Buffers that these arrays have for themselves, to be moved; a view of a buffer that others use has to be copied. */
+export function ownBuffersOf(arrays: readonly ArrayBufferView[]): ArrayBuffer[] {
+  const used = new Map<ArrayBuffer, number>();
+  for (const { buffer, byteLength } of arrays) {
+    if (buffer instanceof ArrayBuffer) used.set(buffer, (used.get(buffer) ?? 0) + byteLength);
+  }
+  return [...used].filter(([buffer, bytes]) => bytes > 0 && bytes === buffer.byteLength).map(([buffer]) => buffer);
+}
+
 /** Wrap the result of a function on a thread so that `buffers` are moved to the caller, not copied. */
 export function transferResult(value: unknown, buffers: readonly ArrayBuffer[]): unknown {
   return Tinypool.move({ [Tinypool.transferableSymbol]: buffers, [Tinypool.valueSymbol]: value } as never);

@@ -2,7 +2,7 @@ import type { ReindexRun } from './reindex-store.ts';
 import type { TableContext } from './replace-table.ts';
 import { buildIndex, ROWS_IN_PROCESS_MAX } from './settle.ts';
 import { VECTOR_INDEX_LATE_ROWS_MAX, VECTOR_INDEX_ROWS_MIN } from './vector-index.ts';
-import { withIndexWriterLock } from './writer-lock.ts';
+import { withIndexBuildLock } from './writer-lock.ts';
 
 /** Share of the rows, and rows, that may be written after the index of the keywords is built. */
 const LATE_SHARE_MAX = 0.15;
@@ -13,8 +13,8 @@ const LATE_VECTORS_SHARE_MAX = 0.5;
 type Step = 'index_tokens' | 'index_vectors';
 
 /**
- * Indexes of a large table that a run writes. They are built while its last rows are still made, so that the table can
- * replace the bucket's own as soon as it is complete; its files are merged afterwards.
+ * Indexes of a large table that a run writes. They are built while its last rows are still made and appended, so that the
+ * table can replace the bucket's own as soon as it is complete; its files are merged afterwards.
  */
 export class EarlyIndexes {
   readonly #context: TableContext;
@@ -51,9 +51,10 @@ export class EarlyIndexes {
 
   async #build(step: Step): Promise<void> {
     const { direct, tables } = this.#context;
-    await withIndexWriterLock(direct, this.#run.bucketId, async () => {
-      const table = await tables.openForWriting(this.#run.tableName as string);
-      await buildIndex(tables, table, step);
+    const name = this.#run.tableName as string;
+    await withIndexBuildLock(direct, this.#run.bucketId, async () => {
+      // It may have been dropped with its bucket.
+      if (await tables.has(name)) await buildIndex(tables, name, step);
     });
   }
 }

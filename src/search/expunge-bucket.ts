@@ -7,7 +7,7 @@ import { findReindexRun, findRetiredTablesOf, forgetRetiredTable } from './reind
 import type { TableContext } from './replace-table.ts';
 import { settle } from './settle.ts';
 import { dropVectorIndex } from './vector-index.ts';
-import { lockLost, withIndexWriterLock } from './writer-lock.ts';
+import { lockLost, withIndexToItself } from './writer-lock.ts';
 
 /** Most that the clock of a writer, which dates its versions, may be ahead of ours. */
 const CLOCK_SKEW_MS = 24 * 3_600_000;
@@ -24,7 +24,7 @@ const CLOCK_SKEW_MS = 24 * 3_600_000;
  */
 export async function expungeBucket(context: TableContext, bucketId: string, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
-  await withIndexWriterLock(context.direct, bucketId, async (stillHeld) => {
+  await withIndexToItself(context.direct, bucketId, async (stillHeld) => {
     const deletedAt = await findDeletedText(context.sql, bucketId);
     await expungeLocked(context, bucketId, stillHeld);
     if (deletedAt !== null) await forgetDeletedText(context.sql, bucketId, deletedAt);
@@ -38,7 +38,7 @@ export async function expungeBucket(context: TableContext, bucketId: string, sig
 export async function expungeDue(context: TableContext, age: DeletedTextAge, signal: AbortSignal): Promise<void> {
   for (const bucketId of await findDueDeletedText(context.sql, age)) {
     signal.throwIfAborted();
-    await withIndexWriterLock(context.direct, bucketId, async (stillHeld) => {
+    await withIndexToItself(context.direct, bucketId, async (stillHeld) => {
       // Another process may have done it while this one waited.
       const deletedAt = await findDeletedText(context.sql, bucketId);
       if (deletedAt === null) return;

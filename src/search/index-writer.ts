@@ -13,7 +13,7 @@ import { findUnsettled, markSettled, publishVersion } from './index-versions-sto
 import type { LanceTables } from './lance.ts';
 import { findReindexRun, type ReindexRun } from './reindex-store.ts';
 import { isDueToSettle, KEEP_VERSIONS_MS, readTableShape, settle } from './settle.ts';
-import { lockLost, withIndexWriterLock } from './writer-lock.ts';
+import { lockLost, withIndexToItself, withIndexWriterLock } from './writer-lock.ts';
 
 /** Rows written in one commit, at most. */
 const COMMIT_ROWS_MAX = 4_096;
@@ -147,7 +147,7 @@ export class IndexWriter {
 
   async dropBucket(bucketId: string, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    await withIndexWriterLock(this.#direct, bucketId, async () => {
+    await withIndexToItself(this.#direct, bucketId, async () => {
       await inTransaction(this.#sql, (tx) => forgetIndex(tx, bucketId));
       await this.#tables.dropAll(bucketId);
     });

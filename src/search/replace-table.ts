@@ -14,7 +14,7 @@ import {
   replaceTable,
 } from './reindex-store.ts';
 import { isIndexed, KEEP_VERSIONS_MS, settle } from './settle.ts';
-import { lockLost, withIndexWriterLock } from './writer-lock.ts';
+import { lockLost, withIndexToItself, withIndexWriterLock } from './writer-lock.ts';
 
 export interface TableContext {
   readonly sql: Sql;
@@ -121,7 +121,7 @@ export async function sweepTables({ sql, direct, tables }: TableContext, signal:
   let dropped = 0;
   for (const { bucketId, tableName } of await findRetiredTables(sql, KEEP_VERSIONS_MS)) {
     signal.throwIfAborted();
-    await withIndexWriterLock(direct, bucketId, () => tables.drop(tableName));
+    await withIndexToItself(direct, bucketId, () => tables.drop(tableName));
     await forgetRetiredTable(sql, tableName);
     dropped++;
   }

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { constants, setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
+import { lowerPriority } from '../platform/lower-priority.ts';
 import { lanceEnvironment } from './lance-environment.ts';
 
 /** Time after which the process counts as hung; a table of 200,000 rows takes half a minute. */
@@ -34,7 +34,7 @@ export async function settleInChild(task: SettleTask): Promise<void> {
     detached: process.platform !== 'win32',
     windowsHide: true,
   });
-  yieldProcessor(child.pid);
+  if (child.pid !== undefined) lowerPriority(child.pid); // Without one it was not started, as its `close` event reports.
   const closed = once(child, 'close') as Promise<[code: number | null, signal: NodeJS.Signals | null]>;
   child.stdin.on('error', () => {}); // It died before it read; its exit code and stderr give the reason.
   // Left open: when this process ends, stdin closes and the child exits.
@@ -49,14 +49,4 @@ export async function settleInChild(task: SettleTask): Promise<void> {
     throw new Error(
       `the process that merges the files of an index (${task.step}) ended with ${signal ?? code}: ${stderr}`,
     );
-}
-
-/** Have requests and searches go before a process. */
-function yieldProcessor(pid: number | undefined): void {
-  if (pid === undefined) return; // It was not started, which its `close` event reports.
-  try {
-    setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
-  } catch {
-    // It has ended already, or the system does not allow it; it works as well with the usual priority.
-  }
 }

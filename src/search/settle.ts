@@ -44,18 +44,17 @@ export async function isIndexed(table: Table): Promise<boolean> {
 }
 
 /**
- * Build one index of a large table in a child process, without merging its files. The caller holds the bucket's writer
- * lock.
+ * Build one index of a large table in a child process, without merging its files. Rows may be appended meanwhile; they are
+ * not in the index. The caller holds the bucket's build lock.
  *
  * @throws AppError `settle_failed`, `index_unavailable`, `storage_full` (503)
  */
 export async function buildIndex(
   tables: LanceTables,
-  table: Table,
+  name: string,
   step: 'index_tokens' | 'index_vectors',
 ): Promise<void> {
-  await runInChild(tables, { ...tables.location, name: table.name, step, cleanupOlderThanMs: 0 });
-  await table.checkoutLatest();
+  await runInChild(tables, { ...tables.location, name, step, cleanupOlderThanMs: 0 });
 }
 
 export async function readTableShape(table: Table): Promise<TableShape> {

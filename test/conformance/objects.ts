@@ -53,6 +53,33 @@ export function testObjects(driver: string, open: () => Promise<ObjectsUnderTest
       }
     });
 
+    test('many small objects are written and read together, and those that are missing or too large are left out', async () => {
+      const sizes = [0, 1, 40 * KIB, 300 * KIB, 7];
+      const pool = randomBytes(64);
+      const written = sizes.map((size, nth) => ({
+        key: `many/${nth % 2}/${nth}`,
+        bytes: new Uint8Array(randomBytes(size)),
+      }));
+      const contents = written.map(({ bytes }) => sha256(bytes));
+      await objects.putMany([...written, { key: 'many/view', bytes: pool.subarray(3, 40) }]);
+      expect(pool).toHaveLength(64);
+      const keys = [...written.map(({ key }) => key), 'many/view', 'many/none'];
+      const read = await objects.getMany(keys, { maxBytes: 100 * KIB });
+      const expected = contents.map((content, nth) => (nth === 3 ? null : content));
+      expect(read.map((bytes) => bytes && sha256(bytes))).toEqual([...expected, sha256(pool.subarray(3, 40)), null]);
+      expect(sha256(await objects.get('many/0/2'))).toBe(contents[2]);
+      expect(await objects.getMany([])).toEqual([]);
+      await objects.putMany([]);
+      await expect(objects.getMany(['Not/A/Key'])).rejects.toMatchObject({ code: 'object_key_invalid' });
+      const invalid = [{ key: '../outside', bytes: new Uint8Array(1) }];
+      await expect(objects.putMany(invalid)).rejects.toMatchObject({ code: 'object_key_invalid' });
+      const signal = AbortSignal.abort(new Error('too late'));
+      await expect(objects.getMany(['many/0/0'], { signal })).rejects.toThrow('too late');
+      const late = [{ key: 'many/late', bytes: new Uint8Array(1) }];
+      await expect(objects.putMany(late, { signal })).rejects.toThrow('too late');
+      expect(await objects.head('many/late')).toBeNull();
+    });
+
     test('a stream with chunks of any size is stored whole', async () => {
       const chunks = [1, 70 * KIB, 3, 500 * KIB, 0, 17].map((size) => randomBytes(size));
       const whole = Buffer.concat(chunks);

@@ -300,6 +300,20 @@ describe('calls in progress', () => {
     expect(calls).toHaveLength(0);
   });
 
+  test('a request that meters exact counts does not join a call with the vendor’s tokens', async () => {
+    const { calls, embed } = setUp();
+    const first = embed(['a'], { takesVendorTokens: true });
+    await settlePromises();
+    const second = embed(['a']);
+    await settlePromises();
+    expect(calls).toHaveLength(2);
+    const third = embed(['a'], { takesVendorTokens: true });
+    await settlePromises();
+    expect(calls).toHaveLength(2);
+    for (const call of calls) call.answer();
+    await Promise.all([first, second, third]);
+  });
+
   test('an initiator that is aborted while its tokens are counted does not fail the requests that joined', async () => {
     const { calls, embed } = setUp();
     const leaving = new AbortController();

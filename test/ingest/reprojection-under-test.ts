@@ -151,8 +151,13 @@ export class ReprojectionUnderTest {
       await action(key);
       return objects.put(key, body, options);
     };
+    const putMany: Objects['putMany'] = async (written, options) => {
+      for (const { key } of written) await action(key);
+      return objects.putMany(written, options);
+    };
+    const own: Partial<Objects> = { put, putMany };
     const wrapped = new Proxy(objects, {
-      get: (target, name: keyof Objects) => (name === 'put' ? put : target[name].bind(target)),
+      get: (target, name: keyof Objects) => own[name] ?? target[name].bind(target),
     });
     return { ...this.context, objects: wrapped };
   }

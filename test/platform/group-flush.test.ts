@@ -36,6 +36,18 @@ it('many files that are flushed at the same time share calls, and a single file 
   expect({ calls, alone }).toEqual({ calls: 2, alone: 5 });
 });
 
+it('many files that are flushed by one request share a call', async () => {
+  let calls = 0;
+  const flusher = new GroupFlusher(tmpdir(), async () => async () => {
+    calls++;
+  });
+  const alone = () => Promise.reject(new Error('flushed by itself'));
+  await flusher.flush(alone, COUNT);
+  await Promise.all([flusher.flush(alone, COUNT), flusher.flush(alone, COUNT), flusher.flush(alone, 2)]);
+  expect(calls).toBe(3);
+  await expect(new GroupFlusher(tmpdir(), async () => null).flush(alone, COUNT)).rejects.toThrow('flushed by itself');
+});
+
 it.each([
   ['cannot be loaded', () => Promise.reject(new Error('no such function'))],
   ['does not exist', async () => null],

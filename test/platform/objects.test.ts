@@ -1,22 +1,35 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, readFile, rm, statfs, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, statfs, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDiskObjects } from '../../src/platform/objects/disk.ts';
+import { openThreads } from '../../src/platform/threads.ts';
 import { testObjects } from '../conformance/objects.ts';
 
 const run = promisify(execFile);
 
-testObjects('disk', async () => {
-  const directory = await mkdtemp(path.join(tmpdir(), 'service-test-objects-'));
-  return {
-    objects: await openDiskObjects({ directory: path.join(directory, 'objects') }),
-    directory,
-    close: () => rm(directory, { recursive: true, force: true }),
-  };
+describe.each([
+  ['disk', false],
+  ['disk with threads', true],
+])('driver %s', (driver, hasThreads) => {
+  testObjects(driver, async () => {
+    const directory = await mkdtemp(path.join(tmpdir(), 'service-test-objects-'));
+    const threads = openThreads();
+    return {
+      objects: await openDiskObjects({
+        directory: path.join(directory, 'objects'),
+        ...(hasThreads ? { threads } : {}),
+      }),
+      directory,
+      async close() {
+        await threads.close();
+        await rm(directory, { recursive: true, force: true });
+      },
+    };
+  });
 });
 
 describe('the disk driver', () => {
@@ -87,9 +100,31 @@ describe('the disk driver', () => {
       expect(await objects.head('fill/a')).toEqual({ sizeBytes: 1_200_000 });
       await objects.delete('fill/a');
       await objects.put('fill/b', Buffer.alloc(1_200_000));
+      const threads = openThreads();
+      const together = await openDiskObjects({ directory: small, threads });
+      const many = ['many/a', 'many/b'].map((key) => ({ key, bytes: new Uint8Array(500_000) }));
+      await expect(together.putMany(many).finally(() => threads.close())).rejects.toMatchObject(full);
+      expect((await readdir(small, { recursive: true })).sort()).toEqual(['.tmp', 'fill', 'fill/b']);
     } finally {
       await run('umount', [small]);
     }
+  });
+
+  test('many small files are those of one write each: in their folders, readable by their owner only', async () => {
+    const root = path.join(directory, 'together');
+    const threads = openThreads();
+    const objects = await openDiskObjects({ directory: root, threads });
+    const keys = Array.from({ length: 30 }, (_, nth) => `many/${nth % 3}/${nth}`);
+    await objects.putMany(keys.map((key) => ({ key, bytes: Buffer.from(key) })));
+    await objects.putMany([{ key: 'many/0/0', bytes: Buffer.from('replaced') }]);
+    await expect(objects.putMany([{ key: 'many/1', bytes: Buffer.from('x') }])).rejects.toBeDefined();
+    await expect(objects.putMany([{ key: 'many/0/0/below', bytes: Buffer.from('x') }])).rejects.toBeDefined();
+    await threads.close();
+    expect(await readdir(path.join(root, '.tmp'))).toEqual([]);
+    expect(await readFile(path.join(root, 'many/0/0'), 'utf8')).toBe('replaced');
+    expect(await readFile(path.join(root, 'many/2/29'), 'utf8')).toBe('many/2/29');
+    expect((await stat(path.join(root, 'many/2/29'))).mode & 0o777).toBe(0o600);
+    expect((await stat(path.join(root, 'many/2'))).mode & 0o777).toBe(0o700);
   });
 
   test('an object where the directory of another should be is refused, not overwritten', async () => {

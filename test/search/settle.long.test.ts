@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { weighTerms } from '../../src/language/analyser.ts';
 import { openLogger } from '../../src/platform/logger.ts';
+import { inTransaction } from '../../src/platform/postgres.ts';
 import { INDEX_DIMENSIONS } from '../../src/projection/resize.ts';
 import { type IndexedGeneration, toArrowTable } from '../../src/search/chunk-table.ts';
 import { EarlyIndexes } from '../../src/search/early-indexes.ts';
@@ -14,9 +15,10 @@ import { getIndexTable } from '../../src/search/index-store.ts';
 import { IndexWriter } from '../../src/search/index-writer.ts';
 import { LanceTables, TOKEN_INDEX_NAME } from '../../src/search/lance.ts';
 import { searchKeywords } from '../../src/search/legs.ts';
-import type { ReindexRun } from '../../src/search/reindex-store.ts';
+import { type ReindexRun, startReindexRun } from '../../src/search/reindex-store.ts';
 import { isIndexed } from '../../src/search/settle.ts';
 import { settleInChild } from '../../src/search/settle-process.ts';
+import { VECTOR_INDEX_NAME } from '../../src/search/vector-index.ts';
 import { makeDataDir } from '../support/appliance.ts';
 import { originIn } from '../support/origins.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
@@ -62,10 +64,14 @@ function generation(id: number): IndexedGeneration {
   };
 }
 
-async function append(id: number): Promise<void> {
+async function register(id: number, rows = ROWS): Promise<void> {
   await db.sql`
     INSERT INTO generations (id, org_id, bucket_id, document_id, job_id, artifact_key, chunks_count, embed_model, space)
-    VALUES (${id}, 'org_x', ${BUCKET}, ${`doc_${id}`}, 'job_x', 'k', ${ROWS}, 'm', 'lexical-1')`;
+    VALUES (${id}, 'org_x', ${BUCKET}, ${`doc_${id}`}, 'job_x', 'k', ${rows}, 'm', 'lexical-1')`;
+}
+
+async function append(id: number): Promise<void> {
+  await register(id);
   await writer.append(BUCKET, generation(id), originIn('lexical-1'));
 }
 
@@ -160,6 +166,53 @@ it('the indexes of a table are built before its last rows are written, and searc
     const found = await searchKeywords(table, weighTerms([word]), { limit: 10, documentIds: null });
     expect(found).toHaveLength(1);
   }
+});
+
+it('rows are appended while an index is built, all are found, and a builder that is killed leaves a usable table', async () => {
+  const name = `${BUCKET}_rpj_y`;
+  const run: ReindexRun = {
+    ...{ id: 'rpj_y', bucketId: BUCKET, tableName: name, kind: 'rebuild', jobId: null },
+    origin: originIn('lexical-1'),
+  };
+  await inTransaction(db.sql, (tx) => startReindexRun(tx, run));
+  let appended = 0;
+  const appendSome = async (count: number) => {
+    const { chunks, vectors } = generation(++appended);
+    await register(appended, count);
+    const rows = { chunks: chunks.slice(0, count), vectors: vectors.slice(0, count * INDEX_DIMENSIONS) };
+    await writer.append(BUCKET, rows, run.origin, { run: run.id });
+  };
+  for (let nth = 0; nth < 4; nth++) await appendSome(ROWS);
+  const table = await tables.openForWriting(name);
+  const buildBeside = async (kill: boolean) => {
+    const indexes = new EarlyIndexes({ sql: db.sql, direct: db.sql, tables }, run, 40_000);
+    let isBuilding = true;
+    indexes.written(40_000);
+    const built = indexes.finish().then(() => {
+      isBuilding = false;
+    });
+    const pid = await until(async () => settling()[0] ?? null, { everyMs: 5, what: 'a child' });
+    // It is stopped for the first of them, so that they cannot wait for its end.
+    process.kill(pid, 'SIGSTOP');
+    await appendSome(50);
+    process.kill(pid, kill ? 'SIGKILL' : 'SIGCONT');
+    while (isBuilding) await appendSome(50);
+    await built;
+    await table.checkoutLatest();
+  };
+  await buildBeside(true);
+  await buildBeside(false);
+  await appendSome(50);
+  await table.checkoutLatest();
+  expect(await table.countRows()).toBe(4 * ROWS + (appended - 4) * 50);
+  expect((await table.indexStats(VECTOR_INDEX_NAME))?.numIndexedRows).toBeGreaterThanOrEqual(4 * ROWS);
+  expect((await table.indexStats(TOKEN_INDEX_NAME))?.numIndexedRows).toBeGreaterThanOrEqual(4 * ROWS);
+  for (let id = 1; id <= appended; id++) {
+    const word = id <= 4 ? `word${id}x${ROWS - 1}` : `word${id}x49`;
+    expect(await searchKeywords(table, weighTerms([word]), { limit: 10, documentIds: null })).toHaveLength(1);
+  }
+  await writer.dropBucket(BUCKET, signal);
+  expect(await tables.has(name)).toBe(false);
 });
 
 it('a large table is settled in a child process, and searches find all of it', async () => {

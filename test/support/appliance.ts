@@ -4,6 +4,7 @@ import path from 'node:path';
 import type { Caller } from '../../src/access/caller.ts';
 import type { Appliance } from '../../src/appliance/appliance.ts';
 import { openAppliance } from '../../src/appliance/open-appliance.ts';
+import type { Installation } from '../../src/appliance/open-installation.ts';
 import { loadConfig } from '../../src/platform/config.ts';
 import { type Logger, openLogger } from '../../src/platform/logger.ts';
 import type { PostgresConnection } from '../../src/platform/postgres.ts';
@@ -84,6 +85,11 @@ export async function openTestAppliance(
       if (!beside) await storage.close();
     },
   };
+}
+
+/** Return an open appliance as an installation whose parts are all open. Closing it closes nothing. */
+export function installationOf(appliance: Appliance): Installation {
+  return { open: async () => appliance, close: async () => undefined };
 }
 
 async function makeStorage(): Promise<Pick<TestAppliance, 'dataDir' | 'databaseUrl' | 'connection' | 'close'>> {

@@ -29,6 +29,8 @@ interface Subscriber {
 export class SharedCall {
   /** Each text once. */
   readonly keys: readonly string[];
+  /** True if the tokens of a text may be its share of the vendor's total in place of its own count. */
+  readonly hasVendorTokens: boolean;
   /** Number of texts that no cache had. */
   sent = 0;
   /** Reply of the provider, if one reply has all the texts in the order of the keys. */
@@ -41,8 +43,9 @@ export class SharedCall {
   #failure: CallFailure | undefined;
   #ended = false;
 
-  constructor(keys: readonly string[], onEnd: (call: SharedCall) => void) {
+  constructor(keys: readonly string[], hasVendorTokens: boolean, onEnd: (call: SharedCall) => void) {
     this.keys = keys;
+    this.hasVendorTokens = hasVendorTokens;
     this.#onEnd = onEnd;
   }
 
@@ -166,8 +169,8 @@ export class PendingCalls {
     return this.#byKey.get(key);
   }
 
-  open(keys: readonly string[]): SharedCall {
-    const call = new SharedCall(keys, (ended) => {
+  open(keys: readonly string[], hasVendorTokens = false): SharedCall {
+    const call = new SharedCall(keys, hasVendorTokens, (ended) => {
       this.#calls.delete(ended);
       for (const key of keys) if (this.#byKey.get(key) === ended) this.#byKey.delete(key);
     });

@@ -122,9 +122,9 @@ export class Dispatcher {
   }
 
   #enqueue(slice: TextSlice, mayMerge: boolean): void {
-    const { model, taskType } = slice.request.call;
-    const isBackground = slice.request.call.isBackground ?? false;
-    const key = `${model.id}\n${taskType}\n${mayMerge}\n${isBackground}`;
+    const { model, taskType, isBackground = false, countExactly } = slice.request.call;
+    // Tokens of a call are exact for all of its texts, or for none.
+    const key = `${model.id}\n${taskType}\n${mayMerge}\n${isBackground}\n${countExactly === undefined}`;
     let queue = this.#queues.get(key);
     if (!queue) {
       queue = { key, mayMerge, isBackground, slices: new Fifo() };
@@ -274,10 +274,10 @@ function headSlice(queue: BatchQueue): TextSlice | undefined {
 
 function providerCallOf(slices: readonly TextSlice[], signal: AbortSignal): ProviderCall {
   const [first] = slices as readonly [TextSlice];
-  const { model, taskType } = first.request.call;
+  const { model, taskType, countExactly } = first.request.call;
   if (slices.length === 1) {
     const { texts, counts } = first.request.call;
-    if (first.to - first.from === texts.length) return { model, taskType, texts, counts, signal };
+    if (first.to - first.from === texts.length) return { model, taskType, texts, counts, countExactly, signal };
   }
   const texts: string[] = [];
   const counts: number[] = [];
@@ -287,7 +287,7 @@ function providerCallOf(slices: readonly TextSlice[], signal: AbortSignal): Prov
       counts.push(request.call.counts[at] as number);
     }
   }
-  return { model, taskType, texts, counts, signal };
+  return { model, taskType, texts, counts, countExactly, signal };
 }
 
 /** First-in, first-out queue; `push` and `shift` take constant time on average. */

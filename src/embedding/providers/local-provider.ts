@@ -1,7 +1,7 @@
 import type { LocalModels } from '../../local-models/open-local-models.ts';
 import type { Threads } from '../../platform/threads.ts';
 import { embedLexical, embedLexicalPassages } from './local.ts';
-import type { Provider, ProviderCall, ProviderReply } from './provider.ts';
+import { type Provider, type ProviderCall, type ProviderReply, withExactCounts } from './provider.ts';
 
 /** Texts of more characters than this are hashed on a thread, so that they do not block the event loop. */
 const INLINE_CHARS_MAX = 32_768;
@@ -13,7 +13,8 @@ const INLINE_CHARS_MAX = 32_768;
 export function openLocalProvider(threads: Threads, localModels: Pick<LocalModels, 'embed'>): Provider {
   return {
     name: 'local',
-    async embed(call) {
+    async embed(asked) {
+      const call = await withExactCounts(asked);
       if (call.model.local === null) return embedByWords(threads, call);
       const { model, texts, counts, taskType, signal } = call;
       // Passages belong to documents that are being read: nobody waits for one of them.

@@ -1,4 +1,5 @@
 import { withoutVendor } from '../../models/catalog.ts';
+import { CL100K_TOKEN_BYTES_MAX } from '../../models/cl100k.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { ProviderSettings } from '../../platform/provider-settings.ts';
 import type { Threads } from '../../platform/threads.ts';
@@ -10,8 +11,9 @@ import type { UpstreamMetrics } from '../../platform/upstream/upstream-metrics.t
 import { CapsFinder } from './caps-finder.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { Endpoints } from './endpoints.ts';
+import type { UpstreamCaps } from './protocols/protocol.ts';
 import { protocolOf } from './protocols/protocol-of.ts';
-import type { Provider, ProviderCall } from './provider.ts';
+import { type Provider, type ProviderCall, withExactCounts } from './provider.ts';
 import { shareTokens } from './share-tokens.ts';
 import { type Endpoint, UpstreamSender } from './upstream-sender.ts';
 
@@ -81,7 +83,9 @@ export function openProvider(options: ProviderOptions): Provider {
     async send(batch: ProviderCall) {
       const { vectors, tokens } = await sender.send(batch);
       const isEstimate = batch.model.tokenizer.kind === 'estimate';
-      return { vectors, tokens: isEstimate ? shareTokens(tokens, batch.counts) : batch.counts };
+      if (isEstimate) return { vectors, tokens: shareTokens(tokens, batch.counts) };
+      if (isTotalOf(batch, tokens)) return { vectors, tokens: shareTokens(tokens, batch.counts) };
+      return { vectors, tokens: (await withExactCounts(batch)).counts };
     },
     isRejection,
     overloaded: () => providerUnavailable(name, 'overloaded', 'too many texts are queued for it already'),
@@ -95,7 +99,7 @@ export function openProvider(options: ProviderOptions): Provider {
     name,
     async embed(call) {
       if (!caps.isKnown) await caps.find(call.signal);
-      return dispatcher.embed(call);
+      return dispatcher.embed(isWithin(caps.current, call) ? call : await withExactCounts(call));
     },
     async close() {
       unwatch?.();
@@ -103,6 +107,26 @@ export function openProvider(options: ProviderOptions): Provider {
       await Promise.all([...upstreams.values()].map((upstream) => upstream.close()));
     },
   };
+}
+
+/** Return true if a call with upper bounds needs no more upstream calls than with exact counts. */
+function isWithin({ itemsMax, tokensMax }: UpstreamCaps, { counts, countExactly }: ProviderCall): boolean {
+  if (countExactly === undefined || tokensMax === null) return true;
+  for (let from = 0; from < counts.length; from += itemsMax) {
+    if (sumOf(counts.slice(from, from + itemsMax)) > tokensMax) return false;
+  }
+  return true;
+}
+
+/** Return true if the texts were not counted, and the vendor's total is one that they can have. */
+function isTotalOf({ counts, countExactly }: ProviderCall, total: number | null): total is number {
+  if (countExactly === undefined || total === null) return false;
+  const most = sumOf(counts);
+  return total >= Math.max(counts.length, most / CL100K_TOKEN_BYTES_MAX) && total <= most;
+}
+
+function sumOf(counts: readonly number[]): number {
+  return counts.reduce((sum, count) => sum + count, 0);
 }
 
 /** Open the endpoints of the settings. Endpoints on one origin share its connections. */

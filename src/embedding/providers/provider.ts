@@ -11,6 +11,11 @@ export interface ProviderCall {
   readonly texts: readonly string[];
   /** Our own token count of each text. Calls are split by it, and the vendor's total is distributed by it. */
   readonly counts: readonly number[];
+  /**
+   * Counts the tokens of texts exactly. If it is given, `counts` are upper bounds that cost nothing: calls are split by
+   * them where that makes no further calls, and the tokens of the reply add up to the vendor's own total.
+   */
+  readonly countExactly?: ((texts: readonly string[]) => readonly number[] | Promise<readonly number[]>) | undefined;
   readonly taskType: TaskType | null;
   /** Send it only while no other call waits, and leave one of the concurrent calls free. */
   readonly isBackground?: boolean;
@@ -25,6 +30,13 @@ export interface ProviderReply {
   readonly vectors: Float32Array;
   /** Tokens of each text: our own count if it is exact, else the vendor's total distributed by our counts. */
   readonly tokens: readonly number[];
+}
+
+/** Replace the upper bounds of a call by exact counts. @throws what `countExactly` throws */
+export async function withExactCounts(call: ProviderCall): Promise<ProviderCall> {
+  const { countExactly, texts } = call;
+  if (countExactly === undefined) return call;
+  return { ...call, counts: await countExactly(texts), countExactly: undefined };
 }
 
 /** Vendor that turns any number of texts into native vectors, within its caps and limits. */

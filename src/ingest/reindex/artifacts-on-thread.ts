@@ -1,4 +1,5 @@
-import { type Threads, transferResult } from '../../platform/threads.ts';
+import { freeMemory } from '../../platform/free-memory.ts';
+import { ownBuffersOf, type Threads, transferResult } from '../../platform/threads.ts';
 import { type ChunkArtifact, decodeArtifact, encodeArtifact } from '../artifact.ts';
 import { analyseKept } from '../prepare-chunks.ts';
 
@@ -34,55 +35,59 @@ export function decodeAllOnThread(
   stored: readonly StoredBytes[],
   signal: AbortSignal,
 ): Promise<(DecodedArtifact | null)[]> {
-  const transfer = stored.flatMap(({ bytes }) => wholeBuffersOf([bytes]));
+  const transfer = ownBuffersOf(stored.map(({ bytes }) => bytes));
   return threads.run(new URL(import.meta.url), 'decodeAll', stored, { signal, transfer });
 }
 
-/** Decode artifacts on the calling thread. */
+/** Decode artifacts on the calling thread, and free their bytes. */
 export function decodeAll(stored: readonly StoredBytes[]): unknown {
   const buffers: ArrayBuffer[] = [];
   const decoded = stored.map(({ bytes, withVectors, isAnalysed }): DecodedArtifact | null => {
-    const artifact = decodeOrNull(bytes);
+    const artifact = decodeOrNull(bytes, withVectors);
     if (artifact === null) return null;
     const tokens = isAnalysed ? null : analyseKept(artifact.chunks);
-    if (!withVectors) return { artifact: { ...artifact, vectors: new Float32Array(0), native: null }, tokens };
-    buffers.push(...wholeBuffersOf([artifact.vectors, ...(artifact.native ? [artifact.native.vectors] : [])]));
+    buffers.push(...ownBuffersOf([artifact.vectors, ...(artifact.native ? [artifact.native.vectors] : [])]));
     return { artifact, tokens };
   });
+  for (const { bytes } of stored) freeMemory(bytes);
   return transferResult(decoded, buffers);
 }
 
-function decodeOrNull(bytes: Uint8Array): ChunkArtifact | null {
+function decodeOrNull(bytes: Uint8Array, withVectors: boolean): ChunkArtifact | null {
   try {
-    return decodeArtifact(bytes);
+    return decodeArtifact(bytes, { withVectors });
   } catch {
     return null; // The caller reads it again, and then sees the reason.
   }
 }
 
+/** Artifacts as they are stored, with the vectors that were lent for it. */
+interface EncodedArtifacts {
+  readonly encoded: readonly Uint8Array[];
+  readonly vectors: readonly Float32Array[];
+}
+
 /**
  * Encode artifacts on a worker thread.
  *
- * @param artifacts their native vectors must not be used afterwards: they are moved to the thread
+ * @param artifacts their vectors must not be used afterwards: they are moved to the thread, and returned but for the
+ *   native ones
  */
 export function encodeAllOnThread(
   threads: Threads,
   artifacts: readonly ChunkArtifact[],
   signal: AbortSignal,
-): Promise<Uint8Array[]> {
-  const transfer = artifacts.flatMap(({ native }) => wholeBuffersOf(native ? [native.vectors] : []));
+): Promise<EncodedArtifacts> {
+  const transfer = ownBuffersOf(
+    artifacts.flatMap(({ vectors, native }) => (native ? [vectors, native.vectors] : vectors)),
+  );
   return threads.run(new URL(import.meta.url), 'encodeAll', artifacts, { signal, transfer });
 }
 
-/** Encode artifacts on the calling thread. */
+/** Encode artifacts on the calling thread, and free their native vectors. */
 export function encodeAll(artifacts: readonly ChunkArtifact[]): unknown {
   const encoded = artifacts.map((artifact) => encodeArtifact(artifact));
-  return transferResult(encoded, wholeBuffersOf(encoded));
-}
-
-/** Buffers of arrays that have one of their own; a view of a shared buffer is copied instead of moved. */
-function wholeBuffersOf(arrays: readonly (Uint8Array | Uint16Array | Float32Array)[]): ArrayBuffer[] {
-  return arrays
-    .filter(({ byteLength, buffer }) => byteLength > 0 && byteLength === buffer.byteLength)
-    .map(({ buffer }) => buffer as ArrayBuffer);
+  for (const { native } of artifacts) if (native) freeMemory(native.vectors);
+  const vectors = artifacts.map((artifact) => artifact.vectors);
+  return transferResult({ encoded, vectors } satisfies EncodedArtifacts, ownBuffersOf([...encoded, ...vectors]));
 }

@@ -1,5 +1,6 @@
 import { type Embedder, embedForIndex } from '../../embedding/embedder.ts';
 import { AppError } from '../../platform/errors.ts';
+import { freeMemory } from '../../platform/free-memory.ts';
 import { INDEX_DIMENSIONS, resizeVectors } from '../../projection/resize.ts';
 import type { NativeChunkVectors } from '../artifact.ts';
 import { toHalves, unitRowsOf } from '../half-floats.ts';
@@ -128,6 +129,7 @@ export class VectorMaker {
         comparableWith: this.#plan.origin,
         keepNative: true,
         isBulk: true,
+        takesVendorTokens: true,
         taskType: 'retrieval_document',
         orgId: this.#orgId,
         charge: { account: { orgId: this.#orgId }, axis: 'embed_batch', internal: true },
@@ -140,6 +142,8 @@ export class VectorMaker {
     if (made.facts.mapVersion !== answer.mapVersion) throw mapChanged(answer.model);
     spread(answer.vectors, slices, made.targets);
     if (answer.native) keepNatives(answer.native, slices, made.natives);
+    freeMemory(answer.vectors);
+    if (answer.native) freeMemory(answer.native.vectors);
   }
 }
 
@@ -209,6 +213,7 @@ function keepNatives(
     own.vectors.set(halves.subarray(row * dimension, (row + to - from) * dimension), from * dimension);
     row += to - from;
   }
+  freeMemory(halves);
 }
 
 function mapChanged(model: string): AppError {

@@ -12,12 +12,14 @@ import { isActive, type LiveDocument, nextGenerations } from './store.ts';
 import type { Work } from './work.ts';
 
 const OBJECTS_AT_ONCE_MAX = 16;
+/** Groups of small documents that are read and decoded at a time. */
+const GROUPS_AT_ONCE_MAX = 2;
 /** Documents of more chunks are read part by part. */
 const WHOLE_CHUNKS_MAX = 512;
 /** Chunks decoded by one task of a thread: short enough that texts of other requests are counted in between. */
 const DECODED_CHUNKS = 256;
 
-interface ReadContext {
+export interface ReadContext {
   readonly sql: Sql;
   readonly objects: Objects;
   readonly threads: Threads;
@@ -69,43 +71,45 @@ async function readSmall(
   { objects, threads, sourceOf, readTokens, signal }: ReadContext,
   documents: readonly LiveDocument[],
 ): Promise<(AnalysedArtifact | null)[]> {
-  const limit = pLimit(OBJECTS_AT_ONCE_MAX);
-  const known = await readTokens(documents.filter(({ chunksCount }) => chunksCount <= WHOLE_CHUNKS_MAX));
-  const stored = await allSettled(
-    documents.map((document) =>
-      limit(async () => {
-        const source = sourceOf(document);
-        if (source === 'refuse' || document.chunksCount > WHOLE_CHUNKS_MAX) return null;
-        signal.throwIfAborted();
-        const bytes = await objects.get(document.artifactKey, { signal }).catch((error: unknown) => {
-          if (error instanceof AppError && !error.retryable) return null; // It is read again, with its reason.
-          throw error;
-        });
-        return bytes && { bytes, withVectors: source !== 'embed', isAnalysed: known.has(document.generation) };
-      }),
-    ),
-  );
+  const isSmall = (document: LiveDocument) =>
+    sourceOf(document) !== 'refuse' && document.chunksCount <= WHOLE_CHUNKS_MAX;
+  const known = await readTokens(documents.filter(isSmall));
   const read: (AnalysedArtifact | null)[] = documents.map(() => null);
-  await allSettled(
-    groupsOf(documents, stored).map(async (group) => {
-      const some = group.flatMap((at) => stored[at] ?? []);
-      const decoded = await decodeAllOnThread(threads, some, signal);
-      for (const [nth, at] of group.entries()) {
-        const { artifact, tokens = null } = decoded[nth] ?? {};
-        const own = tokens ?? known.get(documents[at]?.generation ?? 0);
-        if (artifact && own?.length === artifact.chunks.length) read[at] = { artifact, tokens: own };
-      }
-    }),
-  );
+  const readGroup = async (group: readonly number[]) => {
+    signal.throwIfAborted();
+    const own = group.map((at) => documents[at] as LiveDocument);
+    const stored = await objects.getMany(
+      own.map(({ artifactKey }) => artifactKey),
+      { signal },
+    );
+    const found = stored.flatMap((bytes, nth) => (bytes === null ? [] : [{ bytes, nth }]));
+    const decoded = await decodeAllOnThread(
+      threads,
+      found.map(({ bytes, nth }) => {
+        const document = own[nth] as LiveDocument;
+        return { bytes, withVectors: sourceOf(document) !== 'embed', isAnalysed: known.has(document.generation) };
+      }),
+      signal,
+    );
+    for (const [at, { nth }] of found.entries()) {
+      const { artifact, tokens = null } = decoded[at] ?? {};
+      const analysed = tokens ?? known.get(own[nth]?.generation ?? 0);
+      if (artifact && analysed?.length === artifact.chunks.length)
+        read[group[nth] as number] = { artifact, tokens: analysed };
+    }
+  };
+  const limit = pLimit(GROUPS_AT_ONCE_MAX);
+  await allSettled(groupsOf(documents, isSmall).map((group) => limit(() => readGroup(group))));
   return read;
 }
 
-/** Group the positions of the documents whose bytes were read, by the chunks that one task decodes. */
-function groupsOf(documents: readonly LiveDocument[], stored: readonly unknown[]): number[][] {
+/** Group the positions of small documents by the chunks that one task decodes. */
+function groupsOf(documents: readonly LiveDocument[], isSmall: (document: LiveDocument) => boolean): number[][] {
   const groups: number[][] = [];
   let chunks = DECODED_CHUNKS;
-  for (const [at, { chunksCount }] of documents.entries()) {
-    if (stored[at] === null) continue;
+  for (const [at, document] of documents.entries()) {
+    const { chunksCount } = document;
+    if (!isSmall(document)) continue;
     if (chunks >= DECODED_CHUNKS) {
       groups.push([]);
       chunks = 0;

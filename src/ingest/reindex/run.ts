@@ -38,10 +38,10 @@ const BATCH_DOCUMENTS = 512;
  * earlier ones are written. Each takes up to 12 kB of memory.
  */
 const CHUNKS_AT_WORK_MAX = 12_288;
-/** Batches that are read, and that are written, and artifacts that are stored, at a time. */
-const READING_MAX = 1;
+/** Batches that are read, and that are written, and groups of artifacts that are stored, at a time. */
+const READING_MAX = 2;
 const WRITING_MAX = 3;
-const STORING_MAX = 32;
+const STORING_MAX = 4;
 /** Rounds after which jobs of the bucket have to wait, so that the run catches up with what they change. */
 const OPEN_ROUNDS = 3;
 const ROUNDS_MAX = 10;

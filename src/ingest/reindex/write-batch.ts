@@ -1,9 +1,7 @@
 import type { LimitFunction } from 'p-limit';
 import { artifactKey } from '../../documents/documents.ts';
 import { AppError } from '../../platform/errors.ts';
-import type { Objects } from '../../platform/objects/objects.ts';
-import type { Sql } from '../../platform/postgres.ts';
-import type { Threads } from '../../platform/threads.ts';
+import { freeMemory } from '../../platform/free-memory.ts';
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
 import type { IndexWriter } from '../../search/index-writer.ts';
 import type { ReindexRun } from '../../search/reindex-store.ts';
@@ -13,8 +11,7 @@ import { registerGenerations } from '../store.ts';
 import { allSettled } from './all-settled.ts';
 import { encodeAllOnThread } from './artifacts-on-thread.ts';
 import type { VectorMaker } from './make-vectors.ts';
-import type { VectorSource } from './plan.ts';
-import { type Failure, readWorks } from './read-works.ts';
+import { type Failure, type ReadContext, readWorks } from './read-works.ts';
 import type { LiveDocument } from './store.ts';
 import type { Work } from './work.ts';
 
@@ -22,7 +19,7 @@ import type { Work } from './work.ts';
 const APPEND_CHUNKS = 1_000;
 /** Documents of more chunks are encoded by themselves; smaller ones together, up to so many chunks. */
 const ENCODED_ALONE_CHUNKS = 64;
-const ENCODED_CHUNKS = 256;
+const ENCODED_CHUNKS = 512;
 
 /** Bounds of each step of the work, for all batches of a run together. */
 export interface StepLimits {
@@ -30,23 +27,16 @@ export interface StepLimits {
   readonly reading: LimitFunction;
   /** Batches that are written. */
   readonly writing: LimitFunction;
-  /** Artifacts that are stored. */
+  /** Groups of artifacts that are encoded and stored. */
   readonly storing: LimitFunction;
 }
 
-export interface BatchContext {
-  readonly sql: Sql;
-  readonly objects: Objects;
-  readonly threads: Threads;
+export interface BatchContext extends ReadContext {
   readonly index: IndexWriter;
   readonly vectors: VectorMaker;
   readonly limits: StepLimits;
   readonly orgId: string;
   readonly run: ReindexRun;
-  readonly sourceOf: (document: LiveDocument) => VectorSource;
-  /** Analysed texts of the chunks of documents that are known, by generation. */
-  readonly readTokens: (documents: readonly LiveDocument[]) => Promise<ReadonlyMap<number, readonly string[]>>;
-  readonly signal: AbortSignal;
 }
 
 /** A document whose rows are written. */
@@ -131,19 +121,21 @@ async function storeGroup({ orgId, threads, objects, limits, signal }: BatchCont
     const chunks = artifact.chunks.map((chunk) => ({ ...chunk, id: `${document.id}_${generation}_${chunk.index}` }));
     return { ...artifact, generation, chunks };
   });
+  const keys = works.map(({ document, generation }) => artifactKey(orgId, document.id, generation));
   const [only] = artifacts;
-  const encoded =
-    only && artifacts.length === 1
-      ? [await encodeOnThread(threads, only, signal)]
-      : await encodeAllOnThread(threads, artifacts, signal);
-  await allSettled(
-    works.map(({ document, generation }, at) =>
-      limits.storing(() => {
-        signal.throwIfAborted();
-        return objects.put(artifactKey(orgId, document.id, generation), encoded[at] as Uint8Array);
-      }),
-    ),
-  );
+  const [key] = keys;
+  await limits.storing(async () => {
+    signal.throwIfAborted();
+    if (only && key && artifacts.length === 1) {
+      await objects.put(key, await encodeOnThread(threads, only, signal));
+      return;
+    }
+    const { encoded, vectors } = await encodeAllOnThread(threads, artifacts, signal);
+    for (const [at, work] of works.entries()) {
+      work.artifact = { ...work.artifact, vectors: vectors[at] as Float32Array, native: null };
+    }
+    await objects.putMany(encoded.map((bytes, at) => ({ key: keys[at] as string, bytes })));
+  });
 }
 
 /** @returns false if the document was deleted or ingested again meanwhile */
@@ -158,6 +150,7 @@ async function append(context: BatchContext, work: Work): Promise<boolean> {
       signal.throwIfAborted();
       await index.append(run.bucketId, slice, run.origin, { run: run.tableName === null ? null : run.id });
     }
+    freeMemory(vectors);
     return true;
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'generation_gone') throw error;

@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { type FileHandle, link, mkdir, open, readdir, rename, rm, rmdir, stat, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
+import type { Threads } from '../threads.ts';
 import {
   codeOf,
   FolderFlusher,
@@ -15,18 +16,21 @@ import {
   translate,
   writeFile,
 } from './durable-file.ts';
+import { getEach, putEach } from './each-object.ts';
 import { GroupFlusher } from './group-flush.ts';
 import {
   checkKey,
   checkPrefix,
   GET_BYTES_MAX,
   type ListedObject,
+  type NewObject,
   type Objects,
   objectExists,
   objectNotFound,
   objectTooLarge,
   type StoredObject,
 } from './objects.ts';
+import { SmallFiles } from './small-files.ts';
 
 /**
  * Folder of temporary files. No key begins with a dot; the folder is in the file system of the objects, for renaming.
@@ -40,13 +44,15 @@ const PLACE_ATTEMPTS = 10;
  * Open a storage of objects as files below `directory`; the key is the path. A file is written under a temporary name,
  * flushed to the disk, renamed, and its folder flushed. A crash leaves only temporary files; this function removes
  * those older than an hour.
+ *
+ * @param options.threads read and write many small objects together; without them each is read and written by itself
  */
-export async function openDiskObjects(options: { directory: string }): Promise<Objects> {
+export async function openDiskObjects(options: { directory: string; threads?: Threads }): Promise<Objects> {
   const root = path.resolve(options.directory);
   const temporary = path.join(root, TEMPORARY);
   await mkdir(temporary, { recursive: true, mode: 0o700 });
   await removeOldFiles(temporary, TEMPORARY_MS_MAX);
-  return new DiskObjects(root, temporary);
+  return new DiskObjects(root, temporary, options.threads ?? null);
 }
 
 class DiskObjects implements Objects {
@@ -54,12 +60,14 @@ class DiskObjects implements Objects {
   readonly #temporary: string;
   readonly #flusher: FolderFlusher;
   readonly #groups: GroupFlusher;
+  readonly #small: SmallFiles | null;
 
-  constructor(root: string, temporary: string) {
+  constructor(root: string, temporary: string, threads: Threads | null) {
     this.#root = root;
     this.#temporary = temporary;
     this.#flusher = new FolderFlusher(root);
     this.#groups = new GroupFlusher(root);
+    this.#small = threads && new SmallFiles({ threads, temporary, groups: this.#groups, folders: this.#flusher });
   }
 
   async put(
@@ -109,6 +117,25 @@ class DiskObjects implements Objects {
     } finally {
       await file.close();
     }
+  }
+
+  async getMany(
+    keys: readonly string[],
+    options: { maxBytes?: number; signal?: AbortSignal } = {},
+  ): Promise<(Uint8Array | null)[]> {
+    if (this.#small === null) return getEach(this, keys, options);
+    const { maxBytes: bytesMax = GET_BYTES_MAX, signal } = options;
+    signal?.throwIfAborted();
+    const read = await this.#small.read({ names: keys.map((key) => this.#pathOf(key)), bytesMax });
+    signal?.throwIfAborted();
+    return read;
+  }
+
+  async putMany(objects: readonly NewObject[], options: { signal?: AbortSignal } = {}): Promise<void> {
+    if (this.#small === null) return putEach(this, objects, options);
+    options.signal?.throwIfAborted();
+    const files = objects.map(({ key, bytes }) => ({ target: this.#pathOf(key), bytes }));
+    await this.#small.write(files, options.signal);
   }
 
   stream(key: string, options: { start?: number; end?: number; signal?: AbortSignal } = {}): Readable {

@@ -3,7 +3,7 @@ import { release } from 'node:os';
 
 /** Flushes at work at the same time, one by one. */
 const ALONE_MAX = 4;
-/** Waiting flushes from which all of them are done by one flush of the file system. */
+/** Waiting files from which all of them are done by one flush of the file system. */
 const GROUP_MIN = 8;
 /** File systems on which flushing the whole has the effect of flushing each file: ext4, XFS, Btrfs, F2FS. */
 const FILE_SYSTEMS = new Set([0xef53, 0x58465342, 0x9123683e, 0xf2f52010]);
@@ -14,6 +14,8 @@ const LINUX_MIN = [5, 8] as const;
 type Syncfs = (fd: number) => Promise<void>;
 
 interface Waiting {
+  /** Number of files. */
+  readonly files: number;
   readonly alone: () => Promise<void>;
   readonly resolve: (done: Promise<void> | void) => void;
 }
@@ -43,12 +45,14 @@ export class GroupFlusher {
    * Flush something that was written before the call.
    *
    * @param alone flushes only this
+   * @param files number of files that `alone` flushes
    * @throws what `alone` throws
    */
-  flush(alone: () => Promise<void>): Promise<void> {
-    if (!this.#isGroupAtWork && this.#alone < ALONE_MAX && this.#waiting.length === 0) return this.#flushAlone(alone);
+  flush(alone: () => Promise<void>, files = 1): Promise<void> {
+    const isFree = !this.#isGroupAtWork && this.#alone < ALONE_MAX && this.#waiting.length === 0;
+    if (isFree && files < GROUP_MIN) return this.#flushAlone(alone);
     return new Promise((resolve) => {
-      this.#waiting.push({ alone, resolve });
+      this.#waiting.push({ alone, files, resolve });
       this.#next();
     });
   }
@@ -66,7 +70,7 @@ export class GroupFlusher {
   #next(): void {
     // Those that come while a group is flushed are the next group.
     if (this.#isGroupAtWork) return;
-    if (this.#waiting.length >= GROUP_MIN) {
+    if (this.#waiting.reduce((sum, { files }) => sum + files, 0) >= GROUP_MIN) {
       const group = this.#waiting.splice(0);
       this.#isGroupAtWork = true;
       const done = this.#flushGroup();

@@ -17,6 +17,8 @@ export function guardDeletions(objects: Objects, sql: Sql): Objects {
     put: (key, body, options) => objects.put(key, body, options),
     adopt: (file, key) => objects.adopt(file, key),
     get: (key, options) => objects.get(key, options),
+    getMany: (keys, options) => objects.getMany(keys, options),
+    putMany: (written, options) => objects.putMany(written, options),
     stream: (key, options) => objects.stream(key, options),
     head: (key, options) => objects.head(key, options),
     delete: (key, options) =>

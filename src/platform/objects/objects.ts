@@ -14,6 +14,12 @@ export interface ListedObject {
   readonly tag: string;
 }
 
+/** Object to be written. */
+export interface NewObject {
+  readonly key: string;
+  readonly bytes: Uint8Array;
+}
+
 /** Options with a signal that ends the operation at once with its reason. */
 interface Abortable {
   readonly signal?: AbortSignal;
@@ -53,6 +59,26 @@ export interface Objects {
 
   /** @throws AppError `object_not_found` (404); `object_too_large` (413) above `maxBytes`, by default GET_BYTES_MAX */
   get(key: string, options?: { maxBytes?: number; signal?: AbortSignal }): Promise<Uint8Array>;
+
+  /**
+   * Read several small objects, as `get` would one by one.
+   *
+   * @param options.maxBytes bound of each object; the caller bounds their sum
+   * @returns null in place of an object that is missing, too large, or was not read: `get` gives the reason
+   */
+  getMany(
+    keys: readonly string[],
+    options?: { maxBytes?: number; signal?: AbortSignal },
+  ): Promise<(Uint8Array | null)[]>;
+
+  /**
+   * Write several small objects, as `put` would one by one; all of them are durable once it has resolved. If it fails, or
+   * its signal aborts, some of them may be written, each of those as a whole.
+   *
+   * @param objects their bytes must not be used afterwards, since they may be moved to a thread
+   * @throws AppError `storage_full` (503)
+   */
+  putMany(objects: readonly NewObject[], options?: Abortable): Promise<void>;
 
   /**
    * Stream the bytes from `start` to `end`, both inclusive as in an HTTP range; fewer if the object is shorter. A

@@ -14,12 +14,14 @@ import {
 import type { Logger } from '../logger.ts';
 import type { S3Settings } from '../storage-settings.ts';
 import { READ_BYTES } from './durable-file.ts';
+import { getEach, putEach } from './each-object.ts';
 import {
   checkKey,
   checkPrefix,
   GET_BYTES_MAX,
   isKey,
   type ListedObject,
+  type NewObject,
   type Objects,
   objectNotFound,
   objectTooLarge,
@@ -113,6 +115,14 @@ class S3Objects implements Objects {
       length += chunk.length;
     }
     return bytes;
+  }
+
+  getMany(keys: readonly string[], options: { maxBytes?: number; signal?: AbortSignal } = {}) {
+    return getEach(this, keys, options);
+  }
+
+  putMany(objects: readonly NewObject[], options: { signal?: AbortSignal } = {}): Promise<void> {
+    return putEach(this, objects, options);
   }
 
   stream(key: string, options: { start?: number; end?: number; signal?: AbortSignal } = {}): Readable {

@@ -21,6 +21,8 @@ export type Behaviour =
   | { readonly kind: 'nan-text' | 'nan-bare' }
   /** `data[].index` in another order (which is allowed), duplicate or out of range. No effect without such a member. */
   | { readonly kind: 'shuffled' | 'duplicate-index' | 'bad-index' }
+  /** A correct answer with another number of tokens. */
+  | { readonly kind: 'usage'; readonly tokens: number }
   /** A 200 of `bytes` bytes, generated while they are sent. */
   | { readonly kind: 'huge'; readonly bytes: number }
   /** A delay, then the behaviour `then`, by default a correct answer. */
@@ -51,6 +53,8 @@ export function spoil(reply: WireReply, behaviour: Behaviour): WireReply {
     }
     case 'duplicate-index':
       return { ...reply, indices: indices.map(() => 0) };
+    case 'usage':
+      return { ...reply, tokens: behaviour.tokens };
     case 'bad-index':
       return { ...reply, indices: indices.map((index) => index + 1) };
     case 'nan-text':

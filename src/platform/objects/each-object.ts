@@ -1,0 +1,47 @@
+import pLimit from 'p-limit';
+import { AppError } from '../errors.ts';
+import { checkKey, type NewObject, type Objects } from './objects.ts';
+
+/** Objects read or written at a time. */
+const AT_ONCE_MAX = 16;
+
+/** Read objects side by side, one request for each. @see Objects.getMany */
+export async function getEach(
+  objects: Pick<Objects, 'get'>,
+  keys: readonly string[],
+  options: { maxBytes?: number; signal?: AbortSignal },
+): Promise<(Uint8Array | null)[]> {
+  keys.forEach(checkKey);
+  return settle(
+    keys.map((key) => () => {
+      options.signal?.throwIfAborted();
+      return objects.get(key, options).catch((error: unknown) => {
+        if (error instanceof AppError && !error.retryable) return null;
+        throw error;
+      });
+    }),
+  );
+}
+
+/** Write objects side by side, one request for each. @see Objects.putMany */
+export async function putEach(
+  objects: Pick<Objects, 'put'>,
+  written: readonly NewObject[],
+  options: { signal?: AbortSignal },
+): Promise<void> {
+  for (const { key } of written) checkKey(key);
+  await settle(
+    written.map(({ key, bytes }) => () => {
+      options.signal?.throwIfAborted();
+      return objects.put(key, bytes, options);
+    }),
+  );
+}
+
+/** Wait for all of them, and then throw what the first failed one threw: nothing goes on in the background. */
+async function settle<T>(works: readonly (() => Promise<T>)[]): Promise<T[]> {
+  const limit = pLimit(AT_ONCE_MAX);
+  const started = works.map((work) => limit(async () => work()));
+  await Promise.allSettled(started);
+  return Promise.all(started);
+}
