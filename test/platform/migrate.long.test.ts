@@ -147,6 +147,28 @@ test('many concurrent processes apply each migration once', async () => {
   );
 });
 
+test('a migration that waits for a transaction gives its locks back, so that neither of them ends in a deadlock', async () => {
+  const { sql } = database;
+  await write({ '0001_first.sql': `${FIRST}create table b (n int);` });
+  await migrate(sql, { directory });
+  await write({ '0002_both.sql': 'alter table a add column m int; alter table b add column m int;' });
+  const waits = async () =>
+    (
+      await sql`select count(*)::int as n from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
+    )[0]?.['n'];
+  let migrating: Promise<string[]> | undefined;
+  const rows = await sql.begin(async (tx) => {
+    await tx`insert into b values (1)`;
+    migrating = migrate(sql, { directory });
+    migrating.catch(() => undefined);
+    await expect.poll(waits, { timeout: 30_000, interval: 10 }).toBe(1); // it has the lock of a, and waits for that of b
+    return tx`select n from a`;
+  });
+  expect(rows).toEqual([]);
+  expect(await migrating).toEqual(['both']);
+  expect(await sql`select n, m from b`).toEqual([{ n: 1, m: null }]);
+});
+
 test('a process that is killed during a migration leaves only complete migrations', async () => {
   const { sql, url } = database;
   await write({

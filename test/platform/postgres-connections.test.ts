@@ -172,3 +172,20 @@ test('the pool works again at once after all its connections were killed under l
   for (const fault of faults) expect(fault).toMatchObject({ code: 'postgres_unavailable' });
   await sql.end({ timeout: 5 });
 });
+
+test('a transaction reads all columns of a table also after a migration has added one', async () => {
+  const sql = openPostgres(watched.database.connection, { poolMax: 1, applicationName: 'running-release' });
+  await sql`create table grown (id int)`;
+  const all = sql`grown.*`;
+  const insert = (id: number) =>
+    sql.begin(async (tx) => {
+      const [row] = await tx`insert into grown (id) values (${id}) returning *`;
+      const [fragment] = await tx`select ${all} from grown where id = ${id}`;
+      return [row, fragment];
+    });
+  expect(await insert(1)).toEqual([{ id: 1 }, { id: 1 }]);
+  await watched.admin`alter table grown add column name text`;
+  const both = { id: 2, name: null };
+  expect(await insert(2)).toEqual([both, both]);
+  await sql.end({ timeout: 1 });
+});

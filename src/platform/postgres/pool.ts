@@ -2,6 +2,7 @@ import type postgres from 'postgres';
 import { dependencyDown } from '../errors.ts';
 import { isConnectionLoss } from './errors.ts';
 import { bothLimits, inShare, inTransaction, limitQuery, type QueryLimit } from './query-limit.ts';
+import { readsAllColumns, unprepared } from './unprepared.ts';
 
 /**
  * Executor of SQL: `sql`select …``, and the helpers of postgres.js. It is either the pool or a transaction on it, so
@@ -234,6 +235,7 @@ function toTransactionSql(
         if (isConnectionLoss(error)) transaction.lose(error);
       });
       if (transaction.limit !== null) limitQuery(query, inTransaction(transaction.limit));
+      if (readsAllColumns(query)) unprepared(query);
       if (transaction.limit?.signal?.aborted !== true) submit(query);
     },
   );
