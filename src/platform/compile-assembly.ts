@@ -2,18 +2,20 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import asc from 'assemblyscript/asc';
 
+/** Name of a module of the same folder as the compiled one. */
+const MODULE_NAME = /^[\w-]+\.as\.ts$/u;
+
 /**
  * Compile AssemblyScript without a heap, hence without a garbage collector. It is a development tool (`assemblyscript` is
  * a devDependency), which the service does not load.
  *
- * @param source file whose name ends with `.as.ts`
+ * @param source file whose name ends with `.as.ts`; it may import others of its folder
  * @param options of the compiler: features and memory
  * @returns bytes of the module, which depend only on the source, the options and the compiler version
  * @throws Error with the compiler's diagnostics
  */
 export async function compileAssembly(source: URL, options: readonly string[]): Promise<Uint8Array> {
   const name = path.basename(source.pathname);
-  const text = await readFile(source, 'utf8');
   let binary: Uint8Array | undefined;
   const { error, stderr } = await asc.main(
     [
@@ -22,7 +24,8 @@ export async function compileAssembly(source: URL, options: readonly string[]): 
       ...['--runtime', 'stub', '--use', 'abort=', ...options],
     ],
     {
-      readFile: (file) => (file === name ? text : null),
+      // The compiler also asks for files that may be there, such as its own settings.
+      readFile: (file) => (MODULE_NAME.test(file) ? readFile(new URL(file, source), 'utf8').catch(() => null) : null),
       writeFile: (_file, contents) => {
         if (typeof contents !== 'string') binary = contents;
       },

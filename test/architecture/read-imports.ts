@@ -14,7 +14,7 @@ export interface Import {
 
 const SOURCES = ['bin/**/*.js', 'commands/**/*.ts', 'server/**/*.ts', 'src/**/*.ts', 'src/**/*.tsx'];
 
-/** Source files of a checkout. AssemblyScript (`*.as.ts`) is compiled by itself and imports nothing. */
+/** Source files of a checkout. AssemblyScript (`*.as.ts`) is compiled by itself and imports only its own. */
 export function listSources(root: string): string[] {
   const files = globSync(SOURCES, { cwd: root }).map((file) => file.split(path.sep).join('/'));
   return files.filter((file) => !file.endsWith('.as.ts')).sort();
