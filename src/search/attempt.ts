@@ -7,6 +7,7 @@ import { AppError } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { type DocumentCondition, getIndexTable, isSameTable, originOf } from './index-store.ts';
 import type { LanceTables } from './lance.ts';
+import type { NarrowFilters } from './narrow-filters.ts';
 import { embedQuery, type QueryVector } from './prepare-query.ts';
 import type { RowSamples } from './relevance/sample-rows.ts';
 import type { ResidentIndexes } from './resident/resident-indexes.ts';
@@ -25,6 +26,7 @@ export interface AttemptContext {
   readonly resident: ResidentIndexes | null;
   /** Samples of rows that results are judged by. */
   readonly samples: RowSamples;
+  readonly narrowFilters: NarrowFilters;
   readonly embedder: Embedder;
   readonly synonyms: SynonymCache;
 }
@@ -64,12 +66,12 @@ export function beginAttempt(
   collectionId: string | null,
   embedding = awaitLater(embedQuery(context.embedder, caller, request, originOfAll(indexes), signal)),
 ): Attempt {
-  const { sql, tables, resident, samples } = context;
+  const { sql, tables, resident, samples, narrowFilters } = context;
   const bucketIds = indexes.map(({ bucketId }) => bucketId);
   const sequence = analyse(request.query);
   const terms = weighTerms(sequence);
   const search: IndexSearch = {
-    ...{ sql, tables, resident, samples, caller, request, wanted },
+    ...{ sql, tables, resident, samples, narrowFilters, caller, request, wanted },
     scope: { bucketIds, collectionId, filter: request.filter ?? null, condition },
     ...{ sequence, terms, ...expandByTable(request.query, sequence, terms, indexes) },
   };

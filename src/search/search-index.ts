@@ -20,6 +20,7 @@ import {
 } from './index-store.ts';
 import type { LanceTables } from './lance.ts';
 import type { Candidate, LegOptions } from './legs.ts';
+import type { NarrowFilters } from './narrow-filters.ts';
 import { openSource } from './open-source.ts';
 import { type PreparedQuery, prepareQuery, type QueryVector } from './prepare-query.ts';
 import { type FoundChunk, hasStaleDocument, type JudgedChunk, type RankedChunk, rank } from './rank.ts';
@@ -51,6 +52,7 @@ export interface IndexSearch {
   readonly tables: LanceTables;
   readonly resident: ResidentIndexes | null;
   readonly samples: RowSamples;
+  readonly narrowFilters: NarrowFilters;
   readonly caller: Caller;
   readonly scope: DocumentScope;
   readonly request: SearchRequest;
@@ -151,10 +153,13 @@ async function searchSource(
   const limitMin = Math.max(CANDIDATES_MIN, wanted * 4);
   let documentIds: string[] | null = null;
   if (isFiltered(scope) || scope.collectionId !== null) {
-    const visible = await searchThenFilter(source, search, preparing, limitMin);
-    const found = visible && (await find(visible.legs, visible.live));
-    if (found && (found.chunks.length >= wanted || visible.isComplete)) return finish(found);
+    if (!search.narrowFilters.has(caller, scope)) {
+      const visible = await searchThenFilter(source, search, preparing, limitMin);
+      const found = visible && (await find(visible.legs, visible.live));
+      if (found && (found.chunks.length >= wanted || visible.isComplete)) return finish(found);
+    }
     documentIds = await listLiveDocumentIds(sql, caller, scope, PREFILTER_DOCUMENTS_MAX);
+    search.narrowFilters.note(caller, scope, documentIds !== null);
     if (documentIds?.length === 0) return finish(NOTHING);
   }
 

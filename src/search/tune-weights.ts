@@ -22,6 +22,8 @@ export interface TunedWeights {
   readonly present: LegWeights & { readonly ndcg: number };
   /** Weights that did best. */
   readonly best: LegWeights & { readonly ndcg: number };
+  /** All weights that were tried, in the order of growing weight of the vectors. */
+  readonly tried: readonly (LegWeights & { readonly ndcg: number })[];
   /**
    * Gain of tuning on queries that it did not see: the mean over two halves, each tuned on the other. It is what new
    * queries can expect.
@@ -90,6 +92,7 @@ export async function tuneWeights(
     ...{ bucket_id: bucketId, queries: legs.length, applied: options.apply },
     present: { ...present, ndcg: round(meanNdcg(legs, present)) },
     best: { ...best, ndcg: round(meanNdcg(legs, best)) },
+    tried: CANDIDATES.map((weights) => ({ ...weights, ndcg: round(meanNdcg(legs, weights)) })),
     held_out_gain: round(heldOutGain(legs, present)),
   };
 }
