@@ -1,6 +1,7 @@
 /** Runner of evaluations, `npm run eval -- NAME…`. They need data beside the checkout. */
 import { evaluateCorpus } from './corpus.ts';
 import { evaluateLanguages } from './languages.ts';
+import { evaluateWeights } from './leg-weights.ts';
 import { evaluateProjection } from './projection.ts';
 import { evaluateRelevance } from './relevance.ts';
 import { evaluateSearch } from './search.ts';
@@ -8,6 +9,7 @@ import { evaluateStatements } from './statements.ts';
 
 const evaluations: Record<string, () => Promise<void>> = {
   search: evaluateSearch,
+  weights: evaluateWeights,
   languages: evaluateLanguages,
   relevance: evaluateRelevance,
   projection: evaluateProjection,

@@ -3,28 +3,18 @@
  * uploaded, ingested by a worker and searched by the operation of `POST /v2/buckets/{bucket}/search`. With a filter,
  * each query searches one half of the documents, chosen by their ids, and only answers in that half count.
  */
-import { existsSync, readFileSync } from 'node:fs';
 import type { Caller } from '../../src/access/caller.ts';
 import type { Appliance } from '../../src/appliance/appliance.ts';
 import { openAppliance } from '../../src/appliance/open-appliance.ts';
-import { createBucket } from '../../src/documents/buckets.ts';
-import { BucketPolicy } from '../../src/documents/schema.ts';
 import { loadConfig } from '../../src/platform/config.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { ndcgAt, recallAt } from '../../src/projection/retrieval-metrics.ts';
 import { SearchRequest } from '../../src/search/schema.ts';
 import { searchBucket } from '../../src/search/search.ts';
 import { makeDataDir } from '../support/appliance.ts';
-import { ingestAll } from '../support/ingest-all.ts';
-import { until } from '../support/until.ts';
+import { HALVES, halfOf, ingestSet, readQueries, readRelevant, setsAtHand } from './judged-data.ts';
 
-const DATA = new URL('../../../shared/data/retrieval/', import.meta.url);
-const SETS = [
-  { set: 'cranfield', language: 'English' },
-  { set: 'korquad-a', language: 'Korean' },
-];
 const MODES = ['keyword', 'vector', 'hybrid'] as const;
-const HALVES = ['even', 'odd'] as const;
 
 interface Scores {
   readonly queries: number;
@@ -42,7 +32,7 @@ interface QuerySet {
 }
 
 export async function evaluateSearch(): Promise<void> {
-  const sets = SETS.filter(({ set }) => existsSync(new URL(`${set}/docs.jsonl`, DATA)));
+  const sets = setsAtHand();
   if (sets.length === 0) {
     console.log('skipped: the directory ../shared/data/retrieval is missing');
     return;
@@ -77,27 +67,13 @@ export async function evaluateSearch(): Promise<void> {
   }
 }
 
-async function ingestSet(appliance: Appliance, operator: Caller, set: string) {
-  await createBucket(appliance.sql, operator, { name: set, policy: BucketPolicy.parse({}) });
-  const documents = readLines<{ id: string; title: string; text: string }>(set, 'docs.jsonl').map((doc) => ({
-    id: doc.id,
-    fileName: `${doc.id}.md`,
-    text: `# ${doc.title}\n\n${doc.text}`,
-    metadata: { half: halfOf(doc.id) },
-  }));
-  const { idOf, perSecond } = await ingestAll(appliance, operator, set, documents);
-  // Scores are those of a settled index. The writer settles it when writes pause.
-  await until(async () => (await appliance.sql`SELECT 1 FROM index_tables WHERE NOT settled`).length === 0);
-  return { rate: perSecond, count: documents.length, fileIds: idOf };
-}
-
 async function scoreSet(
   appliance: Appliance,
   operator: Caller,
   { set, mode, isFiltered, fileIds }: QuerySet,
 ): Promise<Scores> {
   const relevant = readRelevant(set);
-  const queries = readLines<{ id: string; text: string }>(set, 'queries.jsonl');
+  const queries = readQueries(set);
   const times: number[] = [];
   let ndcg = 0;
   let recall = 0;
@@ -122,29 +98,4 @@ async function scoreSet(
     p50Ms: times[Math.floor(times.length * 0.5)] as number,
     p95Ms: times[Math.floor(times.length * 0.95)] as number,
   };
-}
-
-/** Read the ids of the documents that answer each query, by the id of the query. */
-function readRelevant(set: string): Map<string, Set<string>> {
-  const relevant = new Map<string, Set<string>>();
-  for (const line of readFileSync(new URL(`${set}/qrels.tsv`, DATA), 'utf8').split('\n')) {
-    const [query, document, gain] = line.split('\t');
-    if (!query || !document || Number(gain) <= 0) continue;
-    const documents = relevant.get(query) ?? new Set<string>();
-    relevant.set(query, documents.add(document));
-  }
-  return relevant;
-}
-
-/** Assign a document to a half by the sum of its id's characters, which is the same in every run. */
-function halfOf(id: string): string {
-  const sum = [...id].reduce((total, character) => total + (character.codePointAt(0) as number), 0);
-  return HALVES[sum % 2] as string;
-}
-
-function readLines<T>(set: string, file: string): T[] {
-  return readFileSync(new URL(`${set}/${file}`, DATA), 'utf8')
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as T);
 }
