@@ -23,16 +23,15 @@ export default class ConsoleLink extends BaseCommand {
     const { parseRequest } = await import('../../src/cli/parse-request.ts');
     const { z } = await import('zod');
     const { url } = parseRequest(z.object({ url: z.url({ protocol: /^https?$/ }).optional() }), { url: flags.url });
-    return this.withAppliance(flags, async ({ access, config }) => {
-      const { consoleUrl, makeConsoleLink, signInUrl } = await import('../../src/cli/console-link.ts');
-      const { findOwnServer, noServer } = await import('../../src/cli/own-server.ts');
-      const server = url ?? config.baseUrl ?? (await findOwnServer(config.dataDir));
-      if (server === null) throw noServer(config.dataDir);
-      const link = await makeConsoleLink({ access }, flags.org);
-      const address = signInUrl(consoleUrl(server), link);
-      this.log(address);
-      this.logToStderr(`the link signs in once, until ${link.expires_at}; do not pass it on`);
-      return { url: address, expires_at: link.expires_at };
-    });
+    const { consoleUrl, signInUrl } = await import('../../src/cli/console-link.ts');
+    const { findOwnServer, noServer } = await import('../../src/cli/own-server.ts');
+    const config = await this.loadSettings(flags);
+    const server = url ?? config.baseUrl ?? (await findOwnServer(config.dataDir));
+    if (server === null) throw noServer(config.dataDir);
+    const link = await this.call(flags, 'users.consoleLink', {});
+    const address = signInUrl(consoleUrl(server), link);
+    this.log(address);
+    this.logToStderr(`the link signs in once, until ${link.expires_at}; do not pass it on`);
+    return { url: address, expires_at: link.expires_at };
   }
 }

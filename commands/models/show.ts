@@ -1,6 +1,5 @@
 import { Args } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { notFound } from '../../src/platform/errors.ts';
 
 export default class ModelsShow extends BaseCommand {
   static override setsUp = false;
@@ -15,26 +14,14 @@ export default class ModelsShow extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(ModelsShow);
-    return this.withAppliance(flags, async ({ sql, config }) => {
-      const { selectLocalModel } = await import('../../src/local-models/store.ts');
-      const { folderOf } = await import('../../src/local-models/model-folders.ts');
-      const model = await selectLocalModel(sql, args.model);
-      if (model === null) throw notFound('model', args.model);
-      const { spec, revision, installedAt } = model;
-      const { name, kind, source, variant, dimension, pooling, prefixes, files } = spec;
-      const view = {
-        ...{ name, kind, source, revision, variant, dimension, max_tokens: spec.maxTokens, pooling },
-        installed_at: installedAt.toISOString(),
-        folder: folderOf(config.dataDir, name, revision),
-        bytes: files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
-      };
-      await this.showFields({ ...view, prompts: JSON.stringify(prefixes) });
-      await this.showTable('files', files, [
-        ['file', (file) => file.path],
-        ['bytes', (file) => file.sizeBytes],
-        ['sha256', (file) => file.sha256],
-      ]);
-      return { ...view, prefixes, files };
-    });
+    const shown = await this.call(flags, 'embedding.showInstalled', { model: args.model }, { model: 'MODEL' });
+    const { prefixes, files, ...view } = shown;
+    await this.showFields({ ...view, prompts: JSON.stringify(prefixes) });
+    await this.showTable('files', files, [
+      ['file', (file) => file.path],
+      ['bytes', (file) => file.sizeBytes],
+      ['sha256', (file) => file.sha256],
+    ]);
+    return shown;
   }
 }

@@ -13,6 +13,11 @@ import { createOrganization } from './organizations.ts';
 
 const FIRST_START = 'first start';
 
+/** Return the file of the admin key of a data directory. */
+export function adminKeyFile(dataDir: string): string {
+  return path.join(dataDir, 'admin.key');
+}
+
 /**
  * Initialise an empty database at the first start: organization `default` (plan enterprise), its default bucket and an
  * admin key with every scope and auth level 10, which is written to `<dataDir>/admin.key` (mode 0600).
@@ -33,7 +38,7 @@ export async function bootstrap(
     createDefaultBucket: (sql: Sql, orgId: string) => Promise<void>;
   },
 ): Promise<{ created: boolean; keyFile: string }> {
-  const keyFile = path.join(options.dataDir, 'admin.key');
+  const keyFile = adminKeyFile(options.dataDir);
   if (await hasOrganizations(sql)) return { created: false, keyFile };
   return inTransaction(sql, async (tx) => {
     await lockFirstStart(tx);

@@ -1,4 +1,4 @@
-import { createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey, jwtVerify, type RemoteJWKSet } from 'jose';
+import type { JWTVerifyGetKey, RemoteJWKSet } from 'jose';
 import { z } from 'zod';
 import { AppError, dependencyDown } from '../platform/errors.ts';
 import type { Secret } from '../platform/secret.ts';
@@ -91,6 +91,7 @@ export function openOidcVerifier(settings: OidcSettings): OidcVerifier {
   return {
     issuer,
     async verify(token) {
+      const { errors, jwtVerify } = await import('jose'); // takes a while to load, and most commands need no token
       try {
         const { payload } = await jwtVerify(token, keys, {
           algorithms: [algorithm],
@@ -138,8 +139,9 @@ function openIssuerKeys(issuer: string): JWTVerifyGetKey {
 
   async function discover(): Promise<RemoteJWKSet> {
     const jwksUrl = await fetchFrom(discoveryUrl, (json) => jwksUrlOf(Discovery.parse(json), issuer));
-    return createRemoteJWKSet(jwksUrl, {
-      [customFetch]: (url) => fetchFrom(url, (json) => Response.json(JwkSet.parse(json))),
+    const jose = await import('jose');
+    return jose.createRemoteJWKSet(jwksUrl, {
+      [jose.customFetch]: (url) => fetchFrom(url, (json) => Response.json(JwkSet.parse(json))),
     });
   }
 

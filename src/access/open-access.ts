@@ -5,11 +5,11 @@ import { osUserName } from '../platform/os-user.ts';
 import { inTransaction, type Sql } from '../platform/postgres.ts';
 import type { KeyRing } from '../platform/secret-key.ts';
 import { sweepAuditLog } from './audit.ts';
-import { bootstrap } from './bootstrap.ts';
+import { adminKeyFile, bootstrap } from './bootstrap.ts';
 import type { Caller } from './caller.ts';
 import { sweepIdempotencyKeys } from './idempotency.ts';
 import { operatorActor } from './operator.ts';
-import { findFirstOrganization } from './organization-store.ts';
+import { findFirstOrganization, selectFirstStart } from './organization-store.ts';
 import { createOrganization } from './organizations.ts';
 import { type CallerResolver, openCallerResolver } from './resolve-caller.ts';
 import type { NewOrganization, Organization } from './schema.ts';
@@ -60,8 +60,10 @@ export interface AccessContext {
  */
 export async function openAccess(context: AccessContext): Promise<Access> {
   const { config, sql, keyRing, logger, createDefaultBucket } = context;
-  await checkSecretKey(sql, keyRing);
-  const { keyFile, created } = await bootstrap(sql, { dataDir: config.dataDir, keyRing, createDefaultBucket });
+  const { dataDir } = config;
+  const { secretKeyCheck, organizationId } = await selectFirstStart(sql);
+  await checkSecretKey(sql, keyRing, secretKeyCheck);
+  const isNew = organizationId === null && (await bootstrap(sql, { dataDir, keyRing, createDefaultBucket })).created;
   const callers = openCallerResolver({ sql, keyRing, oidc: config.oidc, logger });
   const sessions = new Sessions({ sql, keyRing, callers, settings: config.console });
   const actor = operatorActor(osUserName());
@@ -69,9 +71,9 @@ export async function openAccess(context: AccessContext): Promise<Access> {
     callers,
     sessions,
     oidcSignIn: openOidcSignIn({ sql, keyRing, oidc: config.oidc }),
-    adminKeyFile: keyFile,
-    isNew: created,
-    installationId: await findFirstOrganization(sql),
+    adminKeyFile: adminKeyFile(dataDir),
+    isNew,
+    installationId: organizationId ?? (await findFirstOrganization(sql)),
     operatorActor: actor,
     operator: (organization, osUser) => callers.resolveOperator(organization, osUser),
     createOrganization: (input, by = actor) =>

@@ -98,6 +98,19 @@ export async function claimSecretKeyCheck(sql: Sql, mine: Buffer): Promise<Buffe
   return row?.['secret_key_check'] as Buffer;
 }
 
+/**
+ * Find the check value of the secret key and the organization of the first start, by one query; each is null before the
+ * first start.
+ */
+export async function selectFirstStart(
+  sql: Sql,
+): Promise<{ readonly secretKeyCheck: Buffer | null; readonly organizationId: string | null }> {
+  const [row] = await sql<{ secret_key_check: Buffer | null; organization_id: string | null }[]>`
+    SELECT (SELECT secret_key_check FROM installation),
+           (SELECT id FROM organizations ORDER BY created_at, id LIMIT 1) AS organization_id`;
+  return { secretKeyCheck: row?.secret_key_check ?? null, organizationId: row?.organization_id ?? null };
+}
+
 /** Return true if the database was set up with a secret key. */
 export async function hasSecretKeyCheck(sql: Sql): Promise<boolean> {
   return (await sql`SELECT 1 FROM installation`).length > 0;

@@ -1,4 +1,3 @@
-import { errors, jwtVerify, SignJWT } from 'jose';
 import { Secret } from '../platform/secret.ts';
 import type { KeyRing } from '../platform/secret-key.ts';
 import { expiredCredentials, invalidCredentials } from './credential-errors.ts';
@@ -22,6 +21,7 @@ export interface OwnTokenClaims {
 
 /** Sign a user token: a JWT (RFC 7519) with `sub` (user id), `org_id`, `jti`, `gen`, `iss`, `aud`, `iat`, `exp`. */
 export async function signOwnToken(keyRing: KeyRing, claims: OwnTokenClaims): Promise<Secret> {
+  const { SignJWT } = await import('jose'); // takes a while to load, and most commands need no token
   const token = await new SignJWT({
     iss: OWN_ISSUER,
     aud: OWN_ISSUER,
@@ -39,6 +39,7 @@ export async function signOwnToken(keyRing: KeyRing, claims: OwnTokenClaims): Pr
 
 /** @throws AppError `invalid_credentials` or `expired_credentials` (401) */
 export async function verifyOwnToken(keyRing: KeyRing, token: string): Promise<OwnTokenClaims> {
+  const { errors, jwtVerify } = await import('jose');
   try {
     const { payload } = await jwtVerify<{ org_id?: unknown; gen?: unknown }>(token, keyRing.tokenSigning, {
       algorithms: [ALGORITHM],

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { decodeJwt, errors } from 'jose';
 import type { Logger } from '../platform/logger.ts';
 import { osUserName } from '../platform/os-user.ts';
 import type { Sql } from '../platform/postgres.ts';
@@ -100,7 +99,7 @@ export function openCallerResolver(settings: {
 
   /** Verify a token. The claimed issuer selects the verifier, which then accepts only its own issuer. */
   async function readToken(token: string): Promise<Omit<VerifiedToken, 'user'> & { user: UserFacts | null }> {
-    const claimedIssuer = issuerOf(token);
+    const claimedIssuer = await issuerOf(token);
     if (claimedIssuer === OWN_ISSUER) {
       const claims = await verifyOwnToken(keyRing, token);
       const { tokenId, expiresAtMs } = claims;
@@ -154,7 +153,8 @@ function readBearer(authorization: string | undefined): string {
   throw /^bearer +\S/i.test(authorization ?? '') ? invalidCredentials() : missingCredentials();
 }
 
-function issuerOf(token: string): string | null {
+async function issuerOf(token: string): Promise<string | null> {
+  const { decodeJwt, errors } = await import('jose'); // takes a while to load, and most commands need no token
   try {
     return decodeJwt(token).iss ?? null;
   } catch (error) {

@@ -9,11 +9,12 @@ import { claimSecretKeyCheck } from './organization-store.ts';
  * Check that the database was set up with this secret key: with another one, every API key and token would be refused
  * without an explanation. The first start stores a keyed hash of a constant; every later start compares it.
  *
+ * @param stored stored hash, if it was read before
  * @throws AppError `secret_key_mismatch` (500)
  */
-export async function checkSecretKey(sql: Sql, keyRing: KeyRing): Promise<void> {
+export async function checkSecretKey(sql: Sql, keyRing: KeyRing, stored: Buffer | null = null): Promise<void> {
   const mine = secretKeyCheckOf(keyRing);
-  if (isSameHash(await claimSecretKeyCheck(sql, mine), mine)) return;
+  if (isSameHash(stored ?? (await claimSecretKeyCheck(sql, mine)), mine)) return;
   throw new AppError({
     code: 'secret_key_mismatch',
     status: 500,

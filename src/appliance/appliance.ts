@@ -12,6 +12,7 @@ import type { Metadata } from '../metadata/open-metadata.ts';
 import type { Chore } from '../platform/chores.ts';
 import type { Config } from '../platform/config.ts';
 import type { Service } from '../platform/lifecycle.ts';
+import type { Metrics } from '../platform/metrics.ts';
 import type { Calibration } from '../projection/open-calibration.ts';
 import type { OpenProjections } from '../projection/open-projections.ts';
 import type { Recognition } from '../recognition/open-recognition.ts';
@@ -21,10 +22,15 @@ import type { Workflows } from '../workflows/open-workflows.ts';
 import type { Readiness } from './check-ready.ts';
 import type { Stores } from './stores.ts';
 
-/** Running installation with all its parts, the entry point of commands, routes and tests. */
-export interface Appliance extends Stores {
+/** Part of an installation that every process opens. */
+export interface ApplianceBase extends Stores {
   readonly config: Config;
   readonly access: Access;
+}
+
+/** Parts of an installation that a process opens if it needs them. */
+export interface ApplianceParts {
+  readonly metrics: Metrics;
   readonly usage: Usage;
   readonly projections: OpenProjections;
   readonly calibration: Calibration;
@@ -41,6 +47,15 @@ export interface Appliance extends Stores {
   readonly memory: Memory;
   readonly jobs: Jobs;
   readonly backup: Backup;
+}
+
+export type PartName = keyof ApplianceParts;
+
+/** Installation of which at least some parts are open. */
+export type ApplianceWith<Part extends PartName> = ApplianceBase & Pick<ApplianceParts, Part>;
+
+/** Running installation with all its parts, the entry point of services, routes and tests. */
+export interface Appliance extends ApplianceBase, ApplianceParts {
   /** List the chores of every part, with at most `everyMs` between two runs (default: one minute). */
   chores(options?: { readonly everyMs?: number }): Chore[];
   /** Create the service that runs the chores: lease recovery, and removal of deleted and orphaned data. */

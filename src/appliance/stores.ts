@@ -3,16 +3,15 @@ import { fileURLToPath } from 'node:url';
 import { hasSecretKeyCheck } from '../access/organization-store.ts';
 import { secretKeyMissing } from '../access/secret-key-check.ts';
 import type { JobNotifier } from '../jobs/notifier.ts';
-import { openNotifier } from '../jobs/open-jobs.ts';
+import { openNotifier } from '../jobs/open-notifier.ts';
 import type { Config } from '../platform/config.ts';
 import { FairGate } from '../platform/fair-gate.ts';
 import type { Logger } from '../platform/logger.ts';
-import { type Metrics, openMetrics } from '../platform/metrics.ts';
-import { migrate } from '../platform/migrate.ts';
+import { migrate, pendingMigrations } from '../platform/migrate.ts';
 import { openDiskObjects } from '../platform/objects/disk.ts';
 import { guardDeletions } from '../platform/objects/guard-deletions.ts';
 import type { Objects } from '../platform/objects/objects.ts';
-import { openPoolMetrics } from '../platform/pool-metrics.ts';
+import type { PoolLoad } from '../platform/pool-metrics.ts';
 import {
   checkServer,
   type Database,
@@ -44,7 +43,6 @@ const DIRECT_POOL_MAX = 2;
 /** Stores and shared services that every domain uses. */
 export interface Stores {
   readonly logger: Logger;
-  readonly metrics: Metrics;
   /** Null if the settings name no collector of traces. */
   readonly tracing: Tracing | null;
   readonly sql: Sql;
@@ -57,6 +55,8 @@ export interface Stores {
   readonly threads: Threads;
   readonly keyRing: KeyRing;
   readonly notifier: JobNotifier;
+  /** Loads of the pools of this process, for metrics. */
+  readonly pools: readonly PoolLoad[];
 }
 
 /**
@@ -87,21 +87,21 @@ export async function openStores(
     opened,
   );
   await checkServers(config, direct, sql);
-  await migrate(direct, { directory: MIGRATIONS });
-  const keyRing = deriveKeyRing(config.secretKey ?? (await readOrMakeSecretKey(config.dataDir, direct)));
-  const objects = guardDeletions(opened.add(await openObjects(config, logger)), sql);
+  // At most starts nothing is pending, and a second connection would be made for nothing.
+  const pending = await pendingMigrations(sql, { directory: MIGRATIONS });
+  if (pending.length > 0) await migrate(direct, { directory: MIGRATIONS });
+  const keyRing = deriveKeyRing(config.secretKey ?? (await readOrMakeSecretKey(config.dataDir, sql)));
   const threads = opened.add(openThreads());
+  const objects = guardDeletions(opened.add(await openObjects(config, logger, threads)), sql);
   const redis = await connectToRedis(config, logger, opened);
   const notifier = await openNotifier({ sql, direct, redis, logger });
-  const metrics = openMetrics();
-  openPoolMetrics(metrics.registry, [
+  const pools = [
     { pool: 'postgres', max: poolMax, pending: () => sql.pending() },
     { pool: 'postgres_direct', max: DIRECT_POOL_MAX, pending: () => direct.pending() },
     { pool: 'threads', max: threads.load().threadsMax, pending: () => threads.load().pending },
-  ]);
+  ];
   return {
     logger,
-    metrics,
     tracing,
     sql,
     queryShares: sharesOf(poolMax),
@@ -111,6 +111,7 @@ export async function openStores(
     threads,
     keyRing,
     notifier,
+    pools,
   };
 }
 
@@ -148,9 +149,11 @@ export async function openDatabase(
   return { sql, close: () => opened.close() };
 }
 
-/** Open only the storage of files. */
-export async function openObjects(config: Config, logger: Logger): Promise<Objects> {
-  if (config.objects === null) return openDiskObjects({ directory: path.join(config.dataDir, 'objects') });
+/** Open only the storage of files. @param threads read and write many small files on a disk */
+export async function openObjects(config: Config, logger: Logger, threads?: Threads): Promise<Objects> {
+  if (config.objects === null) {
+    return openDiskObjects({ directory: path.join(config.dataDir, 'objects'), ...(threads ? { threads } : {}) });
+  }
   const { openS3Objects } = await import('../platform/objects/s3.ts'); // the SDK takes a while to load
   return openS3Objects(config.objects, logger);
 }

@@ -1,6 +1,7 @@
 import { Command, Errors, Flags } from '@oclif/core';
 import type { Caller } from '../access/caller.ts';
 import type { Appliance } from '../appliance/appliance.ts';
+import type { Installation, InstallationOptions } from '../appliance/open-installation.ts';
 import type { OperationInput, OperationName, OperationOutput } from '../operations/registry.ts';
 import type { Config } from '../platform/config.ts';
 import { AppError } from '../platform/errors.ts';
@@ -128,18 +129,22 @@ export abstract class BaseCommand extends Command {
     const { processEnvironment } = await import('../platform/environment.ts');
     const env = processEnvironment();
     return this.untilDone(async (signal) => {
-      let opened: Appliance | null = null;
-      const openAppliance = async () => {
-        opened = await this.#openAppliance(await this.#loadChecked(flags, options), { ...options, isShort: true });
+      let opened: Installation | null = null;
+      const openHere = async () => {
+        const config = await this.#loadChecked(flags, options);
+        const prepared = await this.#prepare(config, { ...options, isShort: true });
+        const { openInstallation } = await import('../appliance/open-installation.ts');
+        opened = await openInstallation(config, prepared);
         return opened;
       };
       const { version } = this.config;
       const dataDir = flags['data-dir'] ?? null;
-      const session = openSession({ dataDir, env, version, org: flags.org ?? 'default', signal, openAppliance });
+      const org = flags.org ?? 'default';
+      const session = openSession({ dataDir, env, version, org, signal, openInstallation: openHere });
       try {
         return await use(session, signal);
       } finally {
-        await (opened as Appliance | null)?.close();
+        await (opened as Installation | null)?.close();
       }
     });
   }
@@ -166,7 +171,9 @@ export abstract class BaseCommand extends Command {
   ): Promise<T> {
     const config = await this.#loadChecked(flags, options);
     return this.untilDone(async (signal) => {
-      const appliance = await this.#openAppliance(config, options);
+      const prepared = await this.#prepare(config, options);
+      const { openAppliance } = await import('../appliance/open-appliance.ts');
+      const appliance = await openAppliance(config, prepared);
       try {
         signal.throwIfAborted();
         return await use(appliance, signal);
@@ -185,15 +192,14 @@ export abstract class BaseCommand extends Command {
     return config;
   }
 
-  async #openAppliance(config: Config, { isService, isShort }: ApplianceOptions = {}): Promise<Appliance> {
+  /** Open the log and begin to look for the database, which starts while the domains are loaded. */
+  async #prepare(config: Config, { isService, isShort }: ApplianceOptions): Promise<InstallationOptions> {
     const { findDatabase } = await import('../appliance/find-database.ts');
     const { openLogger } = await import('../platform/logger.ts');
     const logger = isService ? openLogger(config.logLevel) : await this.openCommandLogger(config);
-    // The database starts while the domains are loaded.
     const database = findDatabase(config, logger, { isShort: isShort ?? false });
     database.catch(() => undefined);
-    const { openAppliance } = await import('../appliance/open-appliance.ts');
-    return openAppliance(config, { logger, database, ...(isService ? {} : { poolMax: COMMAND_POOL_MAX }) });
+    return { logger, database, ...(isService ? {} : { poolMax: COMMAND_POOL_MAX }) };
   }
 
   /** Open the installation like `withAppliance`, and act as the operator for one organization. */

@@ -7,12 +7,9 @@ export interface ConsoleLink {
   readonly expires_at: string;
 }
 
-/** Make a one-time link for the operator of an organization; by default of the first one. */
-export async function makeConsoleLink(
-  { access }: Pick<Appliance, 'access'>,
-  organization: string = access.installationId,
-): Promise<ConsoleLink> {
-  const { token, expiresAt } = await access.sessions.createLink(await access.operator(organization));
+/** Make a one-time link for the operator of the first organization. */
+export async function makeConsoleLink({ access }: Pick<Appliance, 'access'>): Promise<ConsoleLink> {
+  const { token, expiresAt } = await access.sessions.createLink(await access.operator(access.installationId));
   return { token: token.reveal(), expires_at: expiresAt.toISOString() };
 }
 

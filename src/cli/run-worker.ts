@@ -1,6 +1,6 @@
-import { constants, setPriority } from 'node:os';
 import type { Appliance } from '../appliance/appliance.ts';
 import type { Service } from '../platform/lifecycle.ts';
+import { lowerPriority } from '../platform/lower-priority.ts';
 import { note, printJson } from './output.ts';
 
 /**
@@ -16,7 +16,8 @@ export async function runWorker(
   const { metricsListener } = await import('../appliance/metrics-listener.ts');
   const { embedConcurrency, ingestConcurrency } = appliance.config.workers;
   const concurrency = options.kind === 'embed' ? embedConcurrency : ingestConcurrency;
-  yieldProcessor(appliance);
+  // Not before the database is open, since one that this process starts serves requests too.
+  if (!lowerPriority()) appliance.logger.debug('the priority of this process was not lowered');
   appliance.search.prepare();
   await appliance.embedding.prepare();
   const services = [metricsListener(appliance), appliance.jobs.recovery(), worker];
@@ -28,18 +29,6 @@ export async function runWorker(
       else note(`${worker.name} takes up to ${concurrency} jobs at a time`);
     },
   });
-}
-
-/**
- * Have the requests and searches of other processes go before this one where they share its cores. Called once the
- * database is open, since one that this process starts serves them too.
- */
-function yieldProcessor({ logger }: Appliance): void {
-  try {
-    setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
-  } catch (error) {
-    logger.debug({ err: error }, 'the priority of this process was not lowered');
-  }
 }
 
 /** Create a service that prepares worker threads while the worker waits for jobs, or takes its first one. */

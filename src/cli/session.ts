@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import type { Appliance } from '../appliance/appliance.ts';
+import type { Installation } from '../appliance/open-installation.ts';
 import { askServer, findServers } from '../operations/ask-server.ts';
 import type { OperationInput, OperationName, OperationOutput } from '../operations/registry.ts';
 import type { Outcome } from '../operations/run-operation.ts';
@@ -36,7 +37,7 @@ export interface Session {
     name: Name,
     input: OperationInput<Name>,
   ): Promise<{ readonly output: OperationOutput<Name>; readonly body: Readable }>;
-  /** Open the installation in this process, for work that a server does not do for a command, such as waiting. */
+  /** Open the whole installation in this process, for work that a server does not do for a command, such as waiting. */
   open(): Promise<Appliance>;
 }
 
@@ -48,7 +49,7 @@ export interface SessionOptions {
   readonly org: string;
   readonly signal: AbortSignal;
   /** Open the installation in this process; called once at most. */
-  readonly openAppliance: () => Promise<Appliance>;
+  readonly openInstallation: () => Promise<Installation>;
 }
 
 type OpenBody = (() => Readable) | null;
@@ -57,16 +58,16 @@ type OpenBody = (() => Readable) | null;
 export function openSession(options: SessionOptions): Session {
   const osUser = osUserName();
   const { org, signal } = options;
-  let opened: Promise<Appliance> | null = null;
-  const open = () => {
-    opened ??= options.openAppliance();
+  let opened: Promise<Installation> | null = null;
+  const openHere = () => {
+    opened ??= options.openInstallation();
     return opened;
   };
   const inProcess = async (operation: string, input: unknown, openBody: OpenBody): Promise<Outcome> => {
     const { prepareOperation } = await import('../operations/run-operation.ts');
     const prepared = await prepareOperation(operation, input);
-    const appliance = await open();
-    return prepared.run({ appliance, org, osUser, signal, closing: signal, body: openBody?.() ?? null });
+    const installation = await openHere();
+    return prepared.run({ installation, org, osUser, signal, closing: signal, body: openBody?.() ?? null });
   };
   const runAnywhere = async (operation: string, input: unknown, openBody: OpenBody): Promise<Outcome> => {
     if (opened !== null) return inProcess(operation, input, openBody);
@@ -78,7 +79,10 @@ export function openSession(options: SessionOptions): Session {
       throw nameFault(error, names);
     });
   return {
-    open,
+    async open() {
+      const { completeAppliance } = await import('../appliance/open-appliance.ts');
+      return completeAppliance(await openHere());
+    },
     async call(name, input, names) {
       return (await run(name, input, names)).result as OperationOutput<typeof name>;
     },

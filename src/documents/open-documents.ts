@@ -1,10 +1,7 @@
 import type { Chore } from '../platform/chores.ts';
-import { newId } from '../platform/ids.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { type IndexRemoval, purgeDeleted, type RemovalContext } from './remove-documents.ts';
-import { BucketPolicy } from './schema.ts';
-import { insertBucket } from './store.ts';
 import { sweepOrphans } from './sweep-orphans.ts';
 
 const ORPHANS_EVERY_MS = 6 * 3_600_000;
@@ -46,9 +43,4 @@ export function openDocuments(context: {
       },
     ],
   };
-}
-
-/** Create the bucket that every organization begins with. */
-export async function createDefaultBucket(sql: Sql, orgId: string): Promise<void> {
-  await insertBucket(sql, orgId, { id: newId('bkt'), name: 'default', policy: BucketPolicy.parse({}) });
 }

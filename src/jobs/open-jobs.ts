@@ -1,13 +1,9 @@
 import { type Chore, choreService } from '../platform/chores.ts';
 import type { Config } from '../platform/config.ts';
 import { type Service, serviceGroup } from '../platform/lifecycle.ts';
-import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
-import type { Sql } from '../platform/postgres.ts';
-import type { RedisConnection } from '../platform/redis.ts';
 import type { Tracing } from '../platform/span.ts';
 import type { JobDefinition, WorkerName } from './handler.ts';
-import { type JobNotifier, openPostgresNotifier } from './notifier.ts';
 import type { JobOperations } from './operations.ts';
 import { openQueueMetrics } from './queue-metrics.ts';
 import { recordReaper } from './reaper-store.ts';
@@ -31,19 +27,6 @@ export interface Jobs {
   /** Create the service of lease recovery alone, which runs in every process that works on jobs. */
   recovery(): Service;
   readonly chores: (everyMs: number) => readonly Chore[];
-}
-
-/** Open the notifier over Redis if it is configured, otherwise over PostgreSQL. */
-export async function openNotifier(context: {
-  readonly sql: Sql;
-  readonly direct: Sql;
-  readonly redis: RedisConnection | null;
-  readonly logger: Logger;
-}): Promise<JobNotifier> {
-  const { sql, direct, redis, logger } = context;
-  if (redis === null) return openPostgresNotifier(sql, direct);
-  const { openRedisNotifier } = await import('./redis-notifier.ts'); // the queue library takes a while to load
-  return openRedisNotifier({ redis, logger });
 }
 
 /** @param kinds all kinds of jobs */

@@ -2,13 +2,14 @@ import type { Readable } from 'node:stream';
 import type { z } from 'zod';
 import type { Caller } from '../access/caller.ts';
 import { operatorActor } from '../access/operator.ts';
-import type { Appliance } from '../appliance/appliance.ts';
+import type { ApplianceWith, PartName } from '../appliance/appliance.ts';
+import type { Installation } from '../appliance/open-installation.ts';
 import { AppError } from '../platform/errors.ts';
 import { mostTelling, PARSE_OPTIONS } from '../platform/zod-faults.ts';
 
 /** Installation and person for whom an operation runs. */
 export interface OperationContext {
-  readonly appliance: Appliance;
+  readonly installation: Pick<Installation, 'open'>;
   /** Name or id of the organization. */
   readonly org: string;
   /** Name of the person at the command line in the operating system. */
@@ -41,42 +42,52 @@ export interface Operation<Input extends z.ZodType = z.ZodType, Output = unknown
 }
 
 /** Context of an operation for one organization. */
-interface ForOrganization {
-  readonly appliance: Appliance;
+interface ForOrganization<Part extends PartName> {
+  readonly appliance: ApplianceWith<Part>;
   readonly operator: Caller;
   readonly signal: AbortSignal;
   readonly closing: AbortSignal;
   readonly body: Readable | null;
 }
 
-/** Make an operation that the operator performs for one organization. */
-export function forOrganization<Input extends z.ZodType, Output>(
+/**
+ * Make an operation that the operator performs for one organization.
+ *
+ * @param parts parts of the installation that it uses; a command without a server opens no others
+ */
+export function forOrganization<Input extends z.ZodType, Output, Part extends PartName = never>(
   input: Input,
-  run: (given: z.output<Input>, context: ForOrganization) => Promise<Output>,
+  run: (given: z.output<Input>, context: ForOrganization<Part>) => Promise<Output>,
+  parts: readonly Part[] = [],
 ): Operation<Input, Output> {
   return {
     input,
-    run: async ({ appliance, org, osUser, signal, closing, body }, given) =>
-      run(given, { appliance, signal, closing, body, operator: await appliance.access.operator(org, osUser) }),
+    run: async ({ installation, org, osUser, signal, closing, body }, given) => {
+      const appliance = await installation.open(parts);
+      const operator = await appliance.access.operator(org, osUser);
+      return run(given, { appliance, signal, closing, body, operator });
+    },
   };
 }
 
 /** Context of an operation for the whole installation. */
-interface ForInstallation {
-  readonly appliance: Appliance;
+interface ForInstallation<Part extends PartName> {
+  readonly appliance: ApplianceWith<Part>;
   /** Name of the operator in the audit log. */
   readonly actor: string;
   readonly signal: AbortSignal;
 }
 
-/** Make an operation that the operator performs for the whole installation. */
-export function forInstallation<Input extends z.ZodType, Output>(
+/** Make an operation that the operator performs for the whole installation. @param parts as for `forOrganization` */
+export function forInstallation<Input extends z.ZodType, Output, Part extends PartName = never>(
   input: Input,
-  run: (given: z.output<Input>, context: ForInstallation) => Promise<Output> | Output,
+  run: (given: z.output<Input>, context: ForInstallation<Part>) => Promise<Output> | Output,
+  parts: readonly Part[] = [],
 ): Operation<Input, Output> {
   return {
     input,
-    run: ({ appliance, osUser, signal }, given) => run(given, { appliance, signal, actor: operatorActor(osUser) }),
+    run: async ({ installation, osUser, signal }, given) =>
+      run(given, { appliance: await installation.open(parts), signal, actor: operatorActor(osUser) }),
   };
 }
 

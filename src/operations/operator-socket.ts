@@ -7,6 +7,7 @@ import type { Appliance } from '../appliance/appliance.ts';
 import { digestSettings, type OperatorAccess, serversFolder } from '../appliance/server-record.ts';
 import { processEnvironment } from '../platform/environment.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
+import type { Logger } from '../platform/logger.ts';
 import { VERSION } from '../platform/version.ts';
 import { SocketReader, sendBody, streamOf } from './byte-stream.ts';
 import type { OperationContext } from './operation.ts';
@@ -123,7 +124,10 @@ async function serveCommand(
     if (body === null) untilLeft();
     else body.once('close', untilLeft);
     const signal = AbortSignal.any([left.signal, stopping]);
-    const outcome = await outcomeOf(request, { appliance, signal, closing, body });
+    const outcome = await outcomeOf(request, appliance.logger, {
+      ...{ signal, closing, body },
+      installation: { open: async () => appliance },
+    });
     body?.destroy();
     const reply: Reply = 'error' in outcome ? outcome : { result: outcome.result, hasBody: outcome.body !== null };
     const line = `${JSON.stringify(reply)}\n`;
@@ -140,14 +144,14 @@ async function serveCommand(
 
 async function outcomeOf(
   { version, operation, input, org, osUser }: Request,
+  logger: Logger,
   context: Omit<OperationContext, 'org' | 'osUser'>,
 ): Promise<Outcome | ReturnType<typeof renderFailure>> {
   try {
     if (version !== VERSION) throw invalidRequest('the server has another version', 'version', OTHER_VERSION);
     return await runOperation({ ...context, org, osUser }, operation, input);
   } catch (error) {
-    if (!(error instanceof AppError))
-      context.appliance.logger.error({ err: error }, 'an operation of a command failed');
+    if (!(error instanceof AppError)) logger.error({ err: error }, 'an operation of a command failed');
     return renderFailure(error);
   }
 }

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import type { Appliance } from '../appliance/appliance.ts';
+import type { ApplianceBase } from '../appliance/appliance.ts';
 import type { JobsSelector } from '../jobs/watch.ts';
 import { notFound } from '../platform/errors.ts';
 
 /** Selectors of the watches that run in this process, by the ids of the watches. An entry lives as long as its watch. */
-const running = new WeakMap<Appliance, Map<string, JobsSelector>>();
+const running = new WeakMap<ApplianceBase, Map<string, JobsSelector>>();
 
 /** Register a watch, so that later operations can change its selection. @returns its id, and its end */
-export function registerWatch(appliance: Appliance, selector: JobsSelector): { id: string; end: () => void } {
+export function registerWatch(appliance: ApplianceBase, selector: JobsSelector): { id: string; end: () => void } {
   const watches = running.get(appliance) ?? new Map<string, JobsSelector>();
   running.set(appliance, watches);
   const id = randomUUID();
@@ -16,7 +16,7 @@ export function registerWatch(appliance: Appliance, selector: JobsSelector): { i
 }
 
 /** Find the selector of a watch. @throws AppError `watch_not_found` (404) once it has ended */
-export function findSelector(appliance: Appliance, id: string): JobsSelector {
+export function findSelector(appliance: ApplianceBase, id: string): JobsSelector {
   const selector = running.get(appliance)?.get(id);
   if (selector === undefined) throw notFound('watch', id);
   return selector;

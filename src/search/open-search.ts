@@ -15,10 +15,11 @@ import { expungeBucket, expungeDue } from './expunge-bucket.ts';
 import { openIndexMetrics } from './index-metrics.ts';
 import { IndexWriter } from './index-writer.ts';
 import { loadLance } from './load-lance.ts';
+import { NarrowFilters } from './narrow-filters.ts';
 import { openTables } from './open-tables.ts';
 import { RowSamples } from './relevance/sample-rows.ts';
 import { sweepTables } from './replace-table.ts';
-import { openAnyReranker } from './rerank/open-any-reranker.ts';
+import type { Reranker } from './rerank/reranker.ts';
 import { openResidentIndexes } from './resident/open-resident.ts';
 import type { SearchContext } from './search.ts';
 import { sweepGenerations } from './sweep.ts';
@@ -37,7 +38,7 @@ export interface Search extends SearchContext {
   close(): Promise<void>;
 }
 
-export function openSearch(context: {
+export async function openSearch(context: {
   readonly config: Pick<Config, 'dataDir' | 'index' | 'objects' | 'rerank' | 'search'>;
   readonly keyRing: Pick<KeyRing, 'linkSigning'>;
   readonly sql: Sql;
@@ -48,8 +49,8 @@ export function openSearch(context: {
   readonly embedding: Pick<Embedding, 'embedder' | 'upstreamMetrics'>;
   readonly queryShares: FairGate;
   readonly localModels: Pick<LocalModels, 'score'>;
-}): Search {
-  const { config, keyRing, sql, direct, objects, logger, metrics, embedding, queryShares, localModels } = context;
+}): Promise<Search> {
+  const { config, keyRing, sql, direct, objects, logger, metrics, embedding, queryShares } = context;
   const tables = openTables(config);
   openIndexMetrics(metrics, sql);
   const resident = openResidentIndexes(config.search, { logger, metrics });
@@ -57,8 +58,7 @@ export function openSearch(context: {
     ...{ sql, direct, tables, logger },
     onPublished: (name, version) => resident?.refresh(name, version, () => tables.openForReading(name, version)),
   });
-  const reranker =
-    config.rerank && openAnyReranker(config.rerank, { logger, metrics: embedding.upstreamMetrics, localModels });
+  const reranker = config.rerank && (await openReranker(config.rerank, context));
   return {
     ...{
       sql,
@@ -69,6 +69,7 @@ export function openSearch(context: {
       lastSeen: new LastSeenIndexes(),
       synonyms: new SynonymCache(),
       samples: new RowSamples(),
+      narrowFilters: new NarrowFilters(),
       index,
       queryShares,
       links: { to: config.search.resultLinks, keyRing },
@@ -105,4 +106,13 @@ export function openSearch(context: {
       await tables.close();
     },
   };
+}
+
+/** Open the reranker of the settings. The client of vendors takes a while to load, and most installations have none. */
+async function openReranker(
+  settings: NonNullable<Config['rerank']>,
+  { logger, embedding, localModels }: Pick<Parameters<typeof openSearch>[0], 'logger' | 'embedding' | 'localModels'>,
+): Promise<Reranker> {
+  const { openAnyReranker } = await import('./rerank/open-any-reranker.ts');
+  return openAnyReranker(settings, { logger, metrics: embedding.upstreamMetrics, localModels });
 }

@@ -7,8 +7,6 @@ import { UNCERTAIN } from './run-blocks.ts';
 import { deleteOldRuns, failSilentRuns } from './run-store.ts';
 import type { RunContext } from './run-workflow.ts';
 
-export { eraseRunsAbout } from './run-store.ts';
-
 const CRASHED_EVERY_MS = 15_000;
 /** Time without a heartbeat after which a run counts as crashed: six heartbeats. */
 const SILENT_MS = 30_000;

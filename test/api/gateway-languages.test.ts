@@ -41,7 +41,7 @@ beforeAll(async () => {
   const models = [KOREAN, MULTILINGUAL].map((id) => ({ id, tokenizer: 'cl100k' }));
   test = await openTestGateway({ models });
   const { appliance } = test;
-  embedding = openEmbedding({
+  embedding = await openEmbedding({
     ...{ ...appliance, metrics: openMetrics() },
     ...{ projections: { mapOf, stateOf: () => null }, meter: appliance.usage.meter },
   });

@@ -48,6 +48,7 @@ const READING = [
 const FAILING = [
   [3, ['buckets', 'show', 'nothing']],
   [3, ['jobs', 'show', 'job_nothing']],
+  [3, ['models', 'show', 'local/nothing']],
   [3, ['bulk', 'status', 'job_nothing']],
   [3, ['users', 'list', '--org', 'nobody']],
   [2, ['search', 'x', '--top-k', '101']],
@@ -67,6 +68,12 @@ test.each(READING.map((args) => [args.join(' '), args] as const))(
     expect(asked.json()).toBeTruthy();
   },
 );
+
+test('a link to the console is made by the running server', async () => {
+  const { code, json } = await runCommand(['console', 'link', '--url', 'http://localhost:1', '--json'], asking);
+  expect(code).toBe(0);
+  expect(json()).toMatchObject({ url: expect.stringMatching(/\/console#link=/) });
+});
 
 test.each(FAILING)(
   'the failure with code %i of "%s" is the same from the server and from the installation',

@@ -8,7 +8,7 @@ import { findBucket, listBuckets } from '../../src/documents/buckets.ts';
 import { deleteDocument, listDocuments } from '../../src/documents/documents.ts';
 import { ListDocumentsQuery } from '../../src/documents/schema.ts';
 import { UploadRequest } from '../../src/ingest/schema.ts';
-import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
+import { installationOf, openTestAppliance, type TestAppliance } from '../support/appliance.ts';
 
 let service: TestAppliance;
 let folder: string;
@@ -34,7 +34,7 @@ function makeFile(name: string, content: string) {
 /** Session whose operations run in this process. */
 function sessionHere(signal: AbortSignal) {
   const options = { dataDir: '/nowhere', env: {}, version: '0', org: 'default', signal };
-  return openSession({ ...options, openAppliance: async () => service.appliance });
+  return openSession({ ...options, openInstallation: async () => installationOf(service.appliance) });
 }
 
 async function upload(files: { path: string; sourcePath: string }[], signal = new AbortController().signal) {

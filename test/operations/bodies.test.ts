@@ -18,10 +18,10 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 function session(signal = new AbortController().signal) {
-  const openAppliance = async () => {
+  const openInstallation = async () => {
     throw new Error('the installation was opened here');
   };
-  return openSession({ dataDir: api.dataDir, env: {}, version: VERSION, org: 'default', signal, openAppliance });
+  return openSession({ dataDir: api.dataDir, env: {}, version: VERSION, org: 'default', signal, openInstallation });
 }
 
 const uploadOf = (name: string, sizeBytes: number | null = null) => ({
@@ -135,7 +135,7 @@ test('a server that stops ends the watches of its commands at once', async () =>
   const dataDir = own.dataDir;
   const other = openSession({
     ...{ dataDir, env: {}, version: VERSION, org: 'default', signal: new AbortController().signal },
-    openAppliance: () => Promise.reject(new Error('the installation was opened here')),
+    openInstallation: () => Promise.reject(new Error('the installation was opened here')),
   });
   const { body } = await other.receive('jobs.watch', { interval: 3600 });
   const snapshots = readJsonLines<JobsSnapshot>(body, new AbortController().signal);

@@ -9,7 +9,7 @@ import { openSession, type SessionOptions } from '../../src/cli/session.ts';
 import { findServers } from '../../src/operations/ask-server.ts';
 import { VERSION } from '../../src/platform/version.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
-import { makeDataDir, openTestAppliance } from '../support/appliance.ts';
+import { installationOf, makeDataDir, openTestAppliance } from '../support/appliance.ts';
 
 let api: TestApi;
 
@@ -26,7 +26,7 @@ function session(options: Partial<SessionOptions> = {}) {
   return openSession({
     ...{ dataDir: api.dataDir, env: {}, version: VERSION, org: 'default' },
     signal: new AbortController().signal,
-    openAppliance: async () => {
+    openInstallation: async () => {
       throw new OpenedHere();
     },
     ...options,
@@ -54,7 +54,7 @@ test('errors of the server have the code, the status and the name of the flag', 
 
 test('an operation gives the same in this process as from the server', async () => {
   const asked = await session().call('buckets.list', {});
-  const here = await session({ dataDir: '/nowhere', openAppliance: async () => api.appliance }).call(
+  const here = await session({ dataDir: '/nowhere', openInstallation: async () => installationOf(api.appliance) }).call(
     'buckets.list',
     {},
   );

@@ -174,6 +174,10 @@ it.each(LISTS)('a page of %s reads a bounded number of rows for each row that it
   expect(await rowsReadBy(query)).toBeLessThanOrEqual(ROWS_READ_FACTOR * PAGE_ROWS);
 });
 
+it('a page of buckets after the last name is empty', async () => {
+  expect(await listBuckets(db.sql, operator, page('~'))).toEqual([]);
+});
+
 const COUNTS: readonly (readonly [name: string, query: (sql: Sql) => Promise<unknown>])[] = [
   ['documents by state', (sql) => countDocuments(sql, operator)],
   ['documents by state that a caller may see', (sql) => countDocuments(sql, reader())],

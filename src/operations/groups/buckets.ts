@@ -50,4 +50,5 @@ export const remove = forOrganization(
     await appliance.documents.purgeWithText(signal);
     return { id, deleted: true };
   },
+  ['documents'],
 );

@@ -11,10 +11,14 @@ import { forOrganization, WithBody } from '../operation.ts';
 const Id = z.object({ id: z.string() });
 
 /** Queue a job. The output also says if a worker is there to do it. */
-export const submit = forOrganization(BulkRequest, async (request, { appliance, operator, signal }) => {
-  const submitted = await submitBulkJob(appliance.bulk, operator, request, signal);
-  return { ...submitted, hasWorker: await hasLiveWorker(appliance, 'bulk') };
-});
+export const submit = forOrganization(
+  BulkRequest,
+  async (request, { appliance, operator, signal }) => {
+    const submitted = await submitBulkJob(appliance.bulk, operator, request, signal);
+    return { ...submitted, hasWorker: await hasLiveWorker(appliance, 'bulk') };
+  },
+  ['bulk'],
+);
 
 export const status = forOrganization(Id, ({ id }, { appliance, operator }) => getBulkJob(appliance.sql, operator, id));
 
@@ -33,14 +37,19 @@ export const page = forOrganization(
   async ({ id, ...query }, { appliance, operator }) => ({
     json: Buffer.from(await renderResultPage(appliance.bulk, operator, id, query)).toString(),
   }),
+  ['bulk'],
 );
 
 /** Read all vectors of a finished job. The bytes are float32 [n x d], row-major, little-endian. */
-export const vectors = forOrganization(Id, async ({ id }, { appliance: { bulk }, operator }) => {
-  const job = await findReadyJob(bulk, operator, id);
-  const about = { id: job.id, status: job.status, count: job.inputCount, dimensions: job.vectorDimensions };
-  return new WithBody(about, Readable.from(bytesOf(readResult(bulk, job)), { objectMode: false }));
-});
+export const vectors = forOrganization(
+  Id,
+  async ({ id }, { appliance: { bulk }, operator }) => {
+    const job = await findReadyJob(bulk, operator, id);
+    const about = { id: job.id, status: job.status, count: job.inputCount, dimensions: job.vectorDimensions };
+    return new WithBody(about, Readable.from(bytesOf(readResult(bulk, job)), { objectMode: false }));
+  },
+  ['bulk'],
+);
 
 async function* bytesOf(rows: ReturnType<typeof readResult>): AsyncGenerator<Uint8Array> {
   for await (const { vectors } of rows) yield Buffer.from(vectors.buffer, vectors.byteOffset, vectors.byteLength);

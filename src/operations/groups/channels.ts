@@ -10,11 +10,11 @@ const OUTBOX_ROWS_MAX = 1000;
 const Id = z.object({ channel: z.string() });
 
 export const create = forOrganization(CreateChannel, (request, { appliance, operator }) =>
-  createChannel(appliance.channels, operator, request),
+  createChannel(appliance, operator, request),
 );
 
 export const list = forOrganization(z.object({}), (_, { appliance, operator }) =>
-  listChannels(appliance.channels, operator.orgId),
+  listChannels(appliance, operator.orgId),
 );
 
 export const find = forOrganization(Id, async ({ channel }, { appliance, operator }) => {
@@ -26,7 +26,7 @@ export const find = forOrganization(Id, async ({ channel }, { appliance, operato
 export const sign = forOrganization(
   z.object({ channel: z.string(), utterance: z.string() }),
   ({ channel, utterance }, { appliance, operator }) =>
-    signTestDelivery(appliance.channels, operator.orgId, channel, { utterance, userId: operator.actor }),
+    signTestDelivery(appliance, operator.orgId, channel, { utterance, userId: operator.actor }),
 );
 
 export const remove = forOrganization(Id, async ({ channel }, { appliance, operator }) => {

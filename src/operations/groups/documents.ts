@@ -86,6 +86,7 @@ export const upload = forOrganization(
     const content = { fileName, contentType: null, openStream };
     return uploadDocument(appliance.ingest.uploads, operator, bucket, content, request);
   },
+  ['ingest'],
 );
 
 /** Find the bucket that a folder is synchronised with. The folder must not be in the data directory of the service. */
@@ -121,11 +122,16 @@ export const remove = forOrganization(
     await appliance.documents.purgeWithText(signal);
     return listPage(documents.map(({ id }) => ({ id, deleted: true })));
   },
+  ['documents'],
 );
 
 /** Repeat the newest job of each document. `hasWorker` says if a worker is there to do the new jobs. */
-export const reprocess = forOrganization(Selection, async (selection, { appliance, operator }) => {
-  const documents = await selectDocuments(appliance.sql, operator, selection);
-  const outcomes = await reprocessDocuments(appliance.jobs.operations, operator, documents);
-  return { outcomes, hasWorker: await hasLiveWorker(appliance) };
-});
+export const reprocess = forOrganization(
+  Selection,
+  async (selection, { appliance, operator }) => {
+    const documents = await selectDocuments(appliance.sql, operator, selection);
+    const outcomes = await reprocessDocuments(appliance.jobs.operations, operator, documents);
+    return { outcomes, hasWorker: await hasLiveWorker(appliance) };
+  },
+  ['jobs'],
+);

@@ -4,29 +4,60 @@ import { listModels } from '../../embedding/list-models.ts';
 import { RoutingRequest } from '../../embedding/routing.ts';
 import { EmbeddingsRequest } from '../../embedding/schema.ts';
 import { type ModelTest, testModels, testReranker } from '../../embedding/test-models.ts';
+import { folderOf } from '../../local-models/model-folders.ts';
 import type { LocalModel } from '../../local-models/schema.ts';
+import { selectLocalModel } from '../../local-models/store.ts';
+import { notFound } from '../../platform/errors.ts';
 import { renderEmbeddingList } from '../../printing/print-floats.ts';
 import { warnOfOtherModels } from '../../search/bucket-model.ts';
 import { forInstallation, forOrganization } from '../operation.ts';
 
 /** Embed texts. `json` is the body that the API sends for them. */
-export const embed = forOrganization(EmbeddingsRequest, async (request, { appliance, operator, signal }) => {
-  const { embedder } = appliance.embedding;
-  const { vectors, dimensions, model, tokens, warnings } = await embedder.embed({
-    ...{ texts: request.input, model: request.model, dimensions: request.dimensions, taskType: request.task_type },
-    ...{ orgId: operator.orgId, charge: { account: operator, axis: axisOf(request.input) }, signal },
-  });
-  const json = await renderEmbeddingList(vectors, dimensions, { model, promptTokens: tokens, base64: false });
-  return { json: Buffer.from(json).toString(), model, dimensions, tokens, warnings };
-});
+export const embed = forOrganization(
+  EmbeddingsRequest,
+  async (request, { appliance, operator, signal }) => {
+    const { embedder } = appliance.embedding;
+    const { vectors, dimensions, model, tokens, warnings } = await embedder.embed({
+      ...{ texts: request.input, model: request.model, dimensions: request.dimensions, taskType: request.task_type },
+      ...{ orgId: operator.orgId, charge: { account: operator, axis: axisOf(request.input) }, signal },
+    });
+    const json = await renderEmbeddingList(vectors, dimensions, { model, promptTokens: tokens, base64: false });
+    return { json: Buffer.from(json).toString(), model, dimensions, tokens, warnings };
+  },
+  ['embedding'],
+);
 
-export const models = forInstallation(z.object({}), (_, { appliance: { embedding, projections } }) => ({
-  object: 'list' as const,
-  data: listModels({ backends: embedding.backends, projections }),
-}));
+export const models = forInstallation(
+  z.object({}),
+  (_, { appliance: { embedding, projections } }) => ({
+    object: 'list' as const,
+    data: listModels({ backends: embedding.backends, projections }),
+  }),
+  ['embedding', 'projections'],
+);
 
 /** List the models that are installed on this host. */
-export const installed = forInstallation(z.object({}), (_, { appliance }) => [...appliance.localModels.list()]);
+export const installed = forInstallation(z.object({}), (_, { appliance }) => [...appliance.localModels.list()], [
+  'localModels',
+]);
+
+/** Show an installed model, with its files. @throws AppError `model_not_found` (404) */
+export const showInstalled = forInstallation(
+  z.object({ model: z.string() }),
+  async ({ model }, { appliance: { sql, config } }) => {
+    const found = await selectLocalModel(sql, model);
+    if (found === null) throw notFound('model', model);
+    const { spec, revision, installedAt } = found;
+    const { name, kind, source, variant, dimension, pooling, prefixes, files } = spec;
+    return {
+      ...{ name, kind, source, revision, variant, dimension, max_tokens: spec.maxTokens, pooling },
+      installed_at: installedAt.toISOString(),
+      folder: folderOf(config.dataDir, name, revision),
+      bytes: files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
+      ...{ prefixes, files },
+    };
+  },
+);
 
 /** List the ids of models to test: those that are named, all of which must exist, or else all that have a provider. */
 export const testable = forInstallation(
@@ -38,6 +69,7 @@ export const testable = forInstallation(
     const available = catalog.list().filter((model) => embedding.backends.isAvailable(model));
     return [...rerankers, ...available.map(({ id }) => id)];
   },
+  ['embedding', 'localModels'],
 );
 
 /** Make one real call to a model. */
@@ -52,17 +84,24 @@ export const test = forOrganization(
       return outcome;
     throw new Error('a test of one model has one outcome');
   },
+  ['embedding', 'localModels'],
 );
 
-export const routing = forOrganization(z.object({}), (_, { appliance, operator }) =>
-  appliance.embedding.routing.view(operator),
+export const routing = forOrganization(
+  z.object({}),
+  (_, { appliance, operator }) => appliance.embedding.routing.view(operator),
+  ['embedding'],
 );
 
 /** Choose the routing. Warnings name the buckets that another model embeds. */
-export const setRouting = forOrganization(RoutingRequest, async (request, { appliance, operator }) => {
-  const { sql, embedding } = appliance;
-  const { warnings, ...chosen } = await embedding.routing.set(operator, request);
-  const { backends } = embedding;
-  const others = await warnOfOtherModels({ sql, backends }, operator.orgId, chosen.primary);
-  return { ...chosen, warnings: [...warnings, ...others] };
-});
+export const setRouting = forOrganization(
+  RoutingRequest,
+  async (request, { appliance, operator }) => {
+    const { sql, embedding } = appliance;
+    const { warnings, ...chosen } = await embedding.routing.set(operator, request);
+    const { backends } = embedding;
+    const others = await warnOfOtherModels({ sql, backends }, operator.orgId, chosen.primary);
+    return { ...chosen, warnings: [...warnings, ...others] };
+  },
+  ['embedding'],
+);

@@ -18,6 +18,7 @@ export const reembed = forOrganization(
   z.object({ bucket: z.string(), model: z.string().optional(), dry_run: z.boolean() }),
   ({ dry_run: dryRun, ...request }, { appliance, operator }) =>
     queueReembed(appliance.ingest.reembed, operator, request, { dryRun }),
+  ['ingest'],
 );
 
 /** Count the chunks that a job of the index has done; null before it has begun. */
@@ -33,6 +34,7 @@ export const stats = forOrganization(
   z.object({ bucket: z.string().optional() }),
   async ({ bucket }, { appliance, operator }) =>
     listPage(await listIndexStats(appliance.search, operator.orgId, bucket ?? null)),
+  ['search'],
 );
 
 export const optimize = forOrganization(
@@ -43,6 +45,7 @@ export const optimize = forOrganization(
     await appliance.ingest.reindex.index.optimize(id, signal);
     return { bucket_id: id, name, duration_ms: Math.round(performance.now() - beganMs) };
   },
+  ['ingest'],
 );
 
 /** Build the index of a bucket anew. The bytes are its progress in chunks and its report (`RebuildReport`). */
@@ -58,23 +61,28 @@ export const rebuild = forOrganization(
     );
     return new WithBody({ chunks: groups.reduce((sum, { chunks }) => sum + chunks, 0) }, body);
   },
+  ['ingest'],
 );
 
 /** Plan a reprojection. The plan is in the shape of the report of a run. */
-export const planReproject = forOrganization(Reprojection, async (request, { appliance, operator }) => {
-  // The map may have been fitted by another process just now.
-  await appliance.projections.refresh();
-  const { warnings, bucketId, bucketName, targets, origin, mode, documents, chunks } = await planReprojection(
-    appliance.ingest.reindex,
-    operator,
-    request,
-  );
-  const plan: ReprojectReport = {
-    ...{ bucket_id: bucketId, models: targets.map(({ id }) => id), space: origin.space, mode },
-    ...{ map_versions: targets.map(({ mapVersion }) => mapVersion), documents, chunks },
-  };
-  return { warnings, bucket_name: bucketName, plan };
-});
+export const planReproject = forOrganization(
+  Reprojection,
+  async (request, { appliance, operator }) => {
+    // The map may have been fitted by another process just now.
+    await appliance.projections.refresh();
+    const { warnings, bucketId, bucketName, targets, origin, mode, documents, chunks } = await planReprojection(
+      appliance.ingest.reindex,
+      operator,
+      request,
+    );
+    const plan: ReprojectReport = {
+      ...{ bucket_id: bucketId, models: targets.map(({ id }) => id), space: origin.space, mode },
+      ...{ map_versions: targets.map(({ mapVersion }) => mapVersion), documents, chunks },
+    };
+    return { warnings, bucket_name: bucketName, plan };
+  },
+  ['ingest', 'projections'],
+);
 
 /** Convert the vectors of a bucket. The bytes are its progress in chunks and its report (`ReprojectReport`). */
 export const reproject = forOrganization(
@@ -87,4 +95,5 @@ export const reproject = forOrganization(
         AbortSignal.any([signal, closing]),
       ),
     ),
+  ['ingest'],
 );

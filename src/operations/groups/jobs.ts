@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Appliance } from '../../appliance/appliance.ts';
+import type { ApplianceBase } from '../../appliance/appliance.ts';
 import { hasLiveWorker } from '../../appliance/live-workers.ts';
 import { countTexts } from '../../bulk/store.ts';
 import { findBucket } from '../../documents/buckets.ts';
@@ -22,7 +22,7 @@ const Id = z.object({ id: z.string() });
 /** Bound of the jobs that are asked for at once. */
 const IDS_MAX = 100_000;
 /** Gauge of the queues of each installation, which keeps what it has read for the next reading. */
-const gauges = new WeakMap<Appliance, ReturnType<typeof openQueueGauge>>();
+const gauges = new WeakMap<ApplianceBase, ReturnType<typeof openQueueGauge>>();
 
 export const list = forOrganization(
   z.object({
@@ -107,19 +107,27 @@ export const cancel = forOrganization(
     if (reply.detail !== undefined) throw conflict(reply.detail, 'job_already_finished');
     return reply;
   },
+  ['jobs'],
 );
 
-export const remove = forOrganization(Id, async ({ id }, { appliance, operator }) => {
-  await deleteJob(appliance.jobs.operations, operator, id);
-  return { id, deleted: true };
-});
+export const remove = forOrganization(
+  Id,
+  async ({ id }, { appliance, operator }) => {
+    await deleteJob(appliance.jobs.operations, operator, id);
+    return { id, deleted: true };
+  },
+  ['jobs'],
+);
 
-export const reprocess = forOrganization(Id, ({ id }, { appliance, operator }) =>
-  reprocessJob(appliance.jobs.operations, operator, id),
+export const reprocess = forOrganization(
+  Id,
+  ({ id }, { appliance, operator }) => reprocessJob(appliance.jobs.operations, operator, id),
+  ['jobs'],
 );
 
 export const reap = forInstallation(
   ReapQuery.pick({ timeout_minutes: true }).extend({ dry_run: z.boolean().optional() }),
   ({ timeout_minutes: timeoutMinutes, dry_run: dryRun }, { appliance, actor }) =>
     reapStaleJobs(appliance.jobs.operations, actor, { timeoutMinutes, dryRun: dryRun ?? false }),
+  ['jobs'],
 );

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { hasLiveWorker } from '../../appliance/live-workers.ts';
 import { editDocuments } from '../../metadata/edit-documents.ts';
+import { openEdits } from '../../metadata/open-edits.ts';
 import { readHistory } from '../../metadata/read-history.ts';
 import { BulkEdit } from '../../metadata/schema.ts';
 import { findFileNames } from '../../metadata/store.ts';
@@ -13,7 +14,7 @@ const HISTORY_ROWS_MAX = 1000;
 export const edit = forOrganization(
   BulkEdit.extend({ bucket: z.string() }),
   async ({ bucket, ...request }, { appliance, operator }) => {
-    const reply = await editDocuments(appliance.metadata, operator, bucket, request);
+    const reply = await editDocuments(openEdits(appliance), operator, bucket, request);
     const isQueued = reply.reindex_queued > 0 || reply.status === 'queued';
     return { reply, hasWorker: !isQueued || (await hasLiveWorker(appliance)) };
   },

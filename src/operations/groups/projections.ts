@@ -15,8 +15,10 @@ export const show = forInstallation(Version, async ({ version }, { appliance }) 
   return { ...viewOfMap(map), scores: map.scores };
 });
 
-export const activate = forInstallation(Version, ({ version }, { appliance, actor }) =>
-  activateMap({ ...appliance.calibration, actor }, version),
+export const activate = forInstallation(
+  Version,
+  ({ version }, { appliance, actor }) => activateMap({ ...appliance.calibration, actor }, version),
+  ['calibration'],
 );
 
 export const retire = forInstallation(Version, ({ version }, { appliance: { sql, objects }, actor }) =>

@@ -19,4 +19,5 @@ export const bucket = forOrganization(
     );
     return { response, snippets };
   },
+  ['search'],
 );

@@ -9,8 +9,10 @@ import { forOrganization } from '../operation.ts';
 /** Source by its name or id. */
 const Named = z.object({ source: z.string() });
 
-export const add = forOrganization(NewSource, (request, { appliance, operator }) =>
-  createSource(appliance.memory, operator, request),
+export const add = forOrganization(
+  NewSource,
+  (request, { appliance, operator }) => createSource(appliance.memory, operator, request),
+  ['memory'],
 );
 
 export const list = forOrganization(
@@ -30,10 +32,14 @@ export const progress = forOrganization(Named, async ({ source: name }, { applia
 });
 
 /** Queue a synchronisation. The output also says if a worker is there to do it. */
-export const sync = forOrganization(Named, async ({ source }, { appliance, operator }) => {
-  const reply = await syncNow(appliance.memory, operator, source);
-  return { reply, hasWorker: await hasLiveWorker(appliance, 'sync') };
-});
+export const sync = forOrganization(
+  Named,
+  async ({ source }, { appliance, operator }) => {
+    const reply = await syncNow(appliance.memory, operator, source);
+    return { reply, hasWorker: await hasLiveWorker(appliance, 'sync') };
+  },
+  ['memory'],
+);
 
 export const remove = forOrganization(
   Named.extend({ keep_documents: z.boolean() }),
@@ -42,4 +48,5 @@ export const remove = forOrganization(
     await appliance.documents.purgeWithText(signal);
     return deleted;
   },
+  ['memory', 'documents'],
 );

@@ -4,4 +4,5 @@ import { forOrganization } from '../operation.ts';
 export const summarize = forOrganization(
   z.object({ from: z.string().optional(), to: z.string().optional() }),
   (period, { appliance, operator }) => appliance.usage.summarize(operator, period),
+  ['usage'],
 );

@@ -32,3 +32,9 @@ export const setRole = forOrganization(
   ({ user, role, auth_level: authLevel }, { appliance, operator }) =>
     setRoleOf(appliance.sql, operator, user, role, authLevel),
 );
+
+/** Make a one-time link by which the operator signs in to the web console. */
+export const consoleLink = forOrganization(z.object({}), async (_, { appliance, operator }) => {
+  const { token, expiresAt } = await appliance.access.sessions.createLink(operator);
+  return { token: token.reveal(), expires_at: expiresAt.toISOString() };
+});

@@ -19,14 +19,18 @@ export const add = forOrganization(
     if (isPublished) await publishWorkflow(appliance.workflows, operator, id, version);
     return { change, workflow: await getWorkflow(appliance.sql, operator, id, version) };
   },
+  ['workflows'],
 );
 
 export const list = forOrganization(z.object({}), async (_, { appliance, operator }) =>
   listPage(await listWorkflows(appliance.sql, operator.orgId)),
 );
 
-export const publish = forOrganization(AtVersion, ({ workflow, at_version: version }, { appliance, operator }) =>
-  publishWorkflow(appliance.workflows, operator, workflow, version),
+export const publish = forOrganization(
+  AtVersion,
+  ({ workflow, at_version: version }, { appliance, operator }) =>
+    publishWorkflow(appliance.workflows, operator, workflow, version),
+  ['workflows'],
 );
 
 /** Show a workflow. `changing` has the types of those of its blocks that change something. */
@@ -38,6 +42,7 @@ export const show = forOrganization(
     const types = [...new Set(blocks.map(({ type }) => type))];
     return { workflow, changing: types.filter((type) => workflows.blocks.get(type)?.hasSideEffect ?? false) };
   },
+  ['workflows'],
 );
 
 /** Run a workflow. Nobody is asked: a block that changes something needs an approval in the input. */
@@ -50,6 +55,7 @@ export const execute = forOrganization(
   }),
   ({ workflow, ...input }, { appliance, operator, signal }) =>
     runWorkflow(appliance.workflows, operator, workflow, input, signal),
+  ['workflows'],
 );
 
 export const runs = forOrganization(

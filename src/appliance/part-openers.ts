@@ -1,0 +1,101 @@
+import type { ApplianceParts, ApplianceWith, PartName } from './appliance.ts';
+import { MIGRATIONS } from './stores.ts';
+
+/** Function that opens a part of an installation, once those that it needs are open. */
+export interface PartOpener<Value> {
+  readonly needs: readonly PartName[];
+  /** Load the modules of the part and open it. */
+  open(opened: ApplianceWith<PartName>): Promise<Value>;
+}
+
+/**
+ * Functions that open the parts of an installation, each with the parts that it needs. No other place knows all domains; a
+ * new domain adds one entry here. A domain is loaded when it is opened, since loading all of them takes half a second.
+ */
+export const PART_OPENERS: { readonly [Part in PartName]: PartOpener<ApplianceParts[Part]> } = {
+  metrics: part([], async ({ pools }) => {
+    const { openMetrics } = await import('../platform/metrics.ts');
+    const { openPoolMetrics } = await import('../platform/pool-metrics.ts');
+    const metrics = openMetrics();
+    openPoolMetrics(metrics.registry, pools);
+    return metrics;
+  }),
+  usage: part([], async (opened) => {
+    const { openUsage } = await import('../usage/open-usage.ts');
+    return openUsage(opened);
+  }),
+  projections: part([], async (opened) => {
+    const { openProjections } = await import('../projection/open-projections.ts');
+    return openProjections(opened);
+  }),
+  recognition: part([], async (opened) => {
+    const { openRecognition } = await import('../recognition/open-recognition.ts');
+    return openRecognition(opened);
+  }),
+  localModels: part(['metrics'], async (opened) => {
+    const { openLocalModels } = await import('../local-models/open-local-models.ts');
+    return openLocalModels(opened);
+  }),
+  embedding: part(['metrics', 'projections', 'localModels', 'usage'], async (opened) => {
+    const { openEmbedding } = await import('../embedding/open-embedding.ts');
+    return openEmbedding({ ...opened, meter: opened.usage.meter });
+  }),
+  calibration: part(['embedding'], async (opened) => {
+    const { openCalibration } = await import('../projection/open-calibration.ts');
+    return openCalibration(opened);
+  }),
+  search: part(['metrics', 'embedding', 'localModels'], async (opened) => {
+    const { openSearch } = await import('../search/open-search.ts');
+    return openSearch(opened);
+  }),
+  documents: part(['search'], async (opened) => {
+    const { openDocuments } = await import('../documents/open-documents.ts');
+    const { eraseRunsAbout } = await import('../workflows/run-store.ts');
+    return openDocuments({ ...opened, index: opened.search.removal, erase: eraseRunsAbout });
+  }),
+  bulk: part(['embedding'], async (opened) => {
+    const { openBulk } = await import('../bulk/open-bulk.ts');
+    return openBulk({ ...opened, embedder: opened.embedding.embedder });
+  }),
+  ingest: part(['embedding', 'calibration', 'projections', 'localModels', 'recognition', 'search'], async (opened) => {
+    const { openIngest } = await import('../ingest/open-ingest.ts');
+    return openIngest({ ...opened, pictures: opened.recognition.documents });
+  }),
+  metadata: part(['documents'], async (opened) => {
+    const { openMetadata } = await import('../metadata/open-metadata.ts');
+    return openMetadata({ ...opened, removal: opened.documents.removal });
+  }),
+  channels: part(['metrics', 'search'], async (opened) => {
+    const { openChannels } = await import('../channels/open-channels.ts');
+    return openChannels(opened);
+  }),
+  memory: part(['search'], async (opened) => {
+    const { openMemory } = await import('../memory/open-memory.ts');
+    return openMemory(opened);
+  }),
+  workflows: part(['search', 'embedding', 'ingest', 'metadata', 'channels'], async (opened) => {
+    const { openWorkflows } = await import('../workflows/open-workflows.ts');
+    const { embedding, ingest, channels } = opened;
+    const { embedder } = embedding;
+    return openWorkflows({ ...opened, embedder, uploads: ingest.uploads, sending: channels.sending });
+  }),
+  jobs: part(['metrics', 'ingest', 'bulk', 'metadata', 'memory'], async (opened) => {
+    const { openJobs } = await import('../jobs/open-jobs.ts');
+    const { jobVisibleTo } = await import('../documents/visibility.ts');
+    const { ingest, bulk, metadata, memory } = opened;
+    const kinds = [...ingest.jobs, bulk.jobs, metadata.jobs, memory.jobs];
+    return openJobs({ ...opened, visibleTo: jobVisibleTo }, kinds);
+  }),
+  backup: part([], async (opened) => {
+    const { openBackup } = await import('../backup/open-backup.ts');
+    const { installationId } = opened.access;
+    return openBackup({ ...opened, installationId, migrations: MIGRATIONS });
+  }),
+};
+
+function part<Need extends PartName, Value>(
+  needs: readonly Need[],
+  open: (opened: ApplianceWith<Need>) => Promise<Value>,
+): PartOpener<Value> {
+  return { needs, open };
+}
