@@ -11,9 +11,12 @@ import {
 const VECTOR_BYTES = INDEX_DIMENSIONS * 4;
 /** Rows of a block. */
 export const BLOCK_ROWS = 256;
-/** Bytes of a block: 16 bits and two signs for each component, and five numbers for each row. */
-export const BLOCK_BYTES = BLOCK_ROWS * (INDEX_DIMENSIONS * 2 + INDEX_DIMENSIONS / 4 + 20);
+/** Queries that can be set at a time. */
+export const QUERY_SLOTS = 8;
 const MARGINS_START = BLOCK_ROWS * (INDEX_DIMENSIONS * 2 + 4);
+/** Bytes of a block before its upper bounds: 16 bits and two signs for each component, and five numbers for each row. */
+const BOUNDS_START = BLOCK_ROWS * (INDEX_DIMENSIONS * 2 + INDEX_DIMENSIONS / 4 + 20);
+export const BLOCK_BYTES = BOUNDS_START + QUERY_SLOTS * BLOCK_ROWS * 4;
 /** Pages by which the memory grows: 16 MiB. */
 const GROWTH_PAGES = 256;
 /** Seed of the random signs. Equal on every machine, so that equal vectors have equal scores everywhere. */
@@ -21,13 +24,12 @@ const SIGNS_SEED = 0x9e3779b9;
 
 const SIGNS = 0;
 const WORK = SIGNS + 2 * VECTOR_BYTES;
-/** Queries that can be set at a time. */
-export const QUERY_SLOTS = 8;
 const SLOTS = WORK + VECTOR_BYTES;
 /** Bytes of a query: rotated, then quantised with numbers of its own, and tables of 16 bytes for four components. */
 const SLOT_BYTES = VECTOR_BYTES + INDEX_DIMENSIONS + 64 + (INDEX_DIMENSIONS / 4) * 16;
-const BOUNDS = SLOTS + QUERY_SLOTS * SLOT_BYTES;
-const LIST = BOUNDS + BLOCK_ROWS * 4;
+/** Upper bounds of some rows, and numbers of rows. */
+const SOME_BOUNDS = SLOTS + QUERY_SLOTS * SLOT_BYTES;
+const LIST = SOME_BOUNDS + BLOCK_ROWS * 4;
 const BLOCKS_START = LIST + BLOCK_ROWS * 4;
 
 /** Estimates of the cosine similarity of rows to a query. */
@@ -110,11 +112,34 @@ export class VectorBlocks {
   /**
    * Estimate the cosine similarity of the first rows of a block to a query that is set, from two bits of each component.
    *
-   * @returns upper bounds, which hold but for five standard deviations: a view that the next call overwrites
+   * @returns upper bounds, which hold but for five standard deviations: a view that stays until the next scan for this
+   *   slot, or until the memory grows; a bound that is set to NaN is not selected
    */
   scan(block: number, rows: number, slot: number): Float32Array {
-    this.#kernel.scan(block, rows, bytesOf(slot), BOUNDS);
-    return this.#floats.subarray(BOUNDS / 4, BOUNDS / 4 + rows);
+    const bounds = boundsOf(block, slot);
+    this.#kernel.scan(block, rows, bytesOf(slot), bounds);
+    return this.#floats.subarray(bounds / 4, bounds / 4 + rows);
+  }
+
+  /** Return the upper bounds of the last scan. */
+  bounds(block: number, rows: number, slot: number): Float32Array {
+    const bounds = boundsOf(block, slot);
+    return this.#floats.subarray(bounds / 4, bounds / 4 + rows);
+  }
+
+  /**
+   * List rows of a block by their bounds of the last scan: `least <= bound < below`.
+   *
+   * @returns a view that the next call overwrites
+   */
+  select(
+    block: number,
+    rows: number,
+    slot: number,
+    { least, below }: { readonly least: number; readonly below: number },
+  ): Uint32Array {
+    const count = this.#kernel.select(boundsOf(block, slot), rows, least, below, LIST);
+    return this.#numbers.subarray(LIST / 4, LIST / 4 + count);
   }
 
   /**
@@ -126,10 +151,10 @@ export class VectorBlocks {
    */
   estimate(block: number, rows: Uint32Array, slot: number): Estimates {
     this.#numbers.set(rows, LIST / 4);
-    this.#kernel.estimate(block, LIST, rows.length, bytesOf(slot), BOUNDS);
+    this.#kernel.estimate(block, LIST, rows.length, bytesOf(slot), SOME_BOUNDS);
     const margins = (block + MARGINS_START) / 4;
     return {
-      bounds: this.#floats.subarray(BOUNDS / 4, BOUNDS / 4 + rows.length),
+      bounds: this.#floats.subarray(SOME_BOUNDS / 4, SOME_BOUNDS / 4 + rows.length),
       margins: this.#floats.subarray(margins, margins + BLOCK_ROWS),
     };
   }
@@ -148,6 +173,11 @@ export class VectorBlocks {
 /** Address of the quantised query of a slot. */
 function bytesOf(slot: number): number {
   return SLOTS + slot * SLOT_BYTES + VECTOR_BYTES;
+}
+
+/** Address of the upper bounds of the rows of a block for a slot. */
+function boundsOf(block: number, slot: number): number {
+  return block + BOUNDS_START + slot * BLOCK_ROWS * 4;
 }
 
 /** Draw signs by xorshift32 (Marsaglia, 2003): Float32Array [2 x 1024] of 1 and -1. */

@@ -49,55 +49,51 @@ export class VectorRows {
    * @returns rows that may be among the best, for each query
    */
   estimate(queries: readonly SlotQuery[], allowed: Allowed): CandidateRows[] {
-    const bounds = queries.map(() => new Float32Array(this.#rows));
-    for (let first = 0; first < this.#rows; first += BLOCK_ROWS) {
-      const block = this.#blockOf(first);
-      const rows = Math.min(BLOCK_ROWS, this.#rows - first);
-      for (const [nth, { slot }] of queries.entries()) bounds[nth]?.set(this.#vectors.scan(block, rows, slot), first);
-    }
-    return queries.map((query, nth) => this.#candidates(query, bounds[nth] as Float32Array, allowed));
+    this.#eachBlock((block, first, rows) => {
+      for (const { slot } of queries) {
+        const bounds = this.#vectors.scan(block, rows, slot);
+        if (allowed === null) continue;
+        for (let at = 0; at < rows; at++) if (allowed[first + at] !== 1) bounds[at] = Number.NaN;
+      }
+    });
+    return queries.map((query) => this.#candidates(query));
   }
 
-  /**
-   * Find the rows that may be among the best. Those of the largest bounds come first: they tell what others must reach.
-   *
-   * @param bounds upper bounds of all rows by `scan`; those of rows that are not allowed are set to NaN
-   */
-  #candidates(query: SlotQuery, bounds: Float32Array, allowed: Allowed): CandidateRows {
-    if (allowed !== null)
-      for (let row = 0; row < bounds.length; row++) if (allowed[row] !== 1) bounds[row] = Number.NaN;
-    const first = nthLargest(bounds, query.lowerBounds.limit);
+  /** Find the rows that may be among the best. Those of the largest bounds come first: they tell what others must reach. */
+  #candidates(query: SlotQuery): CandidateRows {
+    const { slot, lowerBounds } = query;
+    const largest = new LargestNumbers(lowerBounds.limit);
+    this.#eachBlock((block, _, rows) => largest.addAll(this.#vectors.bounds(block, rows, slot)));
     const candidates = new CandidateRows();
-    const add = (rows: Uint32Array, first: number) => this.#addEstimates(query, { rows, first }, candidates);
-    this.#eachBlock(bounds, (bound) => bound >= first, add);
-    const { lowerBounds } = query;
-    this.#eachBlock(bounds, (bound) => bound < first && bound >= lowerBounds.smallest - ROUNDING, add);
+    this.#eachBlock((block, first, rows) => {
+      const range = { least: largest.smallest, below: Number.POSITIVE_INFINITY };
+      this.#addEstimates(query, { block, first, rows }, range, candidates);
+    });
+    this.#eachBlock((block, first, rows) => {
+      const range = { least: lowerBounds.smallest - ROUNDING, below: largest.smallest };
+      this.#addEstimates(query, { block, first, rows }, range, candidates);
+    });
     return candidates;
   }
 
-  /** List the rows whose bound is accepted, block by block: numbers within the block, and the first row of the block. */
-  #eachBlock(
-    bounds: Float32Array,
-    accepts: (bound: number) => boolean,
-    use: (rows: Uint32Array, first: number) => void,
-  ): void {
-    const listed = new Uint32Array(BLOCK_ROWS);
-    for (let first = 0; first < bounds.length; first += BLOCK_ROWS) {
-      const rows = Math.min(BLOCK_ROWS, bounds.length - first);
-      let count = 0;
-      for (let at = 0; at < rows; at++) if (accepts(bounds[first + at] as number)) listed[count++] = at;
-      if (count > 0) use(listed.subarray(0, count), first);
+  #eachBlock(use: (block: number, first: number, rows: number) => void): void {
+    for (let first = 0; first < this.#rows; first += BLOCK_ROWS) {
+      use(this.#blockOf(first), first, Math.min(BLOCK_ROWS, this.#rows - first));
     }
   }
 
-  /** Estimate rows of one block better, and keep those that may still be among the best. */
+  /** Estimate rows of one block better whose bounds are in a range, and keep those that may still be among the best. */
   #addEstimates(
     { slot, margin, lowerBounds }: SlotQuery,
-    { rows, first }: { readonly rows: Uint32Array; readonly first: number },
+    { block, first, rows }: { readonly block: number; readonly first: number; readonly rows: number },
+    range: { readonly least: number; readonly below: number },
     candidates: CandidateRows,
   ): void {
-    const { bounds, margins } = this.#vectors.estimate(this.#blockOf(first), rows, slot);
-    for (const [nth, at] of rows.entries()) {
+    const selected = this.#vectors.select(block, rows, slot, range);
+    if (selected.length === 0) return;
+    const { bounds, margins } = this.#vectors.estimate(block, selected, slot);
+    for (let nth = 0; nth < selected.length; nth++) {
+      const at = selected[nth] as number;
       const upper = bounds[nth] as number;
       if (upper < lowerBounds.smallest - ROUNDING) continue;
       candidates.add(first + at, upper);
@@ -139,19 +135,6 @@ export class VectorRows {
   }
 }
 
-/** Return the nth largest of many numbers, or -Infinity if there are fewer. NaN does not count. */
-function nthLargest(numbers: Float32Array, nth: number): number {
-  const largest = new LargestNumbers(nth);
-  let { smallest } = largest;
-  for (let at = 0; at < numbers.length; at++) {
-    const number = numbers[at] as number;
-    if (!(number > smallest)) continue;
-    largest.add(number);
-    smallest = largest.smallest;
-  }
-  return smallest;
-}
-
 /** Rows with upper bounds of their cosines. */
 export class CandidateRows {
   #rows = new Uint32Array(0);
@@ -191,6 +174,17 @@ export class LargestNumbers {
   /** Number below which none is taken any more. */
   get smallest(): number {
     return this.#size < this.#heap.length ? Number.NEGATIVE_INFINITY : (this.#heap[0] as number);
+  }
+
+  /** Add those of many numbers that are larger than `smallest`; NaN is not. */
+  addAll(values: Float32Array): void {
+    let { smallest } = this;
+    for (let at = 0; at < values.length; at++) {
+      const value = values[at] as number;
+      if (!(value > smallest)) continue;
+      this.add(value);
+      smallest = this.smallest;
+    }
   }
 
   /** @param value larger than `smallest` */

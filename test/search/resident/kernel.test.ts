@@ -105,6 +105,33 @@ it('estimates of some rows of a block equal those of all', () => {
   }
 });
 
+it('rows are selected by their bounds, also in a block that is not full', () => {
+  const blocks = new VectorBlocks();
+  const block = blocks.allocate();
+  for (let row = 0; row < BLOCK_ROWS; row++) blocks.write(block, row, drawn());
+  for (const slot of [0, SLOT]) {
+    blocks.setQuery(slot, drawn());
+    for (const rows of [1, 5, 31, 62, BLOCK_ROWS]) {
+      const bounds = blocks.scan(block, rows, slot);
+      bounds[rows >> 1] = Number.NaN;
+      const sorted = [...bounds].filter((bound) => !Number.isNaN(bound)).sort((a, b) => a - b);
+      const [least = 0, below = 0] = [sorted[0], sorted.at(-1)];
+      for (const range of [
+        { least: Number.NEGATIVE_INFINITY, below: Number.POSITIVE_INFINITY },
+        { least, below },
+        { least: (least + below) / 2, below: Number.POSITIVE_INFINITY },
+      ]) {
+        const { least, below } = range;
+        const wanted = [...bounds.keys()].filter(
+          (row) => (bounds[row] as number) >= Math.fround(least) && (bounds[row] as number) < Math.fround(below),
+        );
+        expect([...blocks.select(block, rows, slot, range)]).toEqual(wanted);
+        expect([...blocks.bounds(block, rows, slot)]).toEqual([...bounds]);
+      }
+    }
+  }
+});
+
 it('a zero vector has the cosine zero, and a released block is used again', () => {
   const blocks = new VectorBlocks();
   const block = blocks.allocate();

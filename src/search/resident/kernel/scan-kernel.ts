@@ -6,6 +6,7 @@ export interface ScanKernel {
   encode(x: number, block: number, row: number): void;
   prepareQuery(query: number, bytes: number): void;
   scan(block: number, rows: number, bytes: number, bounds: number): void;
+  select(bounds: number, rows: number, least: number, below: number, list: number): number;
   estimate(block: number, list: number, count: number, bytes: number, bounds: number): void;
   refine(block: number, row: number, query: number): number;
 }

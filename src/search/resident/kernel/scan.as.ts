@@ -17,6 +17,28 @@ import { encodeSigns, prepareTables } from './signs.as';
 
 export { scan } from './signs.as';
 
+/**
+ * List the rows whose bound is at least `least` and below `below`: u32 [count] at `list`. NaN is in no range.
+ *
+ * @param bounds address of f32 [rows], with room for three more
+ * @returns count
+ */
+export function select(bounds: usize, rows: i32, least: f32, below: f32, list: usize): i32 {
+  const lowest = f32x4.splat(least);
+  const end = f32x4.splat(below);
+  let count: i32 = 0;
+  for (let row: i32 = 0; row < rows; row += 4) {
+    const values = v128.load(bounds + (<usize>row << 2));
+    let found = i32x4.bitmask(v128.and(f32x4.ge(values, lowest), f32x4.lt(values, end)));
+    if (rows - row < 4) found &= (1 << (rows - row)) - 1;
+    for (; found != 0; found &= found - 1) {
+      store<u32>(list + (<usize>count << 2), row + ctz(found));
+      count++;
+    }
+  }
+  return count;
+}
+
 /** Rotate f32 [1024] at `x` in place; `signs` is the address of two vectors f32 [1024] of 1 and -1. */
 export function rotate(x: usize, signs: usize): void {
   rotateOnce(x, signs);
