@@ -25,7 +25,7 @@ import { openSource } from './open-source.ts';
 import { type PreparedQuery, prepareQuery, type QueryVector } from './prepare-query.ts';
 import { type FoundChunk, hasStaleDocument, type JudgedChunk, type RankedChunk, rank } from './rank.ts';
 import type { SampledRow } from './relevance/background.ts';
-import { judgeChunks } from './relevance/judge.ts';
+import { backgroundOfQuery, judgeChunks } from './relevance/judge.ts';
 import type { RowSamples } from './relevance/sample-rows.ts';
 import type { ResidentIndexes } from './resident/resident-indexes.ts';
 import { ResidentGone } from './resident/resident-source.ts';
@@ -125,12 +125,13 @@ async function searchSource(
   const source = await openSource({ ...search, spelling: { words, mayCorrect } }, indexTables);
   const preparing = awaitLater(embedding.then((vector) => prepareQuery(request, terms, vector, asOne(indexTables))));
   const sampling = awaitLater(readSample(search, indexTables, hiding));
+  // It is computed while the index is searched.
+  const comparing = awaitLater(compareWithSample(embedding, preparing, sampling));
   const finish = async ({ chunks: best, isStale, lowestCosine }: Best, ...more: string[]): Promise<Found> => {
     const { embedded } = await embedding;
-    const { vector } = await preparing;
     const corrections = source?.corrections() ?? [];
     const query = {
-      ...{ terms: search.sequence, sample: await sampling, vector, kind: embedded?.kind ?? null, lowestCosine },
+      ...{ terms: search.sequence, sample: await sampling, ...(await comparing), lowestCosine },
       alternatives: [
         ...search.alternatives,
         ...corrections.map(({ replaced, by }) => ({ phrase: replaced, others: [by] })),
@@ -205,6 +206,17 @@ async function readSample(
   const all = { bucketIds: scope.bucketIds, collectionId: null, filter: null, condition: undefined };
   const live = await findLiveDocuments(sql, caller, all, [...new Set(sample.map(({ documentId }) => documentId))]);
   return sample.filter(({ documentId }) => live.has(documentId));
+}
+
+/** Find what the cosines of the query's vector are judged by. */
+async function compareWithSample(
+  embedding: Promise<QueryVector>,
+  preparing: Promise<PreparedQuery>,
+  sampling: Promise<readonly SampledRow[]>,
+) {
+  const [{ embedded }, { vector }, sample] = await Promise.all([embedding, preparing, sampling]);
+  if (embedded === null || vector === null) return { background: null, kind: null };
+  return { background: backgroundOfQuery(vector, embedded.kind, sample), kind: embedded.kind };
 }
 
 /** Candidates of both legs, best first. */

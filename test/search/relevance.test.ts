@@ -3,7 +3,7 @@ import { embedLexical, embedLexicalPassages } from '../../src/embedding/provider
 import { analyse } from '../../src/language/analyser.ts';
 import { backgroundOf, hashOf, type SampledRow, weightOf } from '../../src/search/relevance/background.ts';
 import { estimateRelevance } from '../../src/search/relevance/estimate.ts';
-import { judgeChunks, USUAL_BACKGROUND } from '../../src/search/relevance/judge.ts';
+import { backgroundOfQuery, judgeChunks, USUAL_BACKGROUND } from '../../src/search/relevance/judge.ts';
 import { relevanceOfAnswer } from '../../src/search/relevance/schema.ts';
 
 const TOPICS = ['tides', 'bearings', 'payroll', 'gardens', 'trains', 'grammar', 'volcanoes', 'bread'];
@@ -12,12 +12,16 @@ const sample = Array.from({ length: 40 }, (_, nth): SampledRow => {
   return { documentId: `doc_${nth}`, vector: embedLexicalPassages([text]), terms: new Set(analyse(text).map(hashOf)) };
 });
 
+const lexical = (vector: Float32Array) => ({
+  ...{ kind: 'lexical' as const, background: backgroundOfQuery(vector, 'lexical', sample) },
+});
+
 const judge = async (query: string, text: string, fields: object = {}) => {
   const vector = embedLexical([query]);
   const own = embedLexicalPassages([text]);
   const cosine = own.reduce((sum, x, at) => sum + x * (vector[at] as number), 0);
   const chunk = { text, cosine, document: { isKeywordOnly: false } };
-  const given = { terms: analyse(query), alternatives: [], sample, vector, kind: 'lexical' as const };
+  const given = { terms: analyse(query), alternatives: [], sample, ...lexical(vector) };
   const [judged] = await judgeChunks([chunk], { ...given, lowestCosine: null, ...fields });
   return judged?.relevance;
 };
@@ -31,7 +35,7 @@ it('a text with the rare words of the query is relevant, and one with its common
 it('a text with a synonym of a word of the query has that word', async () => {
   const text = 'The kubernetes cluster restarts.';
   const alternatives = [{ phrase: ['k8s'], others: [['kubernet']] }];
-  const keyword = { vector: null, kind: null };
+  const keyword = { background: null, kind: null };
   expect(await judge('k8s cluster', text, keyword)).toBe('low');
   expect(await judge('k8s cluster', text, { ...keyword, alternatives })).toBe('high');
 });
@@ -41,7 +45,7 @@ it('the relevance of a chunk does not depend on what else was found', async () =
   const chunks = texts.map((text) => ({ text, cosine: 0.3, document: { isKeywordOnly: false } }));
   const query = {
     ...{ terms: analyse('warranty of the pump'), alternatives: [], sample, lowestCosine: null },
-    ...{ vector: embedLexical(['warranty of the pump']), kind: 'lexical' as const },
+    ...lexical(embedLexical(['warranty of the pump'])),
   };
   const together = (await judgeChunks(chunks, query)).map(({ relevance }) => relevance);
   const alone = await Promise.all(chunks.map(async (chunk) => (await judgeChunks([chunk], query))[0]?.relevance));

@@ -10,6 +10,17 @@ const CHUNKS_AT_ONCE = 10;
 /** Background of the built-in model: most texts share next to nothing with a query. */
 export const USUAL_BACKGROUND: CosineBackground = { mean: 0.03, deviation: 0.04 };
 
+type ModelKind = 'lexical' | 'semantic';
+
+/** Estimate the background of the vector of a query, which its model made. Null: there is none. */
+export function backgroundOfQuery(
+  vector: Float32Array,
+  kind: ModelKind,
+  sample: readonly SampledRow[],
+): CosineBackground | null {
+  return backgroundOf(vector, sample, kind === 'lexical' ? USUAL_BACKGROUND : null);
+}
+
 /** Facts about a query that its results are judged by. */
 interface JudgedQuery {
   /** Terms of the query in their order. */
@@ -31,25 +42,20 @@ interface Judged {
  * Estimate the relevance of chunks. It depends on the query, the chunk and the sample of the index only, not on what else
  * was found.
  *
- * @param query.vector null: the query has none, or it cannot be compared
+ * @param query.background of its vector, by `backgroundOfQuery`
+ * @param query.kind of the model of its vector; null: it has none, or it cannot be compared
  * @param query.lowestCosine cosine that every chunk has at most that the vector leg did not find; null: no bound
  */
 export async function judgeChunks<C extends Judged>(
   chunks: readonly C[],
-  query: Pick<JudgedQuery, 'terms' | 'alternatives' | 'sample'> & {
-    readonly vector: Float32Array | null;
-    readonly kind: 'lexical' | 'semantic' | null;
-    readonly lowestCosine: number | null;
-  },
+  query: JudgedQuery & { readonly kind: ModelKind | null; readonly lowestCosine: number | null },
 ): Promise<(C & { readonly relevance: Relevance })[]> {
-  const { vector, kind, sample, lowestCosine } = query;
-  const usual = kind === 'lexical' ? USUAL_BACKGROUND : null;
-  const background = vector && backgroundOf(vector, sample, usual);
-  const judge = weigh({ ...query, background });
+  const { kind, lowestCosine } = query;
+  const judge = weigh(query);
   return mapYielding(chunks, CHUNKS_AT_ONCE, (chunk) => {
     const bound = chunk.document.isKeywordOnly ? null : lowestCosine;
     const features = judge(chunk.text, chunk.cosine ?? bound);
-    return { ...chunk, relevance: estimateRelevance(features, vector === null ? null : kind) };
+    return { ...chunk, relevance: estimateRelevance(features, kind) };
   });
 }
 
