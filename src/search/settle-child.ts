@@ -4,6 +4,7 @@
  */
 import { createInterface } from 'node:readline';
 import { buildTokenIndex, LanceTables } from './lance.ts';
+import { mergeFiles } from './merge-files.ts';
 import { SettleTask } from './settle-process.ts';
 import { buildVectorIndex } from './vector-index.ts';
 
@@ -12,7 +13,7 @@ async function settle(line: string): Promise<void> {
   const table = await new LanceTables(uri, storageOptions).openForWriting(name);
   if (step === 'index_vectors') await buildVectorIndex(table);
   else if (step === 'index_tokens') await buildTokenIndex(table);
-  else await table.optimize({ cleanupOlderThan: new Date(cleanupOlderThanMs) });
+  else await mergeFiles(table, cleanupOlderThanMs);
 }
 
 const lines = createInterface({ input: process.stdin });

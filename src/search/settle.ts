@@ -1,6 +1,7 @@
 import type { Table } from '@lancedb/lancedb';
 import { AppError } from '../platform/errors.ts';
 import { type LanceTables, TOKEN_INDEX_NAME } from './lance.ts';
+import { mergeFiles } from './merge-files.ts';
 import { type SettleTask, settleInChild } from './settle-process.ts';
 import { hasEnoughVectorsIndexed, lacksVectorIndex } from './vector-index.ts';
 
@@ -77,7 +78,7 @@ export async function readTableShape(table: Table): Promise<TableShape> {
 export async function settle(tables: LanceTables, table: Table): Promise<void> {
   const cleanupOlderThanMs = Date.now() - KEEP_VERSIONS_MS;
   if ((await table.countRows()) <= ROWS_IN_PROCESS_MAX) {
-    await tables.mapErrors(table.optimize({ cleanupOlderThan: new Date(cleanupOlderThanMs) }));
+    await tables.mapErrors(mergeFiles(table, cleanupOlderThanMs));
     return;
   }
   const task = { ...tables.location, name: table.name, cleanupOlderThanMs };

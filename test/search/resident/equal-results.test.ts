@@ -10,6 +10,7 @@ import { LanceTables } from '../../../src/search/lance.ts';
 import type { Candidate } from '../../../src/search/legs.ts';
 import { openSource } from '../../../src/search/open-source.ts';
 import { ResidentIndexes } from '../../../src/search/resident/resident-indexes.ts';
+import { settle } from '../../../src/search/settle.ts';
 import { makeDataDir } from '../../support/appliance.ts';
 import { drawText, generationOf, randomFrom } from './draw-rows.ts';
 
@@ -170,4 +171,31 @@ it('results in memory do not depend on settling, nor on rows that were removed',
   const anew = new ResidentIndexes({ maxBytes: 2 ** 28, threadsMax: 2, logger: openLogger('warn') });
   expect(await search(await openAt(anew))).toEqual(before);
   await anew.close();
+});
+
+it('a table that was settled several times finds the best rows for common words, as memory does', async () => {
+  const name = 'buc_parts';
+  const words = Array.from({ length: 16 }, (_, nth) => `common${nth}x`);
+  const drawn = (number: number) =>
+    generationOf(number, [
+      `every ${Array.from({ length: 40 }, () => words[Math.floor(random() * words.length)]).join(' ')}`,
+    ]);
+  const write = await tables.openForWriting(name);
+  let number = 0;
+  for (const count of [1_500, 60, 60]) {
+    await write.add(toArrowTable(Array.from({ length: count }, () => drawn(++number))) as never);
+    await settle(tables, write);
+  }
+  const index = { name, version: await write.version(), origin: null, weights: null };
+  const [memory, table] = await Promise.all(
+    [resident, null].map((indexes) => openSource({ tables, resident: indexes }, [index]) as Promise<ChunkSource>),
+  );
+  for (let nth = 1; nth < words.length; nth++) {
+    const terms = weighTerms(analyse(`${words[nth - 1]} ${words[nth]} every`));
+    const options = { limit: LIMIT, documentIds: null };
+    expectEqual(
+      (await table?.searchKeywords(terms, options)) ?? [],
+      (await memory?.searchKeywords(terms, options)) ?? [],
+    );
+  }
 });
