@@ -2,17 +2,21 @@
  * Main of the thread that holds resident tables. It answers one message after the other, except that searches of the same
  * vectors which wait at the same time read them together.
  */
+import { availableParallelism } from 'node:os';
 import { setImmediate } from 'node:timers/promises';
 import { parentPort } from 'node:worker_threads';
 import type { Call, LegRows, OperationName, Operations, Reply, RowBatch, TableSize } from './protocol.ts';
 import { ResidentTable } from './resident-table.ts';
 import { searchKeywords, searchVectors } from './search-tables.ts';
-import { QUERY_SLOTS, VectorBlocks } from './vector-blocks.ts';
+import { VectorBlocks } from './vector-blocks.ts';
+import { QUERY_SLOTS } from './vector-layout.ts';
 
+/** Threads that scan the vectors of one search. */
+const SCANNING_MAX = 4;
 /** Rows that are added at a time, in some milliseconds; other calls are answered in between. */
 const ROWS_AT_ONCE = 64;
 
-const vectors = new VectorBlocks();
+const vectors = new VectorBlocks({ helpers: Math.min(availableParallelism(), SCANNING_MAX) - 1 });
 const tables = new Map<number, ResidentTable>();
 
 type Handlers = {

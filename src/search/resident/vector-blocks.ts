@@ -1,4 +1,5 @@
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
+import { BlockScanner } from './block-scanner.ts';
 import {
   openScanKernel,
   PAGE_BYTES,
@@ -7,30 +8,25 @@ import {
   type ScanKernel,
   type ScanMemory,
 } from './kernel/scan-kernel.ts';
+import {
+  BLOCK_BYTES,
+  BLOCK_ROWS,
+  BLOCKS_START,
+  boundsOf,
+  bytesOf,
+  LIST,
+  MARGINS_START,
+  queryOf,
+  SIGNS,
+  SOME_BOUNDS,
+  VECTOR_BYTES,
+  WORK,
+} from './vector-layout.ts';
 
-const VECTOR_BYTES = INDEX_DIMENSIONS * 4;
-/** Rows of a block. */
-export const BLOCK_ROWS = 256;
-/** Queries that can be set at a time. */
-export const QUERY_SLOTS = 8;
-const MARGINS_START = BLOCK_ROWS * (INDEX_DIMENSIONS * 2 + 4);
-/** Bytes of a block before its upper bounds: 16 bits and two signs for each component, and five numbers for each row. */
-const BOUNDS_START = BLOCK_ROWS * (INDEX_DIMENSIONS * 2 + INDEX_DIMENSIONS / 4 + 20);
-export const BLOCK_BYTES = BOUNDS_START + QUERY_SLOTS * BLOCK_ROWS * 4;
 /** Pages by which the memory grows: 16 MiB. */
 const GROWTH_PAGES = 256;
 /** Seed of the random signs. Equal on every machine, so that equal vectors have equal scores everywhere. */
 const SIGNS_SEED = 0x9e3779b9;
-
-const SIGNS = 0;
-const WORK = SIGNS + 2 * VECTOR_BYTES;
-const SLOTS = WORK + VECTOR_BYTES;
-/** Bytes of a query: rotated, then quantised with numbers of its own, and tables of 16 bytes for four components. */
-const SLOT_BYTES = VECTOR_BYTES + INDEX_DIMENSIONS + 64 + (INDEX_DIMENSIONS / 4) * 16;
-/** Upper bounds of some rows, and numbers of rows. */
-const SOME_BOUNDS = SLOTS + QUERY_SLOTS * SLOT_BYTES;
-const LIST = SOME_BOUNDS + BLOCK_ROWS * 4;
-const BLOCKS_START = LIST + BLOCK_ROWS * 4;
 
 /** Estimates of the cosine similarity of rows to a query. */
 export interface Estimates {
@@ -47,15 +43,20 @@ export interface Estimates {
 export class VectorBlocks {
   readonly #kernel: ScanKernel;
   readonly #memory: ScanMemory;
+  readonly #scanner: BlockScanner;
   readonly #free: number[] = [];
   #end = BLOCKS_START;
   #floats: Float32Array;
   #numbers: Uint32Array;
 
-  /** @param builds of the kernel in order of preference */
-  constructor(builds?: readonly ScanBuild[]) {
-    const { kernel, memory } = openScanKernel(builds);
+  /**
+   * @param options.builds of the kernel in order of preference
+   * @param options.helpers threads that help to scan many blocks
+   */
+  constructor({ builds, helpers = 0 }: { builds?: readonly ScanBuild[]; helpers?: number } = {}) {
+    const { kernel, memory, build } = openScanKernel(builds);
     this.#kernel = kernel;
+    this.#scanner = new BlockScanner(kernel, memory, build, helpers);
     this.#memory = memory;
     this.#floats = new Float32Array(memory.buffer);
     this.#numbers = new Uint32Array(memory.buffer);
@@ -103,25 +104,28 @@ export class VectorBlocks {
    * @returns bound of the error that the query adds to each estimate
    */
   setQuery(slot: number, vector: Float32Array): number {
-    const address = SLOTS + slot * SLOT_BYTES;
+    const address = queryOf(slot);
     this.#rotateTo(address, vector);
     this.#kernel.prepareQuery(address, address + VECTOR_BYTES);
     return this.#floats[(address + VECTOR_BYTES + INDEX_DIMENSIONS + 8) / 4] as number;
   }
 
   /**
-   * Estimate the cosine similarity of the first rows of a block to a query that is set, from two bits of each component.
+   * Estimate the cosine similarity of rows to the queries of the first slots, from two bits of each component. The bounds
+   * are upper ones, which hold but for five standard deviations.
    *
-   * @returns upper bounds, which hold but for five standard deviations: a view that stays until the next scan for this
-   *   slot, or until the memory grows; a bound that is set to NaN is not selected
+   * @param blocks each but the last is full
+   * @param rows of all blocks together
+   * @param slots number of slots
    */
-  scan(block: number, rows: number, slot: number): Float32Array {
-    const bounds = boundsOf(block, slot);
-    this.#kernel.scan(block, rows, bytesOf(slot), bounds);
-    return this.#floats.subarray(bounds / 4, bounds / 4 + rows);
+  scan(blocks: readonly number[], rows: number, slots: number): void {
+    this.#scanner.scan({ blocks, lastRows: rows - (blocks.length - 1) * BLOCK_ROWS, slots });
   }
 
-  /** Return the upper bounds of the last scan. */
+  /**
+   * Return the upper bounds of the last scan: a view that stays until the next one, or until the memory grows. A bound
+   * that is set to NaN is not selected.
+   */
   bounds(block: number, rows: number, slot: number): Float32Array {
     const bounds = boundsOf(block, slot);
     return this.#floats.subarray(bounds / 4, bounds / 4 + rows);
@@ -161,23 +165,13 @@ export class VectorBlocks {
 
   /** Compute the cosine similarity of one row to a query that is set, to about 1e-6. */
   refine(block: number, row: number, slot: number): number {
-    return this.#kernel.refine(block, row, SLOTS + slot * SLOT_BYTES);
+    return this.#kernel.refine(block, row, queryOf(slot));
   }
 
   #rotateTo(address: number, vector: Float32Array): void {
     this.#floats.set(vector, address / 4);
     this.#kernel.rotate(address, SIGNS);
   }
-}
-
-/** Address of the quantised query of a slot. */
-function bytesOf(slot: number): number {
-  return SLOTS + slot * SLOT_BYTES + VECTOR_BYTES;
-}
-
-/** Address of the upper bounds of the rows of a block for a slot. */
-function boundsOf(block: number, slot: number): number {
-  return block + BOUNDS_START + slot * BLOCK_ROWS * 4;
 }
 
 /** Draw signs by xorshift32 (Marsaglia, 2003): Float32Array [2 x 1024] of 1 and -1. */

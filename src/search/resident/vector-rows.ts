@@ -1,7 +1,8 @@
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
 import { grown } from './grow.ts';
 import type { Allowed, RowRange } from './keyword-rows.ts';
-import { BLOCK_BYTES, BLOCK_ROWS, type VectorBlocks } from './vector-blocks.ts';
+import type { VectorBlocks } from './vector-blocks.ts';
+import { BLOCK_BYTES, BLOCK_ROWS } from './vector-layout.ts';
 
 /** Bound of the rounding errors of bounds, which are float32. */
 const ROUNDING = 1e-6;
@@ -43,19 +44,21 @@ export class VectorRows {
   }
 
   /**
-   * Estimate the cosines of all rows to several queries, so that memory is read once, and add numbers that allowed rows
+   * Estimate the cosines of all rows to several queries, those of the first slots, so that memory is read once, and add numbers that allowed rows
    * reach at least to the lower bounds of each query.
    *
    * @returns rows that may be among the best, for each query
    */
   estimate(queries: readonly SlotQuery[], allowed: Allowed): CandidateRows[] {
-    this.#eachBlock((block, first, rows) => {
-      for (const { slot } of queries) {
-        const bounds = this.#vectors.scan(block, rows, slot);
-        if (allowed === null) continue;
-        for (let at = 0; at < rows; at++) if (allowed[first + at] !== 1) bounds[at] = Number.NaN;
-      }
-    });
+    this.#vectors.scan(this.#blocks, this.#rows, queries.length);
+    if (allowed !== null) {
+      this.#eachBlock((block, first, rows) => {
+        for (const { slot } of queries) {
+          const bounds = this.#vectors.bounds(block, rows, slot);
+          for (let at = 0; at < rows; at++) if (allowed[first + at] !== 1) bounds[at] = Number.NaN;
+        }
+      });
+    }
     return queries.map((query) => this.#candidates(query));
   }
 

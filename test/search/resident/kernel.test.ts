@@ -4,7 +4,8 @@ import { embedLexicalPassages } from '../../../src/embedding/providers/local.ts'
 import { INDEX_DIMENSIONS } from '../../../src/projection/resize.ts';
 import { BUILDS, compileScan } from '../../../src/search/resident/kernel/build.ts';
 import { openScanKernel, SCAN_BUILDS } from '../../../src/search/resident/kernel/scan-kernel.ts';
-import { BLOCK_ROWS, VectorBlocks } from '../../../src/search/resident/vector-blocks.ts';
+import { VectorBlocks } from '../../../src/search/resident/vector-blocks.ts';
+import { BLOCK_ROWS } from '../../../src/search/resident/vector-layout.ts';
 import { randomFrom } from './draw-rows.ts';
 
 describe.each(SCAN_BUILDS)('%s', (build) => {
@@ -46,6 +47,11 @@ const passage = () => {
   const words = Array.from({ length: 40 }, () => `word${Math.floor(random() ** 3 * 400)}`);
   return embedLexicalPassages([words.join(' ')]);
 };
+/** Scan one block for a slot. */
+const scan = (blocks: VectorBlocks, block: number, rows: number, slot = SLOT) => {
+  blocks.scan([block], rows, slot + 1);
+  return blocks.bounds(block, rows, slot);
+};
 const dot = (a: Float32Array, b: Float32Array) => a.reduce((sum, value, at) => sum + value * (b[at] as number), 0);
 
 it.each([
@@ -60,7 +66,7 @@ it.each([
   for (const [row, vector] of vectors.entries()) blocks.write(block, row, vector);
   for (const query of [draw(), vectors[0] as Float32Array, sparse(3)]) {
     const queryMargin = blocks.setQuery(SLOT, query);
-    const coarse = [...blocks.scan(block, BLOCK_ROWS, SLOT)];
+    const coarse = [...scan(blocks, block, BLOCK_ROWS)];
     const { bounds: uppers, margins } = blocks.estimate(block, ROWS, SLOT);
     const bounds = Array.from(uppers, (upper, row) => {
       const margin = (margins[row] as number) + queryMargin;
@@ -79,7 +85,10 @@ it.each([
 });
 
 it('both builds of the scan give equal bits', () => {
-  const [first, second] = SCAN_BUILDS.map((build) => new VectorBlocks([build])) as [VectorBlocks, VectorBlocks];
+  const [first, second] = SCAN_BUILDS.map((build) => new VectorBlocks({ builds: [build] })) as [
+    VectorBlocks,
+    VectorBlocks,
+  ];
   const [a, b] = [first.allocate(), second.allocate()];
   for (let row = 0; row < BLOCK_ROWS; row++) {
     const vector = drawn();
@@ -88,7 +97,7 @@ it('both builds of the scan give equal bits', () => {
   }
   const query = drawn();
   expect(first.setQuery(SLOT, query)).toBe(second.setQuery(SLOT, query));
-  expect(first.scan(a, BLOCK_ROWS, SLOT)).toEqual(second.scan(b, BLOCK_ROWS, SLOT));
+  expect(scan(first, a, BLOCK_ROWS)).toEqual(scan(second, b, BLOCK_ROWS));
   expect(first.estimate(a, ROWS, SLOT)).toEqual(second.estimate(b, ROWS, SLOT));
   for (let row = 0; row < BLOCK_ROWS; row++) expect(first.refine(a, row, SLOT)).toBe(second.refine(b, row, SLOT));
 });
@@ -112,7 +121,7 @@ it('rows are selected by their bounds, also in a block that is not full', () => 
   for (const slot of [0, SLOT]) {
     blocks.setQuery(slot, drawn());
     for (const rows of [1, 5, 31, 62, BLOCK_ROWS]) {
-      const bounds = blocks.scan(block, rows, slot);
+      const bounds = scan(blocks, block, rows, slot);
       bounds[rows >> 1] = Number.NaN;
       const sorted = [...bounds].filter((bound) => !Number.isNaN(bound)).sort((a, b) => a - b);
       const [least = 0, below = 0] = [sorted[0], sorted.at(-1)];
@@ -138,7 +147,7 @@ it('a zero vector has the cosine zero, and a released block is used again', () =
   blocks.write(block, 0, new Float32Array(INDEX_DIMENSIONS));
   const queryMargin = blocks.setQuery(SLOT, drawn());
   expect(blocks.refine(block, 0, SLOT)).toBe(0);
-  expect(blocks.scan(block, 1, SLOT)[0]).toBe(0);
+  expect(scan(blocks, block, 1)[0]).toBe(0);
   expect(blocks.estimate(block, Uint32Array.of(0), SLOT).bounds[0]).toBe(queryMargin);
   blocks.release([block]);
   expect(blocks.allocate()).toBe(block);

@@ -3,7 +3,8 @@ import { embedLexical, embedLexicalPassages } from '../../../src/embedding/provi
 import type { RowBatch } from '../../../src/search/resident/protocol.ts';
 import { ResidentTable } from '../../../src/search/resident/resident-table.ts';
 import { searchVectors } from '../../../src/search/resident/search-tables.ts';
-import { QUERY_SLOTS, VectorBlocks } from '../../../src/search/resident/vector-blocks.ts';
+import { VectorBlocks } from '../../../src/search/resident/vector-blocks.ts';
+import { QUERY_SLOTS } from '../../../src/search/resident/vector-layout.ts';
 import { drawText, randomFrom } from './draw-rows.ts';
 
 const random = randomFrom(8);

@@ -7,8 +7,8 @@ import { compileAssembly, writeModule } from '../../../platform/compile-assembly
 
 /** Features of the engine that each committed module needs, by name of the module. */
 export const BUILDS = {
-  'scan-relaxed-simd.wasm': ['simd', 'relaxed-simd'],
-  'scan-simd.wasm': ['simd'],
+  'scan-relaxed-simd.wasm': ['simd', 'relaxed-simd', 'threads'],
+  'scan-simd.wasm': ['simd', 'threads'],
 } as const;
 
 /** Bound of the memory of a module in pages of 64 KiB: 4 GiB, the range of 32-bit addresses. */
@@ -18,7 +18,7 @@ const MEMORY_PAGES_MAX = 65_536;
 export function compileScan(name: keyof typeof BUILDS): Promise<Uint8Array> {
   return compileAssembly(new URL('scan.as.ts', import.meta.url), [
     ...BUILDS[name].flatMap((feature) => ['--enable', feature]),
-    ...['--importMemory', '--noExportMemory'],
+    ...['--importMemory', '--noExportMemory', '--sharedMemory'],
     ...['--initialMemory', '1', '--maximumMemory', String(MEMORY_PAGES_MAX)],
   ]);
 }

@@ -11,9 +11,9 @@ export interface ScanKernel {
   refine(block: number, row: number, query: number): number;
 }
 
-/** Memory of a kernel. Growing it makes all views of it unusable. */
+/** Memory of a kernel, which threads may share. Views of it have the part that was there when they were made. */
 export interface ScanMemory {
-  readonly buffer: ArrayBuffer;
+  readonly buffer: SharedArrayBuffer;
   grow(pages: number): number;
 }
 
@@ -21,7 +21,7 @@ export interface ScanMemory {
 interface WebAssemblyApi {
   validate(bytes: Uint8Array): boolean;
   readonly Module: new (bytes: Uint8Array) => object;
-  readonly Memory: new (limits: { initial: number; maximum: number }) => ScanMemory;
+  readonly Memory: new (limits: { initial: number; maximum: number; shared: true }) => ScanMemory;
   readonly Instance: new (module: object, imports: { env: { memory: ScanMemory } }) => { readonly exports: unknown };
 }
 
@@ -35,17 +35,24 @@ export const PAGE_BYTES = 65_536;
 /** Bound of the memory, by addresses of 32 bits. */
 export const PAGES_MAX = 65_536;
 
-/** Instantiate the first build that the engine accepts, with a memory of its own. @throws Error if it accepts none */
-export function openScanKernel(builds: readonly ScanBuild[] = SCAN_BUILDS): {
-  readonly kernel: ScanKernel;
-  readonly memory: ScanMemory;
-} {
+/**
+ * Instantiate the first build that the engine accepts.
+ *
+ * @param given memory of a kernel of another thread; otherwise the kernel has a memory of its own
+ * @throws Error if the engine accepts none
+ */
+export function openScanKernel(
+  builds: readonly ScanBuild[] = SCAN_BUILDS,
+  given?: ScanMemory,
+): { readonly kernel: ScanKernel; readonly memory: ScanMemory; readonly build: ScanBuild } {
   for (const build of builds) {
     const bytes = readFileSync(new URL(build, import.meta.url));
     if (!webAssembly.validate(bytes)) continue;
-    const memory = new webAssembly.Memory({ initial: 1, maximum: PAGES_MAX });
+    const memory = given ?? new webAssembly.Memory({ initial: 1, maximum: PAGES_MAX, shared: true });
     const { exports } = new webAssembly.Instance(new webAssembly.Module(bytes), { env: { memory } });
-    return { kernel: exports as ScanKernel, memory };
+    return { kernel: exports as ScanKernel, memory, build };
   }
-  throw new Error(`this JavaScript engine runs none of ${builds.join(', ')}: it lacks WebAssembly SIMD; use Node 24`);
+  throw new Error(
+    `this JavaScript engine runs none of ${builds.join(', ')}: it lacks WebAssembly SIMD or shared memory; use Node 24`,
+  );
 }
