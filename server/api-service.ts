@@ -67,8 +67,14 @@ const IDEMPOTENCY_LOCK_MS = 60_000;
 /** Age at which the upload directory of a dead process is removed; each process receives uploads in its own. */
 const ABANDONED_UPLOADS_MS = 10 * 60_000;
 
-/** Bounds on the searches in progress; each keeps a thread of LanceDB busy for milliseconds. */
-const SEARCHES = { runningMax: 64, runningOfOneMax: 32, waitingOfOneMax: 1_000 };
+/**
+ * Bounds on the searches in progress. Those that run share the event loop, the threads of the indexes and PostgreSQL, so
+ * that each delays all others by milliseconds: organizations that search at the same time divide a few places.
+ */
+const SEARCHES = {
+  ...{ runningMax: 64, runningOfOneMax: 32, waitingOfOneMax: 1_000 },
+  shared: { places: 8, activeMs: 5_000 },
+};
 
 export interface ApiService extends Service {
   /** URL at which the API listens; it is known once the service has started. */

@@ -1,10 +1,16 @@
-import type { FairGate } from '../../src/platform/fair-gate.ts';
+import type { FairGate, Place } from '../../src/platform/fair-gate.ts';
+import { currentWork, runFor } from '../../src/platform/work-context.ts';
 import type { RequestMiddleware } from '../request-state.ts';
 
 /** Let a request wait for a place in the share that its organization has of the server's capacity. */
 export function shareCapacity(gate: FairGate): RequestMiddleware {
   return (ctx, next) => {
     const { caller } = ctx.state;
-    return caller === null ? next() : gate.run(caller.orgId, next, () => ctx.state.signal);
+    if (caller === null) return next();
+    const run = (place: Place) => {
+      const work = currentWork();
+      return work === undefined ? next() : runFor({ ...work, place }, next);
+    };
+    return gate.run(caller.orgId, run, () => ctx.state.signal);
   };
 }

@@ -3,6 +3,7 @@ import { tokenBounds } from '../models/count-tokens.ts';
 import type { TaskType } from '../models/task-types.ts';
 import { AppError } from '../platform/errors.ts';
 import { yieldToEventLoop } from '../platform/event-loop.ts';
+import { leavePlaceFor } from '../platform/work-context.ts';
 import { type CachedVector, cacheKeys } from './cache/cache-key.ts';
 import type { CacheMetrics } from './cache/cache-metrics.ts';
 import { MemoryCache } from './cache/memory-cache.ts';
@@ -110,7 +111,7 @@ class CachedNativeVectors implements NativeVectors {
     this.#metrics?.count('memory', keys.length - missing.length, missing.length);
     if (vectors && missing.length === 0) return { vectors, tokens, hits: keys.length, keys };
     this.#metrics?.count('in_flight', missing.length - wanted.size, 0);
-    const resolved = await this.#resolve(wanted, request);
+    const resolved = await leavePlaceFor(() => this.#resolve(wanted, request));
     // One reply has all texts and no other request shares it: it is returned as it is.
     if (resolved.wholeReply && wanted.size === keys.length) return { ...resolved.wholeReply, hits: 0 };
     if (keys.length * nativeDimension > INLINE_FLOATS_MAX) await yieldToEventLoop();

@@ -2,16 +2,38 @@ import { AppError } from './errors.ts';
 
 /** Bounds of a gate. */
 export interface FairGateLimits {
-  /** Pieces of work that run at once. */
+  /** Pieces of work in progress at once. */
   readonly runningMax: number;
-  /** Pieces of work of one owner that run at once. */
+  /** Pieces of work of one owner in progress at once. */
   readonly runningOfOneMax: number;
   /** Pieces of work of one owner that wait; more are refused. */
   readonly waitingOfOneMax: number;
+  /** Places of active owners; without them one owner alone has as much as one beside others. */
+  readonly shared?: SharedPlaces;
+}
+
+/** Places that are divided equally while several owners are active. Each has at least one. */
+export interface SharedPlaces {
+  readonly places: number;
+  /** Time for which an owner counts as active after a piece of its work began or ended. */
+  readonly activeMs: number;
+  /** Clock in milliseconds. */
+  readonly now?: () => number;
+}
+
+/** Place of a piece of work in a gate. */
+export interface Place {
+  /** Give the place to other work while this work waits for something outside of the process. */
+  leaveFor<T>(wait: () => Promise<T>): Promise<T>;
 }
 
 interface Owner {
+  /** Pieces of work in progress. */
+  inside: number;
+  /** Those among them that have not left their place. */
   running: number;
+  /** Work that comes back to its place, before work that has not begun. */
+  readonly returning: (() => void)[];
   readonly waiting: (() => void)[];
 }
 
@@ -23,10 +45,12 @@ export class FairGate {
   readonly #limits: FairGateLimits;
   /** Owners with work, in the order in which they get the next free place. */
   readonly #owners = new Map<string, Owner>();
-  #running = 0;
+  readonly #activity: Activity | null;
+  #inside = 0;
 
   constructor(limits: FairGateLimits) {
     this.#limits = limits;
+    this.#activity = limits.shared === undefined ? null : new Activity(limits.shared);
   }
 
   /**
@@ -34,15 +58,25 @@ export class FairGate {
    *
    * @throws AppError `server_busy` (503) if too much work of the owner waits already; the signal's reason
    */
-  async run<T>(ownerId: string, work: () => Promise<T>, signal: () => AbortSignal): Promise<T> {
+  async run<T>(ownerId: string, work: (place: Place) => Promise<T>, signal: () => AbortSignal): Promise<T> {
+    this.#activity?.note(ownerId);
     const owner = this.#ownerOf(ownerId);
-    if (!this.#hasPlace(owner)) await this.#wait(ownerId, owner, signal());
-    else this.#begin(owner);
+    if (this.#mayBegin(owner)) this.#begin(owner);
+    else await this.#waitToBegin(ownerId, owner, signal());
+    const place = new HeldPlace(
+      () => {
+        owner.running--;
+        this.#admit();
+      },
+      () => this.#comeBack(ownerId, owner, signal),
+    );
     try {
-      return await work();
+      return await work(place);
     } finally {
-      owner.running--;
-      this.#running--;
+      if (place.end()) owner.running--;
+      owner.inside--;
+      this.#inside--;
+      this.#activity?.note(ownerId);
       this.#forgetIdle(ownerId, owner);
       this.#admit();
     }
@@ -51,21 +85,28 @@ export class FairGate {
   #ownerOf(ownerId: string): Owner {
     const known = this.#owners.get(ownerId);
     if (known !== undefined) return known;
-    const owner: Owner = { running: 0, waiting: [] };
+    const owner: Owner = { inside: 0, running: 0, returning: [], waiting: [] };
     this.#owners.set(ownerId, owner);
     return owner;
   }
 
-  #hasPlace(owner: Owner): boolean {
-    return this.#running < this.#limits.runningMax && owner.running < this.#limits.runningOfOneMax;
+  #mayBegin(owner: Owner): boolean {
+    const { runningMax, runningOfOneMax } = this.#limits;
+    return this.#inside < runningMax && owner.inside < runningOfOneMax && this.#mayRun(owner);
+  }
+
+  /** Return true if the owner has a free place among those that are shared. */
+  #mayRun(owner: Owner): boolean {
+    return this.#activity === null || owner.running < this.#activity.placesOfOne();
   }
 
   #begin(owner: Owner): void {
+    owner.inside++;
+    this.#inside++;
     owner.running++;
-    this.#running++;
   }
 
-  async #wait(ownerId: string, owner: Owner, signal: AbortSignal): Promise<void> {
+  async #waitToBegin(ownerId: string, owner: Owner, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (owner.waiting.length >= this.#limits.waitingOfOneMax) {
       throw new AppError({
@@ -76,34 +117,143 @@ export class FairGate {
         retryAfterSeconds: 5,
       });
     }
-    await new Promise<void>((resolve, reject) => {
+    await this.#waitIn(owner.waiting, signal, () => this.#forgetIdle(ownerId, owner));
+  }
+
+  async #comeBack(ownerId: string, owner: Owner, signal: () => AbortSignal): Promise<void> {
+    if (owner.returning.length === 0 && this.#mayRun(owner)) {
+      owner.running++;
+      return;
+    }
+    await this.#waitIn(owner.returning, signal(), () => this.#forgetIdle(ownerId, owner));
+  }
+
+  /** Wait in a queue until `#admit` takes the entry. @throws the signal's reason */
+  #waitIn(queue: (() => void)[], signal: AbortSignal, onLeave: () => void): Promise<void> {
+    signal.throwIfAborted();
+    return new Promise<void>((resolve, reject) => {
       const enter = () => {
         signal.removeEventListener('abort', leave);
         resolve();
       };
       const leave = () => {
-        owner.waiting.splice(owner.waiting.indexOf(enter), 1);
-        this.#forgetIdle(ownerId, owner);
+        queue.splice(queue.indexOf(enter), 1);
+        onLeave();
         reject(signal.reason);
       };
       signal.addEventListener('abort', leave, { once: true });
-      owner.waiting.push(enter);
+      queue.push(enter);
     });
   }
 
-  /** Give free places to waiting owners, and let each owner that got one wait behind the others. */
+  /** Give free places to waiting owners in turn, until no owner may have another one. */
   #admit(): void {
-    for (const [ownerId, owner] of [...this.#owners]) {
-      if (this.#running >= this.#limits.runningMax) return;
-      if (owner.waiting.length === 0 || !this.#hasPlace(owner)) continue;
-      this.#owners.delete(ownerId);
-      this.#owners.set(ownerId, owner);
-      this.#begin(owner);
-      owner.waiting.shift()?.();
+    for (let hasAdmitted = true; hasAdmitted; ) {
+      hasAdmitted = false;
+      for (const [ownerId, owner] of [...this.#owners]) {
+        if (!this.#admitNext(owner)) continue;
+        hasAdmitted = true;
+        // It waits behind the others now.
+        this.#owners.delete(ownerId);
+        this.#owners.set(ownerId, owner);
+      }
     }
   }
 
+  #admitNext(owner: Owner): boolean {
+    if (owner.returning.length > 0) {
+      if (!this.#mayRun(owner)) return false;
+      owner.running++;
+      owner.returning.shift()?.();
+      return true;
+    }
+    if (owner.waiting.length === 0 || !this.#mayBegin(owner)) return false;
+    this.#begin(owner);
+    owner.waiting.shift()?.();
+    return true;
+  }
+
   #forgetIdle(ownerId: string, owner: Owner): void {
-    if (owner.running === 0 && owner.waiting.length === 0) this.#owners.delete(ownerId);
+    const { inside, waiting, returning } = owner;
+    if (inside === 0 && waiting.length === 0 && returning.length === 0) this.#owners.delete(ownerId);
+  }
+}
+
+/** Record of the owners that were active lately. */
+class Activity {
+  readonly #places: number;
+  readonly #activeMs: number;
+  readonly #now: () => number;
+  /** Times until which owners count as active, the earliest first. */
+  readonly #untilMs = new Map<string, number>();
+
+  constructor({ places, activeMs, now = () => performance.now() }: SharedPlaces) {
+    this.#places = places;
+    this.#activeMs = activeMs;
+    this.#now = now;
+  }
+
+  note(ownerId: string): void {
+    this.#untilMs.delete(ownerId);
+    this.#untilMs.set(ownerId, this.#now() + this.#activeMs);
+  }
+
+  /** Compute the places that each owner has now; an owner that is active alone has no such bound. */
+  placesOfOne(): number {
+    const nowMs = this.#now();
+    for (const [ownerId, untilMs] of this.#untilMs) {
+      if (untilMs > nowMs) break;
+      this.#untilMs.delete(ownerId);
+    }
+    const active = this.#untilMs.size;
+    return active <= 1 ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(this.#places / active));
+  }
+}
+
+/** Place of one piece of work, which may wait for several things at the same time. */
+class HeldPlace implements Place {
+  readonly #leave: () => void;
+  readonly #comeBack: () => Promise<void>;
+  #waits = 0;
+  #isHeld = true;
+  #hasEnded = false;
+  #returning: Promise<void> | null = null;
+
+  constructor(leave: () => void, comeBack: () => Promise<void>) {
+    this.#leave = leave;
+    this.#comeBack = comeBack;
+  }
+
+  async leaveFor<T>(wait: () => Promise<T>): Promise<T> {
+    this.#waits++;
+    if (this.#isHeld && !this.#hasEnded) {
+      this.#isHeld = false;
+      this.#leave();
+    }
+    try {
+      return await wait();
+    } finally {
+      this.#waits--;
+      if (this.#waits === 0 && !this.#isHeld && !this.#hasEnded) {
+        this.#returning ??= this.#return();
+        await this.#returning;
+      }
+    }
+  }
+
+  /** End the work. Returns whether it holds its place. */
+  end(): boolean {
+    this.#hasEnded = true;
+    return this.#isHeld;
+  }
+
+  async #return(): Promise<void> {
+    try {
+      await this.#comeBack();
+      if (this.#hasEnded) this.#leave();
+      else this.#isHeld = true;
+    } finally {
+      this.#returning = null;
+    }
   }
 }

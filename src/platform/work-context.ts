@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Place } from './fair-gate.ts';
 import type { Span } from './span.ts';
 
 /** Request and job that the running code works for. It is passed on through every `await`. */
@@ -8,6 +9,8 @@ export interface WorkContext {
   readonly orgId: string | null;
   /** Innermost span in progress; null without tracing. */
   readonly span: Span | null;
+  /** Place that the request has among those of all organizations, if it needs one. */
+  readonly place?: Place;
 }
 
 const storage = new AsyncLocalStorage<WorkContext | undefined>();
@@ -20,6 +23,12 @@ export function currentWork(): WorkContext | undefined {
 /** Run a function, and all that it starts, for a request or job; undefined: for none. */
 export function runFor<T>(work: WorkContext | undefined, fn: () => T): T {
   return storage.run(work, fn);
+}
+
+/** Wait for another service, and leave the place of the running code to other requests meanwhile. */
+export function leavePlaceFor<T>(wait: () => Promise<T>): Promise<T> {
+  const place = storage.getStore()?.place;
+  return place === undefined ? wait() : place.leaveFor(wait);
 }
 
 /** Return the fields that every log line of the running code has. */

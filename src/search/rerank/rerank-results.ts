@@ -1,4 +1,5 @@
 import { AppError } from '../../platform/errors.ts';
+import { leavePlaceFor } from '../../platform/work-context.ts';
 import type { SearchResult } from '../schema.ts';
 import type { Reranker } from './reranker.ts';
 
@@ -23,7 +24,7 @@ export async function rerankResults<R extends SearchResult>(
   let scores: readonly number[];
   try {
     const texts = results.map((result) => result.text.toWellFormed());
-    scores = await reranker.score(query, texts, signal);
+    scores = await leavePlaceFor(() => reranker.score(query, texts, signal));
   } catch (error) {
     if (signal?.aborted || !(error instanceof AppError) || error.code !== 'provider_unavailable') throw error;
     const isLate = error.details?.['cause'] === 'timeout';
