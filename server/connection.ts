@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { AppError } from '../src/platform/errors.ts';
 import { newId } from '../src/platform/ids.ts';
 import { announcesBody } from './body/body-headers.ts';
+import { DiscardQueue } from './discard-bodies.ts';
 import { familyOfPath, type RenderedError, renderError, requestTimeout } from './errors.ts';
 import { requestIdOf } from './request-id.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
@@ -20,14 +21,18 @@ export interface ConnectionBounds {
 }
 
 const LINGER_BYTES_MAX = 16 * 1024 * 1024;
+/** Time between two checks of a connection that lingers. Nothing is read before the first: most clients close it then. */
 const LINGER_CHECK_MS = 100;
+
+const discards = new DiscardQueue();
 
 /**
  * Connection of a client: checks the rate at which bodies arrive, and closes the socket.
  *
  * A response that does not wait for the body (410, 401, 413, …) would be lost if the socket were destroyed right after
  * it: bytes that arrive at a closed socket are answered with a reset, which discards what the client has not read yet.
- * So the server closes its own side first, and discards for a moment what still arrives.
+ * So the server closes its own side first, waits a moment for the client to do the same, and then discards for some time
+ * what still arrives.
  */
 export class Connection {
   readonly #socket: Socket;
@@ -165,10 +170,16 @@ export class Connection {
     socket.end();
     socket.once('end', () => socket.destroy());
     this.#req?.resume();
-    const untilMs = performance.now() + this.#bounds.lingerMs;
+    // Node resumes the socket after this function, because the request is over.
+    setImmediate(() => socket.pause());
+    const beganMs = performance.now();
     const untilBytes = socket.bytesRead + LINGER_BYTES_MAX;
+    let isDiscarding = false;
     this.#lingering = setInterval(() => {
-      if (performance.now() >= untilMs || socket.bytesRead >= untilBytes) socket.destroy();
+      const lingeredMs = performance.now() - beganMs;
+      if (lingeredMs >= this.#bounds.lingerMs || socket.bytesRead >= untilBytes) socket.destroy();
+      else if (!isDiscarding) discards.add(socket);
+      isDiscarding = true;
     }, LINGER_CHECK_MS).unref();
   }
 }

@@ -242,6 +242,16 @@ describe('a response that does not wait for the body', () => {
     expect((await postJson(server, '/v1/embeddings', body)).status).toBe(413);
   });
 
+  test('a client that sends all of a large body before it reads receives its 413', async () => {
+    const server = await startTestServer([echo], { bodyBytes: 1000, bounds: { lingerMs: 10_000 } });
+    const client = await RawClient.connect(server.port);
+    client.write(`${HEAD}Content-Length: 8000000\r\n\r\n`);
+    client.socket.pause();
+    await new Promise((sent) => client.socket.write('x'.repeat(8_000_000), sent));
+    client.socket.resume();
+    expect(parseResponse(await client.closedByServer()).status).toBe(413);
+  });
+
   test('a client with Expect: 100-continue is asked for its body only if the body is wanted', async () => {
     const server = await startTestServer([echo], { bodyBytes: 1000 });
     const wanted = await RawClient.connect(server.port);

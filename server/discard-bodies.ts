@@ -1,0 +1,38 @@
+import type { Socket } from 'node:net';
+
+/** Time between two turns. A turn reads at most 2 MB, which libuv reads at once of one socket. */
+const TURN_MS = 10;
+
+/**
+ * Queue of connections whose clients still send what nobody wants. They are read in turn, one at a time and with pauses,
+ * since reading them as fast as they send would keep the event loop busy.
+ */
+export class DiscardQueue {
+  readonly #sockets = new Set<Socket>();
+  #timer: NodeJS.Timeout | null = null;
+
+  /** Discard what arrives at a socket until it is closed. */
+  add(socket: Socket): void {
+    if (socket.destroyed) return;
+    this.#sockets.add(socket);
+    socket.once('close', () => this.#sockets.delete(socket));
+    this.#timer ??= setInterval(() => this.#takeTurn(), TURN_MS).unref();
+  }
+
+  #takeTurn(): void {
+    const [socket] = this.#sockets;
+    if (socket === undefined) {
+      if (this.#timer !== null) clearInterval(this.#timer);
+      this.#timer = null;
+      return;
+    }
+    this.#sockets.delete(socket);
+    socket.resume();
+    // Immediates run after the sockets were read.
+    setImmediate(() => {
+      if (socket.destroyed) return;
+      socket.pause();
+      this.#sockets.add(socket);
+    });
+  }
+}
