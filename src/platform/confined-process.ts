@@ -2,13 +2,13 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { confine, findConfinement, spawnUser } from './confinement.ts';
+import { LOWER_PRIORITY } from './lower-priority.ts';
 
 export type ConfinedProcess = ChildProcessByStdio<Writable, Readable, Readable>;
 
 const MIB = 1024 * 1024;
 /** Address space that V8 reserves for compiled code; it counts against the data limit and is hardly used. */
 const CODE_RANGE_BYTES = 512 * MIB;
-const NICENESS = 10;
 
 /**
  * Start a module in a process that handles untrusted input. It may read `readable` and nothing else; it can write no
@@ -45,7 +45,8 @@ export async function startConfined(options: {
     JSON.stringify(options.argument),
   ];
   const limits = [options.cpuSeconds, Math.ceil((options.memoryBytesMax + CODE_RANGE_BYTES) / 1024)].map(String);
-  const lowerPriority = `command -v nice >/dev/null && set -- nice -n ${NICENESS} "$@"`;
+  // Where Linux divides the cores among sessions, `nice` counts only within the session, and this process begins one.
+  const lowerPriority = `echo ${LOWER_PRIORITY} >/proc/self/autogroup; command -v nice >/dev/null && set -- nice -n ${LOWER_PRIORITY} "$@"`;
   const script = `ulimit -c 0; ulimit -f 0; ulimit -t "$1"; ulimit -d "$2"; shift 2; ${lowerPriority}; exec "$@" 2>&3 3>&-`;
   const [command, ...args] =
     process.platform === 'win32'

@@ -34,7 +34,8 @@ export async function settleInChild(task: SettleTask): Promise<void> {
     detached: process.platform !== 'win32',
     windowsHide: true,
   });
-  if (child.pid !== undefined) lowerPriority(child.pid); // Without one it was not started, as its `close` event reports.
+  // Without one it was not started, as its `close` event reports.
+  if (child.pid !== undefined) lowerPriority(child.pid, { leadsSession: true });
   const closed = once(child, 'close') as Promise<[code: number | null, signal: NodeJS.Signals | null]>;
   child.stdin.on('error', () => {}); // It died before it read; its exit code and stderr give the reason.
   // Left open: when this process ends, stdin closes and the child exits.

@@ -51,6 +51,8 @@ interface Outcome extends ConfinedReport {
   /** True if the child's root folder has the folder of this test, as this process sees it. */
   readonly hasFolder: boolean;
   readonly niceness: number;
+  /** Line of `/proc/<pid>/autogroup`; null where the system has none. */
+  readonly session: string | null;
 }
 
 /** Run the child confined, and look at it from outside before it ends. */
@@ -64,14 +66,23 @@ async function runConfined(argument: ConfinedTargets): Promise<Outcome> {
   const status = readFileSync(`/proc/${child.pid}/status`, 'latin1');
   const hasFolder = existsSync(`/proc/${child.pid}/root${folder}`);
   const niceness = os.getPriority(child.pid);
+  const autogroup = `/proc/${child.pid}/autogroup`;
+  const session = existsSync(autogroup) ? readFileSync(autogroup, 'latin1') : null;
   child.stdin.end();
   expect(await errors).toBe('');
-  return { ...(JSON.parse(line ?? '') as ConfinedReport), status, hasFolder, niceness };
+  return { ...(JSON.parse(line ?? '') as ConfinedReport), status, hasFolder, niceness, session };
 }
 
 it('a confined process has a lower priority than the process that started it', async () => {
   expect((await runConfined(targets)).niceness).toBe(Math.min(19, os.getPriority() + 10));
 });
+
+it.runIf(existsSync('/proc/self/autogroup'))(
+  'the session of a confined process has a lower priority, too',
+  async () => {
+    expect((await runConfined(targets)).session).toMatch(/ nice 10$/m);
+  },
+);
 
 async function runFree(argument: ConfinedTargets): Promise<ConfinedReport> {
   const child = spawn(process.execPath, [fileURLToPath(CHILD), JSON.stringify(argument)], { stdio: 'pipe' });

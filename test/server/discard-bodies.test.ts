@@ -42,7 +42,7 @@ test('connections are read one at a time, and each to its end', async () => {
   }
   const queue = new DiscardQueue();
   for (const { own } of pairs) queue.add(own);
-  await until(() => pairs.every(({ own }) => received.get(own) === bytes));
+  await until(async () => pairs.every(({ own }) => received.get(own) === bytes));
   expect(overlaps).toBe(0);
 });
 
@@ -61,5 +61,5 @@ test('connections that are closed leave the queue, and later ones are read', asy
   later.own.pause();
   queue.add(later.own);
   later.client.write('rest of a body');
-  await until(() => received > 0);
+  await until(async () => received > 0);
 });

@@ -59,11 +59,11 @@ async function startServer() {
 test('a search that waits for a vendor leaves its place to another search of its organization', async () => {
   const { begun, ends, answers, send } = await startServer();
   const replies = [send('other', 'works')];
-  await until(() => begun.length === 1);
+  await until(async () => begun.length === 1);
   replies.push(send('one', 'asks'));
-  await until(() => answers.length === 1);
+  await until(async () => answers.length === 1);
   replies.push(send('one', 'works'));
-  await until(() => begun.length === 3);
+  await until(async () => begun.length === 3);
   expect(begun).toEqual(['other works', 'one asks', 'one works']);
   for (const end of [...answers, ...ends]) end();
   expect(await Promise.all(replies)).toEqual([200, 200, 200]);
@@ -72,9 +72,9 @@ test('a search that waits for a vendor leaves its place to another search of its
 test('a search that waits behind others of its organization is dropped when its client is gone', async () => {
   const { begun, ends, send, inFlight } = await startServer();
   const replies = [send('other', 'works')];
-  await until(() => begun.length === 1);
+  await until(async () => begun.length === 1);
   replies.push(send('one', 'works'));
-  await until(() => begun.length === 2);
+  await until(async () => begun.length === 2);
   const gone = new AbortController();
   const dropped = send('one', 'asks', gone.signal).catch(() => 'gone');
   await until(async () => (await inFlight()) === 3);
@@ -84,7 +84,7 @@ test('a search that waits behind others of its organization is dropped when its 
   const last = send('one', 'works');
   await until(async () => (await inFlight()) === 3);
   for (const end of ends) end();
-  await until(() => begun.length >= 3);
+  await until(async () => begun.length >= 3);
   ends.at(-1)?.();
   expect(await Promise.all([...replies, last])).toEqual([200, 200, 200]);
   expect(begun).toEqual(['other works', 'one works', 'one works']);
