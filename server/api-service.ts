@@ -9,6 +9,7 @@ import { isAlive } from '../src/jobs/worker-registry.ts';
 import { type OperatorSocket, openOperatorSocket } from '../src/operations/operator-socket.ts';
 import { FairGate } from '../src/platform/fair-gate.ts';
 import type { Service } from '../src/platform/lifecycle.ts';
+import { RefusalBrake } from '../src/platform/refusal-brake.ts';
 import { VERSION } from '../src/platform/version.ts';
 import { createApp } from './app.ts';
 import { BodyMemory } from './body/body-memory.ts';
@@ -75,6 +76,9 @@ const SEARCHES = {
   ...{ runningMax: 64, runningOfOneMax: 32, waitingOfOneMax: 1_000 },
   shared: { places: 8, activeMs: 5_000 },
 };
+
+/** Bodies of one organization that are refused before they have arrived, and cost it no time. */
+const UNREAD_BODIES = { burst: 20, perSecond: 10 };
 
 export interface ApiService extends Service {
   /** URL at which the API listens; it is known once the service has started. */
@@ -183,6 +187,7 @@ export function apiService(
     threads: appliance.threads,
     capacity: { queries: appliance.queryShares, search: new FairGate(SEARCHES) },
     bodyMemory: new BodyMemory(Math.max(config.limits.bodyBytes, config.limits.imageBodyBytes)),
+    unreadBodies: new RefusalBrake(UNREAD_BODIES),
     logger,
     metrics,
     tracing: appliance.tracing,

@@ -3,6 +3,7 @@ import Koa from 'koa';
 import type { FailedLogins } from '../src/access/failed-logins.ts';
 import type { FairGate } from '../src/platform/fair-gate.ts';
 import type { Logger } from '../src/platform/logger.ts';
+import type { RefusalBrake } from '../src/platform/refusal-brake.ts';
 import type { Tracing } from '../src/platform/span.ts';
 import type { Threads } from '../src/platform/threads.ts';
 import type { RateLimiter } from '../src/usage/rates.ts';
@@ -41,6 +42,8 @@ export interface AppSettings {
   readonly idempotency: Idempotency;
   readonly rates: RateLimiter;
   readonly bodyMemory: BodyMemory;
+  /** Brake on sending bodies that are refused before they have arrived. */
+  readonly unreadBodies: RefusalBrake;
   /** Threads that large bodies are parsed on. */
   readonly threads: Threads;
   /** Shares of the organizations in what requests need. */
@@ -74,7 +77,7 @@ export function createApp(settings: AppSettings): { callback: RequestListener } 
   app.use(recordRequest(metrics, logger));
   const { corsOrigins = [] } = settings;
   if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins) as Koa.Middleware<RequestState>);
-  app.use(closeUnread());
+  app.use(closeUnread(settings.unreadBodies));
   app.use(renderErrors(logger));
   app.use(mountRoutes(settings.routes, (route) => middlewareOf(route, settings)).routes());
   app.use(refuseUnmatched());

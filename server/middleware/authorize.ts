@@ -89,9 +89,14 @@ function isFailedLogin(error: unknown): boolean {
   return error instanceof AppError && (error.code === 'invalid_credentials' || error.code === 'invalid_cron_secret');
 }
 
-/** List the sources of a refused request: its address, where a host has a whole /64 in IPv6, and the id of its key. */
+/** Return what tells hosts apart in an address: a host has a whole /64 in IPv6. */
+export function hostOf(ip: string): string {
+  return ip.includes('.') ? ip : ip.split(':').slice(0, 4).join(':');
+}
+
+/** List the sources of a refused request: its address and the id of its key. */
 function sourcesOf({ ip, req }: RequestContext): string[] {
-  const address = ip.includes('.') ? ip : ip.split(':').slice(0, 4).join(':');
+  const address = hostOf(ip);
   const [, keyId] = /^bearer +svc_([A-Za-z0-9]{1,16})_/i.exec(req.headers.authorization ?? '') ?? [];
   return keyId === undefined ? [`address:${address}`] : [`address:${address}`, `key:${keyId}`];
 }

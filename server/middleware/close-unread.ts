@@ -1,9 +1,18 @@
+import type { RefusalBrake } from '../../src/platform/refusal-brake.ts';
 import type { RequestMiddleware } from '../request-state.ts';
+import { hostOf } from './authorize.ts';
 
-/** Close the connection after a response that did not wait for the body: its rest would be read as the next request. */
-export function closeUnread(): RequestMiddleware {
+/**
+ * Close the connection after a response that did not wait for the body: its rest would be read as the next request. An
+ * organization, or an address without one, that causes many such responses gets further ones late, since each costs a
+ * connection, and what was sent of a body in vain.
+ */
+export function closeUnread(brake: RefusalBrake): RequestMiddleware {
   return async (ctx, next) => {
     await next();
-    if (ctx.state.bodyIsPending && !ctx.res.headersSent) ctx.res.setHeader('Connection', 'close');
+    const { state, res } = ctx;
+    if (!state.bodyIsPending || res.headersSent) return;
+    res.setHeader('Connection', 'close');
+    await brake.brake([state.caller?.orgId ?? hostOf(ctx.ip)], () => state.signal);
   };
 }

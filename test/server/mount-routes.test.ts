@@ -5,7 +5,7 @@ import type { AccessPolicy, Route } from '../../server/route.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { openMetrics } from '../../src/platform/metrics.ts';
 import { auth, bucket, deleteBucket, echo, statistics } from './sample-routes.ts';
-import { enoughCapacity, memoryIdempotency, noBrake, noThreads, startTestServer } from './support.ts';
+import { enoughCapacity, memoryIdempotency, noBrake, noRefusalBrake, noThreads, startTestServer } from './support.ts';
 
 describe('matching', () => {
   test('an unknown path is refused with 404 in the family of its prefix', async () => {
@@ -92,6 +92,7 @@ function createAppWith(routes: Route[]) {
     bodyMemory: new BodyMemory(64 * 1024 * 1024),
     threads: noThreads,
     failedLogins: noBrake,
+    unreadBodies: noRefusalBrake,
     capacity: enoughCapacity(),
     trustProxy: false,
   });

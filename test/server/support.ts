@@ -16,6 +16,7 @@ import { AppError } from '../../src/platform/errors.ts';
 import { FairGate } from '../../src/platform/fair-gate.ts';
 import { type Logger, openLogger } from '../../src/platform/logger.ts';
 import { type Metrics, openMetrics } from '../../src/platform/metrics.ts';
+import { RefusalBrake } from '../../src/platform/refusal-brake.ts';
 import { openThreads, type Threads } from '../../src/platform/threads.ts';
 
 export interface TestServer extends Listening {
@@ -54,6 +55,7 @@ export async function startTestServer(
     bodyMemory: new BodyMemory(64 * 1024 * 1024),
     threads,
     failedLogins: noBrake,
+    unreadBodies: noRefusalBrake,
     capacity: enoughCapacity(),
     trustProxy: false,
     ...overrides.settings,
@@ -95,6 +97,9 @@ export function enoughCapacity(): AppSettings['capacity'] {
 
 /** Brake on guessing credentials that no test reaches. */
 export const noBrake = new FailedLogins({ perMinute: 1e6 });
+
+/** Brake on bodies that are refused unread, which no test reaches. */
+export const noRefusalBrake = new RefusalBrake({ burst: 1e6, perSecond: 1e6 });
 
 /** Threads of an application whose bodies are all small. */
 export const noThreads: Threads = {

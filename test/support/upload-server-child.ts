@@ -11,6 +11,7 @@ import type { UploadContext } from '../../src/ingest/upload.ts';
 import { FairGate } from '../../src/platform/fair-gate.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { openMetrics } from '../../src/platform/metrics.ts';
+import { RefusalBrake } from '../../src/platform/refusal-brake.ts';
 import { openThreads } from '../../src/platform/threads.ts';
 
 const MIB = 1024 * 1024;
@@ -32,6 +33,7 @@ const app = createApp({
   bodyMemory: new BodyMemory(280 * MIB),
   threads,
   failedLogins: new FailedLogins({ perMinute: 1e6 }),
+  unreadBodies: new RefusalBrake({ burst: 1e6, perSecond: 1e6 }),
   capacity: { queries: gate, search: gate },
   logger,
   metrics: openMetrics(),

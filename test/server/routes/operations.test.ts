@@ -9,7 +9,15 @@ import { operationRoutes, type Readiness } from '../../../server/routes/operatio
 import { AppError } from '../../../src/platform/errors.ts';
 import { openLogger } from '../../../src/platform/logger.ts';
 import { openMetrics } from '../../../src/platform/metrics.ts';
-import { enoughCapacity, memoryIdempotency, noBrake, noThreads, RawClient, startTestServer } from '../support.ts';
+import {
+  enoughCapacity,
+  memoryIdempotency,
+  noBrake,
+  noRefusalBrake,
+  noThreads,
+  RawClient,
+  startTestServer,
+} from '../support.ts';
 
 function routesOver(readiness: Readiness = { status: 'ok', checks: {}, latency_ms: {} }): Route[] {
   const routes: Route[] = operationRoutes({
@@ -85,6 +93,7 @@ describe('operations', () => {
       bodyMemory: new BodyMemory(64 * 1024 * 1024),
       threads: noThreads,
       failedLogins: noBrake,
+      unreadBodies: noRefusalBrake,
       capacity: enoughCapacity(),
       trustProxy: false,
     });

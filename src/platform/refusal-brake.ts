@@ -1,0 +1,70 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
+
+/** Sources that are counted at once; the one that was quiet for longest is forgotten first. */
+const SOURCES_MAX = 10_000;
+
+export interface RefusalBrakeSettings {
+  /** Refusals of one source that are answered at once, one after the other. */
+  readonly burst: number;
+  /** Rate at which a source may be refused at once again. */
+  readonly perSecond: number;
+  /** Delay of every further refusal. */
+  readonly waitMs?: number;
+  /** Refusals of all sources that are delayed at the same time. */
+  readonly waitingMax?: number;
+}
+
+interface Allowance {
+  left: number;
+  countedAtMs: number;
+}
+
+/**
+ * Brake on senders whose requests are refused again and again. Refusals are counted by source. Beyond its allowance each
+ * further refusal of a source is answered late, so that the sender, which waits for the answer, sends less.
+ */
+export class RefusalBrake {
+  readonly #settings: Required<RefusalBrakeSettings>;
+  readonly #allowances = new LRUCache<string, Allowance>({ max: SOURCES_MAX });
+  #waiting = 0;
+
+  constructor(settings: RefusalBrakeSettings) {
+    this.#settings = { waitMs: 1_000, waitingMax: 500, ...settings };
+  }
+
+  /**
+   * Count a refusal, and wait if one of its sources has used up its allowance. Returns false, without a wait, if too many
+   * refusals wait already.
+   *
+   * @param signal ends the wait
+   */
+  async brake(sources: readonly string[], signal: () => AbortSignal): Promise<boolean> {
+    // Each source is counted, also if an earlier one is over its allowance.
+    const isOver = sources.map((source) => this.#take(source)).includes(false);
+    if (!isOver) return true;
+    const { waitMs, waitingMax } = this.#settings;
+    if (this.#waiting >= waitingMax) return false;
+    this.#waiting++;
+    try {
+      await delay(waitMs, undefined, { signal: signal() });
+    } catch {
+      // The client has left, or the server stops: the refusal is answered, or dropped, without further delay.
+    } finally {
+      this.#waiting--;
+    }
+    return true;
+  }
+
+  /** Take one from the allowance of a source. Returns false if there is none left. */
+  #take(source: string): boolean {
+    const { burst, perSecond } = this.#settings;
+    const nowMs = performance.now();
+    const known = this.#allowances.get(source) ?? { left: burst, countedAtMs: nowMs };
+    const refilled = ((nowMs - known.countedAtMs) / 1_000) * perSecond;
+    const left = Math.min(burst, known.left + refilled);
+    const isLeft = left >= 1;
+    this.#allowances.set(source, { left: isLeft ? left - 1 : left, countedAtMs: nowMs });
+    return isLeft;
+  }
+}
