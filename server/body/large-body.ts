@@ -37,9 +37,11 @@ export function readLargeBody(req: IncomingMessage, limits: LargeBodyLimits): Pr
     if (needed > bytes.length) {
       const larger = Buffer.allocUnsafeSlow(Math.max(needed, Math.min(bytes.length * GROWTH, announced)));
       bytes.copy(larger, 0, 0, length);
+      release(bytes);
       bytes = larger;
     }
     chunk.copy(bytes, length);
+    release(chunk);
     length = needed;
   };
   return new Promise((resolve, reject) => {
@@ -66,4 +68,12 @@ export function readLargeBody(req: IncomingMessage, limits: LargeBodyLimits): Pr
     if (req.destroyed) return onGone();
     req.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone);
   });
+}
+
+/**
+ * Free the memory of bytes that were copied. If it were left to the garbage collector, V8 would soon collect the whole heap
+ * at once, since it bounds the memory outside of the heap.
+ */
+function release({ buffer, byteLength }: Buffer): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 }
