@@ -1,4 +1,5 @@
 import { readdir, rm, stat } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { FailedLogins } from '../src/access/failed-logins.ts';
 import { abandonIdempotent, beginIdempotent, finishIdempotent } from '../src/access/idempotency.ts';
@@ -69,12 +70,13 @@ const IDEMPOTENCY_LOCK_MS = 60_000;
 const ABANDONED_UPLOADS_MS = 10 * 60_000;
 
 /**
- * Bounds on the searches in progress. Those that run share the event loop, the threads of the indexes and PostgreSQL, so
- * that each delays all others by milliseconds: organizations that search at the same time divide a few places.
+ * Bounds on the searches in progress. Those that run share the event loop, the cores and PostgreSQL, so that each delays
+ * all others by milliseconds, and more than two for each core are hardly faster together. Organizations that search at the
+ * same time divide these places.
  */
 const SEARCHES = {
   ...{ runningMax: 64, runningOfOneMax: 32, waitingOfOneMax: 1_000 },
-  shared: { places: 8, activeMs: 5_000 },
+  shared: { places: Math.max(4, 2 * availableParallelism()), activeMs: 5_000 },
 };
 
 /** Bodies of one organization that are refused before they have arrived, and cost it no time. */
