@@ -231,17 +231,38 @@ export async function findKnownGenerations(sql: Sql, ids: readonly number[]): Pr
   return new Set(rows.map((row) => Number(row['id'])));
 }
 
+/** Ids of generations above `after` and up to `upTo`. */
+export interface GenerationRange {
+  readonly after: number;
+  readonly upTo: number;
+}
+
+/** Return the highest id of a generation, or 0. */
+export async function findNewestGeneration(sql: Sql): Promise<number> {
+  const [row] = await sql`SELECT coalesce(max(id), 0) AS id FROM generations`;
+  return Number(row?.['id']);
+}
+
+/** Find the range of the next `limit` generations above the id `after`; null if there are none. */
+export async function findGenerationRange(sql: Sql, after: number, limit: number): Promise<GenerationRange | null> {
+  const [row] = await sql`
+    SELECT max(id) AS last FROM (SELECT id FROM generations WHERE id > ${after} ORDER BY id LIMIT ${limit}) AS next`;
+  const last: unknown = row?.['last'];
+  return typeof last === 'number' ? { after, upTo: last } : null;
+}
+
 /**
- * Find generations that nothing can make visible any more: they are not active, and no job in progress and no live
- * reprojection that is still to activate them writes them.
+ * Find generations of a range that nothing can make visible any more: they are not active, and no job in progress and
+ * no live reprojection that is still to activate them writes them.
  */
 export async function findDeadGenerations(
   sql: Sql,
+  range: GenerationRange,
   limit: number,
 ): Promise<{ id: number; bucketId: string; artifactKey: string }[]> {
   const rows = await sql`
     SELECT g.id, g.bucket_id, g.artifact_key FROM generations g LEFT JOIN documents d ON d.id = g.document_id
-    WHERE d.active_generation IS DISTINCT FROM g.id
+    WHERE g.id > ${range.after} AND g.id <= ${range.upTo} AND d.active_generation IS DISTINCT FROM g.id
       AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.id = g.job_id AND jobs.generation = g.id
                       AND ${isInProgress(sql)})
       AND d.stored_generation IS DISTINCT FROM g.id

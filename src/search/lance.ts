@@ -42,6 +42,8 @@ const METADATA_CACHE_BYTES = 64n * 1024n * 1024n;
  * Free disk space below which the disk counts as full: a commit of the most rows, or a merge of fragments, takes more.
  */
 const FREE_BYTES_MIN = 32 * 1024 * 1024;
+/** Name that no table has, since tables are named by the ids of their buckets. */
+const ABSENT_TABLE = 'probe';
 
 /** Build the keyword index of a table; it replaces the present one. */
 export async function buildTokenIndex(table: Table): Promise<void> {
@@ -190,8 +192,7 @@ export class LanceTables {
   /** Check that the database answers; for health checks. @throws AppError `index_unavailable` (503) */
   async probe(): Promise<void> {
     const connection = await this.#reading.get();
-    // LanceDB reads the whole directory, whatever the limit.
-    const answer = this.#isOnDisk ? readOneEntry(this.#uri) : connection.tableNames({ limit: 1 });
+    const answer = this.#isOnDisk ? readOneEntry(this.#uri) : openAbsentTable(connection);
     await answer.catch((error: unknown) => {
       throw dependencyDown('index', 'the search index is out of reach', error);
     });
@@ -231,6 +232,20 @@ async function openIfThere(connection: Connection, name: string): Promise<Table 
   }
 }
 
+/**
+ * Check that an object store answers, by one request: opening a table that does not exist. A list of the tables takes a
+ * request for each thousand of them, whatever the limit.
+ */
+async function openAbsentTable(connection: Connection): Promise<void> {
+  try {
+    await connection.openTable(ABSENT_TABLE);
+  } catch (error) {
+    // LanceDB's errors have no codes.
+    if (!String(error).includes(`Table '${ABSENT_TABLE}' was not found`)) throw error;
+  }
+}
+
+/** Check that a directory can be read; LanceDB would read all of it. */
 async function readOneEntry(directory: string): Promise<void> {
   const opened = await opendir(directory);
   try {

@@ -22,7 +22,7 @@ import { sweepTables } from './replace-table.ts';
 import type { Reranker } from './rerank/reranker.ts';
 import { openResidentIndexes } from './resident/open-resident.ts';
 import type { SearchContext } from './search.ts';
-import { sweepGenerations } from './sweep.ts';
+import { type SweepCursor, sweepGenerations } from './sweep.ts';
 import { SynonymCache } from './synonyms/synonym-cache.ts';
 
 /** A small index is rewritten after a pause in deletions, a large one for all deletions of ten minutes. */
@@ -58,6 +58,7 @@ export async function openSearch(context: {
     ...{ sql, direct, tables, logger },
     onPublished: (name, version) => resident?.refresh(name, version, () => tables.openForReading(name, version)),
   });
+  const generations: SweepCursor = { after: null };
   const reranker = config.rerank && (await openReranker(config.rerank, context));
   return {
     ...{
@@ -89,7 +90,7 @@ export async function openSearch(context: {
       {
         name: 'removal of dead generations',
         everyMs,
-        run: async (signal) => void (await sweepGenerations(sql, objects, index, signal)),
+        run: async (signal) => void (await sweepGenerations(sql, objects, index, signal, generations)),
       },
       {
         name: 'removal of deleted text from the indexes',

@@ -1,0 +1,35 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { indexOnS3 } from '../../src/search/index-on-s3.ts';
+import { LanceTables } from '../../src/search/lance.ts';
+import { s3Available, s3Settings, startS3, type TestS3 } from '../support/s3.ts';
+import { type S3Proxy, startS3Proxy } from '../support/s3-proxy.ts';
+
+describe.skipIf(!s3Available())('probe of an index on S3', () => {
+  let s3: TestS3;
+  let proxy: S3Proxy;
+  let tables: LanceTables;
+  beforeAll(async () => {
+    s3 = await startS3();
+    const bucket = await s3.createBucket();
+    proxy = await startS3Proxy(s3.endpoint);
+    tables = new LanceTables(...indexOnS3(s3Settings(proxy.endpoint, bucket)));
+  });
+  afterAll(async () => {
+    await tables?.close();
+    await proxy?.close();
+    await s3?.drop();
+  });
+
+  it('a probe is one request that reads no list of the tables, whether there are tables or none', async () => {
+    await tables.probe();
+    await tables.openForWriting('bkt_a');
+    proxy.seen.length = 0;
+    await tables.probe();
+    expect(proxy.seen).toEqual([expect.stringContaining('prefix=index%2Fprobe.lance')]);
+  });
+
+  it('an index whose store refuses the request does not answer', async () => {
+    proxy.decide = () => ({ status: 403, code: 'AccessDenied' });
+    await expect(tables.probe()).rejects.toMatchObject({ code: 'index_unavailable' });
+  });
+});
