@@ -27,6 +27,8 @@ export interface PostgresOptions {
   readonly poolMax: number;
   /** Time after which a query is cancelled; null (default) for no bound. */
   readonly queryMsMax?: number | null;
+  /** Time without an answer after which a new connection is tried, and time that it has; see `openPool`. */
+  readonly silenceMs?: number;
   /** Name shown in pg_stat_activity. */
   readonly applicationName: string;
   readonly logger?: Logger;
@@ -67,8 +69,8 @@ export function openPostgres(target: PostgresTarget, options: PostgresOptions): 
     useDial(client.options as unknown as DialOptions);
     return client as unknown as ReturnType<Connect>;
   };
-  const { queryMsMax = null } = options;
-  const database = openPool(() => connect({}), queryMsMax === null ? null : { ms: queryMsMax });
+  const { queryMsMax = null, silenceMs } = options;
+  const database = openPool(() => connect({}), queryMsMax === null ? null : { ms: queryMsMax }, silenceMs);
   rememberFactory(database, connect);
   return database;
 }

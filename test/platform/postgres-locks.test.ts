@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { listenChannel, openPostgres, withAdvisoryLock } from '../../src/platform/postgres.ts';
+import { openPostgresProxy } from '../support/postgres-proxy.ts';
 import { waitingBackends } from '../support/waiting-backends.ts';
 import { rejection, watchedDatabase } from '../support/watched-database.ts';
 
@@ -43,6 +44,22 @@ test('the holder of an advisory lock is notified that its connection was lost, a
     await expect.poll(() => lost.aborted).toBe(true);
     expect(await stillHeld()).toBe(false);
   });
+});
+
+test('the holder of an advisory lock who is not reached loses it and is told so, and the next one gets it', async () => {
+  const proxy = await openPostgresProxy(watched.database.connection);
+  const sql = openPostgres(proxy.connection, { poolMax: 1, applicationName: 'unreached' });
+  const holder = async (stillHeld: () => Promise<boolean>, lost: AbortSignal) => {
+    expect(await stillHeld()).toBe(true);
+    proxy.freeze();
+    // The question itself gets no answer.
+    expect(await stillHeld()).toBe(false);
+    expect(lost.aborted).toBe(true);
+    return withAdvisoryLock(watched.database.sql, 'unreached', async () => 'got it');
+  };
+  expect(await withAdvisoryLock(sql, 'unreached', holder, { silenceMs: 2_000 })).toBe('got it');
+  await sql.end({ timeout: 0 });
+  await proxy.close();
 });
 
 test('the wait for an advisory lock can be aborted, and leaves no waiting backend', async () => {

@@ -8,6 +8,10 @@ export interface PostgresProxy {
   /** Close every connection and refuse new ones until `open`. */
   cut(): Promise<void>;
   open(): Promise<void>;
+  /** Let nothing pass, on connections that stay open and on new ones, until `thaw`. */
+  freeze(): void;
+  /** Let new connections pass. Those that were open or made while it was frozen stay silent. */
+  thaw(): void;
   /** Close the connection on which the server confirms the next COMMIT, instead of forwarding the confirmation. */
   loseNextCommit(): void;
   close(): Promise<void>;
@@ -24,6 +28,10 @@ export async function openPostgresProxy(
 ): Promise<PostgresProxy> {
   const { rewrite = (data) => data } = options;
   const sockets = new Set<Socket>();
+  /** Clients whose connections are silent. */
+  const frozen = new WeakSet<Socket>();
+  const clients = new Set<Socket>();
+  let isFrozen = false;
   let losesCommit = false;
 
   const listener = createServer((client) => {
@@ -41,8 +49,14 @@ export async function openPostgresProxy(
         other.destroy();
       });
     }
-    client.on('data', (data) => upstream.write(data));
+    if (isFrozen) frozen.add(client);
+    clients.add(client);
+    client.on('close', () => clients.delete(client));
+    client.on('data', (data) => {
+      if (!frozen.has(client)) upstream.write(data);
+    });
     upstream.on('data', (data) => {
+      if (frozen.has(client)) return;
       const isLost = losesCommit && data.includes('COMMIT\0');
       if (!isLost) return client.write(rewrite(data));
       losesCommit = false;
@@ -68,6 +82,13 @@ export async function openPostgresProxy(
     cut,
     open: async () => {
       if (!listener.listening) await listen(port);
+    },
+    freeze() {
+      isFrozen = true;
+      for (const client of clients) frozen.add(client);
+    },
+    thaw() {
+      isFrozen = false;
     },
     loseNextCommit() {
       losesCommit = true;

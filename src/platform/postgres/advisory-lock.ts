@@ -3,19 +3,23 @@ import type { Sql } from './pool.ts';
 import { openSession } from './session.ts';
 
 const END_SECONDS = 2;
-/** Time without a heartbeat after which a holder (its process hangs or was stopped) loses the lock. */
-const SILENCE_MS_MAX = 10_000;
-const HEARTBEAT_MS = 3_000;
+/**
+ * Time without a heartbeat after which the server takes the lock from a holder (its process hangs, was stopped, or is not
+ * reached), and without an answer to one after which the holder counts it as lost.
+ */
+const SILENCE_MS = 10_000;
+const HEARTBEATS = 3;
 
 /**
  * Run `fn` while holding the advisory lock named `key` (any string; the lock is PostgreSQL's 64-bit hash of it). The
  * wait for the lock is unlimited unless `signal` aborts. The lock belongs to a connection of its own and is lost with
  * it: `fn` must call `stillHeld()` right before a step that only the holder may take, and `lost` aborts when the loss
- * is noticed. A holder that hangs loses the lock after 10 s; one whose machine fails, after some 30 s.
+ * is noticed. A holder that hangs or is not reached loses the lock after 10 s; one whose machine fails, after some 30 s.
  *
  * `sql` must connect to PostgreSQL directly, not through a transaction-pooling proxy.
  *
  * @param options.waits false: do not wait if the lock is held
+ * @param options.silenceMs time of the server without a heartbeat, and of the holder without an answer
  * @throws the reason of the signal if it aborts during the wait; the error of postgres.js if there is no connection;
  *   AppError `lock_held` (409) without waiting
  */
@@ -23,9 +27,9 @@ export async function withAdvisoryLock<T>(
   sql: Sql,
   key: string,
   fn: (stillHeld: () => Promise<boolean>, lost: AbortSignal) => Promise<T>,
-  options: { signal?: AbortSignal; waits?: boolean } = {},
+  options: { signal?: AbortSignal; waits?: boolean; silenceMs?: number } = {},
 ): Promise<T> {
-  const { signal, waits = true } = options;
+  const { signal, waits = true, silenceMs = SILENCE_MS } = options;
   signal?.throwIfAborted();
   const loss = new AbortController();
   const session = openSession(sql, {
@@ -56,8 +60,21 @@ export async function withAdvisoryLock<T>(
     if (holder === undefined) throw conflict(`another process holds the lock "${key}"`, 'lock_held');
 
     // From here on the server ends the session of a holder that sends no heartbeat.
-    await session`select set_config('idle_session_timeout', ${String(SILENCE_MS_MAX)}, false)`;
-    const heartbeat = setInterval(() => void session`select 1`.catch(() => undefined), HEARTBEAT_MS);
+    await session`select set_config('idle_session_timeout', ${String(silenceMs)}, false)`;
+    let answeredMs = performance.now();
+    const beat = () => {
+      if (performance.now() - answeredMs < silenceMs) {
+        const onAnswer = () => {
+          answeredMs = performance.now();
+        };
+        session`select 1`.then(onAnswer, () => undefined);
+        return;
+      }
+      loss.abort(new Error(`the server has not answered the holder of the lock ${key} for ${silenceMs} ms`));
+      // Questions that wait for an answer end, too.
+      void session.end({ timeout: 0 });
+    };
+    const heartbeat = setInterval(beat, silenceMs / (HEARTBEATS + 1));
     heartbeat.unref();
 
     const stillHeld = async (): Promise<boolean> => {

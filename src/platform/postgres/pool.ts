@@ -2,6 +2,7 @@ import type postgres from 'postgres';
 import { dependencyDown } from '../errors.ts';
 import { isConnectionLoss } from './errors.ts';
 import { bothLimits, inShare, inTransaction, limitQuery, type QueryLimit } from './query-limit.ts';
+import { SilenceWatch } from './silence.ts';
 import { readsAllColumns, unprepared } from './unprepared.ts';
 
 /**
@@ -75,11 +76,14 @@ interface Generation {
  * statements of the callback run on the connection that replaced the lost one, outside of the transaction; and a
  * connection that is lost at the wrong moment never connects again (its issues 1066, 1133, 1208, 1216).
  * Here a transaction whose connection is lost stays unsettled for postgres.js and refuses every further statement, and
- * the first query that loses its connection moves the pool to a new client.
+ * the first query that loses its connection moves the pool to a new client. A connection without an answer also counts
+ * as lost if a new one gets no answer either.
  *
  * @param defaultLimit bound on each query that is not limited otherwise; null for none
+ * @param silenceMs time without an answer after which a new connection is tried, and time that it has
  */
-export function openPool(connect: () => Client, defaultLimit: QueryLimit | null = null): Database {
+export function openPool(connect: () => Client, defaultLimit: QueryLimit | null = null, silenceMs?: number): Database {
+  const silence = new SilenceWatch(connect, silenceMs);
   let current = newGeneration(connect());
   let ended: Promise<void> | undefined;
   const retiring = new Set<Generation>();
@@ -107,10 +111,14 @@ export function openPool(connect: () => Client, defaultLimit: QueryLimit | null 
     });
     if (limit !== null) limitQuery(query, limit);
     if (limit?.signal?.aborted === true) return;
-    if (limit?.share === undefined) return generation.submit(query);
+    const send = () => {
+      onSettled(query, silence.track(query.reject));
+      generation.submit(query);
+    };
+    if (limit?.share === undefined) return send();
     const run = () => {
       // It may have been cancelled while it waited.
-      if (query.cancelled !== true) generation.submit(query);
+      if (query.cancelled !== true) send();
       return settled(query);
     };
     inShare(limit, run).catch((error) => query.reject(error));
@@ -118,20 +126,28 @@ export function openPool(connect: () => Client, defaultLimit: QueryLimit | null 
   const begin = async <T>(limit: QueryLimit | null, options: string, fn: (tx: Sql) => Promise<T>): Promise<T> => {
     const generation = current;
     generation.pending++;
+    const transaction = newTransaction(limit, silence);
+    let untrack = silence.track(transaction.lose); // BEGIN
     try {
       return await runTransaction(
         (callback) =>
-          generation.client.begin(options, (raw) => {
+          generation.client.begin(options, async (raw) => {
+            untrack();
             raw.unsafe(guardOf(limit)).catch(() => undefined); // sent together with the first statement
-            return callback(raw);
+            try {
+              return await callback(raw);
+            } finally {
+              untrack = silence.track(transaction.lose); // COMMIT or ROLLBACK
+            }
           }),
         fn,
-        newTransaction(limit),
+        transaction,
       );
     } catch (error) {
       if (isConnectionLoss(error)) retire(generation);
       throw error;
     } finally {
+      untrack();
       settle(generation, -1);
     }
   };
@@ -163,17 +179,18 @@ function newGeneration(client: Client): Generation {
 interface Transaction {
   /** Limit of each statement; PostgreSQL itself knows its time. */
   readonly limit: QueryLimit | null;
+  readonly silence: SilenceWatch;
   /** Reason why the transaction accepts no more statements; null while it accepts them. */
   refusal: Error | null;
   readonly lost: Promise<never>;
   lose(error: unknown): void;
 }
 
-function newTransaction(limit: QueryLimit | null): Transaction {
+function newTransaction(limit: QueryLimit | null, silence: SilenceWatch): Transaction {
   const { promise, reject } = Promise.withResolvers<never>();
   promise.catch(() => undefined);
   const transaction: Transaction = {
-    limit,
+    ...{ limit, silence },
     refusal: null,
     lost: promise,
     lose: (error) => {
@@ -206,7 +223,8 @@ async function runTransaction<T>(
           (value: V) => {
             if (transaction.refusal === null) settle(value);
           };
-        (async () => fn(tx))().then(unlessLost(resolve), unlessLost(reject));
+        // The answer to BEGIN may come after all.
+        if (transaction.refusal === null) (async () => fn(tx))().then(unlessLost(resolve), unlessLost(reject));
       }),
   );
   try {
@@ -236,7 +254,9 @@ function toTransactionSql(
       });
       if (transaction.limit !== null) limitQuery(query, inTransaction(transaction.limit));
       if (readsAllColumns(query)) unprepared(query);
-      if (transaction.limit?.signal?.aborted !== true) submit(query);
+      if (transaction.limit?.signal?.aborted === true) return;
+      onSettled(query, transaction.silence.track(query.reject));
+      submit(query);
     },
   );
   const tx: Sql = Object.assign(facade, {

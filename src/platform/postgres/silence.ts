@@ -1,0 +1,83 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import postgres from 'postgres';
+
+/** Time without an answer to a query after which a new connection is tried, and time in which that must answer. */
+const SILENCE_MS = 8_000;
+const CHECKS = 8;
+
+type Connect = () => postgres.Sql<Record<never, never>>;
+
+interface Waiting {
+  readonly sinceMs: number;
+  /** Reject what waits with the error of a lost connection. */
+  readonly lose: (error: Error) => void;
+}
+
+/**
+ * Watch of queries in progress for connections that were lost without a sign. If a network drops packets, the kernel
+ * repeats what was sent for about 15 minutes before it reports an error, and after an outage of a minute the next
+ * repetition is up to a minute away. A query may take long, too; therefore a query without an answer counts as lost only
+ * if a new connection to the server gets no answer either.
+ */
+export class SilenceWatch {
+  readonly #connect: Connect;
+  readonly #silenceMs: number;
+  /** In the order of their begin. */
+  readonly #waiting = new Set<Waiting>();
+  #timer: NodeJS.Timeout | null = null;
+  #isProbing = false;
+  #nextProbeMs = 0;
+
+  constructor(connect: Connect, silenceMs = SILENCE_MS) {
+    this.#connect = connect;
+    this.#silenceMs = silenceMs;
+  }
+
+  /** Watch something that waits for an answer of the server. Returns a function that ends this. */
+  track(lose: (error: Error) => void): () => void {
+    const waiting: Waiting = { sinceMs: performance.now(), lose };
+    this.#waiting.add(waiting);
+    this.#timer ??= setInterval(() => void this.#check(), this.#silenceMs / CHECKS).unref();
+    return () => this.#waiting.delete(waiting);
+  }
+
+  async #check(): Promise<void> {
+    const [oldest] = this.#waiting;
+    if (oldest === undefined) {
+      clearInterval(this.#timer ?? undefined);
+      this.#timer = null;
+      return;
+    }
+    const beganMs = performance.now();
+    if (this.#isProbing || beganMs < this.#nextProbeMs || beganMs - oldest.sinceMs < this.#silenceMs) return;
+    this.#isProbing = true;
+    const error = await probe(this.#connect, this.#silenceMs).then(() => null, noAnswerOf);
+    this.#isProbing = false;
+    this.#nextProbeMs = performance.now() + this.#silenceMs;
+    if (error === null) return;
+    // Younger ones may have been sent on a connection that was opened since.
+    for (const waiting of [...this.#waiting]) if (waiting.sinceMs < beganMs) waiting.lose(error);
+  }
+}
+
+/** Ask the server for a constant on a connection of its own. */
+async function probe(connect: Connect, withinMs: number): Promise<void> {
+  const client = connect();
+  const timer = new AbortController();
+  const late = delay(withinMs, undefined, { signal: timer.signal }).then(() => {
+    throw new Error(`the server did not answer within ${withinMs / 1_000} s`);
+  });
+  try {
+    await Promise.race([client`select 1`, late]);
+  } finally {
+    timer.abort();
+    late.catch(() => undefined);
+    await client.end({ timeout: 0 });
+  }
+}
+
+/** Make the error of a lost connection; null if the server has answered, be it by a refusal. */
+function noAnswerOf(error: unknown): Error | null {
+  if (error instanceof postgres.PostgresError) return null;
+  return Object.assign(new Error('the database does not answer', { cause: error }), { code: 'ETIMEDOUT' });
+}
