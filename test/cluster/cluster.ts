@@ -28,6 +28,7 @@ const PROCESSES = {
 export type ProcessName = keyof typeof PROCESSES;
 export const PROCESS_NAMES = Object.keys(PROCESSES) as ProcessName[];
 export const API_NAMES = ['api-0', 'api-1'] as const satisfies ProcessName[];
+export const WORKER_NAMES = ['ingest-0', 'ingest-1', 'embed-0', 'embed-1'] as const satisfies ProcessName[];
 
 /** Servers that every process of the service connects to. A partition from Redis is one from both of its servers. */
 export const STORES = ['pgbouncer', 'postgres', 'redis', 's3'] as const;

@@ -10,6 +10,10 @@ interface Connection {
   /** Name of the node whose process opened it; null: none of the nodes. */
   readonly from: string | null;
   upstream: Socket | null;
+  /** Time at which the partition began to hold bytes back; null: none are held. */
+  heldMs: number | null;
+  /** Timer of the retransmission by which the connection goes on after a partition. */
+  resume: NodeJS.Timeout | null;
 }
 
 interface Exposed {
@@ -19,9 +23,15 @@ interface Exposed {
   readonly connections: Set<Connection>;
 }
 
+/** First interval of the retransmission of TCP in Linux, which doubles each time, and its maximum. */
+const RETRANSMIT_MS = 200;
+const RETRANSMIT_MS_MAX = 120_000;
+
 /**
  * Network of the processes of a cluster on one host. Each server is reached through a proxy, which finds out by
- * `/proc` which process has opened a connection, so that any pair of nodes can be cut off from each other.
+ * `/proc` which process has opened a connection, so that any pair of nodes can be cut off from each other. As in a network that drops packets, a connection on which
+ * bytes were sent meanwhile goes on only at the next retransmission after the end of the partition, which is up to as long
+ * afterwards as the bytes have waited.
  */
 export class Network {
   /** Process ids by node; null while it does not run. */
@@ -40,7 +50,7 @@ export class Network {
     const connections = new Set<Connection>();
     const listener = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (client) => {
       const from = this.#ownerOf(client);
-      const connection: Connection = { client, from, upstream: null };
+      const connection: Connection = { client, from, upstream: null, heldMs: null, resume: null };
       connections.add(connection);
       watch(client, connection, connections);
       this.#apply(exposed, connection);
@@ -80,15 +90,15 @@ export class Network {
   }
 
   #apply(exposed: Exposed, connection: Connection): void {
-    const { client, from, upstream } = connection;
+    const { client, from, upstream, heldMs } = connection;
+    clearTimeout(connection.resume ?? undefined);
     if (from !== null && this.#partitions.has(pairOf(from, exposed.name))) {
-      for (const [a, b] of [
-        [client, upstream],
-        [upstream, client],
-      ] as const) {
-        a?.unpipe(b ?? undefined);
-        a?.pause();
-      }
+      hold(connection);
+      return;
+    }
+    if (heldMs !== null) {
+      connection.heldMs = null;
+      connection.resume = setTimeout(() => this.#apply(exposed, connection), untilRetransmission(heldMs));
       return;
     }
     const server = upstream ?? connectTo(exposed.address);
@@ -96,8 +106,13 @@ export class Network {
       connection.upstream = server;
       watch(server, connection, exposed.connections);
     }
-    client.unpipe(server).pipe(server);
-    server.unpipe(client).pipe(client);
+    for (const [a, b] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      a.removeAllListeners('readable');
+      a.unpipe(b).pipe(b);
+    }
   }
 
   /** Find the node whose process holds the other end of a connection to this host. */
@@ -134,7 +149,32 @@ function watch(socket: Socket, connection: Connection, connections: Set<Connecti
   });
 }
 
-function destroy({ client, upstream }: Connection): void {
+/** Let nothing pass on a connection, and note when one of its ends has sent bytes in vain. */
+function hold(connection: Connection): void {
+  const { client, upstream } = connection;
+  for (const [a, b] of [
+    [client, upstream],
+    [upstream, client],
+  ] as const) {
+    a?.unpipe(b ?? undefined);
+    a?.removeAllListeners('readable');
+    a?.on('readable', () => {
+      connection.heldMs ??= performance.now();
+    });
+  }
+}
+
+/** Return the time until the next retransmission of bytes that were first sent at `sentMs`. */
+function untilRetransmission(sentMs: number): number {
+  const waitedMs = performance.now() - sentMs;
+  let atMs = 0;
+  for (let intervalMs = RETRANSMIT_MS; atMs < waitedMs; intervalMs *= 2)
+    atMs += Math.min(intervalMs, RETRANSMIT_MS_MAX);
+  return atMs - waitedMs;
+}
+
+function destroy({ client, upstream, resume }: Connection): void {
+  clearTimeout(resume ?? undefined);
   client.destroy();
   upstream?.destroy();
 }

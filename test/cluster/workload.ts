@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createKey } from '../../src/access/keys.ts';
 import { until } from '../support/until.ts';
-import { API_NAMES, type Cluster } from './cluster.ts';
+import { API_NAMES, type Cluster, WORKER_NAMES } from './cluster.ts';
 
 /** Time after which a client gives up on a request and sends it to the other API. */
 const REQUEST_MS_MAX = 8_000;
@@ -56,27 +56,47 @@ export class Workload {
   }
 
   /**
-   * Wait until every API answers searches and a document that is uploaded through it now is found through it.
+   * Wait until every API answers searches, a document that is uploaded through it now is found through it, and every
+   * worker and the reaper have given a sign of life.
    *
-   * @returns milliseconds since the call
+   * @returns milliseconds since the call, in all and until the documents were accepted
    */
-  async awaitRecovery(withinMs: number): Promise<number> {
+  async awaitRecovery(withinMs: number): Promise<{ ms: number; acceptedMs: number }> {
     const beganMs = performance.now();
-    await Promise.all(
-      API_NAMES.map(async (api) => {
-        const name = `probe-${this.#sent++}`;
-        const untilMs = beganMs + withinMs;
-        const id = await this.#uploadUntilAccepted(name, () => api, untilMs);
-        const acceptedMs = Math.round(performance.now() - beganMs);
-        const isFound = async () => (await this.#search(api, name).catch((): string[] => [])).includes(id);
-        await until(isFound, {
-          withinMs: untilMs - performance.now(),
-          everyMs: 100,
-          what: `${name}, accepted after ${acceptedMs} ms, found by ${api}`,
-        });
-      }),
-    );
-    return performance.now() - beganMs;
+    const untilMs = beganMs + withinMs;
+    const accepted = API_NAMES.map(async (api) => {
+      const name = `probe-${this.#sent++}`;
+      const id = await this.#uploadUntilAccepted(name, () => api, untilMs);
+      return { api, name, id, acceptedMs: performance.now() - beganMs };
+    });
+    const found = accepted.map(async (upload) => {
+      const { api, name, id, acceptedMs } = await upload;
+      await until(async () => (await this.#search(api, name).catch((): string[] => [])).includes(id), {
+        withinMs: untilMs - performance.now(),
+        everyMs: 100,
+        what: `${name}, accepted after ${Math.round(acceptedMs)} ms, found by ${api}`,
+      });
+      return acceptedMs;
+    });
+    const [acceptedMs] = await Promise.all([Promise.all(found), this.#awaitSignsOfLife(withinMs)]);
+    return { ms: performance.now() - beganMs, acceptedMs: Math.max(...acceptedMs) };
+  }
+
+  async #awaitSignsOfLife(withinMs: number): Promise<void> {
+    const { sql } = this.#cluster.observer.appliance;
+    const [begin] = await sql`SELECT clock_timestamp()::text AS now`;
+    const since = begin?.['now'] as string;
+    let alive = '';
+    const areAlive = async () => {
+      const [row] = await sql`
+        SELECT (SELECT count(DISTINCT pid)::int FROM workers WHERE seen_at > ${since}::timestamptz) AS workers,
+               (SELECT count(*)::int FROM reaper_runs WHERE ran_at > ${since}::timestamptz) AS reapers`;
+      alive = JSON.stringify(row);
+      return row?.['workers'] === WORKER_NAMES.length && row?.['reapers'] === 1;
+    };
+    await until(areAlive, { withinMs, everyMs: 100 }).catch((error: unknown) => {
+      throw new Error(`signs of life only of ${alive}`, { cause: error });
+    });
   }
 
   /** Stop the clients, wait until all jobs are finished, and compare what was accepted with what is there. */

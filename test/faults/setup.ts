@@ -6,7 +6,7 @@ import { type Figures, renderFigures } from './figures.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    faults: { scale: number; figuresFile: string };
+    faults: { scale: number; only: string; figuresFile: string };
   }
 }
 
@@ -17,7 +17,8 @@ export default function setup(project: TestProject): () => void {
   const figuresFile = path.join(directory, 'figures.jsonl');
   writeFileSync(figuresFile, '');
   const scale = Number(process.env['FAULTS_SCALE'] ?? 1);
-  project.provide('faults', { scale, figuresFile });
+  const only = process.env['FAULTS_ONLY'] ?? '';
+  project.provide('faults', { scale, only, figuresFile });
   process.stdout.write(`seed ${seed} (repeat it with TEST_SEED=${seed})\n`);
   const beganMs = performance.now();
   return () => {
