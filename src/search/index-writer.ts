@@ -13,7 +13,7 @@ import { findUnsettled, markSettled, publishVersion } from './index-versions-sto
 import type { LanceTables } from './lance.ts';
 import { findReindexRun, type ReindexRun } from './reindex-store.ts';
 import { isDueToSettle, KEEP_VERSIONS_MS, readTableShape, settle } from './settle.ts';
-import { lockLost, withIndexToItself, withIndexWriterLock } from './writer-lock.ts';
+import { generationGone, lockLost, reprojectionGone, withIndexToItself, withIndexWriterLock } from './writer-lock.ts';
 
 /** Rows written in one commit, at most. */
 const COMMIT_ROWS_MAX = 4_096;
@@ -23,6 +23,8 @@ const LOCK_MS_MAX = 2_000;
 const SETTLE_MS = 1_000;
 /** Time without writes after which an unsettled index counts as abandoned by its writer. */
 const ABANDONED_MS = 10_000;
+
+type StillHeld = () => Promise<boolean>;
 
 interface Append {
   readonly generation: IndexedGeneration;
@@ -132,7 +134,7 @@ export class IndexWriter {
   ): Promise<void> {
     if (generations.length === 0 || tableName === null) return;
     signal.throwIfAborted();
-    await withIndexWriterLock(this.#direct, bucketId, async (stillHeld) => {
+    await this.#asWriter(bucketId, async (stillHeld) => {
       const table = await this.#tables.openForWriting(tableName);
       if (!(await stillHeld())) throw lockLost();
       await table.delete(`generation IN (${generations.map(Number).join(', ')})`);
@@ -187,11 +189,16 @@ export class IndexWriter {
     return queue;
   }
 
+  /** Run `fn` as the only writer of the index of a bucket, as long as the store of the index answers. */
+  #asWriter<T>(bucketId: string, fn: (stillHeld: StillHeld) => Promise<T>): Promise<T> {
+    return withIndexWriterLock(this.#direct, bucketId, (stillHeld) => this.#tables.whileReached(fn(stillHeld)));
+  }
+
   async #drain(bucketId: string, queue: BucketQueue): Promise<void> {
     while (queue.appends.length > 0) {
       let batch: Append[] = [];
       try {
-        await withIndexWriterLock(this.#direct, bucketId, async (stillHeld) => {
+        await this.#asWriter(bucketId, async (stillHeld) => {
           const untilMs = performance.now() + LOCK_MS_MAX;
           while (queue.appends.length > 0 && performance.now() < untilMs) {
             batch = takeBatch(queue.appends);
@@ -209,7 +216,7 @@ export class IndexWriter {
   }
 
   /** Make one commit per table while the lock is held; resolve the appends that were written, reject the others. */
-  async #commit(bucketId: string, batch: Append[], stillHeld: () => Promise<boolean>): Promise<void> {
+  async #commit(bucketId: string, batch: Append[], stillHeld: StillHeld): Promise<void> {
     // Read under the lock: a generation that a deletion forgot before it took the lock cannot come back after it.
     const known = await findKnownGenerations(this.#sql, batch.map(generationOf));
     for (const append of batch) if (!known.has(generationOf(append))) append.reject(generationGone());
@@ -220,7 +227,7 @@ export class IndexWriter {
     }
   }
 
-  async #commitToOwn(bucketId: string, appends: Append[], stillHeld: () => Promise<boolean>): Promise<void> {
+  async #commitToOwn(bucketId: string, appends: Append[], stillHeld: StillHeld): Promise<void> {
     const held = await getIndexTable(this.#sql, bucketId);
     let origin = held?.origin ?? null;
     const comparable: Append[] = [];
@@ -236,7 +243,7 @@ export class IndexWriter {
       else append.reject(await refusalOf(this.#sql, bucketId, { held: origin.space, given: given.space }));
     }
     if (comparable.length === 0) return;
-    const table = await this.#write(held?.name ?? bucketId, comparable, stillHeld);
+    const table = await this.#write(bucketId, held?.name ?? bucketId, comparable, stillHeld);
     const written = await readTableShape(table);
     const settled = isDueToSettle(written) && (await this.#settleBetweenCommits(bucketId, table));
     const shape = settled ? await readTableShape(table) : written;
@@ -262,26 +269,28 @@ export class IndexWriter {
   /**
    * Commit to the table that will replace the bucket's own. No search reads it yet, so it is settled once, at the end.
    */
-  async #commitToNext(
-    bucketId: string,
-    runId: string,
-    appends: Append[],
-    stillHeld: () => Promise<boolean>,
-  ): Promise<void> {
+  async #commitToNext(bucketId: string, runId: string, appends: Append[], stillHeld: StillHeld): Promise<void> {
     const run = await findReindexRun(this.#sql, bucketId);
     if (run?.id !== runId || run.tableName === null) {
       for (const append of appends) append.reject(reprojectionGone());
       return;
     }
-    await this.#write(run.tableName, appends, stillHeld);
+    await this.#write(bucketId, run.tableName, appends, stillHeld);
     for (const append of appends) append.resolve();
   }
 
-  async #write(name: string, appends: readonly Append[], stillHeld: () => Promise<boolean>): Promise<Table> {
+  async #write(bucketId: string, name: string, appends: Append[], stillHeld: StillHeld): Promise<Table> {
     const table = await this.#tables.openForWriting(name);
     const rows = toArrowTable(appends.map((append) => append.generation));
     if (!(await stillHeld())) throw lockLost();
-    await this.#tables.mapErrors(table.add(rows as never));
+    const adding = table.add(rows as never);
+    try {
+      await this.#tables.mapErrors(adding);
+    } catch (error) {
+      // A commit that was not waited for may come after all.
+      adding.then(() => this.#removeForgotten(bucketId, appends)).catch(() => undefined);
+      throw error;
+    }
     return table;
   }
 
@@ -312,7 +321,7 @@ export class IndexWriter {
   ): Promise<void> {
     if (predicate.endsWith('()')) return;
     signal.throwIfAborted();
-    await withIndexWriterLock(this.#direct, bucketId, async (stillHeld) => {
+    await this.#asWriter(bucketId, async (stillHeld) => {
       await steps.before?.();
       const next = (await findReindexRun(this.#sql, bucketId))?.tableName;
       if (next) {
@@ -356,7 +365,7 @@ export class IndexWriter {
   }
 
   async #settle(bucketId: string): Promise<void> {
-    await withIndexWriterLock(this.#direct, bucketId, async () => {
+    await this.#asWriter(bucketId, async () => {
       const own = await getIndexTable(this.#sql, bucketId);
       if (own === null) return;
       const table = await this.#tables.openForWriting(own.name);
@@ -385,16 +394,4 @@ function generationOf(append: Append): number {
 function quote(id: string): string {
   if (!/^[a-z0-9_]+$/.test(id)) throw new Error('not an id');
   return `'${id}'`;
-}
-
-function generationGone(): AppError {
-  return new AppError({ code: 'generation_gone', status: 409, message: 'the document was deleted meanwhile' });
-}
-
-function reprojectionGone(): AppError {
-  return new AppError({
-    code: 'reprojection_gone',
-    status: 409,
-    message: 'this reprojection was given up, or its bucket is gone; start it again',
-  });
 }

@@ -1,4 +1,5 @@
 import { opendir, statfs } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Connection, Index, Table } from '@lancedb/lancedb';
 import { LRUCache } from 'lru-cache';
 import { AppError, dependencyDown } from '../platform/errors.ts';
@@ -42,6 +43,8 @@ const METADATA_CACHE_BYTES = 64n * 1024n * 1024n;
  * Free disk space below which the disk counts as full: a commit of the most rows, or a merge of fragments, takes more.
  */
 const FREE_BYTES_MIN = 32 * 1024 * 1024;
+/** Time without an answer after which an object store is tried by a probe, and time in which that must be answered. */
+const SILENCE_MS = 8_000;
 /** Name that no table has, since tables are named by the ids of their buckets. */
 const ABSENT_TABLE = 'probe';
 
@@ -57,6 +60,7 @@ export async function buildTokenIndex(table: Table): Promise<void> {
 export class LanceTables {
   readonly #uri: string;
   readonly #storageOptions: Record<string, string>;
+  readonly #silenceMs: number;
   readonly #reading: LazyConnection;
   readonly #readingLarge: LazyConnection;
   /** Connection of writers. It shares no cache with searches, so commits do not evict what searches have read. */
@@ -70,9 +74,16 @@ export class LanceTables {
    * @param uri directory of the database, or `s3://<bucket>/<prefix>`
    * @param storageOptions access to an object store, by the option names of LanceDB
    * @param largeCacheBytes memory for what searches have read of the indexes of large tables
+   * @param silenceMs time without an answer after which an object store is tried, and time that it has to answer
    */
-  constructor(uri: string, storageOptions: Record<string, string> = {}, largeCacheBytes = LARGE_CACHE_BYTES) {
+  constructor(
+    uri: string,
+    storageOptions: Record<string, string> = {},
+    largeCacheBytes = LARGE_CACHE_BYTES,
+    silenceMs = SILENCE_MS,
+  ) {
     this.#uri = uri;
+    this.#silenceMs = silenceMs;
     this.#storageOptions = storageOptions;
     const connectWith = (indexBytes: bigint, metadataBytes: bigint) =>
       new LazyConnection(() => {
@@ -97,12 +108,34 @@ export class LanceTables {
    */
   async mapErrors<T>(work: Promise<T>): Promise<T> {
     try {
-      return await work;
+      return await this.whileReached(work);
     } catch (error) {
       if (error instanceof AppError) throw error;
       if (await this.#isFull()) throw storageFull(error);
       await this.probe();
       throw error;
+    }
+  }
+
+  /**
+   * Await work as long as the object store answers others; it may still be done later. LanceDB repeats requests without
+   * an answer for minutes, in which searches would wait and a writer would hold the lock of its bucket.
+   *
+   * @throws AppError `index_unavailable` (503)
+   */
+  async whileReached<T>(work: Promise<T>): Promise<T> {
+    if (this.#isOnDisk) return work;
+    const over = new AbortController();
+    const watch = async (): Promise<never> => {
+      for (;;) {
+        await delay(this.#silenceMs, undefined, { signal: over.signal });
+        await this.probe();
+      }
+    };
+    try {
+      return await Promise.race([work, watch()]);
+    } finally {
+      over.abort();
     }
   }
 
@@ -192,10 +225,15 @@ export class LanceTables {
   /** Check that the database answers; for health checks. @throws AppError `index_unavailable` (503) */
   async probe(): Promise<void> {
     const connection = await this.#reading.get();
-    const answer = this.#isOnDisk ? readOneEntry(this.#uri) : openAbsentTable(connection);
-    await answer.catch((error: unknown) => {
+    try {
+      if (this.#isOnDisk) await readOneEntry(this.#uri);
+      else await within(this.#silenceMs, openAbsentTable(connection));
+    } catch (error) {
+      // A table whose request has no answer lets every later user wait for it.
+      this.#readTables.clear();
+      this.#writtenTables.clear();
       throw dependencyDown('index', 'the search index is out of reach', error);
-    });
+    }
   }
 
   get #isOnDisk(): boolean {
@@ -242,6 +280,19 @@ async function openAbsentTable(connection: Connection): Promise<void> {
   } catch (error) {
     // LanceDB's errors have no codes.
     if (!String(error).includes(`Table '${ABSENT_TABLE}' was not found`)) throw error;
+  }
+}
+
+async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  const timer = new AbortController();
+  const late = delay(ms, undefined, { signal: timer.signal }).then(() => {
+    throw new Error(`no answer within ${ms} ms`);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    timer.abort();
+    late.catch(() => undefined);
   }
 }
 

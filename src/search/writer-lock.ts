@@ -48,3 +48,15 @@ export function lockLost(): AppError {
   const message = 'the writer lost its lock on the index; try again';
   return new AppError({ code: 'index_lock_lost', status: 503, message, retryable: true });
 }
+
+export function generationGone(): AppError {
+  return new AppError({ code: 'generation_gone', status: 409, message: 'the document was deleted meanwhile' });
+}
+
+export function reprojectionGone(): AppError {
+  return new AppError({
+    code: 'reprojection_gone',
+    status: 409,
+    message: 'this reprojection was given up, or its bucket is gone; start it again',
+  });
+}

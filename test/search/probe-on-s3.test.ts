@@ -4,6 +4,8 @@ import { LanceTables } from '../../src/search/lance.ts';
 import { s3Available, s3Settings, startS3, type TestS3 } from '../support/s3.ts';
 import { type S3Proxy, startS3Proxy } from '../support/s3-proxy.ts';
 
+const SILENCE_MS = 2_000;
+
 describe.skipIf(!s3Available())('probe of an index on S3', () => {
   let s3: TestS3;
   let proxy: S3Proxy;
@@ -12,7 +14,8 @@ describe.skipIf(!s3Available())('probe of an index on S3', () => {
     s3 = await startS3();
     const bucket = await s3.createBucket();
     proxy = await startS3Proxy(s3.endpoint);
-    tables = new LanceTables(...indexOnS3(s3Settings(proxy.endpoint, bucket)));
+    const [uri, storageOptions] = indexOnS3(s3Settings(proxy.endpoint, bucket));
+    tables = new LanceTables(uri, storageOptions, undefined, SILENCE_MS);
   });
   afterAll(async () => {
     await tables?.close();
@@ -26,6 +29,15 @@ describe.skipIf(!s3Available())('probe of an index on S3', () => {
     proxy.seen.length = 0;
     await tables.probe();
     expect(proxy.seen).toEqual([expect.stringContaining('prefix=index%2Fprobe.lance')]);
+  });
+
+  it('work on tables of a store that gives no answer fails, and works once the store answers', async () => {
+    proxy.decide = () => ({ body: 'silent', afterBytes: 0 });
+    await expect(tables.openForWriting('bkt_a')).rejects.toMatchObject({ code: 'index_unavailable', retryable: true });
+    await expect(tables.openForReading('bkt_a', 1)).rejects.toMatchObject({ code: 'index_unavailable' });
+    proxy.decide = () => null;
+    expect((await tables.openForWriting('bkt_a')).name).toBe('bkt_a');
+    expect((await tables.openForReading('bkt_a', 1))?.name).toBe('bkt_a');
   });
 
   it('an index whose store refuses the request does not answer', async () => {
