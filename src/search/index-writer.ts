@@ -190,7 +190,8 @@ export class IndexWriter {
   }
 
   /** Run `fn` as the only writer of the index of a bucket, as long as the store of the index answers. */
-  #asWriter<T>(bucketId: string, fn: (stillHeld: StillHeld) => Promise<T>): Promise<T> {
+  async #asWriter<T>(bucketId: string, fn: (stillHeld: StillHeld) => Promise<T>): Promise<T> {
+    await this.#tables.requireReach(); // not under the lock
     return withIndexWriterLock(this.#direct, bucketId, (stillHeld) => this.#tables.whileReached(fn(stillHeld)));
   }
 

@@ -61,6 +61,8 @@ export class LanceTables {
   readonly #uri: string;
   readonly #storageOptions: Record<string, string>;
   readonly #silenceMs: number;
+  /** Result of the last probe. */
+  #isReached = true;
   readonly #reading: LazyConnection;
   readonly #readingLarge: LazyConnection;
   /** Connection of writers. It shares no cache with searches, so commits do not evict what searches have read. */
@@ -224,16 +226,26 @@ export class LanceTables {
 
   /** Check that the database answers; for health checks. @throws AppError `index_unavailable` (503) */
   async probe(): Promise<void> {
-    const connection = await this.#reading.get();
+    const ask = async () => {
+      const connection = await this.#reading.get();
+      await (this.#isOnDisk ? readOneEntry(this.#uri) : openAbsentTable(connection));
+    };
     try {
-      if (this.#isOnDisk) await readOneEntry(this.#uri);
-      else await within(this.#silenceMs, openAbsentTable(connection));
+      await within(this.#silenceMs, ask());
+      this.#isReached = true;
     } catch (error) {
+      this.#isReached = false;
       // A table whose request has no answer lets every later user wait for it.
       this.#readTables.clear();
       this.#writtenTables.clear();
+      if (error instanceof AppError) throw error;
       throw dependencyDown('index', 'the search index is out of reach', error);
     }
+  }
+
+  /** Probe the database again if the last probe has failed. @throws AppError `index_unavailable` (503) */
+  async requireReach(): Promise<void> {
+    if (!this.#isReached) await this.probe();
   }
 
   get #isOnDisk(): boolean {

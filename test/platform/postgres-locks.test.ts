@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { listenChannel, openPostgres, withAdvisoryLock } from '../../src/platform/postgres.ts';
+import { listenChannel, mapPostgresError, openPostgres, withAdvisoryLock } from '../../src/platform/postgres.ts';
 import { openPostgresProxy } from '../support/postgres-proxy.ts';
 import { waitingBackends } from '../support/waiting-backends.ts';
 import { rejection, watchedDatabase } from '../support/watched-database.ts';
@@ -58,6 +58,23 @@ test('the holder of an advisory lock who is not reached loses it and is told so,
     return withAdvisoryLock(watched.database.sql, 'unreached', async () => 'got it');
   };
   expect(await withAdvisoryLock(sql, 'unreached', holder, { silenceMs: 2_000 })).toBe('got it');
+  await sql.end({ timeout: 0 });
+  await proxy.close();
+});
+
+test('a waiter who is not reached when it gets the lock fails, and the next one gets it', async () => {
+  const proxy = await openPostgresProxy(watched.database.connection);
+  const sql = openPostgres(proxy.connection, { poolMax: 1, applicationName: 'unreached' });
+  const { sql: direct } = watched.database;
+  let waiting = Promise.resolve<unknown>(null);
+  await withAdvisoryLock(direct, 'unreached', async () => {
+    waiting = rejection(withAdvisoryLock(sql, 'unreached', async () => 'never', { silenceMs: 2_000 }));
+    await expect.poll(async () => (await waitingBackends(watched.admin)).length).toBe(1);
+    proxy.freeze();
+  });
+  expect(await withAdvisoryLock(direct, 'unreached', async () => 'got it')).toBe('got it');
+  proxy.thaw();
+  expect(mapPostgresError(await waiting)).toMatchObject({ code: 'postgres_unavailable' });
   await sql.end({ timeout: 0 });
   await proxy.close();
 });

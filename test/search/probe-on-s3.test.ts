@@ -9,17 +9,21 @@ const SILENCE_MS = 2_000;
 describe.skipIf(!s3Available())('probe of an index on S3', () => {
   let s3: TestS3;
   let proxy: S3Proxy;
+  let location: ReturnType<typeof indexOnS3>;
   let tables: LanceTables;
+  let others: LanceTables | undefined;
   beforeAll(async () => {
     s3 = await startS3();
     const bucket = await s3.createBucket();
     proxy = await startS3Proxy(s3.endpoint);
-    const [uri, storageOptions] = indexOnS3(s3Settings(proxy.endpoint, bucket));
-    tables = new LanceTables(uri, storageOptions, undefined, SILENCE_MS);
+    location = indexOnS3(s3Settings(proxy.endpoint, bucket));
+    tables = new LanceTables(...location, undefined, SILENCE_MS);
   });
   afterAll(async () => {
-    await tables?.close();
+    // Without the proxy the attempt to connect ends.
     await proxy?.close();
+    await tables?.close();
+    await others?.close();
     await s3?.drop();
   });
 
@@ -35,6 +39,9 @@ describe.skipIf(!s3Available())('probe of an index on S3', () => {
     proxy.decide = () => ({ body: 'silent', afterBytes: 0 });
     await expect(tables.openForWriting('bkt_a')).rejects.toMatchObject({ code: 'index_unavailable', retryable: true });
     await expect(tables.openForReading('bkt_a', 1)).rejects.toMatchObject({ code: 'index_unavailable' });
+    // Another process that has not connected yet.
+    others = new LanceTables(...location, undefined, SILENCE_MS);
+    await expect(others.probe()).rejects.toMatchObject({ code: 'index_unavailable' });
     proxy.decide = () => null;
     expect((await tables.openForWriting('bkt_a')).name).toBe('bkt_a');
     expect((await tables.openForReading('bkt_a', 1))?.name).toBe('bkt_a');

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { conflict } from '../errors.ts';
 import type { Sql } from './pool.ts';
 import { openSession } from './session.ts';
@@ -36,10 +37,12 @@ export async function withAdvisoryLock<T>(
     onclose: () => loss.abort(new Error(`the connection that held the lock ${key} was lost`)),
   });
   try {
-    // The limits of the role must not cut off the wait; the server must notice a lost client that waits or holds.
-    await session`
-      select set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false),
-             set_config('idle_session_timeout', '0', false), set_config('client_connection_check_interval', '2s', false),
+    // The limits of the role must not cut off the wait; the server must notice a lost client that waits or holds, and end
+    // the session of a holder that sends no heartbeat, be it that the holder does not know yet that it has the lock.
+    const [own] = await session<{ pid: number }[]>`
+      select pg_backend_pid() as pid, set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false),
+             set_config('idle_session_timeout', ${String(silenceMs)}, false),
+             set_config('client_connection_check_interval', '2s', false),
              set_config('tcp_keepalives_idle', '10', false), set_config('tcp_keepalives_interval', '5', false),
              set_config('tcp_keepalives_count', '4', false)`;
     const waiting = (
@@ -49,18 +52,21 @@ export async function withAdvisoryLock<T>(
         : session<{ pid: number }[]>`
             select pg_backend_pid() as pid where pg_try_advisory_lock(hashtextextended(${key}, 0))`
     ).execute();
+    const answered = new AbortController();
+    const lostAnswer = noticeLostAnswer(sql, own?.pid ?? 0, silenceMs, answered.signal);
     const cancel = () => waiting.cancel();
     signal?.addEventListener('abort', cancel, { once: true });
-    const [holder] = await waiting
+    const [holder] = await Promise.race([waiting, lostAnswer])
       .catch((error: unknown) => {
         signal?.throwIfAborted();
         throw error;
       })
-      .finally(() => signal?.removeEventListener('abort', cancel));
+      .finally(() => {
+        answered.abort();
+        signal?.removeEventListener('abort', cancel);
+      });
     if (holder === undefined) throw conflict(`another process holds the lock "${key}"`, 'lock_held');
 
-    // From here on the server ends the session of a holder that sends no heartbeat.
-    await session`select set_config('idle_session_timeout', ${String(silenceMs)}, false)`;
     let answeredMs = performance.now();
     const beat = () => {
       if (performance.now() - answeredMs < silenceMs) {
@@ -95,6 +101,20 @@ export async function withAdvisoryLock<T>(
     }
   } finally {
     await session.end({ timeout: END_SECONDS });
+  }
+}
+
+/**
+ * Reject when the server has answered the query of a session, or has ended the session, and nothing of this has arrived
+ * here; a wait for a lock takes any time. What was lost may be sent again only after minutes.
+ */
+async function noticeLostAnswer(sql: Sql, pid: number, silenceMs: number, signal: AbortSignal): Promise<never> {
+  for (;;) {
+    await delay(silenceMs, undefined, { signal, ref: false });
+    const [row] = await sql`select state = 'active' as waits from pg_stat_activity where pid = ${pid}`;
+    if (row?.['waits'] === true) continue;
+    await delay(silenceMs / HEARTBEATS, undefined, { signal, ref: false });
+    throw Object.assign(new Error('the answer of the server was lost'), { code: 'ETIMEDOUT' });
   }
 }
 
