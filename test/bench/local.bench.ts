@@ -19,7 +19,7 @@ import { createRandom } from '../support/random.ts';
 
 const PYTHON = process.env['BENCH_PYTHON'] ?? 'python3';
 const TEXTS = Number(process.env['BENCH_TEXTS'] ?? 1000);
-const ROUNDS = 3;
+const ROUNDS = 5;
 /** Hidden size, layers, heads and vocabulary of all-MiniLM-L6-v2. */
 const MINILM = ['384', '6', '12', '30522'];
 const DIMENSION = 384;
