@@ -65,8 +65,9 @@ function renderSection(each: Reportable, run: Run, machine: string): string {
   const { exitCode, seconds, beganAt, load } = run;
   const ended = exitCode === 0 ? '' : ` It ended with ${exitCode ?? 'a signal'}: a goal was missed, or it failed.`;
   const facts = `\`${each.command}\` · ${beganAt.toISOString().slice(0, 16).replace('T', ' ')} UTC · ${Math.round(seconds)} s · load ${load.toFixed(1)} when it began · ${machine}.${ended}`;
-  // A fence within the output would end the block.
-  const output = run.output.slice(-OUTPUT_CHARS_MAX).trim().replaceAll('```', "'''");
+  // The first line of vitest names the folder. A fence within the output would end the block.
+  const shown = run.output.slice(-OUTPUT_CHARS_MAX).replace(/^ *RUN +v[\d.]+ .*\n+/m, '');
+  const output = shown.trim().replaceAll('```', "'''");
   return marked(each.name, [...headOf(each), facts, `\`\`\`text\n${output}\n\`\`\``]);
 }
 
