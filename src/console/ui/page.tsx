@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { t } from '../lib/i18n.ts';
 import { usePlace } from '../lib/router.ts';
 
@@ -27,7 +27,8 @@ export function PageHeader({
   useEffect(() => {
     document.title = `${title} · ${t('Console')}`;
   }, [title]);
-  useEffect(() => {
+  // Before the page is shown, so that it takes the focus from nothing that a person has gone to on it.
+  useLayoutEffect(() => {
     if (pathShown !== null && pathShown !== path) heading.current?.focus({ preventScroll: true });
     pathShown = path;
   }, [path]);
