@@ -71,12 +71,12 @@ const ABANDONED_UPLOADS_MS = 10 * 60_000;
 
 /**
  * Bounds on the searches in progress. Those that run share the event loop, the cores and PostgreSQL, so that each delays
- * all others by milliseconds, and more than two for each core are hardly faster together. Organizations that search at the
- * same time divide these places.
+ * all others by milliseconds. Organizations that search at the same time divide one place for each core: more of their
+ * searches would not be faster together, but delay those of the others.
  */
 const SEARCHES = {
   ...{ runningMax: 64, runningOfOneMax: 32, waitingOfOneMax: 1_000 },
-  shared: { places: Math.max(4, 2 * availableParallelism()), activeMs: 5_000 },
+  shared: { places: Math.max(2, availableParallelism()), activeMs: 5_000 },
 };
 
 /** Bodies of one organization that are refused before they have arrived, and cost it no time. */
