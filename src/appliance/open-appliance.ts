@@ -34,12 +34,10 @@ export async function completeAppliance(installation: Installation): Promise<App
   const parts = await installation.open(ALL_PARTS);
   const { jobs, documents, search, access, bulk, calibration, ingest, backup, channels, memory, workflows } = parts;
   const { config, logger } = parts;
-  const partsWithChores = [
-    ...[jobs, documents, search, access, bulk, calibration, ingest, backup, channels, memory, workflows],
-  ];
+  const stored = [jobs, documents, search, access, bulk, calibration, ingest, backup];
   const ballast = ballastChore({ dataDir: config.dataDir, bytes: config.ballastBytes }, logger);
   const chores = ({ everyMs = HOUSEKEEPING_MS } = {}) => [
-    ...partsWithChores.flatMap((part) => part.chores(everyMs)),
+    ...[...stored, channels, memory, workflows].flatMap((part) => part.chores(everyMs)),
     ballast,
   ];
   return {

@@ -2,6 +2,7 @@ import { opendir, statfs } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Connection, Index, Table } from '@lancedb/lancedb';
 import { LRUCache } from 'lru-cache';
+import { answerWithin } from '../platform/answer-within.ts';
 import { AppError, dependencyDown } from '../platform/errors.ts';
 import { storageFull } from '../platform/objects/objects.ts';
 import { chunkSchema } from './chunk-table.ts';
@@ -231,7 +232,7 @@ export class LanceTables {
       await (this.#isOnDisk ? readOneEntry(this.#uri) : openAbsentTable(connection));
     };
     try {
-      await within(this.#silenceMs, ask());
+      await answerWithin(this.#silenceMs, ask());
       this.#isReached = true;
     } catch (error) {
       this.#isReached = false;
@@ -292,19 +293,6 @@ async function openAbsentTable(connection: Connection): Promise<void> {
   } catch (error) {
     // LanceDB's errors have no codes.
     if (!String(error).includes(`Table '${ABSENT_TABLE}' was not found`)) throw error;
-  }
-}
-
-async function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  const timer = new AbortController();
-  const late = delay(ms, undefined, { signal: timer.signal }).then(() => {
-    throw new Error(`no answer within ${ms} ms`);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    timer.abort();
-    late.catch(() => undefined);
   }
 }
 

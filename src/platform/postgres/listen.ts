@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { answerWithin } from '../answer-within.ts';
 import type { Logger } from '../logger.ts';
 import type { Sql } from './pool.ts';
 import { openSession } from './session.ts';
@@ -72,22 +73,9 @@ async function listenOnce(
     onListening();
     while (!over.aborted) {
       await delay(CHECK_MS, undefined, { signal: over }).catch(() => undefined);
-      if (!over.aborted) await withTimeout(session`select 1`);
+      if (!over.aborted) await answerWithin(CHECK_MS, session`select 1`);
     }
   } finally {
     await session.end({ timeout: 0 });
-  }
-}
-
-/** Wait for `query`; rejects if it takes longer than the interval between two checks. */
-async function withTimeout(query: Promise<unknown>): Promise<void> {
-  const timeout = new AbortController();
-  try {
-    await Promise.race([
-      query,
-      delay(CHECK_MS, undefined, { signal: timeout.signal }).then(() => Promise.reject(new Error('no answer'))),
-    ]);
-  } finally {
-    timeout.abort();
   }
 }

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import postgres from 'postgres';
+import { answerWithin } from '../answer-within.ts';
 
 /** Time without an answer to a query after which a new connection is tried, and time in which that must answer. */
 const SILENCE_MS = 8_000;
@@ -63,15 +63,9 @@ export class SilenceWatch {
 /** Ask the server for a constant on a connection of its own. */
 async function probe(connect: Connect, withinMs: number): Promise<void> {
   const client = connect();
-  const timer = new AbortController();
-  const late = delay(withinMs, undefined, { signal: timer.signal }).then(() => {
-    throw new Error(`the server did not answer within ${withinMs / 1_000} s`);
-  });
   try {
-    await Promise.race([client`select 1`, late]);
+    await answerWithin(withinMs, client`select 1`);
   } finally {
-    timer.abort();
-    late.catch(() => undefined);
     await client.end({ timeout: 0 });
   }
 }
