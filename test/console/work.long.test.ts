@@ -73,6 +73,25 @@ inBrowser('a fault of a statement is shown at its column, where the cursor then 
   await context.close();
 });
 
+inBrowser('a statement that is run before the buckets are loaded runs once they are', async () => {
+  const { page, context, faults } = await console.open('/console/search');
+  let letGo = () => {};
+  const held = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  await page.route(/\/v1\/buckets(\?.*)?$/, async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.goto(`${console.test.api.url}/console/metadata`);
+  await page.getByLabel('Statement', { exact: true }).fill("SELECT documents WHERE team == 'port'");
+  await page.keyboard.press('Control+Enter');
+  letGo();
+  await page.getByText(/^Line 1, column \d+$/).waitFor();
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
 inBrowser('keys are completed while typing, by keyboard', async () => {
   const { page, context, faults } = await console.open('/console/metadata');
   const editor = page.getByLabel('Statement', { exact: true });

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { type ApiError, call, pathOf } from '../../lib/api.ts';
 import { useDraft } from '../../lib/draft.ts';
 import { t } from '../../lib/i18n.ts';
@@ -46,6 +46,14 @@ export default function MetadataPage() {
     setPreview(null);
     setPreview({ statement, bucket: bucket?.id ?? '', reply: await send({ dry_run: true }) });
   });
+  // Ctrl+Enter may come before the buckets are there: the statement then runs once they are.
+  const [isDue, setIsDue] = useState(false);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: an edit meanwhile does not start it
+  useEffect(() => {
+    if (!isDue || !bucket) return;
+    setIsDue(false);
+    void dryRun.run();
+  }, [isDue, bucket?.id]);
   const apply = async () => {
     const confirm = isHardDelete(statement) ? { confirm: `HARDDELETE ${bucket?.id}` } : {};
     setDone(await send({ dry_run: false, ...confirm }));
@@ -70,7 +78,7 @@ export default function MetadataPage() {
         <StatementEditor
           statement={statement}
           onStatement={setStatement}
-          onRun={() => dryRun.run()}
+          onRun={() => setIsDue(true)}
           error={dryRun.error}
         />
         <FaultView error={dryRun.error} statement={statement} />
