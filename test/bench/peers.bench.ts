@@ -1,8 +1,10 @@
 /**
- * Benchmark beside Chroma on the same vectors, in turns: searches by vector of our server over HTTP, and queries of
- * Chroma (PyPI: chromadb) in the process that holds it, which finds ids and distances only. Both are compared with an
- * exact search. Chroma is used for this measurement alone, in a virtual environment of Python that the benchmark makes
- * and removes; `--venv DIR` keeps it. The first argument is the number of chunks.
+ * Benchmark beside other engines on the same texts, vectors and queries, in turns: searches of our server over HTTP, and
+ * queries of Chroma, pgvector, Milvus Lite and Qdrant's embedded form, which find ids only. Vector results are compared
+ * with those of an exact search; where an engine has a parameter that trades speed for recall, the smallest value of its
+ * manual with a recall of 0.98 is used. Ours embeds the query and returns texts, citations and metadata too. The engines
+ * come from PyPI, for this measurement alone, into a virtual environment of Python that the benchmark makes and removes;
+ * `--venv DIR` keeps it. The first argument is the number of chunks; `--only NAME` chooses engines by a part of the name.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,10 +15,13 @@ import { analyse } from '../../src/language/analyser.ts';
 import { INDEX_DIMENSIONS } from '../../src/projection/resize.ts';
 import { drawQueries } from '../support/real-passages.ts';
 import { LeanClient } from './lean-client.ts';
-import { type Chroma, prepareChroma, startChroma } from './peers/chroma.ts';
+import { type Mode, PEERS, preparePython, type RunningPeer, startPeer } from './peers/peer-process.ts';
 import { type SearchBucket, untilResident, withSearchBucket } from './search/open-bucket.ts';
 
-const { values, positionals } = parseArgs({ options: { venv: { type: 'string' } }, allowPositionals: true });
+const { values, positionals } = parseArgs({
+  options: { venv: { type: 'string' }, only: { type: 'string', default: '' } },
+  allowPositionals: true,
+});
 const CHUNKS = Number(positionals[0] ?? 50_000);
 const CHUNKS_PER_DOCUMENT = 5;
 const RESULTS = 10;
@@ -27,70 +32,111 @@ const BATCH = 30;
 const BATCH_WARM_UP = 5;
 /** Queries whose results are compared with those of an exact search. */
 const EXACT = 100;
+/** Recall that the effort of an engine is chosen for. */
+const RECALL_MIN = 0.98;
 /** Goal: our time over HTTP above that of Chroma in process, at the median. */
-const ABOVE_MS_MAX = 1.5;
+const GOAL = { peer: 'Chroma', aboveMs: 1.5 };
 const EMBED_TEXTS = 1_000;
 
 const directory = mkdtempSync(path.join(tmpdir(), 'service-peers-'));
 try {
-  const python = prepareChroma(values.venv ?? path.join(directory, 'venv'));
-  if (python === null) {
-    console.log('peers    skipped: Chroma could not be installed; it needs Python 3 with venv, and PyPI');
-    process.exitCode = 1;
-  } else {
-    const residentMb = Math.max(512, Math.ceil(CHUNKS / 200));
-    const shape = { chunks: CHUNKS, chunksPerDocument: CHUNKS_PER_DOCUMENT, teams: 200, residentMb };
-    await withSearchBucket(shape, (bucket) => compare(python, bucket));
-  }
+  const residentMb = Math.max(512, Math.ceil(CHUNKS / 200));
+  const shape = { chunks: CHUNKS, chunksPerDocument: CHUNKS_PER_DOCUMENT, teams: 200, residentMb };
+  await withSearchBucket(shape, compareAll);
 } finally {
   rmSync(directory, { recursive: true, force: true });
 }
 
-async function compare(python: string, bucket: SearchBucket): Promise<void> {
+/** Rows that each query should find, and our searches. */
+interface Ours {
+  readonly exact: readonly Set<number>[];
+  readonly queries: number;
+  search(nth: number, mode: Mode): Promise<{ tookMs: number; rows: number[] }>;
+}
+
+async function compareAll(bucket: SearchBucket): Promise<void> {
   const { passages, url, key } = bucket;
   const sample = Array.from({ length: QUERIES }, (_, nth) => passages.at(Math.floor(((nth + 0.5) * CHUNKS) / QUERIES)));
   const queries = drawQueries(sample, QUERIES).filter((query) => analyse(query).length > 0);
-  const vectors = new Float32Array(CHUNKS * INDEX_DIMENSIONS);
-  for (let from = 0; from < CHUNKS; from += EMBED_TEXTS) {
-    const texts = Array.from({ length: Math.min(EMBED_TEXTS, CHUNKS - from) }, (_, nth) => passages.at(from + nth));
-    vectors.set(embedLexicalPassages(texts), from * INDEX_DIMENSIONS);
-  }
-  const queryVectors = embedLexical(queries).slice(0, queries.length * INDEX_DIMENSIONS);
-  const files = { vectors: path.join(directory, 'vectors.f32'), queries: path.join(directory, 'queries.f32') };
-  writeFileSync(files.vectors, vectors);
-  writeFileSync(files.queries, queryVectors);
+  const exact = writeData(passages, queries);
   const client = await LeanClient.open(url, { authorization: `Bearer ${key}` });
-  const search = async (query: string) => {
-    const body = JSON.stringify({ query, mode: 'vector', top_k: RESULTS });
+  const search = async (nth: number, mode: Mode) => {
+    const body = JSON.stringify({ query: queries[nth], mode, top_k: RESULTS });
     const beganMs = performance.now();
     const reply = await client.post(body);
     const tookMs = performance.now() - beganMs;
     const { results } = JSON.parse(reply.toString()) as { results: { id: string }[] };
     return { tookMs, rows: results.map(({ id }) => rowOf(id)) };
   };
-  await search(queries[0] as string);
+  await search(0, 'vector');
   await untilResident(bucket);
-  const chroma = await startChroma(python, files, { dimensions: INDEX_DIMENSIONS, results: RESULTS });
   try {
-    const exact = Array.from({ length: EXACT }, (_, nth) => nearest(vectors, queryVectors, nth));
-    const own = { times: [] as number[], found: [] as (readonly number[])[] };
-    const peer = { times: [] as number[], found: [] as (readonly number[])[] };
-    for (let from = 0; from < queries.length; from += BATCH) {
-      const to = Math.min(queries.length, from + BATCH);
+    for (const peer of PEERS.filter(({ name }) => name.toLowerCase().includes(values.only.toLowerCase()))) {
+      const python = preparePython(values.venv ?? path.join(directory, 'venv'), peer.packages);
+      if (python === null) {
+        console.log(`peers    ${peer.name} skipped: it could not be installed; it needs Python 3 with venv, and PyPI`);
+        process.exitCode = 1;
+        continue;
+      }
+      const running = await startPeer(python, peer, directory, RESULTS);
+      try {
+        await compare(peer.name, running, { exact, queries: queries.length, search });
+      } finally {
+        await running.stop();
+      }
+    }
+  } finally {
+    client.close();
+  }
+}
+
+/** Write the files that the programs of the peers read. Returns the exact results of the first queries. */
+function writeData(passages: SearchBucket['passages'], queries: readonly string[]): Set<number>[] {
+  const vectors = new Float32Array(CHUNKS * INDEX_DIMENSIONS);
+  const texts = Array.from({ length: CHUNKS }, (_, nth) => passages.at(nth));
+  for (let from = 0; from < CHUNKS; from += EMBED_TEXTS) {
+    vectors.set(embedLexicalPassages(texts.slice(from, from + EMBED_TEXTS)), from * INDEX_DIMENSIONS);
+  }
+  const queryVectors = embedLexical(queries).slice(0, queries.length * INDEX_DIMENSIONS);
+  const write = (name: string, data: Float32Array | string) => writeFileSync(path.join(directory, name), data);
+  write('vectors.f32', vectors);
+  write('queries.f32', queryVectors);
+  write('texts.json', JSON.stringify(texts));
+  write('query-texts.json', JSON.stringify(queries));
+  write('shape.json', JSON.stringify({ dimensions: INDEX_DIMENSIONS }));
+  return Array.from({ length: EXACT }, (_, nth) => nearest(vectors, queryVectors, nth));
+}
+
+async function compare(name: string, peer: RunningPeer, ours: Ours): Promise<void> {
+  const effort = await chooseEffort(peer, ours.exact);
+  console.log(
+    `peers    ${name} ${peer.version}: added and indexed in ${peer.seconds.toFixed(0)} s${effort === null ? '' : `, search effort ${effort}`}`,
+  );
+  for (const mode of peer.modes) {
+    const own: Measured = { times: [], found: [] };
+    const theirs: Measured = { times: [], found: [] };
+    for (let from = 0; from < ours.queries; from += BATCH) {
+      const to = Math.min(ours.queries, from + BATCH);
       for (let nth = from; nth < to; nth++) {
-        const { tookMs, rows } = await search(queries[nth] as string);
+        const { tookMs, rows } = await ours.search(nth, mode);
         own.found.push(rows);
         if (isCounted(nth, from)) own.times.push(tookMs);
       }
-      const reply = await chroma.query(from, to);
-      peer.found.push(...reply.found);
-      peer.times.push(...reply.times.filter((_, nth) => isCounted(from + nth, from)));
+      const reply = await peer.ask({ mode, effort, from, to });
+      theirs.found.push(...reply.found);
+      theirs.times.push(...reply.times.filter((_, nth) => isCounted(from + nth, from)));
     }
-    report(chroma, own, peer, exact);
-  } finally {
-    await chroma.stop();
-    client.close();
+    report(name, mode, own, theirs, ours.exact);
   }
+}
+
+/** Choose the smallest effort with the wanted recall, or the largest one. */
+async function chooseEffort(peer: RunningPeer, exact: readonly Set<number>[]): Promise<number | null> {
+  for (const effort of peer.efforts) {
+    const { found } = await peer.ask({ mode: 'vector', effort, from: 0, to: EXACT });
+    if (recallOf(found, exact) >= RECALL_MIN) return effort;
+  }
+  return peer.efforts.at(-1) ?? null;
 }
 
 function isCounted(nth: number, firstOfTurn: number): boolean {
@@ -98,17 +144,20 @@ function isCounted(nth: number, firstOfTurn: number): boolean {
 }
 
 interface Measured {
-  readonly times: readonly number[];
-  readonly found: readonly (readonly number[])[];
+  readonly times: number[];
+  readonly found: (readonly number[])[];
 }
 
-function report({ version, seconds }: Chroma, own: Measured, peer: Measured, exact: readonly Set<number>[]): void {
-  const show = ({ times, found }: Measured) =>
-    `${quantile(times, 0.5).toFixed(2)} ms p50, ${quantile(times, 0.99).toFixed(2)} p99, recall ${recallOf(found, exact).toFixed(3)}`;
+function report(name: string, mode: Mode, own: Measured, peer: Measured, exact: readonly Set<number>[]): void {
+  const show = ({ times, found }: Measured) => {
+    const recall = mode === 'vector' ? `, recall ${recallOf(found, exact).toFixed(3)}` : '';
+    return `${quantile(times, 0.5).toFixed(2)} ms p50, ${quantile(times, 0.99).toFixed(2)} p99${recall}`;
+  };
+  const above = quantile(own.times, 0.5) - quantile(peer.times, 0.5);
+  const goal = name === GOAL.peer ? ` (goal <= ${GOAL.aboveMs} above)` : '';
   console.log(
-    `peers    ${RESULTS} nearest of ${CHUNKS} x ${INDEX_DIMENSIONS}: ours over HTTP ${show(own)}; ` +
-      `Chroma ${version} in process ${show(peer)} (added in ${seconds.toFixed(0)} s); ` +
-      `ours is ${(quantile(own.times, 0.5) - quantile(peer.times, 0.5)).toFixed(2)} ms above (goal <= ${ABOVE_MS_MAX})`,
+    `peers    ${mode}, ${RESULTS} of ${CHUNKS} x ${INDEX_DIMENSIONS}: ours over HTTP ${show(own)}; ${name} ${show(peer)}; ` +
+      `ours ${Math.abs(above).toFixed(2)} ms ${above > 0 ? 'above' : 'below'}${goal}`,
   );
 }
 
