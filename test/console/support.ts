@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import axe from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { expect } from 'vitest';
@@ -15,6 +16,9 @@ const FLAGS =
 
 /** Folder for pictures of the pages (`CONSOLE_SCREENSHOTS=docs/console`); unset: none are taken. */
 const SCREENSHOTS = process.env['CONSOLE_SCREENSHOTS'];
+
+/** Delay of each answer of the API, at most; it shows what a page does while its data are not there yet. */
+const DELAY_MS = Number(process.env['CONSOLE_DELAY_MS'] ?? 0);
 
 const NARROW = { width: 375, height: 812 };
 const WIDE = { width: 1280, height: 860 };
@@ -52,6 +56,7 @@ export async function openConsole(options: TestApiOptions = {}): Promise<Console
     browser,
     async open(address, { key, locale = 'en-US' } = {}) {
       const context = await browser.newContext({ locale, viewport: WIDE, reducedMotion: 'reduce' });
+      if (DELAY_MS > 0) await delayReplies(context);
       const page = await context.newPage();
       const faults = watch(page, test.api.url);
       everything ??= await test.key({ scopes: [...ALL_SCOPES], authLevel: 10 });
@@ -77,6 +82,13 @@ export const ALL_SCOPES = [
 async function signIn(test: TestApi, context: BrowserContext, key: string): Promise<void> {
   const reply = await context.request.post(`${test.api.url}/v1/sessions`, { data: { credential: key } });
   expect(reply.status()).toBe(201);
+}
+
+async function delayReplies(context: BrowserContext): Promise<void> {
+  await context.route(/\/v[12]\//, async (route) => {
+    await delay(Math.random() * DELAY_MS);
+    await route.continue().catch(() => undefined); // the page is closed
+  });
 }
 
 function watch(page: Page, origin: string): string[] {

@@ -176,3 +176,19 @@ export function useAction<A extends readonly unknown[]>(operation: (...args: A) 
   };
   return { run, ...state, reset: () => setState({ isRunning: false, error: null }) };
 }
+
+/**
+ * Make a function that runs an operation once a resource is loaded, or could not be: at once if it is already. A person
+ * may be faster than the data that the operation needs.
+ */
+export function useOnceLoaded({ data, error }: Resource<unknown>, operation: () => unknown): () => void {
+  const [isDue, setIsDue] = useState(false);
+  const isLoaded = data !== null || error !== null;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: an edit meanwhile does not start it
+  useEffect(() => {
+    if (!isDue || !isLoaded) return;
+    setIsDue(false);
+    operation();
+  }, [isDue, isLoaded]);
+  return () => setIsDue(true);
+}

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { call } from '../../lib/api.ts';
 import { t } from '../../lib/i18n.ts';
 import { useBuckets } from '../../lib/lists.ts';
-import { useAction } from '../../lib/resource.ts';
+import { useAction, useOnceLoaded } from '../../lib/resource.ts';
 import { ActionError, Button, Check, Form, SelectField, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { toast } from '../../ui/toast.tsx';
@@ -28,10 +28,11 @@ export function NewChannelDialog({ onClose, onSaved }: { onClose: () => void; on
     onSaved();
     onClose();
   });
+  const submit = useOnceLoaded(buckets, () => create.run());
   const hidden = { type: 'password', autocomplete: 'off', required: true } as const;
   return (
     <Dialog title={t('New channel')} onClose={onClose}>
-      <Form onSubmit={() => create.run()}>
+      <Form onSubmit={submit}>
         <TextField label={t('Name')} required maxLength={100} value={name} onValue={setName} />
         <div class="form-grid">
           <SelectField

@@ -1,9 +1,9 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { type ApiError, call, pathOf } from '../../lib/api.ts';
 import { useDraft } from '../../lib/draft.ts';
 import { t } from '../../lib/i18n.ts';
 import { useBuckets } from '../../lib/lists.ts';
-import { useAction } from '../../lib/resource.ts';
+import { useAction, useOnceLoaded } from '../../lib/resource.ts';
 import type { BulkEditReply } from '../../types.ts';
 import { ActionError, Button, Check, Notice, SelectField } from '../../ui/controls.tsx';
 import { ConfirmDialog } from '../../ui/dialog.tsx';
@@ -46,14 +46,7 @@ export default function MetadataPage() {
     setPreview(null);
     setPreview({ statement, bucket: bucket?.id ?? '', reply: await send({ dry_run: true }) });
   });
-  // Ctrl+Enter may come before the buckets are there: the statement then runs once they are.
-  const [isDue, setIsDue] = useState(false);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: an edit meanwhile does not start it
-  useEffect(() => {
-    if (!isDue || !bucket) return;
-    setIsDue(false);
-    void dryRun.run();
-  }, [isDue, bucket?.id]);
+  const run = useOnceLoaded(buckets, () => dryRun.run());
   const apply = async () => {
     const confirm = isHardDelete(statement) ? { confirm: `HARDDELETE ${bucket?.id}` } : {};
     setDone(await send({ dry_run: false, ...confirm }));
@@ -75,12 +68,7 @@ export default function MetadataPage() {
             onValue={setChosen}
           />
         </div>
-        <StatementEditor
-          statement={statement}
-          onStatement={setStatement}
-          onRun={() => setIsDue(true)}
-          error={dryRun.error}
-        />
+        <StatementEditor statement={statement} onStatement={setStatement} onRun={run} error={dryRun.error} />
         <FaultView error={dryRun.error} statement={statement} />
         <div class="row spread">
           <Check label={t('Make the vectors of changed documents anew')} isOn={reindex} onToggle={setReindex} />

@@ -38,6 +38,16 @@ export function StatementEditor({ statement, onStatement, onRun, error }: Editor
     setList(completionsAt(element.value, element.selectionStart, { keys: keys.data, userKeys: keysIn(element.value) }));
     setSelected(0);
   };
+  // What was typed before the keys were there is completed once they are.
+  const isTyping = useRef(false);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only the keys change what is suggested here
+  useEffect(() => {
+    if (isTyping.current && input.current) suggest(input.current);
+  }, [keys.data]);
+  const close = () => {
+    isTyping.current = false;
+    setList([]);
+  };
   const accept = ({ text }: Completion) => {
     const element = input.current;
     if (!element) return;
@@ -45,7 +55,7 @@ export function StatementEditor({ statement, onStatement, onRun, error }: Editor
     const start = end - wordBefore(element.value, end).length;
     element.setRangeText(text, start, end, 'end');
     onStatement(element.value);
-    setList([]);
+    close();
     element.focus();
   };
   const press = (event: KeyboardEvent) => {
@@ -60,7 +70,7 @@ export function StatementEditor({ statement, onStatement, onRun, error }: Editor
     } else if (event.key === 'Enter' || event.key === 'Tab') {
       event.preventDefault();
       accept(chosen);
-    } else if (event.key === 'Escape') setList([]);
+    } else if (event.key === 'Escape') close();
   };
   return (
     <div class="field editor">
@@ -81,10 +91,11 @@ export function StatementEditor({ statement, onStatement, onRun, error }: Editor
         value={statement}
         onInput={(event) => {
           onStatement(event.currentTarget.value);
+          isTyping.current = true;
           suggest(event.currentTarget);
         }}
         onKeyDown={press}
-        onBlur={() => setList([])}
+        onBlur={close}
       />
       <Completions id={id} list={list} selected={selected} onAccept={accept} />
       <span class="hint" id={`${id}-hint`}>

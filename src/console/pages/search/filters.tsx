@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { pathOf } from '../../lib/api.ts';
 import { t } from '../../lib/i18n.ts';
 import { readList, useBuckets } from '../../lib/lists.ts';
-import { useResource } from '../../lib/resource.ts';
+import { useOnceLoaded, useResource } from '../../lib/resource.ts';
 import type { CollectionView } from '../../types.ts';
 import { Button, Check, Form, IconButton, SelectField, TextField } from '../../ui/controls.tsx';
 import { type FilterRow, MODE_NAMES, MODES, OPERATORS, type Operator, type SearchForm } from './search-form.ts';
@@ -29,9 +29,9 @@ export function Filters({
   const buckets = useBuckets();
   const first = buckets.data?.[0]?.name ?? '';
   const bucket = edited.bucket || first;
-  const submit = () => {
+  const submit = useOnceLoaded(buckets, () => {
     if (bucket !== '' && edited.query.trim() !== '') onSearch({ ...edited, bucket });
-  };
+  });
   return (
     <div class="panel padded">
       <Form onSubmit={submit}>

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { ApiError, call } from '../../lib/api.ts';
 import { t } from '../../lib/i18n.ts';
 import { useBuckets } from '../../lib/lists.ts';
-import { useAction } from '../../lib/resource.ts';
+import { useAction, useOnceLoaded } from '../../lib/resource.ts';
 import { linkTo, navigate } from '../../lib/router.ts';
 import type { SourceView } from '../../types.ts';
 import { ActionError, Button, Field, Form, SelectField, TextField } from '../../ui/controls.tsx';
@@ -32,9 +32,10 @@ export function NewSourceDialog({ onClose, onSaved }: { onClose: () => void; onS
     onSaved();
     navigate(linkTo('sources', source.id));
   });
+  const submit = useOnceLoaded(buckets, () => create.run());
   return (
     <Dialog title={t('Connect a source')} onClose={onClose}>
-      <Form onSubmit={() => create.run()}>
+      <Form onSubmit={submit}>
         <TextField label={t('Name')} required maxLength={100} value={name} onValue={setName} />
         <div class="form-grid">
           <TextField
