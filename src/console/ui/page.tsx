@@ -8,7 +8,8 @@ export interface Crumb {
   readonly href: string;
 }
 
-let pathShown: string | null = null;
+/** Path of the page that was shown last; at first that of the address, whose page a person may leave before it is shown. */
+let pathShown = location.pathname;
 
 /** Title of a page: heads the document, and gets the focus when a person comes from another page. */
 export function PageHeader({
@@ -29,7 +30,7 @@ export function PageHeader({
   }, [title]);
   // Before the page is shown, so that it takes the focus from nothing that a person has gone to on it.
   useLayoutEffect(() => {
-    if (pathShown !== null && pathShown !== path) heading.current?.focus({ preventScroll: true });
+    if (pathShown !== path) heading.current?.focus({ preventScroll: true });
     pathShown = path;
   }, [path]);
   return (
