@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { AppError } from '../src/platform/errors.ts';
 import { newId } from '../src/platform/ids.ts';
 import { announcesBody } from './body/body-headers.ts';
+import { releaseMemory } from './body/release-memory.ts';
 import { DiscardQueue } from './discard-bodies.ts';
 import { familyOfPath, type RenderedError, renderError, requestTimeout } from './errors.ts';
 import { requestIdOf } from './request-id.ts';
@@ -170,6 +171,8 @@ export class Connection {
     socket.end();
     socket.once('end', () => socket.destroy());
     this.#req?.resume();
+    // Nothing is parsed any more: the parser would copy every byte.
+    socket.removeAllListeners('data').on('data', releaseMemory);
     // Node resumes the socket after this function, because the request is over.
     setImmediate(() => socket.pause());
     const beganMs = performance.now();

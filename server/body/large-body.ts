@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { bodyTooLarge, clientGone } from '../errors.ts';
 import type { BodyReservation } from './body-memory.ts';
 import type { JsonShape } from './check-json-shape.ts';
+import { releaseMemory } from './release-memory.ts';
 
 /** Memory of a body before its size is known to be more, in bytes. */
 const FIRST_BYTES = 256 * 1024;
@@ -37,11 +38,11 @@ export function readLargeBody(req: IncomingMessage, limits: LargeBodyLimits): Pr
     if (needed > bytes.length) {
       const larger = Buffer.allocUnsafeSlow(Math.max(needed, Math.min(bytes.length * GROWTH, announced)));
       bytes.copy(larger, 0, 0, length);
-      release(bytes);
+      releaseMemory(bytes);
       bytes = larger;
     }
     chunk.copy(bytes, length);
-    release(chunk);
+    releaseMemory(chunk);
     length = needed;
   };
   return new Promise((resolve, reject) => {
@@ -54,6 +55,7 @@ export function readLargeBody(req: IncomingMessage, limits: LargeBodyLimits): Pr
         add(chunk);
       } catch (error) {
         stop();
+        for (const part of [bytes, chunk]) releaseMemory(part);
         reject(error);
       }
     };
@@ -63,17 +65,10 @@ export function readLargeBody(req: IncomingMessage, limits: LargeBodyLimits): Pr
     };
     const onGone = (error?: Error) => {
       stop();
+      releaseMemory(bytes);
       reject(clientGone(error));
     };
     if (req.destroyed) return onGone();
     req.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone);
   });
-}
-
-/**
- * Free the memory of bytes that were copied. If it were left to the garbage collector, V8 would soon collect the whole heap
- * at once, since it bounds the memory outside of the heap.
- */
-function release({ buffer, byteLength }: Buffer): void {
-  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 }

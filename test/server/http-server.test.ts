@@ -252,6 +252,17 @@ describe('a response that does not wait for the body', () => {
     expect(parseResponse(await client.closedByServer()).status).toBe(413);
   });
 
+  test('the discarded rest of a body is not left to the garbage collector', async () => {
+    const server = await startTestServer([echo], { bodyBytes: 1000, bounds: { lingerMs: 10_000 } });
+    const body = Buffer.alloc(8_000_000, 'x');
+    const client = await RawClient.connect(server.port);
+    const before = process.memoryUsage().arrayBuffers;
+    client.write(`${HEAD}Content-Length: ${body.length}\r\n\r\n`);
+    await new Promise((sent) => client.socket.write(body, sent));
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2_000_000);
+    expect(parseResponse(await client.closedByServer()).status).toBe(413);
+  });
+
   test('a client with Expect: 100-continue is asked for its body only if the body is wanted', async () => {
     const server = await startTestServer([echo], { bodyBytes: 1000 });
     const wanted = await RawClient.connect(server.port);
