@@ -79,7 +79,7 @@ export function createApp(settings: AppSettings): { callback: RequestListener } 
   if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins) as Koa.Middleware<RequestState>);
   app.use(closeUnread(settings.unreadBodies));
   app.use(renderErrors(logger));
-  app.use(mountRoutes(settings.routes, (route) => middlewareOf(route, settings)).routes());
+  app.use(mountRoutes(settings.routes, (route) => middlewareOf(route, settings)));
   app.use(refuseUnmatched());
   return { callback: app.callback() as RequestListener };
 }

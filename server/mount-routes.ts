@@ -5,16 +5,18 @@ import type { RequestContext, RequestMiddleware, RequestState } from './request-
 import type { Route } from './route.ts';
 
 /**
- * Build a router with every route mounted behind its own middleware. Paths are exact and case-sensitive; a literal path
- * segment wins over a parameter in any order of `routes`.
+ * Mount every route behind its own middleware. Paths are exact and case-sensitive; a literal path segment wins over a
+ * parameter in any order of `routes`.
  *
  * @throws TypeError for a route without an access policy, declared twice, or whose declaration contradicts itself
  */
 export function mountRoutes(
   routes: readonly Route[],
   middlewareOf: (route: Route) => RequestMiddleware[],
-): Router<RequestState> {
+): RequestMiddleware {
   const router = new Router<RequestState>({ sensitive: true, strict: true });
+  // The router compares every request with every route. A path without parameters is found by its text.
+  const literal = new Map<string, RequestMiddleware>();
   const seen = new Set<string>();
   for (const route of [...routes].sort(bySpecificity)) {
     refuseContradictions(route);
@@ -25,14 +27,19 @@ export function mountRoutes(
     // The router would compose an array of middleware again for every request.
     const middleware: RequestMiddleware = compose<RequestContext>(middlewareOf(route));
     router.register(route.path, [route.method], middleware);
+    if (!HAS_PARAMETER.test(route.path)) literal.set(`${route.method} ${route.path}`, middleware);
   }
-  return router;
+  const matching = router.routes();
+  return (ctx, next) => (literal.get(`${ctx.method} ${ctx.path}`) ?? matching)(ctx, next);
 }
+
+const HAS_PARAMETER = /[:*]/;
 
 function refuseContradictions(route: Route): void {
   const name = `route ${route.method} ${route.path}`;
   if (!isAccessPolicy(route.access)) throw new TypeError(`${name} has no access policy`);
-  if (/[:*]/.test(route.path) !== (route.params !== undefined)) throw new TypeError(`${name}: path and params differ`);
+  if (HAS_PARAMETER.test(route.path) !== (route.params !== undefined))
+    throw new TypeError(`${name}: path and params differ`);
   if ((route.reads === 'none') !== (route.body === undefined)) throw new TypeError(`${name}: reads and body differ`);
   if ((route.access === 'signature') !== (route.reads === 'signed')) {
     throw new TypeError(

@@ -1,5 +1,5 @@
 /** Size below which a Buffer is not pooled: it is cheap to allocate and is left to the garbage collector. */
-const POOLED_BYTES_MIN = 64 * 1024;
+const POOLED_BYTES_MIN = 8 * 1024;
 const POOLED_BYTES_MAX = 16 * 1024 * 1024;
 /** Total size of the idle Buffers. */
 const IDLE_BYTES_MAX = 64 * 1024 * 1024;
