@@ -5,9 +5,11 @@ import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
 import { inTransaction, type Sql } from '../platform/postgres.ts';
 import { traced } from '../platform/tracing.ts';
+import { type Append, generationOf, takeBatch } from './appends.ts';
 import { type IndexedGeneration, toArrowTable } from './chunk-table.ts';
 import { checkComparable, refusalOf } from './comparability.ts';
 import { noteDeletedText } from './deleted-text-store.ts';
+import { type IndexReaders, NO_READERS } from './index-readers.ts';
 import { adoptOrigin, findKnownGenerations, forgetGenerations, forgetIndex, getIndexTable } from './index-store.ts';
 import { findUnsettled, markSettled, publishVersion } from './index-versions-store.ts';
 import type { LanceTables } from './lance.ts';
@@ -15,8 +17,6 @@ import { findReindexRun, type ReindexRun } from './reindex-store.ts';
 import { isDueToSettle, KEEP_VERSIONS_MS, readTableShape, settle } from './settle.ts';
 import { generationGone, lockLost, reprojectionGone, withIndexToItself, withIndexWriterLock } from './writer-lock.ts';
 
-/** Rows written in one commit, at most. */
-const COMMIT_ROWS_MAX = 4_096;
 /** Time that one writer keeps the lock while more appends arrive; then other writers may take it. */
 const LOCK_MS_MAX = 2_000;
 /** Pause in writing after which the index is settled. */
@@ -25,16 +25,6 @@ const SETTLE_MS = 1_000;
 const ABANDONED_MS = 10_000;
 
 type StillHeld = () => Promise<boolean>;
-
-interface Append {
-  readonly generation: IndexedGeneration;
-  /** Null: the rows have no vectors. */
-  readonly origin: VectorOrigin | null;
-  /** Id of the run whose new table it goes to; null: the bucket's own table. */
-  readonly run: string | null;
-  readonly resolve: () => void;
-  readonly reject: (error: unknown) => void;
-}
 
 interface BucketQueue {
   appends: Append[];
@@ -55,21 +45,21 @@ export class IndexWriter {
   readonly #direct: Sql;
   readonly #tables: LanceTables;
   readonly #logger: Logger;
-  readonly #onPublished: (name: string, version: number) => void;
+  readonly #readers: IndexReaders;
   readonly #queues = new Map<string, BucketQueue>();
 
   /**
    * @param context.direct connection pool for advisory locks; must not go through a transaction pooler
-   * @param context.onPublished is told of each version of a table that readers may read from now on
+   * @param context.readers in this process, which are told of each commit; none by default
    */
   constructor(context: {
     sql: Sql;
     direct: Sql;
     tables: LanceTables;
     logger: Logger;
-    onPublished?: (name: string, version: number) => void;
+    readers?: IndexReaders;
   }) {
-    this.#onPublished = context.onPublished ?? (() => undefined);
+    this.#readers = context.readers ?? NO_READERS;
     this.#sql = context.sql;
     this.#direct = context.direct;
     this.#tables = context.tables;
@@ -250,7 +240,7 @@ export class IndexWriter {
     const shape = settled ? await readTableShape(table) : written;
     const version = await table.version();
     await publishVersion(this.#sql, bucketId, { version, origin, settled, shape });
-    this.#onPublished(table.name, version);
+    this.#readers.onPublished(table.name, version);
     if (!(await stillHeld())) await this.#removeForgotten(bucketId, comparable);
     for (const append of comparable) append.resolve();
   }
@@ -283,6 +273,7 @@ export class IndexWriter {
   async #write(bucketId: string, name: string, appends: Append[], stillHeld: StillHeld): Promise<Table> {
     const table = await this.#tables.openForWriting(name);
     const rows = toArrowTable(appends.map((append) => append.generation));
+    const before = await table.version();
     if (!(await stillHeld())) throw lockLost();
     const adding = table.add(rows as never);
     try {
@@ -292,6 +283,7 @@ export class IndexWriter {
       adding.then(() => this.#removeForgotten(bucketId, appends)).catch(() => undefined);
       throw error;
     }
+    this.#readers.onAppended(name, { before, after: await table.version() }, rows);
     return table;
   }
 
@@ -374,21 +366,6 @@ export class IndexWriter {
       await markSettled(this.#sql, bucketId, await table.version(), await readTableShape(table));
     });
   }
-}
-
-function takeBatch(appends: Append[]): Append[] {
-  let rows = 0;
-  let count = 0;
-  for (const append of appends) {
-    rows += append.generation.chunks.length;
-    if (count > 0 && rows > COMMIT_ROWS_MAX) break;
-    count++;
-  }
-  return appends.splice(0, count);
-}
-
-function generationOf(append: Append): number {
-  return append.generation.chunks[0]?.generation ?? 0;
 }
 
 /** Quote an id for a predicate. Our ids have a fixed alphabet; the check keeps anything else out of the predicate. */

@@ -13,6 +13,7 @@ import type { DeletedTextAge } from './deleted-text-store.ts';
 import { LastSeenIndexes } from './early-start.ts';
 import { expungeBucket, expungeDue } from './expunge-bucket.ts';
 import { openIndexMetrics } from './index-metrics.ts';
+import { NO_READERS, residentReaders } from './index-readers.ts';
 import { IndexWriter } from './index-writer.ts';
 import { loadLance } from './load-lance.ts';
 import { NarrowFilters } from './narrow-filters.ts';
@@ -56,7 +57,7 @@ export async function openSearch(context: {
   const resident = openResidentIndexes(config.search, { logger, metrics });
   const index = new IndexWriter({
     ...{ sql, direct, tables, logger },
-    onPublished: (name, version) => resident?.refresh(name, version, () => tables.openForReading(name, version)),
+    readers: resident ? residentReaders(resident, tables) : NO_READERS,
   });
   const generations: SweepCursor = { after: null };
   const reranker = config.rerank && (await openReranker(config.rerank, context));

@@ -52,7 +52,8 @@ export function largest(rowIds: Iterable<bigint>): bigint {
   return most;
 }
 
-function toRowBatch(batch: RecordBatch): RowBatch {
+/** Return the rows of a batch of the index's schema, as views on its columns. */
+export function toRowBatch(batch: RecordBatch): RowBatch {
   const vector = dataOf(batch, 'vector');
   const components = (vector.children[0] as Data).values as Float32Array;
   const first = vector.offset * INDEX_DIMENSIONS;

@@ -1,7 +1,7 @@
 import type { Table } from '@lancedb/lancedb';
 import type { Logger } from '../../platform/logger.ts';
 import { ResidentThread } from './resident-thread.ts';
-import { TableCopy } from './table-copy.ts';
+import { type AppendedRows, TableCopy } from './table-copy.ts';
 
 /** Rows up to which a search waits until a table is read: a few tenths of a second. */
 const AWAITED_ROWS_MAX = 4_096;
@@ -110,13 +110,34 @@ export class ResidentIndexes {
     }
   }
 
+  /** Add the rows of a commit of this process to the copy of a table that was searched lately. */
+  append(name: string, rows: () => AppendedRows): void {
+    const entry = this.#entries.get(name);
+    if (!entry || !isFollowed(entry)) return;
+    const { copy } = entry;
+    const before = entry.reading;
+    const add = async () => {
+      await before.catch(() => undefined);
+      if (this.#entries.get(name) !== entry) return;
+      await copy.append(rows());
+      if (!this.#makeRoom(0)) this.forget(copy);
+    };
+    entry.reading = add().catch((error: unknown) => {
+      this.forget(copy);
+      throw error;
+    });
+    entry.reading.catch((error: unknown) => this.#warnOfUpdate(name, error));
+  }
+
   /** Bring the copy of a table that was searched lately to a version, so that the next search need not. */
   refresh(name: string, version: number, open: OpenTable): void {
     const entry = this.#entries.get(name);
-    if (!entry || entry.copy.version === -1 || performance.now() - entry.usedAtMs > REFRESHED_MS) return;
-    this.#isAt(entry, version, open).catch((error: unknown) => {
-      this.#logger.warn({ err: error, table: name }, 'an index in memory was not brought up to date');
-    });
+    if (!entry || !isFollowed(entry)) return;
+    this.#isAt(entry, version, open).catch((error: unknown) => this.#warnOfUpdate(name, error));
+  }
+
+  #warnOfUpdate(name: string, error: unknown): void {
+    this.#logger.warn({ err: error, table: name }, 'an index in memory was not brought up to date');
   }
 
   /** Drop a copy that cannot be used any more. */
@@ -173,8 +194,8 @@ export class ResidentIndexes {
     while (copy.version < version && this.#entries.get(copy.name) === entry) {
       const before = entry.reading;
       await before.catch(() => undefined);
-      // Another search has begun to bring it up to date meanwhile.
-      if (entry.reading !== before) continue;
+      // It may be up to date by then, or another search has begun to bring it so.
+      if (copy.version >= version || entry.reading !== before) continue;
       entry.reading = this.#update(copy, version, open);
       await entry.reading;
     }
@@ -226,6 +247,11 @@ export class ResidentIndexes {
     this.#threads[at] = thread;
     return thread;
   }
+}
+
+/** Return true if a copy was read, and searched lately. */
+function isFollowed({ copy, usedAtMs }: Entry): boolean {
+  return copy.version !== -1 && performance.now() - usedAtMs <= REFRESHED_MS;
 }
 
 /** Memory of a table; before it is read, the estimate. */

@@ -28,6 +28,8 @@ export class ResidentTable {
   #boilerplate = new Uint8Array(0);
   /** 1: the row is still there. */
   #present = new Uint8Array(0);
+  /** Largest generation of a row that was added. */
+  #lastGeneration = Number.NEGATIVE_INFINITY;
   #rows = 0;
   #removed = 0;
 
@@ -54,7 +56,9 @@ export class ResidentTable {
       const row = this.#rows++;
       const documentId = decoder.decode(bytesAt(batch.documentIds, at));
       this.#documents[row] = this.#documentNumber(documentId);
-      this.#generations[row] = Number(batch.generations[at]);
+      const generation = Number(batch.generations[at]);
+      this.#generations[row] = generation;
+      if (generation > this.#lastGeneration) this.#lastGeneration = generation;
       this.#chunkIndexes[row] = batch.chunkIndexes[at] as number;
       this.#present[row] = 1;
       const chunkId = decoder.decode(bytesAt(batch.chunkIds, at));
@@ -73,6 +77,8 @@ export class ResidentTable {
   /** Find the positions of keys that no row has. */
   findUnknown({ generations, chunkIndexes }: RowKeys): Uint32Array {
     const wanted = new Set(Array.from(generations, Number));
+    for (const generation of wanted) if (generation > this.#lastGeneration) wanted.delete(generation);
+    if (wanted.size === 0) return Uint32Array.from(generations.keys());
     const known = new Set<string>();
     for (let row = 0; row < this.#rows; row++) {
       const generation = this.#generations[row] as number;

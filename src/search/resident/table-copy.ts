@@ -1,9 +1,16 @@
 import type { Table } from '@lancedb/lancedb';
-import type { TableSize } from './protocol.ts';
+import type { RowBatch, TableSize } from './protocol.ts';
 import { type AddressedKeys, largest, readKeys, readRows, takeRows } from './read-rows.ts';
 import type { ResidentThread } from './resident-thread.ts';
 
 const EMPTY: TableSize = { rows: 0, removedRows: 0, memoryBytes: 0 };
+
+/** Rows that one commit has appended to a table, and its versions before and after. */
+export interface AppendedRows {
+  readonly before: number;
+  readonly after: number;
+  readonly batch: RowBatch;
+}
 
 /** Copy of one LanceDB table in the memory of a thread. */
 export class TableCopy {
@@ -42,6 +49,21 @@ export class TableCopy {
         throw new RangeError(`a table takes more than ${maxBytes} bytes of memory`);
     }
     this.#version = version;
+  }
+
+  /**
+   * Add the rows of a commit of this process without reading them, if the copy is at the version before it. Otherwise
+   * nothing is done, and `update` reads what is missing.
+   */
+  async append({ before, after, batch }: AppendedRows): Promise<void> {
+    if (this.#version !== before || after !== before + 1) return;
+    const { generations, chunkIndexes, count } = batch;
+    const { number, thread } = this;
+    // A reading may have found rows of a newer version than it was to read.
+    const unknown = await thread.call('findUnknown', { table: number, keys: { generations, chunkIndexes } });
+    if (unknown.length > 0 && unknown.length < count) return;
+    if (unknown.length > 0) this.#size = await thread.call('add', { table: number, batch });
+    this.#version = after;
   }
 
   /** Read the rows that were appended since, and remove those that were deleted. @param table as for `fill` */
