@@ -27,6 +27,11 @@ export function takeBatch(appends: Append[]): Append[] {
   return appends.splice(0, count);
 }
 
+/** Return true if waiting generations have enough rows for a whole commit. */
+export function fillCommit(appends: readonly Append[]): boolean {
+  return appends.reduce((rows, { generation }) => rows + generation.chunks.length, 0) >= COMMIT_ROWS_MAX;
+}
+
 export function generationOf(append: Append): number {
   return append.generation.chunks[0]?.generation ?? 0;
 }

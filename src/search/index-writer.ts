@@ -5,7 +5,7 @@ import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
 import { inTransaction, type Sql } from '../platform/postgres.ts';
 import { traced } from '../platform/tracing.ts';
-import { type Append, generationOf, takeBatch } from './appends.ts';
+import { type Append, fillCommit, generationOf, takeBatch } from './appends.ts';
 import { type IndexedGeneration, toArrowTable } from './chunk-table.ts';
 import { checkComparable, refusalOf } from './comparability.ts';
 import { noteDeletedText } from './deleted-text-store.ts';
@@ -17,6 +17,8 @@ import { findReindexRun, type ReindexRun } from './reindex-store.ts';
 import { isDueToSettle, KEEP_VERSIONS_MS, readTableShape, settle } from './settle.ts';
 import { generationGone, lockLost, reprojectionGone, withIndexToItself, withIndexWriterLock } from './writer-lock.ts';
 
+/** Time from one commit to the next, unless many rows wait: small documents that come together go into one commit. */
+const COMMIT_GAP_MS = 50;
 /** Time that one writer keeps the lock while more appends arrive; then other writers may take it. */
 const LOCK_MS_MAX = 2_000;
 /** Pause in writing after which the index is settled. */
@@ -29,6 +31,8 @@ type StillHeld = () => Promise<boolean>;
 interface BucketQueue {
   appends: Append[];
   writing: Promise<void> | null;
+  /** Time of the last commit. */
+  committedAtMs: number;
   /** True if the bucket's own table was written since it was settled. */
   isUnsettled: boolean;
   /** Set while the writer waits for a pause after which it settles the index; an append ends the wait. */
@@ -173,7 +177,13 @@ export class IndexWriter {
   #queue(bucketId: string): BucketQueue {
     let queue = this.#queues.get(bucketId);
     if (!queue) {
-      queue = { appends: [], writing: null, isUnsettled: false, settling: null };
+      queue = {
+        appends: [],
+        writing: null,
+        committedAtMs: Number.NEGATIVE_INFINITY,
+        isUnsettled: false,
+        settling: null,
+      };
       this.#queues.set(bucketId, queue);
     }
     return queue;
@@ -188,14 +198,17 @@ export class IndexWriter {
   async #drain(bucketId: string, queue: BucketQueue): Promise<void> {
     while (queue.appends.length > 0) {
       let batch: Append[] = [];
+      const gapMs = queue.committedAtMs + COMMIT_GAP_MS - performance.now();
+      if (gapMs > 0 && !fillCommit(queue.appends)) await delay(gapMs);
       try {
         await this.#asWriter(bucketId, async (stillHeld) => {
           const untilMs = performance.now() + LOCK_MS_MAX;
-          while (queue.appends.length > 0 && performance.now() < untilMs) {
+          do {
             batch = takeBatch(queue.appends);
             if (batch.some(({ run }) => run === null)) queue.isUnsettled = true;
             await this.#commit(bucketId, batch, stillHeld);
-          }
+            queue.committedAtMs = performance.now();
+          } while (fillCommit(queue.appends) && performance.now() < untilMs);
         });
       } catch (error) {
         for (const append of batch.length > 0 ? batch : queue.appends.splice(0)) append.reject(error);
