@@ -1,10 +1,14 @@
 /**
- * Benchmark of the growth of one node: many buckets, many organizations, one large bucket. Arguments choose parts, each
- * with its size: `node test/bench/scale.bench.ts buckets 500 organizations 100 chunks 50000`; without a size a part has
- * its full one, and without arguments all parts run.
+ * Benchmark of the growth of one node: many buckets, many organizations, one large bucket. Options choose parts, each with
+ * its size: `npm run bench -- scale --buckets 500 --organizations 100 --chunks 50000`; without any, all parts run in full
+ * size. `--steps fill` only fills the data directories, `--steps search,settle` does some of what follows (`search`, `settle`
+ * and `rebuild`; all by default). With `SCALE_KEPT_IN=DIR` filled directories are kept in a folder, and used again by the
+ * next run of the same size. `SCALE_ARTIFACTS=0` fills without artifacts, so that nothing can be rebuilt.
  */
+import { parseArgs } from 'node:util';
 import { measureBuckets } from './scale/buckets.ts';
 import { measureChunks } from './scale/chunks.ts';
+import { isStep, STEPS } from './scale/installation.ts';
 import { measureOrganizations } from './scale/organizations.ts';
 
 const PARTS = {
@@ -12,17 +16,12 @@ const PARTS = {
   organizations: { size: 1_000, measure: measureOrganizations },
   chunks: { size: 1_000_000, measure: measureChunks },
 } as const;
-type Part = keyof typeof PARTS;
 
-const chosen: { part: Part; size: number }[] = [];
-for (const argument of process.argv.slice(2)) {
-  const last = chosen.at(-1);
-  if (Object.hasOwn(PARTS, argument)) chosen.push({ part: argument as Part, size: PARTS[argument as Part].size });
-  else if (/^[1-9]\d*$/.test(argument) && last) last.size = Number(argument);
-  else {
-    console.error(`"${argument}" is neither a part nor a size. Parts: ${Object.keys(PARTS).join(', ')}.`);
-    process.exit(2);
-  }
+const text = { type: 'string' } as const;
+const { values } = parseArgs({ options: { buckets: text, organizations: text, chunks: text, steps: text } });
+const steps = values.steps === undefined ? STEPS : values.steps.split(',').filter(isStep);
+const isAll = Object.keys(PARTS).every((part) => !(part in values));
+for (const [part, { size, measure }] of Object.entries(PARTS)) {
+  const given = values[part as keyof typeof PARTS];
+  if (isAll || given !== undefined) await measure(Number(given ?? size), new Set(steps));
 }
-const all = Object.entries(PARTS).map(([part, { size }]) => ({ part: part as Part, size }));
-for (const { part, size } of chosen.length > 0 ? chosen : all) await PARTS[part].measure(size);

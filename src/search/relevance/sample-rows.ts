@@ -1,5 +1,7 @@
 import type { Table } from '@lancedb/lancedb';
+import type { RecordBatch } from 'apache-arrow';
 import { LRUCache } from 'lru-cache';
+import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
 import type { LanceTables } from '../lance.ts';
 import { hashOf, type SampledRow } from './background.ts';
 
@@ -60,10 +62,19 @@ async function sampleTable(table: Table): Promise<SampledRow[]> {
   if (count === 0) return [];
   const offsets = Array.from({ length: count }, (_, nth) => Math.floor(((nth + 0.5) * rows) / count));
   const found = await table.takeOffsets(offsets).select(['document_id', 'tokens', 'vector']).toArrow();
-  const [documentIds, tokens, vectors] = ['document_id', 'tokens', 'vector'].map((column) => found.getChild(column));
-  return Array.from({ length: found.numRows }, (_, row) => ({
+  return found.batches.flatMap((batch) => toSampledRows(batch as unknown as RecordBatch));
+}
+
+function toSampledRows(batch: RecordBatch): SampledRow[] {
+  const [documentIds, tokens, vectors] = ['document_id', 'tokens', 'vector'].map((column) => batch.getChild(column));
+  const [data] = vectors?.data ?? [];
+  const components = data?.children[0]?.values as Float32Array;
+  const first = (data?.offset ?? 0) * INDEX_DIMENSIONS;
+  // One copy of all, so that the sample does not keep the answer of LanceDB in memory.
+  const own = components.slice(first, first + batch.numRows * INDEX_DIMENSIONS);
+  return Array.from({ length: batch.numRows }, (_, row) => ({
     documentId: documentIds?.get(row) as string,
-    vector: Float32Array.from(vectors?.get(row) as Iterable<number>),
+    vector: own.subarray(row * INDEX_DIMENSIONS, (row + 1) * INDEX_DIMENSIONS),
     terms: new Set(String(tokens?.get(row)).split(' ').map(hashOf)),
   }));
 }

@@ -1,8 +1,6 @@
 import { createKey } from '../../../src/access/keys.ts';
 import { openAppliance } from '../../../src/appliance/open-appliance.ts';
-import { loadConfig } from '../../../src/platform/config.ts';
 import { openLogger } from '../../../src/platform/logger.ts';
-import { makeDataDir } from '../../support/appliance.ts';
 import { readPassages } from '../../support/real-passages.ts';
 import {
   bucketName,
@@ -13,6 +11,7 @@ import {
   passageAt,
   queryOf,
 } from './fill-buckets.ts';
+import { type Filling, type Installation, openInstallation, report, type Step } from './installation.ts';
 import { memoryMb, openFiles, quantile, startServer, timedSearch, times } from './measure.ts';
 
 const PASSAGES = 20_000;
@@ -37,12 +36,25 @@ interface Figures {
 }
 
 /** Measure many buckets of a hundred chunks beside an installation of a few of them. */
-export async function measureBuckets(count: number): Promise<void> {
+export async function measureBuckets(count: number, steps: ReadonlySet<Step>): Promise<void> {
   const passages = indexPassages(readPassages(PASSAGES));
-  const few = await measureInstallation(passages, Math.min(FEW, count));
-  const many = await measureInstallation(passages, count);
+  const installations = [];
+  for (const size of [Math.min(FEW, count), count]) {
+    installations.push(await openInstallation(`buckets-${size}`, (filling) => fill(passages, size, filling)));
+  }
+  const [small, large] = installations as [Filled, Filled];
+  try {
+    if (!steps.has('search')) return;
+    compare(count, await measure(passages, Math.min(FEW, count), small), await measure(passages, count, large));
+  } finally {
+    for (const { remove } of installations) remove();
+  }
+}
+
+type Filled = Installation<{ readonly key: string }>;
+
+function compare(count: number, few: Figures, many: Figures): void {
   const ratio = (a: readonly number[], b: readonly number[]) => (quantile(a, 0.5) / quantile(b, 0.5)).toFixed(2);
-  const report = (line: string) => console.log(`scale    ${line}`);
   report(
     `${count} buckets of ${CHUNKS_PER_BUCKET} chunks: start ${many.startMs.toFixed(0)} ms (${few.startMs.toFixed(0)} with ${FEW}; goal <= 2500)`,
   );
@@ -55,34 +67,31 @@ export async function measureBuckets(count: number): Promise<void> {
   );
 }
 
-async function measureInstallation(passages: readonly IndexedPassage[], count: number): Promise<Figures> {
-  const { dataDir, remove } = makeDataDir();
-  const config = loadConfig({ env: {}, overrides: { data_dir: dataDir, ballast_bytes: 0 } });
-  try {
-    const beganMs = performance.now();
-    const key = await fill(passages, count, config);
-    console.log(`scale    ${count} buckets written in ${((performance.now() - beganMs) / 1_000).toFixed(0)} s`);
-    const starts: number[] = [];
-    for (let nth = 0; nth < STARTS; nth++) {
-      const { server, startMs } = await startServer(dataDir);
-      starts.push(startMs);
-      await server.end('SIGTERM');
-    }
-    return { startMs: quantile(starts, 0.5), ...(await search(passages, count, dataDir, key)) };
-  } finally {
-    remove();
+async function measure(
+  passages: readonly IndexedPassage[],
+  count: number,
+  { dataDir, filled }: Filled,
+): Promise<Figures> {
+  const starts: number[] = [];
+  for (let nth = 0; nth < STARTS; nth++) {
+    const { server, startMs } = await startServer(dataDir);
+    starts.push(startMs);
+    await server.end('SIGTERM');
   }
+  return { startMs: quantile(starts, 0.5), ...(await search(passages, count, dataDir, filled.key)) };
 }
 
 async function fill(
   passages: readonly IndexedPassage[],
   count: number,
-  config: ReturnType<typeof loadConfig>,
-): Promise<string> {
+  { config, report }: Filling,
+): Promise<{ key: string }> {
+  const beganMs = performance.now();
   const appliance = await openAppliance(config, { logger: openLogger('warn') });
   try {
     const operator = await appliance.access.operator('default');
     await fillBuckets(appliance, passages, { count, orgOf: () => operator.orgId });
+    report(`${count} buckets written in ${((performance.now() - beganMs) / 1_000).toFixed(0)} s`);
     const { key } = await createKey(appliance.sql, appliance.keyRing, operator, { name: 'bench' });
     const { signal } = new AbortController();
     for (const chore of appliance.chores()) {
@@ -92,9 +101,9 @@ async function fill(
       await chore.run(signal);
       const tookMs = performance.now() - beganMs;
       if (tookMs > CHORE_MS_MIN)
-        console.log(`scale    chore of the reaper with ${count} buckets: ${chore.name}, ${tookMs.toFixed(0)} ms`);
+        report(`chore of the reaper with ${count} buckets: ${chore.name}, ${tookMs.toFixed(0)} ms`);
     }
-    return key.reveal();
+    return { key: key.reveal() };
   } finally {
     await appliance.close();
   }
@@ -127,8 +136,8 @@ async function search(
     );
     const any = await repeat(SEARCHES, (nth) => (nth * 7_919) % count);
     const after = { ...openFiles(pid), memory: memoryMb(pid).now };
-    console.log(
-      `scale    ${first.length} of ${count} buckets searched: ${before.files} open files and ${before.sockets} sockets before, ` +
+    report(
+      `${first.length} of ${count} buckets searched: ${before.files} open files and ${before.sockets} sockets before, ` +
         `${after.files} and ${after.sockets} after; memory of the server ${before.memory.toFixed(0)} MB before, ${after.memory.toFixed(0)} MB after`,
     );
     return { repeated, first, any };

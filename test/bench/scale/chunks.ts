@@ -6,7 +6,6 @@ import { createBucket } from '../../../src/documents/buckets.ts';
 import { BucketPolicy } from '../../../src/documents/schema.ts';
 import { embedLexical } from '../../../src/embedding/providers/local.ts';
 import { analyse } from '../../../src/language/analyser.ts';
-import { loadConfig } from '../../../src/platform/config.ts';
 import { openLogger } from '../../../src/platform/logger.ts';
 import { INDEX_DIMENSIONS } from '../../../src/projection/resize.ts';
 import { getIndexTable } from '../../../src/search/index-store.ts';
@@ -14,6 +13,7 @@ import { vectorQuery } from '../../../src/search/legs.ts';
 import { makeDataDir } from '../../support/appliance.ts';
 import { watchChildMemory } from '../child-memory.ts';
 import { documentsOf, fillChunks, passageSource } from './fill-chunks.ts';
+import { type Filling, type Installation, openInstallation, report as reportLine, type Step } from './installation.ts';
 import { inFlight, memoryMb, quantile, runCommand, startServer, timedSearch, times } from './measure.ts';
 
 const BUCKET = 'large';
@@ -28,35 +28,77 @@ const TOP = 10;
 const APPENDED_SHARE = 0.02;
 const BACKGROUND_IN_FLIGHT = 8;
 
+/** What is kept of the filled bucket. */
+interface Filled {
+  readonly bucketId: string;
+  readonly orgId: string;
+  readonly key: string;
+  readonly hasArtifacts: boolean;
+}
+
+type Report = (line: string) => void;
+
 /** Measure one bucket of many chunks: searches, recall, memory, settling, rebuild and backup. */
-export async function measureChunks(count: number): Promise<void> {
-  const { dataDir, remove } = makeDataDir();
-  const config = loadConfig({ env: {}, overrides: { data_dir: dataDir, ballast_bytes: 0 } });
+export async function measureChunks(count: number, steps: ReadonlySet<Step>): Promise<void> {
   const passage = passageSource(count);
-  const report = (line: string) => console.log(`scale    ${count} chunks: ${line}`);
+  const named =
+    (report: Report): Report =>
+    (line) =>
+      report(`${count} chunks: ${line}`);
+  const report = named(reportLine);
+  const installation = await openInstallation<Filled>(`chunks-${count}`, (filling) =>
+    fill(passage, count, { ...filling, report: named(filling.report) }),
+  );
+  try {
+    if (steps.has('search') || steps.has('settle'))
+      await measureSearches(passage, count, { installation, steps, report });
+    if (steps.has('rebuild') && installation.filled.hasArtifacts) await rebuild(installation, report);
+  } finally {
+    installation.remove();
+  }
+}
+
+async function fill(
+  passage: (nth: number) => string,
+  count: number,
+  { dataDir, config, report }: Filling,
+): Promise<Filled> {
+  const hasArtifacts = process.env['SCALE_ARTIFACTS'] !== '0';
   const appliance = await openAppliance(config, { logger: openLogger('warn') });
-  const documents = documentsOf(count);
-  const more = documentsOf(count * APPENDED_SHARE);
-  const stated = (name: string, ms: number) => report(`${name} in ${(ms / 1_000).toFixed(0)} s`);
+  let filled: Filled;
   try {
     const operator = await appliance.access.operator('default');
-    const { id: bucketId } = await createBucket(appliance.sql, operator, {
-      name: BUCKET,
-      policy: BucketPolicy.parse({}),
-    });
+    const policy = BucketPolicy.parse({});
+    const { id: bucketId } = await createBucket(appliance.sql, operator, { name: BUCKET, policy });
     const { key } = await createKey(appliance.sql, appliance.keyRing, operator, { name: 'bench' });
-    const place = { orgId: operator.orgId, bucketId };
+    filled = { bucketId, orgId: operator.orgId, key: key.reveal(), hasArtifacts };
     const beganMs = performance.now();
-    await fillChunks(appliance, place, passage, { from: 1, to: documents + 1 });
-    stated('rows and artifacts written', performance.now() - beganMs);
-    await measured('settled', stated, report, ['index', 'optimize', '--bucket', BUCKET, '--data-dir', dataDir]);
+    await fillChunks(appliance, filled, passage, { from: 1, to: documentsOf(count) + 1 });
+    const written = hasArtifacts ? 'rows and artifacts written' : 'rows written';
+    report(`${written} in ${((performance.now() - beganMs) / 1_000).toFixed(0)} s`);
+  } finally {
+    await appliance.close();
+  }
+  await measured('settled', report, ['index', 'optimize', '--bucket', BUCKET, '--data-dir', dataDir]);
+  return filled;
+}
 
+async function measureSearches(
+  passage: (nth: number) => string,
+  count: number,
+  of: { installation: Installation<Filled>; steps: ReadonlySet<Step>; report: Report },
+): Promise<void> {
+  const { steps, report } = of;
+  const { dataDir, config, filled } = of.installation;
+  const appliance = await openAppliance(config, { logger: openLogger('warn') });
+  try {
     const { server, startMs } = await startServer(dataDir);
     try {
       report(`start ${startMs.toFixed(0)} ms`);
       const url = `${server.ready['url']}/v2/buckets/${BUCKET}/search`;
       const queries = queriesOf(passage, count);
-      const search = (query: string) => timedSearch(url, key.reveal(), { query, top_k: TOP });
+      const searchBy = (mode: string) => (query: string) => timedSearch(url, filled.key, { query, top_k: TOP, mode });
+      const search = searchBy('hybrid');
       for (const query of queries.slice(0, WARM_UP)) await search(query);
       let settledP99 = 0;
       for (const flights of IN_FLIGHT) {
@@ -66,46 +108,55 @@ export async function measureChunks(count: number): Promise<void> {
           `hybrid, ${flights} in flight: ${times(ms)}, ${perSecond.toFixed(0)} a second${flights === BACKGROUND_IN_FLIGHT ? ' (goal <= 40 and <= 120)' : ''}`,
         );
       }
-      const { now, peak } = memoryMb(server.pid);
-      report(`memory of the server ${now.toFixed(0)} MB, at most ${peak.toFixed(0)} (goal <= 1500)`);
-      await measureRecall(appliance, bucketId, queries, report);
-      await fillChunks(appliance, place, passage, { from: documents + 1, to: documents + 1 + more });
-      await searchWhileSettling(queries, search, settledP99, report, () =>
-        measured('settled again', stated, report, ['index', 'optimize', '--bucket', BUCKET, '--data-dir', dataDir]),
-      );
+      if (steps.has('search')) {
+        for (const mode of ['keyword', 'vector']) {
+          const { ms } = await inFlight(queries, BACKGROUND_IN_FLIGHT, searchBy(mode));
+          report(`${mode} leg alone, ${BACKGROUND_IN_FLIGHT} in flight: ${times(ms)}`);
+        }
+        const { now, peak } = memoryMb(server.pid);
+        report(`memory of the server ${now.toFixed(0)} MB, at most ${peak.toFixed(0)} (goal <= 1500)`);
+        await measureRecall(appliance, filled.bucketId, queries, report);
+      }
+      if (steps.has('settle')) {
+        const from = (await countDocuments(appliance, filled.bucketId)) + 1;
+        await fillChunks(appliance, filled, passage, { from, to: from + documentsOf(count * APPENDED_SHARE) });
+        await searchWhileSettling(queries, search, settledP99, report, () =>
+          measured('settled again', report, ['index', 'optimize', '--bucket', BUCKET, '--data-dir', dataDir]),
+        );
+      }
     } finally {
       await server.end('SIGTERM');
     }
   } finally {
     await appliance.close();
   }
+}
+
+async function countDocuments({ sql }: Appliance, bucketId: string): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    SELECT count(*)::int AS count FROM documents WHERE bucket_id = ${bucketId}`;
+  return row?.count ?? 0;
+}
+
+async function rebuild({ dataDir }: Installation<Filled>, report: Report): Promise<void> {
+  await measured('rebuilt', report, ['index', 'rebuild', '--bucket', BUCKET, '--data-dir', dataDir]);
+  const target = makeDataDir();
   try {
-    await measured('rebuilt', stated, report, ['index', 'rebuild', '--bucket', BUCKET, '--data-dir', dataDir]);
-    const target = makeDataDir();
-    try {
-      const args = ['db', 'backup', '--to', path.join(target.dataDir, 'backups'), '--data-dir', dataDir];
-      await measured('backed up', stated, report, args);
-    } finally {
-      target.remove();
-    }
+    const args = ['db', 'backup', '--to', path.join(target.dataDir, 'backups'), '--data-dir', dataDir];
+    await measured('backed up', report, args);
   } finally {
-    remove();
+    target.remove();
   }
 }
 
 /** Run a command and report its time, and the peak memory of each kind of its children. */
-async function measured(
-  name: string,
-  stated: (name: string, ms: number) => void,
-  report: (line: string) => void,
-  args: readonly string[],
-): Promise<void> {
+async function measured(name: string, report: Report, args: readonly string[]): Promise<void> {
   let children: ReturnType<typeof watchChildMemory> | undefined;
   const ms = await runCommand(args, (pid) => {
     children = watchChildMemory(pid);
   });
   const peaks = [...(children?.stop() ?? [])].map(([module, mb]) => `${module} ${mb.toFixed(0)} MB`);
-  stated(name, ms);
+  report(`${name} in ${(ms / 1_000).toFixed(0)} s`);
   if (peaks.length > 0) report(`memory of its processes: ${peaks.join(', ')}`);
 }
 
@@ -113,7 +164,7 @@ async function measureRecall(
   { sql, search }: Appliance,
   bucketId: string,
   queries: readonly string[],
-  report: (line: string) => void,
+  report: Report,
 ): Promise<void> {
   const own = await getIndexTable(sql, bucketId);
   const table = own && (await search.tables.openForReading(own.name, own.version));
@@ -137,7 +188,7 @@ async function searchWhileSettling(
   queries: readonly string[],
   search: (query: string) => Promise<number>,
   settledP99: number,
-  report: (line: string) => void,
+  report: Report,
   settle: () => Promise<void>,
 ): Promise<void> {
   let isSettling = true;

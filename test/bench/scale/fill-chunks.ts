@@ -29,18 +29,18 @@ export function passageSource(count: number): (nth: number) => string {
 }
 
 /**
- * Insert documents of a hundred chunks each into an empty bucket, with their artifacts, in the state in which many jobs
+ * Insert documents of a hundred chunks each into a bucket, with their artifacts if it has any, in the state in which many jobs
  * leave it before the index is settled.
  *
  * @param range numbers of the first document and of the one after the last
  */
 export async function fillChunks(
   { sql, objects, threads, search }: Pick<Appliance, 'sql' | 'objects' | 'threads' | 'search'>,
-  bucket: { readonly orgId: string; readonly bucketId: string },
+  bucket: { readonly orgId: string; readonly bucketId: string; readonly hasArtifacts: boolean },
   passage: (nth: number) => string,
   range: { readonly from: number; readonly to: number },
 ): Promise<void> {
-  const { orgId, bucketId } = bucket;
+  const { orgId, bucketId, hasArtifacts } = bucket;
   const { signal } = new AbortController();
   await sql`
     INSERT INTO documents (id, org_id, bucket_id, file_name, file_type, size_bytes, sha256, object_key, ingest_options,
@@ -60,6 +60,7 @@ export async function fillChunks(
     for (let number = first; number < last; number++) {
       const generation = generationOf(number, passage);
       generations.push(generation);
+      if (!hasArtifacts) continue;
       const { chunks, vectors } = generation;
       await objects.put(`documents/doc_${number}/file`, Buffer.from('-'));
       await new ArtifactWriter({ objects, threads }, `documents/doc_${number}/chunks-${number}`, { signal }).write(

@@ -1,10 +1,17 @@
 import { createKey } from '../../../src/access/keys.ts';
 import { openAppliance } from '../../../src/appliance/open-appliance.ts';
-import { loadConfig } from '../../../src/platform/config.ts';
 import { openLogger } from '../../../src/platform/logger.ts';
-import { makeDataDir } from '../../support/appliance.ts';
 import { readPassages } from '../../support/real-passages.ts';
-import { bucketName, CHUNKS_PER_BUCKET, fillBuckets, indexPassages, passageAt, queryOf } from './fill-buckets.ts';
+import {
+  bucketName,
+  CHUNKS_PER_BUCKET,
+  fillBuckets,
+  type IndexedPassage,
+  indexPassages,
+  passageAt,
+  queryOf,
+} from './fill-buckets.ts';
+import { type Filling, openInstallation, report, type Step } from './installation.ts';
 import { inFlight, memoryMb, openFiles, quantile, startServer, timedSearch, times } from './measure.ts';
 
 const PASSAGES = 2_000;
@@ -12,10 +19,23 @@ const CALLS = 1_000;
 const IN_FLIGHT = 8;
 
 /** Measure requests of many organizations in turn beside those of one. */
-export async function measureOrganizations(count: number): Promise<void> {
-  const { dataDir, remove } = makeDataDir();
-  const config = loadConfig({ env: {}, overrides: { data_dir: dataDir, ballast_bytes: 0 } });
+export async function measureOrganizations(count: number, steps: ReadonlySet<Step>): Promise<void> {
   const passages = indexPassages(readPassages(PASSAGES));
+  const { dataDir, filled, remove } = await openInstallation(`organizations-${count}`, (filling) =>
+    fill(passages, count, filling),
+  );
+  try {
+    if (steps.has('search')) await measure(passages, dataDir, filled.keys);
+  } finally {
+    remove();
+  }
+}
+
+async function fill(
+  passages: readonly IndexedPassage[],
+  count: number,
+  { config }: Filling,
+): Promise<{ keys: string[] }> {
   const keys: string[] = [];
   const appliance = await openAppliance(config, { logger: openLogger('warn') });
   try {
@@ -28,9 +48,14 @@ export async function measureOrganizations(count: number): Promise<void> {
       keys.push(key.reveal());
     }
     await fillBuckets(appliance, passages, { count, orgOf: (nth) => orgs[nth] as string });
+    return { keys };
   } finally {
     await appliance.close();
   }
+}
+
+async function measure(passages: readonly IndexedPassage[], dataDir: string, keys: readonly string[]): Promise<void> {
+  const count = keys.length;
   const { server, startMs } = await startServer(dataDir);
   try {
     const url = String(server.ready['url']);
@@ -50,7 +75,6 @@ export async function measureOrganizations(count: number): Promise<void> {
     };
     const one = Array.from({ length: CALLS }, () => 0);
     const many = Array.from({ length: CALLS }, (_, nth) => (nth * 7) % count);
-    const report = (line: string) => console.log(`scale    ${line}`);
     report(`${count} organizations: start ${startMs.toFixed(0)} ms (goal <= 2500)`);
     for (const [name, call] of [
       ['embedding of one text', embed],
@@ -68,6 +92,5 @@ export async function measureOrganizations(count: number): Promise<void> {
     report(`memory of the server ${memoryMb(server.pid).now.toFixed(0)} MB, ${files} open files, ${sockets} sockets`);
   } finally {
     await server.end('SIGTERM');
-    remove();
   }
 }
