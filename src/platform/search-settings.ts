@@ -10,7 +10,7 @@ export const searchSettings = {
         .int()
         .min(0)
         .max(65_536)
-        .default(512)
+        .default(1_024)
         .describe('memory for copies of the search indexes that are in use; 0: none'),
       table_cache_mb: z
         .int()

@@ -6,25 +6,26 @@ export interface ScoredRow {
 
 /** The best of many rows: a heap of bounded size whose root is the worst row that it holds. */
 export class BestRows {
-  readonly #limit: number;
+  /** Bound of the count of rows that are kept. */
+  readonly limit: number;
   readonly #idOf: (row: number) => string;
   readonly #heap: ScoredRow[] = [];
 
   /** @param idOf decides between rows of equal score: the smaller id is better */
   constructor(limit: number, idOf: (row: number) => string) {
-    this.#limit = limit;
+    this.limit = limit;
     this.#idOf = idOf;
   }
 
   /** Score below which no row is taken any more. */
   get threshold(): number {
-    return this.#heap.length < this.#limit ? Number.NEGATIVE_INFINITY : (this.#heap[0] as ScoredRow).score;
+    return this.#heap.length < this.limit ? Number.NEGATIVE_INFINITY : (this.#heap[0] as ScoredRow).score;
   }
 
   offer(row: number, score: number): void {
     const heap = this.#heap;
     const offered = { row, score };
-    if (heap.length < this.#limit) {
+    if (heap.length < this.limit) {
       heap.push(offered);
       this.#rise(heap.length - 1);
       return;

@@ -1,6 +1,7 @@
 import type { WeightedTerms } from '../../language/analyser.ts';
 import type { BestRows } from './best-rows.ts';
 import { grown } from './grow.ts';
+import { LargestNumbers } from './largest-numbers.ts';
 import { TermDictionary } from './term-dictionary.ts';
 
 /** Parameters of BM25, as LanceDB has them. */
@@ -19,6 +20,9 @@ const LARGEST_BLOCK = 256;
 const SPACE = 0x20;
 const encoder = new TextEncoder();
 
+/** Bound of the rounding errors of sums of scores. */
+const ROUNDING = 1e-9;
+
 /** Rows that a search may find: 1 at the index of each row. Null: all. */
 export type Allowed = Uint8Array | null;
 
@@ -26,6 +30,12 @@ export type Allowed = Uint8Array | null;
 export interface RowRange {
   readonly best: BestRows;
   readonly first: number;
+}
+
+/** Term of a query, and the bound of what it adds to the score of a row. */
+interface ScoredTerm {
+  readonly term: number;
+  readonly factor: number;
 }
 
 /**
@@ -87,18 +97,30 @@ export class KeywordRows {
     }
   }
 
-  /** Offer every allowed row that has a term of the query, with its BM25 score. */
+  /**
+   * Offer the allowed rows that have terms of the query, with their BM25 scores. The terms that add most come first: as
+   * soon as the others together add less than what a row needs to be among the best, only rows that were found are looked
+   * at (Turtle and Flood, MaxScore, 1995).
+   */
   search(groups: readonly WeightedTerms[], allowed: Allowed, { best, first }: RowRange): void {
     this.#scores = grown(this.#scores, this.#rows);
     this.#found = grown(this.#found, this.#rows);
     if (this.#removed) this.#removed = grown(this.#removed, this.#rows);
+    const terms = this.#termsOf(groups).sort((a, b) => b.factor - a.factor);
     let found = 0;
-    for (const { terms, weight } of groups) {
-      for (const term of terms) {
-        const bytes = encoder.encode(term);
-        const number = this.#terms.find(bytes, 0, bytes.length);
-        if (number >= 0) found = this.#score(number, weight, found);
+    let rest = terms.reduce((sum, { factor }) => sum + factor, 0);
+    let most = 0;
+    let needed = best.threshold;
+    for (const scored of terms) {
+      if (rest < most && found >= best.limit) needed = this.#neededScore(found, allowed, best);
+      if (rest < needed - ROUNDING) {
+        found = this.#keepFound(found, needed - ROUNDING - rest);
+        this.#scoreFound(scored, found);
+      } else {
+        found = this.#score(scored, found);
       }
+      rest -= scored.factor;
+      most += scored.factor;
     }
     for (let at = 0; at < found; at++) {
       const row = this.#found[at] as number;
@@ -126,11 +148,69 @@ export class KeywordRows {
     return this.#terms.termsLike(first, lengthMin, lengthMax);
   }
 
-  #score(term: number, weight: number, foundBefore: number): number {
-    const rows = this.#removed ? this.#countLive(term) : (this.#counts[term] as number);
-    if (rows === 0) return foundBefore;
-    const idf = Math.log((this.#live - rows + 0.5) / (rows + 0.5) + 1);
-    const factor = weight * idf * (K1 + 1);
+  #termsOf(groups: readonly WeightedTerms[]): ScoredTerm[] {
+    return groups.flatMap(({ terms, weight }) =>
+      terms.flatMap((text) => {
+        const bytes = encoder.encode(text);
+        const term = this.#terms.find(bytes, 0, bytes.length);
+        if (term < 0) return [];
+        const rows = this.#removed ? this.#countLive(term) : (this.#counts[term] as number);
+        const idf = Math.log((this.#live - rows + 0.5) / (rows + 0.5) + 1);
+        return rows === 0 ? [] : [{ term, factor: weight * idf * (K1 + 1) }];
+      }),
+    );
+  }
+
+  /** Find the score that the best allowed rows have at least so far. */
+  #neededScore(found: number, allowed: Allowed, best: BestRows): number {
+    const largest = new LargestNumbers(best.limit);
+    for (let at = 0; at < found; at++) {
+      const row = this.#found[at] as number;
+      const score = this.#scores[row] as number;
+      if (score > largest.smallest && (allowed === null || allowed[row] === 1)) largest.add(score);
+    }
+    return Math.max(largest.smallest, best.threshold);
+  }
+
+  /** Leave out the rows that were found with a smaller score. @returns number of the others, in the order of their numbers */
+  #keepFound(found: number, least: number): number {
+    let kept = 0;
+    for (let at = 0; at < found; at++) {
+      const row = this.#found[at] as number;
+      if ((this.#scores[row] as number) < least) this.#scores[row] = 0;
+      else this.#found[kept++] = row;
+    }
+    this.#found.subarray(0, kept).sort();
+    return kept;
+  }
+
+  /** Add what a term adds to the rows that were found, which are in order. */
+  #scoreFound({ term, factor }: ScoredTerm, count: number): void {
+    const found = this.#found;
+    let next = 0;
+    this.#eachRun(term, (postings, from, to) => {
+      const last = (postings[to - 1] as number) >>> COUNT_BITS;
+      let start = from;
+      for (; next < count && (found[next] as number) <= last; next++) {
+        const row = found[next] as number;
+        start = findPosting(postings, row, start, to);
+        const posting = postings[start] as number;
+        if (posting >>> COUNT_BITS === row)
+          this.#scores[row] = (this.#scores[row] as number) + this.#scoreOf(term, factor, posting);
+      }
+    });
+  }
+
+  #scoreOf(term: number, factor: number, posting: number): number {
+    const row = posting >>> COUNT_BITS;
+    let count = posting & COUNT_MAX;
+    if (count === COUNT_MAX) count = this.#largeCounts.get(largeKey(term, row)) ?? count;
+    const perLength = (K1 * B * this.#live) / Math.max(1, this.#liveLength);
+    return (factor * count) / (count + K1 * (1 - B) + perLength * (this.#lengths[row] as number));
+  }
+
+  /** Add what a term adds to all its rows. @returns number of found rows */
+  #score({ term, factor }: ScoredTerm, foundBefore: number): number {
     const perLength = (K1 * B * this.#live) / Math.max(1, this.#liveLength);
     const [scores, found, lengths, removed] = [this.#scores, this.#found, this.#lengths, this.#removed];
     let total = foundBefore;
@@ -218,4 +298,15 @@ export class KeywordRows {
 
 function largeKey(term: number, row: number): number {
   return term * ROWS_MAX + row;
+}
+
+/** Find the first posting of `[from .. to)` whose row is at least `row`; the last one has such a row. */
+function findPosting(postings: Uint32Array, row: number, from: number, to: number): number {
+  let [low, high] = [from, to - 1];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((postings[middle] as number) >>> COUNT_BITS < row) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

@@ -9,12 +9,12 @@ const THREADS_MAX = 4;
 
 /** Open the copies of index tables in memory, with their metrics. Null: the settings give them no memory. */
 export function openResidentIndexes(
-  { residentBytes }: SearchSettings,
+  { search: { residentBytes }, dataDir }: { readonly search: SearchSettings; readonly dataDir: string },
   { logger, metrics }: { readonly logger: Logger; readonly metrics: Metrics },
 ): ResidentIndexes | null {
   if (residentBytes === 0) return null;
   const threadsMax = Math.min(THREADS_MAX, availableParallelism());
-  const indexes = new ResidentIndexes({ maxBytes: residentBytes, threadsMax, logger });
+  const indexes = new ResidentIndexes({ maxBytes: residentBytes, scratchIn: dataDir, threadsMax, logger });
   const registers = [metrics.registry];
   const gauges = [
     ['tables', 'Tables of the search index that are held in memory.'],

@@ -86,7 +86,8 @@ export interface TableSize {
 
 /** Operations of the thread that holds resident tables, with the type of argument and of result. */
 export interface Operations {
-  create: { argument: { table: number }; result: null };
+  /** Make an empty table. `scratchIn`: directory of the files of a large one; null: all is in memory. */
+  create: { argument: { table: number; scratchIn: string | null }; result: null };
   add: { argument: { table: number; batch: RowBatch }; result: TableSize };
   /** Find the positions of keys that the table does not have. */
   findUnknown: { argument: { table: number; keys: RowKeys }; result: Uint32Array };

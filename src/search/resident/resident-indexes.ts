@@ -1,3 +1,4 @@
+import { statfsSync } from 'node:fs';
 import type { Table } from '@lancedb/lancedb';
 import type { Logger } from '../../platform/logger.ts';
 import { ResidentThread } from './resident-thread.ts';
@@ -8,6 +9,12 @@ const AWAITED_ROWS_MAX = 4_096;
 /** Estimate of the memory of a table, and of each row, before it is read. */
 const TABLE_BYTES = 1024 * 1024;
 const ROW_BYTES = 3_000;
+const LARGE_ROW_BYTES = 850;
+/** Default of `largeRows`. */
+const LARGE_ROWS = 200_000;
+/** Estimate of the disk space of each row of a large table, and space that its files must leave to others. */
+const LARGE_ROW_DISK_BYTES = 3_000;
+const FREE_BYTES_MIN = 1024 ** 3;
 /** Default of `keptMs`. It keeps tables that are searched in turn from displacing each other. */
 const KEPT_MS = 30_000;
 /** Time without a search after which a table is dropped. */
@@ -57,6 +64,8 @@ type OpenTable = () => Promise<Table | null>;
 export class ResidentIndexes {
   readonly #maxBytes: number;
   readonly #keptMs: number;
+  readonly #largeRows: number;
+  readonly #scratchIn: string;
   readonly #threads: (ResidentThread | null)[];
   readonly #logger: Logger;
   readonly #entries = new Map<string, Entry>();
@@ -67,15 +76,21 @@ export class ResidentIndexes {
 
   /**
    * @param options.maxBytes bound of the memory of all tables
+   * @param options.scratchIn directory of the files of large tables
+   * @param options.largeRows rows from which a table is large: most of its content is in files
    * @param options.keptMs time without a search after which a table may make room for another one
    */
   constructor(options: {
     readonly maxBytes: number;
+    readonly scratchIn: string;
+    readonly largeRows?: number;
     readonly keptMs?: number;
     readonly threadsMax: number;
     readonly logger: Logger;
   }) {
     this.#maxBytes = options.maxBytes;
+    this.#scratchIn = options.scratchIn;
+    this.#largeRows = options.largeRows ?? LARGE_ROWS;
     this.#keptMs = options.keptMs ?? KEPT_MS;
     this.#threads = Array.from({ length: options.threadsMax }, () => null);
     this.#logger = options.logger;
@@ -165,12 +180,20 @@ export class ResidentIndexes {
     const firstRows = (await table?.countRows()) ?? 0;
     const known = this.#entries.get(name);
     if (known) return known;
-    if (table === null || !this.#makeRoom(estimateBytes(firstRows))) {
-      if (estimateBytes(firstRows) > this.#maxBytes) this.#refuse(name, version, Number.POSITIVE_INFINITY);
+    const isLarge = firstRows >= this.#largeRows;
+    const bytes = estimateBytes(firstRows, isLarge);
+    if (table === null || !this.#makeRoom(bytes)) {
+      if (bytes > this.#maxBytes) this.#refuse(name, version, Number.POSITIVE_INFINITY);
+      return null;
+    }
+    if (isLarge && !this.#hasDiskFor(firstRows)) {
+      this.#logger.warn({ table: name }, 'the disk has no room for a copy of an index; searches use its files');
+      this.#refuse(name, version, RETRY_MS);
       return null;
     }
     const number = ++this.#lastNumber;
-    const copy = new TableCopy(name, number, this.#threadFor(number));
+    const scratchIn = isLarge ? this.#scratchIn : null;
+    const copy = new TableCopy(name, { number, thread: this.#threadFor(number), scratchIn });
     const reading = copy.fill(table, version, this.#maxBytes).then(() => {
       if (!this.#makeRoom(0)) this.forget(copy);
     });
@@ -227,6 +250,11 @@ export class ResidentIndexes {
     return this.totals.bytes + bytes <= this.#maxBytes;
   }
 
+  #hasDiskFor(rows: number): boolean {
+    const { bavail, bsize } = statfsSync(this.#scratchIn);
+    return bavail * bsize > rows * LARGE_ROW_DISK_BYTES + FREE_BYTES_MIN;
+  }
+
   #dropIdle(): void {
     const untilMs = performance.now() - IDLE_MS;
     for (const { copy, usedAtMs } of [...this.#entries.values()]) if (usedAtMs < untilMs) this.forget(copy);
@@ -256,9 +284,10 @@ function isFollowed({ copy, usedAtMs }: Entry): boolean {
 
 /** Memory of a table; before it is read, the estimate. */
 function bytesOf({ copy, firstRows }: Entry): number {
-  return copy.version === -1 ? Math.max(copy.size.memoryBytes, estimateBytes(firstRows)) : copy.size.memoryBytes;
+  const { memoryBytes } = copy.size;
+  return copy.version === -1 ? Math.max(memoryBytes, estimateBytes(firstRows, copy.isLarge)) : memoryBytes;
 }
 
-function estimateBytes(rows: number): number {
-  return TABLE_BYTES + rows * ROW_BYTES;
+function estimateBytes(rows: number, isLarge: boolean): number {
+  return TABLE_BYTES + rows * (isLarge ? LARGE_ROW_BYTES : ROW_BYTES);
 }

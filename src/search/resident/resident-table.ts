@@ -1,11 +1,13 @@
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
 import { BOILERPLATE } from '../boilerplate.ts';
 import { ByteStore } from './byte-store.ts';
+import { FileStore } from './file-store.ts';
 import { grown } from './grow.ts';
 import { type Allowed, KeywordRows, ROWS_MAX } from './keyword-rows.ts';
 import type { RowBatch, RowKeys, RowText, TableSize, Utf8Column } from './protocol.ts';
+import { SketchedRows } from './sketched-rows.ts';
 import type { VectorBlocks } from './vector-blocks.ts';
-import { VectorRows } from './vector-rows.ts';
+import { type TableVectors, VectorRows } from './vector-rows.ts';
 
 /** Estimate of the bytes of a document in the maps of its id. */
 const DOCUMENT_BYTES = 160;
@@ -14,9 +16,9 @@ const decoder = new TextDecoder();
 /** Rows of one LanceDB table in memory, in the order in which they were added. */
 export class ResidentTable {
   readonly keywords = new KeywordRows();
-  readonly vectors: VectorRows;
-  readonly #texts = new ByteStore();
-  readonly #locators = new ByteStore();
+  readonly vectors: TableVectors;
+  readonly #texts: ByteStore | FileStore;
+  readonly #locators: ByteStore | FileStore;
   readonly #documentIds: string[] = [];
   readonly #documentNumbers = new Map<string, number>();
   /** Ids of chunks that are not made of document, generation and index. */
@@ -33,8 +35,12 @@ export class ResidentTable {
   #rows = 0;
   #removed = 0;
 
-  constructor(vectors: VectorBlocks) {
-    this.vectors = new VectorRows(vectors);
+  /** @param scratchIn directory of the files of a large table, which has most of its content there; null: all is in memory */
+  constructor(vectors: VectorBlocks, scratchIn: string | null = null) {
+    const openStore = () => (scratchIn === null ? new ByteStore() : new FileStore(scratchIn));
+    this.vectors = scratchIn === null ? new VectorRows(vectors) : new SketchedRows(vectors, scratchIn);
+    this.#texts = openStore();
+    this.#locators = openStore();
   }
 
   get size(): TableSize {
@@ -148,9 +154,10 @@ export class ResidentTable {
     return { text: decoder.decode(this.#texts.get(row)), locator: decoder.decode(this.#locators.get(row)) };
   }
 
-  /** Release the memory. The table must not be used afterwards. */
+  /** Release memory and files. The table must not be used afterwards. */
   release(): void {
     this.vectors.release();
+    for (const store of [this.#texts, this.#locators]) if (store instanceof FileStore) store.release();
   }
 
   #usualChunkId(row: number): string {

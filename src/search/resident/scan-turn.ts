@@ -1,5 +1,14 @@
 import type { ScanKernel } from './kernel/scan-kernel.ts';
-import { BLOCK_ROWS, boundsOf, bytesOf } from './vector-layout.ts';
+import {
+  BLOCK_ROWS,
+  boundsOf,
+  bytesOf,
+  NO_SUM,
+  QUERY_SLOTS,
+  SKETCHED_ROWS,
+  SKETCHES_START,
+  sumsOf,
+} from './vector-layout.ts';
 
 /** Blocks that are scanned for some queries. */
 export interface ScanTask {
@@ -7,6 +16,11 @@ export interface ScanTask {
   readonly blocks: readonly number[];
   /** Rows of the last block. */
   readonly lastRows: number;
+  /**
+   * Null: estimate by the signs of whole blocks. Otherwise sum the first sketches of sketched blocks, and add the second
+   * ones to sums of at least this number, by slot.
+   */
+  readonly leastSums: ArrayLike<number> | null;
   /** Number of slots, from the first on, whose queries are set. */
   readonly slots: number;
 }
@@ -24,7 +38,9 @@ const COUNT = 1;
 const DONE = 2;
 const LAST_ROWS = 3;
 const SLOTS = 4;
-const STATES = 8;
+const IS_SKETCHED = 5;
+const LEAST_SUMS = 6;
+const STATES = LEAST_SUMS + QUERY_SLOTS;
 
 /** States of a helper: it waits for a task, or takes blocks of the present one. At first it has none, while it starts. */
 const WAITING = 1;
@@ -53,10 +69,11 @@ export class ScanTurn {
 
   /** Scan the blocks of a task. @throws Error if a helper does not end its part in time */
   run(kernel: ScanKernel, task: ScanTask, isHelped: boolean): void {
-    const { blocks, lastRows, slots } = task;
+    const { blocks, lastRows, slots, leastSums } = task;
+    const full = leastSums ? SKETCHED_ROWS : BLOCK_ROWS;
     if (!isHelped || blocks.length > BLOCKS_MAX || !this.#areWaiting()) {
       for (const [at, block] of blocks.entries()) {
-        scanBlock(kernel, block, at === blocks.length - 1 ? lastRows : BLOCK_ROWS, slots);
+        scanBlock(kernel, block, at === blocks.length - 1 ? lastRows : full, task);
       }
       return;
     }
@@ -65,6 +82,8 @@ export class ScanTurn {
     Atomics.store(fields, COUNT, blocks.length);
     Atomics.store(fields, LAST_ROWS, lastRows);
     Atomics.store(fields, SLOTS, slots);
+    Atomics.store(fields, IS_SKETCHED, leastSums ? 1 : 0);
+    if (leastSums) fields.set(leastSums, LEAST_SUMS);
     Atomics.store(fields, DONE, 0);
     Atomics.store(fields, NEXT, 0);
     for (let nth = 0; nth < this.#helpers; nth++) {
@@ -97,14 +116,17 @@ export class ScanTurn {
     const fields = this.#fields;
     const count = Atomics.load(fields, COUNT);
     const lastRows = Atomics.load(fields, LAST_ROWS);
-    const slots = Atomics.load(fields, SLOTS);
+    const isSketched = Atomics.load(fields, IS_SKETCHED) === 1;
+    const leastSums = isSketched ? fields.subarray(LEAST_SUMS, LEAST_SUMS + QUERY_SLOTS) : null;
+    const task = { slots: Atomics.load(fields, SLOTS), leastSums };
+    const full = isSketched ? SKETCHED_ROWS : BLOCK_ROWS;
     for (;;) {
       const first = Atomics.add(fields, NEXT, TAKEN_BLOCKS);
       if (first >= count) return;
       const end = Math.min(count, first + TAKEN_BLOCKS);
       for (let at = first; at < end; at++) {
         const block = (fields[this.#blocksStart + at] as number) >>> 0;
-        scanBlock(kernel, block, at === count - 1 ? lastRows : BLOCK_ROWS, slots);
+        scanBlock(kernel, block, at === count - 1 ? lastRows : full, task);
       }
       if (Atomics.add(fields, DONE, end - first) + end - first === count) Atomics.notify(fields, DONE);
     }
@@ -120,6 +142,18 @@ export class ScanTurn {
   }
 }
 
-function scanBlock(kernel: ScanKernel, block: number, rows: number, slots: number): void {
-  for (let slot = 0; slot < slots; slot++) kernel.scan(block, rows, bytesOf(slot), boundsOf(block, slot));
+function scanBlock(
+  kernel: ScanKernel,
+  block: number,
+  rows: number,
+  { slots, leastSums }: Pick<ScanTask, 'slots' | 'leastSums'>,
+): void {
+  for (let slot = 0; slot < slots; slot++) {
+    if (leastSums === null) {
+      kernel.scan(block, rows, bytesOf(slot), boundsOf(block, slot));
+    } else {
+      const least = leastSums[slot] ?? NO_SUM;
+      kernel.scanSketches(block + SKETCHES_START, rows, bytesOf(slot), sumsOf(block, slot), least);
+    }
+  }
 }

@@ -2,12 +2,10 @@ import type { WeightedTerms } from '../../language/analyser.ts';
 import { BestRows } from './best-rows.ts';
 import { type Correction, correctWords, isUnknown } from './correct-words.ts';
 import { type Allowed, ROWS_MAX } from './keyword-rows.ts';
+import { LargestNumbers } from './largest-numbers.ts';
 import type { KeywordLeg, KeywordQuery, LegQuery, LegRows } from './protocol.ts';
 import type { ResidentTable } from './resident-table.ts';
-import { type CandidateRows, LargestNumbers } from './vector-rows.ts';
-
-/** Share of the rows below which each allowed row is compared at once, without estimates of all. */
-const ESTIMATED_SHARE_MIN = 1 / 16;
+import type { CandidateRows } from './vector-rows.ts';
 
 /** Table that is searched, and its rows that may be found. */
 interface Searched {
@@ -71,7 +69,7 @@ export function searchVectors(
   const estimated: { each: Searched; candidates: CandidateRows[] }[] = [];
   for (const each of searched) {
     const { table, allowed, first } = each;
-    const rows = allowed && listOnes(allowed, table.size.rows * ESTIMATED_SHARE_MIN);
+    const rows = allowed && listOnes(allowed, table.vectors.comparedMax);
     if (rows === null) estimated.push({ each, candidates: table.vectors.estimate(queries, allowed) });
     else for (const { slot, best } of queries) table.vectors.offerRows(slot, rows, { best, first });
   }

@@ -18,15 +18,25 @@ export class TableCopy {
   /** Number by which its thread knows it. */
   readonly number: number;
   readonly thread: ResidentThread;
+  readonly #scratchIn: string | null;
   #size = EMPTY;
   #version = -1;
   /** Largest address of a row that the copy has. */
   #lastRowId = -1n;
 
-  constructor(name: string, number: number, thread: ResidentThread) {
+  /** @param own.scratchIn directory of the files of a large table, which has most of its content there; null: it is small */
+  constructor(
+    name: string,
+    own: { readonly number: number; readonly thread: ResidentThread; readonly scratchIn: string | null },
+  ) {
     this.name = name;
-    this.number = number;
-    this.thread = thread;
+    this.number = own.number;
+    this.thread = own.thread;
+    this.#scratchIn = own.scratchIn;
+  }
+
+  get isLarge(): boolean {
+    return this.#scratchIn !== null;
   }
 
   get size(): TableSize {
@@ -41,7 +51,7 @@ export class TableCopy {
   /** Read all rows. @param table at `version` or a newer one @throws RangeError if they take more memory than `maxBytes` */
   async fill(table: Table, version: number, maxBytes: number): Promise<void> {
     const { number, thread } = this;
-    await thread.call('create', { table: number });
+    await thread.call('create', { table: number, scratchIn: this.#scratchIn });
     for await (const { batch, lastRowId } of readRows(table)) {
       this.#size = await thread.call('add', { table: number, batch });
       if (lastRowId > this.#lastRowId) this.#lastRowId = lastRowId;

@@ -26,8 +26,8 @@ type Handlers = {
 };
 
 const handlers: Handlers = {
-  create({ table }) {
-    tables.set(table, new ResidentTable(vectors));
+  create({ table, scratchIn }) {
+    tables.set(table, new ResidentTable(vectors, scratchIn));
     return null;
   },
   add: ({ table, batch }) => addRows(table, batch),

@@ -14,11 +14,22 @@ import {
   BLOCKS_START,
   boundsOf,
   bytesOf,
+  HIGH_ROW_BYTES,
   LIST,
   MARGINS_START,
+  MIDDLE_ROW_BYTES,
+  partsOf,
   queryOf,
   SIGNS,
+  SKETCHED_ALIGNMENT,
+  SKETCHED_BLOCK_BYTES,
+  SKETCHED_MARGINS_START,
+  SKETCHED_ROWS,
+  SKETCHED_STEPS_START,
+  SKETCHES_START,
   SOME_BOUNDS,
+  STEPS_START,
+  sumsOf,
   VECTOR_BYTES,
   WORK,
 } from './vector-layout.ts';
@@ -45,9 +56,13 @@ export class VectorBlocks {
   readonly #memory: ScanMemory;
   readonly #scanner: BlockScanner;
   readonly #free: number[] = [];
+  readonly #freeSketched: number[] = [];
   #end = BLOCKS_START;
   #floats: Float32Array;
   #numbers: Uint32Array;
+  #bytes: Uint8Array;
+  /** Whole block in which the rows of sketched blocks are made. */
+  #draft: number | null = null;
 
   /**
    * @param options.builds of the kernel in order of preference
@@ -60,6 +75,7 @@ export class VectorBlocks {
     this.#memory = memory;
     this.#floats = new Float32Array(memory.buffer);
     this.#numbers = new Uint32Array(memory.buffer);
+    this.#bytes = new Uint8Array(memory.buffer);
     this.#floats.set(randomSigns(), SIGNS / 4);
   }
 
@@ -70,30 +86,66 @@ export class VectorBlocks {
 
   /** Return the address of an unused block. @throws RangeError if the memory is full */
   allocate(): number {
-    const freed = this.#free.pop();
+    return this.#free.pop() ?? this.#extend(BLOCK_BYTES);
+  }
+
+  /** Return the address of an unused sketched block. @throws RangeError if the memory is full */
+  allocateSketched(): number {
+    const freed = this.#freeSketched.pop();
     if (freed !== undefined) return freed;
+    this.#end = Math.ceil(this.#end / SKETCHED_ALIGNMENT) * SKETCHED_ALIGNMENT;
+    return this.#extend(SKETCHED_BLOCK_BYTES);
+  }
+
+  /** Erase blocks and let other tables use them. */
+  release(blocks: readonly number[]): void {
+    for (const block of blocks) this.#bytes.fill(0, block, block + BLOCK_BYTES);
+    this.#free.push(...blocks);
+  }
+
+  /** Erase sketched blocks and let other tables use them. */
+  releaseSketched(blocks: readonly number[]): void {
+    for (const block of blocks) this.#bytes.fill(0, block, block + SKETCHED_BLOCK_BYTES);
+    for (const block of blocks) this.#freeSketched.push(block);
+  }
+
+  #extend(bytes: number): number {
     const address = this.#end;
-    this.#end += BLOCK_BYTES;
-    if (this.#end > this.#memory.buffer.byteLength) {
+    if (address + bytes > this.#memory.buffer.byteLength) {
       const pages = this.#memory.buffer.byteLength / PAGE_BYTES;
       if (pages + GROWTH_PAGES > PAGES_MAX) throw new RangeError('the memory of the vectors is full');
       this.#memory.grow(GROWTH_PAGES);
       this.#floats = new Float32Array(this.#memory.buffer);
       this.#numbers = new Uint32Array(this.#memory.buffer);
+      this.#bytes = new Uint8Array(this.#memory.buffer);
     }
+    this.#end = address + bytes;
     return address;
-  }
-
-  /** Erase blocks and let other tables use them. */
-  release(blocks: readonly number[]): void {
-    for (const block of blocks) new Uint8Array(this.#memory.buffer, block, BLOCK_BYTES).fill(0);
-    this.#free.push(...blocks);
   }
 
   /** Store a vector: Float32Array [1024], of length 1 or zero. */
   write(block: number, row: number, vector: Float32Array): void {
     this.#rotateTo(WORK, vector);
     this.#kernel.encode(WORK, block, row);
+  }
+
+  /**
+   * Store a vector as a row of a sketched block.
+   *
+   * @param vector Float32Array [1024], of length 1 or zero
+   * @param rest gets what the block leaves out: Uint8Array [1536]
+   */
+  writeSketched(block: number, row: number, vector: Float32Array, rest: Uint8Array): void {
+    this.#draft ??= this.allocate();
+    const draft = this.#draft;
+    this.write(draft, 0, vector);
+    this.#kernel.encodeSketches(WORK, block + SKETCHES_START, row);
+    const { high, middle, low } = partsOf(draft, 0);
+    this.#bytes.copyWithin(block + row * HIGH_ROW_BYTES, high, high + HIGH_ROW_BYTES);
+    this.#floats[(block + SKETCHED_STEPS_START) / 4 + row] = this.#floats[(draft + STEPS_START) / 4] as number;
+    this.#floats[(block + SKETCHED_MARGINS_START) / 4 + row] = this.#floats[(draft + MARGINS_START) / 4] as number;
+    rest.set(this.#bytes.subarray(middle, middle + MIDDLE_ROW_BYTES));
+    rest.set(this.#bytes.subarray(low, low + HIGH_ROW_BYTES), MIDDLE_ROW_BYTES);
   }
 
   /**
@@ -119,7 +171,29 @@ export class VectorBlocks {
    * @param slots number of slots
    */
   scan(blocks: readonly number[], rows: number, slots: number): void {
-    this.#scanner.scan({ blocks, lastRows: rows - (blocks.length - 1) * BLOCK_ROWS, slots });
+    this.#scanner.scan({ blocks, lastRows: rows - (blocks.length - 1) * BLOCK_ROWS, leastSums: null, slots });
+  }
+
+  /**
+   * Sum the first sketches of sketched blocks for the queries of the first slots. A larger sum means a larger cosine.
+   *
+   * @param leastSums sums, by slot, from which on the second sketch and `SUMS_MAX` are added
+   */
+  scanSketches(blocks: readonly number[], rows: number, leastSums: readonly number[]): void {
+    const slots = leastSums.length;
+    for (let slot = 0; slot < slots; slot++) this.#kernel.preparePlanes(bytesOf(slot));
+    this.#scanner.scan({ blocks, lastRows: rows - (blocks.length - 1) * SKETCHED_ROWS, leastSums, slots });
+  }
+
+  /** Return the sums of the last scan: a view that stays until the next one, or until the memory grows. */
+  sums(block: number, rows: number, slot: number): Uint16Array {
+    return new Uint16Array(this.#memory.buffer, sumsOf(block, slot), rows);
+  }
+
+  /** List rows of a sketched block whose sum is at least `least`. @returns a view that the next call overwrites */
+  selectSums(block: number, rows: number, slot: number, least: number): Uint32Array {
+    const count = this.#kernel.selectSums(sumsOf(block, slot), rows, least, LIST);
+    return this.#numbers.subarray(LIST / 4, LIST / 4 + count);
   }
 
   /**
@@ -150,22 +224,49 @@ export class VectorBlocks {
    * Estimate the cosine similarity of some rows of a block to a query that is set, from four bits of each component. The
    * error of an estimate is below its margin but for five standard deviations.
    *
-   * @param rows at most `BLOCK_ROWS` numbers
+   * @param rows numbers in the block
    * @returns views that the next call overwrites
    */
   estimate(block: number, rows: Uint32Array, slot: number): Estimates {
+    return this.#estimate(block, { steps: block + STEPS_START, margins: block + MARGINS_START }, rows, slot);
+  }
+
+  /** Estimate as `estimate` does, in a sketched block. */
+  estimateSketched(block: number, rows: Uint32Array, slot: number): Estimates {
+    const [steps, margins] = [block + SKETCHED_STEPS_START, block + SKETCHED_MARGINS_START];
+    return this.#estimate(block, { steps, margins }, rows, slot);
+  }
+
+  #estimate(
+    block: number,
+    { steps, margins }: { readonly steps: number; readonly margins: number },
+    rows: Uint32Array,
+    slot: number,
+  ): Estimates {
     this.#numbers.set(rows, LIST / 4);
-    this.#kernel.estimate(block, LIST, rows.length, bytesOf(slot), SOME_BOUNDS);
-    const margins = (block + MARGINS_START) / 4;
+    this.#kernel.estimate(block, steps, margins, LIST, rows.length, bytesOf(slot), SOME_BOUNDS);
     return {
       bounds: this.#floats.subarray(SOME_BOUNDS / 4, SOME_BOUNDS / 4 + rows.length),
-      margins: this.#floats.subarray(margins, margins + BLOCK_ROWS),
+      margins: this.#floats.subarray(margins / 4),
     };
   }
 
   /** Compute the cosine similarity of one row to a query that is set, to about 1e-6. */
   refine(block: number, row: number, slot: number): number {
     return this.#kernel.refine(block, row, queryOf(slot));
+  }
+
+  /** Compute as `refine` does, in a sketched block. @param rest as `writeSketched` gave it */
+  refineSketched(block: number, row: number, slot: number, rest: Uint8Array): number {
+    this.#draft ??= this.allocate();
+    const draft = this.#draft;
+    const { high, middle, low } = partsOf(draft, 0);
+    const from = block + row * HIGH_ROW_BYTES;
+    this.#bytes.copyWithin(high, from, from + HIGH_ROW_BYTES);
+    this.#bytes.set(rest.subarray(0, MIDDLE_ROW_BYTES), middle);
+    this.#bytes.set(rest.subarray(MIDDLE_ROW_BYTES), low);
+    this.#floats[(draft + STEPS_START) / 4] = this.#floats[(block + SKETCHED_STEPS_START) / 4 + row] as number;
+    return this.#kernel.refine(draft, 0, queryOf(slot));
   }
 
   #rotateTo(address: number, vector: Float32Array): void {

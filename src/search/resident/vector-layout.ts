@@ -10,21 +10,47 @@ export const VECTOR_BYTES = INDEX_DIMENSIONS * 4;
 export const BLOCK_ROWS = 256;
 /** Queries that can be set at a time. */
 export const QUERY_SLOTS = 8;
-export const MARGINS_START = BLOCK_ROWS * (INDEX_DIMENSIONS * 2 + 4);
+/** Starts of the parts of the numbers of 16 bits: the highest 4 bits of each, the middle 8, the lowest 4. */
+export const HIGH_ROW_BYTES = INDEX_DIMENSIONS / 2;
+export const MIDDLE_ROW_BYTES = INDEX_DIMENSIONS;
+const MIDDLE_START = BLOCK_ROWS * HIGH_ROW_BYTES;
+const LOW_START = MIDDLE_START + BLOCK_ROWS * MIDDLE_ROW_BYTES;
+export const STEPS_START = BLOCK_ROWS * INDEX_DIMENSIONS * 2;
+export const MARGINS_START = STEPS_START + BLOCK_ROWS * 4;
 /** Bytes of a block before its upper bounds: 16 bits and two signs for each component, and five numbers for each row. */
 const BOUNDS_START = BLOCK_ROWS * (INDEX_DIMENSIONS * 2 + INDEX_DIMENSIONS / 4 + 20);
 export const BLOCK_BYTES = BOUNDS_START + QUERY_SLOTS * BLOCK_ROWS * 4;
+
+/** Bytes of a row that a sketched block leaves out: all but the highest 4 bits. */
+export const REST_BYTES = MIDDLE_ROW_BYTES + HIGH_ROW_BYTES;
+/** Rows of a sketched block: many, so that what is read for all rows lies together. */
+export const SKETCHED_ROWS = 2_048;
+/**
+ * Starts of the parts of a sketched block, which follow the highest 4 bits: steps and margins f32 [2048] each, both sketches
+ * of each row, 128 bytes, as in `kernel/sketches.as.ts`, and sums u16 [8 x 2048] of eight queries.
+ */
+export const SKETCHED_STEPS_START = SKETCHED_ROWS * HIGH_ROW_BYTES;
+export const SKETCHED_MARGINS_START = SKETCHED_STEPS_START + SKETCHED_ROWS * 4;
+export const SKETCHES_START = SKETCHED_MARGINS_START + SKETCHED_ROWS * 4;
+const SUMS_START = SKETCHES_START + SKETCHED_ROWS * 128;
+export const SKETCHED_BLOCK_BYTES = SUMS_START + QUERY_SLOTS * SKETCHED_ROWS * 2;
+/** Bound of the sums of sketches, which is added when a sum has both sketches. */
+export const SUMS_MAX = 8_192;
+/** Number that no sum reaches. */
+export const NO_SUM = 32_767;
+/** Alignment of sketched blocks, whose parts begin with a page of memory. */
+export const SKETCHED_ALIGNMENT = 4_096;
 
 /** Random signs of the rotations: f32 [2 x 1024]. */
 export const SIGNS = 0;
 export const WORK = SIGNS + 2 * VECTOR_BYTES;
 const SLOTS = WORK + VECTOR_BYTES;
-/** Bytes of a query: rotated, then quantised with numbers of its own, and tables of 16 bytes for four components. */
-const SLOT_BYTES = VECTOR_BYTES + INDEX_DIMENSIONS + 64 + (INDEX_DIMENSIONS / 4) * 16;
+/** Bytes of a query: rotated, then quantised with numbers of its own, tables of 16 bytes for four components, and planes. */
+const SLOT_BYTES = VECTOR_BYTES + INDEX_DIMENSIONS + 64 + (INDEX_DIMENSIONS / 4) * 16 + 4 * 64;
 /** Upper bounds of some rows, and numbers of rows. */
 export const SOME_BOUNDS = SLOTS + QUERY_SLOTS * SLOT_BYTES;
-export const LIST = SOME_BOUNDS + BLOCK_ROWS * 4;
-export const BLOCKS_START = LIST + BLOCK_ROWS * 4;
+export const LIST = SOME_BOUNDS + (SKETCHED_ROWS + 4) * 4;
+export const BLOCKS_START = LIST + SKETCHED_ROWS * 4;
 
 /** Address of the rotated query of a slot: f32 [1024]. */
 export function queryOf(slot: number): number {
@@ -39,4 +65,21 @@ export function bytesOf(slot: number): number {
 /** Address of the upper bounds of the rows of a block for a slot: f32 [256]. */
 export function boundsOf(block: number, slot: number): number {
   return block + BOUNDS_START + slot * BLOCK_ROWS * 4;
+}
+
+/** Address of the sums of the rows of a sketched block for a slot: u16 [2048]. */
+export function sumsOf(block: number, slot: number): number {
+  return block + SUMS_START + slot * SKETCHED_ROWS * 2;
+}
+
+/** Addresses of the parts of a row of a block, with their bytes. */
+export function partsOf(
+  block: number,
+  row: number,
+): { readonly high: number; readonly middle: number; readonly low: number } {
+  return {
+    high: block + row * HIGH_ROW_BYTES,
+    middle: block + MIDDLE_START + row * MIDDLE_ROW_BYTES,
+    low: block + LOW_START + row * HIGH_ROW_BYTES,
+  };
 }

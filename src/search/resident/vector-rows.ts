@@ -1,6 +1,7 @@
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
 import { grown } from './grow.ts';
 import type { Allowed, RowRange } from './keyword-rows.ts';
+import { LargestNumbers } from './largest-numbers.ts';
 import type { VectorBlocks } from './vector-blocks.ts';
 import { BLOCK_BYTES, BLOCK_ROWS } from './vector-layout.ts';
 
@@ -14,8 +15,42 @@ export interface SlotQuery {
   readonly lowerBounds: LargestNumbers;
 }
 
-/** Vectors of the rows of a table. A search estimates all cosines and then computes those that may be among the best. */
-export class VectorRows {
+/** Vectors of the rows of a table. */
+export interface TableVectors {
+  readonly memoryBytes: number;
+  /** Allowed rows up to which it is faster to compare each than to estimate all. */
+  readonly comparedMax: number;
+  /** Append vectors: Float32Array [n x 1024], each of length 1 or zero. */
+  add(vectors: Float32Array): void;
+  /** Set the query of a slot for all tables of this thread: Float32Array [1024]. @returns its margin */
+  setQuery(slot: number, vector: Float32Array): number;
+  /**
+   * Estimate the cosines of the rows to several queries, those of the first slots, so that memory is read once, and add
+   * numbers that allowed rows reach at least to the lower bounds of each query.
+   *
+   * @returns rows that may be among the best, for each query
+   */
+  estimate(queries: readonly SlotQuery[], allowed: Allowed): CandidateRows[];
+  /**
+   * Offer the rows that may be among the best, with their cosine similarity to a query.
+   *
+   * @param candidates of this query
+   */
+  offer(query: SlotQuery, candidates: CandidateRows, range: RowRange): void;
+  /** Offer these rows, with their cosine similarity to a query. */
+  offerRows(slot: number, rows: Iterable<number>, range: RowRange): void;
+  /** Release the memory. The object must not be used afterwards. */
+  release(): void;
+}
+
+/** Share of the rows below which each allowed row is compared at once, without estimates of all. */
+const COMPARED_SHARE_MAX = 1 / 16;
+
+/**
+ * Vectors of the rows of a table in memory. A search estimates all cosines and then computes those that may be among the
+ * best.
+ */
+export class VectorRows implements TableVectors {
   readonly #vectors: VectorBlocks;
   readonly #blocks: number[] = [];
   #rows = 0;
@@ -28,7 +63,10 @@ export class VectorRows {
     return this.#blocks.length * BLOCK_BYTES;
   }
 
-  /** Append vectors: Float32Array [n x 1024], each of length 1 or zero. */
+  get comparedMax(): number {
+    return this.#rows * COMPARED_SHARE_MAX;
+  }
+
   add(vectors: Float32Array): void {
     for (let from = 0; from < vectors.length; from += INDEX_DIMENSIONS) {
       if (this.#rows === this.#blocks.length * BLOCK_ROWS) this.#blocks.push(this.#vectors.allocate());
@@ -38,17 +76,10 @@ export class VectorRows {
     }
   }
 
-  /** Set the query of a slot for all tables of this thread: Float32Array [1024]. @returns its margin */
   setQuery(slot: number, vector: Float32Array): number {
     return this.#vectors.setQuery(slot, vector);
   }
 
-  /**
-   * Estimate the cosines of all rows to several queries, those of the first slots, so that memory is read once, and add numbers that allowed rows
-   * reach at least to the lower bounds of each query.
-   *
-   * @returns rows that may be among the best, for each query
-   */
   estimate(queries: readonly SlotQuery[], allowed: Allowed): CandidateRows[] {
     this.#vectors.scan(this.#blocks, this.#rows, queries.length);
     if (allowed !== null) {
@@ -105,11 +136,6 @@ export class VectorRows {
     }
   }
 
-  /**
-   * Offer the rows that may be among the best, with their cosine similarity to a query.
-   *
-   * @param candidates of this query
-   */
   offer({ slot, lowerBounds }: SlotQuery, candidates: CandidateRows, { best, first }: RowRange): void {
     for (const { row, bound } of candidates.from(lowerBounds.smallest - ROUNDING)) {
       // Those that follow have smaller bounds.
@@ -118,12 +144,10 @@ export class VectorRows {
     }
   }
 
-  /** Offer these rows, with their cosine similarity to a query. */
   offerRows(slot: number, rows: Iterable<number>, { best, first }: RowRange): void {
     for (const row of rows) best.offer(first + row, this.#refine(row, slot));
   }
 
-  /** Release the memory. The object must not be used afterwards. */
   release(): void {
     this.#vectors.release(this.#blocks.splice(0));
     this.#rows = 0;
@@ -159,56 +183,5 @@ export class CandidateRows {
       if (bound >= lowest) listed.push({ row: this.#rows[at] as number, bound });
     }
     return listed.sort((a, b) => b.bound - a.bound);
-  }
-}
-
-/** The largest of many numbers: a heap whose root is the smallest of them. */
-export class LargestNumbers {
-  /** Bound of the count of numbers that are kept. */
-  readonly limit: number;
-  readonly #heap: Float64Array;
-  #size = 0;
-
-  constructor(limit: number) {
-    this.limit = limit;
-    this.#heap = new Float64Array(limit);
-  }
-
-  /** Number below which none is taken any more. */
-  get smallest(): number {
-    return this.#size < this.#heap.length ? Number.NEGATIVE_INFINITY : (this.#heap[0] as number);
-  }
-
-  /** Add those of many numbers that are larger than `smallest`; NaN is not. */
-  addAll(values: Float32Array): void {
-    let { smallest } = this;
-    for (let at = 0; at < values.length; at++) {
-      const value = values[at] as number;
-      if (!(value > smallest)) continue;
-      this.add(value);
-      smallest = this.smallest;
-    }
-  }
-
-  /** @param value larger than `smallest` */
-  add(value: number): void {
-    const heap = this.#heap;
-    if (this.#size < heap.length) {
-      let at = this.#size++;
-      for (let parent = (at - 1) >> 1; at > 0 && (heap[parent] as number) > value; parent = (at - 1) >> 1) {
-        heap[at] = heap[parent] as number;
-        at = parent;
-      }
-      heap[at] = value;
-      return;
-    }
-    let at = 0;
-    for (let child = 1; child < heap.length; child = 2 * at + 1) {
-      if (child + 1 < heap.length && (heap[child + 1] as number) < (heap[child] as number)) child++;
-      if ((heap[child] as number) >= value) break;
-      heap[at] = heap[child] as number;
-      at = child;
-    }
-    heap[at] = value;
   }
 }

@@ -51,7 +51,7 @@ beforeAll(async () => {
   const table = await tables.openForWriting(NAME);
   for (let from = 0; from < DOCUMENTS; from += 40)
     await table.add(toArrowTable(written.slice(from, from + 40)) as never);
-  resident = new ResidentIndexes({ maxBytes: 2 ** 28, threadsMax: 1, logger: openLogger('warn') });
+  resident = new ResidentIndexes({ maxBytes: 2 ** 28, scratchIn: dataDir, threadsMax: 1, logger: openLogger('warn') });
   // The copy is read before the table is settled, and compared with the table after it.
   await openedAt(await table.version(), resident);
   await table.optimize();
@@ -168,7 +168,12 @@ it('results in memory do not depend on settling, nor on rows that were removed',
   await write.delete(`generation > 40`);
   await write.optimize();
   expect(await search(await openAt(resident))).toEqual(before);
-  const anew = new ResidentIndexes({ maxBytes: 2 ** 28, threadsMax: 2, logger: openLogger('warn') });
+  const anew = new ResidentIndexes({
+    maxBytes: 2 ** 28,
+    scratchIn: dataDir,
+    threadsMax: 2,
+    logger: openLogger('warn'),
+  });
   expect(await search(await openAt(anew))).toEqual(before);
   await anew.close();
 });

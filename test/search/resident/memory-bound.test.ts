@@ -38,7 +38,13 @@ afterAll(async () => {
 });
 
 function open(maxBytes: number, keptMs?: number): ResidentIndexes {
-  const indexes = new ResidentIndexes({ maxBytes, threadsMax: 1, logger, ...(keptMs === undefined ? {} : { keptMs }) });
+  const indexes = new ResidentIndexes({
+    maxBytes,
+    scratchIn: dataDir,
+    threadsMax: 1,
+    logger,
+    ...(keptMs === undefined ? {} : { keptMs }),
+  });
   opened.push(indexes);
   return indexes;
 }
@@ -82,8 +88,8 @@ it('a table that is larger than all the memory is never read', async () => {
 it('without memory nothing is held, and metrics show what is held', async () => {
   const metrics = openMetrics();
   const settings = { residentBytes: 64 * MIB, tableCacheBytes: 64 * MIB, resultLinks: 'console' } as const;
-  expect(openResidentIndexes({ ...settings, residentBytes: 0 }, { logger, metrics })).toBeNull();
-  const indexes = openResidentIndexes(settings, { logger, metrics }) as ResidentIndexes;
+  expect(openResidentIndexes({ search: { ...settings, residentBytes: 0 }, dataDir }, { logger, metrics })).toBeNull();
+  const indexes = openResidentIndexes({ search: settings, dataDir }, { logger, metrics }) as ResidentIndexes;
   opened.push(indexes);
   await find(indexes, NAMES[0] as string);
   const text = await metrics.registry.metrics();

@@ -7,8 +7,20 @@ export interface ScanKernel {
   prepareQuery(query: number, bytes: number): void;
   scan(block: number, rows: number, bytes: number, bounds: number): void;
   select(bounds: number, rows: number, least: number, below: number, list: number): number;
-  estimate(block: number, list: number, count: number, bytes: number, bounds: number): void;
+  estimate(
+    block: number,
+    steps: number,
+    margins: number,
+    list: number,
+    count: number,
+    bytes: number,
+    bounds: number,
+  ): void;
   refine(block: number, row: number, query: number): number;
+  encodeSketches(x: number, sketches: number, row: number): void;
+  preparePlanes(bytes: number): void;
+  scanSketches(sketches: number, rows: number, bytes: number, sums: number, least: number): void;
+  selectSums(sums: number, rows: number, least: number, list: number): number;
 }
 
 /** Memory of a kernel, which threads may share. Views of it have the part that was there when they were made. */

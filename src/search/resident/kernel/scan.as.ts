@@ -12,10 +12,20 @@
  * Every result depends only on the arguments, not on the build: sums of integers are exact, and sums of floats use no
  * fused multiply-add.
  */
-import { deviations, dimensions, highRowBytes, lowStart, marginsStart, middleRowBytes, middleStart, stepsStart } from './layout.as';
+import {
+  deviations,
+  dimensions,
+  highRowBytes,
+  lowStart,
+  marginsStart,
+  middleRowBytes,
+  middleStart,
+  stepsStart,
+} from './layout.as';
 import { encodeSigns, prepareTables } from './signs.as';
 
 export { scan } from './signs.as';
+export { encodeSketches, preparePlanes, scanSketches, selectSums } from './sketches.as';
 
 /**
  * List the rows whose bound is at least `least` and below `below`: u32 [count] at `list`. NaN is in no range.
@@ -165,10 +175,11 @@ function ofRows(start: usize, r0: usize, r1: usize, r2: usize, r3: usize): v128 
 }
 
 /**
- * Estimate the dot products of some rows of a block with the query by their highest 4 bits, and add the margins of row and
- * query. The rows are u32 [count] at `list`; f32 [count] at `bounds` are their upper bounds, with room for three more.
+ * Estimate the dot products of some rows of a block with the query by their highest 4 bits [256 x 512 bytes] at `block`, and
+ * add the margins of row and query. The steps and margins of the rows are f32 [256] each. The rows are u32 [count] at `list`;
+ * f32 [count] at `bounds` are their upper bounds, with room for three more.
  */
-export function estimate(block: usize, list: usize, count: i32, bytes: usize, bounds: usize): void {
+export function estimate(block: usize, steps: usize, margins: usize, list: usize, count: i32, bytes: usize, bounds: usize): void {
   const queryStep = f32x4.splat(load<f32>(bytes + dimensions) * 4096);
   const offset = f32x4.splat(7.5 * load<f32>(bytes + dimensions + 4));
   const queryMargin = f32x4.splat(load<f32>(bytes + dimensions + 8));
@@ -215,9 +226,9 @@ export function estimate(block: usize, list: usize, count: i32, bytes: usize, bo
       t3 = i32x4.add(t3, i32x4.extadd_pairwise_i16x8_s(s3));
     }
     const totals = f32x4.sub(f32x4.convert_i32x4_s(addLanes(t0, t1, t2, t3)), offset);
-    const steps = f32x4.mul(ofRows(block + stepsStart, r0, r1, r2, r3), queryStep);
-    const margins = f32x4.add(ofRows(block + marginsStart, r0, r1, r2, r3), queryMargin);
-    v128.store(bounds + (nth << 2), f32x4.add(f32x4.mul(steps, totals), margins));
+    const scales = f32x4.mul(ofRows(steps, r0, r1, r2, r3), queryStep);
+    const errors = f32x4.add(ofRows(margins, r0, r1, r2, r3), queryMargin);
+    v128.store(bounds + (nth << 2), f32x4.add(f32x4.mul(scales, totals), errors));
   }
 }
 

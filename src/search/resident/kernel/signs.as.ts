@@ -20,7 +20,7 @@ const signMarginsStart: usize = secondScalesStart + blockRows * 4;
 const largeFrom: f32 = 0.9816;
 
 /** Start of the tables of partial sums u8 [256 x 16] of a prepared query, after its bytes and numbers. */
-const tablesStart: usize = dimensions + 64;
+export const tablesStart: usize = dimensions + 64;
 /** Largest number of such a table: four of them fit into a byte. */
 const tableMost: f32 = 63;
 
@@ -108,7 +108,7 @@ export function prepareTables(query: usize, bytes: usize): void {
 
 // @ts-ignore: decorator
 @inline
-function lookUp(table: v128, indexes: v128): v128 {
+export function lookUp(table: v128, indexes: v128): v128 {
   return ASC_FEATURE_RELAXED_SIMD ? i8x16.relaxed_swizzle(table, indexes) : i8x16.swizzle(table, indexes);
 }
 
