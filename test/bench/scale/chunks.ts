@@ -10,8 +10,11 @@ import { openLogger } from '../../../src/platform/logger.ts';
 import { INDEX_DIMENSIONS } from '../../../src/projection/resize.ts';
 import { getIndexTable } from '../../../src/search/index-store.ts';
 import { vectorQuery } from '../../../src/search/legs.ts';
+import { openSource } from '../../../src/search/open-source.ts';
 import { makeDataDir } from '../../support/appliance.ts';
+import { until } from '../../support/until.ts';
 import { watchChildMemory } from '../child-memory.ts';
+import { readMetric } from '../search/open-bucket.ts';
 import { documentsOf, fillChunks, passageSource } from './fill-chunks.ts';
 import { type Filling, type Installation, openInstallation, report as reportLine, type Step } from './installation.ts';
 import { inFlight, memoryMb, quantile, runCommand, startServer, timedSearch, times } from './measure.ts';
@@ -22,8 +25,10 @@ const QUERY_WORDS = 8;
 const WARM_UP = 50;
 const IN_FLIGHT = [1, 8, 32];
 /** Queries whose vector leg is compared with an exact search. */
-const RECALL_QUERIES = 100;
+const RECALL_QUERIES = 30;
 const TOP = 10;
+/** Time in which the copy of the index must be read. */
+const READ_MS_MAX = 300_000;
 /** Share of the chunks that is appended and settled while searches run. */
 const APPENDED_SHARE = 0.02;
 const BACKGROUND_IN_FLIGHT = 8;
@@ -99,6 +104,7 @@ async function measureSearches(
       const queries = queriesOf(passage, count);
       const searchBy = (mode: string) => (query: string) => timedSearch(url, filled.key, { query, top_k: TOP, mode });
       const search = searchBy('hybrid');
+      await untilInMemory(server.ready['url'] as string, () => search(queries[0] as string), { count, report });
       for (const query of queries.slice(0, WARM_UP)) await search(query);
       let settledP99 = 0;
       for (const flights of IN_FLIGHT) {
@@ -130,6 +136,19 @@ async function measureSearches(
   } finally {
     await appliance.close();
   }
+}
+
+/** Wait until the server has a copy of the index, which its first search makes it read. */
+async function untilInMemory(
+  url: string,
+  search: () => Promise<number>,
+  { count, report }: { readonly count: number; readonly report: Report },
+): Promise<void> {
+  const beganMs = performance.now();
+  report(`first search ${(await search()).toFixed(0)} ms`);
+  const isInMemory = async () => (await readMetric(url, 'service_resident_index_rows')) >= count;
+  await until(isInMemory, { withinMs: READ_MS_MAX, what: 'the copy of the index' });
+  report(`copy of the index read in ${((performance.now() - beganMs) / 1_000).toFixed(0)} s`);
 }
 
 async function countDocuments({ sql }: Appliance, bucketId: string): Promise<number> {
@@ -169,16 +188,20 @@ async function measureRecall(
   const own = await getIndexTable(sql, bucketId);
   const table = own && (await search.tables.openForReading(own.name, own.version));
   if (!table) throw new Error('the bucket has no index');
+  const { tables, resident } = search;
+  const copied = async () => (await resident?.find(own.name, own.version, async () => table)) != null;
+  await until(copied, { withinMs: READ_MS_MAX, what: 'the copy of the index' });
+  const source = await openSource({ tables, resident }, [own]);
   let found = 0;
   let wanted = 0;
   for (const query of queries.slice(0, RECALL_QUERIES)) {
     const vector = embedLexical([query]).subarray(0, INDEX_DIMENSIONS);
     const options = { limit: TOP, documentIds: null };
     const exact = await vectorQuery(table, vector, options).bypassVectorIndex().toArray();
-    const own = await vectorQuery(table, vector, options).toArray();
+    const ours = (await source?.searchVectors(vector, options)) ?? [];
     const lowest = Math.max(...exact.map((row) => row['_distance'] as number));
     // Rows as near as the last exact one count: many chunks share half of their text.
-    found += own.filter((row) => (row['_distance'] as number) <= lowest + 1e-6).length;
+    found += ours.filter(({ score }) => 1 - score <= lowest + 1e-5).length;
     wanted += exact.length;
   }
   report(`recall@${TOP} of the vector leg against exact: ${(found / wanted).toFixed(4)} (goal >= 0.98)`);
