@@ -37,6 +37,8 @@ const WRITER_CACHE_BYTES = 16n * 1024n * 1024n;
  */
 const SMALL_ROWS_MAX = 20_000;
 const SMALL_CACHE_BYTES = 32n * 1024n * 1024n;
+/** Time in which searches end that began before their table was released. */
+const RELEASED_MS = 30_000;
 /** Default of `search.table_cache_mb`. */
 const LARGE_CACHE_BYTES = 1024 * 1024 * 1024;
 const METADATA_CACHE_BYTES = 64n * 1024n * 1024n;
@@ -65,7 +67,10 @@ export class LanceTables {
   /** Result of the last probe. */
   #isReached = true;
   readonly #reading: LazyConnection;
-  readonly #readingLarge: LazyConnection;
+  readonly #openLarge: () => LazyConnection;
+  #readingLarge: LazyConnection;
+  /** What was released, and is closed later. */
+  readonly #released = new Set<() => Promise<void>>();
   /** Connection of writers. It shares no cache with searches, so commits do not evict what searches have read. */
   readonly #writing: LazyConnection;
   /** An evicted table is not closed, since a search may still use it. It is freed with its last reference. */
@@ -94,7 +99,8 @@ export class LanceTables {
         return connect(uri, { storageOptions, session: new Session(indexBytes, metadataBytes) });
       });
     this.#reading = connectWith(SMALL_CACHE_BYTES, SMALL_CACHE_BYTES);
-    this.#readingLarge = connectWith(BigInt(largeCacheBytes), METADATA_CACHE_BYTES);
+    this.#openLarge = () => connectWith(BigInt(largeCacheBytes), METADATA_CACHE_BYTES);
+    this.#readingLarge = this.#openLarge();
     this.#writing = connectWith(WRITER_CACHE_BYTES, WRITER_CACHE_BYTES);
   }
 
@@ -219,6 +225,24 @@ export class LanceTables {
     if ((await connection.tableNames()).includes(name)) await connection.dropTable(name);
   }
 
+  /**
+   * Free what searches have read of the indexes of large tables, once a copy in memory serves the searches of one. Searches
+   * in progress end before it is closed; later ones read what they need anew.
+   */
+  releaseLarge(): void {
+    const connection = this.#readingLarge;
+    const opened = [...this.#readTables].filter(([, { isLarge: isOfLarge }]) => isOfLarge);
+    for (const [name] of opened) this.#readTables.delete(name);
+    this.#readingLarge = this.#openLarge();
+    const close = async () => {
+      if (!this.#released.delete(close)) return;
+      for (const [, { table }] of opened) table.close();
+      await connection.close();
+    };
+    this.#released.add(close);
+    setTimeout(close, RELEASED_MS).unref();
+  }
+
   /** Drop every table that the bucket has or had. */
   async dropAll(bucketId: string): Promise<void> {
     const names = await (await this.#reading.get()).tableNames();
@@ -258,6 +282,7 @@ export class LanceTables {
     this.#readTables.clear();
     for (const table of this.#writtenTables.values()) table.close();
     this.#writtenTables.clear();
+    for (const closeReleased of [...this.#released]) await closeReleased();
     for (const connection of [this.#reading, this.#readingLarge, this.#writing]) await connection.close();
   }
 }

@@ -54,7 +54,7 @@ export async function openSearch(context: {
   const { config, keyRing, sql, direct, objects, logger, metrics, embedding, queryShares } = context;
   const tables = openTables(config);
   openIndexMetrics(metrics, sql);
-  const resident = openResidentIndexes(config, { logger, metrics });
+  const resident = openResidentIndexes(config, { logger, metrics, onLargeRead: () => tables.releaseLarge() });
   const index = new IndexWriter({
     ...{ sql, direct, tables, logger },
     readers: resident ? residentReaders(resident, tables) : NO_READERS,

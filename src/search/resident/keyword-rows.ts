@@ -206,7 +206,9 @@ export class KeywordRows {
     let count = posting & COUNT_MAX;
     if (count === COUNT_MAX) count = this.#largeCounts.get(largeKey(term, row)) ?? count;
     const perLength = (K1 * B * this.#live) / Math.max(1, this.#liveLength);
-    return (factor * count) / (count + K1 * (1 - B) + perLength * (this.#lengths[row] as number));
+    // Rounded as in `#score`, so that equal rows have equal scores.
+    const norm = K1 * (1 - B) + perLength * (this.#lengths[row] as number);
+    return (factor * count) / (count + norm);
   }
 
   /** Add what a term adds to all its rows. @returns number of found rows */

@@ -10,11 +10,12 @@ const THREADS_MAX = 4;
 /** Open the copies of index tables in memory, with their metrics. Null: the settings give them no memory. */
 export function openResidentIndexes(
   { search: { residentBytes }, dataDir }: { readonly search: SearchSettings; readonly dataDir: string },
-  { logger, metrics }: { readonly logger: Logger; readonly metrics: Metrics },
+  context: { readonly logger: Logger; readonly metrics: Metrics; readonly onLargeRead?: () => void },
 ): ResidentIndexes | null {
   if (residentBytes === 0) return null;
+  const { metrics, ...own } = context;
   const threadsMax = Math.min(THREADS_MAX, availableParallelism());
-  const indexes = new ResidentIndexes({ maxBytes: residentBytes, scratchIn: dataDir, threadsMax, logger });
+  const indexes = new ResidentIndexes({ maxBytes: residentBytes, scratchIn: dataDir, threadsMax, ...own });
   const registers = [metrics.registry];
   const gauges = [
     ['tables', 'Tables of the search index that are held in memory.'],

@@ -66,6 +66,7 @@ export class ResidentIndexes {
   readonly #keptMs: number;
   readonly #largeRows: number;
   readonly #scratchIn: string;
+  readonly #onLargeRead: () => void;
   readonly #threads: (ResidentThread | null)[];
   readonly #logger: Logger;
   readonly #entries = new Map<string, Entry>();
@@ -78,12 +79,14 @@ export class ResidentIndexes {
    * @param options.maxBytes bound of the memory of all tables
    * @param options.scratchIn directory of the files of large tables
    * @param options.largeRows rows from which a table is large: most of its content is in files
+   * @param options.onLargeRead called when the copy of a large table is complete
    * @param options.keptMs time without a search after which a table may make room for another one
    */
   constructor(options: {
     readonly maxBytes: number;
     readonly scratchIn: string;
     readonly largeRows?: number;
+    readonly onLargeRead?: () => void;
     readonly keptMs?: number;
     readonly threadsMax: number;
     readonly logger: Logger;
@@ -91,6 +94,7 @@ export class ResidentIndexes {
     this.#maxBytes = options.maxBytes;
     this.#scratchIn = options.scratchIn;
     this.#largeRows = options.largeRows ?? LARGE_ROWS;
+    this.#onLargeRead = options.onLargeRead ?? (() => undefined);
     this.#keptMs = options.keptMs ?? KEPT_MS;
     this.#threads = Array.from({ length: options.threadsMax }, () => null);
     this.#logger = options.logger;
@@ -196,6 +200,7 @@ export class ResidentIndexes {
     const copy = new TableCopy(name, { number, thread: this.#threadFor(number), scratchIn });
     const reading = copy.fill(table, version, this.#maxBytes).then(() => {
       if (!this.#makeRoom(0)) this.forget(copy);
+      else if (isLarge) this.#onLargeRead();
     });
     const entry: Entry = { copy, firstRows, usedAtMs: performance.now(), reading };
     this.#entries.set(name, entry);

@@ -119,9 +119,9 @@ async function measureSearches(
           const { ms } = await inFlight(queries, BACKGROUND_IN_FLIGHT, searchBy(mode));
           report(`${mode} leg alone, ${BACKGROUND_IN_FLIGHT} in flight: ${times(ms)}`);
         }
+        await measureRecall(appliance, filled.bucketId, queries, report);
         const { now, peak } = memoryMb(server.pid);
         report(`memory of the server ${now.toFixed(0)} MB, at most ${peak.toFixed(0)} (goal <= 1500)`);
-        await measureRecall(appliance, filled.bucketId, queries, report);
       }
       if (steps.has('settle')) {
         const from = (await countDocuments(appliance, filled.bucketId)) + 1;

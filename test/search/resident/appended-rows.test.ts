@@ -28,7 +28,12 @@ beforeEach(async () => {
   await indexes?.close();
   name = `buc_appended${++nth}`;
   table = await tables.openForWriting(name);
-  indexes = new ResidentIndexes({ maxBytes: 64 * 1024 * 1024, threadsMax: 1, logger: openLogger('warn') });
+  indexes = new ResidentIndexes({
+    maxBytes: 64 * 1024 * 1024,
+    scratchIn: dataDir,
+    threadsMax: 1,
+    logger: openLogger('warn'),
+  });
   await commit(1);
   expect((await find())?.size.rows).toBe(2);
   readings = 0;
@@ -76,7 +81,12 @@ it('rows after a commit that the copy does not have are read from the table', as
 
 it('rows that the copy has already read are not added again', async () => {
   const rows = await commit(2);
-  const other = new ResidentIndexes({ maxBytes: 64 * 1024 * 1024, threadsMax: 1, logger: openLogger('warn') });
+  const other = new ResidentIndexes({
+    maxBytes: 64 * 1024 * 1024,
+    scratchIn: dataDir,
+    threadsMax: 1,
+    logger: openLogger('warn'),
+  });
   // The table is newer than the version that is asked for.
   const openLatest = () => tables.openForReading(name, rows.after);
   expect((await other.find(name, rows.before, openLatest))?.version).toBe(rows.before);

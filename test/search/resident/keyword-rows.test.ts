@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { weighTerms } from '../../../src/language/analyser.ts';
 import { BestRows } from '../../../src/search/resident/best-rows.ts';
 import { KeywordRows } from '../../../src/search/resident/keyword-rows.ts';
+import { drawText, randomFrom } from './draw-rows.ts';
 
 const WORDS = ['ebb', 'flood', 'buoy', 'anchor', '항구', 'éclair', 'x'];
 const Document = fc.array(fc.constantFrom(...WORDS), { maxLength: 12 });
@@ -100,4 +101,18 @@ it('the best rows are those that sorting by score and id finds', () => {
       expect(best.toSorted()).toEqual(expected.slice(0, limit));
     }),
   );
+});
+
+it('the best rows are the same whether all rows are wanted or few, so that postings can be skipped', () => {
+  const random = randomFrom(11);
+  const rows = fill(Array.from({ length: 6_000 }, () => drawText(random, 30, 3_000).split(' ')));
+  const allowed = Uint8Array.from({ length: 6_000 }, () => Number(random() < 0.5));
+  for (let nth = 0; nth < 60; nth++) {
+    const query = drawText(random, 1 + Math.floor(random() * 8), 3_000).split(' ');
+    if (nth === 30) rows.remove([1, 2, 3, 4_000, 5_999]);
+    for (const filter of [null, allowed]) {
+      const all = search(rows, query, 6_000, filter);
+      for (const limit of [1, 10, 61]) expect(search(rows, query, limit, filter)).toEqual(all.slice(0, limit));
+    }
+  }
 });
