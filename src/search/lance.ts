@@ -69,7 +69,7 @@ export class LanceTables {
   readonly #reading: LazyConnection;
   readonly #openLarge: () => LazyConnection;
   #readingLarge: LazyConnection;
-  /** What was released, and is closed later. */
+  /** Closers of what was released, which are called later. */
   readonly #released = new Set<() => Promise<void>>();
   /** Connection of writers. It shares no cache with searches, so commits do not evict what searches have read. */
   readonly #writing: LazyConnection;

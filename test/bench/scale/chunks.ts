@@ -33,7 +33,7 @@ const READ_MS_MAX = 300_000;
 const APPENDED_SHARE = 0.02;
 const BACKGROUND_IN_FLIGHT = 8;
 
-/** What is kept of the filled bucket. */
+/** Filled bucket, as it is kept for later runs. */
 interface Filled {
   readonly bucketId: string;
   readonly orgId: string;

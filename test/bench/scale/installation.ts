@@ -7,7 +7,7 @@ import { makeDataDir } from '../../support/appliance.ts';
 const KEPT_IN = 'SCALE_KEPT_IN';
 const FILLED_FILE = 'scale.json';
 
-/** What is done in each part; parts other than that of chunks have the first two only. */
+/** Steps of each part; parts other than that of chunks have the first two only. */
 export const STEPS = ['fill', 'search', 'settle', 'rebuild'] as const;
 export type Step = (typeof STEPS)[number];
 
