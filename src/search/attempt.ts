@@ -1,4 +1,5 @@
 import type { Caller } from '../access/caller.ts';
+import { filterHiding } from '../documents/store.ts';
 import type { Embedder } from '../embedding/embedder.ts';
 import { analyse, type WeightedTerms, weighTerms } from '../language/analyser.ts';
 import { findCodeForms } from '../language/code-forms.ts';
@@ -56,22 +57,30 @@ export interface Attempt {
   readonly outcome: Promise<Found>;
 }
 
-/**
- * @param indexes of the buckets to search, whose vectors are of one latent space
- * @param embedding embedding of an earlier attempt at the same search, so that the query is embedded once
- */
+/** Facts that are known before an attempt begins. */
+interface KnownBefore {
+  readonly collectionId: string | null;
+  /** Ids of the buckets that hold documents which the caller may not see; without it PostgreSQL is asked. */
+  readonly hiding?: Promise<ReadonlySet<string>>;
+  /** Embedding of an earlier attempt at the same search, so that the query is embedded once. */
+  readonly embedding?: Promise<QueryVector> | undefined;
+}
+
+/** @param indexes of the buckets to search, whose vectors are of one latent space */
 export function beginAttempt(
   { context, caller, request, wanted, signal, condition }: AttemptInput,
   indexes: readonly SearchedIndex[],
-  collectionId: string | null,
-  embedding = awaitLater(embedQuery(context.embedder, caller, request, originOfAll(indexes), signal)),
+  { collectionId, ...known }: KnownBefore,
 ): Attempt {
   const { sql, tables, resident, samples, narrowFilters } = context;
   const bucketIds = indexes.map(({ bucketId }) => bucketId);
+  const hiding = known.hiding ?? awaitLater(filterHiding(sql, caller, bucketIds));
+  const embedding =
+    known.embedding ?? awaitLater(embedQuery(context.embedder, caller, request, originOfAll(indexes), signal));
   const sequence = analyse(request.query);
   const terms = weighTerms(sequence);
   const search: IndexSearch = {
-    ...{ sql, tables, resident, samples, narrowFilters, caller, request, wanted },
+    ...{ sql, tables, resident, samples, narrowFilters, caller, request, wanted, hiding },
     scope: { bucketIds, collectionId, filter: request.filter ?? null, condition },
     ...{ sequence, terms, ...expandByTable(request.query, sequence, terms, indexes) },
   };
@@ -148,7 +157,8 @@ export async function finishAttempt(input: SearchInput, first: Attempt): Promise
   const { found } = await finishAttempts([first], input.signal, {
     readIndexes: async () => [{ ...index, indexTable: await getIndexTable(input.context.sql, index.bucketId) }],
     begin: (indexes) => {
-      latest = beginAttempt(input, indexes, collectionId, reusableEmbedding(latest, indexes[0] as SearchedIndex));
+      const embedding = reusableEmbedding(latest, indexes[0] as SearchedIndex);
+      latest = beginAttempt(input, indexes, { collectionId, embedding });
       return [latest];
     },
   });

@@ -1,6 +1,8 @@
+import type { Caller } from '../access/caller.ts';
 import { bucketNamed } from '../documents/store.ts';
+import { hidesFrom, readsEverything } from '../documents/visibility.ts';
 import { notFound } from '../platform/errors.ts';
-import type { Sql } from '../platform/postgres.ts';
+import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { type IndexTable, toIndexTable } from './index-store.ts';
 
 /** A bucket and its index table; the table is null if nothing was ever written into it. */
@@ -17,14 +19,34 @@ export interface BucketIndex {
  * @throws AppError `bucket_not_found` (404)
  */
 export async function findBucketIndex(sql: Sql, orgId: string, bucketRef: string): Promise<BucketIndex> {
+  return toBucketIndex(await selectBucketIndex(sql, orgId, bucketRef, sql`false`));
+}
+
+/**
+ * Find a bucket as `findBucketIndex` does, and whether it holds documents that the caller may not see.
+ *
+ * @throws AppError `bucket_not_found` (404)
+ */
+export async function findIndexForCaller(
+  sql: Sql,
+  caller: Caller,
+  bucketRef: string,
+): Promise<{ index: BucketIndex; isHiding: boolean }> {
+  const { orgId } = caller;
+  const hides = readsEverything(caller) ? sql`false` : hidesFrom(sql, caller, { orgId, id: sql`buckets.id` });
+  const row = await selectBucketIndex(sql, orgId, bucketRef, hides);
+  return { index: toBucketIndex(row), isHiding: row['hides'] as boolean };
+}
+
+async function selectBucketIndex(sql: Sql, orgId: string, bucketRef: string, hides: SqlFragment) {
   const [row] = await sql`
     SELECT buckets.id, coalesce(table_name, index_tables.bucket_id) AS name, version, model, revision, space, leg_weights,
-           edit_id
+           edit_id, ${hides} AS hides
     FROM buckets LEFT JOIN index_tables ON index_tables.bucket_id = buckets.id
     LEFT JOIN bucket_synonyms ON bucket_synonyms.bucket_id = buckets.id
     WHERE ${bucketNamed(sql, orgId, bucketRef)}`;
   if (!row) throw notFound('bucket', bucketRef);
-  return toBucketIndex(row);
+  return row;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { findCollection } from '../documents/store.ts';
+import { awaitLater } from '../platform/await-later.ts';
 import { type Attempt, beginAttempt, reusableEmbedding, type SearchInput } from './attempt.ts';
-import { type BucketIndex, findBucketIndex } from './bucket-index-store.ts';
+import { type BucketIndex, findIndexForCaller } from './bucket-index-store.ts';
 import { isSameTable } from './index-store.ts';
 import type { SearchedIndex } from './synonyms/synonym-cache.ts';
 
@@ -19,8 +20,10 @@ export async function beginSearch(input: SearchInput, lastSeen: LastSeenIndexes)
   const { sql } = context;
   const seen = request.collection === undefined ? lastSeen.get(caller.orgId, bucketRef) : undefined;
   const ready = seen && context.synonyms.known(seen);
-  const early = ready && beginAttempt(input, [ready], null);
-  const index = await findBucketIndex(sql, caller.orgId, bucketRef).catch((error: unknown) => {
+  const asked = findIndexForCaller(sql, caller, bucketRef);
+  const hiding = awaitLater(asked.then(({ index, isHiding }) => new Set(isHiding ? [index.bucketId] : [])));
+  const early = ready && beginAttempt(input, [ready], { collectionId: null, hiding });
+  const { index } = await asked.catch((error: unknown) => {
     // Perhaps the bucket is gone: the next search must not embed its query before the bucket is found.
     lastSeen.forget(caller.orgId, bucketRef);
     throw error;
@@ -34,7 +37,7 @@ export async function beginSearch(input: SearchInput, lastSeen: LastSeenIndexes)
   const [searched] = (await context.synonyms.load(sql, [index])) as [SearchedIndex];
   const { collection } = request;
   const collectionId = collection ? (await findCollection(sql, caller.orgId, index.bucketId, collection)).id : null;
-  return beginAttempt(input, [searched], collectionId, reusableEmbedding(early, searched));
+  return beginAttempt(input, [searched], { collectionId, hiding, embedding: reusableEmbedding(early, searched) });
 }
 
 /**

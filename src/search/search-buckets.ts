@@ -56,7 +56,7 @@ export async function searchBuckets(
       const embedding =
         embeddings.get(space) ?? awaitLater(embedQuery(context.embedder, caller, request, origin, signal));
       embeddings.set(space, embedding);
-      return beginAttempt(input, group, null, embedding);
+      return beginAttempt(input, group, { collectionId: null, embedding });
     });
   // Before the query is embedded, since that may cost money.
   const indexes = await readIndexes();

@@ -1,5 +1,4 @@
 import type { Caller } from '../access/caller.ts';
-import { filterHiding } from '../documents/store.ts';
 import type { EmbeddedTexts } from '../embedding/embedder.ts';
 import type { WeightedTerms } from '../language/analyser.ts';
 import { spelledWords } from '../language/spelled-words.ts';
@@ -66,6 +65,8 @@ export interface IndexSearch {
   readonly ownTerms: ReadonlyMap<string, readonly WeightedTerms[]>;
   /** Chunks to find. */
   readonly wanted: number;
+  /** Ids of the buckets that hold documents which the caller may not see. */
+  readonly hiding: Promise<ReadonlySet<string>>;
 }
 
 export interface Found {
@@ -117,14 +118,12 @@ async function searchSource(
   indexTables: readonly IndexTable[],
   embedding: Promise<QueryVector>,
 ): Promise<Found> {
-  const { sql, caller, scope, request, terms, wanted } = search;
-  // It is asked while the index is searched, so that it takes no time of its own.
-  const hiding = awaitLater(filterHiding(sql, caller, scope.bucketIds));
+  const { sql, caller, scope, request, terms, wanted, hiding } = search;
   const words = request.correct ? spelledWords(request.query) : [];
   const mayCorrect = async () => (await hiding).size === 0;
   const source = await openSource({ ...search, spelling: { words, mayCorrect } }, indexTables);
   const preparing = awaitLater(embedding.then((vector) => prepareQuery(request, terms, vector, asOne(indexTables))));
-  const sampling = awaitLater(readSample(search, indexTables, hiding));
+  const sampling = awaitLater(readSample(search, indexTables));
   // It is computed while the index is searched.
   const comparing = awaitLater(compareWithSample(embedding, preparing, sampling));
   const finish = async ({ chunks: best, isStale, lowestCosine }: Best, ...more: string[]): Promise<Found> => {
@@ -197,9 +196,8 @@ const NOTHING: Best = { chunks: [], isStale: false, lowestCosine: null };
 
 /** Read the sample that results are judged by, of documents that the caller may see where the buckets hide any. */
 async function readSample(
-  { sql, tables, samples, caller, scope }: IndexSearch,
+  { sql, tables, samples, caller, scope, hiding }: IndexSearch,
   indexTables: readonly IndexTable[],
-  hiding: Promise<ReadonlySet<string>>,
 ): Promise<readonly SampledRow[]> {
   const sample = await samples.read(tables, indexTables);
   if ((await hiding).size === 0 || sample.length === 0) return sample;

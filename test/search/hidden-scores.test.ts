@@ -64,3 +64,17 @@ it('a caller from whom nothing in the bucket is hidden gets the scores of BM25',
   const [[, , scores]] = (await scoresFor('open', 'ferry', low)) as [[string, number, { bm25_score: number }]];
   expect(scores.bm25_score).not.toBe(1);
 });
+
+it('the first search after a document was hidden gets no scores of BM25, though it begins at an index that is known', async () => {
+  await fill('closing', []);
+  const before = await scoresFor('closing', 'harbour', low);
+  expect(await scoresFor('closing', 'harbour', low)).toEqual(before);
+  const { sql } = api.appliance;
+  const [bucket] = await sql`SELECT id FROM buckets WHERE name = 'closing'`;
+  await sql`UPDATE documents SET privacy_level = 9 WHERE bucket_id = ${bucket?.['id']} AND file_name = '2.txt'`;
+  const after = await scoresFor('closing', 'harbour', low);
+  const bm25 = (found: typeof before) =>
+    found.map(([, , scores]: [string, number, { bm25_score: number }]) => scores.bm25_score);
+  expect(bm25(after)).toEqual([1, 1 / 2]);
+  expect(bm25(before)).not.toEqual(bm25(after));
+});
