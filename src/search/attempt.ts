@@ -6,9 +6,9 @@ import { findCodeForms } from '../language/code-forms.ts';
 import { awaitLater } from '../platform/await-later.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
+import type { FilterShares } from './filter-shares.ts';
 import { type DocumentCondition, getIndexTable, isSameTable, originOf } from './index-store.ts';
 import type { LanceTables } from './lance.ts';
-import type { NarrowFilters } from './narrow-filters.ts';
 import { embedQuery, type QueryVector } from './prepare-query.ts';
 import type { RowSamples } from './relevance/sample-rows.ts';
 import type { ResidentIndexes } from './resident/resident-indexes.ts';
@@ -27,7 +27,7 @@ export interface AttemptContext {
   readonly resident: ResidentIndexes | null;
   /** Samples of rows that results are judged by. */
   readonly samples: RowSamples;
-  readonly narrowFilters: NarrowFilters;
+  readonly filterShares: FilterShares;
   readonly embedder: Embedder;
   readonly synonyms: SynonymCache;
 }
@@ -72,7 +72,7 @@ export function beginAttempt(
   indexes: readonly SearchedIndex[],
   { collectionId, ...known }: KnownBefore,
 ): Attempt {
-  const { sql, tables, resident, samples, narrowFilters } = context;
+  const { sql, tables, resident, samples, filterShares } = context;
   const bucketIds = indexes.map(({ bucketId }) => bucketId);
   const hiding = known.hiding ?? awaitLater(filterHiding(sql, caller, bucketIds));
   const embedding =
@@ -80,7 +80,7 @@ export function beginAttempt(
   const sequence = analyse(request.query);
   const terms = weighTerms(sequence);
   const search: IndexSearch = {
-    ...{ sql, tables, resident, samples, narrowFilters, caller, request, wanted, hiding },
+    ...{ sql, tables, resident, samples, filterShares, caller, request, wanted, hiding },
     scope: { bucketIds, collectionId, filter: request.filter ?? null, condition },
     ...{ sequence, terms, ...expandByTable(request.query, sequence, terms, indexes) },
   };

@@ -101,6 +101,12 @@ const COLUMNS = new Set([
   'source_path',
 ]);
 
+/** Return true if the SQL of a filter is one of few texts: it compares one key of the metadata for equality. */
+export function isOfCommonShape(filter: Condition): boolean {
+  const [only, ...others] = filter.type === 'and' ? filter.filters : [filter];
+  return (only?.type === 'eq' || only?.type === 'in') && others.length === 0 && !COLUMNS.has(only.key);
+}
+
 /**
  * Translate the filter into a condition on a row of `documents`. Values are parameters, never SQL text. A missing key
  * matches only `ne` and `nin`. Order comparisons are numeric if both sides are numbers, otherwise by text.
@@ -111,6 +117,7 @@ export function filterSql(sql: Sql, filter: Condition): SqlFragment {
     case 'or': {
       const [first, ...rest] = filter.filters.map((part) => filterSql(sql, part));
       if (!first) return sql`true`;
+      if (rest.length === 0) return first;
       const joined = rest.reduce(
         (all, part) => (filter.type === 'and' ? sql`${all} AND ${part}` : sql`${all} OR ${part}`),
         first,

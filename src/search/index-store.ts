@@ -6,7 +6,7 @@ import { LEXICAL_ID } from '../models/catalog.ts';
 import { unprepared } from '../platform/postgres/unprepared.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { KEYWORD_ONLY, modelOfSpace } from '../projection/projections.ts';
-import { type Filter, filterSql } from './filter.ts';
+import { type Filter, filterSql, isOfCommonShape } from './filter.ts';
 import type { LegWeights } from './fuse.ts';
 import { isRunAlive } from './reindex-store.ts';
 
@@ -166,12 +166,10 @@ export async function findLiveDocuments(
   documentIds: readonly string[],
 ): Promise<Map<string, LiveDocument>> {
   if (documentIds.length === 0) return new Map();
-  const rows = await preparedUnlessFiltered(
-    scope,
-    sql`
-      SELECT id, bucket_id, active_generation, file_name, source_path, metadata, keyword_only FROM documents
-      WHERE id = ANY(${sql.array([...documentIds])}::text[]) AND ${live(sql, caller, scope)}`,
-  );
+  const query = sql`
+    SELECT id, bucket_id, active_generation, file_name, source_path, metadata, keyword_only FROM documents
+    WHERE id = ANY(${sql.array([...documentIds])}::text[]) AND ${live(sql, caller, scope)}`;
+  const rows = await (isOfRareShape(scope) ? unprepared(query) : query);
   return new Map(rows.map((row) => [row['id'] as string, toLiveDocument(row)]));
 }
 
@@ -193,16 +191,15 @@ export async function listLiveDocumentIds(
   scope: DocumentScope,
   limit: number,
 ): Promise<string[] | null> {
-  const rows = await preparedUnlessFiltered(
-    scope,
-    sql`SELECT id FROM documents WHERE ${live(sql, caller, scope)} LIMIT ${limit + 1}`,
-  );
+  const query = sql`SELECT id FROM documents WHERE ${live(sql, caller, scope)} LIMIT ${limit + 1}`;
+  // The best plan for a filter depends on its values.
+  const rows = await (isFiltered(scope) ? unprepared(query) : query);
   return rows.length > limit ? null : rows.map((row) => row['id'] as string);
 }
 
-/** Do not prepare a query with a filter: its shape is rare and its best plan depends on the values. */
-function preparedUnlessFiltered<Q>(scope: DocumentScope, query: Q): Q {
-  return isFiltered(scope) ? unprepared(query) : query;
+/** Return true if the text of a query of a scope is one of so many that none of them is to be kept. */
+function isOfRareShape({ filter, condition }: DocumentScope): boolean {
+  return condition !== undefined || (filter !== null && !isOfCommonShape(filter));
 }
 
 /** Return true if the scope restricts documents by more than buckets and collection. */

@@ -12,11 +12,11 @@ import type { KeyRing } from '../platform/secret-key.ts';
 import type { DeletedTextAge } from './deleted-text-store.ts';
 import { LastSeenIndexes } from './early-start.ts';
 import { expungeBucket, expungeDue } from './expunge-bucket.ts';
+import { FilterShares } from './filter-shares.ts';
 import { openIndexMetrics } from './index-metrics.ts';
 import { NO_READERS, residentReaders } from './index-readers.ts';
 import { IndexWriter } from './index-writer.ts';
 import { loadLance } from './load-lance.ts';
-import { NarrowFilters } from './narrow-filters.ts';
 import { openTables } from './open-tables.ts';
 import { RowSamples } from './relevance/sample-rows.ts';
 import { sweepTables } from './replace-table.ts';
@@ -71,7 +71,7 @@ export async function openSearch(context: {
       lastSeen: new LastSeenIndexes(),
       synonyms: new SynonymCache(),
       samples: new RowSamples(),
-      narrowFilters: new NarrowFilters(),
+      filterShares: new FilterShares(),
       index,
       queryShares,
       links: { to: config.search.resultLinks, keyRing },

@@ -8,6 +8,7 @@ import { traced } from '../platform/tracing.ts';
 import type { ChunkSource } from './chunk-source.ts';
 import { collapse } from './collapse.ts';
 import { type CorrectedWord, describeCorrections } from './describe-corrections.ts';
+import { type FilterShares, widthsOf } from './filter-shares.ts';
 import {
   type DocumentScope,
   findLiveDocuments,
@@ -19,7 +20,6 @@ import {
 } from './index-store.ts';
 import type { LanceTables } from './lance.ts';
 import type { Candidate, LegOptions } from './legs.ts';
-import type { NarrowFilters } from './narrow-filters.ts';
 import { openSource } from './open-source.ts';
 import { type PreparedQuery, prepareQuery, type QueryVector } from './prepare-query.ts';
 import { type FoundChunk, hasStaleDocument, type JudgedChunk, type RankedChunk, rank } from './rank.ts';
@@ -40,8 +40,6 @@ const PREFILTER_DOCUMENTS_MAX = 1_000;
 /** When hidden chunks displace the visible ones, up to this many visible documents are passed to the index. */
 const VISIBLE_DOCUMENTS_MAX = 10_000;
 
-/** Candidates that are looked at in memory for each one that a filter may leave. */
-const FILTERED_FACTOR = 4;
 /** Passages that are read beyond those wanted, in place of near-duplicates. */
 const SPARE_PASSAGES = 8;
 
@@ -51,7 +49,7 @@ export interface IndexSearch {
   readonly tables: LanceTables;
   readonly resident: ResidentIndexes | null;
   readonly samples: RowSamples;
-  readonly narrowFilters: NarrowFilters;
+  readonly filterShares: FilterShares;
   readonly caller: Caller;
   readonly scope: DocumentScope;
   readonly request: SearchRequest;
@@ -153,13 +151,14 @@ async function searchSource(
   const limitMin = Math.max(CANDIDATES_MIN, wanted * 4);
   let documentIds: string[] | null = null;
   if (isFiltered(scope) || scope.collectionId !== null) {
-    if (!search.narrowFilters.has(caller, scope)) {
-      const visible = await searchThenFilter(source, search, preparing, limitMin);
+    const share = search.filterShares.get(caller, scope);
+    if (share !== 0) {
+      const visible = await searchThenFilter(source, search, preparing, { limit: limitMin, share });
       const found = visible && (await find(visible.legs, visible.live));
       if (found && (found.chunks.length >= wanted || visible.isComplete)) return finish(found);
     }
     documentIds = await listLiveDocumentIds(sql, caller, scope, PREFILTER_DOCUMENTS_MAX);
-    search.narrowFilters.note(caller, scope, documentIds !== null);
+    search.filterShares.note(caller, scope, documentIds === null ? undefined : 0);
     if (documentIds?.length === 0) return finish(NOTHING);
   }
 
@@ -234,22 +233,26 @@ async function searchThenFilter(
   source: ChunkSource,
   search: IndexSearch,
   preparing: Promise<PreparedQuery>,
-  limit: number,
+  { limit, share }: { readonly limit: number; readonly share: number | undefined },
 ): Promise<{ legs: Legs; live: ReadonlyMap<string, LiveDocument>; isComplete: boolean } | null> {
   if (!source.isInMemory) return null;
-  const wide = limit * FILTERED_FACTOR;
-  const rows = await searchLegs(source, search, preparing, { limit: wide + 1, documentIds: null });
-  const live = await findLiveDocuments(search.sql, search.caller, search.scope, documentIdsOf(rows));
-  const isVisible = ({ documentId }: Candidate) => live.has(documentId);
-  const [keyword, vector] = [rows.keyword.filter(isVisible), rows.vector.filter(isVisible)];
-  const isAllFound = (all: readonly Candidate[], visible: readonly Candidate[]) =>
-    all.length <= wide || visible.length > limit;
-  if (!isAllFound(rows.keyword, keyword) || !isAllFound(rows.vector, vector)) return null;
-  return {
-    legs: { keyword: withinLimit(keyword, limit), vector: withinLimit(vector, limit) },
-    live,
-    isComplete: keyword.length <= limit && vector.length <= limit,
-  };
+  for (const width of widthsOf(share, limit)) {
+    const rows = await searchLegs(source, search, preparing, { limit: width + 1, documentIds: null });
+    const live = await findLiveDocuments(search.sql, search.caller, search.scope, documentIdsOf(rows));
+    const isVisible = ({ documentId }: Candidate) => live.has(documentId);
+    const [keyword, vector] = [rows.keyword.filter(isVisible), rows.vector.filter(isVisible)];
+    const isAllFound = (all: readonly Candidate[], visible: readonly Candidate[]) =>
+      all.length <= width || visible.length > limit;
+    if (!isAllFound(rows.keyword, keyword) || !isAllFound(rows.vector, vector)) continue;
+    const [all, left] = [rows.keyword.length + rows.vector.length, keyword.length + vector.length];
+    if (left > 0) search.filterShares.note(search.caller, search.scope, left / all);
+    return {
+      legs: { keyword: withinLimit(keyword, limit), vector: withinLimit(vector, limit) },
+      live,
+      isComplete: keyword.length <= limit && vector.length <= limit,
+    };
+  }
+  return null;
 }
 
 function allTerms({ terms, ownTerms }: IndexSearch): Set<string> {

@@ -10,21 +10,48 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-it('a query with a filter leaves no prepared statement, since callers choose its shape', async () => {
+const scope = { bucketIds: ['bkt_x'], collectionId: null };
+
+/** Count the prepared statements that ask which documents are visible. */
+async function countKept(): Promise<number> {
+  const [row] =
+    await database.sql`SELECT count(*)::int AS n FROM pg_prepared_statements WHERE statement LIKE ${'%active_generation%'}`;
+  return row?.['n'] as number;
+}
+
+it('a query with a filter of several conditions leaves no prepared statement, since callers choose its shape', async () => {
   const { sql } = database;
   const { operator } = await makeOrg(sql, makeKeyRing());
-  const kept = async () => {
-    const [row] =
-      await sql`SELECT count(*)::int AS n FROM pg_prepared_statements WHERE statement LIKE ${'%active_generation%'}`;
-    return row?.['n'];
-  };
-  const scope = { bucketIds: ['bkt_x'], collectionId: null };
-  for (const given of [{ a: 'x' }, { a: ['x'], b: 1 }, { type: 'gt', key: 'a', value: 1 }]) {
+  const or = { type: 'or', filters: [{ type: 'eq', key: 'a', value: 1 }] };
+  for (const given of [
+    { a: 'x', b: 'y' },
+    { a: ['x'], b: 1 },
+    { type: 'gt', key: 'a', value: 1 },
+    { scope: 'x' },
+    or,
+  ]) {
     const filter = Filter.parse(given);
     expect(await listLiveDocumentIds(sql, operator, { ...scope, filter }, 10)).toEqual([]);
     expect(await findLiveDocuments(sql, operator, { ...scope, filter }, ['doc_x'])).toEqual(new Map());
   }
-  expect(await kept()).toBe(0);
+  expect(await countKept()).toBe(0);
   await findLiveDocuments(sql, operator, { ...scope, filter: null }, ['doc_x']);
-  expect(await kept()).toBe(1);
+  expect(await countKept()).toBe(1);
+});
+
+it('filters that compare one key of the metadata share two prepared statements, whatever key and values', async () => {
+  const { sql } = database;
+  const { operator } = await makeOrg(sql, makeKeyRing());
+  const before = await countKept();
+  for (const given of [
+    { a: 'x' },
+    { b: 1 },
+    { type: 'eq', key: 'c', value: 'y' },
+    { a: ['x'] },
+    { b: ['x', 'y', 1] },
+  ]) {
+    const filter = Filter.parse(given);
+    expect(await findLiveDocuments(sql, operator, { ...scope, filter }, ['doc_x'])).toEqual(new Map());
+  }
+  expect((await countKept()) - before).toBe(2);
 });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createBucket } from '../../../src/documents/buckets.ts';
 import { BucketPolicy } from '../../../src/documents/schema.ts';
+import { FilterShares } from '../../../src/search/filter-shares.ts';
 import { SearchRequest, type SearchResponse } from '../../../src/search/schema.ts';
 import { searchBucket } from '../../../src/search/search.ts';
 import { openTestAppliance, type TestAppliance } from '../../support/appliance.ts';
@@ -22,6 +23,20 @@ beforeAll(async () => {
   await fillIndex({ sql, tables: search.tables }, { orgId: operator.orgId, bucketId }, passages, shape);
 });
 afterAll(() => test.close());
+
+/** Shares that say the same of every filter. */
+class EqualShares extends FilterShares {
+  readonly #share: number | undefined;
+
+  constructor(share: number | undefined) {
+    super();
+    this.#share = share;
+  }
+
+  override get(): number | undefined {
+    return this.#share;
+  }
+}
 
 const teamsBelow = (end: number) => Array.from({ length: end }, (_, number) => `team-${number}`);
 
@@ -53,6 +68,27 @@ it.each([
         expect(Math.abs(score - (expected[at] as number))).toBeLessThan(1e-4);
       }
     }
+  }
+  expect(search.resident?.totals.rows).toBe(DOCUMENTS * 2);
+});
+
+it.each([
+  ['1 in 1', { team: teamsBelow(TEAMS) }],
+  ['1 in 2', { team: teamsBelow(TEAMS / 2) }],
+  ['1 in 5', { team: teamsBelow(TEAMS / 5) }],
+  ['1 in 40', { team: 'team-3' }],
+])('a search with a filter of %s finds the same whatever share the filter is said to leave', async (_, filter) => {
+  const { search } = test.appliance;
+  for (let nth = 0; nth < 3; nth++) {
+    const request = SearchRequest.parse({ query: drawText(random, 3), filter, top_k: 10 });
+    const find = async (filterShares: FilterShares) =>
+      (await searchBucket({ ...search, filterShares }, test.operator, 'teams', request)).results;
+    const known = new FilterShares();
+    const expected = await find(known);
+    expect(expected).toHaveLength(10);
+    expect(await find(known)).toEqual(expected);
+    // 1 is more than nearly every filter leaves, so that the first number of candidates is too small.
+    for (const share of [undefined, 1, 0.5, 0.3, 0.1]) expect(await find(new EqualShares(share))).toEqual(expected);
   }
   expect(search.resident?.totals.rows).toBe(DOCUMENTS * 2);
 });
