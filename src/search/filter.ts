@@ -1,10 +1,9 @@
 import { z } from 'zod';
-import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { FILTER_SHAPE } from './filter-shape.ts';
 
 const wellFormed = (text: string) => text.isWellFormed();
 const scalar = z.union([z.string().max(512).refine(wellFormed), z.number(), z.boolean()]);
-type Scalar = z.output<typeof scalar>;
+export type Scalar = z.output<typeof scalar>;
 const key = z.string().min(1).max(64).refine(wellFormed);
 
 /** Bounds on a whole filter; each condition and each value takes time for every document of the bucket. */
@@ -12,8 +11,8 @@ const DEPTH_MAX = 20;
 const CONDITIONS_MAX = 50;
 const VALUES_MAX = 1_000;
 
-type Comparison = { type: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte'; key: string; value: Scalar };
-type Membership = { type: 'in' | 'nin'; key: string; value: Scalar[] };
+export type Comparison = { type: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte'; key: string; value: Scalar };
+export type Membership = { type: 'in' | 'nin'; key: string; value: Scalar[] };
 type Compound = { type: 'and' | 'or'; filters: Condition[] };
 type Condition = Comparison | Membership | Compound;
 
@@ -88,69 +87,4 @@ function sizeFault(filter: unknown, isCompound: boolean): string | null {
     return `must not have more than ${CONDITIONS_MAX} conditions`;
   }
   return values > VALUES_MAX ? `must not have more than ${VALUES_MAX.toLocaleString('en')} values` : null;
-}
-
-/** Fields of a document that a filter may name beside user metadata. */
-const COLUMNS = new Set([
-  'file_name',
-  'file_type',
-  'classification',
-  'review_status',
-  'scope',
-  'owner_department',
-  'source_path',
-]);
-
-/** Return true if the SQL of a filter is one of few texts: it compares one key of the metadata for equality. */
-export function isOfCommonShape(filter: Condition): boolean {
-  const [only, ...others] = filter.type === 'and' ? filter.filters : [filter];
-  return (only?.type === 'eq' || only?.type === 'in') && others.length === 0 && !COLUMNS.has(only.key);
-}
-
-/**
- * Translate the filter into a condition on a row of `documents`. Values are parameters, never SQL text. A missing key
- * matches only `ne` and `nin`. Order comparisons are numeric if both sides are numbers, otherwise by text.
- */
-export function filterSql(sql: Sql, filter: Condition): SqlFragment {
-  switch (filter.type) {
-    case 'and':
-    case 'or': {
-      const [first, ...rest] = filter.filters.map((part) => filterSql(sql, part));
-      if (!first) return sql`true`;
-      if (rest.length === 0) return first;
-      const joined = rest.reduce(
-        (all, part) => (filter.type === 'and' ? sql`${all} AND ${part}` : sql`${all} OR ${part}`),
-        first,
-      );
-      return sql`(${joined})`;
-    }
-    case 'in':
-      return sql`(${field(sql, filter.key)} = ANY(${sql.array(filter.value.map(String))}::text[]))`;
-    case 'nin':
-      return sql`(coalesce(${field(sql, filter.key)} <> ALL(${sql.array(filter.value.map(String))}::text[]), true))`;
-    case 'eq':
-      return equality(sql, filter.key, String(filter.value));
-    case 'ne':
-      return sql`(${field(sql, filter.key)} IS DISTINCT FROM ${String(filter.value)})`;
-    default:
-      return comparison(sql, filter.type, filter.key, filter.value);
-  }
-}
-
-/** Compare for equality, by containment for metadata so that its GIN index can be used. */
-function equality(sql: Sql, name: string, value: string): SqlFragment {
-  if (COLUMNS.has(name)) return sql`(${field(sql, name)} = ${value})`;
-  return sql`(documents.metadata @> ${sql.json({ [name]: value })})`;
-}
-
-function comparison(sql: Sql, type: 'gt' | 'gte' | 'lt' | 'lte', name: string, value: Scalar): SqlFragment {
-  const operator = { gt: sql`>`, gte: sql`>=`, lt: sql`<`, lte: sql`<=` }[type];
-  const left = field(sql, name);
-  if (typeof value !== 'number') return sql`(${left} COLLATE "C" ${operator} ${String(value)})`;
-  const numeric = sql`CASE WHEN ${left} ~ '^-?[0-9]+(\\.[0-9]+)?([eE][-+]?[0-9]{1,2})?$' THEN (${left})::numeric END`;
-  return sql`(coalesce(${numeric} ${operator} ${value}, false))`;
-}
-
-function field(sql: Sql, name: string): SqlFragment {
-  return COLUMNS.has(name) ? sql`documents.${sql(name)}` : sql`documents.metadata ->> ${name}`;
 }

@@ -6,7 +6,8 @@ import { LEXICAL_ID } from '../models/catalog.ts';
 import { unprepared } from '../platform/postgres/unprepared.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { KEYWORD_ONLY, modelOfSpace } from '../projection/projections.ts';
-import { type Filter, filterSql, isOfCommonShape } from './filter.ts';
+import type { Filter } from './filter.ts';
+import { type FilterUse, filterSql, isOfCommonShape } from './filter-sql.ts';
 import type { LegWeights } from './fuse.ts';
 import { isRunAlive } from './reindex-store.ts';
 
@@ -168,7 +169,7 @@ export async function findLiveDocuments(
   if (documentIds.length === 0) return new Map();
   const query = sql`
     SELECT id, bucket_id, active_generation, file_name, source_path, metadata, keyword_only FROM documents
-    WHERE id = ANY(${sql.array([...documentIds])}::text[]) AND ${live(sql, caller, scope)}`;
+    WHERE id = ANY(${sql.array([...documentIds])}::text[]) AND ${live(sql, caller, scope, 'check')}`;
   const rows = await (isOfRareShape(scope) ? unprepared(query) : query);
   return new Map(rows.map((row) => [row['id'] as string, toLiveDocument(row)]));
 }
@@ -191,7 +192,7 @@ export async function listLiveDocumentIds(
   scope: DocumentScope,
   limit: number,
 ): Promise<string[] | null> {
-  const query = sql`SELECT id FROM documents WHERE ${live(sql, caller, scope)} LIMIT ${limit + 1}`;
+  const query = sql`SELECT id FROM documents WHERE ${live(sql, caller, scope, 'list')} LIMIT ${limit + 1}`;
   // The best plan for a filter depends on its values.
   const rows = await (isFiltered(scope) ? unprepared(query) : query);
   return rows.length > limit ? null : rows.map((row) => row['id'] as string);
@@ -207,12 +208,12 @@ export function isFiltered({ filter, condition }: DocumentScope): boolean {
   return filter !== null || condition !== undefined;
 }
 
-function live(sql: Sql, caller: Caller, scope: DocumentScope) {
+function live(sql: Sql, caller: Caller, scope: DocumentScope, use: FilterUse) {
   return sql`
     documents.org_id = ${caller.orgId} AND ${inBuckets(sql, scope.bucketIds)}
     AND documents.active_generation IS NOT NULL AND documents.searchable AND ${visibleTo(sql, caller)}
     ${scope.collectionId === null ? sql`` : sql`AND documents.collection_id = ${scope.collectionId}`}
-    ${scope.filter === null ? sql`` : sql`AND ${filterSql(sql, scope.filter)}`}
+    ${scope.filter === null ? sql`` : sql`AND ${filterSql(sql, scope.filter, use)}`}
     ${scope.condition === undefined ? sql`` : sql`AND ${scope.condition(sql)}`}`;
 }
 

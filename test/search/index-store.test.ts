@@ -22,14 +22,14 @@ async function countKept(): Promise<number> {
 it('a query with a filter of several conditions leaves no prepared statement, since callers choose its shape', async () => {
   const { sql } = database;
   const { operator } = await makeOrg(sql, makeKeyRing());
-  const or = { type: 'or', filters: [{ type: 'eq', key: 'a', value: 1 }] };
-  for (const given of [
-    { a: 'x', b: 'y' },
-    { a: ['x'], b: 1 },
-    { type: 'gt', key: 'a', value: 1 },
-    { scope: 'x' },
-    or,
-  ]) {
+  const or = {
+    type: 'or',
+    filters: [
+      { type: 'ne', key: 'a', value: 1 },
+      { type: 'eq', key: 'a', value: 1 },
+    ],
+  };
+  for (const given of [{ a: ['x'], b: 1 }, { type: 'gt', key: 'a', value: 1 }, { scope: 'x' }, or]) {
     const filter = Filter.parse(given);
     expect(await listLiveDocumentIds(sql, operator, { ...scope, filter }, 10)).toEqual([]);
     expect(await findLiveDocuments(sql, operator, { ...scope, filter }, ['doc_x'])).toEqual(new Map());
@@ -39,19 +39,20 @@ it('a query with a filter of several conditions leaves no prepared statement, si
   expect(await countKept()).toBe(1);
 });
 
-it('filters that compare one key of the metadata share two prepared statements, whatever key and values', async () => {
+it('filters of equalities of metadata share three prepared statements, whatever keys and values', async () => {
   const { sql } = database;
   const { operator } = await makeOrg(sql, makeKeyRing());
   const before = await countKept();
-  for (const given of [
-    { a: 'x' },
-    { b: 1 },
-    { type: 'eq', key: 'c', value: 'y' },
-    { a: ['x'] },
-    { b: ['x', 'y', 1] },
-  ]) {
+  const equal = (key: string) => ({ type: 'eq', key, value: 'y' });
+  const or = (count: number) => ({ type: 'or', filters: Array.from({ length: count }, (_, nth) => equal(`k${nth}`)) });
+  const [one, member, any] = [
+    [{ a: 'x' }, { b: 1, c: 2 }, equal('c')],
+    [{ a: ['x'] }, { b: [1, 2] }],
+    [or(2), or(50)],
+  ];
+  for (const given of [...one, ...member, ...any]) {
     const filter = Filter.parse(given);
     expect(await findLiveDocuments(sql, operator, { ...scope, filter }, ['doc_x'])).toEqual(new Map());
   }
-  expect((await countKept()) - before).toBe(2);
+  expect((await countKept()) - before).toBe(3);
 });

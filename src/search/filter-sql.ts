@@ -1,0 +1,125 @@
+import type { Sql, SqlFragment } from '../platform/postgres.ts';
+import type { Comparison, Filter, Membership, Scalar } from './filter.ts';
+
+/** Fields of a document that a filter may name beside user metadata. */
+const COLUMNS = new Set([
+  'file_name',
+  'file_type',
+  'classification',
+  'review_status',
+  'scope',
+  'owner_department',
+  'source_path',
+]);
+
+/** Condition that the metadata of a document contain one of these objects. */
+interface Containment {
+  readonly type: 'contains';
+  readonly any: readonly Readonly<Record<string, string>>[];
+}
+type Joined = { readonly type: 'and' | 'or'; readonly parts: readonly Part[] };
+type Part = Containment | Comparison | Membership | Joined;
+
+/**
+ * Join the equalities of metadata in a filter to as few conditions as possible: each condition takes time to plan. An `or`
+ * of 50 equalities is one condition, and so is an `and` of equalities of different keys.
+ */
+function simplify(filter: Filter): Part {
+  if (filter.type === 'eq' && !COLUMNS.has(filter.key)) {
+    return { type: 'contains', any: [{ [filter.key]: String(filter.value) }] };
+  }
+  if (!('filters' in filter)) return filter;
+  const { type } = filter;
+  const parts: Part[] = [];
+  let joined: Containment | null = null;
+  for (const part of filter.filters.map(simplify)) {
+    const more: Containment | null = part.type === 'contains' ? (joined ? join(type, joined, part) : part) : null;
+    if (more) joined = more;
+    else parts.push(part);
+  }
+  if (joined) parts.push(joined);
+  const [only] = parts;
+  return parts.length === 1 && only ? only : { type, parts };
+}
+
+/** Join two containments to one; null: there is none that says the same. */
+function join(type: 'and' | 'or', a: Containment, b: Containment): Containment | null {
+  if (type === 'or') return { type: 'contains', any: [...a.any, ...b.any] };
+  const [[left, ...moreLeft], [right, ...moreRight]] = [a.any, b.any];
+  if (!left || !right || moreLeft.length > 0 || moreRight.length > 0) return null;
+  if (Object.keys(right).some((name) => Object.hasOwn(left, name) && left[name] !== right[name])) return null;
+  return { type: 'contains', any: [{ ...left, ...right }] };
+}
+
+/** Return true if the SQL of a filter is one of few texts: one condition on the metadata, of equality. */
+export function isOfCommonShape(filter: Filter): boolean {
+  const part = simplify(filter);
+  return part.type === 'contains' || (part.type === 'in' && !COLUMNS.has(part.key));
+}
+
+/** `list`: all documents of a filter are looked for; `check`: documents are known by id. */
+export type FilterUse = 'list' | 'check';
+
+/** Values for which a list of documents looks in the index of the metadata; to plan that takes time for each. */
+const INDEXED_VALUES_MAX = 50;
+
+/**
+ * Translate the filter into a condition on a row of `documents`. Values are parameters, never SQL text. A missing key
+ * matches only `ne` and `nin`. Order comparisons are numeric if both sides are numbers, otherwise by text.
+ */
+export function filterSql(sql: Sql, filter: Filter, use: FilterUse): SqlFragment {
+  const part = simplify(filter);
+  if (use === 'list' && part.type === 'in' && !COLUMNS.has(part.key) && part.value.length <= INDEXED_VALUES_MAX) {
+    return containment(
+      sql,
+      part.value.map((value) => ({ [part.key]: String(value) })),
+    );
+  }
+  return partSql(sql, part);
+}
+
+function partSql(sql: Sql, part: Part): SqlFragment {
+  switch (part.type) {
+    case 'and':
+    case 'or': {
+      const [first, ...rest] = part.parts.map((each) => partSql(sql, each));
+      if (!first) return sql`true`;
+      const joined = rest.reduce(
+        (all, each) => (part.type === 'and' ? sql`${all} AND ${each}` : sql`${all} OR ${each}`),
+        first,
+      );
+      return sql`(${joined})`;
+    }
+    case 'contains':
+      return containment(sql, part.any);
+    case 'in':
+      return sql`(${field(sql, part.key)} = ANY(${sql.array(part.value.map(String))}::text[]))`;
+    case 'nin':
+      return sql`(coalesce(${field(sql, part.key)} <> ALL(${sql.array(part.value.map(String))}::text[]), true))`;
+    case 'eq':
+      return sql`(${field(sql, part.key)} = ${String(part.value)})`;
+    case 'ne':
+      return sql`(${field(sql, part.key)} IS DISTINCT FROM ${String(part.value)})`;
+    default:
+      return comparison(sql, part.type, part.key, part.value);
+  }
+}
+
+/** Compare metadata for equality by containment, so that its GIN index can be used. */
+function containment(sql: Sql, any: Containment['any']): SqlFragment {
+  const [first, ...rest] = any;
+  if (first && rest.length === 0) return sql`(documents.metadata @> ${sql.json(first)})`;
+  return sql`(documents.metadata @> ANY(${sql.array(any.map((each) => JSON.stringify(each)))}::text[]::jsonb[]))`;
+}
+
+function comparison(sql: Sql, type: 'gt' | 'gte' | 'lt' | 'lte', name: string, value: Scalar): SqlFragment {
+  const operator = { gt: sql`>`, gte: sql`>=`, lt: sql`<`, lte: sql`<=` }[type];
+  const left = field(sql, name);
+  if (typeof value !== 'number') return sql`(${left} COLLATE "C" ${operator} ${String(value)})`;
+  const numeric = sql`CASE WHEN ${left} ~ '^-?[0-9]+(\\.[0-9]+)?([eE][-+]?[0-9]{1,2})?$' THEN (${left})::numeric END`;
+  return sql`(coalesce(${numeric} ${operator} ${value}, false))`;
+}
+
+function field(sql: Sql, name: string): SqlFragment {
+  return COLUMNS.has(name) ? sql`documents.${sql(name)}` : sql`documents.metadata ->> ${name}`;
+}

@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Caller } from '../../src/access/caller.ts';
+import { createBucket } from '../../src/documents/buckets.ts';
+import { BucketPolicy } from '../../src/documents/schema.ts';
+import { Filter } from '../../src/search/filter.ts';
+import { isOfCommonShape } from '../../src/search/filter-sql.ts';
+import { findLiveDocuments, listLiveDocumentIds } from '../../src/search/index-store.ts';
+import { makeKeyRing, makeOrg } from '../support/access.ts';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
+import { createTestRandom } from '../support/random.ts';
+
+type Fields = Readonly<Record<string, string>>;
+
+const random = createTestRandom('filters');
+const VALUES = ['x', 'y', 'z', '7', '8.5', '-1', '10', '', 'a"b', '\\', '{}', '__proto__', '만조'];
+const KEYS = ['a', 'b', 'c', '__proto__', 'k"', 'file_name', 'file_type'];
+const COLUMNS = new Set(['file_name', 'file_type']);
+
+let database: TestDatabase;
+let operator: Caller;
+let bucketId: string;
+const documents = new Map<string, Fields>();
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const { sql } = database;
+  ({ operator } = await makeOrg(sql, makeKeyRing()));
+  bucketId = (await createBucket(sql, operator, { name: 'notes', policy: BucketPolicy.parse({}) })).id;
+  for (let nth = 0; nth < 60; nth++) {
+    const keys = KEYS.filter((key) => COLUMNS.has(key) || random.real() < 0.6);
+    const fields: Fields = Object.fromEntries(keys.map((key) => [key, random.pick(VALUES)]));
+    documents.set(`doc_${nth}`, fields);
+    const metadata = Object.fromEntries(Object.entries(fields).filter(([key]) => !COLUMNS.has(key)));
+    await sql`
+      INSERT INTO documents (id, org_id, bucket_id, file_name, file_type, size_bytes, sha256, object_key, ingest_options,
+                             status, active_generation, metadata)
+      VALUES (${`doc_${nth}`}, ${operator.orgId}, ${bucketId}, ${fields['file_name'] as string},
+              ${fields['file_type'] as string}, 1, '\\x00', 'k', '{}', 'ready', ${nth + 1}, ${sql.json(metadata)})`;
+  }
+});
+afterAll(() => database.drop());
+
+/** Draw a filter of random conditions in OpenAI's shape. */
+function drawFilter(depth: number): object {
+  const type = random.pick(['eq', 'eq', 'eq', 'in', 'nin', 'ne', 'gt', 'lte', 'and', 'or', 'or', 'and']);
+  if (depth > 0 && (type === 'and' || type === 'or')) {
+    return { type, filters: Array.from({ length: 1 + random.int(4) }, () => drawFilter(depth - 1)) };
+  }
+  const key = random.pick(KEYS);
+  if (type === 'in' || type === 'nin')
+    return { type, key, value: [random.pick(VALUES), random.pick(VALUES), random.pick(VALUES)] };
+  if (type === 'and' || type === 'or') return { type: 'eq', key, value: random.pick(VALUES) };
+  return {
+    type,
+    key,
+    value: type === 'gt' || type === 'lte' ? random.pick([7, 8.5, 'x']) : random.pick([...VALUES, 7, 10]),
+  };
+}
+
+/** Return true if a filter selects a document with these fields. */
+function matches(filter: Filter, fields: Fields): boolean {
+  if ('filters' in filter) {
+    const test = (part: Filter) => matches(part, fields);
+    return filter.type === 'and' ? filter.filters.every(test) : filter.filters.some(test);
+  }
+  const found = Object.hasOwn(fields, filter.key) ? fields[filter.key] : undefined;
+  if (filter.type === 'in') return found !== undefined && filter.value.map(String).includes(found);
+  if (filter.type === 'nin') return found === undefined || !filter.value.map(String).includes(found);
+  if (filter.type === 'eq') return found === String(filter.value);
+  if (filter.type === 'ne') return found !== String(filter.value);
+  if (found === undefined) return false;
+  const isNumeric = typeof filter.value === 'number';
+  if (isNumeric && !/^-?[0-9]+(\.[0-9]+)?$/.test(found)) return false;
+  const order = isNumeric
+    ? Number(found) - Number(filter.value)
+    : Buffer.compare(Buffer.from(found), Buffer.from(String(filter.value)));
+  return filter.type === 'gt' ? order > 0 : order <= 0;
+}
+
+/** Ask PostgreSQL for the documents of a filter, in both ways. */
+async function select(filter: Filter): Promise<{ listed: string[]; checked: string[] }> {
+  const { sql } = database;
+  const scope = { bucketIds: [bucketId], collectionId: null, filter };
+  const listed = await listLiveDocumentIds(sql, operator, scope, 1_000);
+  const checked = await findLiveDocuments(sql, operator, scope, [...documents.keys()]);
+  return { listed: listed?.toSorted() ?? [], checked: [...checked.keys()].toSorted() };
+}
+
+it('random filters list and find exactly the documents that they describe', async () => {
+  let selected = 0;
+  for (let nth = 0; nth < 300; nth++) {
+    const filter = Filter.parse(drawFilter(3));
+    const expected = [...documents].filter(([, fields]) => matches(filter, fields)).map(([id]) => id);
+    expect([filter, await select(filter)]).toEqual([
+      filter,
+      { listed: expected.toSorted(), checked: expected.toSorted() },
+    ]);
+    if (expected.length > 0 && expected.length < documents.size) selected++;
+  }
+  expect(selected).toBeGreaterThan(100);
+});
+
+const equal = (key: string, value: string) => ({ type: 'eq', key, value });
+
+it.each([
+  [{ a: 'x' }, true],
+  [{ a: ['x', 'y'] }, true],
+  [{ a: 'x', b: 'y' }, true],
+  [{ type: 'or', filters: Array.from({ length: 50 }, (_, nth) => equal(`k${nth}`, 'v')) }, true],
+  [{ type: 'or', filters: [equal('a', 'x'), { type: 'or', filters: [equal('b', 'y')] }] }, true],
+  [{ type: 'and', filters: [equal('a', 'x'), equal('a', 'x')] }, true],
+  [{ type: 'and', filters: [equal('a', 'x'), equal('a', 'y')] }, false],
+  [{ a: 'x', b: ['y', 'z'] }, false],
+  [{ type: 'or', filters: [equal('a', 'x'), equal('file_name', 'y')] }, false],
+  [{ type: 'ne', key: 'a', value: 'x' }, false],
+  [{ file_name: 'x' }, false],
+])('the filter %j is one condition of equality on the metadata: %s', (filter, expected) => {
+  expect(isOfCommonShape(Filter.parse(filter))).toBe(expected);
+});
