@@ -7,7 +7,7 @@ const FILTERS_MAX = 10_000;
 /** Time after which a share is forgotten, since documents may have changed. */
 const KEPT_MS = 60_000;
 /** Candidates that are looked at for each one that a filter is to leave, while its share is unknown, and at most. */
-const FACTOR_MAX = 4;
+const FACTOR_MAX = 8;
 /** Standard deviations of the number of candidates that a filter leaves, by which more are looked at. */
 const SPARE_DEVIATIONS = 3;
 /** Step of the numbers of candidates: searches of the same number that wait read the vectors together. */

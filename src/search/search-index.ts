@@ -36,7 +36,7 @@ const CANDIDATES_MIN = 60;
 /** Most candidates that a leg fetches when the caller may not see most of them. */
 const CANDIDATES_MAX = 3_200;
 /** A filter that leaves at most this many documents is passed to the index; a wider one is applied after it. */
-const PREFILTER_DOCUMENTS_MAX = 1_000;
+const PREFILTER_DOCUMENTS_MAX = 2_000;
 /** When hidden chunks displace the visible ones, up to this many visible documents are passed to the index. */
 const VISIBLE_DOCUMENTS_MAX = 10_000;
 

@@ -44,6 +44,8 @@ const ROWS: readonly Row[] = [
 const FILTERS: readonly Row[] = [
   { name: 'no filter', mode: 'hybrid', filter: undefined },
   { name: '1 in 2', mode: 'hybrid', filter: { team: teams((number) => number % 2 === 0) } },
+  { name: '1 in 4', mode: 'hybrid', filter: { team: teams((number) => number % 4 === 0) } },
+  { name: '1 in 20', mode: 'hybrid', filter: { team: teams((number) => number % 20 === 0) } },
   { name: `1 in ${TEAMS}`, mode: 'hybrid', filter: { team: 'team-7' } },
   { name: '1 document', mode: 'hybrid', filter: { file_name: 'file-77.md' } },
 ];

@@ -11,21 +11,22 @@ const scopeOf = (fields: Partial<DocumentScope> = {}): DocumentScope => ({
 });
 
 it('a filter of unknown share is looked for among the most candidates at once', () => {
-  expect(widthsOf(undefined, 60)).toEqual([240]);
-  expect(widthsOf(0, 60)).toEqual([240]);
+  expect(widthsOf(undefined, 60)).toEqual([480]);
+  expect(widthsOf(0, 60)).toEqual([480]);
 });
 
 it('a filter of known share is looked for among as many candidates as it is likely to need, and then among the most', () => {
-  expect(widthsOf(1, 60)).toEqual([60, 240]);
-  expect(widthsOf(0.5, 60)).toEqual([160, 240]);
-  expect(widthsOf(0.25, 60)).toEqual([240]);
-  expect(widthsOf(1e-9, 60)).toEqual([240]);
+  expect(widthsOf(1, 60)).toEqual([60, 480]);
+  expect(widthsOf(0.5, 60)).toEqual([160, 480]);
+  expect(widthsOf(0.25, 60)).toEqual([330, 480]);
+  expect(widthsOf(0.125, 60)).toEqual([480]);
+  expect(widthsOf(1e-9, 60)).toEqual([480]);
 });
 
 it('the numbers of candidates of one limit are few, and the last of them is the same for every share', () => {
   const widths = Array.from({ length: 1_000 }, (_, nth) => widthsOf(nth / 1_000, 60));
-  expect(new Set(widths.map((each) => each.at(-1)))).toEqual(new Set([240]));
-  expect(new Set(widths.flat()).size).toBeLessThanOrEqual(20);
+  expect(new Set(widths.map((each) => each.at(-1)))).toEqual(new Set([480]));
+  expect(new Set(widths.flat()).size).toBeLessThanOrEqual(43);
   for (const [first, last = first] of widths) expect(first).toBeLessThanOrEqual(last as number);
 });
 

@@ -8,7 +8,7 @@ import { openTestAppliance, type TestAppliance } from '../../support/appliance.t
 import { fillIndex } from '../../support/fill-index.ts';
 import { drawText, randomFrom } from './draw-rows.ts';
 
-const DOCUMENTS = 240;
+const DOCUMENTS = 600;
 const TEAMS = 40;
 const random = randomFrom(40);
 let test: TestAppliance;
@@ -43,7 +43,8 @@ const teamsBelow = (end: number) => Array.from({ length: end }, (_, number) => `
 it.each([
   ['1 in 1', { team: teamsBelow(TEAMS) }],
   ['1 in 2', { team: teamsBelow(TEAMS / 2) }],
-  ['1 in 5', { team: teamsBelow(TEAMS / 5) }],
+  ['1 in 4', { team: teamsBelow(TEAMS / 4) }],
+  ['1 in 10', { team: teamsBelow(TEAMS / 10) }],
   ['1 in 40', { team: 'team-3' }],
   ['1 document', { file_name: 'file-77.md' }],
   ['none', { team: 'team-x' }],
@@ -75,7 +76,8 @@ it.each([
 it.each([
   ['1 in 1', { team: teamsBelow(TEAMS) }],
   ['1 in 2', { team: teamsBelow(TEAMS / 2) }],
-  ['1 in 5', { team: teamsBelow(TEAMS / 5) }],
+  ['1 in 4', { team: teamsBelow(TEAMS / 4) }],
+  ['1 in 10', { team: teamsBelow(TEAMS / 10) }],
   ['1 in 40', { team: 'team-3' }],
 ])('a search with a filter of %s finds the same whatever share the filter is said to leave', async (_, filter) => {
   const { search } = test.appliance;
