@@ -74,3 +74,20 @@ it('rare terms weigh more than common ones, and an answer is as relevant as its 
   expect(relevanceOfAnswer([{ relevance: null }])).toBeNull();
   expect(relevanceOfAnswer([])).toBe('none');
 });
+
+it('a query of few components has the background that a query of all components has', () => {
+  const query = embedLexical(['book about trains']);
+  const used = query.filter((x) => x !== 0).length;
+  expect(used).toBeLessThan(query.length / 4);
+  const sparse = backgroundOf(query, sample, null);
+  const cosines = sample.map(({ vector }) => vector.reduce((sum, x, at) => sum + x * (query[at] as number), 0));
+  const mean = cosines.reduce((sum, cosine) => sum + cosine, 0) / cosines.length;
+  expect(sparse?.mean).toBeCloseTo(mean, 9);
+  const full = backgroundOf(
+    query.map((x) => x + 1e-9),
+    sample,
+    null,
+  );
+  expect(full?.mean).toBeCloseTo(mean, 6);
+  expect(full?.deviation).toBeCloseTo(sparse?.deviation as number, 6);
+});

@@ -20,6 +20,8 @@ const PRIOR_ROWS = 16;
 /** Rows below which there is no background without a usual one. */
 const ROWS_MIN = 24;
 const DEVIATION_MIN = 0.01;
+/** Components of a query that are not zero, as those of the built-in model are, up to which the others are left out. */
+const SPARSE_MAX = INDEX_DIMENSIONS / 4;
 
 /**
  * Estimate the background of a query from a sample of the index.
@@ -35,8 +37,9 @@ export function backgroundOf(
   const prior = usual === null ? 0 : PRIOR_ROWS;
   let sum = prior * (usual?.mean ?? 0);
   let squares = prior * ((usual?.mean ?? 0) ** 2 + (usual?.deviation ?? 0) ** 2);
+  const cosineWith = dotWith(query);
   for (const { vector } of sample) {
-    const cosine = dot(query, vector);
+    const cosine = cosineWith(vector);
     sum += cosine;
     squares += cosine * cosine;
   }
@@ -68,6 +71,14 @@ export function hashOf(term: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < term.length; at++) hash = Math.imul(hash ^ term.charCodeAt(at), 0x01000193);
   return hash >>> 0;
+}
+
+/** Make a function that computes the dot product with a vector, which may be zero in most of its components. */
+function dotWith(a: Float32Array): (b: Float32Array) => number {
+  const used: number[] = [];
+  for (let at = 0; at < INDEX_DIMENSIONS; at++) if (a[at] !== 0) used.push(at);
+  if (used.length > SPARSE_MAX) return (b) => dot(a, b);
+  return (b) => used.reduce((sum, at) => sum + (a[at] as number) * (b[at] as number), 0);
 }
 
 /** Dot product in four sums, since an addition to one sum waits for the addition before. */
