@@ -75,7 +75,9 @@ export function filterSql(sql: Sql, filter: Filter, use: FilterUse): SqlFragment
       part.value.map((value) => ({ [part.key]: String(value) })),
     );
   }
-  return partSql(sql, part);
+  const condition = partSql(sql, part);
+  // IS TRUE keeps a plan that knows no values from reading the index of the metadata, which may hold millions of matches.
+  return use === 'check' ? sql`(${condition} IS TRUE)` : condition;
 }
 
 function partSql(sql: Sql, part: Part): SqlFragment {
