@@ -153,7 +153,8 @@ export function timeOf(milliseconds: number | null): Date | null {
  */
 export async function lockBucketPolicy(sql: Sql, orgId: string, bucketId: string): Promise<BucketView> {
   const [row] = await sql`
-    SELECT * FROM buckets WHERE org_id = ${orgId} AND id = ${bucketId} AND deleting_at IS NULL FOR SHARE`;
+    SELECT id, name, policy, created_at, updated_at FROM buckets
+    WHERE org_id = ${orgId} AND id = ${bucketId} AND deleting_at IS NULL FOR SHARE`;
   if (!row) throw notFound('bucket', bucketId);
   return toBucket(row as Row);
 }

@@ -102,6 +102,8 @@ export async function registerGenerations(
   orgId: string,
   generations: readonly NewGeneration[],
 ): Promise<Set<number>> {
+  // PostgreSQL expects a hundred rows in JSON, for which it would read all documents. It expects few in an array.
+  const documentIds = generations.map(({ documentId }) => documentId);
   const rows = await sql<{ id: string }[]>`
     INSERT INTO generations (id, org_id, bucket_id, document_id, job_id, artifact_key, chunks_count, embed_model,
                              embed_revision, space, map_version, native_dimension, replaces)
@@ -111,7 +113,7 @@ export async function registerGenerations(
            id bigint, "documentId" text, "jobId" text, "artifactKey" text, "chunksCount" integer, "embedModel" text,
            "embedRevision" text, space text, "mapVersion" integer, "nativeDimension" integer, replaces bigint)
     JOIN documents ON documents.org_id = ${orgId} AND documents.id = given."documentId"
-    WHERE documents.status <> 'deleting'
+    WHERE documents.id = ANY(${documentIds}::text[]) AND documents.status <> 'deleting'
     ORDER BY documents.id
     FOR SHARE OF documents
     RETURNING id`;

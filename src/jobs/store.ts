@@ -2,7 +2,7 @@ import { notFound } from '../platform/errors.ts';
 import { idTimeMs } from '../platform/ids.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { currentWork } from '../platform/work-context.ts';
-import { type Row, toJob, toView } from './rows.ts';
+import { type Row, toJob, toView, VIEW_COLUMNS } from './rows.ts';
 import type { ErrorCategory, Job, JobKind, JobPhase, JobView, ListJobsQuery, NewJob } from './schema.ts';
 import { isFinished, isInProgress } from './state-store.ts';
 
@@ -36,7 +36,7 @@ export async function enqueueJob(sql: Sql, job: NewJob): Promise<JobView> {
            ${job.processingType}, ${job.estimatedCost ?? 0}, ${job.reprocessOfJobId ?? null},
            ${job.metadataSnapshot ? sql.json(job.metadataSnapshot as never) : null},
            ${work?.requestId ?? null}, ${work?.span?.traceParent ?? null}
-    RETURNING *`;
+    RETURNING ${sql(VIEW_COLUMNS)}`;
   return toView(row as Row);
 }
 

@@ -99,14 +99,14 @@ async function insertDocuments(
   await sql`
     INSERT INTO documents (id, org_id, bucket_id, file_name, file_type, size_bytes, sha256, object_key, ingest_options,
                            status, active_generation, metadata)
-    SELECT 'doc_' || n, ${orgId}, ${bucketId}, 'file-' || n || '.md', 'md', 1, '\\x00', 'k', '{}', 'ready', n,
+    SELECT 'doc_' || n, ${orgId}, ${bucketId}, 'file-' || n || '.md', 'md', 1, sha256(('doc_' || n)::bytea), 'k', '{}', 'ready', n,
            jsonb_build_object('team', 'team-' || n % ${teams}::int)
     FROM generate_series(${after + 1}::int, ${after + documents}::int) n`;
   await sql`
     INSERT INTO generations (id, org_id, bucket_id, document_id, job_id, artifact_key, chunks_count, embed_model, space)
     SELECT n, ${orgId}, ${bucketId}, 'doc_' || n, 'job_bench', 'k', ${chunksPerDocument}, 'm', ${LEXICAL_SPACE}
     FROM generate_series(${after + 1}::int, ${after + documents}::int) n`;
-  await sql`ANALYZE documents`;
+  await sql`ANALYZE documents, generations`;
 }
 
 function generationOf(number: number, texts: readonly string[]): IndexedGeneration {
