@@ -127,10 +127,15 @@ async function finish(
   const { format: fileType, pages: pageCount } = found;
   signal.throwIfAborted();
   await sql.begin(async (tx) => {
-    await lease.complete(tx, { chunksCount: generation.chunksCount, fileType, actualCost: cost });
-    if (extraction !== null) await recordExtraction(tx, job.orgId, job.id, extraction);
-    if (!(await lockIndexSpace(tx, generation.bucketId, generation.space))) throw indexMoved();
-    if (!(await activateGeneration(tx, generation, { fileType, pageCount }))) throw new LeaseLost(job.id);
+    // Sent together, and done in this order.
+    const [, , isSameSpace, isActive] = await Promise.all([
+      lease.complete(tx, { chunksCount: generation.chunksCount, fileType, actualCost: cost }),
+      extraction === null ? null : recordExtraction(tx, job.orgId, job.id, extraction),
+      lockIndexSpace(tx, generation.bucketId, generation.space),
+      activateGeneration(tx, generation, { fileType, pageCount }),
+    ]);
+    if (!isSameSpace) throw indexMoved();
+    if (!isActive) throw new LeaseLost(job.id);
   });
 }
 

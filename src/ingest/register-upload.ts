@@ -31,7 +31,11 @@ export function register(
 ): Promise<Registered> {
   const { scope, ...metadata } = withoutNulls(request.metadata ?? {});
   return sql.begin(async (tx) => {
-    const { policy } = await lockBucketPolicy(tx, caller.orgId, bucket.id);
+    // Sent together, and done in this order.
+    const [{ policy }, sameContent] = await Promise.all([
+      lockBucketPolicy(tx, caller.orgId, bucket.id),
+      refusesDuplicates(request) ? findSameContent(tx, caller, bucket.id, upload) : null,
+    ]);
     if (request.on_duplicate === 'replace') {
       const wanted = { request, scope, metadata, policy, collectionId };
       const replaced = await replaceDocument(tx, caller, bucket.id, upload, wanted);
@@ -43,12 +47,13 @@ export function register(
       const listed = policy.departments?.join(', ');
       throw invalidRequest(`metadata.scope: must be one of the bucket's departments (${listed})`, 'metadata.scope');
     }
-    const duplicate = await findDuplicate(tx, caller, bucket.id, upload, request);
-    if (duplicate !== null) return { reply: duplicate, replacedKey: null };
+    if (sameContent !== null) return { reply: replyOfDuplicate(bucket.id, sameContent, request), replacedKey: null };
     await requireStorage(tx, caller, upload.stored.sizeBytes, upload.storageBytesMax);
     const older = await findOlder(tx, caller, bucket.id, request);
-    await insertDocument(tx, newDocumentOf(caller, bucket.id, upload, { request, metadata, access, collectionId }));
-    const jobId = await queueIngest(tx, caller, bucket.id, upload, { request, metadata, collectionId });
+    const [, jobId] = await Promise.all([
+      insertDocument(tx, newDocumentOf(caller, bucket.id, upload, { request, metadata, access, collectionId })),
+      queueIngest(tx, caller, bucket.id, upload, { request, metadata, collectionId }),
+    ]);
     const reply = {
       ...{ id: upload.id, job_id: jobId, bucket_id: bucket.id, collection_id: collectionId },
       ...{ status: 'queued' as const, warnings: [...warnings, ...older] },
@@ -57,19 +62,26 @@ export function register(
   });
 }
 
-/** Find the document with the same bytes, unless duplicates are allowed. @throws AppError `duplicate_document` (409) */
-async function findDuplicate(
-  tx: Sql,
-  caller: Caller,
-  bucketId: string,
-  { stored }: StoredUpload,
-  { on_duplicate: onDuplicate }: UploadRequest,
-): Promise<UploadReply | null> {
-  if (onDuplicate === 'allow' || onDuplicate === 'replace') return null;
+function refusesDuplicates({ on_duplicate: onDuplicate }: UploadRequest): boolean {
+  return onDuplicate !== 'allow' && onDuplicate !== 'replace';
+}
+
+/** Find the document with the same bytes. Other uploads of them wait until the transaction ends. */
+async function findSameContent(tx: Sql, caller: Caller, bucketId: string, { stored }: StoredUpload) {
   const sha256 = Buffer.from(stored.sha256, 'hex');
-  await lockContent(tx, bucketId, sha256);
-  const duplicate = await findByContent(tx, caller, bucketId, sha256);
-  if (duplicate === null) return null;
+  const [, found] = await Promise.all([
+    lockContent(tx, bucketId, sha256),
+    findByContent(tx, caller, bucketId, sha256),
+  ]);
+  return found;
+}
+
+/** Answer the upload of bytes that a document has already. @throws AppError `duplicate_document` (409) */
+function replyOfDuplicate(
+  bucketId: string,
+  duplicate: NonNullable<Awaited<ReturnType<typeof findByContent>>>,
+  { on_duplicate: onDuplicate }: UploadRequest,
+): UploadReply {
   if (onDuplicate === 'link') return linkTo(bucketId, duplicate);
   throw new AppError({
     code: 'duplicate_document',
