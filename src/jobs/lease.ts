@@ -29,6 +29,9 @@ export function asJobError(error: unknown, known: Omit<JobFailure, 'message'> | 
   return new JobError({ category: known.category, retryable: known.retryable, message }, error);
 }
 
+/** Time after which a phase is recorded. A small document goes through all of them in less, and each record is a write. */
+const RECORDED_AFTER_MS = 50;
+
 /** Lease of a worker on one job. All writes of the worker go through it and are refused once the lease is lost. */
 export class Lease {
   readonly #sql: Sql;
@@ -36,6 +39,10 @@ export class Lease {
   readonly job: Job;
   readonly held: HeldJob;
   #phase: JobPhase;
+  /** Phase in the row of the job, and the last write of it, which may be in progress and does nothing once the job ended. */
+  #recorded: JobPhase;
+  #recording: Promise<void> = Promise.resolve();
+  #recordTimer: NodeJS.Timeout | null = null;
   #isSuspect: boolean;
   #unitsDone = 0;
 
@@ -44,6 +51,7 @@ export class Lease {
     this.job = job;
     this.held = { id: job.id, fence: job.fence };
     this.#phase = phase;
+    this.#recorded = phase;
     this.#isSuspect = job.crashCount > 0;
   }
 
@@ -60,11 +68,23 @@ export class Lease {
     this.#abort.abort(reason);
   }
 
-  /** @throws LeaseLost */
+  /** Move to a phase, which is recorded a moment later if the job is still in it. @throws LeaseLost */
   async advance(to: JobPhase): Promise<void> {
+    await this.#recording;
     this.signal.throwIfAborted();
-    if (!(await advanceJob(this.#sql, this.held, this.#phase, to))) throw new LeaseLost(this.job.id);
     this.#phase = to;
+    this.#recordTimer ??= setTimeout(() => this.#record(), RECORDED_AFTER_MS).unref();
+  }
+
+  #record(): void {
+    this.#recordTimer = null;
+    const to = this.#phase;
+    this.#recording = advanceJob(this.#sql, this.held, this.#recorded, to).then((isHeld) => {
+      if (isHeld) this.#recorded = to;
+      else this.abort(new LeaseLost(this.job.id));
+    });
+    // The next phase throws it.
+    this.#recording.catch(() => undefined);
   }
 
   /**
@@ -107,6 +127,7 @@ export class Lease {
    * @throws LeaseLost, which rolls the transaction back
    */
   async complete(tx: Sql, result: { chunksCount: number; fileType: string | null; actualCost: number }): Promise<void> {
-    if (!(await completeJob(tx, this.held, this.#phase, result))) throw new LeaseLost(this.job.id);
+    clearTimeout(this.#recordTimer ?? undefined);
+    if (!(await completeJob(tx, this.held, result))) throw new LeaseLost(this.job.id);
   }
 }

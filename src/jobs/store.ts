@@ -165,14 +165,13 @@ export async function forgetCrashes(sql: Sql, held: HeldJob): Promise<void> {
 export async function completeJob(
   sql: Sql,
   held: HeldJob,
-  from: JobPhase,
   result: { chunksCount: number; fileType: string | null; actualCost: number },
 ): Promise<boolean> {
   const rows = await sql`
     UPDATE jobs SET status = 'ready', chunks_count = ${result.chunksCount}, file_type = ${result.fileType},
            actual_cost = ${result.actualCost}, completed_at = now(), updated_at = now(), lease_expires_at = NULL,
            failed_phase = NULL, error_category = NULL, error_message = NULL, retryable = NULL
-    WHERE id = ${held.id} AND fence = ${held.fence} AND status = ${from} RETURNING 1`;
+    WHERE id = ${held.id} AND fence = ${held.fence} AND ${isInProgress(sql)} RETURNING 1`;
   return rows.length === 1;
 }
 

@@ -117,8 +117,8 @@ describe('claiming', () => {
     expect(second.fence).toBeGreaterThan(first.fence);
     expect(second.generation).not.toBe(first.generation);
     const result = { chunksCount: 1, fileType: 'txt', actualCost: 0 };
-    expect(await completeJob(db.sql, first, 'extracting', result)).toBe(false);
-    expect(await completeJob(db.sql, second, 'extracting', result)).toBe(true);
+    expect(await completeJob(db.sql, first, result)).toBe(false);
+    expect(await completeJob(db.sql, second, result)).toBe(true);
     expect(await statusOf(job.id)).toBe('ready');
   });
 });
