@@ -69,10 +69,7 @@ function refusesDuplicates({ on_duplicate: onDuplicate }: UploadRequest): boolea
 /** Find the document with the same bytes. Other uploads of them wait until the transaction ends. */
 async function findSameContent(tx: Sql, caller: Caller, bucketId: string, { stored }: StoredUpload) {
   const sha256 = Buffer.from(stored.sha256, 'hex');
-  const [, found] = await Promise.all([
-    lockContent(tx, bucketId, sha256),
-    findByContent(tx, caller, bucketId, sha256),
-  ]);
+  const [, found] = await Promise.all([lockContent(tx, bucketId, sha256), findByContent(tx, caller, bucketId, sha256)]);
   return found;
 }
 

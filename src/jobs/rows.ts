@@ -29,9 +29,36 @@ export function toJob(row: Row): Job {
 
 /** Columns that `toView` reads. A statement that names them can be prepared inside a transaction. */
 export const VIEW_COLUMNS = [
-  ...['id', 'org_id', 'bucket_id', 'collection_id', 'document_id', 'workflow_id', 'source_entry_id', 'priority', 'status'],
-  ...['s3_key', 'file_name', 'file_size', 'file_type', 'processing_type', 'estimated_cost', 'actual_cost', 'chunks_count'],
-  ...['failed_phase', 'error_category', 'error_message', 'retryable', 'retry_count', 'reprocess_of_job_id', 'worker_id'],
+  ...[
+    'id',
+    'org_id',
+    'bucket_id',
+    'collection_id',
+    'document_id',
+    'workflow_id',
+    'source_entry_id',
+    'priority',
+    'status',
+  ],
+  ...[
+    's3_key',
+    'file_name',
+    'file_size',
+    'file_type',
+    'processing_type',
+    'estimated_cost',
+    'actual_cost',
+    'chunks_count',
+  ],
+  ...[
+    'failed_phase',
+    'error_category',
+    'error_message',
+    'retryable',
+    'retry_count',
+    'reprocess_of_job_id',
+    'worker_id',
+  ],
   ...['scheduled_at', 'started_at', 'completed_at', 'created_at', 'updated_at', 'metadata_snapshot'],
 ];
 
