@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { setImmediate } from 'node:timers/promises';
 import { type BytePairVocabulary, countMerged } from './byte-pairs.ts';
+import { RecentCounts } from './recent-counts.ts';
 import type { CountText } from './tokens.ts';
 
 /**
@@ -42,12 +43,14 @@ export async function loadCl100k(): Promise<CountText> {
     }
     return count;
   };
+  const countPretoken = (pretoken: string): number =>
+    isAscii(pretoken) ? countBytes(pretoken, vocabulary) : countWide(pretoken);
+  const recent = new RecentCounts();
   return (text, stopAfter) => {
     let tokens = 0;
     for (let at = 0; at < text.length && tokens <= stopAfter; ) {
       const end = pretokenEnd(text, at);
-      const pretoken = text.slice(at, end);
-      tokens += isAscii(pretoken) ? countBytes(pretoken, vocabulary) : countWide(pretoken);
+      tokens += recent.countOf(text, at, end, countPretoken);
       at = end;
     }
     return tokens;
