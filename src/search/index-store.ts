@@ -148,40 +148,51 @@ export type DocumentCondition = (sql: Sql) => SqlFragment;
 export interface LiveDocument {
   readonly bucketId: string;
   readonly generation: number;
+  /** True if it has no vectors. */
+  readonly isKeywordOnly: boolean;
+  /** Null: they were not asked for. */
+  readonly details: DocumentDetails | null;
+}
+
+/** Facts about a document that its results show. */
+export interface DocumentDetails {
   readonly fileName: string;
   readonly sourcePath: string | null;
   readonly metadata: Record<string, string>;
-  /** True if it has no vectors. */
-  readonly isKeywordOnly: boolean;
 }
 
 /**
  * Filter documents to those whose chunks this caller may see now. This is the only answer to "may this caller see this
  * chunk?"; it is taken from PostgreSQL at query time. Chunks of another generation than the returned one must not be
  * shown.
+ *
+ * @param detailedIds documents among them whose details are wanted, which take most of the time
  */
 export async function findLiveDocuments(
   sql: Sql,
   caller: Caller,
   scope: DocumentScope,
   documentIds: readonly string[],
+  detailedIds: readonly string[],
 ): Promise<Map<string, LiveDocument>> {
   if (documentIds.length === 0) return new Map();
   const query = sql`
-    SELECT id, bucket_id, active_generation, file_name, source_path, metadata, keyword_only FROM documents
+    SELECT id, bucket_id, active_generation, keyword_only,
+           CASE WHEN id = ANY(${sql.array([...detailedIds])}::text[])
+                THEN jsonb_build_array(file_name, source_path, metadata) END AS details
+    FROM documents
     WHERE id = ANY(${sql.array([...documentIds])}::text[]) AND ${live(sql, caller, scope, 'check')}`;
   const rows = await (isOfRareShape(scope) ? unprepared(query) : query);
   return new Map(rows.map((row) => [row['id'] as string, toLiveDocument(row)]));
 }
 
 function toLiveDocument(row: Readonly<Record<string, unknown>>): LiveDocument {
+  const details = row['details'] as [string, string | null, Record<string, string>] | null;
   return {
     bucketId: row['bucket_id'] as string,
     generation: Number(row['active_generation']),
-    fileName: row['file_name'] as string,
-    sourcePath: row['source_path'] as string | null,
-    metadata: row['metadata'] as Record<string, string>,
     isKeywordOnly: row['keyword_only'] as boolean,
+    details: details && { fileName: details[0], sourcePath: details[1], metadata: details[2] },
   };
 }
 

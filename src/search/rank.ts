@@ -1,6 +1,6 @@
 import { explainLegs, type Fusion } from './explain-results.ts';
 import { fuseRankings } from './fuse.ts';
-import type { LiveDocument } from './index-store.ts';
+import type { DocumentDetails, LiveDocument } from './index-store.ts';
 import type { Candidate, Passage } from './legs.ts';
 import type { PreparedQuery } from './prepare-query.ts';
 import type { Relevance } from './relevance/schema.ts';
@@ -28,8 +28,8 @@ export interface RankedChunk extends Candidate {
   readonly fusion: Fusion;
 }
 
-/** A visible chunk with its scores, text and locator. */
-export type FoundChunk = RankedChunk & Passage;
+/** A visible chunk with its scores, text and locator, and the details of its document. */
+export type FoundChunk = RankedChunk & Passage & { readonly details: DocumentDetails };
 
 /** Found chunk with the estimate of its relevance. */
 export type JudgedChunk = FoundChunk & { readonly relevance: Relevance };
@@ -49,6 +49,25 @@ export function hasStaleDocument({ keyword, vector, live }: Pick<Candidates, 'ke
     const document = live.get(each.documentId);
     return document !== undefined && document.generation !== each.generation && !present.has(each.documentId);
   });
+}
+
+/** Order the candidates of both legs as `rank` does if the caller may see all of them. */
+export function presumeOrder(
+  { keyword, vector }: Pick<Candidates, 'keyword' | 'vector'>,
+  { weights, mode }: PreparedQuery,
+): Candidate[] {
+  const byId = new Map([...keyword, ...vector].map((candidate) => [candidate.chunkId, candidate]));
+  const idsOf = (leg: readonly Candidate[]) => leg.map(({ chunkId }) => chunkId);
+  const fused = fuseRankings({ keyword: idsOf(keyword), vector: idsOf(vector) }, weights, mode);
+  const ordered = fused.map(({ id, rrf }) => {
+    const candidate = byId.get(id) as Candidate;
+    return { candidate, rrf: rrf * shareOf(candidate) };
+  });
+  return ordered.sort((a, b) => b.rrf - a.rrf).map(({ candidate }) => candidate);
+}
+
+function shareOf({ isBoilerplate }: Candidate): number {
+  return isBoilerplate ? BOILERPLATE_SHARE : 1;
 }
 
 /**
@@ -73,7 +92,7 @@ export function rank({ keyword, vector, live, hiding }: Candidates, { weights, m
   const ranked = fused.map((hit) => {
     const { id, score, rrf } = hit;
     const candidate = (byKeyword.get(id) ?? byVector.get(id)) as Candidate;
-    const share = candidate.isBoilerplate ? BOILERPLATE_SHARE : 1;
+    const share = shareOf(candidate);
     return {
       ...candidate,
       ...{ document: live.get(candidate.documentId) as LiveDocument, score: score * share, rrf: rrf * share },
@@ -94,10 +113,10 @@ export function toResult(chunk: JudgedChunk, { explain }: Pick<SearchRequest, 'e
     relevance: chunk.relevance,
     scores: { vector_score: chunk.cosine, bm25_score: chunk.bm25, rrf_score: chunk.rrf, rerank_score: null },
     ...(explain ? { explain: explainLegs(chunk.fusion, chunk.rrf) } : {}),
-    metadata: chunk.document.metadata,
+    metadata: chunk.details.metadata,
     citation: {
-      file_name: chunk.document.fileName,
-      source_path: chunk.document.sourcePath,
+      file_name: chunk.details.fileName,
+      source_path: chunk.details.sourcePath,
       locator: JSON.parse(chunk.locator) as Locator,
       url: null,
     },

@@ -6,7 +6,6 @@ import { awaitLater } from '../platform/await-later.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { traced } from '../platform/tracing.ts';
 import type { ChunkSource } from './chunk-source.ts';
-import { collapse } from './collapse.ts';
 import { type CorrectedWord, describeCorrections } from './describe-corrections.ts';
 import { type FilterShares, widthsOf } from './filter-shares.ts';
 import {
@@ -19,10 +18,11 @@ import {
   originOf,
 } from './index-store.ts';
 import type { LanceTables } from './lance.ts';
-import type { Candidate, LegOptions } from './legs.ts';
+import type { Candidate, LegOptions, Passage } from './legs.ts';
 import { openSource } from './open-source.ts';
 import { type PreparedQuery, prepareQuery, type QueryVector } from './prepare-query.ts';
-import { type FoundChunk, hasStaleDocument, type JudgedChunk, type RankedChunk, rank } from './rank.ts';
+import { type FoundChunk, hasStaleDocument, type JudgedChunk, presumeOrder, rank } from './rank.ts';
+import { PASSAGES_BEYOND, readBest } from './read-best.ts';
 import type { SampledRow } from './relevance/background.ts';
 import { backgroundOfQuery, judgeChunks } from './relevance/judge.ts';
 import type { RowSamples } from './relevance/sample-rows.ts';
@@ -39,9 +39,6 @@ const CANDIDATES_MAX = 3_200;
 const PREFILTER_DOCUMENTS_MAX = 2_000;
 /** When hidden chunks displace the visible ones, up to this many visible documents are passed to the index. */
 const VISIBLE_DOCUMENTS_MAX = 10_000;
-
-/** Passages that are read beyond those wanted, in place of near-duplicates. */
-const SPARE_PASSAGES = 8;
 
 /** Search of the indexes of one or several buckets whose vectors are of one latent space. */
 export interface IndexSearch {
@@ -142,10 +139,13 @@ async function searchSource(
     };
   };
   if (!source) return finish(NOTHING);
-  const find = async (legs: Legs, live: ReadonlyMap<string, LiveDocument>): Promise<Best> => {
+  const findLive = (ids: readonly string[], detailedIds: readonly string[]) =>
+    findLiveDocuments(sql, caller, scope, ids, detailedIds);
+  const find = async (legs: Legs, live: ReadonlyMap<string, LiveDocument>, early?: EarlyPassages): Promise<Best> => {
     const candidates = { ...legs, live, hiding: await hiding };
     const bounds = { wanted, perDocumentMax: request.max_per_document ?? null };
-    const chunks = await readBest(source, rank(candidates, await preparing), bounds);
+    const ranked = rank(candidates, await preparing);
+    const chunks = await readBest(source, ranked, bounds, { early, readDetails: (ids) => findLive(ids, ids) });
     return { chunks, isStale: hasStaleDocument(candidates), lowestCosine: legs.vector.at(-1)?.score ?? null };
   };
   const limitMin = Math.max(CANDIDATES_MIN, wanted * 4);
@@ -166,7 +166,11 @@ async function searchSource(
     // One row more than the limit shows whether a leg has more, and whether the limit cuts a tie.
     const rows = await searchLegs(source, search, preparing, { limit: limit + 1, documentIds });
     const legs = { keyword: withinLimit(rows.keyword, limit), vector: withinLimit(rows.vector, limit) };
-    const found = await find(legs, await findLiveDocuments(sql, caller, scope, documentIdsOf(legs)));
+    const likely = presumeOrder(legs, await preparing).slice(0, wanted + PASSAGES_BEYOND);
+    const checking = findLive(documentIdsOf(legs), [...new Set(likely.map(({ documentId }) => documentId))]);
+    // The texts that will most likely be shown are read while PostgreSQL is asked.
+    const reading = awaitLater(source.readPassages(likely));
+    const found = await find(legs, await checking, reading);
     const isExhausted = rows.keyword.length <= limit && rows.vector.length <= limit;
     if (found.chunks.length >= wanted || isExhausted || (limit === CANDIDATES_MAX && documentIds !== null)) {
       return finish(found);
@@ -182,6 +186,9 @@ async function searchSource(
     if (documentIds.length === 0) return finish(NOTHING);
   }
 }
+
+/** Passages that are being read before it is known who may see them. */
+type EarlyPassages = Promise<readonly (Candidate & Passage)[]>;
 
 /** Best chunks of a search. */
 interface Best {
@@ -201,7 +208,7 @@ async function readSample(
   const sample = await samples.read(tables, indexTables);
   if ((await hiding).size === 0 || sample.length === 0) return sample;
   const all = { bucketIds: scope.bucketIds, collectionId: null, filter: null, condition: undefined };
-  const live = await findLiveDocuments(sql, caller, all, [...new Set(sample.map(({ documentId }) => documentId))]);
+  const live = await findLiveDocuments(sql, caller, all, [...new Set(sample.map(({ documentId }) => documentId))], []);
   return sample.filter(({ documentId }) => live.has(documentId));
 }
 
@@ -238,7 +245,8 @@ async function searchThenFilter(
   if (!source.isInMemory) return null;
   for (const width of widthsOf(share, limit)) {
     const rows = await searchLegs(source, search, preparing, { limit: width + 1, documentIds: null });
-    const live = await findLiveDocuments(search.sql, search.caller, search.scope, documentIdsOf(rows));
+    const ids = documentIdsOf(rows);
+    const live = await findLiveDocuments(search.sql, search.caller, search.scope, ids, ids);
     const isVisible = ({ documentId }: Candidate) => live.has(documentId);
     const [keyword, vector] = [rows.keyword.filter(isVisible), rows.vector.filter(isVisible)];
     const isAllFound = (all: readonly Candidate[], visible: readonly Candidate[]) =>
@@ -271,20 +279,6 @@ function withinLimit(rows: readonly Candidate[], limit: number): readonly Candid
   const beyond = rows[limit];
   if (beyond === undefined || limit === CANDIDATES_MAX) return rows.slice(0, limit);
   return rows.filter((row) => row.score > beyond.score);
-}
-
-/** Take the best of the ranked chunks. Passages are read for as many of them as that needs. */
-async function readBest(
-  source: ChunkSource,
-  ranked: readonly RankedChunk[],
-  bounds: { wanted: number; perDocumentMax: number | null },
-): Promise<FoundChunk[]> {
-  const read: FoundChunk[] = [];
-  for (let size = bounds.wanted + SPARE_PASSAGES; ; size *= 2) {
-    read.push(...(await source.readPassages(ranked.slice(read.length, size))));
-    const best = collapse(read, bounds);
-    if (best.length >= bounds.wanted || read.length === ranked.length) return best;
-  }
 }
 
 /** Search both legs at once; the keyword leg runs while the query is still being embedded. */

@@ -32,10 +32,10 @@ it('a query with a filter of several conditions leaves no prepared statement, si
   for (const given of [{ a: ['x'], b: 1 }, { type: 'gt', key: 'a', value: 1 }, { scope: 'x' }, or]) {
     const filter = Filter.parse(given);
     expect(await listLiveDocumentIds(sql, operator, { ...scope, filter }, 10)).toEqual([]);
-    expect(await findLiveDocuments(sql, operator, { ...scope, filter }, ['doc_x'])).toEqual(new Map());
+    expect(await findLiveDocuments(sql, operator, { ...scope, filter }, ['doc_x'], [])).toEqual(new Map());
   }
   expect(await countKept()).toBe(0);
-  await findLiveDocuments(sql, operator, { ...scope, filter: null }, ['doc_x']);
+  await findLiveDocuments(sql, operator, { ...scope, filter: null }, ['doc_x'], []);
   expect(await countKept()).toBe(1);
 });
 
@@ -52,7 +52,7 @@ it('filters of equalities of metadata share three prepared statements, whatever 
   ];
   for (const given of [...one, ...member, ...any]) {
     const filter = Filter.parse(given);
-    expect(await findLiveDocuments(sql, operator, { ...scope, filter }, ['doc_x'])).toEqual(new Map());
+    expect(await findLiveDocuments(sql, operator, { ...scope, filter }, ['doc_x'], [])).toEqual(new Map());
   }
   expect((await countKept()) - before).toBe(3);
 });
