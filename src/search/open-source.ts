@@ -41,15 +41,21 @@ export async function openSource(
       else opened.push(...(await open().then((table) => (table === null ? [] : [{ name, table }]))));
     }),
   );
-  const withSlot = pLimit(TABLES_AT_ONCE);
-  const sources = opened.map(({ name, table }) =>
-    tableSource(tables, { table, ownTerms: ownTerms.get(name) }, withSlot),
-  );
+  const sources = opened.length === 0 ? [] : tableSources(tables, opened, ownTerms);
   // A word that is unknown in memory may be in a table that is not.
   const isAllInMemory = opened.length === 0;
   if (resident !== null && copies.length > 0)
     sources.push(residentSource(resident, copies, { ownTerms, spelling: isAllInMemory ? spelling : null }));
   return sources.length === 0 ? null : joinSources(sources);
+}
+
+function tableSources(
+  tables: LanceTables,
+  opened: readonly { readonly name: string; readonly table: Table }[],
+  ownTerms: ReadonlyMap<string, readonly WeightedTerms[]>,
+): ChunkSource[] {
+  const withSlot = pLimit(TABLES_AT_ONCE);
+  return opened.map(({ name, table }) => tableSource(tables, { table, ownTerms: ownTerms.get(name) }, withSlot));
 }
 
 function tableSource(

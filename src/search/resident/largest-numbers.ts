@@ -15,12 +15,12 @@ export class LargestNumbers {
     return this.#size < this.#heap.length ? Number.NEGATIVE_INFINITY : (this.#heap[0] as number);
   }
 
-  /** Add those of many numbers that are larger than `smallest`; NaN is not. */
-  addAll(values: Float32Array): void {
+  /** Add those numbers at some places of a list that are larger than `smallest`. */
+  addAll(values: Float32Array, places: Uint32Array): void {
     let { smallest } = this;
-    for (let at = 0; at < values.length; at++) {
-      const value = values[at] as number;
-      if (!(value > smallest)) continue;
+    for (let nth = 0; nth < places.length; nth++) {
+      const value = values[places[nth] as number] as number;
+      if (value <= smallest) continue;
       this.add(value);
       smallest = this.smallest;
     }

@@ -100,20 +100,32 @@ function tableOf(searched: readonly Searched[], row: number): ResidentTable {
 }
 
 function toLegRows(searched: readonly Searched[], best: BestRows): LegRows {
-  const found = best
-    .toSorted()
-    .map(({ row, score }) => ({ at: Math.floor(row / ROWS_MAX), row: row % ROWS_MAX, score }));
-  const rows = found.map(({ at, row }) => ({ row, table: (searched[at] as Searched).table }));
-  return {
-    tables: Uint32Array.from(found, ({ at }) => (searched[at] as Searched).number),
-    rows: Uint32Array.from(found, ({ row }) => row),
-    scores: Float64Array.from(found, ({ score }) => score),
-    generations: Float64Array.from(rows, ({ table, row }) => table.generationOf(row)),
-    chunkIndexes: Int32Array.from(rows, ({ table, row }) => table.chunkIndexOf(row)),
-    boilerplate: Uint8Array.from(rows, ({ table, row }) => (table.isBoilerplate(row) ? 1 : 0)),
-    documentIds: rows.map(({ table, row }) => table.documentIdOf(row)),
-    chunkIds: rows.map(({ table, row }) => table.chunkIdOf(row)),
+  const found = best.toSorted();
+  const { length } = found;
+  const documentIds: string[] = [];
+  const chunkIds: string[] = [];
+  const leg: LegRows = {
+    tables: new Uint32Array(length),
+    rows: new Uint32Array(length),
+    scores: new Float64Array(length),
+    generations: new Float64Array(length),
+    chunkIndexes: new Int32Array(length),
+    boilerplate: new Uint8Array(length),
+    ...{ documentIds, chunkIds },
   };
+  for (const [nth, { row: numbered, score }] of found.entries()) {
+    const { number, table } = searched[Math.floor(numbered / ROWS_MAX)] as Searched;
+    const row = numbered % ROWS_MAX;
+    leg.tables[nth] = number;
+    leg.rows[nth] = row;
+    leg.scores[nth] = score;
+    leg.generations[nth] = table.generationOf(row);
+    leg.chunkIndexes[nth] = table.chunkIndexOf(row);
+    leg.boilerplate[nth] = table.isBoilerplate(row) ? 1 : 0;
+    documentIds.push(table.documentIdOf(row));
+    chunkIds.push(table.chunkIdOf(row));
+  }
+  return leg;
 }
 
 /** List the indexes that are 1; null if there are more than `limit`. */

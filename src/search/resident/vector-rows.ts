@@ -97,7 +97,11 @@ export class VectorRows implements TableVectors {
   #candidates(query: SlotQuery): CandidateRows {
     const { slot, lowerBounds } = query;
     const largest = new LargestNumbers(lowerBounds.limit);
-    this.#eachBlock((block, _, rows) => largest.addAll(this.#vectors.bounds(block, rows, slot)));
+    this.#eachBlock((block, _, rows) => {
+      const range = { least: largest.smallest, below: Number.POSITIVE_INFINITY };
+      const bounds = this.#vectors.bounds(block, rows, slot);
+      largest.addAll(bounds, this.#vectors.select(block, rows, slot, range));
+    });
     const candidates = new CandidateRows();
     this.#eachBlock((block, first, rows) => {
       const range = { least: largest.smallest, below: Number.POSITIVE_INFINITY };
