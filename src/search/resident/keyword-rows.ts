@@ -2,21 +2,18 @@ import type { WeightedTerms } from '../../language/analyser.ts';
 import type { BestRows } from './best-rows.ts';
 import { grown } from './grow.ts';
 import { LargestNumbers } from './largest-numbers.ts';
+import { COUNT_BITS, COUNT_MAX, Postings } from './postings.ts';
 import { TermDictionary } from './term-dictionary.ts';
+import { type Norms, TermWindows, WINDOW_ROWS, windowOf } from './term-windows.ts';
 
 /** Parameters of BM25, as LanceDB has them. */
 const K1 = 1.2;
 const B = 0.75;
 
-/** A posting has the row in its upper bits and the number of occurrences in its lower ones. */
-const COUNT_BITS = 10;
-const COUNT_MAX = (1 << COUNT_BITS) - 1;
-/** Bound of the rows of a table, by the bits of a posting. */
-export const ROWS_MAX = 2 ** (32 - COUNT_BITS);
-
-/** Postings of the first and of the largest block of a term; each block is twice as large as the one before. */
-const FIRST_BLOCK = 2;
-const LARGEST_BLOCK = 256;
+/** Rows of a term from which on its weights are bounded in each window of the table. */
+const BOUNDED_ROWS_MIN = 4_096;
+/** Windows with the largest bounds, which are searched first. */
+const FIRST_WINDOWS = 64;
 const SPACE = 0x20;
 const encoder = new TextEncoder();
 
@@ -35,37 +32,31 @@ export interface RowRange {
 /** Term of a query, and the bound of what it adds to the score of a row. */
 interface ScoredTerm {
   readonly term: number;
+  readonly rows: number;
   readonly factor: number;
 }
 
-/**
- * Inverted index of the terms of rows, with BM25 scores. The postings of a term are a list of blocks in one array; the
- * first number of a block is the address of the next one. Statistics count the rows that are not removed.
- */
+/** Inverted index of the terms of rows, with BM25 scores. Statistics count the rows that are not removed. */
 export class KeywordRows {
   readonly #terms = new TermDictionary();
-  #postings = new Uint32Array(1_024);
-  #postingsEnd = 1;
-  /** By term: address of the first block and of the next posting, number of postings, postings left in the last block. */
-  #firstBlock = new Uint32Array(0);
-  #nextPosting = new Uint32Array(0);
-  #counts = new Uint32Array(0);
-  #left = new Uint32Array(0);
-  /** Occurrences that do not fit into a posting, by term and row. */
-  readonly #largeCounts = new Map<number, number>();
+  readonly #postings = new Postings();
+  /** Terms of many rows that were searched. */
+  readonly #windows = new Map<number, TermWindows>();
   /** Number of terms of each row. */
   #lengths = new Uint32Array(0);
   #rows = 0;
   #live = 0;
   #liveLength = 0;
   #removed: Uint8Array | null = null;
+  /** Removed rows of terms of many rows, as far as they were counted. */
+  readonly #removedCounts = new Map<number, number>();
   #scores = new Float64Array(0);
   #found = new Uint32Array(0);
 
   get memoryBytes(): number {
-    const arrays = [this.#postings, this.#firstBlock, this.#nextPosting, this.#counts, this.#left, this.#lengths];
+    const windows = [...this.#windows.values()].reduce((sum, { memoryBytes }) => sum + memoryBytes, 0);
     const scratch = this.#scores.byteLength + this.#found.byteLength;
-    return arrays.reduce((sum, array) => sum + array.byteLength, this.#terms.memoryBytes + scratch);
+    return this.#terms.memoryBytes + this.#postings.memoryBytes + this.#lengths.byteLength + windows + scratch;
   }
 
   /** Append a row: terms joined by single spaces, as UTF-8 `source[from .. to)`. */
@@ -76,7 +67,7 @@ export class KeywordRows {
       let end = start;
       while (end < to && source[end] !== SPACE) end++;
       if (end > start) {
-        this.#count(this.#terms.add(source, start, end), row);
+        this.#postings.add(this.#terms.add(source, start, end), row);
         length++;
       }
       start = end + 1;
@@ -90,6 +81,7 @@ export class KeywordRows {
   /** Leave rows out of results and of statistics from now on. A row must be given once only. */
   remove(rows: readonly number[]): void {
     this.#removed = grown(this.#removed ?? new Uint8Array(this.#rows), this.#rows);
+    this.#removedCounts.clear();
     for (const row of rows) {
       this.#removed[row] = 1;
       this.#live--;
@@ -98,9 +90,9 @@ export class KeywordRows {
   }
 
   /**
-   * Offer the allowed rows that have terms of the query, with their BM25 scores. The terms that add most come first: as
-   * soon as the others together add less than what a row needs to be among the best, only rows that were found are looked
-   * at (Turtle and Flood, MaxScore, 1995).
+   * Offer the allowed rows that have terms of the query, with their BM25 scores. All rows of rare terms are scored first.
+   * The rows of the others are scored in those windows of the table only whose bounds reach what a row needs to be among
+   * the best (Ding and Suel, block-max indexes, SIGIR 2011).
    */
   search(groups: readonly WeightedTerms[], allowed: Allowed, { best, first }: RowRange): void {
     this.#scores = grown(this.#scores, this.#rows);
@@ -108,26 +100,91 @@ export class KeywordRows {
     if (this.#removed) this.#removed = grown(this.#removed, this.#rows);
     const terms = this.#termsOf(groups).sort((a, b) => b.factor - a.factor);
     let found = 0;
-    let rest = terms.reduce((sum, { factor }) => sum + factor, 0);
-    let most = 0;
-    let needed = best.threshold;
-    for (const scored of terms) {
-      if (rest < most && found >= best.limit) needed = this.#neededScore(found, allowed, best);
-      if (rest < needed - ROUNDING) {
-        found = this.#keepFound(found, needed - ROUNDING - rest);
-        this.#scoreFound(scored, found);
-      } else {
-        found = this.#score(scored, found);
-      }
-      rest -= scored.factor;
-      most += scored.factor;
-    }
+    for (const scored of terms) if (scored.rows < BOUNDED_ROWS_MIN) found = this.#score(scored, found);
+    const bounded = terms.filter(({ rows }) => rows >= BOUNDED_ROWS_MIN);
+    if (bounded.length > 0) this.#searchWindows(bounded, found, allowed, { best, first });
     for (let at = 0; at < found; at++) {
       const row = this.#found[at] as number;
       const score = this.#scores[row] as number;
+      if (score === 0) continue;
       this.#scores[row] = 0;
       if (score >= best.threshold && (allowed === null || allowed[row] === 1)) best.offer(first + row, score);
     }
+  }
+
+  /** Offer the rows that have terms of many rows; of the rows that were found only those in skipped windows are left. */
+  #searchWindows(terms: readonly ScoredTerm[], found: number, allowed: Allowed, range: RowRange): void {
+    const { best } = range;
+    const norms = this.#norms();
+    const windowed = terms.map(({ term, factor }) => ({ factor, windows: this.#windowsOf(term, norms) }));
+    const reached = this.#largestScores(found);
+    const bounds = reached.map((score, window) =>
+      windowed.reduce((sum, { factor, windows }) => sum + factor * windows.boundOf(window), score),
+    );
+    const firstFrom = smallestOf(bounds, FIRST_WINDOWS);
+    let needed = found < best.limit ? best.threshold : this.#neededScore(found, allowed, best);
+    const scores = new Float64Array(WINDOW_ROWS);
+    for (const isFirst of [true, false]) {
+      for (let window = 0; window < bounds.length; window++) {
+        let bound = bounds[window] as number;
+        if (bound === 0 || bound < needed - ROUNDING || bound >= firstFrom !== isFirst) continue;
+        const from = window * WINDOW_ROWS;
+        const end = Math.min(from + WINDOW_ROWS, this.#rows);
+        if (allowed !== null && !allowed.subarray(from, end).includes(1)) continue;
+        let most = reached[window] as number;
+        let rest = bound - most;
+        if (most > 0) {
+          scores.set(this.#scores.subarray(from, end));
+          this.#scores.fill(0, from, end);
+        }
+        for (const { factor, windows } of windowed) {
+          if (bound < needed - ROUNDING) break;
+          const own = windows.boundOf(window);
+          if (own === 0) continue;
+          rest -= factor * own;
+          most = Math.max(most, windows.addScores(window, factor, norms, scores));
+          bound = most + rest;
+        }
+        if (bound >= needed - ROUNDING) this.#offerWindow(from, scores.subarray(0, end - from), allowed, range);
+        needed = Math.max(needed, best.threshold);
+        scores.fill(0);
+      }
+    }
+  }
+
+  /** Find the largest score of a row that was found in each window. */
+  #largestScores(found: number): Float64Array {
+    const largest = new Float64Array(Math.ceil(this.#rows / WINDOW_ROWS));
+    for (let at = 0; at < found; at++) {
+      const row = this.#found[at] as number;
+      const score = this.#scores[row] as number;
+      if (score > (largest[windowOf(row)] as number)) largest[windowOf(row)] = score;
+    }
+    return largest;
+  }
+
+  #offerWindow(from: number, scores: Float64Array, allowed: Allowed, { best, first }: RowRange): void {
+    let { threshold } = best;
+    for (let at = 0; at < scores.length; at++) {
+      const score = scores[at] as number;
+      if (score === 0 || score < threshold) continue;
+      const row = from + at;
+      if ((allowed !== null && allowed[row] !== 1) || this.#removed?.[row] === 1) continue;
+      best.offer(first + row, score);
+      ({ threshold } = best);
+    }
+  }
+
+  #norms(): Norms {
+    const perLength = (K1 * B * this.#live) / Math.max(1, this.#liveLength);
+    return { base: K1 * (1 - B), perLength, lengths: this.#lengths };
+  }
+
+  #windowsOf(term: number, norms: Norms): TermWindows {
+    const windows = this.#windows.get(term) ?? new TermWindows(this.#postings, term);
+    this.#windows.set(term, windows);
+    windows.update(norms, this.#rows);
+    return windows;
   }
 
   /** Number of terms, those of removed rows included. */
@@ -140,7 +197,7 @@ export class KeywordRows {
     const bytes = encoder.encode(term);
     const number = this.#terms.find(bytes, 0, bytes.length);
     if (number < 0) return 0;
-    return this.#removed ? this.#countLive(number) : (this.#counts[number] as number);
+    return this.#countLive(number);
   }
 
   /** List the terms that begin with a byte and have a number of bytes in a range. */
@@ -154,9 +211,9 @@ export class KeywordRows {
         const bytes = encoder.encode(text);
         const term = this.#terms.find(bytes, 0, bytes.length);
         if (term < 0) return [];
-        const rows = this.#removed ? this.#countLive(term) : (this.#counts[term] as number);
+        const rows = this.#countLive(term);
         const idf = Math.log((this.#live - rows + 0.5) / (rows + 0.5) + 1);
-        return rows === 0 ? [] : [{ term, factor: weight * idf * (K1 + 1) }];
+        return rows === 0 ? [] : [{ term, rows, factor: weight * idf * (K1 + 1) }];
       }),
     );
   }
@@ -172,143 +229,49 @@ export class KeywordRows {
     return Math.max(largest.smallest, best.threshold);
   }
 
-  /** Leave out the rows that were found with a smaller score. @returns number of the others, in the order of their numbers */
-  #keepFound(found: number, least: number): number {
-    let kept = 0;
-    for (let at = 0; at < found; at++) {
-      const row = this.#found[at] as number;
-      if ((this.#scores[row] as number) < least) this.#scores[row] = 0;
-      else this.#found[kept++] = row;
-    }
-    this.#found.subarray(0, kept).sort();
-    return kept;
-  }
-
-  /** Add what a term adds to the rows that were found, which are in order. */
-  #scoreFound({ term, factor }: ScoredTerm, count: number): void {
-    const found = this.#found;
-    let next = 0;
-    this.#eachRun(term, (postings, from, to) => {
-      const last = (postings[to - 1] as number) >>> COUNT_BITS;
-      let start = from;
-      for (; next < count && (found[next] as number) <= last; next++) {
-        const row = found[next] as number;
-        start = findPosting(postings, row, start, to);
-        const posting = postings[start] as number;
-        if (posting >>> COUNT_BITS === row)
-          this.#scores[row] = (this.#scores[row] as number) + this.#scoreOf(term, factor, posting);
-      }
-    });
-  }
-
-  #scoreOf(term: number, factor: number, posting: number): number {
-    const row = posting >>> COUNT_BITS;
-    let count = posting & COUNT_MAX;
-    if (count === COUNT_MAX) count = this.#largeCounts.get(largeKey(term, row)) ?? count;
-    const perLength = (K1 * B * this.#live) / Math.max(1, this.#liveLength);
-    // Rounded as in `#score`, so that equal rows have equal scores.
-    const norm = K1 * (1 - B) + perLength * (this.#lengths[row] as number);
-    return (factor * count) / (count + norm);
-  }
-
   /** Add what a term adds to all its rows. @returns number of found rows */
   #score({ term, factor }: ScoredTerm, foundBefore: number): number {
-    const perLength = (K1 * B * this.#live) / Math.max(1, this.#liveLength);
-    const [scores, found, lengths, removed] = [this.#scores, this.#found, this.#lengths, this.#removed];
+    const { base, perLength, lengths } = this.#norms();
+    const [scores, found, removed] = [this.#scores, this.#found, this.#removed];
+    const { numbers } = this.#postings;
+    const cursor = this.#postings.cursor(term);
     let total = foundBefore;
-    this.#eachRun(term, (postings, from, to) => {
-      for (let at = from; at < to; at++) {
-        const posting = postings[at] as number;
+    do {
+      for (let { at } = cursor; at < cursor.end; at++) {
+        const posting = numbers[at] as number;
         const row = posting >>> COUNT_BITS;
         if (removed !== null && removed[row] === 1) continue;
         let count = posting & COUNT_MAX;
-        if (count === COUNT_MAX) count = this.#largeCounts.get(largeKey(term, row)) ?? count;
-        const norm = K1 * (1 - B) + perLength * (lengths[row] as number);
+        if (count === COUNT_MAX) count = this.#postings.largeCount(term, row);
         const before = scores[row] as number;
         if (before === 0) found[total++] = row;
-        scores[row] = before + (factor * count) / (count + norm);
+        scores[row] = before + (factor * count) / (count + (base + perLength * (lengths[row] as number)));
       }
-    });
+    } while (cursor.nextRun());
     return total;
   }
 
+  /** Count the rows of a term that are not removed. */
   #countLive(term: number): number {
-    const removed = this.#removed as Uint8Array;
-    let live = 0;
-    this.#eachRun(term, (postings, from, to) => {
-      for (let at = from; at < to; at++) if (removed[(postings[at] as number) >>> COUNT_BITS] !== 1) live++;
-    });
-    return live;
-  }
-
-  #eachRun(term: number, visit: (postings: Uint32Array, from: number, to: number) => void): void {
-    let block = this.#firstBlock[term] as number;
-    let left = this.#counts[term] as number;
-    for (let size = FIRST_BLOCK; left > 0; size = Math.min(size * 2, LARGEST_BLOCK)) {
-      const taken = Math.min(size, left);
-      visit(this.#postings, block + 1, block + 1 + taken);
-      left -= taken;
-      block = this.#postings[block] as number;
-    }
-  }
-
-  /** Count one more occurrence of a term in the last row. */
-  #count(term: number, row: number): void {
-    this.#reserveTerm(term);
-    const next = this.#nextPosting[term] as number;
-    const count = this.#counts[term] as number;
-    const last = count === 0 ? 0 : (this.#postings[next - 1] as number);
-    if (count > 0 && last >>> COUNT_BITS === row) {
-      if ((last & COUNT_MAX) < COUNT_MAX) this.#postings[next - 1] = last + 1;
-      if ((last & COUNT_MAX) >= COUNT_MAX - 1) {
-        const key = largeKey(term, row);
-        this.#largeCounts.set(key, (this.#largeCounts.get(key) ?? COUNT_MAX - 1) + 1);
-      }
-      return;
-    }
-    const address = (this.#left[term] as number) > 0 ? next : this.#addBlock(term, count);
-    this.#postings[address] = ((row << COUNT_BITS) | 1) >>> 0;
-    this.#nextPosting[term] = address + 1;
-    this.#counts[term] = count + 1;
-    this.#left[term] = (this.#left[term] as number) - 1;
-  }
-
-  #addBlock(term: number, count: number): number {
-    // Blocks of 2, 4, 8 … postings hold 2^k - 2 before the block of 2^k.
-    const size = Math.min(count + FIRST_BLOCK, LARGEST_BLOCK);
-    const block = this.#postingsEnd;
-    this.#postingsEnd += size + 1;
-    this.#postings = grown(this.#postings, this.#postingsEnd);
-    if (count === 0) {
-      this.#firstBlock[term] = block;
-    } else {
-      const lastSize = Math.min((count + FIRST_BLOCK) / 2, LARGEST_BLOCK);
-      this.#postings[(this.#nextPosting[term] as number) - lastSize - 1] = block;
-    }
-    this.#left[term] = size;
-    return block + 1;
-  }
-
-  #reserveTerm(term: number): void {
-    if (term < this.#counts.length) return;
-    this.#firstBlock = grown(this.#firstBlock, term + 1);
-    this.#nextPosting = grown(this.#nextPosting, term + 1);
-    this.#counts = grown(this.#counts, term + 1);
-    this.#left = grown(this.#left, term + 1);
+    const rows = this.#postings.countOf(term);
+    const removed = this.#removed;
+    if (removed === null) return rows;
+    const known = this.#removedCounts.get(term);
+    if (known !== undefined) return rows - known;
+    const { numbers } = this.#postings;
+    const cursor = this.#postings.cursor(term);
+    let gone = 0;
+    do {
+      for (let { at } = cursor; at < cursor.end; at++) gone += removed[(numbers[at] as number) >>> COUNT_BITS] ?? 0;
+    } while (cursor.nextRun());
+    if (rows >= BOUNDED_ROWS_MIN) this.#removedCounts.set(term, gone);
+    return rows - gone;
   }
 }
 
-function largeKey(term: number, row: number): number {
-  return term * ROWS_MAX + row;
-}
-
-/** Find the first posting of `[from .. to)` whose row is at least `row`; the last one has such a row. */
-function findPosting(postings: Uint32Array, row: number, from: number, to: number): number {
-  let [low, high] = [from, to - 1];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((postings[middle] as number) >>> COUNT_BITS < row) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+/** Return the smallest of the `count` largest numbers; -Infinity if there are fewer. */
+function smallestOf(numbers: Float64Array, count: number): number {
+  const largest = new LargestNumbers(count);
+  for (const number of numbers) if (number > largest.smallest) largest.add(number);
+  return largest.smallest;
 }

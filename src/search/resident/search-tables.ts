@@ -1,8 +1,9 @@
 import type { WeightedTerms } from '../../language/analyser.ts';
 import { BestRows } from './best-rows.ts';
 import { type Correction, correctWords, isUnknown } from './correct-words.ts';
-import { type Allowed, ROWS_MAX } from './keyword-rows.ts';
+import type { Allowed } from './keyword-rows.ts';
 import { LargestNumbers } from './largest-numbers.ts';
+import { ROWS_MAX } from './postings.ts';
 import type { KeywordLeg, KeywordQuery, LegQuery, LegRows } from './protocol.ts';
 import type { ResidentTable } from './resident-table.ts';
 import type { CandidateRows } from './vector-rows.ts';

@@ -13,12 +13,13 @@ const idOf = (row: number) => `row_${String(row).padStart(4, '0')}`;
 function scoreAll(documents: readonly (readonly string[] | null)[], query: readonly string[]): Map<number, number> {
   const live = documents.flatMap((words, row) => (words === null ? [] : [{ words, row }]));
   const average = live.reduce((sum, { words }) => sum + words.length, 0) / live.length;
+  const rowsOf = new Map(query.map((term) => [term, live.filter(({ words }) => words.includes(term)).length]));
   const scores = new Map<number, number>();
   for (const { words, row } of live) {
     for (const term of query) {
       const count = words.filter((word) => word === term).length;
       if (count === 0) continue;
-      const rows = live.filter((each) => each.words.includes(term)).length;
+      const rows = rowsOf.get(term) as number;
       const idf = Math.log((live.length - rows + 0.5) / (rows + 0.5) + 1);
       const weight = (count * 2.2) / (count + 1.2 * (0.25 + (0.75 * words.length) / average));
       scores.set(row, (scores.get(row) ?? 0) + idf * weight);
@@ -115,4 +116,51 @@ it('the best rows are the same whether all rows are wanted or few, so that posti
       for (const limit of [1, 10, 61]) expect(search(rows, query, limit, filter)).toEqual(all.slice(0, limit));
     }
   }
+});
+
+it('terms of thousands of rows have the scores of BM25, and their best rows are those of a search for all', () => {
+  const ROWS = 14_000;
+  const random = randomFrom(12);
+  // The square makes some words frequent. Rows become shorter, so that bounds of earlier rows must be computed anew.
+  const draw = (length: number) =>
+    Array.from({ length }, () => WORDS[Math.floor(random() ** 2 * WORDS.length)] as string);
+  const documents: (string[] | null)[] = [];
+  const rows = new KeywordRows();
+  const addUntil = (count: number) => {
+    while (documents.length < count) {
+      const words = draw(1 + Math.floor(random() * (documents.length > ROWS / 2 ? 4 : 20)));
+      if (documents.length % 1_000 === 0) words.push(`only${documents.length}`, ...Array(1_100).fill('buoy'));
+      documents.push(words);
+      const bytes = Buffer.from(words.join(' '));
+      rows.add(bytes, 0, bytes.length);
+    }
+  };
+  const compare = () => {
+    const allowed = Uint8Array.from(documents, () => Number(random() < 0.5));
+    for (const query of [
+      ['ebb'],
+      ['ebb', 'flood', 'buoy'],
+      ['only3000', 'x', 'ebb'],
+      ['anchor', 'x', '항구', 'buoy'],
+    ]) {
+      const expected = scoreAll(documents, query);
+      const all = search(rows, query, ROWS);
+      expect(all.length).toBe(expected.size);
+      for (const { row, score } of all) expect(score).toBeCloseTo(expected.get(row) as number, 9);
+      const some = all.filter(({ row }) => allowed[row] === 1);
+      for (const limit of [1, 61, 1_000]) {
+        expect(search(rows, query, limit)).toEqual(all.slice(0, limit));
+        expect(search(rows, query, limit, allowed)).toEqual(some.slice(0, limit));
+      }
+    }
+  };
+  addUntil(ROWS / 2);
+  compare();
+  addUntil(ROWS - 100);
+  compare();
+  for (const row of [0, 1, 2_000, 8_000, 9_001]) documents[row] = null;
+  rows.remove([0, 1, 2_000, 8_000, 9_001]);
+  compare();
+  addUntil(ROWS);
+  compare();
 });

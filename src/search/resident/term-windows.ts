@@ -1,0 +1,116 @@
+import { grown } from './grow.ts';
+import { COUNT_BITS, COUNT_MAX, type Postings, placeOf } from './postings.ts';
+
+/** Rows of a window. */
+const WINDOW_BITS = 9;
+export const WINDOW_ROWS = 1 << WINDOW_BITS;
+/** Bounds are stored as parts of 1. */
+const PARTS = 255;
+/** Factor by which bounds may be too large before they are computed anew. */
+const DRIFT_MAX = 1.05;
+
+/** Numbers by which the weight of a term in a row is computed: `count / (count + (base + perLength * length of the row))`. */
+export interface Norms {
+  readonly base: number;
+  readonly perLength: number;
+  /** Number of terms of each row. */
+  readonly lengths: Uint32Array;
+}
+
+/**
+ * Postings of a term by windows of the table, with an upper bound of the weight that the term has in the rows of each.
+ * Rows can be added, and their mean length can change.
+ */
+export class TermWindows {
+  readonly #postings: Postings;
+  readonly #term: number;
+  /** By window: bound of the weight in parts, and number of the first posting. */
+  #parts = new Uint8Array(0);
+  #starts = new Uint32Array(1);
+  /** Addresses of the blocks of postings. */
+  #blocks: Uint32Array = new Uint32Array(0);
+  /** Rows whose postings were read. */
+  #rows = 0;
+  /** Number of the norms by which bounds are computed. */
+  #perLength = 0;
+  #drift = 1;
+
+  constructor(postings: Postings, term: number) {
+    this.#postings = postings;
+    this.#term = term;
+  }
+
+  get memoryBytes(): number {
+    return this.#parts.byteLength + this.#starts.byteLength + this.#blocks.byteLength;
+  }
+
+  /** Read the postings of rows that were added. */
+  update(norms: Norms, rows: number): void {
+    // If rows become shorter than the mean, each weight becomes larger, by this factor at most.
+    this.#drift = Math.max(1, this.#perLength / norms.perLength);
+    if (this.#rows === 0 || this.#drift > DRIFT_MAX) {
+      this.#parts.fill(0);
+      this.#rows = 0;
+      this.#perLength = norms.perLength;
+      this.#drift = 1;
+    }
+    if (this.#rows < rows) this.#read({ ...norms, perLength: this.#perLength }, rows);
+  }
+
+  /** Bound of the weight in the rows of a window. */
+  boundOf(window: number): number {
+    return (this.#drift / PARTS) * (this.#parts[window] as number);
+  }
+
+  /**
+   * Add the scores of the term to those of the rows of a window.
+   *
+   * @param factor of the weight
+   * @param scores Float64Array [512]
+   * @returns largest score of a row that has the term
+   */
+  addScores(window: number, factor: number, { base, perLength, lengths }: Norms, scores: Float64Array): number {
+    const [blocks, { numbers }] = [this.#blocks, this.#postings];
+    const end = this.#starts[window + 1] as number;
+    let largest = 0;
+    for (let nth = this.#starts[window] as number; nth < end; nth++) {
+      const posting = numbers[placeOf(nth, blocks)] as number;
+      const row = posting >>> COUNT_BITS;
+      let count = posting & COUNT_MAX;
+      if (count === COUNT_MAX) count = this.#postings.largeCount(this.#term, row);
+      const at = row & (WINDOW_ROWS - 1);
+      const norm = base + perLength * (lengths[row] as number);
+      const score = (scores[at] as number) + (factor * count) / (count + norm);
+      scores[at] = score;
+      if (score > largest) largest = score;
+    }
+    return largest;
+  }
+
+  #read({ base, perLength, lengths }: Norms, rows: number): void {
+    const windows = Math.ceil(rows / WINDOW_ROWS);
+    this.#parts = grown(this.#parts, windows);
+    this.#starts = grown(this.#starts, windows + 1);
+    this.#blocks = this.#postings.blocksOf(this.#term);
+    const [parts, starts, { numbers }] = [this.#parts, this.#starts, this.#postings];
+    const count = this.#postings.countOf(this.#term);
+    let window = this.#rows >>> WINDOW_BITS;
+    for (let nth = starts[window] as number; nth < count; nth++) {
+      const posting = numbers[placeOf(nth, this.#blocks)] as number;
+      const row = posting >>> COUNT_BITS;
+      while (window < row >>> WINDOW_BITS) starts[++window] = nth;
+      let occurrences = posting & COUNT_MAX;
+      if (occurrences === COUNT_MAX) occurrences = this.#postings.largeCount(this.#term, row);
+      const weight = occurrences / (occurrences + base + perLength * (lengths[row] as number));
+      const part = Math.ceil(PARTS * weight);
+      if (part > (parts[window] as number)) parts[window] = part;
+    }
+    while (window < windows) starts[++window] = count;
+    this.#rows = rows;
+  }
+}
+
+/** Number of the window of a row. */
+export function windowOf(row: number): number {
+  return row >>> WINDOW_BITS;
+}
