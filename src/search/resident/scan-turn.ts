@@ -5,6 +5,7 @@ import {
   bytesOf,
   NO_SUM,
   QUERY_SLOTS,
+  SKETCHED_LIST_START,
   SKETCHED_ROWS,
   SKETCHES_START,
   sumsOf,
@@ -153,7 +154,8 @@ function scanBlock(
       kernel.scan(block, rows, bytesOf(slot), boundsOf(block, slot));
     } else {
       const least = leastSums[slot] ?? NO_SUM;
-      kernel.scanSketches(block + SKETCHES_START, rows, bytesOf(slot), sumsOf(block, slot), least);
+      const [sums, list] = [sumsOf(block, slot), block + SKETCHED_LIST_START];
+      kernel.scanSketches(block + SKETCHES_START, rows, bytesOf(slot), sums, least, list);
     }
   }
 }

@@ -27,13 +27,15 @@ export const REST_BYTES = MIDDLE_ROW_BYTES + HIGH_ROW_BYTES;
 export const SKETCHED_ROWS = 2_048;
 /**
  * Starts of the parts of a sketched block, which follow the highest 4 bits: steps and margins f32 [2048] each, both sketches
- * of each row, 128 bytes, as in `kernel/sketches.as.ts`, and sums u16 [8 x 2048] of eight queries.
+ * of each row, 128 bytes, as in `kernel/sketches.as.ts`, sums u16 [8 x 2048] of eight queries, and scratch space
+ * u32 [2048] of the thread that scans the block.
  */
 export const SKETCHED_STEPS_START = SKETCHED_ROWS * HIGH_ROW_BYTES;
 export const SKETCHED_MARGINS_START = SKETCHED_STEPS_START + SKETCHED_ROWS * 4;
 export const SKETCHES_START = SKETCHED_MARGINS_START + SKETCHED_ROWS * 4;
 const SUMS_START = SKETCHES_START + SKETCHED_ROWS * 128;
-export const SKETCHED_BLOCK_BYTES = SUMS_START + QUERY_SLOTS * SKETCHED_ROWS * 2;
+export const SKETCHED_LIST_START = SUMS_START + QUERY_SLOTS * SKETCHED_ROWS * 2;
+export const SKETCHED_BLOCK_BYTES = SKETCHED_LIST_START + SKETCHED_ROWS * 4;
 /** Bound of the sums of sketches, which is added when a sum has both sketches. */
 export const SUMS_MAX = 8_192;
 /** Number that no sum reaches. */

@@ -19,7 +19,7 @@ export interface ScanKernel {
   refine(block: number, row: number, query: number): number;
   encodeSketches(x: number, sketches: number, row: number): void;
   preparePlanes(bytes: number): void;
-  scanSketches(sketches: number, rows: number, bytes: number, sums: number, least: number): void;
+  scanSketches(sketches: number, rows: number, bytes: number, sums: number, least: number, list: number): number;
   selectSums(sums: number, rows: number, least: number, list: number): number;
 }
 

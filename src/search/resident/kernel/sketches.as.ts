@@ -21,6 +21,8 @@ const planesStart: usize = tablesStart + (dimensions / 4) * 16;
 const planes: usize = 4;
 /** Number that is added to the sum of a row when its second sketch is. */
 const addedMark: i32 = 8192;
+/** Rows whose second sketches are loaded together. */
+const loadedTogether: i32 = 64;
 
 /** Store the sketches of the rotated vector f32 [1024] at `x` as a row of a block. */
 export function encodeSketches(x: usize, sketches: usize, row: usize): void {
@@ -64,56 +66,63 @@ export function preparePlanes(bytes: usize): void {
   }
 }
 
-/** Count the bits that two second sketches have in common, in 16 lanes. */
-// @ts-ignore: decorator
-@inline
-function commonBits(s0: v128, s1: v128, s2: v128, s3: v128, plane: usize): v128 {
-  return i8x16.add(
-    i8x16.add(i8x16.popcnt(v128.and(s0, v128.load(plane))), i8x16.popcnt(v128.and(s1, v128.load(plane, 16)))),
-    i8x16.add(i8x16.popcnt(v128.and(s2, v128.load(plane, 32))), i8x16.popcnt(v128.and(s3, v128.load(plane, 48)))),
-  );
-}
-
-// @ts-ignore: decorator
-@inline
-function totalOf(lanes: v128): i32 {
-  const sums = i32x4.extadd_pairwise_i16x8_s(lanes);
-  return (
-    i32x4.extract_lane(sums, 0) + i32x4.extract_lane(sums, 1) + i32x4.extract_lane(sums, 2) + i32x4.extract_lane(sums, 3)
-  );
-}
-
 /** Sum the query's components under the second sketch at `signs`, in steps of the tables. */
 // @ts-ignore: decorator
 @inline
 function secondSum(signs: usize, first: usize, scale: f32): i32 {
-  const s0 = v128.load(signs);
-  const s1 = v128.load(signs, 16);
-  const s2 = v128.load(signs, 32);
-  const s3 = v128.load(signs, 48);
-  let lanes = i16x8.extadd_pairwise_i8x16_u(commonBits(s0, s1, s2, s3, first));
-  lanes = i16x8.add(lanes, i16x8.shl(i16x8.extadd_pairwise_i8x16_u(commonBits(s0, s1, s2, s3, first + 64)), 1));
-  lanes = i16x8.add(lanes, i16x8.shl(i16x8.extadd_pairwise_i8x16_u(commonBits(s0, s1, s2, s3, first + 128)), 2));
-  lanes = i16x8.add(lanes, i16x8.shl(i16x8.extadd_pairwise_i8x16_u(commonBits(s0, s1, s2, s3, first + 192)), 3));
-  const ones = i8x16.add(
-    i8x16.add(i8x16.popcnt(s0), i8x16.popcnt(s1)),
-    i8x16.add(i8x16.popcnt(s2), i8x16.popcnt(s3)),
-  );
-  lanes = i16x8.sub(lanes, i16x8.shl(i16x8.extadd_pairwise_i8x16_u(ones), 3));
-  return <i32>nearest<f32>(<f32>totalOf(lanes) * scale);
+  let sum: i64 = 0;
+  for (let at: usize = 0; at < secondBytes; at += 8) {
+    const bits = load<u64>(signs + at);
+    const plane = first + at;
+    sum += popcnt<u64>(bits & load<u64>(plane));
+    sum += popcnt<u64>(bits & load<u64>(plane, 64)) << 1;
+    sum += popcnt<u64>(bits & load<u64>(plane, 128)) << 2;
+    sum += popcnt<u64>(bits & load<u64>(plane, 192)) << 3;
+    sum -= popcnt<u64>(bits) << 3;
+  }
+  return <i32>nearest<f32>(<f32>sum * scale);
 }
 
 /**
  * Sum the query's components under the first sketches of rows, by the tables that `prepareQuery` stored at `bytes`:
  * u16 [rows] at `sums`, below 8,192. What the second sketch tells, and 8,192, is added to sums of at least `least`. Rows
  * beyond those that are written have any sum.
+ *
+ * @param list address of scratch space: u32 [rows]
+ * @returns a number without meaning
  */
-export function scanSketches(sketches: usize, rows: usize, bytes: usize, sums: usize, least: i32): void {
-  const lowest = i16x8.splat(<i16>least);
-  const planes = bytes + planesStart;
+export function scanSketches(sketches: usize, rows: usize, bytes: usize, sums: usize, least: i32, list: usize): u32 {
+  sumFirst(sketches, rows, bytes, sums);
   // A component of 4 bits is 16 steps of the bytes, and its sign counts twice.
   const tableStep = load<f32>(bytes + dimensions + 12);
   const scale: f32 = tableStep > 0 ? (32 * load<f32>(bytes + dimensions)) / tableStep : 0;
+  const second = secondOf(sketches, 0);
+  const count = selectSums(sums, <i32>rows, least, list);
+  let loaded: u32 = 0;
+  for (let from: i32 = 0; from < count; from += loadedTogether) {
+    const end = min(count, from + loadedTogether);
+    // These rows are far from each other: loads that wait for nothing bring them into the cache at the same time.
+    for (let nth = from; nth < end; nth++) loaded += load<u8>(second + rowAt(list, nth) * secondBytes);
+    for (let nth = from; nth < end; nth++) {
+      const row = rowAt(list, nth);
+      const at = sums + (row << 1);
+      const sum = <i32>load<u16>(at) + secondSum(second + row * secondBytes, bytes + planesStart, scale);
+      store<u16>(at, <u16>(max<i32>(0, min<i32>(addedMark - 1, sum)) + addedMark));
+    }
+  }
+  // The compiler keeps loads that a result depends on.
+  return loaded;
+}
+
+// @ts-ignore: decorator
+@inline
+function rowAt(list: usize, nth: i32): usize {
+  return load<u32>(list + (<usize>nth << 2));
+}
+
+// @ts-ignore: decorator
+@inline
+function sumFirst(sketches: usize, rows: usize, bytes: usize, sums: usize): void {
   const fours = i8x16.splat(15);
   const tables = bytes + tablesStart;
   for (let first: usize = 0; first < rows; first += tileRows) {
@@ -142,22 +151,10 @@ export function scanSketches(sketches: usize, rows: usize, bytes: usize, sums: u
     const even0 = i16x8.sub(all0, i16x8.shl(odd0, 8));
     const even1 = i16x8.sub(all1, i16x8.shl(odd1, 8));
     const at = sums + (first << 1);
-    const sums0 = v128.shuffle<i16>(even0, odd0, 0, 8, 1, 9, 2, 10, 3, 11);
-    const sums1 = v128.shuffle<i16>(even0, odd0, 4, 12, 5, 13, 6, 14, 7, 15);
-    const sums2 = v128.shuffle<i16>(even1, odd1, 0, 8, 1, 9, 2, 10, 3, 11);
-    const sums3 = v128.shuffle<i16>(even1, odd1, 4, 12, 5, 13, 6, 14, 7, 15);
-    v128.store(at, sums0);
-    v128.store(at, sums1, 16);
-    v128.store(at, sums2, 32);
-    v128.store(at, sums3, 48);
-    const larger0 = i8x16.narrow_i16x8_s(i16x8.ge_s(sums0, lowest), i16x8.ge_s(sums1, lowest));
-    const larger1 = i8x16.narrow_i16x8_s(i16x8.ge_s(sums2, lowest), i16x8.ge_s(sums3, lowest));
-    let larger = <u32>i8x16.bitmask(larger0) | (<u32>i8x16.bitmask(larger1) << 16);
-    for (; larger != 0; larger &= larger - 1) {
-      const row = <usize>ctz(larger);
-      const sum = <i32>load<u16>(at + (row << 1)) + secondSum(secondOf(sketches, first + row), planes, scale);
-      store<u16>(at + (row << 1), <u16>(max<i32>(0, min<i32>(addedMark - 1, sum)) + addedMark));
-    }
+    v128.store(at, v128.shuffle<i16>(even0, odd0, 0, 8, 1, 9, 2, 10, 3, 11));
+    v128.store(at, v128.shuffle<i16>(even0, odd0, 4, 12, 5, 13, 6, 14, 7, 15), 16);
+    v128.store(at, v128.shuffle<i16>(even1, odd1, 0, 8, 1, 9, 2, 10, 3, 11), 32);
+    v128.store(at, v128.shuffle<i16>(even1, odd1, 4, 12, 5, 13, 6, 14, 7, 15), 48);
   }
 }
 
