@@ -3,12 +3,11 @@ import {
   BLOCK_ROWS,
   boundsOf,
   bytesOf,
-  NO_SUM,
-  QUERY_SLOTS,
-  SKETCHED_LIST_START,
+  componentsOf,
+  planesOf,
   SKETCHED_ROWS,
+  SKETCHED_SCRATCH_START,
   SKETCHES_START,
-  sumsOf,
 } from './vector-layout.ts';
 
 /** Blocks that are scanned for some queries. */
@@ -17,11 +16,8 @@ export interface ScanTask {
   readonly blocks: readonly number[];
   /** Rows of the last block. */
   readonly lastRows: number;
-  /**
-   * Null: estimate by the signs of whole blocks. Otherwise sum the first sketches of sketched blocks, and add the second
-   * ones to sums of at least this number, by slot.
-   */
-  readonly leastSums: ArrayLike<number> | null;
+  /** True: count signs of sketched blocks; false: estimate by the signs of whole blocks. */
+  readonly isSketched: boolean;
   /** Number of slots, from the first on, whose queries are set. */
   readonly slots: number;
 }
@@ -40,8 +36,7 @@ const DONE = 2;
 const LAST_ROWS = 3;
 const SLOTS = 4;
 const IS_SKETCHED = 5;
-const LEAST_SUMS = 6;
-const STATES = LEAST_SUMS + QUERY_SLOTS;
+const STATES = 6;
 
 /** States of a helper: it waits for a task, or takes blocks of the present one. At first it has none, while it starts. */
 const WAITING = 1;
@@ -70,8 +65,8 @@ export class ScanTurn {
 
   /** Scan the blocks of a task. @throws Error if a helper does not end its part in time */
   run(kernel: ScanKernel, task: ScanTask, isHelped: boolean): void {
-    const { blocks, lastRows, slots, leastSums } = task;
-    const full = leastSums ? SKETCHED_ROWS : BLOCK_ROWS;
+    const { blocks, lastRows, slots, isSketched } = task;
+    const full = isSketched ? SKETCHED_ROWS : BLOCK_ROWS;
     if (!isHelped || blocks.length > BLOCKS_MAX || !this.#areWaiting()) {
       for (const [at, block] of blocks.entries()) {
         scanBlock(kernel, block, at === blocks.length - 1 ? lastRows : full, task);
@@ -83,8 +78,7 @@ export class ScanTurn {
     Atomics.store(fields, COUNT, blocks.length);
     Atomics.store(fields, LAST_ROWS, lastRows);
     Atomics.store(fields, SLOTS, slots);
-    Atomics.store(fields, IS_SKETCHED, leastSums ? 1 : 0);
-    if (leastSums) fields.set(leastSums, LEAST_SUMS);
+    Atomics.store(fields, IS_SKETCHED, isSketched ? 1 : 0);
     Atomics.store(fields, DONE, 0);
     Atomics.store(fields, NEXT, 0);
     for (let nth = 0; nth < this.#helpers; nth++) {
@@ -118,8 +112,7 @@ export class ScanTurn {
     const count = Atomics.load(fields, COUNT);
     const lastRows = Atomics.load(fields, LAST_ROWS);
     const isSketched = Atomics.load(fields, IS_SKETCHED) === 1;
-    const leastSums = isSketched ? fields.subarray(LEAST_SUMS, LEAST_SUMS + QUERY_SLOTS) : null;
-    const task = { slots: Atomics.load(fields, SLOTS), leastSums };
+    const task = { slots: Atomics.load(fields, SLOTS), isSketched };
     const full = isSketched ? SKETCHED_ROWS : BLOCK_ROWS;
     for (;;) {
       const first = Atomics.add(fields, NEXT, TAKEN_BLOCKS);
@@ -147,15 +140,12 @@ function scanBlock(
   kernel: ScanKernel,
   block: number,
   rows: number,
-  { slots, leastSums }: Pick<ScanTask, 'slots' | 'leastSums'>,
+  { slots, isSketched }: Pick<ScanTask, 'slots' | 'isSketched'>,
 ): void {
   for (let slot = 0; slot < slots; slot++) {
-    if (leastSums === null) {
-      kernel.scan(block, rows, bytesOf(slot), boundsOf(block, slot));
-    } else {
-      const least = leastSums[slot] ?? NO_SUM;
-      const [sums, list] = [sumsOf(block, slot), block + SKETCHED_LIST_START];
-      kernel.scanSketches(block + SKETCHES_START, rows, bytesOf(slot), sums, least, list);
-    }
+    if (isSketched) {
+      const scratch = block + SKETCHED_SCRATCH_START;
+      kernel.countSigns(block + SKETCHES_START, rows, componentsOf(slot), scratch, planesOf(block, slot));
+    } else kernel.scan(block, rows, bytesOf(slot), boundsOf(block, slot));
   }
 }

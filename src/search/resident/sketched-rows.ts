@@ -1,30 +1,23 @@
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
 import type { Allowed, RowRange } from './keyword-rows.ts';
 import { ScratchFile } from './scratch-file.ts';
-import type { VectorBlocks } from './vector-blocks.ts';
-import { NO_SUM, REST_BYTES, SKETCHED_BLOCK_BYTES, SKETCHED_ROWS, SUMS_MAX } from './vector-layout.ts';
+import type { CountedBlock, VectorBlocks } from './vector-blocks.ts';
+import { REST_BYTES, SIGNS_COUNTED, SKETCHED_BLOCK_BYTES, SKETCHED_ROWS } from './vector-layout.ts';
 import { CandidateRows, type SlotQuery, type TableVectors } from './vector-rows.ts';
 
-/** Rows of a search that are looked at closer: the largest of a share of all, a number, and some per wanted row. */
-interface Selection {
-  readonly share: number;
-  readonly least: number;
-  readonly perWanted: number;
-}
-/** Rows whose second sketch is read, and of them those whose cosine is estimated. */
-const SKETCHED: Selection = { share: 1 / 80, least: 8_192, perWanted: 32 };
-const ESTIMATED: Selection = { share: 1 / 512, least: 2_048, perWanted: 16 };
-/** Full blocks whose sums tell how large the best are. */
-const SAMPLED_BLOCKS = 16;
+/** Rows whose cosine is estimated after signs were counted: a share of all, but at least a number, and some per wanted row. */
+const ESTIMATED = { share: 1 / 256, least: 4_096, perWanted: 16 };
+/** Of this many blocks one tells how large the largest counts are. */
+const SAMPLED_OF = 16;
 /** Allowed rows up to which each is compared at once. */
 const COMPARED_MAX = 1_000;
 /** Bound of the rounding errors of bounds, which are float32. */
 const ROUNDING = 1e-6;
 
 /**
- * Vectors of the rows of a large table: two sketches and the highest 4 bits of each number in memory, the rest in a
- * scratch file. A search sums the first sketches of all rows, adds the second ones where the sum is large, estimates the
- * cosines where it still is, and computes the cosines that may be among the best.
+ * Vectors of the rows of a large table: the signs of their components and the highest 4 bits of each number in memory, the
+ * rest in a scratch file. A search counts, for all rows, the signs that are those of the query, estimates the cosines of the
+ * rows with the largest counts, and computes the cosines that may be among the best.
  */
 export class SketchedRows implements TableVectors {
   readonly #vectors: VectorBlocks;
@@ -65,9 +58,13 @@ export class SketchedRows implements TableVectors {
   }
 
   estimate(queries: readonly SlotQuery[], allowed: Allowed): CandidateRows[] {
-    const leastSums = this.#leastSums(queries, allowed);
-    this.#vectors.scanSketches(this.#blocks, this.#rows, leastSums);
-    return queries.map((query) => this.#candidates(query, allowed));
+    this.#vectors.countSigns(this.#blocks, this.#rows, queries.length);
+    if (allowed !== null) {
+      for (const { block, first, rows } of this.#everyBlock()) {
+        this.#vectors.setAllowed(block, allowed.subarray(first, first + rows));
+      }
+    }
+    return queries.map((query) => this.#candidates(query, allowed !== null));
   }
 
   offer({ slot, lowerBounds }: SlotQuery, candidates: CandidateRows, { best, first }: RowRange): void {
@@ -88,45 +85,15 @@ export class SketchedRows implements TableVectors {
     this.#rows = 0;
   }
 
-  /** Find the sums, by query, from which on the second sketch is to be added. */
-  #leastSums(queries: readonly SlotQuery[], allowed: Allowed): number[] {
-    const wanted = queries.map(({ lowerBounds }) => this.#rowsOf(SKETCHED, lowerBounds.limit));
-    if (wanted.every((rows) => rows >= this.#rows)) return wanted.map(() => 0);
-    const sampled = this.#sampleBlocks(allowed);
-    const rows = sampled.length * SKETCHED_ROWS;
-    const none = queries.map(() => NO_SUM);
-    this.#vectors.scanSketches(
-      sampled.map((nth) => this.#blocks[nth] as number),
-      Math.min(rows, this.#rows),
-      none,
-    );
-    return queries.map(({ slot }, nth) => {
-      const counts = this.#countSums(sampled, { slot, allowed, from: 0 });
-      return leastOf(counts, (wanted[nth] as number) * Math.min(1, rows / this.#rows));
-    });
-  }
-
-  /** Choose the blocks whose sums tell how large the best are: some full ones, but all if they have few allowed rows. */
-  #sampleBlocks(allowed: Allowed): readonly number[] {
-    const full = Math.floor(this.#rows / SKETCHED_ROWS);
-    const count = Math.min(full, SAMPLED_BLOCKS);
-    const some = Array.from({ length: count }, (_, nth) => Math.floor((nth * full) / count));
-    let found = 0;
-    for (const nth of some) {
-      for (let row = nth * SKETCHED_ROWS; row < (nth + 1) * SKETCHED_ROWS; row++) found += allowed?.[row] ?? 1;
-    }
-    return found > (count * SKETCHED_ROWS) / 2 ? some : [...this.#blocks.keys()];
-  }
-
-  #candidates({ slot, margin, lowerBounds }: SlotQuery, allowed: Allowed): CandidateRows {
-    const wanted = this.#rowsOf(ESTIMATED, lowerBounds.limit);
-    const counts = this.#countSums([...this.#blocks.keys()], { slot, allowed, from: SUMS_MAX });
-    const least = SUMS_MAX + (wanted >= this.#rows ? 0 : leastOf(counts, wanted));
+  #candidates({ slot, margin, lowerBounds }: SlotQuery, isFiltered: boolean): CandidateRows {
+    const blocks = this.#everyBlock().map((each) => ({ ...each, slot, isFiltered }));
+    const { share, least, perWanted } = ESTIMATED;
+    const reached = this.#countReached(blocks, Math.max(least, this.#rows * share, lowerBounds.limit * perWanted));
     const candidates = new CandidateRows();
-    this.#eachBlock((block, first, rows) => {
-      const found = this.#vectors.selectSums(block, rows, slot, least);
-      const selected = allowed === null ? found : found.filter((at) => allowed[first + at] === 1);
-      if (selected.length === 0) return;
+    for (const each of blocks) {
+      const { block, first } = each;
+      const selected = this.#vectors.listReaching(each, reached);
+      if (selected.length === 0) continue;
       const { bounds, margins } = this.#vectors.estimateSketched(block, selected, slot);
       for (let nth = 0; nth < selected.length; nth++) {
         const upper = bounds[nth] as number;
@@ -136,41 +103,29 @@ export class SketchedRows implements TableVectors {
         const lower = upper - 2 * ((margins[at] as number) + margin);
         if (lower > lowerBounds.smallest) lowerBounds.add(lower);
       }
-    });
+    }
     return candidates;
   }
 
-  #rowsOf({ share, least, perWanted }: Selection, limit: number): number {
-    return Math.max(least, this.#rows * share, limit * perWanted);
+  /** Find the largest count of signs that at least `wanted` rows reach; 0: there are fewer rows. */
+  #countReached(blocks: readonly CountedBlock[], wanted: number): number {
+    const reaching = (some: readonly CountedBlock[], least: number) =>
+      some.reduce((sum, block) => sum + this.#vectors.countReaching(block, least), 0);
+    const sample = blocks.filter((_, nth) => nth % SAMPLED_OF === 0);
+    const sampled = (wanted * sample.length) / blocks.length;
+    let reached = 0;
+    for (let step = 128; step > 0; step >>= 1) if (reaching(sample, reached + step) >= sampled) reached += step;
+    // The sample is not exact.
+    while (reached < SIGNS_COUNTED && reaching(blocks, reached + 1) >= wanted) reached++;
+    while (reached > 0 && reaching(blocks, reached) < wanted) reached--;
+    return reached;
   }
 
-  #eachBlock(use: (block: number, first: number, rows: number) => void): void {
-    for (let first = 0; first < this.#rows; first += SKETCHED_ROWS) {
-      use(this.#blockOf(first), first, Math.min(SKETCHED_ROWS, this.#rows - first));
-    }
-  }
-
-  /**
-   * Count the allowed rows of each sum in some blocks.
-   *
-   * @param query.from sum from which on they are counted, without it
-   */
-  #countSums(
-    blocks: readonly number[],
-    { slot, allowed, from }: { readonly slot: number; readonly allowed: Allowed; readonly from: number },
-  ): Uint32Array {
-    const counts = new Uint32Array(SUMS_MAX);
-    for (const nth of blocks) {
-      const [block, first] = [this.#blocks[nth] as number, nth * SKETCHED_ROWS];
-      const rows = Math.min(SKETCHED_ROWS, this.#rows - first);
-      const sums = this.#vectors.sums(block, rows, slot);
-      for (const at of this.#vectors.selectSums(block, rows, slot, from)) {
-        if (allowed !== null && allowed[first + at] !== 1) continue;
-        const sum = (sums[at] as number) - from;
-        counts[sum] = (counts[sum] as number) + 1;
-      }
-    }
-    return counts;
+  #everyBlock(): { readonly block: number; readonly first: number; readonly rows: number }[] {
+    return this.#blocks.map((block, nth) => {
+      const first = nth * SKETCHED_ROWS;
+      return { block, first, rows: Math.min(SKETCHED_ROWS, this.#rows - first) };
+    });
   }
 
   #refine(row: number, slot: number): number {
@@ -181,14 +136,4 @@ export class SketchedRows implements TableVectors {
   #blockOf(row: number): number {
     return this.#blocks[Math.floor(row / SKETCHED_ROWS)] as number;
   }
-}
-
-/** Find the sum that at least `wanted` rows reach; 0: fewer do. */
-function leastOf(counts: Uint32Array, wanted: number): number {
-  let found = 0;
-  for (let sum = SUMS_MAX - 1; sum > 0; sum--) {
-    found += counts[sum] as number;
-    if (found >= wanted) return sum;
-  }
-  return 0;
 }

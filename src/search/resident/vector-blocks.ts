@@ -9,16 +9,19 @@ import {
   type ScanMemory,
 } from './kernel/scan-kernel.ts';
 import {
+  ALLOWED_START,
   BLOCK_BYTES,
   BLOCK_ROWS,
   BLOCKS_START,
   boundsOf,
   bytesOf,
+  componentsOf,
   HIGH_ROW_BYTES,
   LIST,
   MARGINS_START,
   MIDDLE_ROW_BYTES,
   partsOf,
+  planesOf,
   queryOf,
   SIGNS,
   SKETCHED_ALIGNMENT,
@@ -29,9 +32,9 @@ import {
   SKETCHES_START,
   SOME_BOUNDS,
   STEPS_START,
-  sumsOf,
   VECTOR_BYTES,
   WORK,
+  WRITTEN_START,
 } from './vector-layout.ts';
 
 /** Pages by which the memory grows: 16 MiB. */
@@ -40,6 +43,16 @@ const GROWTH_PAGES = 256;
 const SIGNS_SEED = 0x9e3779b9;
 
 const NO_ROWS = new Uint32Array(0);
+
+/** Rows of a sketched block whose signs were counted for a query. */
+export interface CountedBlock {
+  readonly block: number;
+  readonly first: number;
+  readonly rows: number;
+  readonly slot: number;
+  /** True: only the rows of `setAllowed`. */
+  readonly isFiltered: boolean;
+}
 
 /** Estimates of the cosine similarity of rows to a query. */
 export interface Estimates {
@@ -141,7 +154,9 @@ export class VectorBlocks {
     this.#draft ??= this.allocate();
     const draft = this.#draft;
     this.write(draft, 0, vector);
-    this.#kernel.encodeSketches(WORK, block + SKETCHES_START, row);
+    this.#kernel.encodeSketch(WORK, block + SKETCHES_START, row);
+    const written = block + WRITTEN_START + (row >> 3);
+    this.#bytes[written] = (this.#bytes[written] as number) | (1 << (row & 7));
     const { high, middle, low } = partsOf(draft, 0);
     this.#bytes.copyWithin(block + row * HIGH_ROW_BYTES, high, high + HIGH_ROW_BYTES);
     this.#floats[(block + SKETCHED_STEPS_START) / 4 + row] = this.#floats[(draft + STEPS_START) / 4] as number;
@@ -173,29 +188,35 @@ export class VectorBlocks {
    * @param slots number of slots
    */
   scan(blocks: readonly number[], rows: number, slots: number): void {
-    this.#scanner.scan({ blocks, lastRows: rows - (blocks.length - 1) * BLOCK_ROWS, leastSums: null, slots });
+    this.#scanner.scan({ blocks, lastRows: rows - (blocks.length - 1) * BLOCK_ROWS, isSketched: false, slots });
   }
 
   /**
-   * Sum the first sketches of sketched blocks for the queries of the first slots. A larger sum means a larger cosine.
-   *
-   * @param leastSums sums, by slot, from which on the second sketch and `SUMS_MAX` are added
+   * Count, for each row of sketched blocks, the components whose sign is that of the query, among 224 that are large in it;
+   * for the queries of the first slots. A larger count means a larger cosine.
    */
-  scanSketches(blocks: readonly number[], rows: number, leastSums: readonly number[]): void {
-    const slots = leastSums.length;
-    for (let slot = 0; slot < slots; slot++) this.#kernel.preparePlanes(bytesOf(slot));
-    this.#scanner.scan({ blocks, lastRows: rows - (blocks.length - 1) * SKETCHED_ROWS, leastSums, slots });
+  countSigns(blocks: readonly number[], rows: number, slots: number): void {
+    for (let slot = 0; slot < slots; slot++) this.#kernel.listComponents(queryOf(slot), componentsOf(slot));
+    this.#scanner.scan({ blocks, lastRows: rows - (blocks.length - 1) * SKETCHED_ROWS, isSketched: true, slots });
   }
 
-  /** Return the sums of the last scan: a view that stays until the next one, or until the memory grows. */
-  sums(block: number, rows: number, slot: number): Uint16Array {
-    return new Uint16Array(this.#memory.buffer, sumsOf(block, slot), rows);
+  /** Set the rows of a sketched block that the next calls may find. @param flags by row, 1: yes */
+  setAllowed(block: number, flags: Uint8Array): void {
+    this.#bytes.set(flags, LIST);
+    this.#kernel.packFlags(LIST, flags.length, block + ALLOWED_START);
   }
 
-  /** List rows of a sketched block whose sum is at least `least`. @returns a view that the next call overwrites */
-  selectSums(block: number, rows: number, slot: number, least: number): Uint32Array {
-    const count = this.#kernel.selectSums(sumsOf(block, slot), rows, least, LIST);
-    return this.#numbers.subarray(LIST / 4, LIST / 4 + count);
+  /** Count the rows of a sketched block by their counts of signs. */
+  countReaching({ block, rows, slot, isFiltered }: CountedBlock, least: number): number {
+    const bits = block + (isFiltered ? ALLOWED_START : WRITTEN_START);
+    return this.#kernel.countReaching(planesOf(block, slot), rows, least, bits);
+  }
+
+  /** List the rows of a sketched block by their counts of signs. @returns a view that the next call overwrites */
+  listReaching({ block, rows, slot, isFiltered }: CountedBlock, least: number): Uint32Array {
+    const bits = block + (isFiltered ? ALLOWED_START : WRITTEN_START);
+    const count = this.#kernel.listReaching(planesOf(block, slot), rows, least, bits, LIST);
+    return count === 0 ? NO_ROWS : this.#numbers.subarray(LIST / 4, LIST / 4 + count);
   }
 
   /**

@@ -26,20 +26,21 @@ export const REST_BYTES = MIDDLE_ROW_BYTES + HIGH_ROW_BYTES;
 /** Rows of a sketched block: many, so that what is read for all rows lies together. */
 export const SKETCHED_ROWS = 2_048;
 /**
- * Starts of the parts of a sketched block, which follow the highest 4 bits: steps and margins f32 [2048] each, both sketches
- * of each row, 128 bytes, as in `kernel/sketches.as.ts`, sums u16 [8 x 2048] of eight queries, and scratch space
- * u32 [2048] of the thread that scans the block.
+ * Starts of the parts of a sketched block, which follow the highest 4 bits: steps and margins f32 [2048] each, signs of the
+ * components [1024 x 256 bytes], bits of the rows that are written and of those that a search may find [256 bytes] each,
+ * counts of signs [8 x 2048 bytes] of eight queries, in planes as in `kernel/sketches.as.ts`, and scratch space of the thread
+ * that scans the block.
  */
 export const SKETCHED_STEPS_START = SKETCHED_ROWS * HIGH_ROW_BYTES;
 export const SKETCHED_MARGINS_START = SKETCHED_STEPS_START + SKETCHED_ROWS * 4;
 export const SKETCHES_START = SKETCHED_MARGINS_START + SKETCHED_ROWS * 4;
-const SUMS_START = SKETCHES_START + SKETCHED_ROWS * 128;
-export const SKETCHED_LIST_START = SUMS_START + QUERY_SLOTS * SKETCHED_ROWS * 2;
-export const SKETCHED_BLOCK_BYTES = SKETCHED_LIST_START + SKETCHED_ROWS * 4;
-/** Bound of the sums of sketches, which is added when a sum has both sketches. */
-export const SUMS_MAX = 8_192;
-/** Number that no sum reaches. */
-export const NO_SUM = 32_767;
+export const WRITTEN_START = SKETCHES_START + (SKETCHED_ROWS * INDEX_DIMENSIONS) / 8;
+export const ALLOWED_START = WRITTEN_START + SKETCHED_ROWS / 8;
+const PLANES_START = ALLOWED_START + SKETCHED_ROWS / 8;
+export const SKETCHED_SCRATCH_START = PLANES_START + QUERY_SLOTS * SKETCHED_ROWS;
+export const SKETCHED_BLOCK_BYTES = SKETCHED_SCRATCH_START + 128;
+/** Largest count of signs of a row that are those of the query. */
+export const SIGNS_COUNTED = 224;
 /** Alignment of sketched blocks, whose parts begin with a page of memory. */
 export const SKETCHED_ALIGNMENT = 4_096;
 
@@ -47,8 +48,9 @@ export const SKETCHED_ALIGNMENT = 4_096;
 export const SIGNS = 0;
 export const WORK = SIGNS + 2 * VECTOR_BYTES;
 const SLOTS = WORK + VECTOR_BYTES;
-/** Bytes of a query: rotated, then quantised with numbers of its own, tables of 16 bytes for four components, and planes. */
-const SLOT_BYTES = VECTOR_BYTES + INDEX_DIMENSIONS + 64 + (INDEX_DIMENSIONS / 4) * 16 + 4 * 64;
+/** Start of the list of the components whose signs are counted: after the rotated query, the quantised one and its tables. */
+const COMPONENTS_START = VECTOR_BYTES + INDEX_DIMENSIONS + 64 + (INDEX_DIMENSIONS / 4) * 16;
+const SLOT_BYTES = COMPONENTS_START + SIGNS_COUNTED * 4;
 /** Upper bounds of some rows, and numbers of rows. */
 export const SOME_BOUNDS = SLOTS + QUERY_SLOTS * SLOT_BYTES;
 export const LIST = SOME_BOUNDS + (SKETCHED_ROWS + 4) * 4;
@@ -69,9 +71,14 @@ export function boundsOf(block: number, slot: number): number {
   return block + BOUNDS_START + slot * BLOCK_ROWS * 4;
 }
 
-/** Address of the sums of the rows of a sketched block for a slot: u16 [2048]. */
-export function sumsOf(block: number, slot: number): number {
-  return block + SUMS_START + slot * SKETCHED_ROWS * 2;
+/** Address of the list of the components whose signs are counted for a slot: u32 [224]. */
+export function componentsOf(slot: number): number {
+  return queryOf(slot) + COMPONENTS_START;
+}
+
+/** Address of the counts of signs of the rows of a sketched block for a slot. */
+export function planesOf(block: number, slot: number): number {
+  return block + PLANES_START + slot * SKETCHED_ROWS;
 }
 
 /** Addresses of the parts of a row of a block, with their bytes. */

@@ -76,7 +76,7 @@ it('helpers take a part of the blocks, and every block is scanned once', async (
   const isShared = async () => {
     own = 0;
     for (const block of blocks) floats[boundsOf(block, 0) / 4] = Number.NaN;
-    turn.run(counting, { blocks, lastRows: BLOCK_ROWS, leastSums: null, slots: 1 }, true);
+    turn.run(counting, { blocks, lastRows: BLOCK_ROWS, isSketched: false, slots: 1 }, true);
     // Blocks of zeros have bounds of zero.
     for (const block of blocks) expect(floats[boundsOf(block, 0) / 4]).toBe(0);
     return own < blocks.length;

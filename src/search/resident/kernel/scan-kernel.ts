@@ -17,10 +17,12 @@ export interface ScanKernel {
     bounds: number,
   ): void;
   refine(block: number, row: number, query: number): number;
-  encodeSketches(x: number, sketches: number, row: number): void;
-  preparePlanes(bytes: number): void;
-  scanSketches(sketches: number, rows: number, bytes: number, sums: number, least: number, list: number): number;
-  selectSums(sums: number, rows: number, least: number, list: number): number;
+  encodeSketch(x: number, sketches: number, row: number): void;
+  listComponents(query: number, list: number): void;
+  countSigns(sketches: number, rows: number, list: number, scratch: number, planes: number): number;
+  countReaching(planes: number, rows: number, least: number, allowed: number): number;
+  listReaching(planes: number, rows: number, least: number, allowed: number, list: number): number;
+  packFlags(flags: number, rows: number, bits: number): void;
 }
 
 /** Memory of a kernel, which threads may share. Views of it have the part that was there when they were made. */

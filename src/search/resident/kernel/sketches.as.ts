@@ -1,174 +1,274 @@
 /**
  * Sketches of vectors: the signs of their components after the rotation, from which the dot product with a query is
- * estimated roughly (Charikar, STOC 2002). Those of the first 512 components are read for all rows of a table, and packed
- * as the signs of signs.as.ts are: for 32 rows and each group of 4 components, 16 bytes; byte j has the signs of row j in
- * its low half and of row 16 + j in its high half. Those of the other 512 are read for few rows; they follow
- * those of 2,048 rows, 64 bytes for each row, a bit for each component. This is AssemblyScript, compiled with scan.as.ts.
+ * estimated roughly (Charikar, STOC 2002). The sign that matters most is that of a component which is large in the query, so
+ * a search counts only the signs of those: the 112 largest and the 112 smallest components of the query. Signs of the
+ * same component are therefore together (a vertical layout): for each of 1,024 components, 2,048 bits, one for each row of a
+ * block. Counting is done for 128 rows at a time by carry-save adders (Harley and Seal, in Warren, Hacker's Delight): a
+ * count of 128 rows is eight vectors of 128 bits, its planes, the lowest first. This is AssemblyScript, compiled with
+ * scan.as.ts.
  */
 import { dimensions } from './layout.as';
-import { lookUp, tablesStart } from './signs.as';
 
-const tileRows: usize = 32;
-const groups: usize = 128;
-const tileBytes: usize = groups * 16;
-/** Rows of a block of sketches. */
-const sketchedRows: usize = 2048;
-/** Components and bytes of the second sketch. */
-const secondFrom: usize = 512;
-const secondBytes: usize = 64;
-/** Planes of the query's components, which are rounded to 4 bits: its bits of the same weight, after the tables. */
-const planesStart: usize = tablesStart + (dimensions / 4) * 16;
-const planes: usize = 4;
-/** Number that is added to the sum of a row when its second sketch is. */
-const addedMark: i32 = 8192;
-/** Rows whose second sketches are loaded together. */
-const loadedTogether: i32 = 64;
+/** Bytes of the signs of one component of all rows of a block. */
+const componentBytes: usize = 256;
+/** Components of one sign of the query that are counted: a multiple of 16, and not more than 127. */
+const counted: i32 = 112;
+/** Bytes of the eight planes of 128 rows. */
+const planesBytes: usize = 128;
 
-/** Store the sketches of the rotated vector f32 [1024] at `x` as a row of a block. */
-export function encodeSketches(x: usize, sketches: usize, row: usize): void {
-  const second = secondOf(sketches, row);
-  const tile = sketches + (row / tileRows) * tileBytes + (row & 15);
-  const shift: u32 = (row & 16) != 0 ? 4 : 0;
-  const kept: u32 = 240 >> shift;
-  for (let group: usize = 0; group < groups; group++) {
-    const from = x + (group << 4);
-    let signs: u32 = 0;
-    for (let nth: usize = 0; nth < 4; nth++) {
-      if (load<f32>(from + (nth << 2)) >= 0) signs |= 1 << (<u32>nth);
-    }
-    const at = tile + (group << 4);
-    store<u8>(at, <u8>((<u32>load<u8>(at) & kept) | (signs << shift)));
+/** Store the signs of the rotated vector f32 [1024] at `x` as a row of a block. */
+export function encodeSketch(x: usize, sketches: usize, row: usize): void {
+  const first = sketches + (row >> 3);
+  const bit: u32 = 1 << (<u32>row & 7);
+  for (let nth: usize = 0; nth < dimensions; nth++) {
+    const at = first + nth * componentBytes;
+    const others: u32 = <u32>load<u8>(at) & ~bit;
+    store<u8>(at, <u8>(load<f32>(x + (nth << 2)) >= 0 ? others | bit : others));
   }
-  for (let at: usize = 0; at < secondBytes; at++) {
-    let signs: u32 = 0;
-    for (let nth: usize = 0; nth < 8; nth++) {
-      if (load<f32>(x + ((secondFrom + (at << 3) + nth) << 2)) >= 0) signs |= 1 << (<u32>nth);
-    }
-    store<u8>(second + at, <u8>signs);
-  }
-}
-
-// @ts-ignore: decorator
-@inline
-function secondOf(sketches: usize, row: usize): usize {
-  return sketches + (sketchedRows / tileRows) * tileBytes + row * secondBytes;
-}
-
-/** Round the components of the prepared query at `bytes` to 4 bits, and store their planes. */
-export function preparePlanes(bytes: usize): void {
-  memory.fill(bytes + planesStart, 0, planes * secondBytes);
-  for (let nth: usize = 0; nth < dimensions - secondFrom; nth++) {
-    const number: i32 = min<i32>(15, max<i32>(0, ((<i32>load<i8>(bytes + secondFrom + nth) + 8) >> 4) + 8));
-    for (let plane: usize = 0; plane < planes; plane++) {
-      const at = bytes + planesStart + plane * secondBytes + (nth >> 3);
-      if (((number >> (<i32>plane)) & 1) != 0) store<u8>(at, load<u8>(at) | <u8>(<u32>1 << (<u32>nth & 7)));
-    }
-  }
-}
-
-/** Sum the query's components under the second sketch at `signs`, in steps of the tables. */
-// @ts-ignore: decorator
-@inline
-function secondSum(signs: usize, first: usize, scale: f32): i32 {
-  let sum: i64 = 0;
-  for (let at: usize = 0; at < secondBytes; at += 8) {
-    const bits = load<u64>(signs + at);
-    const plane = first + at;
-    sum += popcnt<u64>(bits & load<u64>(plane));
-    sum += popcnt<u64>(bits & load<u64>(plane, 64)) << 1;
-    sum += popcnt<u64>(bits & load<u64>(plane, 128)) << 2;
-    sum += popcnt<u64>(bits & load<u64>(plane, 192)) << 3;
-    sum -= popcnt<u64>(bits) << 3;
-  }
-  return <i32>nearest<f32>(<f32>sum * scale);
 }
 
 /**
- * Sum the query's components under the first sketches of rows, by the tables that `prepareQuery` stored at `bytes`:
- * u16 [rows] at `sums`, below 8,192. What the second sketch tells, and 8,192, is added to sums of at least `least`. Rows
- * beyond those that are written have any sum.
+ * List the components that a search counts, as offsets in the signs of a block: u32 [112] of the largest components of the
+ * rotated query f32 [1024] at `query`, then u32 [112] of the smallest.
+ */
+export function listComponents(query: usize, list: usize): void {
+  listLargest(query, 1, list);
+  listLargest(query, -1, list + (<usize>counted << 2));
+}
+
+/** List the `counted` largest components, each multiplied by `sign`, in the order of their numbers. */
+function listLargest(query: usize, sign: f32, list: usize): void {
+  // Half of the distance remains in each step; less than the last of them separates only what is equal in practice.
+  let low: f32 = -2;
+  let high: f32 = 2;
+  for (let step = 0; step < 26; step++) {
+    const middle: f32 = (low + high) / 2;
+    if (countFrom(query, sign, middle) > counted) low = middle;
+    else high = middle;
+  }
+  let rest = counted - countFrom(query, sign, high);
+  let count: usize = 0;
+  for (let nth: usize = 0; nth < dimensions && count < <usize>counted; nth++) {
+    const value: f32 = load<f32>(query + (nth << 2)) * sign;
+    if (value < low) continue;
+    if (value < high && rest-- <= 0) continue;
+    store<u32>(list + (count++ << 2), <u32>(nth * componentBytes));
+  }
+}
+
+/** Count the components, each multiplied by `sign`, that are at least `least`. */
+function countFrom(query: usize, sign: f32, least: f32): i32 {
+  const signs = f32x4.splat(sign);
+  const lowest = f32x4.splat(least);
+  let found = i32x4.splat(0);
+  for (let at: usize = 0; at < dimensions << 2; at += 16) {
+    found = i32x4.sub(found, f32x4.ge(f32x4.mul(v128.load(query + at), signs), lowest));
+  }
+  return (
+    i32x4.extract_lane(found, 0) + i32x4.extract_lane(found, 1) + (i32x4.extract_lane(found, 2) + i32x4.extract_lane(found, 3))
+  );
+}
+
+// @ts-ignore: decorator
+@inline
+function addSums(a: v128, b: v128, c: v128): v128 {
+  return v128.xor(v128.xor(a, b), c);
+}
+
+// @ts-ignore: decorator
+@inline
+function addCarries(a: v128, b: v128, c: v128): v128 {
+  return v128.or(v128.and(a, b), v128.and(v128.xor(a, b), c));
+}
+
+/** Load the signs of 128 rows of the nth listed component. */
+// @ts-ignore: decorator
+@inline
+function signsOf(signs: usize, list: usize, nth: usize): v128 {
+  return v128.load(signs + load<u32>(list + (nth << 2)));
+}
+
+/**
+ * Count the ones of the listed components of 128 rows.
  *
- * @param list address of scratch space: u32 [rows]
+ * @param sixteens each of the planes 4, 5 and 6 of the number that is counted from
+ */
+// @ts-ignore: decorator
+@inline
+function countOnes(signs: usize, list: usize, sixteens: v128, planes: usize): void {
+  const zero = i64x2.splat(0);
+  let p0 = zero;
+  let p1 = zero;
+  let p2 = zero;
+  let p3 = zero;
+  let p4 = sixteens;
+  let p5 = sixteens;
+  let p6 = sixteens;
+  let p7 = zero;
+  for (let from = list; from < list + (<usize>counted << 2); from += 64) {
+    let a = signsOf(signs, from, 0);
+    let b = signsOf(signs, from, 1);
+    let two = addCarries(p0, a, b);
+    p0 = addSums(p0, a, b);
+    a = signsOf(signs, from, 2);
+    b = signsOf(signs, from, 3);
+    let carry = addCarries(p0, a, b);
+    p0 = addSums(p0, a, b);
+    let four = addCarries(p1, two, carry);
+    p1 = addSums(p1, two, carry);
+    a = signsOf(signs, from, 4);
+    b = signsOf(signs, from, 5);
+    two = addCarries(p0, a, b);
+    p0 = addSums(p0, a, b);
+    a = signsOf(signs, from, 6);
+    b = signsOf(signs, from, 7);
+    carry = addCarries(p0, a, b);
+    p0 = addSums(p0, a, b);
+    let otherFour = addCarries(p1, two, carry);
+    p1 = addSums(p1, two, carry);
+    const eight = addCarries(p2, four, otherFour);
+    p2 = addSums(p2, four, otherFour);
+    a = signsOf(signs, from, 8);
+    b = signsOf(signs, from, 9);
+    two = addCarries(p0, a, b);
+    p0 = addSums(p0, a, b);
+    a = signsOf(signs, from, 10);
+    b = signsOf(signs, from, 11);
+    carry = addCarries(p0, a, b);
+    p0 = addSums(p0, a, b);
+    four = addCarries(p1, two, carry);
+    p1 = addSums(p1, two, carry);
+    a = signsOf(signs, from, 12);
+    b = signsOf(signs, from, 13);
+    two = addCarries(p0, a, b);
+    p0 = addSums(p0, a, b);
+    a = signsOf(signs, from, 14);
+    b = signsOf(signs, from, 15);
+    carry = addCarries(p0, a, b);
+    p0 = addSums(p0, a, b);
+    otherFour = addCarries(p1, two, carry);
+    p1 = addSums(p1, two, carry);
+    const otherEight = addCarries(p2, four, otherFour);
+    p2 = addSums(p2, four, otherFour);
+    carry = addCarries(p3, eight, otherEight);
+    p3 = addSums(p3, eight, otherEight);
+    const c4 = v128.and(p4, carry);
+    p4 = v128.xor(p4, carry);
+    const c5 = v128.and(p5, c4);
+    p5 = v128.xor(p5, c4);
+    const c6 = v128.and(p6, c5);
+    p6 = v128.xor(p6, c5);
+    p7 = v128.xor(p7, c6);
+  }
+  v128.store(planes, p0);
+  v128.store(planes, p1, 16);
+  v128.store(planes, p2, 32);
+  v128.store(planes, p3, 48);
+  v128.store(planes, p4, 64);
+  v128.store(planes, p5, 80);
+  v128.store(planes, p6, 96);
+  v128.store(planes, p7, 112);
+}
+
+/**
+ * Count, for each row, the listed components whose sign is that of the query: 0 to 224. A larger count means a larger dot
+ * product. Rows beyond those that are written have any count.
+ *
+ * @param list of `listComponents`
+ * @param scratch address of 128 bytes
+ * @param planes gets the planes of all rows, 128 bytes for 128 rows
  * @returns a number without meaning
  */
-export function scanSketches(sketches: usize, rows: usize, bytes: usize, sums: usize, least: i32, list: usize): u32 {
-  sumFirst(sketches, rows, bytes, sums);
-  // A component of 4 bits is 16 steps of the bytes, and its sign counts twice.
-  const tableStep = load<f32>(bytes + dimensions + 12);
-  const scale: f32 = tableStep > 0 ? (32 * load<f32>(bytes + dimensions)) / tableStep : 0;
-  const second = secondOf(sketches, 0);
-  const count = selectSums(sums, <i32>rows, least, list);
-  let loaded: u32 = 0;
-  for (let from: i32 = 0; from < count; from += loadedTogether) {
-    const end = min(count, from + loadedTogether);
-    // These rows are far from each other: loads that wait for nothing bring them into the cache at the same time.
-    for (let nth = from; nth < end; nth++) loaded += load<u8>(second + rowAt(list, nth) * secondBytes);
-    for (let nth = from; nth < end; nth++) {
-      const row = rowAt(list, nth);
-      const at = sums + (row << 1);
-      const sum = <i32>load<u16>(at) + secondSum(second + row * secondBytes, bytes + planesStart, scale);
-      store<u16>(at, <u16>(max<i32>(0, min<i32>(addedMark - 1, sum)) + addedMark));
+export function countSigns(sketches: usize, rows: usize, list: usize, scratch: usize, planes: usize): u32 {
+  const loaded = loadSigns(sketches, list);
+  const smallest = list + (<usize>counted << 2);
+  for (let first: usize = 0; first < rows; first += 128) {
+    const signs = sketches + (first >> 3);
+    const own = planes + (first >> 7) * planesBytes;
+    // Of the largest, ones count; of the smallest, zeros: 112 less the ones.
+    countOnes(signs, list, i64x2.splat(-1), own);
+    countOnes(signs, smallest, i64x2.splat(0), scratch);
+    let borrow = i64x2.splat(0);
+    for (let plane: usize = 0; plane < planesBytes; plane += 16) {
+      const a = v128.load(own + plane);
+      const b = v128.load(scratch + plane);
+      const either = v128.xor(a, b);
+      v128.store(own + plane, v128.xor(either, borrow));
+      borrow = v128.or(v128.andnot(b, a), v128.andnot(borrow, either));
     }
   }
   // The compiler keeps loads that a result depends on.
   return loaded;
 }
 
+/** Bring the signs of the listed components into the cache: loads that wait for nothing are done at the same time. */
 // @ts-ignore: decorator
 @inline
-function rowAt(list: usize, nth: i32): usize {
-  return load<u32>(list + (<usize>nth << 2));
+function loadSigns(sketches: usize, list: usize): u32 {
+  let loaded: u32 = 0;
+  for (let nth: usize = 0; nth < 2 * <usize>counted; nth++) {
+    const at = sketches + load<u32>(list + (nth << 2));
+    loaded += <u32>load<u8>(at) + <u32>load<u8>(at, 64) + <u32>load<u8>(at, 128) + <u32>load<u8>(at, 192);
+  }
+  return loaded;
+}
+
+/** Find which of 128 rows have a count of at least `least`. */
+// @ts-ignore: decorator
+@inline
+function reaching(planes: usize, least: u32): v128 {
+  let found = i64x2.splat(-1);
+  for (let nth: usize = 0; nth < 8; nth++) {
+    const plane = v128.load(planes + (nth << 4));
+    found = ((least >> (<u32>nth)) & 1) != 0 ? v128.and(found, plane) : v128.or(found, plane);
+  }
+  return found;
+}
+
+/** Count the rows whose count is at least `least`. @param allowed address of a bit for each row that may be counted */
+export function countReaching(planes: usize, rows: usize, least: u32, allowed: usize): i32 {
+  let count: i64 = 0;
+  for (let first: usize = 0; first < rows; first += 128) {
+    const found = v128.and(reaching(planes + (first >> 7) * planesBytes, least), v128.load(allowed + (first >> 3)));
+    count += popcnt<i64>(i64x2.extract_lane(found, 0)) + popcnt<i64>(i64x2.extract_lane(found, 1));
+  }
+  return <i32>count;
+}
+
+/**
+ * List the rows whose count is at least `least`: u32 [count] at `list`.
+ *
+ * @param allowed address of a bit for each row that may be listed
+ * @returns count
+ */
+export function listReaching(planes: usize, rows: usize, least: u32, allowed: usize, list: usize): i32 {
+  let end = list;
+  for (let first: usize = 0; first < rows; first += 128) {
+    const found = v128.and(reaching(planes + (first >> 7) * planesBytes, least), v128.load(allowed + (first >> 3)));
+    end = listOnes(i64x2.extract_lane(found, 0), <u32>first, end);
+    end = listOnes(i64x2.extract_lane(found, 1), <u32>first + 64, end);
+  }
+  return <i32>((end - list) >> 2);
 }
 
 // @ts-ignore: decorator
 @inline
-function sumFirst(sketches: usize, rows: usize, bytes: usize, sums: usize): void {
-  const fours = i8x16.splat(15);
-  const tables = bytes + tablesStart;
-  for (let first: usize = 0; first < rows; first += tileRows) {
-    const tile = sketches + (first / tileRows) * tileBytes;
-    // Sums of 16 bits for 16 rows each: those of all bytes, in which odd ones count 256 times, and those of odd bytes.
-    let all0 = i16x8.splat(0);
-    let odd0 = all0;
-    let all1 = all0;
-    let odd1 = all0;
-    for (let at: usize = 0; at < tileBytes; at += 64) {
-      let table = v128.load(tables + at);
-      let signs = v128.load(tile + at);
-      let s0 = lookUp(table, v128.and(signs, fours));
-      let s1 = lookUp(table, v128.and(i16x8.shr_u(signs, 4), fours));
-      for (let nth: usize = 16; nth < 64; nth += 16) {
-        table = v128.load(tables + at + nth);
-        signs = v128.load(tile + at + nth);
-        s0 = i8x16.add(s0, lookUp(table, v128.and(signs, fours)));
-        s1 = i8x16.add(s1, lookUp(table, v128.and(i16x8.shr_u(signs, 4), fours)));
-      }
-      all0 = i16x8.add(all0, s0);
-      odd0 = i16x8.add(odd0, i16x8.shr_u(s0, 8));
-      all1 = i16x8.add(all1, s1);
-      odd1 = i16x8.add(odd1, i16x8.shr_u(s1, 8));
-    }
-    const even0 = i16x8.sub(all0, i16x8.shl(odd0, 8));
-    const even1 = i16x8.sub(all1, i16x8.shl(odd1, 8));
-    const at = sums + (first << 1);
-    v128.store(at, v128.shuffle<i16>(even0, odd0, 0, 8, 1, 9, 2, 10, 3, 11));
-    v128.store(at, v128.shuffle<i16>(even0, odd0, 4, 12, 5, 13, 6, 14, 7, 15), 16);
-    v128.store(at, v128.shuffle<i16>(even1, odd1, 0, 8, 1, 9, 2, 10, 3, 11), 32);
-    v128.store(at, v128.shuffle<i16>(even1, odd1, 4, 12, 5, 13, 6, 14, 7, 15), 48);
+function listOnes(bits: i64, first: u32, end: usize): usize {
+  for (let left = bits; left != 0; left &= left - 1) {
+    store<u32>(end, first + <u32>ctz<i64>(left));
+    end += 4;
   }
+  return end;
 }
 
-/** List the rows whose sum is at least `least`: u32 [count] at `list`. @returns count */
-export function selectSums(sums: usize, rows: i32, least: i32, list: usize): i32 {
-  const lowest = i16x8.splat(<i16>least);
-  let count: i32 = 0;
-  for (let row: i32 = 0; row < rows; row += 8) {
-    let found = i16x8.bitmask(i16x8.ge_s(v128.load(sums + (<usize>row << 1)), lowest));
-    if (rows - row < 8) found &= (1 << (rows - row)) - 1;
-    for (; found != 0; found &= found - 1) {
-      store<u32>(list + (<usize>count << 2), row + ctz(found));
-      count++;
+/** Pack flags u8 [rows], 0 or 1, into bits; those beyond the last row are zero. Up to 128 bytes behind the flags are read. */
+export function packFlags(flags: usize, rows: usize, bits: usize): void {
+  const zero = i8x16.splat(0);
+  for (let first: usize = 0; first < rows; first += 128) {
+    for (let row = first; row < first + 128; row += 16) {
+      let found: i32 = i8x16.bitmask(i8x16.ne(v128.load(flags + row), zero));
+      if (row + 16 > rows) found = row >= rows ? 0 : found & ((1 << (<i32>(rows - row))) - 1);
+      store<u16>(bits + (row >> 3), <u16>found);
     }
   }
-  return count;
 }
