@@ -2,13 +2,15 @@ import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
 import type { Allowed, RowRange } from './keyword-rows.ts';
 import { ScratchFile } from './scratch-file.ts';
 import type { CountedBlock, VectorBlocks } from './vector-blocks.ts';
-import { REST_BYTES, SIGNS_COUNTED, SKETCHED_BLOCK_BYTES, SKETCHED_ROWS } from './vector-layout.ts';
+import { REST_BYTES, SKETCHED_BLOCK_BYTES, SKETCHED_ROWS } from './vector-layout.ts';
 import { CandidateRows, type SlotQuery, type TableVectors } from './vector-rows.ts';
 
 /** Rows whose cosine is estimated after signs were counted: a share of all, but at least a number, and some per wanted row. */
-const ESTIMATED = { share: 1 / 256, least: 4_096, perWanted: 16 };
-/** Of this many blocks one tells how large the largest counts are. */
-const SAMPLED_OF = 16;
+const ESTIMATED = { share: 1 / 400, least: 2_048, perWanted: 16 };
+/** Of this many blocks of a table without a filter, one tells how large the largest counts are. */
+const SAMPLED_OF = 8;
+/** Blocks up to which all tell it. */
+const SAMPLED_MIN = 64;
 /** Allowed rows up to which each is compared at once. */
 const COMPARED_MAX = 1_000;
 /** Bound of the rounding errors of bounds, which are float32. */
@@ -107,17 +109,16 @@ export class SketchedRows implements TableVectors {
     return candidates;
   }
 
-  /** Find the largest count of signs that at least `wanted` rows reach; 0: there are fewer rows. */
+  /** Find the largest count of signs that about `wanted` rows reach; 0: there are fewer rows. */
   #countReached(blocks: readonly CountedBlock[], wanted: number): number {
-    const reaching = (some: readonly CountedBlock[], least: number) =>
-      some.reduce((sum, block) => sum + this.#vectors.countReaching(block, least), 0);
-    const sample = blocks.filter((_, nth) => nth % SAMPLED_OF === 0);
+    const isSampled = blocks.length > SAMPLED_MIN && blocks[0]?.isFiltered === false;
+    const sample = isSampled ? blocks.filter((_, nth) => nth % SAMPLED_OF === 0) : blocks;
     const sampled = (wanted * sample.length) / blocks.length;
     let reached = 0;
-    for (let step = 128; step > 0; step >>= 1) if (reaching(sample, reached + step) >= sampled) reached += step;
-    // The sample is not exact.
-    while (reached < SIGNS_COUNTED && reaching(blocks, reached + 1) >= wanted) reached++;
-    while (reached > 0 && reaching(blocks, reached) < wanted) reached--;
+    for (let step = 128; step > 0; step >>= 1) {
+      const rows = sample.reduce((sum, block) => sum + this.#vectors.countReaching(block, reached + step), 0);
+      if (rows >= sampled) reached += step;
+    }
     return reached;
   }
 

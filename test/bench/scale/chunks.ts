@@ -17,12 +17,14 @@ import { watchChildMemory } from '../child-memory.ts';
 import { readMetric } from '../search/open-bucket.ts';
 import { documentsOf, fillChunks, passageSource } from './fill-chunks.ts';
 import { type Filling, type Installation, openInstallation, report as reportLine, type Step } from './installation.ts';
-import { inFlight, memoryMb, quantile, runCommand, startServer, timedSearch, times } from './measure.ts';
+import { LeanSearches } from './lean-searches.ts';
+import { memoryMb, quantile, runCommand, startServer, times } from './measure.ts';
 
 const BUCKET = 'large';
 const QUERIES = 400;
 const QUERY_WORDS = 8;
-const WARM_UP = 50;
+/** Times that all queries are searched before searches are timed, so that the code is compiled. */
+const WARM_UP_ROUNDS = 2;
 const IN_FLIGHT = [1, 8, 32];
 /** Queries whose vector leg is compared with an exact search. */
 const RECALL_QUERIES = 30;
@@ -102,13 +104,15 @@ async function measureSearches(
       report(`start ${startMs.toFixed(0)} ms`);
       const url = `${server.ready['url']}/v2/buckets/${BUCKET}/search`;
       const queries = queriesOf(passage, count);
-      const searchBy = (mode: string) => (query: string) => timedSearch(url, filled.key, { query, top_k: TOP, mode });
-      const search = searchBy('hybrid');
-      await untilInMemory(server.ready['url'] as string, () => search(queries[0] as string), { count, report });
-      for (const query of queries.slice(0, WARM_UP)) await search(query);
+      const searches = new LeanSearches(url, filled.key);
+      const search = (own: readonly string[], flights: number, mode = 'hybrid') =>
+        searches.run(own, flights, { top_k: TOP, mode });
+      const first = async () => (await search(queries.slice(0, 1), 1)).ms[0] as number;
+      await untilInMemory(server.ready['url'] as string, first, { count, report });
+      for (let round = 0; round < WARM_UP_ROUNDS; round++) await search(queries, BACKGROUND_IN_FLIGHT);
       let settledP99 = 0;
       for (const flights of IN_FLIGHT) {
-        const { ms, perSecond } = await inFlight(queries, flights, search);
+        const { ms, perSecond } = await search(queries, flights);
         if (flights === BACKGROUND_IN_FLIGHT) settledP99 = quantile(ms, 0.99);
         report(
           `hybrid, ${flights} in flight: ${times(ms)}, ${perSecond.toFixed(0)} a second${flights === BACKGROUND_IN_FLIGHT ? ' (goal <= 40 and <= 120)' : ''}`,
@@ -116,7 +120,7 @@ async function measureSearches(
       }
       if (steps.has('search')) {
         for (const mode of ['keyword', 'vector']) {
-          const { ms } = await inFlight(queries, BACKGROUND_IN_FLIGHT, searchBy(mode));
+          const { ms } = await search(queries, BACKGROUND_IN_FLIGHT, mode);
           report(`${mode} leg alone, ${BACKGROUND_IN_FLIGHT} in flight: ${times(ms)}`);
         }
         await measureRecall(appliance, filled.bucketId, queries, report);
@@ -126,7 +130,8 @@ async function measureSearches(
       if (steps.has('settle')) {
         const from = (await countDocuments(appliance, filled.bucketId)) + 1;
         await fillChunks(appliance, filled, passage, { from, to: from + documentsOf(count * APPENDED_SHARE) });
-        await searchWhileSettling(queries, search, settledP99, report, () =>
+        const some = () => search(queries.slice(0, 80), BACKGROUND_IN_FLIGHT);
+        await searchWhileSettling(some, settledP99, report, () =>
           measured('settled again', report, ['index', 'optimize', '--bucket', BUCKET, '--data-dir', dataDir]),
         );
       }
@@ -208,8 +213,7 @@ async function measureRecall(
 }
 
 async function searchWhileSettling(
-  queries: readonly string[],
-  search: (query: string) => Promise<number>,
+  search: () => Promise<{ readonly ms: readonly number[] }>,
   settledP99: number,
   report: Report,
   settle: () => Promise<void>,
@@ -219,7 +223,7 @@ async function searchWhileSettling(
     isSettling = false;
   });
   const ms: number[] = [];
-  while (isSettling) ms.push(...(await inFlight(queries.slice(0, 80), BACKGROUND_IN_FLIGHT, search)).ms);
+  while (isSettling) ms.push(...(await search()).ms);
   await settling;
   report(
     `hybrid while it settles, ${BACKGROUND_IN_FLIGHT} in flight: ${times(ms)}; ${(quantile(ms, 0.99) / settledP99).toFixed(2)} of the settled p99 (goal <= 2)`,
