@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { ScanBuild, ScanKernel, ScanMemory } from './kernel/scan-kernel.ts';
-import { type ScanTask, ScanTurn } from './scan-turn.ts';
+import { type ScanTask, ScanTurn, scanAlone } from './scan-turn.ts';
 
 /** Passes over blocks from which on other threads help: fewer take less time than to wake a thread. */
 const HELPED_PASSES_MIN = 64;
@@ -8,7 +8,7 @@ const HELPED_PASSES_MIN = 64;
 const HELPER_HEAP_MB = 16;
 
 /**
- * Estimates the vectors of blocks by the signs of their components, on this thread and on helping ones. The helpers share
+ * Scans the vectors of blocks by the signs of their components, on this thread and on helping ones. The helpers share
  * the memory of the kernel, and wait for the next task without taking time of a processor.
  */
 export class BlockScanner {
@@ -16,6 +16,8 @@ export class BlockScanner {
   readonly #turn: ScanTurn;
   readonly #startHelpers: () => void;
   #hasHelpers = false;
+  #task: ScanTask | null = null;
+  #isHelped = false;
 
   /** @param helpers number of helping threads, which are started when there is enough for them to do */
   constructor(kernel: ScanKernel, memory: ScanMemory, build: ScanBuild, helpers: number) {
@@ -34,18 +36,21 @@ export class BlockScanner {
     };
   }
 
-  /**
-   * Compute the upper bounds of the rows of blocks for the queries of the first slots.
-   *
-   * @param task.blocks addresses; each but the last is full
-   * @throws Error if a helper does not end its part in time
-   */
-  scan(task: ScanTask): void {
+  /** Begin with a task: helpers work on it, if it is worth it. `finish` must follow before another task. */
+  start(task: ScanTask): void {
+    this.#task = task;
     const isLarge = task.blocks.length * task.slots >= HELPED_PASSES_MIN;
     if (isLarge && !this.#hasHelpers) {
       this.#hasHelpers = true;
       this.#startHelpers();
     }
-    this.#turn.run(this.#kernel, task, isLarge);
+    this.#isHelped = isLarge && this.#turn.start(task);
+  }
+
+  /** Complete the task. @throws Error if a helper does not end its part in time */
+  finish(): void {
+    if (this.#isHelped) this.#turn.finish(this.#kernel);
+    else if (this.#task) scanAlone(this.#kernel, this.#task);
+    this.#task = null;
   }
 }

@@ -118,9 +118,8 @@ export class KeywordRows {
     const norms = this.#norms();
     const windowed = terms.map(({ term, factor }) => ({ factor, windows: this.#windowsOf(term, norms) }));
     const reached = this.#largestScores(found);
-    const bounds = reached.map((score, window) =>
-      windowed.reduce((sum, { factor, windows }) => sum + factor * windows.boundOf(window), score),
-    );
+    const bounds = reached.slice();
+    for (const { factor, windows } of windowed) windows.addBounds(factor, bounds);
     const firstFrom = smallestOf(bounds, FIRST_WINDOWS);
     let needed = found < best.limit ? best.threshold : this.#neededScore(found, allowed, best);
     const scores = new Float64Array(WINDOW_ROWS);

@@ -148,6 +148,13 @@ export function placeOf(nth: number, blocks: Uint32Array): number {
   return (blocks[blockOf(nth)] as number) + 1 + start;
 }
 
+/** Count the postings of a block from one of them on, by its number among those of a term. */
+export function postingsLeft(nth: number): number {
+  const at = nth + FIRST_BLOCK;
+  if (at >= LARGEST_BLOCK) return LARGEST_BLOCK - (at & (LARGEST_BLOCK - 1));
+  return (2 << (31 - Math.clz32(at))) - at;
+}
+
 /** Find the number of the block of a posting by its number among those of a term. */
 function blockOf(nth: number): number {
   const at = nth + FIRST_BLOCK;

@@ -63,16 +63,9 @@ export class ScanTurn {
     return { helpers: this.#helpers, fields: this.#fields.buffer };
   }
 
-  /** Scan the blocks of a task. @throws Error if a helper does not end its part in time */
-  run(kernel: ScanKernel, task: ScanTask, isHelped: boolean): void {
-    const { blocks, lastRows, slots, isSketched } = task;
-    const full = isSketched ? SKETCHED_ROWS : BLOCK_ROWS;
-    if (!isHelped || blocks.length > BLOCKS_MAX || !this.#areWaiting()) {
-      for (const [at, block] of blocks.entries()) {
-        scanBlock(kernel, block, at === blocks.length - 1 ? lastRows : full, task);
-      }
-      return;
-    }
+  /** Give a task to the helpers, if all of them wait. `finish` must follow if they have it. @returns true if they have it */
+  start({ blocks, lastRows, slots, isSketched }: ScanTask): boolean {
+    if (blocks.length > BLOCKS_MAX || !this.#areWaiting()) return false;
     const fields = this.#fields;
     fields.set(blocks, this.#blocksStart);
     Atomics.store(fields, COUNT, blocks.length);
@@ -85,8 +78,13 @@ export class ScanTurn {
       Atomics.store(fields, STATES + nth, WORKING);
       Atomics.notify(fields, STATES + nth);
     }
+    return true;
+  }
+
+  /** Scan the blocks of the started task that are left. @throws Error if a helper does not end its part in time */
+  finish(kernel: ScanKernel): void {
     this.#takeBlocks(kernel);
-    this.#waitForOthers(blocks.length);
+    this.#waitForOthers(Atomics.load(this.#fields, COUNT));
   }
 
   /** Help with all tasks that are given. */
@@ -134,6 +132,13 @@ export class ScanTurn {
       Atomics.wait(this.#fields, DONE, done, leftMs);
     }
   }
+}
+
+/** Scan the blocks of a task without help. */
+export function scanAlone(kernel: ScanKernel, task: ScanTask): void {
+  const full = task.isSketched ? SKETCHED_ROWS : BLOCK_ROWS;
+  const last = task.blocks.length - 1;
+  for (const [at, block] of task.blocks.entries()) scanBlock(kernel, block, at === last ? task.lastRows : full, task);
 }
 
 function scanBlock(

@@ -51,36 +51,44 @@ function replaceTerms(groups: readonly WeightedTerms[], corrections: readonly Co
 }
 
 /**
- * Find the best rows of several tables by cosine similarity, for several queries at once.
+ * Begin to find the best rows of several tables by cosine similarity, for several queries at once. Helping threads scan the
+ * first table meanwhile.
  *
  * @param vectors at most `QUERY_SLOTS`: Float32Array [1024] each
- * @returns rows of each query
+ * @returns function that completes it; it must be called before anything else is done with vectors
  */
-export function searchVectors(
+export function startVectorSearch(
   resident: ReadonlyMap<number, ResidentTable>,
   query: LegQuery,
   vectors: readonly Float32Array[],
-): LegRows[] {
+): () => LegRows[] {
   const searched = openTables(resident, query);
   const [any] = searched;
   const queries = vectors.map((vector, slot) => ({
     ...{ slot, margin: any?.table.vectors.setQuery(slot, vector) ?? 0 },
     ...{ lowerBounds: new LargestNumbers(query.limit), best: bestOf(searched, query.limit) },
   }));
-  const estimated: { each: Searched; candidates: CandidateRows[] }[] = [];
-  for (const each of searched) {
-    const { table, allowed, first } = each;
-    const rows = allowed && listOnes(allowed, table.vectors.comparedMax);
-    if (rows === null) estimated.push({ each, candidates: table.vectors.estimate(queries, allowed) });
-    else for (const { slot, best } of queries) table.vectors.offerRows(slot, rows, { best, first });
-  }
-  for (const { each, candidates } of estimated) {
-    const { table, first } = each;
-    for (const [nth, own] of queries.entries()) {
-      table.vectors.offer(own, candidates[nth] as CandidateRows, { best: own.best, first });
+  const few = searched.map(({ table, allowed }) => allowed && listOnes(allowed, table.vectors.comparedMax));
+  const firstAt = few.indexOf(null);
+  searched[firstAt]?.table.vectors.start(queries.length);
+  return () => {
+    const estimated: { each: Searched; candidates: CandidateRows[] }[] = [];
+    for (const [at, each] of searched.entries()) {
+      const { table, allowed, first } = each;
+      const rows = few[at] as number[] | null;
+      if (rows === null) {
+        if (at !== firstAt) table.vectors.start(queries.length);
+        estimated.push({ each, candidates: table.vectors.estimate(queries, allowed) });
+      } else for (const { slot, best } of queries) table.vectors.offerRows(slot, rows, { best, first });
     }
-  }
-  return queries.map(({ best }) => toLegRows(searched, best));
+    for (const { each, candidates } of estimated) {
+      const { table, first } = each;
+      for (const [nth, own] of queries.entries()) {
+        table.vectors.offer(own, candidates[nth] as CandidateRows, { best: own.best, first });
+      }
+    }
+    return queries.map(({ best }) => toLegRows(searched, best));
+  };
 }
 
 /** @throws Error if a table is not there any more */

@@ -59,8 +59,12 @@ export class SketchedRows implements TableVectors {
     return this.#vectors.setQuery(slot, vector);
   }
 
+  start(slots: number): void {
+    this.#vectors.startCounting(this.#blocks, this.#rows, slots);
+  }
+
   estimate(queries: readonly SlotQuery[], allowed: Allowed): CandidateRows[] {
-    this.#vectors.countSigns(this.#blocks, this.#rows, queries.length);
+    this.#vectors.finishScan();
     if (allowed !== null) {
       for (const { block, first, rows } of this.#everyBlock()) {
         this.#vectors.setAllowed(block, allowed.subarray(first, first + rows));

@@ -1,5 +1,5 @@
 import { grown } from './grow.ts';
-import { COUNT_BITS, COUNT_MAX, type Postings, placeOf } from './postings.ts';
+import { COUNT_BITS, COUNT_MAX, type Postings, placeOf, postingsLeft } from './postings.ts';
 
 /** Rows of a window. */
 const WINDOW_BITS = 9;
@@ -62,6 +62,14 @@ export class TermWindows {
     return (this.#drift / PARTS) * (this.#parts[window] as number);
   }
 
+  /** Add the bounds of the scores of the term to those of all windows. @param factor of the weight */
+  addBounds(factor: number, bounds: Float64Array): void {
+    const [parts, part] = [this.#parts, factor * (this.#drift / PARTS)];
+    for (let window = 0; window < bounds.length; window++) {
+      bounds[window] = (bounds[window] as number) + part * (parts[window] as number);
+    }
+  }
+
   /**
    * Add the scores of the term to those of the rows of a window.
    *
@@ -73,16 +81,20 @@ export class TermWindows {
     const [blocks, { numbers }] = [this.#blocks, this.#postings];
     const end = this.#starts[window + 1] as number;
     let largest = 0;
-    for (let nth = this.#starts[window] as number; nth < end; nth++) {
-      const posting = numbers[placeOf(nth, blocks)] as number;
-      const row = posting >>> COUNT_BITS;
-      let count = posting & COUNT_MAX;
-      if (count === COUNT_MAX) count = this.#postings.largeCount(this.#term, row);
-      const at = row & (WINDOW_ROWS - 1);
-      const norm = base + perLength * (lengths[row] as number);
-      const score = (scores[at] as number) + (factor * count) / (count + norm);
-      scores[at] = score;
-      if (score > largest) largest = score;
+    for (let nth = this.#starts[window] as number; nth < end; ) {
+      const place = placeOf(nth, blocks);
+      const placeEnd = place + Math.min(end - nth, postingsLeft(nth));
+      nth += placeEnd - place;
+      for (let at = place; at < placeEnd; at++) {
+        const posting = numbers[at] as number;
+        const row = posting >>> COUNT_BITS;
+        let count = posting & COUNT_MAX;
+        if (count === COUNT_MAX) count = this.#postings.largeCount(this.#term, row);
+        const norm = base + perLength * (lengths[row] as number);
+        const score = (scores[row & (WINDOW_ROWS - 1)] as number) + (factor * count) / (count + norm);
+        scores[row & (WINDOW_ROWS - 1)] = score;
+        if (score > largest) largest = score;
+      }
     }
     return largest;
   }

@@ -5,9 +5,9 @@
 import { availableParallelism } from 'node:os';
 import { setImmediate } from 'node:timers/promises';
 import { parentPort } from 'node:worker_threads';
-import type { Call, LegRows, OperationName, Operations, Reply, RowBatch, TableSize } from './protocol.ts';
+import type { Call, OperationName, Operations, Reply, RowBatch, TableSize } from './protocol.ts';
 import { ResidentTable } from './resident-table.ts';
-import { searchKeywords, searchVectors } from './search-tables.ts';
+import { searchKeywords, startVectorSearch } from './search-tables.ts';
 import { VectorBlocks } from './vector-blocks.ts';
 import { QUERY_SLOTS } from './vector-layout.ts';
 
@@ -20,7 +20,7 @@ const vectors = new VectorBlocks({ helpers: Math.min(availableParallelism(), SCA
 const tables = new Map<number, ResidentTable>();
 
 type Handlers = {
-  [Name in OperationName]: (
+  [Name in Exclude<OperationName, 'searchKeywords' | 'searchVectors'>]: (
     argument: Operations[Name]['argument'],
   ) => Operations[Name]['result'] | Promise<Operations[Name]['result']>;
 };
@@ -41,8 +41,6 @@ const handlers: Handlers = {
     tables.delete(table);
     return null;
   },
-  searchKeywords: (query) => searchKeywords(tables, query),
-  searchVectors: ({ vector, ...query }) => searchVectors(tables, query, [vector])[0] as LegRows,
   readTexts: (places) =>
     Array.from(places.rows, (row, at) => tables.get(places.tables[at] as number)?.textOf(row) ?? null),
 };
@@ -61,44 +59,73 @@ function tableOf(number: number): ResidentTable {
   return table;
 }
 
-async function answer<Name extends OperationName>({ id, name, argument }: Call<Name>): Promise<Reply> {
+async function answer<Name extends keyof Handlers>({ id, name, argument }: Call<Name>): Promise<Reply> {
   try {
     return { id, result: await handlers[name](argument) };
   } catch (error) {
-    return { id, error: error instanceof Error ? error.message : String(error) };
+    return { id, error: messageOf(error) };
   }
 }
 
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+type KeywordCall = Call<'searchKeywords'>;
 type VectorCall = Call<'searchVectors'>;
 
-/** Searches of vectors that wait. */
-let waiting: VectorCall[] = [];
+/** Searches that wait. */
+const waiting: { keywords: KeywordCall[]; vectors: VectorCall[] } = { keywords: [], vectors: [] };
 
+/** Answer the searches that wait: helping threads scan vectors for the first of them while this one searches by terms. */
 function answerWaiting(): void {
-  const calls = waiting;
-  waiting = [];
+  const { keywords, vectors: vectorCalls } = waiting;
+  [waiting.keywords, waiting.vectors] = [[], []];
   const keyOf = ({ argument: { tables: numbers, documentIds, limit } }: VectorCall, nth: number) =>
     documentIds === null ? `${limit}: ${numbers.join()}` : nth;
-  for (const alike of Map.groupBy(calls, keyOf).values()) {
-    for (let from = 0; from < alike.length; from += QUERY_SLOTS) answerTogether(alike.slice(from, from + QUERY_SLOTS));
+  const together: VectorCall[][] = [];
+  for (const alike of Map.groupBy(vectorCalls, keyOf).values()) {
+    for (let from = 0; from < alike.length; from += QUERY_SLOTS) together.push(alike.slice(from, from + QUERY_SLOTS));
+  }
+  const [first, ...others] = together;
+  const finish = first ? startTogether(first) : null;
+  for (const call of keywords) reply([call], () => [searchKeywords(tables, call.argument)]);
+  finish?.();
+  for (const calls of others) startTogether(calls)();
+}
+
+/** Begin to answer searches that differ in their vectors only. @returns function that completes it */
+function startTogether(calls: readonly VectorCall[]): () => void {
+  const [{ argument }] = calls as [VectorCall];
+  const vectorsOfAll = calls.map((call) => call.argument.vector);
+  try {
+    const finish = startVectorSearch(tables, argument, vectorsOfAll);
+    return () => reply(calls, finish);
+  } catch (error) {
+    return () =>
+      reply(calls, () => {
+        throw error;
+      });
   }
 }
 
-/** Answer searches that differ in their vectors only. */
-function answerTogether(calls: readonly VectorCall[]): void {
-  const [first] = calls;
-  if (!first) return;
+/** Answer calls with the results of one function, or each with its error. */
+function reply(calls: readonly Call[], answers: () => readonly unknown[]): void {
   try {
-    const vectorsOfAll = calls.map(({ argument }) => argument.vector);
-    const results = searchVectors(tables, first.argument, vectorsOfAll);
+    const results = answers();
     for (const [nth, { id }] of calls.entries()) parentPort?.postMessage({ id, result: results[nth] } satisfies Reply);
   } catch (error) {
-    for (const { id } of calls) parentPort?.postMessage({ id, error: String(error) } satisfies Reply);
+    for (const { id } of calls) parentPort?.postMessage({ id, error: messageOf(error) } satisfies Reply);
   }
+}
+
+function wait<Search extends KeywordCall | VectorCall>(calls: Search[], call: Search): void {
+  if (waiting.keywords.length + waiting.vectors.length === 0) setImmediate().then(answerWaiting);
+  calls.push(call);
 }
 
 parentPort?.on('message', async (call: Call) => {
-  if (call.name === 'searchVectors') {
-    if (waiting.push(call as VectorCall) === 1) setImmediate().then(answerWaiting);
-  } else parentPort?.postMessage(await answer(call));
+  if (call.name === 'searchVectors') wait(waiting.vectors, call as VectorCall);
+  else if (call.name === 'searchKeywords') wait(waiting.keywords, call as KeywordCall);
+  else parentPort?.postMessage(await answer(call as Call<keyof Handlers>));
 });

@@ -180,24 +180,29 @@ export class VectorBlocks {
   }
 
   /**
-   * Estimate the cosine similarity of rows to the queries of the first slots, from two bits of each component. The bounds
-   * are upper ones, which hold but for five standard deviations.
+   * Begin to estimate the cosine similarity of rows to the queries of the first slots, from two bits of each component. The
+   * bounds are upper ones, which hold but for five standard deviations. `finishScan` must follow before anything changes.
    *
    * @param blocks each but the last is full
    * @param rows of all blocks together
    * @param slots number of slots
    */
-  scan(blocks: readonly number[], rows: number, slots: number): void {
-    this.#scanner.scan({ blocks, lastRows: rows - (blocks.length - 1) * BLOCK_ROWS, isSketched: false, slots });
+  startScan(blocks: readonly number[], rows: number, slots: number): void {
+    this.#scanner.start({ blocks, lastRows: rows - (blocks.length - 1) * BLOCK_ROWS, isSketched: false, slots });
   }
 
   /**
-   * Count, for each row of sketched blocks, the components whose sign is that of the query, among 224 that are large in it;
-   * for the queries of the first slots. A larger count means a larger cosine.
+   * Begin to count, for each row of sketched blocks, the components whose sign is that of the query, among 224 that are
+   * large in it. A larger count means a larger cosine. Otherwise as `startScan`.
    */
-  countSigns(blocks: readonly number[], rows: number, slots: number): void {
+  startCounting(blocks: readonly number[], rows: number, slots: number): void {
     for (let slot = 0; slot < slots; slot++) this.#kernel.listComponents(queryOf(slot), componentsOf(slot));
-    this.#scanner.scan({ blocks, lastRows: rows - (blocks.length - 1) * SKETCHED_ROWS, isSketched: true, slots });
+    this.#scanner.start({ blocks, lastRows: rows - (blocks.length - 1) * SKETCHED_ROWS, isSketched: true, slots });
+  }
+
+  /** Complete what was begun. */
+  finishScan(): void {
+    this.#scanner.finish();
   }
 
   /** Set the rows of a sketched block that the next calls may find. @param flags by row, 1: yes */

@@ -24,9 +24,11 @@ export interface TableVectors {
   add(vectors: Float32Array): void;
   /** Set the query of a slot for all tables of this thread: Float32Array [1024]. @returns its margin */
   setQuery(slot: number, vector: Float32Array): number;
+  /** Begin to estimate the cosines of the rows to the queries of the first slots. `estimate` must follow at once. */
+  start(slots: number): void;
   /**
-   * Estimate the cosines of the rows to several queries, those of the first slots, so that memory is read once, and add
-   * numbers that allowed rows reach at least to the lower bounds of each query.
+   * Complete the estimates, in which memory was read once for all queries, and add numbers that allowed rows reach at least
+   * to the lower bounds of each query.
    *
    * @returns rows that may be among the best, for each query
    */
@@ -80,8 +82,12 @@ export class VectorRows implements TableVectors {
     return this.#vectors.setQuery(slot, vector);
   }
 
+  start(slots: number): void {
+    this.#vectors.startScan(this.#blocks, this.#rows, slots);
+  }
+
   estimate(queries: readonly SlotQuery[], allowed: Allowed): CandidateRows[] {
-    this.#vectors.scan(this.#blocks, this.#rows, queries.length);
+    this.#vectors.finishScan();
     if (allowed !== null) {
       this.#eachBlock((block, first, rows) => {
         for (const { slot } of queries) {

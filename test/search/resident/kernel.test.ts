@@ -49,7 +49,8 @@ const passage = () => {
 };
 /** Scan one block for a slot. */
 const scan = (blocks: VectorBlocks, block: number, rows: number, slot = SLOT) => {
-  blocks.scan([block], rows, slot + 1);
+  blocks.startScan([block], rows, slot + 1);
+  blocks.finishScan();
   return blocks.bounds(block, rows, slot);
 };
 const dot = (a: Float32Array, b: Float32Array) => a.reduce((sum, value, at) => sum + value * (b[at] as number), 0);

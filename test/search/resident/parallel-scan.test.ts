@@ -37,16 +37,13 @@ it('bounds that several threads compute are those of one', () => {
       alone.setQuery(slot, query);
       together.setQuery(slot, query);
     }
-    alone.scan(
-      blocks.map(([own]) => own),
-      rows,
-      slots,
-    );
-    together.scan(
-      blocks.map(([, other]) => other),
-      rows,
-      slots,
-    );
+    for (const [vectors, own] of [
+      [alone, blocks.map(([block]) => block)],
+      [together, blocks.map(([, block]) => block)],
+    ] as const) {
+      vectors.startScan(own, rows, slots);
+      vectors.finishScan();
+    }
     for (const [own, other] of blocks.slice(round % 7, 70)) {
       for (let slot = 0; slot < slots; slot++) {
         expect(together.bounds(other, 17, slot)).toEqual(alone.bounds(own, 17, slot));
@@ -76,7 +73,8 @@ it('helpers take a part of the blocks, and every block is scanned once', async (
   const isShared = async () => {
     own = 0;
     for (const block of blocks) floats[boundsOf(block, 0) / 4] = Number.NaN;
-    turn.run(counting, { blocks, lastRows: BLOCK_ROWS, isSketched: false, slots: 1 }, true);
+    if (!turn.start({ blocks, lastRows: BLOCK_ROWS, isSketched: false, slots: 1 })) return false;
+    turn.finish(counting);
     // Blocks of zeros have bounds of zero.
     for (const block of blocks) expect(floats[boundsOf(block, 0) / 4]).toBe(0);
     return own < blocks.length;

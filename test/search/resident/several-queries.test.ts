@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { embedLexical, embedLexicalPassages } from '../../../src/embedding/providers/local.ts';
 import type { RowBatch } from '../../../src/search/resident/protocol.ts';
 import { ResidentTable } from '../../../src/search/resident/resident-table.ts';
-import { searchVectors } from '../../../src/search/resident/search-tables.ts';
+import { startVectorSearch } from '../../../src/search/resident/search-tables.ts';
 import { VectorBlocks } from '../../../src/search/resident/vector-blocks.ts';
 import { QUERY_SLOTS } from '../../../src/search/resident/vector-layout.ts';
 import { drawText, randomFrom } from './draw-rows.ts';
@@ -40,9 +40,9 @@ it('queries that are searched together find what each finds alone, in one table 
   for (const tables of [[1], [1, 2, 3]]) {
     for (const documentIds of [null, ['three']]) {
       const query = { tables, documentIds, limit: 25 };
-      const together = searchVectors(resident, query, vectors);
+      const together = startVectorSearch(resident, query, vectors)();
       for (const [nth, vector] of vectors.entries()) {
-        expect(together[nth]).toEqual(searchVectors(resident, query, [vector])[0]);
+        expect(together[nth]).toEqual(startVectorSearch(resident, query, [vector])()[0]);
       }
     }
   }
@@ -54,10 +54,12 @@ it('several tables are ranked as one, and a limit above the number of rows finds
     [2, fill('five', 60)],
   ]);
   const vector = embedLexical([drawText(random, 4)]);
-  const [all] = searchVectors(resident, { tables: [1, 2], documentIds: null, limit: 1_000 }, [vector]);
+  const [all] = startVectorSearch(resident, { tables: [1, 2], documentIds: null, limit: 1_000 }, [vector])();
   expect(all?.chunkIds.length).toBe(100);
   expect([...(all?.scores ?? [])]).toEqual([...(all?.scores ?? [])].sort((a, b) => b - a));
-  const [some] = searchVectors(resident, { tables: [1, 2], documentIds: null, limit: 10 }, [vector]);
+  const [some] = startVectorSearch(resident, { tables: [1, 2], documentIds: null, limit: 10 }, [vector])();
   expect(some?.chunkIds).toEqual(all?.chunkIds.slice(0, 10));
-  expect(searchVectors(resident, { tables: [], documentIds: null, limit: 10 }, [vector])[0]?.chunkIds).toEqual([]);
+  expect(startVectorSearch(resident, { tables: [], documentIds: null, limit: 10 }, [vector])()[0]?.chunkIds).toEqual(
+    [],
+  );
 });
