@@ -98,15 +98,13 @@ export class SketchedRows implements TableVectors {
     const candidates = new CandidateRows();
     for (const each of blocks) {
       const { block, first } = each;
-      const selected = this.#vectors.listReaching(each, reached);
-      if (selected.length === 0) continue;
-      const { bounds, margins } = this.#vectors.estimateSketched(block, selected, slot);
-      for (let nth = 0; nth < selected.length; nth++) {
-        const upper = bounds[nth] as number;
+      const count = this.#vectors.estimateReaching(each, reached);
+      for (let nth = 0; nth < count; nth++) {
+        const upper = this.#vectors.reachedBound(nth);
         if (upper < lowerBounds.smallest - ROUNDING) continue;
-        const at = selected[nth] as number;
-        candidates.add(first + at, upper);
-        const lower = upper - 2 * ((margins[at] as number) + margin);
+        const row = this.#vectors.reachedRow(nth);
+        candidates.add(first + row, upper);
+        const lower = upper - 2 * (this.#vectors.marginOf(block, row) + margin);
         if (lower > lowerBounds.smallest) lowerBounds.add(lower);
       }
     }

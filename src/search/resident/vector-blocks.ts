@@ -217,11 +217,32 @@ export class VectorBlocks {
     return this.#kernel.countReaching(planesOf(block, slot), rows, least, bits);
   }
 
-  /** List the rows of a sketched block by their counts of signs. @returns a view that the next call overwrites */
-  listReaching({ block, rows, slot, isFiltered }: CountedBlock, least: number): Uint32Array {
+  /**
+   * Estimate, as `estimate` does, the rows of a sketched block that reach a count of signs.
+   *
+   * @returns number of rows; `reachedRow` and `reachedBound` have them until the next call
+   */
+  estimateReaching({ block, rows, slot, isFiltered }: CountedBlock, least: number): number {
     const bits = block + (isFiltered ? ALLOWED_START : WRITTEN_START);
     const count = this.#kernel.listReaching(planesOf(block, slot), rows, least, bits, LIST);
-    return count === 0 ? NO_ROWS : this.#numbers.subarray(LIST / 4, LIST / 4 + count);
+    const [steps, margins] = [block + SKETCHED_STEPS_START, block + SKETCHED_MARGINS_START];
+    if (count > 0) this.#kernel.estimate(block, steps, margins, LIST, count, bytesOf(slot), SOME_BOUNDS);
+    return count;
+  }
+
+  /** Return the nth row that the last call of `estimateReaching` has found. */
+  reachedRow(nth: number): number {
+    return this.#numbers[LIST / 4 + nth] as number;
+  }
+
+  /** Return the upper bound of its cosine similarity. */
+  reachedBound(nth: number): number {
+    return this.#floats[SOME_BOUNDS / 4 + nth] as number;
+  }
+
+  /** Return the margin of a row of a sketched block, to which that of the query must be added. */
+  marginOf(block: number, row: number): number {
+    return this.#floats[(block + SKETCHED_MARGINS_START) / 4 + row] as number;
   }
 
   /**
@@ -257,21 +278,7 @@ export class VectorBlocks {
    * @returns views that the next call overwrites
    */
   estimate(block: number, rows: Uint32Array, slot: number): Estimates {
-    return this.#estimate(block, { steps: block + STEPS_START, margins: block + MARGINS_START }, rows, slot);
-  }
-
-  /** Estimate as `estimate` does, in a sketched block. */
-  estimateSketched(block: number, rows: Uint32Array, slot: number): Estimates {
-    const [steps, margins] = [block + SKETCHED_STEPS_START, block + SKETCHED_MARGINS_START];
-    return this.#estimate(block, { steps, margins }, rows, slot);
-  }
-
-  #estimate(
-    block: number,
-    { steps, margins }: { readonly steps: number; readonly margins: number },
-    rows: Uint32Array,
-    slot: number,
-  ): Estimates {
+    const [steps, margins] = [block + STEPS_START, block + MARGINS_START];
     this.#numbers.set(rows, LIST / 4);
     this.#kernel.estimate(block, steps, margins, LIST, rows.length, bytesOf(slot), SOME_BOUNDS);
     return {

@@ -15,7 +15,7 @@ export interface ScanKernel {
     count: number,
     bytes: number,
     bounds: number,
-  ): void;
+  ): number;
   refine(block: number, row: number, query: number): number;
   encodeSketch(x: number, sketches: number, row: number): void;
   listComponents(query: number, list: number): void;
