@@ -80,7 +80,7 @@ export function beginAttempt(
   const sequence = analyse(request.query);
   const terms = weighTerms(sequence);
   const search: IndexSearch = {
-    ...{ sql, tables, resident, samples, filterShares, caller, request, wanted, hiding },
+    ...{ sql, tables, resident, samples, filterShares, caller, request, wanted, hiding, copyVersions: new Map() },
     scope: { bucketIds, collectionId, filter: request.filter ?? null, condition },
     ...{ sequence, terms, ...expandByTable(request.query, sequence, terms, indexes) },
   };

@@ -29,15 +29,22 @@ export async function beginSearch(input: SearchInput, lastSeen: LastSeenIndexes)
     throw error;
   });
   lastSeen.remember(caller.orgId, bucketRef, index);
-  const isPresent =
-    seen?.bucketId === index.bucketId &&
-    seen.synonymsEdit === index.synonymsEdit &&
-    isSameTable(seen.indexTable, index.indexTable);
-  if (early && isPresent) return early;
+  if (early && seen && isPresent(early, seen, index)) return early;
   const [searched] = (await context.synonyms.load(sql, [index])) as [SearchedIndex];
   const { collection } = request;
   const collectionId = collection ? (await findCollection(sql, caller.orgId, index.bucketId, collection)).id : null;
   return beginAttempt(input, [searched], { collectionId, hiding, embedding: reusableEmbedding(early, searched) });
+}
+
+/** Return true if an attempt on the last seen index searches the present one, or a copy in memory that is as new. */
+function isPresent(early: Attempt, seen: BucketIndex, present: BucketIndex): boolean {
+  const { bucketId, synonymsEdit, indexTable } = present;
+  if (seen.bucketId !== bucketId || seen.synonymsEdit !== synonymsEdit) return false;
+  const copyVersion = indexTable ? early.search.copyVersions.get(indexTable.name) : undefined;
+  const isCopyPresent = indexTable && copyVersion !== undefined && copyVersion >= indexTable.version;
+  const searched =
+    seen.indexTable && isCopyPresent ? { ...seen.indexTable, version: indexTable.version } : seen.indexTable;
+  return isSameTable(searched, indexTable);
 }
 
 /**

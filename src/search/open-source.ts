@@ -18,6 +18,7 @@ const TABLES_AT_ONCE = 20;
  *
  * @param context.resident null: only the tables are to be used
  * @param context.spelling words that are corrected if all indexes are in memory; null: none
+ * @param context.copyVersions is given the version of each copy in memory that is searched, by the name of the table
  * @param context.ownTerms terms that are searched in place of those of the query, by the name of the table
  * @throws AppError `index_unavailable` (503)
  */
@@ -25,20 +26,23 @@ export async function openSource(
   context: {
     readonly tables: LanceTables;
     readonly resident: ResidentIndexes | null;
+    readonly copyVersions?: Map<string, number>;
     readonly ownTerms?: ReadonlyMap<string, readonly WeightedTerms[]>;
     readonly spelling?: Spelling | null;
   },
   indexTables: readonly IndexTable[],
 ): Promise<ChunkSource | null> {
-  const { tables, resident, ownTerms = new Map(), spelling = null } = context;
+  const { tables, resident, copyVersions, ownTerms = new Map(), spelling = null } = context;
   const copies: TableCopy[] = [];
   const opened: { name: string; table: Table }[] = [];
   await Promise.all(
     indexTables.map(async ({ name, version }) => {
       const open = () => tables.openForReading(name, version);
       const copy = (await resident?.find(name, version, open)) ?? null;
-      if (copy !== null) copies.push(copy);
-      else opened.push(...(await open().then((table) => (table === null ? [] : [{ name, table }]))));
+      if (copy !== null) {
+        copies.push(copy);
+        copyVersions?.set(name, copy.version);
+      } else opened.push(...(await open().then((table) => (table === null ? [] : [{ name, table }]))));
     }),
   );
   const sources = opened.length === 0 ? [] : tableSources(tables, opened, ownTerms);

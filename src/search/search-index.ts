@@ -60,6 +60,8 @@ export interface IndexSearch {
   readonly ownTerms: ReadonlyMap<string, readonly WeightedTerms[]>;
   /** Chunks to find. */
   readonly wanted: number;
+  /** Versions of the copies in memory that are searched, by the name of the table, once they are open. */
+  readonly copyVersions: Map<string, number>;
   /** Ids of the buckets that hold documents which the caller may not see. */
   readonly hiding: Promise<ReadonlySet<string>>;
 }
@@ -99,7 +101,12 @@ async function searchTables(
     return await searchSource(search, indexTables, embedding);
   } catch (error) {
     if (!(error instanceof ResidentGone)) throw error;
-    return searchSource({ ...search, resident: null }, indexTables, embedding);
+    // At the versions of the copies, which may have been newer.
+    const sameTables = indexTables.map((each) => ({
+      ...each,
+      version: Math.max(each.version, search.copyVersions.get(each.name) ?? 0),
+    }));
+    return searchSource({ ...search, resident: null }, sameTables, embedding);
   }
 }
 

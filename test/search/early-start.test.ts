@@ -6,7 +6,8 @@ import { uploadDocument } from '../../src/ingest/upload.ts';
 import type { BucketIndex } from '../../src/search/bucket-index-store.ts';
 import { LastSeenIndexes } from '../../src/search/early-start.ts';
 import { weightsFor } from '../../src/search/fuse.ts';
-import { updateLegWeights } from '../../src/search/index-store.ts';
+import { getIndexTable, type IndexTable, updateLegWeights } from '../../src/search/index-store.ts';
+import type { ResidentIndexes } from '../../src/search/resident/resident-indexes.ts';
 import { SearchRequest } from '../../src/search/schema.ts';
 import { searchBucket } from '../../src/search/search.ts';
 import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
@@ -118,4 +119,30 @@ it('the first search after another process tuned the weights of a bucket uses th
   expect(await weights()).toEqual(weightsFor('lexical'));
   await updateLegWeights(there.appliance.sql, bucketId, { keyword: 1, vector: 0.7 });
   expect(await weights()).toEqual({ keyword: 1, vector: 0.7 });
+});
+
+it('a search is not begun anew for a commit of its own process that the copy in memory has followed', async () => {
+  const { search: context, sql } = there.appliance;
+  const { id: bucketId } = await makeBucket('meadow');
+  const request = SearchRequest.parse({ query: 'apple harvest', mode: 'keyword' });
+  await ingest('meadow', 'The apple harvest of the meadow.');
+  await searchBucket(context, there.operator, 'meadow', request);
+  await ingest('meadow', 'The late apple harvest of the meadow.');
+  const table = (await getIndexTable(sql, bucketId)) as IndexTable;
+  const { resident, tables } = context;
+  // Waits until the copy is at the version of the second document.
+  await resident?.find(table.name, table.version, () => tables.openForReading(table.name, table.version));
+  const versions: number[] = [];
+  const observed = Object.create(resident, {
+    find: {
+      value: (...wanted: Parameters<ResidentIndexes['find']>) => {
+        versions.push(wanted[1]);
+        return resident?.find(...wanted);
+      },
+    },
+  });
+  const found = await searchBucket({ ...context, resident: observed }, there.operator, 'meadow', request);
+  expect(found.results).toHaveLength(2);
+  expect(versions).toHaveLength(1);
+  expect(versions[0]).toBeLessThan(table.version);
 });
