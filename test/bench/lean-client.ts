@@ -7,33 +7,40 @@ const HEADERS_END = '\r\n\r\n';
 export class LeanClient {
   readonly #socket: Socket;
   readonly #head: string;
+  readonly #status: number;
   #received: Buffer = Buffer.alloc(0);
   #onData: () => void = () => {};
 
-  private constructor(socket: Socket, head: string) {
+  private constructor(socket: Socket, head: string, status: number) {
     this.#socket = socket;
     this.#head = head;
+    this.#status = status;
     socket.setNoDelay(true).on('data', (chunk: Buffer) => {
       this.#received = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk]);
       this.#onData();
     });
   }
 
-  /** Open a connection. @param url target of all requests, by POST with a JSON body */
-  static async open(url: string, headers: Readonly<Record<string, string>>): Promise<LeanClient> {
+  /**
+   * Open a connection.
+   *
+   * @param url target of all requests, by POST with a JSON body
+   * @param status of all answers
+   */
+  static async open(url: string, headers: Readonly<Record<string, string>>, status = 200): Promise<LeanClient> {
     const { hostname, port, pathname, host } = new URL(url);
     const lines = Object.entries({ host, 'content-type': 'application/json', ...headers });
     const head = `POST ${pathname} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}`;
     const socket = connect(Number(port), hostname);
     await once(socket, 'connect');
-    return new LeanClient(socket, head);
+    return new LeanClient(socket, head, status);
   }
 
   /**
    * Send a request.
    *
    * @returns the body of the answer
-   * @throws Error for any status but 200 or an answer without a length
+   * @throws Error for another status than the expected one, or an answer without a length
    */
   async post(body: string): Promise<Buffer> {
     this.#received = Buffer.alloc(0);
@@ -43,7 +50,7 @@ export class LeanClient {
       if (end < 0) return;
       const head = this.#received.toString('latin1', 0, end);
       const length = /^content-length: (\d+)\r?$/im.exec(head)?.[1];
-      if (!head.startsWith('HTTP/1.1 200 ') || length === undefined) return reject(new Error(head));
+      if (!head.startsWith(`HTTP/1.1 ${this.#status} `) || length === undefined) return reject(new Error(head));
       const from = end + HEADERS_END.length;
       if (this.#received.length >= from + Number(length)) resolve(this.#received.subarray(from));
     };
