@@ -114,11 +114,12 @@ export function hidesFrom(
   const exists = (condition: SqlFragment) => sql`
     EXISTS (SELECT 1 FROM documents WHERE ${isInBucket} AND ${condition})`;
   // The highest level is the first entry of an index, whatever PostgreSQL expects of a level that it does not know yet. A
-  // prepared statement with `privacy_level > $1` would be planned anew each time, which takes longer than to run it.
+  // prepared statement with `privacy_level > $1` would be planned anew each time, which takes longer than to run it. So would
+  // one without `scope IS NOT NULL`: that an index without nulls answers it is else known only for the values of a list.
   return sql`(
     coalesce((SELECT documents.privacy_level FROM documents WHERE ${isInBucket}
               ORDER BY documents.privacy_level DESC LIMIT 1) > ${levelMax}, false)
-    ${scopes === null ? sql`` : sql`OR ${exists(sql`documents.scope <> ALL(${sql.array([...scopes])}::text[])`)}`}
+    ${scopes === null ? sql`` : sql`OR ${exists(sql`documents.scope IS NOT NULL AND documents.scope <> ALL(${sql.array([...scopes])}::text[])`)}`}
     ${classificationsNot.length === 0 ? sql`` : sql`OR ${exists(sql`documents.classification = ANY(${sql.array([...classificationsNot])}::text[])`)}`}
     ${publicOnly ? sql`OR ${exists(sql`NOT documents.public_accessible`)}` : sql``})`;
 }
