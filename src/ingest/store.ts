@@ -89,7 +89,19 @@ export interface NewGeneration {
  * document is deleted or being deleted.
  */
 export async function registerGeneration(sql: Sql, generation: NewGeneration): Promise<boolean> {
-  return (await registerGenerations(sql, generation.orgId, [generation])).has(generation.id);
+  const { id, orgId, documentId, jobId, replaces } = generation;
+  // PostgreSQL plans this once, and the statement for many generations each time, which takes longer than to run it.
+  const rows = await sql`
+    INSERT INTO generations (id, org_id, bucket_id, document_id, job_id, artifact_key, chunks_count, embed_model,
+                             embed_revision, space, map_version, native_dimension, replaces)
+    SELECT ${id}::bigint, org_id, bucket_id, id, ${jobId}::text, ${generation.artifactKey}::text,
+           ${generation.chunksCount}::integer, ${generation.embedModel}::text, ${generation.embedRevision}::text,
+           ${generation.space}::text, ${generation.mapVersion}::integer, ${generation.nativeDimension}::integer,
+           ${replaces}::bigint
+    FROM documents WHERE org_id = ${orgId} AND id = ${documentId} AND status <> 'deleting'
+    FOR SHARE
+    RETURNING 1`;
+  return rows.length === 1;
 }
 
 /**
