@@ -1,8 +1,8 @@
 /**
  * Benchmark of searches while documents are uploaded: 100 small ones a second into the bucket of 20,000 chunks that is
  * searched, one search at a time, over HTTP with a server and its worker in a separate process. A thread uploads, and
- * searches for some of the documents once, as soon as they are ready. Arguments set the number of chunks, the documents a second and the
- * seconds.
+ * searches for some of the documents once, as soon as they are ready. Arguments set the number of chunks, the documents a
+ * second and the seconds.
  */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
