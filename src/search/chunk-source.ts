@@ -1,5 +1,7 @@
 import type { WeightedTerms } from '../language/analyser.ts';
 import type { Candidate, LegOptions, Passage } from './legs.ts';
+import type { ComparedRow } from './relevance/background.ts';
+import type { SampleQuery } from './relevance/compare-rows.ts';
 import type { Correction } from './resident/correct-words.ts';
 
 /** Chunks of one or several buckets, each at one version of its index, as both legs search them. */
@@ -10,6 +12,8 @@ export interface ChunkSource {
   searchVectors(vector: Float32Array, options: LegOptions): Promise<readonly Candidate[]>;
   /** Find chunks by BM25 over analysed text. `terms`: the query after `analyse` and `weighTerms`. */
   searchKeywords(terms: readonly WeightedTerms[], options: LegOptions): Promise<readonly Candidate[]>;
+  /** Compare the rows of the first few tables with a query, which are their sample; null: it must be read from the tables. */
+  readonly compareSample: ((query: SampleQuery) => Promise<ComparedRow[]>) | null;
   /** Words that the last search of keywords has replaced in a table. */
   corrections(): readonly Correction[];
   /** Read the passages of candidates of this source, in their order. */
@@ -35,6 +39,7 @@ export function joinSources(sources: readonly ChunkSource[]): ChunkSource {
     isInMemory: sources.every((source) => source.isInMemory),
     searchVectors: (vector, options) => search(options, (source) => source.searchVectors(vector, options)),
     searchKeywords: (terms, options) => search(options, (source) => source.searchKeywords(terms, options)),
+    compareSample: null,
     corrections: () => sources.flatMap((source) => source.corrections()),
     async readPassages<C extends Candidate>(candidates: readonly C[]) {
       const read = new Map<string, C & Passage>();

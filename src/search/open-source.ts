@@ -7,7 +7,6 @@ import type { LanceTables } from './lance.ts';
 import { type ReadCandidate, searchKeywords, searchVectors } from './legs.ts';
 import type { ResidentIndexes } from './resident/resident-indexes.ts';
 import { residentSource, type Spelling } from './resident/resident-source.ts';
-import type { TableCopy } from './resident/table-copy.ts';
 
 /** Tables of LanceDB that are searched at a time. */
 const TABLES_AT_ONCE = 20;
@@ -33,18 +32,16 @@ export async function openSource(
   indexTables: readonly IndexTable[],
 ): Promise<ChunkSource | null> {
   const { tables, resident, copyVersions, ownTerms = new Map(), spelling = null } = context;
-  const copies: TableCopy[] = [];
-  const opened: { name: string; table: Table }[] = [];
-  await Promise.all(
+  const found = await Promise.all(
     indexTables.map(async ({ name, version }) => {
       const open = () => tables.openForReading(name, version);
       const copy = (await resident?.find(name, version, open)) ?? null;
-      if (copy !== null) {
-        copies.push(copy);
-        copyVersions?.set(name, copy.version);
-      } else opened.push(...(await open().then((table) => (table === null ? [] : [{ name, table }]))));
+      if (copy !== null) copyVersions?.set(name, copy.version);
+      return { name, copy, table: copy === null ? await open() : null };
     }),
   );
+  const copies = found.flatMap(({ copy }) => copy ?? []);
+  const opened = found.flatMap(({ name, table }) => (table === null ? [] : [{ name, table }]));
   const sources = opened.length === 0 ? [] : tableSources(tables, opened, ownTerms);
   // A word that is unknown in memory may be in a table that is not.
   const isAllInMemory = opened.length === 0;
@@ -78,6 +75,7 @@ function tableSource(
       remember(await withSlot(() => tables.mapErrors(searchVectors(table, vector, options)))),
     searchKeywords: async (terms, options) =>
       remember(await withSlot(() => tables.mapErrors(searchKeywords(table, ownTerms ?? terms, options)))),
+    compareSample: null,
     corrections: () => [],
     readPassages: async (candidates) =>
       candidates.map((candidate) => {

@@ -23,11 +23,11 @@ import { openSource } from './open-source.ts';
 import { type PreparedQuery, prepareQuery, type QueryVector } from './prepare-query.ts';
 import { type FoundChunk, hasStaleDocument, type JudgedChunk, presumeOrder, rank } from './rank.ts';
 import { PASSAGES_BEYOND, readBest } from './read-best.ts';
-import type { SampledRow } from './relevance/background.ts';
-import { backgroundOfQuery, judgeChunks } from './relevance/judge.ts';
+import { judgeChunks } from './relevance/judge.ts';
 import type { RowSamples } from './relevance/sample-rows.ts';
 import type { ResidentIndexes } from './resident/resident-indexes.ts';
 import { ResidentGone } from './resident/resident-source.ts';
+import { sampleBackground } from './sample-background.ts';
 import type { SearchRequest } from './schema.ts';
 import type { Alternatives } from './synonyms/expand-terms.ts';
 
@@ -125,14 +125,16 @@ async function searchSource(
   const mayCorrect = async () => (await hiding).size === 0;
   const source = await openSource({ ...search, spelling: { words, mayCorrect } }, indexTables);
   const preparing = awaitLater(embedding.then((vector) => prepareQuery(request, terms, vector, asOne(indexTables))));
-  const sampling = awaitLater(readSample(search, indexTables));
-  // It is computed while the index is searched.
-  const comparing = awaitLater(compareWithSample(embedding, preparing, sampling));
+  let sampling: ReturnType<typeof sampleBackground> | null = null;
+  const sample = () => {
+    sampling ??= awaitLater(sampleBackground(search, source, indexTables, { embedding, preparing }));
+    return sampling;
+  };
   const finish = async ({ chunks: best, isStale, lowestCosine }: Best, ...more: string[]): Promise<Found> => {
     const { embedded } = await embedding;
     const corrections = source?.corrections() ?? [];
     const query = {
-      ...{ terms: search.sequence, sample: await sampling, ...(await comparing), lowestCosine },
+      ...{ terms: search.sequence, ...(await sample()), lowestCosine },
       alternatives: [
         ...search.alternatives,
         ...corrections.map(({ replaced, by }) => ({ phrase: replaced, others: [by] })),
@@ -146,6 +148,8 @@ async function searchSource(
     };
   };
   if (!source) return finish(NOTHING);
+  // A sample in memory is compared after the legs, so as not to delay them.
+  if (!source.compareSample) sample();
   const findLive = (ids: readonly string[], detailedIds: readonly string[]) =>
     findLiveDocuments(sql, caller, scope, ids, detailedIds);
   const find = async (legs: Legs, live: ReadonlyMap<string, LiveDocument>, early?: EarlyPassages): Promise<Best> => {
@@ -161,6 +165,7 @@ async function searchSource(
     const share = search.filterShares.get(caller, scope);
     if (share !== 0) {
       const visible = await searchThenFilter(source, search, preparing, { limit: limitMin, share });
+      sample();
       const found = visible && (await find(visible.legs, visible.live));
       if (found && (found.chunks.length >= wanted || visible.isComplete)) return finish(found);
     }
@@ -172,6 +177,7 @@ async function searchSource(
   for (let limit = limitMin; ; limit = Math.min(CANDIDATES_MAX, limit * 4)) {
     // One row more than the limit shows whether a leg has more, and whether the limit cuts a tie.
     const rows = await searchLegs(source, search, preparing, { limit: limit + 1, documentIds });
+    sample();
     const legs = { keyword: withinLimit(rows.keyword, limit), vector: withinLimit(rows.vector, limit) };
     const likely = presumeOrder(legs, await preparing).slice(0, wanted + PASSAGES_BEYOND);
     const checking = findLive(documentIdsOf(legs), [...new Set(likely.map(({ documentId }) => documentId))]);
@@ -206,29 +212,6 @@ interface Best {
 }
 
 const NOTHING: Best = { chunks: [], isStale: false, lowestCosine: null };
-
-/** Read the sample that results are judged by, of documents that the caller may see where the buckets hide any. */
-async function readSample(
-  { sql, tables, samples, caller, scope, hiding }: IndexSearch,
-  indexTables: readonly IndexTable[],
-): Promise<readonly SampledRow[]> {
-  const sample = await samples.read(tables, indexTables);
-  if ((await hiding).size === 0 || sample.length === 0) return sample;
-  const all = { bucketIds: scope.bucketIds, collectionId: null, filter: null, condition: undefined };
-  const live = await findLiveDocuments(sql, caller, all, [...new Set(sample.map(({ documentId }) => documentId))], []);
-  return sample.filter(({ documentId }) => live.has(documentId));
-}
-
-/** Find what the cosines of the query's vector are judged by. */
-async function compareWithSample(
-  embedding: Promise<QueryVector>,
-  preparing: Promise<PreparedQuery>,
-  sampling: Promise<readonly SampledRow[]>,
-) {
-  const [{ embedded }, { vector }, sample] = await Promise.all([embedding, preparing, sampling]);
-  if (embedded === null || vector === null) return { background: null, kind: null };
-  return { background: backgroundOfQuery(vector, embedded.kind, sample), kind: embedded.kind };
-}
 
 /** Candidates of both legs, best first. */
 interface Legs {

@@ -8,7 +8,8 @@ import { embedLexical, embedLexicalPassages } from '../../src/embedding/provider
 import { analyse, weighTerms } from '../../src/language/analyser.ts';
 import { INDEX_DIMENSIONS } from '../../src/projection/resize.ts';
 import { fuseRankings, weightsFor } from '../../src/search/fuse.ts';
-import { backgroundOf, hashOf, type SampledRow } from '../../src/search/relevance/background.ts';
+import { backgroundOf } from '../../src/search/relevance/background.ts';
+import { compareRows, hashOf, type SampledRow } from '../../src/search/relevance/compare-rows.ts';
 import { type Coefficients, LEVELS, probabilityOf } from '../../src/search/relevance/estimate.ts';
 import { featuresOf, USUAL_BACKGROUND } from '../../src/search/relevance/judge.ts';
 import { BestRows } from '../../src/search/resident/best-rows.ts';
@@ -112,7 +113,8 @@ function judgeSet(set: string, kind: Kind): Judged[] {
     const byCosine = cosines.map((_, at) => at).sort((a, b) => (cosines[b] as number) - (cosines[a] as number));
     const names = (rows: readonly number[]) => rows.slice(0, DEPTH + wanted.size).map((row) => String(row));
     const usual = kind === 'semantic' ? null : USUAL_BACKGROUND;
-    const background = kind === 'keyword' ? null : backgroundOf(vector, sample, usual);
+    const compared = compareRows(sample, { vector, terms });
+    const background = kind === 'keyword' ? null : backgroundOf(compared, usual);
     for (const isBarren of [false, true]) {
       const kept = (name: string) => !isBarren || !wanted.has((documents[Number(name)] as { id: string }).id);
       const rankings = {
@@ -123,7 +125,7 @@ function judgeSet(set: string, kind: Kind): Judged[] {
       const fused = fuseRankings(rankings, weights, kind === 'keyword' ? 'keyword' : 'hybrid').slice(0, RESULTS);
       for (const [rank, hit] of fused.entries()) {
         const at = Number(hit.id);
-        const given = { terms, alternatives: [], sample, background };
+        const given = { terms, alternatives: [], sample: compared, background };
         const features = featuresOf(texts[at] as string, cosines[at] as number, given);
         const isRelevant = wanted.has((documents[at] as { id: string }).id);
         judged.push({ ...features, isRelevant, isFirst: rank === 0, isBarren, set });

@@ -57,6 +57,7 @@ function makeChunk(documentId: string, isDetailed: boolean): RankedChunk {
 function makeSource(): { source: ChunkSource; reads: string[][] } {
   const reads: string[][] = [];
   const source: ChunkSource = {
+    compareSample: null,
     isInMemory: true,
     searchVectors: async () => [],
     searchKeywords: async () => [],

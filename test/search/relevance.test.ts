@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import { embedLexical, embedLexicalPassages } from '../../src/embedding/providers/local.ts';
 import { analyse } from '../../src/language/analyser.ts';
-import { backgroundOf, hashOf, type SampledRow, weightOf } from '../../src/search/relevance/background.ts';
+import { backgroundOf, weightOf } from '../../src/search/relevance/background.ts';
+import { compareRows, hashOf, type SampledRow } from '../../src/search/relevance/compare-rows.ts';
 import { estimateRelevance } from '../../src/search/relevance/estimate.ts';
 import { backgroundOfQuery, judgeChunks, USUAL_BACKGROUND } from '../../src/search/relevance/judge.ts';
 import { relevanceOfAnswer } from '../../src/search/relevance/schema.ts';
@@ -12,8 +13,11 @@ const sample = Array.from({ length: 40 }, (_, nth): SampledRow => {
   return { documentId: `doc_${nth}`, vector: embedLexicalPassages([text]), terms: new Set(analyse(text).map(hashOf)) };
 });
 
-const lexical = (vector: Float32Array) => ({
-  ...{ kind: 'lexical' as const, background: backgroundOfQuery(vector, 'lexical', sample) },
+const compare = (query: string, vector: Float32Array | null = embedLexical([query]), rows = sample) =>
+  compareRows(rows, { vector, terms: analyse(query) });
+
+const lexical = (query: string) => ({
+  ...{ sample: compare(query), kind: 'lexical' as const, background: backgroundOfQuery('lexical', compare(query)) },
 });
 
 const judge = async (query: string, text: string, fields: object = {}) => {
@@ -21,7 +25,7 @@ const judge = async (query: string, text: string, fields: object = {}) => {
   const own = embedLexicalPassages([text]);
   const cosine = own.reduce((sum, x, at) => sum + x * (vector[at] as number), 0);
   const chunk = { text, cosine, document: { isKeywordOnly: false } };
-  const given = { terms: analyse(query), alternatives: [], sample, ...lexical(vector) };
+  const given = { terms: analyse(query), alternatives: [], ...lexical(query) };
   const [judged] = await judgeChunks([chunk], { ...given, lowestCosine: null, ...fields });
   return judged?.relevance;
 };
@@ -44,8 +48,8 @@ it('the relevance of a chunk does not depend on what else was found', async () =
   const texts = ['The warranty of the pump.', 'A page about trains.', 'The pump is in the cellar.'];
   const chunks = texts.map((text) => ({ text, cosine: 0.3, document: { isKeywordOnly: false } }));
   const query = {
-    ...{ terms: analyse('warranty of the pump'), alternatives: [], sample, lowestCosine: null },
-    ...lexical(embedLexical(['warranty of the pump'])),
+    ...{ terms: analyse('warranty of the pump'), alternatives: [], lowestCosine: null },
+    ...lexical('warranty of the pump'),
   };
   const together = (await judgeChunks(chunks, query)).map(({ relevance }) => relevance);
   const alone = await Promise.all(chunks.map(async (chunk) => (await judgeChunks([chunk], query))[0]?.relevance));
@@ -53,23 +57,23 @@ it('the relevance of a chunk does not depend on what else was found', async () =
 });
 
 it('a model with meaning is judged by the background of its own bucket, which needs 24 chunks', () => {
-  const query = embedLexical(['book about trains']);
-  expect(backgroundOf(query, sample.slice(0, 23), null)).toBeNull();
-  expect(backgroundOf(query, sample, null)?.mean).toBeGreaterThan(0);
+  const compared = compare('book about trains');
+  expect(backgroundOf(compared.slice(0, 23), null)).toBeNull();
+  expect(backgroundOf(compared, null)?.mean).toBeGreaterThan(0);
   expect(estimateRelevance({ coverage: 1, distance: null }, 'semantic')).toBeNull();
   expect(estimateRelevance({ coverage: 1, distance: null }, null)).toBe('high');
   expect(estimateRelevance({ coverage: 0, distance: 20 }, 'semantic')).toBe('high');
 });
 
 it('a small bucket of the built-in model is judged by the usual background of the model', () => {
-  const query = embedLexical(['book about trains']);
-  expect(backgroundOf(query, [], USUAL_BACKGROUND)?.mean).toBeCloseTo(USUAL_BACKGROUND.mean, 9);
-  expect(backgroundOf(query, [], USUAL_BACKGROUND)?.deviation).toBeCloseTo(USUAL_BACKGROUND.deviation, 9);
+  expect(backgroundOf([], USUAL_BACKGROUND)?.mean).toBeCloseTo(USUAL_BACKGROUND.mean, 9);
+  expect(backgroundOf([], USUAL_BACKGROUND)?.deviation).toBeCloseTo(USUAL_BACKGROUND.deviation, 9);
 });
 
 it('rare terms weigh more than common ones, and an answer is as relevant as its best result', () => {
-  expect(weightOf('zephyr', sample)).toBeGreaterThan(weightOf('train', sample));
-  expect(weightOf('train', sample)).toBeGreaterThan(weightOf('book', sample));
+  const compared = compare('zephyr trains book');
+  expect(weightOf('zephyr', compared)).toBeGreaterThan(weightOf('train', compared));
+  expect(weightOf('train', compared)).toBeGreaterThan(weightOf('book', compared));
   expect(relevanceOfAnswer([{ relevance: 'low' }, { relevance: 'medium' }, { relevance: null }])).toBe('medium');
   expect(relevanceOfAnswer([{ relevance: null }])).toBeNull();
   expect(relevanceOfAnswer([])).toBe('none');
@@ -79,15 +83,12 @@ it('a query of few components has the background that a query of all components 
   const query = embedLexical(['book about trains']);
   const used = query.filter((x) => x !== 0).length;
   expect(used).toBeLessThan(query.length / 4);
-  const sparse = backgroundOf(query, sample, null);
+  const sparse = backgroundOf(compare('', query), null);
   const cosines = sample.map(({ vector }) => vector.reduce((sum, x, at) => sum + x * (query[at] as number), 0));
   const mean = cosines.reduce((sum, cosine) => sum + cosine, 0) / cosines.length;
   expect(sparse?.mean).toBeCloseTo(mean, 9);
-  const full = backgroundOf(
-    query.map((x) => x + 1e-9),
-    sample,
-    null,
-  );
+  const nearly = query.map((x) => x + 1e-9);
+  const full = backgroundOf(compare('', nearly), null);
   expect(full?.mean).toBeCloseTo(mean, 6);
   expect(full?.deviation).toBeCloseTo(sparse?.deviation as number, 6);
 });

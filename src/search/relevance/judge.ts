@@ -1,7 +1,7 @@
 import { findTerms } from '../../language/find-terms.ts';
 import { mapYielding } from '../../platform/map-yielding.ts';
 import type { Alternatives } from '../synonyms/expand-terms.ts';
-import { backgroundOf, type CosineBackground, type SampledRow, weightOf } from './background.ts';
+import { backgroundOf, type ComparedRow, type CosineBackground, weightOf } from './background.ts';
 import { estimateRelevance, type RelevanceFeatures } from './estimate.ts';
 import type { Relevance } from './schema.ts';
 
@@ -12,13 +12,14 @@ export const USUAL_BACKGROUND: CosineBackground = { mean: 0.03, deviation: 0.04 
 
 type ModelKind = 'lexical' | 'semantic';
 
-/** Estimate the background of the vector of a query, which its model made. Null: there is none. */
-export function backgroundOfQuery(
-  vector: Float32Array,
-  kind: ModelKind,
-  sample: readonly SampledRow[],
-): CosineBackground | null {
-  return backgroundOf(vector, sample, kind === 'lexical' ? USUAL_BACKGROUND : null);
+/**
+ * Estimate the background of the vector of a query. Null: there is none.
+ *
+ * @param kind of the model that made the vector
+ * @param sample compared with the vector
+ */
+export function backgroundOfQuery(kind: ModelKind, sample: readonly ComparedRow[]): CosineBackground | null {
+  return backgroundOf(sample, kind === 'lexical' ? USUAL_BACKGROUND : null);
 }
 
 /** Facts about a query that its results are judged by. */
@@ -27,7 +28,8 @@ interface JudgedQuery {
   readonly terms: readonly string[];
   /** Other terms that count as some of those. */
   readonly alternatives: readonly Alternatives[];
-  readonly sample: readonly SampledRow[];
+  /** Sample of the index, compared with the query. */
+  readonly sample: readonly ComparedRow[];
   readonly background: CosineBackground | null;
 }
 

@@ -3,16 +3,16 @@ import type { RecordBatch } from 'apache-arrow';
 import { LRUCache } from 'lru-cache';
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
 import type { LanceTables } from '../lance.ts';
-import { hashOf, type SampledRow } from './background.ts';
+import { hashOf, type SampledRow } from './compare-rows.ts';
 
 /** Rows of a sample. A table of fewer rows is its own sample. */
-const ROWS_MAX = 128;
+export const SAMPLED_ROWS_MAX = 128;
 /** Tables whose samples are kept, half a megabyte each. */
 const SAMPLES_MAX = 48;
 /** Time after which a sample of a larger table is read again. */
 const KEPT_MS = 10 * 60_000;
 /** Tables that one search samples at most. */
-const TABLES_MAX = 4;
+export const SAMPLED_TABLES_MAX = 4;
 
 interface Sample {
   readonly version: number;
@@ -21,7 +21,7 @@ interface Sample {
   isWhole: boolean;
 }
 
-/** Samples of the rows of tables, spread evenly over each. */
+/** Samples of the rows of tables, spread evenly over each. That of a small table with a copy in memory is not needed. */
 export class RowSamples {
   readonly #byTable = new LRUCache<string, Sample>({ max: SAMPLES_MAX, ttl: KEPT_MS });
 
@@ -30,7 +30,9 @@ export class RowSamples {
     tables: LanceTables,
     indexTables: readonly { readonly name: string; readonly version: number }[],
   ): Promise<readonly SampledRow[]> {
-    const samples = indexTables.slice(0, TABLES_MAX).map(({ name, version }) => this.#find(tables, name, version));
+    const samples = indexTables
+      .slice(0, SAMPLED_TABLES_MAX)
+      .map(({ name, version }) => this.#find(tables, name, version));
     const read = await Promise.allSettled(samples);
     const rows = read.flatMap((sample) => (sample.status === 'fulfilled' ? [sample.value] : []));
     return rows.length === 1 ? (rows[0] as readonly SampledRow[]) : rows.flat();
@@ -43,7 +45,7 @@ export class RowSamples {
     this.#byTable.set(name, sample);
     sample.rows.then(
       (rows) => {
-        sample.isWhole = rows.length < ROWS_MAX;
+        sample.isWhole = rows.length < SAMPLED_ROWS_MAX;
       },
       () => this.#byTable.delete(name),
     );
@@ -58,7 +60,7 @@ async function readSample(tables: LanceTables, name: string, version: number): P
 
 async function sampleTable(table: Table): Promise<SampledRow[]> {
   const rows = await table.countRows();
-  const count = Math.min(rows, ROWS_MAX);
+  const count = Math.min(rows, SAMPLED_ROWS_MAX);
   if (count === 0) return [];
   const offsets = Array.from({ length: count }, (_, nth) => Math.floor(((nth + 0.5) * rows) / count));
   const found = await table.takeOffsets(offsets).select(['document_id', 'tokens', 'vector']).toArrow();

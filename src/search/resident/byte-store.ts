@@ -1,9 +1,12 @@
+/** Size of the first page; later ones are as large as all before together, up to the largest. */
+const FIRST_PAGE_BYTES = 16 * 1024;
 const PAGE_BYTES = 128 * 1024;
 
 /** Byte strings, one after the other in pages. A long one has a page of its own. */
 export class ByteStore {
   readonly #pages: Uint8Array[] = [];
-  #used = PAGE_BYTES;
+  /** Bytes of the last page that are used. */
+  #used = 0;
   /** By number: page, start in it and length. */
   #places = new Uint32Array(0);
   #size = 0;
@@ -15,13 +18,15 @@ export class ByteStore {
 
   /** Append a string of bytes; its number is the next one, from 0. */
   add(bytes: Uint8Array): void {
-    const isLong = bytes.length > PAGE_BYTES / 8;
-    if (isLong || this.#used + bytes.length > PAGE_BYTES) this.#openPage(isLong ? bytes.length : PAGE_BYTES);
+    const isLong = bytes.length > FIRST_PAGE_BYTES;
+    const left = (this.#pages.at(-1)?.length ?? 0) - this.#used;
+    if (isLong) this.#openPage(bytes.length);
+    else if (bytes.length > left) this.#openPage(Math.min(PAGE_BYTES, Math.max(FIRST_PAGE_BYTES, this.#pageBytes)));
     const page = this.#pages.length - 1;
     (this.#pages[page] as Uint8Array).set(bytes, this.#used);
     this.#reserve();
     this.#places.set([page, this.#used, bytes.length], this.#size++ * 3);
-    this.#used = isLong ? PAGE_BYTES : this.#used + bytes.length;
+    this.#used += bytes.length;
   }
 
   /** Return the bytes of a number; the view must not be written to. */

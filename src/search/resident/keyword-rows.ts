@@ -199,6 +199,19 @@ export class KeywordRows {
     return this.#countLive(number);
   }
 
+  /** Find which rows have which terms. @returns 1 for each that has: Uint8Array [rows x terms], row-major */
+  matchTerms(terms: readonly string[], rows: readonly number[]): Uint8Array {
+    const matches = new Uint8Array(rows.length * terms.length);
+    for (const [nth, term] of terms.entries()) {
+      const bytes = encoder.encode(term);
+      const number = this.#terms.find(bytes, 0, bytes.length);
+      if (number < 0) continue;
+      const has = this.#postings.finder(number);
+      for (const [at, row] of rows.entries()) if (has(row)) matches[at * terms.length + nth] = 1;
+    }
+    return matches;
+  }
+
   /** List the terms that begin with a byte and have a number of bytes in a range. */
   termsLike(first: number, lengthMin: number, lengthMax: number): string[] {
     return this.#terms.termsLike(first, lengthMin, lengthMax);

@@ -83,6 +83,21 @@ export class Postings {
     return blocks;
   }
 
+  /** Make a function that tells whether a row has a term. */
+  finder(term: number): (row: number) => boolean {
+    const blocks = this.blocksOf(term);
+    const rowAt = (nth: number) => (this.#numbers[placeOf(nth, blocks)] as number) >>> COUNT_BITS;
+    return (row) => {
+      let [from, to] = [0, this.#counts[term] as number];
+      while (from < to) {
+        const middle = (from + to) >>> 1;
+        if (rowAt(middle) < row) from = middle + 1;
+        else to = middle;
+      }
+      return from < (this.#counts[term] as number) && rowAt(from) === row;
+    };
+  }
+
   #addBlock(term: number, count: number): number {
     // Blocks of 2, 4, 8 … postings hold 2^k - 2 before the block of 2^k.
     const size = Math.min(count + FIRST_BLOCK, LARGEST_BLOCK);

@@ -71,6 +71,22 @@ export interface LegRows {
   readonly chunkIds: readonly string[];
 }
 
+/** Query that all rows of a small table are compared with. */
+export interface RowQuery {
+  readonly table: number;
+  /** Float32Array [1024]; null: the rows have no cosines. */
+  readonly vector: Float32Array | null;
+  readonly terms: readonly string[];
+}
+
+/** Rows that were compared with a query, by column. */
+export interface ComparedColumns {
+  readonly documentIds: readonly string[];
+  readonly cosines: Float64Array | null;
+  /** 1 where a row has a term of the query: Uint8Array [rows x terms], row-major. */
+  readonly terms: Uint8Array;
+}
+
 /** Text and locator, as JSON, of a row. */
 export interface RowText {
   readonly text: string;
@@ -96,6 +112,7 @@ export interface Operations {
   drop: { argument: { table: number }; result: null };
   searchKeywords: { argument: KeywordQuery; result: KeywordLeg };
   searchVectors: { argument: LegQuery & { vector: Float32Array }; result: LegRows };
+  compareAll: { argument: RowQuery; result: ComparedColumns };
   /** Read texts of rows; null for those of a table that is not there any more. */
   readTexts: { argument: { tables: Uint32Array; rows: Uint32Array }; result: (RowText | null)[] };
 }

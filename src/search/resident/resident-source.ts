@@ -2,6 +2,9 @@ import type { WeightedTerms } from '../../language/analyser.ts';
 import type { SpelledWord } from '../../language/spelled-words.ts';
 import { best, type ChunkSource } from '../chunk-source.ts';
 import type { Candidate, LegOptions } from '../legs.ts';
+import type { ComparedRow } from '../relevance/background.ts';
+import type { SampleQuery } from '../relevance/compare-rows.ts';
+import { SAMPLED_ROWS_MAX, SAMPLED_TABLES_MAX } from '../relevance/sample-rows.ts';
 import type { Correction } from './correct-words.ts';
 import type { KeywordQuery, LegRows, RowText } from './protocol.ts';
 import type { ResidentIndexes } from './resident-indexes.ts';
@@ -43,6 +46,7 @@ export function residentSource(
       return own ? [[number, own] as const] : [];
     }),
   );
+  const sampled = copies.slice(0, SAMPLED_TABLES_MAX);
   const places = new Map<string, Place>();
   const byNumber = new Map(copies.map((copy) => [copy.number, copy]));
   const byThread = [...Map.groupBy(copies, ({ thread }) => thread)];
@@ -95,6 +99,9 @@ export function residentSource(
       corrections = legs.flatMap((leg) => leg.corrections);
       return best(candidatesOf(legs.map(({ rows }) => rows)), options.limit);
     },
+    compareSample: sampled.every(isWholeSample)
+      ? (query) => orGone(indexes, copies, compareSample(sampled, query))
+      : null,
     corrections: () => corrections,
     async readPassages(candidates) {
       const wanted = candidates.map((candidate) => places.get(candidate.chunkId) as Place);
@@ -106,6 +113,24 @@ export function residentSource(
       });
     },
   };
+}
+
+/** Return true if all rows of a copy are its sample. A larger one takes longer to compare than a sample that is kept. */
+function isWholeSample({ size }: TableCopy): boolean {
+  return size.rows - size.removedRows <= SAMPLED_ROWS_MAX;
+}
+
+async function compareSample(copies: readonly TableCopy[], { vector, terms }: SampleQuery): Promise<ComparedRow[]> {
+  const compared = copies.map(async ({ thread, number }) => {
+    const compared = await thread.call('compareAll', { table: number, vector, terms });
+    const { documentIds, cosines, terms: matches } = compared;
+    return documentIds.map((documentId, row) => ({
+      documentId,
+      cosine: cosines?.[row] ?? null,
+      terms: new Set(terms.filter((_, nth) => matches[row * terms.length + nth] === 1)),
+    }));
+  });
+  return (await Promise.all(compared)).flat();
 }
 
 /** Read texts in the order of their places, with one call to each thread. */

@@ -130,6 +130,13 @@ export class ResidentTable {
     return allowed;
   }
 
+  /** List the rows that were not removed. */
+  presentRows(): number[] {
+    const present: number[] = [];
+    for (let row = 0; row < this.#rows; row++) if (this.#present[row] === 1) present.push(row);
+    return present;
+  }
+
   chunkIdOf(row: number): string {
     return this.#oddChunkIds.get(row) ?? this.#usualChunkId(row);
   }

@@ -1,4 +1,5 @@
 import type { Table } from '@lancedb/lancedb';
+import { awaitLater } from '../../platform/await-later.ts';
 import type { RowBatch, TableSize } from './protocol.ts';
 import { type AddressedKeys, largest, readKeys, readRows, takeRows } from './read-rows.ts';
 import type { ResidentThread } from './resident-thread.ts';
@@ -51,13 +52,20 @@ export class TableCopy {
   /** Read all rows. @param table at `version` or a newer one @throws RangeError if they take more memory than `maxBytes` */
   async fill(table: Table, version: number, maxBytes: number): Promise<void> {
     const { number, thread } = this;
-    await thread.call('create', { table: number, scratchIn: this.#scratchIn });
-    for await (const { batch, lastRowId } of readRows(table)) {
-      this.#size = await thread.call('add', { table: number, batch });
-      if (lastRowId > this.#lastRowId) this.#lastRowId = lastRowId;
+    const creating = awaitLater(thread.call('create', { table: number, scratchIn: this.#scratchIn }));
+    // Rows are added while the next ones are read.
+    let adding = creating.then(() => EMPTY);
+    const added = async () => {
+      this.#size = await adding;
       if (this.#size.memoryBytes > maxBytes)
         throw new RangeError(`a table takes more than ${maxBytes} bytes of memory`);
+    };
+    for await (const { batch, lastRowId } of readRows(table)) {
+      await added();
+      adding = awaitLater(thread.call('add', { table: number, batch }));
+      if (lastRowId > this.#lastRowId) this.#lastRowId = lastRowId;
     }
+    await added();
     this.#version = version;
   }
 

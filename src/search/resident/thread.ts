@@ -5,6 +5,7 @@
 import { availableParallelism } from 'node:os';
 import { setImmediate } from 'node:timers/promises';
 import { parentPort } from 'node:worker_threads';
+import { compareAll } from './compare-all.ts';
 import type { Call, OperationName, Operations, Reply, RowBatch, TableSize } from './protocol.ts';
 import { ResidentTable } from './resident-table.ts';
 import { searchKeywords, startVectorSearch } from './search-tables.ts';
@@ -41,6 +42,7 @@ const handlers: Handlers = {
     tables.delete(table);
     return null;
   },
+  compareAll: ({ table, ...query }) => compareAll(tableOf(table), query),
   readTexts: (places) =>
     Array.from(places.rows, (row, at) => tables.get(places.tables[at] as number)?.textOf(row) ?? null),
 };
