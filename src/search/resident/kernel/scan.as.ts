@@ -22,7 +22,7 @@ import {
   middleStart,
   stepsStart,
 } from './layout.as';
-import { encodeSigns, prepareTables } from './signs.as';
+import { encodeSigns, prepareTables, sumOf } from './signs.as';
 
 export { scan } from './signs.as';
 export { countReaching, countSigns, encodeSketch, listComponents, listReaching, packFlags } from './sketches.as';
@@ -90,6 +90,50 @@ function largest(x: usize): f32 {
   );
 }
 
+/** Scale f32 [4] at `x` to integers of -32767 to 32767, as floats. */
+// @ts-ignore: decorator
+@inline
+function scaledAt(x: usize, perStep: f32): v128 {
+  const scaled = f32x4.nearest(f32x4.mul(v128.load(x), f32x4.splat(perStep)));
+  return f32x4.max(f32x4.splat(-32767), f32x4.min(f32x4.splat(32767), scaled));
+}
+
+/** Add 32768 to scaled components; one that is not a number becomes zero. */
+// @ts-ignore: decorator
+@inline
+function toUnsigned(scaled: v128): v128 {
+  return i32x4.add(i32x4.trunc_sat_f32x4_s(scaled), i32x4.splat(32768));
+}
+
+/** Return what the highest 4 bits of scaled components leave out. */
+// @ts-ignore: decorator
+@inline
+function restOf(scaled: v128): v128 {
+  const level = f32x4.convert_i32x4_u(i32x4.shr_u(toUnsigned(scaled), 12));
+  return f32x4.sub(scaled, f32x4.mul(f32x4.sub(level, f32x4.splat(7.5)), f32x4.splat(4096)));
+}
+
+/** Quantise f32 [8] at `x` to u16 [8]. */
+// @ts-ignore: decorator
+@inline
+function quantise(x: usize, perStep: f32): v128 {
+  return i16x8.narrow_i32x4_u(toUnsigned(scaledAt(x, perStep)), toUnsigned(scaledAt(x + 16, perStep)));
+}
+
+/** Return the 8 bits in the middle of u16 [8]. */
+// @ts-ignore: decorator
+@inline
+function middleOf(values: v128): v128 {
+  return v128.and(i16x8.shr_u(values, 4), i16x8.splat(255));
+}
+
+/** Pack numbers of 4 bits u16 [32] into bytes: the first 16 are the low halves, the others the high halves. */
+// @ts-ignore: decorator
+@inline
+function joinHalves(a: v128, b: v128, c: v128, d: v128): v128 {
+  return v128.or(i8x16.narrow_i16x8_u(a, b), i8x16.shl(i8x16.narrow_i16x8_u(c, d), 4));
+}
+
 /** Store the rotated vector f32 [1024] at `x` as a row of a block. A vector that is not finite becomes zero. */
 export function encode(x: usize, block: usize, row: usize): void {
   let most = largest(x);
@@ -99,22 +143,27 @@ export function encode(x: usize, block: usize, row: usize): void {
   const high = block + row * highRowBytes;
   const middle = block + middleStart + row * middleRowBytes;
   const low = block + lowStart + row * highRowBytes;
-  memory.fill(high, 0, highRowBytes);
-  memory.fill(low, 0, highRowBytes);
-  let squares: f32 = 0;
-  for (let i: usize = 0; i < dimensions; i++) {
-    const scaled: f32 = perStep > 0 ? nearest<f32>(load<f32>(x + (i << 2)) * perStep) : 0;
-    const value = <u32>(<i32>max<f32>(-32767, min<f32>(32767, scaled)) + 32768);
-    const at = ((i >> 5) << 4) + (i & 15);
-    const shift: u32 = (i & 16) != 0 ? 4 : 0;
-    store<u8>(high + at, load<u8>(high + at) | <u8>((value >> 12) << shift));
-    store<u8>(middle + i, <u8>(value >> 4));
-    store<u8>(low + at, load<u8>(low + at) | <u8>((value & 15) << shift));
-    const rest: f32 = scaled - (<f32>(value >> 12) - 7.5) * 4096;
-    squares += rest * rest;
+  let squares = f32x4.splat(0);
+  for (let i: usize = 0; i < dimensions; i += 4) {
+    const rest = restOf(scaledAt(x + (i << 2), perStep));
+    squares = f32x4.add(squares, f32x4.mul(rest, rest));
+  }
+  const lowest = i16x8.splat(15);
+  for (let i: usize = 0; i < dimensions; i += 32) {
+    const at = x + (i << 2);
+    const a = quantise(at, perStep);
+    const b = quantise(at + 32, perStep);
+    const c = quantise(at + 64, perStep);
+    const d = quantise(at + 96, perStep);
+    const highs = joinHalves(i16x8.shr_u(a, 12), i16x8.shr_u(b, 12), i16x8.shr_u(c, 12), i16x8.shr_u(d, 12));
+    const lows = joinHalves(v128.and(a, lowest), v128.and(b, lowest), v128.and(c, lowest), v128.and(d, lowest));
+    v128.store(high + (i >> 1), highs);
+    v128.store(low + (i >> 1), lows);
+    v128.store(middle + i, i8x16.narrow_i16x8_u(middleOf(a), middleOf(b)));
+    v128.store(middle + i, i8x16.narrow_i16x8_u(middleOf(c), middleOf(d)), 16);
   }
   store<f32>(block + stepsStart + (row << 2), step);
-  store<f32>(block + marginsStart + (row << 2), step > 0 ? (deviations / 32) * step * sqrt<f32>(squares) : 0);
+  store<f32>(block + marginsStart + (row << 2), step > 0 ? (deviations / 32) * step * sqrt<f32>(sumOf(squares)) : 0);
   encodeSigns(x, block, row, step > 0);
 }
 

@@ -24,6 +24,14 @@ export const tablesStart: usize = dimensions + 64;
 /** Largest number of such a table: four of them fit into a byte. */
 const tableMost: f32 = 63;
 
+/** Add the lanes of f32 [4]. */
+// @ts-ignore: decorator
+@inline
+export function sumOf(lanes: v128): f32 {
+  const first = f32x4.extract_lane(lanes, 0) + f32x4.extract_lane(lanes, 1);
+  return first + (f32x4.extract_lane(lanes, 2) + f32x4.extract_lane(lanes, 3));
+}
+
 /**
  * Store the signs of a vector x. Small components are taken as +-m0 and large ones as +-m1, the means of their sizes. This
  * approximation v is then scaled by |x|^2 / (x . v): the error is orthogonal to x, so that the dot product with a query
@@ -34,32 +42,33 @@ export function encodeSigns(x: usize, block: usize, row: usize, isUsable: bool):
   const tile = block + signsStart + (row / tileRows) * tileBytes + (row & 15);
   const shift: u32 = (row & 16) != 0 ? 4 : 0;
   const kept: u32 = 240 >> shift;
-  let squares: f32 = 0;
-  for (let i: usize = 0; i < dimensions; i++) squares += isUsable ? load<f32>(x + (i << 2)) * load<f32>(x + (i << 2)) : 0;
-  const threshold: f32 = largeFrom * sqrt<f32>(squares / <f32>dimensions);
-  let smallSum: f32 = 0;
-  let largeSum: f32 = 0;
+  const usable = i32x4.splat(isUsable ? -1 : 0);
+  let allSquares = f32x4.splat(0);
+  for (let i: usize = 0; i < dimensions << 2; i += 16) {
+    const values = v128.and(v128.load(x + i), usable);
+    allSquares = f32x4.add(allSquares, f32x4.mul(values, values));
+  }
+  const squares = sumOf(allSquares);
+  const threshold = f32x4.splat(largeFrom * sqrt<f32>(squares / <f32>dimensions));
+  let smallSums = f32x4.splat(0);
+  let largeSums = f32x4.splat(0);
   let larges: i32 = 0;
   for (let group: usize = 0; group < groups; group++) {
-    let first: u32 = 0;
-    let second: u32 = 0;
-    for (let nth: usize = 0; nth < 4; nth++) {
-      const value: f32 = isUsable ? load<f32>(x + (((group << 2) + nth) << 2)) : 0;
-      const bit: u32 = 1 << (<u32>nth);
-      const isLarge = abs<f32>(value) > threshold;
-      if (value >= 0) first |= bit;
-      if (value >= 0 == isLarge) second |= bit;
-      if (isLarge) {
-        largeSum += abs<f32>(value);
-        larges++;
-      } else {
-        smallSum += abs<f32>(value);
-      }
-    }
+    const values = v128.and(v128.load(x + (group << 4)), usable);
+    const sizes = f32x4.abs(values);
+    const areLarge = f32x4.gt(sizes, threshold);
+    const first = <u32>i32x4.bitmask(f32x4.ge(values, f32x4.splat(0)));
+    const large = <u32>i32x4.bitmask(areLarge);
+    const second = (first ^ large ^ 15) & 15;
+    largeSums = f32x4.add(largeSums, v128.and(sizes, areLarge));
+    smallSums = f32x4.add(smallSums, v128.andnot(sizes, areLarge));
+    larges += <i32>popcnt(large);
     const at = tile + (group << 5);
     store<u8>(at, <u8>((<u32>load<u8>(at) & kept) | (first << shift)));
     store<u8>(at + 16, <u8>((<u32>load<u8>(at + 16) & kept) | (second << shift)));
   }
+  const smallSum = sumOf(smallSums);
+  const largeSum = sumOf(largeSums);
   const smalls = <i32>dimensions - larges;
   const m0: f32 = smalls > 0 ? smallSum / <f32>smalls : 0;
   const m1: f32 = larges > 0 ? largeSum / <f32>larges : m0;
