@@ -273,11 +273,14 @@ async function* examineStorage(config: Config, logger: Logger): AsyncGenerator<C
       return `${times}, ${s3 === null ? 'in the data directory' : onS3}`;
     });
     yield objectsCheck;
-    yield await check('index', () => tryIndex(config));
+    // LanceDB repeats its requests to a store that refuses them for some seconds before it says so.
+    const onUnusable = (name: string): Check | null =>
+      objectsCheck.status === 'down'
+        ? { name, status: 'down', detail: `${onS3} is not usable; see the check "objects"` }
+        : null;
+    yield (config.index.storage === 's3' && onUnusable('index')) || (await check('index', () => tryIndex(config)));
     if (s3 === null) yield notConfigured('s3');
-    else if (objectsCheck.status === 'down')
-      yield { name: 's3', status: 'down', detail: `${onS3} is not usable; see the check "objects"` };
-    else yield await check('s3', async () => tryConditionalWrites(config, await open()));
+    else yield onUnusable('s3') ?? (await check('s3', async () => tryConditionalWrites(config, await open())));
   } finally {
     await (objects as Objects | null)?.close();
   }

@@ -7,7 +7,7 @@ import { CandidateRows, type SlotQuery, type TableVectors } from './vector-rows.
 
 /** Rows whose cosine is estimated after signs were counted: a share of all, but at least a number, and some per wanted row. */
 const ESTIMATED = { share: 1 / 400, least: 2_048, perWanted: 16 };
-/** Of this many blocks of a table without a filter, one tells how large the largest counts are. */
+/** A table without a filter has one block in this many looked at first, for how large the largest counts are. */
 const SAMPLED_OF = 8;
 /** Blocks up to which all tell it. */
 const SAMPLED_MIN = 64;

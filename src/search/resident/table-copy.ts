@@ -52,9 +52,9 @@ export class TableCopy {
   /** Read all rows. @param table at `version` or a newer one @throws RangeError if they take more memory than `maxBytes` */
   async fill(table: Table, version: number, maxBytes: number): Promise<void> {
     const { number, thread } = this;
-    const creating = awaitLater(thread.call('create', { table: number, scratchIn: this.#scratchIn }));
-    // Rows are added while the next ones are read.
-    let adding = creating.then(() => EMPTY);
+    const creating = thread.call('create', { table: number, scratchIn: this.#scratchIn });
+    // Rows are added while the next ones are read. The reading may fail before the creation is awaited.
+    let adding = awaitLater(creating.then(() => EMPTY));
     const added = async () => {
       this.#size = await adding;
       if (this.#size.memoryBytes > maxBytes)
