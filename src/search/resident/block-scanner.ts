@@ -47,10 +47,11 @@ export class BlockScanner {
     this.#isHelped = isLarge && this.#turn.start(task);
   }
 
-  /** Complete the task. @throws Error if a helper does not end its part in time */
+  /** Complete the task. @throws Error if a helper does not end its part in time, or if none was begun */
   finish(): void {
+    if (this.#task === null) throw new Error('no scan was begun');
     if (this.#isHelped) this.#turn.finish(this.#kernel);
-    else if (this.#task) scanAlone(this.#kernel, this.#task);
+    else scanAlone(this.#kernel, this.#task);
     this.#task = null;
   }
 }

@@ -11,6 +11,8 @@ const ESTIMATED = { share: 1 / 400, least: 2_048, perWanted: 16 };
 const SAMPLED_OF = 8;
 /** Blocks up to which all tell it. */
 const SAMPLED_MIN = 64;
+/** Rows whose mean is the centre of the signs of all. */
+const CENTRED_ROWS = 1_024;
 /** Allowed rows up to which each is compared at once. */
 const COMPARED_MAX = 1_000;
 /** Bound of the rounding errors of bounds, which are float32. */
@@ -19,7 +21,8 @@ const ROUNDING = 1e-6;
 /**
  * Vectors of the rows of a large table: the signs of their components and the highest 4 bits of each number in memory, the
  * rest in a scratch file. A search counts, for all rows, the signs that are those of the query, estimates the cosines of the
- * rows with the largest counts, and computes the cosines that may be among the best.
+ * rows with the largest counts, and computes the cosines that may be among the best. Signs are those of the difference to a
+ * centre, since the vectors of many models have a large mean, whose signs all rows would share.
  */
 export class SketchedRows implements TableVectors {
   readonly #vectors: VectorBlocks;
@@ -27,6 +30,9 @@ export class SketchedRows implements TableVectors {
   readonly #blocks: number[] = [];
   readonly #rest = new Uint8Array(REST_BYTES);
   #rows = 0;
+  #centre: Float32Array | null = null;
+  /** Rows that wait until there are enough for a centre. */
+  #waiting = new Float32Array(0);
 
   constructor(vectors: VectorBlocks, directory: string) {
     this.#vectors = vectors;
@@ -42,6 +48,27 @@ export class SketchedRows implements TableVectors {
   }
 
   add(vectors: Float32Array): void {
+    if (this.#centre !== null) {
+      this.#write(vectors, this.#centre);
+      return;
+    }
+    const all = new Float32Array(this.#waiting.length + vectors.length);
+    all.set(this.#waiting);
+    all.set(vectors, this.#waiting.length);
+    this.#waiting = all;
+    if (all.length >= CENTRED_ROWS * INDEX_DIMENSIONS) this.#setCentre();
+  }
+
+  /** Set the centre and write the rows that waited for it. */
+  #setCentre(): Float32Array {
+    const waiting = this.#waiting;
+    this.#waiting = new Float32Array(0);
+    this.#centre = this.#vectors.centreOf(waiting);
+    this.#write(waiting, this.#centre);
+    return this.#centre;
+  }
+
+  #write(vectors: Float32Array, centre: Float32Array): void {
     const count = vectors.length / INDEX_DIMENSIONS;
     const rests = new Uint8Array(count * REST_BYTES);
     const first = this.#rows;
@@ -49,7 +76,12 @@ export class SketchedRows implements TableVectors {
       if (this.#rows === this.#blocks.length * SKETCHED_ROWS) this.#blocks.push(this.#vectors.allocateSketched());
       const vector = vectors.subarray(nth * INDEX_DIMENSIONS, (nth + 1) * INDEX_DIMENSIONS);
       const rest = rests.subarray(nth * REST_BYTES, (nth + 1) * REST_BYTES);
-      this.#vectors.writeSketched(this.#blockOf(this.#rows), this.#rows % SKETCHED_ROWS, vector, rest);
+      this.#vectors.writeSketched(
+        { block: this.#blockOf(this.#rows), centre },
+        this.#rows % SKETCHED_ROWS,
+        vector,
+        rest,
+      );
       this.#rows++;
     }
     this.#file.write(rests, first * REST_BYTES);
@@ -60,7 +92,8 @@ export class SketchedRows implements TableVectors {
   }
 
   start(slots: number): void {
-    this.#vectors.startCounting(this.#blocks, this.#rows, slots);
+    const centre = this.#centre ?? this.#setCentre();
+    this.#vectors.startCounting({ blocks: this.#blocks, rows: this.#rows, centre }, slots);
   }
 
   estimate(queries: readonly SlotQuery[], allowed: Allowed): CandidateRows[] {
@@ -82,6 +115,7 @@ export class SketchedRows implements TableVectors {
   }
 
   offerRows(slot: number, rows: Iterable<number>, { best, first }: RowRange): void {
+    if (this.#centre === null) this.#setCentre();
     for (const row of rows) best.offer(first + row, this.#refine(row, slot));
   }
 

@@ -144,16 +144,38 @@ export class VectorBlocks {
     this.#kernel.encode(WORK, block, row);
   }
 
+  /** Return the mean of vectors after the rotation: Float32Array [1024]. @param vectors Float32Array [n x 1024] */
+  centreOf(vectors: Float32Array): Float32Array {
+    const mean = new Float32Array(INDEX_DIMENSIONS);
+    for (let at = 0; at < vectors.length; at++) {
+      const component = at % INDEX_DIMENSIONS;
+      mean[component] = (mean[component] as number) + (vectors[at] as number);
+    }
+    const count = Math.max(1, vectors.length / INDEX_DIMENSIONS);
+    this.#rotateTo(
+      WORK,
+      mean.map((sum) => sum / count),
+    );
+    return this.#floats.slice(WORK / 4, WORK / 4 + INDEX_DIMENSIONS);
+  }
+
   /**
    * Store a vector as a row of a sketched block.
    *
+   * @param block.centre of all blocks of its table, subtracted before signs are taken
    * @param vector Float32Array [1024], of length 1 or zero
    * @param rest gets what the block leaves out: Uint8Array [1536]
    */
-  writeSketched(block: number, row: number, vector: Float32Array, rest: Uint8Array): void {
+  writeSketched(
+    { block, centre }: { readonly block: number; readonly centre: Float32Array },
+    row: number,
+    vector: Float32Array,
+    rest: Uint8Array,
+  ): void {
     this.#draft ??= this.allocate();
     const draft = this.#draft;
     this.write(draft, 0, vector);
+    this.#subtractFromWork(centre, 1);
     this.#kernel.encodeSketch(WORK, block + SKETCHES_START, row);
     const written = block + WRITTEN_START + (row >> 3);
     this.#bytes[written] = (this.#bytes[written] as number) | (1 << (row & 7));
@@ -194,9 +216,26 @@ export class VectorBlocks {
   /**
    * Begin to count, for each row of sketched blocks, the components whose sign is that of the query, among 224 that are
    * large in it. A larger count means a larger cosine. Otherwise as `startScan`.
+   *
+   * Rows that are near the centre differ little along it, and the less so the longer it is. The query loses that part of the
+   * centre which its squared length tells (docs/decisions/0049-sketched-copies.md).
+   *
+   * @param table.centre as it was for `writeSketched`
    */
-  startCounting(blocks: readonly number[], rows: number, slots: number): void {
-    for (let slot = 0; slot < slots; slot++) this.#kernel.listComponents(queryOf(slot), componentsOf(slot));
+  startCounting(
+    {
+      blocks,
+      rows,
+      centre,
+    }: { readonly blocks: readonly number[]; readonly rows: number; readonly centre: Float32Array },
+    slots: number,
+  ): void {
+    const part = centre.reduce((sum, component) => sum + component * component, 0);
+    for (let slot = 0; slot < slots; slot++) {
+      this.#floats.copyWithin(WORK / 4, queryOf(slot) / 4, queryOf(slot) / 4 + INDEX_DIMENSIONS);
+      this.#subtractFromWork(centre, part);
+      this.#kernel.listComponents(WORK, componentsOf(slot));
+    }
     this.#scanner.start({ blocks, lastRows: rows - (blocks.length - 1) * SKETCHED_ROWS, isSketched: true, slots });
   }
 
@@ -303,6 +342,13 @@ export class VectorBlocks {
     this.#bytes.set(rest.subarray(MIDDLE_ROW_BYTES), low);
     this.#floats[(draft + STEPS_START) / 4] = this.#floats[(block + SKETCHED_STEPS_START) / 4 + row] as number;
     return this.#kernel.refine(draft, 0, queryOf(slot));
+  }
+
+  #subtractFromWork(vector: Float32Array, times: number): void {
+    const floats = this.#floats;
+    for (let at = 0; at < INDEX_DIMENSIONS; at++) {
+      floats[WORK / 4 + at] = (floats[WORK / 4 + at] as number) - times * (vector[at] as number);
+    }
   }
 
   #rotateTo(address: number, vector: Float32Array): void {

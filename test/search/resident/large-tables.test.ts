@@ -1,18 +1,13 @@
 import { mkdirSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { embedLexical, embedLexicalPassages } from '../../../src/embedding/providers/local.ts';
+import { embedLexical } from '../../../src/embedding/providers/local.ts';
 import { analyse, weighTerms } from '../../../src/language/analyser.ts';
 import { openLogger } from '../../../src/platform/logger.ts';
 import { toArrowTable } from '../../../src/search/chunk-table.ts';
 import { LanceTables } from '../../../src/search/lance.ts';
 import { openSource } from '../../../src/search/open-source.ts';
-import { BestRows } from '../../../src/search/resident/best-rows.ts';
-import { LargestNumbers } from '../../../src/search/resident/largest-numbers.ts';
 import { ResidentIndexes } from '../../../src/search/resident/resident-indexes.ts';
-import { SketchedRows } from '../../../src/search/resident/sketched-rows.ts';
-import { VectorBlocks } from '../../../src/search/resident/vector-blocks.ts';
-import { VectorRows } from '../../../src/search/resident/vector-rows.ts';
 import { makeDataDir } from '../../support/appliance.ts';
 import { drawText, generationOf, randomFrom } from './draw-rows.ts';
 
@@ -98,39 +93,4 @@ it('without a folder for its files a table is not copied, and searches use the t
   });
   expect(await missing.find(NAME, 1, () => tables.openForReading(NAME, 1))).toBeNull();
   await missing.close();
-});
-
-it('sketches lead to the nearest of many rows, with and without a filter', () => {
-  const ROWS = 24_000;
-  const blocks = new VectorBlocks();
-  const [sketched, all] = [new SketchedRows(blocks, dataDir), new VectorRows(blocks)];
-  for (let from = 0; from < ROWS; from += 1_000) {
-    const vectors = embedLexicalPassages(Array.from({ length: 1_000 }, () => drawText(random, 30)));
-    sketched.add(vectors);
-    all.add(vectors);
-  }
-  const filters = { none: () => 1, most: () => Number(random() < 0.9), few: () => Number(random() < 0.1) };
-  for (const draw of Object.values(filters)) {
-    const allowed = draw === filters.none ? null : Uint8Array.from({ length: ROWS }, draw);
-    let equal = 0;
-    for (const query of queries) {
-      const margin = blocks.setQuery(0, embedLexical([query]));
-      const [ours, exact] = [sketched, all].map((rows) => {
-        const best = new BestRows(10, String);
-        const slotQuery = { slot: 0, margin, lowerBounds: new LargestNumbers(10) };
-        const [candidates] = rows.estimate([slotQuery], allowed);
-        if (candidates) rows.offer(slotQuery, candidates, { best, first: 0 });
-        return best.toSorted();
-      });
-      for (const { row } of ours ?? []) expect(allowed?.[row] ?? 1).toBe(1);
-      const last = exact?.at(-1)?.score as number;
-      equal += (ours ?? []).filter(({ score }) => score >= last).length / 10;
-    }
-    expect(equal / queries.length).toBeGreaterThanOrEqual(0.98);
-  }
-  sketched.release();
-  const again = new SketchedRows(blocks, dataDir);
-  again.add(new Float32Array(1_024));
-  expect(again.memoryBytes).toBeLessThan(1_500_000);
-  again.release();
 });
