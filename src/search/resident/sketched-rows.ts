@@ -2,6 +2,7 @@ import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
 import type { Allowed, RowRange } from './keyword-rows.ts';
 import { ScratchFile } from './scratch-file.ts';
 import type { CountedBlock, VectorBlocks } from './vector-blocks.ts';
+import { VectorCentre } from './vector-centre.ts';
 import { REST_BYTES, SKETCHED_BLOCK_BYTES, SKETCHED_ROWS } from './vector-layout.ts';
 import { CandidateRows, type SlotQuery, type TableVectors } from './vector-rows.ts';
 
@@ -11,8 +12,6 @@ const ESTIMATED = { share: 1 / 400, least: 2_048, perWanted: 16 };
 const SAMPLED_OF = 8;
 /** Blocks up to which all tell it. */
 const SAMPLED_MIN = 64;
-/** Rows whose mean is the centre of the signs of all. */
-const CENTRED_ROWS = 1_024;
 /** Allowed rows up to which each is compared at once. */
 const COMPARED_MAX = 1_000;
 /** Bound of the rounding errors of bounds, which are float32. */
@@ -21,26 +20,23 @@ const ROUNDING = 1e-6;
 /**
  * Vectors of the rows of a large table: the signs of their components and the highest 4 bits of each number in memory, the
  * rest in a scratch file. A search counts, for all rows, the signs that are those of the query, estimates the cosines of the
- * rows with the largest counts, and computes the cosines that may be among the best. Signs are those of the difference to a
- * centre, since the vectors of many models have a large mean, whose signs all rows would share.
+ * rows with the largest counts, and computes the cosines that may be among the best.
  */
 export class SketchedRows implements TableVectors {
   readonly #vectors: VectorBlocks;
   readonly #file: ScratchFile;
+  readonly #centre: VectorCentre;
   readonly #blocks: number[] = [];
   readonly #rest = new Uint8Array(REST_BYTES);
   #rows = 0;
-  #centre: Float32Array | null = null;
-  /** Rows that wait until there are enough for a centre. */
-  #waiting = new Float32Array(0);
-
   constructor(vectors: VectorBlocks, directory: string) {
     this.#vectors = vectors;
     this.#file = new ScratchFile(directory);
+    this.#centre = new VectorCentre(vectors);
   }
 
   get memoryBytes(): number {
-    return this.#blocks.length * SKETCHED_BLOCK_BYTES;
+    return Math.ceil((this.#rows + this.#centre.waitingRows) / SKETCHED_ROWS) * SKETCHED_BLOCK_BYTES;
   }
 
   get comparedMax(): number {
@@ -48,27 +44,12 @@ export class SketchedRows implements TableVectors {
   }
 
   add(vectors: Float32Array): void {
-    if (this.#centre !== null) {
-      this.#write(vectors, this.#centre);
-      return;
-    }
-    const all = new Float32Array(this.#waiting.length + vectors.length);
-    all.set(this.#waiting);
-    all.set(vectors, this.#waiting.length);
-    this.#waiting = all;
-    if (all.length >= CENTRED_ROWS * INDEX_DIMENSIONS) this.#setCentre();
+    this.#write(this.#centre.take(vectors));
   }
 
-  /** Set the centre and write the rows that waited for it. */
-  #setCentre(): Float32Array {
-    const waiting = this.#waiting;
-    this.#waiting = new Float32Array(0);
-    this.#centre = this.#vectors.centreOf(waiting);
-    this.#write(waiting, this.#centre);
-    return this.#centre;
-  }
-
-  #write(vectors: Float32Array, centre: Float32Array): void {
+  #write(vectors: Float32Array): void {
+    if (vectors.length === 0) return;
+    const centre = this.#centre.value;
     const count = vectors.length / INDEX_DIMENSIONS;
     const rests = new Uint8Array(count * REST_BYTES);
     const first = this.#rows;
@@ -76,12 +57,7 @@ export class SketchedRows implements TableVectors {
       if (this.#rows === this.#blocks.length * SKETCHED_ROWS) this.#blocks.push(this.#vectors.allocateSketched());
       const vector = vectors.subarray(nth * INDEX_DIMENSIONS, (nth + 1) * INDEX_DIMENSIONS);
       const rest = rests.subarray(nth * REST_BYTES, (nth + 1) * REST_BYTES);
-      this.#vectors.writeSketched(
-        { block: this.#blockOf(this.#rows), centre },
-        this.#rows % SKETCHED_ROWS,
-        vector,
-        rest,
-      );
+      this.#vectors.writeSketched(this.#blockOf(this.#rows), this.#rows % SKETCHED_ROWS, { vector, centre }, rest);
       this.#rows++;
     }
     this.#file.write(rests, first * REST_BYTES);
@@ -92,8 +68,8 @@ export class SketchedRows implements TableVectors {
   }
 
   start(slots: number): void {
-    const centre = this.#centre ?? this.#setCentre();
-    this.#vectors.startCounting({ blocks: this.#blocks, rows: this.#rows, centre }, slots);
+    this.#write(this.#centre.settle());
+    this.#vectors.startCounting({ blocks: this.#blocks, rows: this.#rows, centre: this.#centre.value }, slots);
   }
 
   estimate(queries: readonly SlotQuery[], allowed: Allowed): CandidateRows[] {
@@ -107,16 +83,18 @@ export class SketchedRows implements TableVectors {
   }
 
   offer({ slot, lowerBounds }: SlotQuery, candidates: CandidateRows, { best, first }: RowRange): void {
+    const shared = this.#centre.productWith(slot);
     for (const { row, bound } of candidates.from(lowerBounds.smallest - ROUNDING)) {
       // Those that follow have smaller bounds.
       if (bound < best.threshold - ROUNDING) return;
-      best.offer(first + row, this.#refine(row, slot));
+      best.offer(first + row, this.#refine(row, slot) + shared);
     }
   }
 
   offerRows(slot: number, rows: Iterable<number>, { best, first }: RowRange): void {
-    if (this.#centre === null) this.#setCentre();
-    for (const row of rows) best.offer(first + row, this.#refine(row, slot));
+    this.#write(this.#centre.settle());
+    const shared = this.#centre.productWith(slot);
+    for (const row of rows) best.offer(first + row, this.#refine(row, slot) + shared);
   }
 
   release(): void {
@@ -130,11 +108,12 @@ export class SketchedRows implements TableVectors {
     const { share, least, perWanted } = ESTIMATED;
     const reached = this.#countReached(blocks, Math.max(least, this.#rows * share, lowerBounds.limit * perWanted));
     const candidates = new CandidateRows();
+    const shared = this.#centre.productWith(slot);
     for (const each of blocks) {
       const { block, first } = each;
       const count = this.#vectors.estimateReaching(each, reached);
       for (let nth = 0; nth < count; nth++) {
-        const upper = this.#vectors.reachedBound(nth);
+        const upper = this.#vectors.reachedBound(nth) + shared;
         if (upper < lowerBounds.smallest - ROUNDING) continue;
         const row = this.#vectors.reachedRow(nth);
         candidates.add(first + row, upper);

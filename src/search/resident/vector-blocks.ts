@@ -91,6 +91,7 @@ export class VectorBlocks {
     this.#floats = new Float32Array(memory.buffer);
     this.#numbers = new Uint32Array(memory.buffer);
     this.#bytes = new Uint8Array(memory.buffer);
+    this.#extend(0);
     this.#floats.set(randomSigns(), SIGNS / 4);
   }
 
@@ -138,44 +139,34 @@ export class VectorBlocks {
     return address;
   }
 
-  /** Store a vector: Float32Array [1024], of length 1 or zero. */
-  write(block: number, row: number, vector: Float32Array): void {
+  /**
+   * Store a vector: Float32Array [1024], of length 1 or zero.
+   *
+   * @param centre subtracted from the rotated vector, so that all results lack its product with the query: Float32Array
+   *   [1024] after the rotation; null: zero
+   */
+  write(block: number, row: number, vector: Float32Array, centre: Float32Array | null = null): void {
     this.#rotateTo(WORK, vector);
+    if (centre !== null) this.#subtractFromWork(centre, 1);
     this.#kernel.encode(WORK, block, row);
-  }
-
-  /** Return the mean of vectors after the rotation: Float32Array [1024]. @param vectors Float32Array [n x 1024] */
-  centreOf(vectors: Float32Array): Float32Array {
-    const mean = new Float32Array(INDEX_DIMENSIONS);
-    for (let at = 0; at < vectors.length; at++) {
-      const component = at % INDEX_DIMENSIONS;
-      mean[component] = (mean[component] as number) + (vectors[at] as number);
-    }
-    const count = Math.max(1, vectors.length / INDEX_DIMENSIONS);
-    this.#rotateTo(
-      WORK,
-      mean.map((sum) => sum / count),
-    );
-    return this.#floats.slice(WORK / 4, WORK / 4 + INDEX_DIMENSIONS);
   }
 
   /**
    * Store a vector as a row of a sketched block.
    *
-   * @param block.centre of all blocks of its table, subtracted before signs are taken
-   * @param vector Float32Array [1024], of length 1 or zero
+   * @param stored.vector Float32Array [1024], of length 1 or zero
+   * @param stored.centre as for `write`
    * @param rest gets what the block leaves out: Uint8Array [1536]
    */
   writeSketched(
-    { block, centre }: { readonly block: number; readonly centre: Float32Array },
+    block: number,
     row: number,
-    vector: Float32Array,
+    stored: { readonly vector: Float32Array; readonly centre: Float32Array | null },
     rest: Uint8Array,
   ): void {
     this.#draft ??= this.allocate();
     const draft = this.#draft;
-    this.write(draft, 0, vector);
-    this.#subtractFromWork(centre, 1);
+    this.write(draft, 0, stored.vector, stored.centre);
     this.#kernel.encodeSketch(WORK, block + SKETCHES_START, row);
     const written = block + WRITTEN_START + (row >> 3);
     this.#bytes[written] = (this.#bytes[written] as number) | (1 << (row & 7));
@@ -185,6 +176,20 @@ export class VectorBlocks {
     this.#floats[(block + SKETCHED_MARGINS_START) / 4 + row] = this.#floats[(draft + MARGINS_START) / 4] as number;
     rest.set(this.#bytes.subarray(middle, middle + MIDDLE_ROW_BYTES));
     rest.set(this.#bytes.subarray(low, low + HIGH_ROW_BYTES), MIDDLE_ROW_BYTES);
+  }
+
+  /** Rotate a vector as all stored ones and all queries are. @param vector Float32Array [1024] @returns another one */
+  rotated(vector: Float32Array): Float32Array {
+    this.#rotateTo(WORK, vector);
+    return this.#floats.slice(WORK / 4, WORK / 4 + INDEX_DIMENSIONS);
+  }
+
+  /** Return the dot product of a rotated vector with the query of a slot. */
+  productOf(slot: number, rotated: Float32Array): number {
+    const query = queryOf(slot) / 4;
+    let sum = 0;
+    for (let at = 0; at < INDEX_DIMENSIONS; at++) sum += (this.#floats[query + at] as number) * (rotated[at] as number);
+    return sum;
   }
 
   /**
@@ -218,22 +223,19 @@ export class VectorBlocks {
    * large in it. A larger count means a larger cosine. Otherwise as `startScan`.
    *
    * Rows that are near the centre differ little along it, and the less so the longer it is. The query loses that part of the
-   * centre which its squared length tells (docs/decisions/0049-sketched-copies.md).
+   * centre which its squared length tells (docs/decisions/0049-copies-of-large-tables.md).
    *
-   * @param table.centre as it was for `writeSketched`
+   * @param table.centre as for `write`
    */
   startCounting(
-    {
-      blocks,
-      rows,
-      centre,
-    }: { readonly blocks: readonly number[]; readonly rows: number; readonly centre: Float32Array },
+    table: { readonly blocks: readonly number[]; readonly rows: number; readonly centre: Float32Array | null },
     slots: number,
   ): void {
-    const part = centre.reduce((sum, component) => sum + component * component, 0);
+    const { blocks, rows, centre } = table;
+    const part = centre?.reduce((sum, component) => sum + component * component, 0) ?? 0;
     for (let slot = 0; slot < slots; slot++) {
-      this.#floats.copyWithin(WORK / 4, queryOf(slot) / 4, queryOf(slot) / 4 + INDEX_DIMENSIONS);
-      this.#subtractFromWork(centre, part);
+      this.#bytes.copyWithin(WORK, queryOf(slot), queryOf(slot) + VECTOR_BYTES);
+      if (centre !== null) this.#subtractFromWork(centre, part);
       this.#kernel.listComponents(WORK, componentsOf(slot));
     }
     this.#scanner.start({ blocks, lastRows: rows - (blocks.length - 1) * SKETCHED_ROWS, isSketched: true, slots });

@@ -3,6 +3,7 @@ import { grown } from './grow.ts';
 import type { Allowed, RowRange } from './keyword-rows.ts';
 import { LargestNumbers } from './largest-numbers.ts';
 import type { VectorBlocks } from './vector-blocks.ts';
+import { VectorCentre } from './vector-centre.ts';
 import { BLOCK_BYTES, BLOCK_ROWS } from './vector-layout.ts';
 
 /** Bound of the rounding errors of bounds, which are float32. */
@@ -54,15 +55,17 @@ const COMPARED_SHARE_MAX = 1 / 16;
  */
 export class VectorRows implements TableVectors {
   readonly #vectors: VectorBlocks;
+  readonly #centre: VectorCentre;
   readonly #blocks: number[] = [];
   #rows = 0;
 
   constructor(vectors: VectorBlocks) {
     this.#vectors = vectors;
+    this.#centre = new VectorCentre(vectors);
   }
 
   get memoryBytes(): number {
-    return this.#blocks.length * BLOCK_BYTES;
+    return Math.ceil((this.#rows + this.#centre.waitingRows) / BLOCK_ROWS) * BLOCK_BYTES;
   }
 
   get comparedMax(): number {
@@ -70,10 +73,15 @@ export class VectorRows implements TableVectors {
   }
 
   add(vectors: Float32Array): void {
+    this.#write(this.#centre.take(vectors));
+  }
+
+  #write(vectors: Float32Array): void {
+    const centre = this.#centre.value;
     for (let from = 0; from < vectors.length; from += INDEX_DIMENSIONS) {
       if (this.#rows === this.#blocks.length * BLOCK_ROWS) this.#blocks.push(this.#vectors.allocate());
       const vector = vectors.subarray(from, from + INDEX_DIMENSIONS);
-      this.#vectors.write(this.#blockOf(this.#rows), this.#rows % BLOCK_ROWS, vector);
+      this.#vectors.write(this.#blockOf(this.#rows), this.#rows % BLOCK_ROWS, vector, centre);
       this.#rows++;
     }
   }
@@ -83,6 +91,7 @@ export class VectorRows implements TableVectors {
   }
 
   start(slots: number): void {
+    this.#write(this.#centre.settle());
     this.#vectors.startScan(this.#blocks, this.#rows, slots);
   }
 
@@ -102,6 +111,7 @@ export class VectorRows implements TableVectors {
   /** Find the rows that may be among the best. Those of the largest bounds come first: they tell what others must reach. */
   #candidates(query: SlotQuery): CandidateRows {
     const { slot, lowerBounds } = query;
+    const shared = this.#centre.productWith(slot);
     const largest = new LargestNumbers(lowerBounds.limit);
     this.#eachBlock((block, _, rows) => {
       const range = { least: largest.smallest, below: Number.POSITIVE_INFINITY };
@@ -111,11 +121,11 @@ export class VectorRows implements TableVectors {
     const candidates = new CandidateRows();
     this.#eachBlock((block, first, rows) => {
       const range = { least: largest.smallest, below: Number.POSITIVE_INFINITY };
-      this.#addEstimates(query, { block, first, rows }, range, candidates);
+      this.#addEstimates(query, { block, first, rows, shared }, range, candidates);
     });
     this.#eachBlock((block, first, rows) => {
-      const range = { least: lowerBounds.smallest - ROUNDING, below: largest.smallest };
-      this.#addEstimates(query, { block, first, rows }, range, candidates);
+      const range = { least: lowerBounds.smallest - shared - ROUNDING, below: largest.smallest };
+      this.#addEstimates(query, { block, first, rows, shared }, range, candidates);
     });
     return candidates;
   }
@@ -129,7 +139,12 @@ export class VectorRows implements TableVectors {
   /** Estimate rows of one block better whose bounds are in a range, and keep those that may still be among the best. */
   #addEstimates(
     { slot, margin, lowerBounds }: SlotQuery,
-    { block, first, rows }: { readonly block: number; readonly first: number; readonly rows: number },
+    {
+      block,
+      first,
+      rows,
+      shared,
+    }: { readonly block: number; readonly first: number; readonly rows: number; readonly shared: number },
     range: { readonly least: number; readonly below: number },
     candidates: CandidateRows,
   ): void {
@@ -138,7 +153,7 @@ export class VectorRows implements TableVectors {
     const { bounds, margins } = this.#vectors.estimate(block, selected, slot);
     for (let nth = 0; nth < selected.length; nth++) {
       const at = selected[nth] as number;
-      const upper = bounds[nth] as number;
+      const upper = (bounds[nth] as number) + shared;
       if (upper < lowerBounds.smallest - ROUNDING) continue;
       candidates.add(first + at, upper);
       const lower = upper - 2 * ((margins[at] as number) + margin);
@@ -147,15 +162,18 @@ export class VectorRows implements TableVectors {
   }
 
   offer({ slot, lowerBounds }: SlotQuery, candidates: CandidateRows, { best, first }: RowRange): void {
+    const shared = this.#centre.productWith(slot);
     for (const { row, bound } of candidates.from(lowerBounds.smallest - ROUNDING)) {
       // Those that follow have smaller bounds.
       if (bound < best.threshold - ROUNDING) return;
-      best.offer(first + row, this.#refine(row, slot));
+      best.offer(first + row, this.#refine(row, slot) + shared);
     }
   }
 
   offerRows(slot: number, rows: Iterable<number>, { best, first }: RowRange): void {
-    for (const row of rows) best.offer(first + row, this.#refine(row, slot));
+    this.#write(this.#centre.settle());
+    const shared = this.#centre.productWith(slot);
+    for (const row of rows) best.offer(first + row, this.#refine(row, slot) + shared);
   }
 
   release(): void {

@@ -1,4 +1,4 @@
-import { afterAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { embedLexical, embedLexicalPassages } from '../../../src/embedding/providers/local.ts';
 import { INDEX_DIMENSIONS } from '../../../src/projection/resize.ts';
 import { BestRows } from '../../../src/search/resident/best-rows.ts';
@@ -34,16 +34,6 @@ function shift(vectors: Float32Array, times: number): Float32Array {
   return shifted;
 }
 
-function fill(blocks: VectorBlocks, times: number) {
-  const [sketched, all] = [new SketchedRows(blocks, dataDir), new VectorRows(blocks)];
-  for (const vectors of batches) {
-    const shifted = shift(vectors, times);
-    sketched.add(shifted);
-    all.add(shifted);
-  }
-  return { sketched, all };
-}
-
 /** Find the nearest rows. */
 function search(
   blocks: VectorBlocks,
@@ -68,31 +58,56 @@ const filters = {
   'with a narrow filter': () => Uint8Array.from({ length: ROWS }, () => Number(random() < 0.1)),
 };
 
-it.each([
-  ['that differ in all directions', 0],
-  ['that share half of their length', 1],
-  ['that share most of their length', 2],
-])('sketches lead to the nearest of many rows %s', (_, times) => {
+/** Compute the dot product of a query with each of some vectors: Float64Array [n]. */
+function productsOf(query: Float32Array, vectors: readonly Float32Array[]): Float64Array {
+  return Float64Array.from({ length: ROWS }, (_, row) => {
+    const from = (row % 1_000) * INDEX_DIMENSIONS;
+    const batch = vectors[Math.floor(row / 1_000)] as Float32Array;
+    let sum = 0;
+    for (let at = 0; at < INDEX_DIMENSIONS; at++) sum += (query[at] as number) * (batch[from + at] as number);
+    return sum;
+  });
+}
+
+describe.each([
+  ['are those of the built-in model', 0],
+  ['share more', 1],
+  ['share most of their length', 2],
+])('vectors that %s', (_, times) => {
   const blocks = new VectorBlocks();
-  const { sketched, all } = fill(blocks, times);
-  for (const [name, draw] of Object.entries(filters)) {
-    const allowed = draw();
-    let equal = 0;
-    for (const query of queries) {
-      const vector = shift(query, times);
-      const ours = search(blocks, sketched, { vector, allowed });
-      const last = search(blocks, all, { vector, allowed }).at(-1)?.score as number;
-      for (const { row } of ours) expect(allowed?.[row] ?? 1).toBe(1);
-      equal += ours.filter(({ score }) => score >= last).length / WANTED;
+  const kinds = { sketches: new SketchedRows(blocks, dataDir), estimates: new VectorRows(blocks) };
+  const shifted = queries.map((query) => shift(query, times));
+  let exact: Float64Array[] = [];
+  beforeAll(() => {
+    const vectors = batches.map((batch) => shift(batch, times));
+    for (const batch of vectors) for (const rows of Object.values(kinds)) rows.add(batch);
+    exact = shifted.map((query) => productsOf(query, vectors));
+  });
+  afterAll(() => {
+    for (const rows of Object.values(kinds)) rows.release();
+  });
+
+  it.each([
+    ['sketches', 0.98],
+    ['estimates', 1],
+  ] as const)('%s lead to the nearest rows', (kind, least) => {
+    for (const [name, draw] of Object.entries(filters)) {
+      const allowed = draw();
+      let found = 0;
+      for (const [nth, vector] of shifted.entries()) {
+        const products = exact[nth] as Float64Array;
+        const ours = search(blocks, kinds[kind], { vector, allowed });
+        for (const { row, score } of ours) {
+          expect(allowed?.[row] ?? 1).toBe(1);
+          expect(Math.abs(score - (products[row] as number))).toBeLessThan(1e-5);
+        }
+        const sorted = products.filter((_, row) => allowed === null || allowed[row] === 1).sort();
+        const tenth = sorted.at(-WANTED) as number;
+        found += ours.filter(({ score }) => score >= tenth - 1e-5).length / WANTED;
+      }
+      expect(found / queries.length, name).toBeGreaterThanOrEqual(least);
     }
-    expect(equal / queries.length, name).toBeGreaterThanOrEqual(0.98);
-  }
-  sketched.release();
-  const again = new SketchedRows(blocks, dataDir);
-  again.add(new Float32Array(INDEX_DIMENSIONS));
-  expect(search(blocks, again, { vector: queries[0] as Float32Array, allowed: null })).toHaveLength(1);
-  expect(again.memoryBytes).toBeLessThan(1_500_000);
-  again.release();
+  });
 });
 
 it('a table of a few rows, and one of none, are searched before there are rows for a centre', () => {
@@ -101,12 +116,18 @@ it('a table of a few rows, and one of none, are searched before there are rows f
   const vector = queries[0] as Float32Array;
   expect(search(blocks, rows, { vector, allowed: null })).toEqual([]);
   rows.release();
-  const few = new SketchedRows(blocks, dataDir);
-  few.add((batches[0] as Float32Array).slice(0, 30 * INDEX_DIMENSIONS));
-  const best = new BestRows(WANTED, String);
-  few.offerRows(0, [3, 5], { best, first: 0 });
-  expect(best.toSorted()).toHaveLength(2);
-  few.add((batches[1] as Float32Array).slice(0, 30 * INDEX_DIMENSIONS));
-  expect(search(blocks, few, { vector, allowed: null })).toHaveLength(WANTED);
-  few.release();
+  for (const few of [new SketchedRows(blocks, dataDir), new VectorRows(blocks)]) {
+    few.add((batches[0] as Float32Array).slice(0, 30 * INDEX_DIMENSIONS));
+    const best = new BestRows(WANTED, String);
+    few.offerRows(0, [3, 5], { best, first: 0 });
+    expect(best.toSorted()).toHaveLength(2);
+    few.add((batches[1] as Float32Array).slice(0, 30 * INDEX_DIMENSIONS));
+    expect(search(blocks, few, { vector, allowed: null })).toHaveLength(WANTED);
+    few.release();
+  }
+  const again = new SketchedRows(blocks, dataDir);
+  again.add(new Float32Array(INDEX_DIMENSIONS));
+  expect(search(blocks, again, { vector, allowed: null })).toHaveLength(1);
+  expect(again.memoryBytes).toBeLessThan(1_500_000);
+  again.release();
 });

@@ -1,0 +1,77 @@
+import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
+import type { VectorBlocks } from './vector-blocks.ts';
+
+/** Rows whose mean can be a centre, and rows up to which a search may come before there is one. */
+const ROWS = { least: 64, most: 1_024 };
+/** Squared length from which a mean is a centre. A shorter one costs little, and equal vectors of two tables keep equal scores. */
+const SQUARED_LENGTH_MIN = 0.4;
+
+const NONE = new Float32Array(0);
+
+/**
+ * Centre of the vectors of a table: the mean of the first ones if it is long, or else zero. The vectors of many models share
+ * a large part, which tells nothing about their differences: without it their numbers can have smaller steps, and their
+ * signs differ. It is set when there are rows enough, or before the first search; vectors wait until then.
+ */
+export class VectorCentre {
+  readonly #vectors: VectorBlocks;
+  #waiting = NONE;
+  #isSet = false;
+  /** After the rotation: Float32Array [1024]; null: zero. */
+  #value: Float32Array | null = null;
+
+  constructor(vectors: VectorBlocks) {
+    this.#vectors = vectors;
+  }
+
+  /** Number of vectors that wait. */
+  get waitingRows(): number {
+    return this.#waiting.length / INDEX_DIMENSIONS;
+  }
+
+  /** Centre, after the rotation, once it is set: Float32Array [1024]; null: zero. */
+  get value(): Float32Array | null {
+    return this.#value;
+  }
+
+  /** Take vectors: Float32Array [n x 1024]. @returns those that can be stored now, which differ from the taken ones */
+  take(vectors: Float32Array): Float32Array {
+    if (this.#isSet) return vectors;
+    const waiting = new Float32Array(this.#waiting.length + vectors.length);
+    waiting.set(this.#waiting);
+    waiting.set(vectors, this.#waiting.length);
+    this.#waiting = waiting;
+    return waiting.length < ROWS.most * INDEX_DIMENSIONS ? NONE : this.settle();
+  }
+
+  /** Set the centre, if it is not yet. @returns vectors that waited for it */
+  settle(): Float32Array {
+    if (this.#isSet) return NONE;
+    const waiting = this.#waiting;
+    if (waiting.length >= ROWS.least * INDEX_DIMENSIONS) {
+      const mean = meanOf(waiting);
+      if (squaredLength(mean) >= SQUARED_LENGTH_MIN) this.#value = this.#vectors.rotated(mean);
+    }
+    this.#isSet = true;
+    this.#waiting = NONE;
+    return waiting;
+  }
+
+  /** Return what the centre adds to the dot products of its table with the query of a slot. */
+  productWith(slot: number): number {
+    return this.#value === null ? 0 : this.#vectors.productOf(slot, this.#value);
+  }
+}
+
+function meanOf(vectors: Float32Array): Float32Array {
+  const sums = new Float64Array(INDEX_DIMENSIONS);
+  for (let at = 0; at < vectors.length; at++) {
+    const component = at % INDEX_DIMENSIONS;
+    sums[component] = (sums[component] as number) + (vectors[at] as number);
+  }
+  return Float32Array.from(sums, (sum) => (sum * INDEX_DIMENSIONS) / vectors.length);
+}
+
+function squaredLength(vector: Float32Array): number {
+  return vector.reduce((sum, component) => sum + component * component, 0);
+}
