@@ -44,6 +44,8 @@ export interface EntryContentRow {
   readonly key: string;
   readonly sha256: Buffer;
   readonly documentId: string | null;
+  /** Synchronisation that wrote it last. */
+  readonly jobId: string;
 }
 
 /** Find entries of a source by their ids. */
@@ -53,7 +55,7 @@ export async function findEntries(
   ids: readonly string[],
 ): Promise<Map<string, EntryContentRow>> {
   const rows = await sql`
-    SELECT id, key, sha256, document_id FROM source_entries
+    SELECT id, key, sha256, document_id, job_id FROM source_entries
     WHERE org_id = ${orgId} AND id = ANY(${sql.array([...ids])}::text[])`;
   return new Map(rows.map((row) => [row['id'] as string, toContentRow(row)]));
 }
@@ -66,7 +68,7 @@ export async function findByContent(
   sha256: Buffer,
 ): Promise<EntryContentRow | null> {
   const [row] = await sql`
-    SELECT id, key, sha256, document_id FROM source_entries
+    SELECT id, key, sha256, document_id, job_id FROM source_entries
     WHERE org_id = ${orgId} AND id = ANY(${sql.array([...ids])}::text[]) AND sha256 = ${sha256} ORDER BY key LIMIT 1`;
   return row ? toContentRow(row) : null;
 }
@@ -77,6 +79,7 @@ function toContentRow(row: Readonly<Record<string, unknown>>): EntryContentRow {
     key: row['key'] as string,
     sha256: row['sha256'] as Buffer,
     documentId: row['document_id'] as string | null,
+    jobId: row['job_id'] as string,
   };
 }
 

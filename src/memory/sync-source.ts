@@ -68,7 +68,8 @@ export async function syncSource(context: WriteContext, reader: SourceReader, le
     );
     const found = read.filter((each): each is ReadEntry => 'version' in each);
     faults.push(...read.filter((each): each is EntryFault => 'fault' in each));
-    unchanged += await writeEntries(context, await workOf(context, batch, found), findRenamed, signal);
+    const same = await writeEntries(context, await workOf(context, batch, found), findRenamed, signal);
+    unchanged += same;
     await lease.progressed();
   });
   const removed = [...vanished.keys()];

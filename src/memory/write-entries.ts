@@ -55,7 +55,8 @@ const NOTHING = createHash('sha256').digest();
  * Write entries that are new or may have changed: store their contents, then documents, jobs, entries and counts in one
  * transaction. After a crash all of them are written or none; stored contents without a document are swept.
  *
- * @returns number of entries whose content turned out to be unchanged
+ * @returns number of entries whose content turned out to be unchanged; those that an earlier attempt of the same
+ *   synchronisation has written do not count
  * @throws LeaseLost if another worker or job has taken over the source
  */
 export async function writeEntries(
@@ -64,7 +65,7 @@ export async function writeEntries(
   findRenamed: FindRenamed,
   signal: AbortSignal,
 ): Promise<number> {
-  const { sql, objects } = context;
+  const { sql, objects, held } = context;
   const outcomes = await Promise.allSettled(work.map((each) => storeContent(context, each, findRenamed, signal)));
   const stored = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
   const failed = outcomes.find((outcome) => outcome.status === 'rejected');
@@ -79,7 +80,7 @@ export async function writeEntries(
   }
   // A crash before this leaves them until their document is deleted.
   for (const key of replaced) await objects.delete(key).catch(() => undefined);
-  return stored.filter(({ kind }) => kind === 'same').length;
+  return stored.filter(({ kind, known }) => kind === 'same' && known?.jobId !== held.id).length;
 }
 
 /** Store the content of an entry unless it is unchanged, or that of a vanished entry. */

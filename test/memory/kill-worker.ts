@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { syncNow } from '../../src/memory/sources.ts';
@@ -15,6 +15,9 @@ export async function checkKills(files: number, kills: number): Promise<void> {
   const { folder, remove } = makeFolder();
   onTestFinished(remove);
   for (let i = 0; i < files; i++) writeFileSync(path.join(folder, `file-${i}.txt`), `Text of file ${i}.`);
+  // Files that may have been changed while they were read are read again by the next attempt.
+  const later = new Date(Date.now() + 3_600_000);
+  for (let i = 0; i < files; i += 10) utimesSync(path.join(folder, `file-${i}.txt`), later, later);
   const sources = { docs: { type: 'folder', root: folder } };
   const test = await openTestAppliance({ sources });
   onTestFinished(() => test.close());

@@ -103,6 +103,15 @@ it('a file whose time changed, but not its content, is no work', async () => {
   expect((await documents())[0]?.event_time).toBe('2025-01-01T00:00:00.000Z');
 });
 
+it('files of many batches whose times changed, but not their contents, are all counted', async () => {
+  const files = Array.from({ length: 100 }, (_, nth) => [`batches/${nth}.txt`, `Text number ${nth}.`] as const);
+  for (const [name, text] of files) write(name, text);
+  const { id } = await addSource(test, { name: 'batches', connection: 'docs', config: { path: 'batches' } });
+  expect((await sync(test, id)).counts).toEqual({ ...NONE, added: files.length });
+  for (const [name, text] of files) write(name, text, new Date('2025-01-01T00:00:00Z'));
+  expect((await sync(test, id)).counts).toEqual({ ...NONE, unchanged: files.length });
+});
+
 it('a file whose size and time are unchanged is not read', async () => {
   write('unread/a.txt', 'The old text.');
   const { id } = await addSource(test, { name: 'unread', connection: 'docs', config: { path: 'unread' } });
