@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { listenChannel, mapPostgresError, openPostgres, withAdvisoryLock } from '../../src/platform/postgres.ts';
 import { openPostgresProxy } from '../support/postgres-proxy.ts';
+import { unhandledRejections } from '../support/unhandled.ts';
 import { waitingBackends } from '../support/waiting-backends.ts';
 import { rejection, watchedDatabase } from '../support/watched-database.ts';
 
@@ -90,6 +91,25 @@ test('the wait for an advisory lock can be aborted, and leaves no waiting backen
     expect(await waiting).toMatchObject({ message: 'enough' });
     await expect.poll(waiters).toBe(0);
   });
+});
+
+test('a wait for an advisory lock that is aborted while the server is unreachable leaves no rejection unhandled', async () => {
+  const unhandled = unhandledRejections();
+  const proxy = await openPostgresProxy(watched.database.connection);
+  const sql = openPostgres(proxy.connection, { poolMax: 1, applicationName: 'unreached' });
+  await withAdvisoryLock(watched.database.sql, 'unreached', async () => {
+    const abort = new AbortController();
+    const options = { signal: abort.signal, silenceMs: 2_000 };
+    const waiting = rejection(withAdvisoryLock(sql, 'unreached', async () => 'never', options));
+    await expect.poll(async () => (await waitingBackends(watched.admin)).length).toBe(1);
+    proxy.freeze();
+    proxy.refuse();
+    abort.abort(new Error('enough'));
+    expect(await waiting).toMatchObject({ message: 'enough' });
+  });
+  expect(unhandled).toEqual([]);
+  await sql.end({ timeout: 0 });
+  await proxy.close();
 });
 
 test('withAdvisoryLock refuses a transaction', async () => {

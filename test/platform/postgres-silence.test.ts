@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Database, mapPostgresError, openPostgres } from '../../src/platform/postgres.ts';
 import { openPostgresProxy, type PostgresProxy } from '../support/postgres-proxy.ts';
+import { unhandledRejections } from '../support/unhandled.ts';
 import { rejection, watchedDatabase } from '../support/watched-database.ts';
 
 const SILENCE_MS = 1_500;
@@ -49,6 +50,23 @@ test('a transaction whose COMMIT gets no answer fails', async () => {
   );
   expect(mapPostgresError(error)).toMatchObject({ code: 'postgres_unavailable' });
 });
+
+test.each(['its time ends', 'its client leaves'])(
+  'a query whose connection hangs while new ones are refused fails, and leaves no rejection unhandled when %s',
+  async (end) => {
+    await sql`select 1`;
+    proxy.freeze();
+    proxy.refuse();
+    const unhandled = unhandledRejections();
+    const client = new AbortController();
+    const ms = end === 'its time ends' ? 50 : 60_000;
+    const failed = rejection(sql.limited({ ms, signal: client.signal })`select 2`);
+    await new Promise(setImmediate); // It is sent.
+    if (end === 'its client leaves') client.abort(new Error('the client is gone'));
+    expect(mapPostgresError(await failed)).toMatchObject({ code: 'postgres_unavailable', retryable: true });
+    expect(unhandled).toEqual([]);
+  },
+);
 
 test('a query that takes long is not lost while the server answers others', async () => {
   expect(await sql`select pg_sleep(${(4 * SILENCE_MS) / 1_000}) is not null as done`).toEqual([{ done: true }]);

@@ -7,6 +7,8 @@ export interface PostgresProxy {
   readonly connection: PostgresConnection;
   /** Close every connection and refuse new ones until `open`. */
   cut(): Promise<void>;
+  /** Refuse new connections until `open`; those that are open stay. */
+  refuse(): void;
   open(): Promise<void>;
   /** Let nothing pass, on connections that stay open and on new ones, until `thaw`. */
   freeze(): void;
@@ -80,6 +82,9 @@ export async function openPostgresProxy(
   return {
     connection: { ...server, host: '127.0.0.1', port },
     cut,
+    refuse() {
+      listener.close();
+    },
     open: async () => {
       if (!listener.listening) await listen(port);
     },

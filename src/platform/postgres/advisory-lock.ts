@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { conflict } from '../errors.ts';
+import { type CancellableQuery, cancelQuery } from './cancel-query.ts';
 import type { Sql } from './pool.ts';
 import { openSession } from './session.ts';
 
@@ -54,7 +55,7 @@ export async function withAdvisoryLock<T>(
     ).execute();
     const answered = new AbortController();
     const lostAnswer = noticeLostAnswer(sql, own?.pid ?? 0, silenceMs, answered.signal);
-    const cancel = () => waiting.cancel();
+    const cancel = () => cancelQuery(waiting as unknown as CancellableQuery);
     signal?.addEventListener('abort', cancel, { once: true });
     const [holder] = await Promise.race([waiting, lostAnswer])
       .catch((error: unknown) => {

@@ -1,5 +1,6 @@
 import type postgres from 'postgres';
 import { dependencyDown } from '../errors.ts';
+import type { CancellableQuery } from './cancel-query.ts';
 import { isConnectionLoss } from './errors.ts';
 import { bothLimits, inShare, inTransaction, limitQuery, type QueryLimit } from './query-limit.ts';
 import { SilenceWatch } from './silence.ts';
@@ -55,8 +56,7 @@ type Client = postgres.Sql<Record<never, never>>;
 type AnyClient = postgres.ISql<Record<never, never>>;
 
 /** Members of postgres.js's Query (src/query.js) that this file relies on; the tests pin them. */
-interface PendingQuery {
-  cancel(): Promise<unknown> | null | undefined;
+interface PendingQuery extends CancellableQuery {
   cancelled: unknown;
   handler: (query: PendingQuery) => void;
   reject: (error: unknown) => void;

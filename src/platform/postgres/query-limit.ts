@@ -1,5 +1,6 @@
 import { AppError } from '../errors.ts';
 import type { FairGate } from '../fair-gate.ts';
+import { type CancellableQuery, cancelQuery } from './cancel-query.ts';
 
 /** Times after which a query is cancelled, by kind of work, in milliseconds. Migrations and waits for locks have none. */
 export const QUERY_MS = {
@@ -26,8 +27,7 @@ export interface QueryLimit {
 const QUERY_CANCELED = '57014';
 
 /** Members of postgres.js's Query (src/query.js) that this file relies on; the tests pin them. */
-interface CancellableQuery {
-  cancel(): Promise<unknown> | null | undefined;
+interface LimitedQuery extends CancellableQuery {
   reject: (error: unknown) => void;
 }
 
@@ -35,7 +35,7 @@ interface CancellableQuery {
  * Cancel a query at the end of its time and when the signal aborts. The cancellation is sent on a connection of its
  * own, so that it works through proxies; the query then rejects with `query_timeout`, or the signal's reason.
  */
-export function limitQuery(query: CancellableQuery, { ms, signal }: QueryLimit): void {
+export function limitQuery(query: LimitedQuery, { ms, signal }: QueryLimit): void {
   if (signal?.aborted) {
     query.reject(signal.reason);
     return;
@@ -43,8 +43,7 @@ export function limitQuery(query: CancellableQuery, { ms, signal }: QueryLimit):
   let cause: { readonly error: unknown } | null = null;
   const cancel = (error: unknown) => {
     cause ??= { error };
-    // If PostgreSQL cannot be reached for the cancellation, it ends the query by itself once it sees the socket closed.
-    Promise.resolve(query.cancel()).catch(() => undefined);
+    cancelQuery(query);
   };
   const timer = setTimeout(() => cancel(queryTimeout(ms)), ms).unref();
   const onAbort = () => cancel(signal?.reason);

@@ -1,0 +1,10 @@
+import { onTestFinished } from 'vitest';
+
+/** Collect the rejections that nobody handles until the end of the test; each of them would end a server. */
+export function unhandledRejections(): readonly unknown[] {
+  const unhandled: unknown[] = [];
+  const keep = (reason: unknown) => void unhandled.push(reason);
+  process.on('unhandledRejection', keep);
+  onTestFinished(() => void process.off('unhandledRejection', keep));
+  return unhandled;
+}
