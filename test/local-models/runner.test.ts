@@ -3,6 +3,7 @@ import { BatchQueue } from '../../src/local-models/runtime/batch-queue.ts';
 import { ModelRunner, type RunnerOptions } from '../../src/local-models/runtime/model-runner.ts';
 import { argumentOf, DIMENSION } from '../support/local-models.ts';
 import { keepLogs } from '../support/logs.ts';
+import { unhandledRejections } from '../support/unhandled.ts';
 import { until } from '../support/until.ts';
 
 const never = new AbortController().signal;
@@ -56,6 +57,17 @@ describe('the process of a local model', () => {
       expect(failure).toMatchObject({ reason: { code: 'provider_unavailable', status: 503 } });
     await expect(runner.run(task(['three']), never)).rejects.toMatchObject({ code: 'provider_unavailable' });
     expect(runner.state.starts).toBe(1);
+  });
+
+  it('a request that was aborted before it began leaves no rejection of a failed start unhandled', async () => {
+    const unhandled = unhandledRejections();
+    const runner = open({ argument: argumentOf('bert', { model: '/nowhere/model.onnx' }) });
+    const left = AbortSignal.abort(new Error('the client left'));
+    await expect(runner.run(task(['one']), left)).rejects.toThrow('the client left');
+    await expect(runner.dimension(never)).rejects.toMatchObject({ code: 'provider_unavailable' });
+    await expect(runner.dimension(left)).rejects.toThrow('the client left');
+    await new Promise(setImmediate);
+    expect(unhandled).toEqual([]);
   });
 
   it('a request that is aborted ends at once, and the others get their vectors', async () => {

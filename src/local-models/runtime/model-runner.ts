@@ -1,3 +1,4 @@
+import { awaitLater } from '../../platform/await-later.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { ModelFault, ModelProcess, type ModelTask } from './model-process.ts';
@@ -181,6 +182,7 @@ export class ModelRunner {
 
 /** Wait for a promise that other tasks wait for, too. @throws the signal's reason once it is aborted */
 async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  awaitLater(promise);
   signal.throwIfAborted();
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const onAbort = () => reject(signal.reason);

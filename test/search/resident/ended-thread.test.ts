@@ -6,22 +6,20 @@ import { LanceTables } from '../../../src/search/lance.ts';
 import { ResidentThread } from '../../../src/search/resident/resident-thread.ts';
 import { TableCopy } from '../../../src/search/resident/table-copy.ts';
 import { makeDataDir } from '../../support/appliance.ts';
+import { unhandledRejections } from '../../support/unhandled.ts';
 import { drawText, generationOf, randomFrom } from './draw-rows.ts';
 
 const { dataDir, remove } = makeDataDir();
 const index = path.join(dataDir, 'index');
 mkdirSync(index);
 const tables = new LanceTables(index);
-const unhandled: unknown[] = [];
-const keep = (reason: unknown) => void unhandled.push(reason);
-process.on('unhandledRejection', keep);
 afterAll(async () => {
-  process.off('unhandledRejection', keep);
   await tables.close();
   remove();
 });
 
 it('a thread that ends after the reading of its table has failed leaves no error unhandled', async () => {
+  const unhandled = unhandledRejections();
   const random = randomFrom(1);
   await (await tables.openForWriting('buc_one')).add(toArrowTable([generationOf(1, [drawText(random, 40)])]) as never);
   const table = await tables.openForReading('buc_one', 1);
