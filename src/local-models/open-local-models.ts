@@ -191,7 +191,10 @@ class Registry {
     if (this.#fetched.has(key)) return;
     const shared = config.objects === null ? null : objects;
     const fetched = ensureFiles(config.dataDir, shared, model, this.#closing.signal).then(
-      () => void this.refresh(),
+      () =>
+        this.refresh().catch((error: unknown) =>
+          logger.warn({ err: error }, 'the installed local models could not be read; trying again later'),
+        ),
       (error: unknown) => {
         if (this.#closing.signal.aborted) return;
         const isRetried = error instanceof AppError && error.retryable;
