@@ -1,4 +1,5 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { confine, findConfinement, spawnUser } from './confinement.ts';
@@ -20,6 +21,7 @@ const CODE_RANGE_BYTES = 512 * MIB;
  * @param options.argument the only argument, passed as JSON
  * @param options.memoryBytesMax enforced by the kernel's data limit; POSIX only
  * @param options.cpuSeconds ends a busy process after its parent was killed; POSIX only
+ * @throws Error of the system if the process cannot be started
  */
 export async function startConfined(options: {
   readonly name: string;
@@ -55,7 +57,7 @@ export async function startConfined(options: {
           ...['/bin/sh', '-c', `{ ${script}; } 3>&2 2>/dev/null`, options.name, ...limits],
           ...confine(confinement, node),
         ];
-  return spawn(command as string, args, {
+  const child = spawn(command as string, args, {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: {},
     cwd: '/',
@@ -64,4 +66,6 @@ export async function startConfined(options: {
     windowsHide: true,
     ...(user === null ? {} : { uid: user.uid, gid: user.gid }),
   });
+  await once(child, 'spawn'); // Without free file descriptors, its pipes were not made either.
+  return child;
 }

@@ -64,6 +64,7 @@ export class OcrProcess {
   private constructor(child: ConfinedProcess, limits: OcrProcessLimits) {
     this.#child = child;
     this.#limits = limits;
+    child.on('error', (error) => this.#lines.end(`the OCR process cannot be signalled: ${error.message}`));
     const lineBytesMax = limits.textCharsMax * JSON_BYTES_PER_CHAR + 4096;
     child.stdout.on('data', (chunk: Buffer) => {
       if (!this.#lines.push(chunk, lineBytesMax)) this.kill();
@@ -72,7 +73,6 @@ export class OcrProcess {
       if (this.#stderr.length < STDERR_CHARS_MAX) this.#stderr += text.slice(0, STDERR_CHARS_MAX);
     });
     child.stdin.on('error', () => {}); // The process died before it read everything; `close` reports it.
-    child.on('error', (error) => this.#lines.end(`the OCR process cannot be started: ${error.message}`));
     child.on('close', (code, signal) => this.#lines.end(`the OCR process ended (${code ?? signal}) ${this.#stderr}`));
   }
 
@@ -237,14 +237,18 @@ function parseLine(line: string): OcrLine | null {
   }
 }
 
-function spawnChild(limits: OcrProcessLimits): Promise<ConfinedProcess> {
+async function spawnChild(limits: OcrProcessLimits): Promise<ConfinedProcess> {
   const { argument, readable } = installation(limits);
-  return startConfined({
-    ...{ name: 'ocr', module: new URL('./ocr-child.ts', import.meta.url), argument, readable },
-    heapMib: HEAP_MIB,
-    memoryBytesMax: limits.memoryBytesMax,
-    cpuSeconds: OCR_CPU_SECONDS_MAX + 2 * Math.ceil(limits.imageMs / 1000),
-  });
+  try {
+    return await startConfined({
+      ...{ name: 'ocr', module: new URL('./ocr-child.ts', import.meta.url), argument, readable },
+      heapMib: HEAP_MIB,
+      memoryBytesMax: limits.memoryBytesMax,
+      cpuSeconds: OCR_CPU_SECONDS_MAX + 2 * Math.ceil(limits.imageMs / 1000),
+    });
+  } catch (error) {
+    throw new OcrFault('not_started', `the OCR process cannot be started: ${String(error)}`);
+  }
 }
 
 /** CPU time after which a process gets no further image. */

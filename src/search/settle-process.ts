@@ -23,7 +23,7 @@ export type SettleTask = z.output<typeof SettleTask>;
  * Run one step of settling a table in a child process, which ends when this process does. It may be killed at any
  * moment: LanceDB keeps what was committed and ignores the rest.
  *
- * @throws Error if the process fails, with the end of its stderr
+ * @throws Error if the process cannot be started, or fails, with the end of its stderr
  */
 export async function settleInChild(task: SettleTask): Promise<void> {
   const module = fileURLToPath(new URL('./settle-child.ts', import.meta.url));
@@ -34,7 +34,7 @@ export async function settleInChild(task: SettleTask): Promise<void> {
     detached: process.platform !== 'win32',
     windowsHide: true,
   });
-  // Without one it was not started, as its `close` event reports.
+  await once(child, 'spawn'); // Without free file descriptors, its pipes were not made either.
   if (child.pid !== undefined) lowerPriority(child.pid, { leadsSession: true });
   const closed = once(child, 'close') as Promise<[code: number | null, signal: NodeJS.Signals | null]>;
   child.stdin.on('error', () => {}); // It died before it read; its exit code and stderr give the reason.

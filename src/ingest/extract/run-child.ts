@@ -119,7 +119,7 @@ function exitOf(child: Child, kill: (reason: unknown) => void): Promise<Exit> {
   return once(child, 'close').then(
     (exit) => exit as Exit,
     (error: unknown): Exit => {
-      kill(new ExtractError('internal', 'the process that reads the document could not be started', error));
+      kill(new ExtractError('internal', 'the process that reads the document could not be signalled', error));
       return [null, null];
     },
   );

@@ -20,16 +20,21 @@ const OFF_HEAP_BYTES = 128 * MIB;
  * Starts a process that waits for a task on stdin and may read no files except its own code.
  *
  * @param preload format whose code it loads while it waits; it can read any other format as well
+ * @throws ExtractError `internal` if it cannot be started
  */
 export async function startChild(limits: ChildLimits, preload: ChildFormat): Promise<Child> {
   const { paths, cmapFolder, wasmFolder } = readable();
   const argument: ChildArgument = { preload, cmapFolder, wasmFolder };
-  return startConfined({
-    ...{ name: 'extract', module: new URL('./child.ts', import.meta.url), argument, readable: paths },
-    heapMib: Math.max(32, Math.floor((limits.memoryBytesMax - OFF_HEAP_BYTES) / MIB)),
-    memoryBytesMax: limits.memoryBytesMax,
-    cpuSeconds: Math.ceil(limits.deadlineMs / 1000) * 2 + 5 + IMAGES_CPU_SECONDS,
-  });
+  try {
+    return await startConfined({
+      ...{ name: 'extract', module: new URL('./child.ts', import.meta.url), argument, readable: paths },
+      heapMib: Math.max(32, Math.floor((limits.memoryBytesMax - OFF_HEAP_BYTES) / MIB)),
+      memoryBytesMax: limits.memoryBytesMax,
+      cpuSeconds: Math.ceil(limits.deadlineMs / 1000) * 2 + 5 + IMAGES_CPU_SECONDS,
+    });
+  } catch (error) {
+    throw new ExtractError('internal', 'the process that reads the document could not be started', error);
+  }
 }
 
 interface Readables {

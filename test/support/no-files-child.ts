@@ -1,0 +1,51 @@
+import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
+import { startChild } from '../../src/ingest/extract/start-child.ts';
+import { OcrProcess } from '../../src/recognition/ocr-process.ts';
+import { settleInChild } from '../../src/search/settle-process.ts';
+
+/** Errors of starting processes without a free file descriptor, and rejections that nobody handled. */
+export interface NoFilesReport {
+  readonly settle: Readonly<Record<string, unknown>> | null;
+  readonly ocr: Readonly<Record<string, unknown>> | null;
+  readonly extract: Readonly<Record<string, unknown>> | null;
+  readonly unhandled: readonly string[];
+}
+
+// A test starts this script with a low limit of open files: it opens all that are left, and then starts each process.
+const unhandled: string[] = [];
+process.on('unhandledRejection', (reason) => unhandled.push(String(reason)));
+const MIB = 1024 * 1024;
+const outcomeOf = (work: Promise<unknown>) =>
+  work.then(
+    () => null,
+    (error: Error) => ({ ...error, name: error.name, message: error.message }),
+  );
+
+const extracting = () => startChild({ deadlineMs: 30_000, memoryBytesMax: 512 * MIB }, 'html');
+const first = await extracting(); // It finds the packages that readers may read, which are then known.
+first.kill('SIGKILL');
+await once(first, 'close');
+const opened: number[] = [];
+try {
+  for (;;) opened.push(openSync('/dev/null', 'r'));
+} catch {
+  // There are no more.
+}
+const settle = await outcomeOf(
+  settleInChild({ uri: '/nowhere', storageOptions: {}, name: 'one', step: 'merge', cleanupOlderThanMs: 0 }),
+);
+const ocr = await outcomeOf(
+  OcrProcess.start(
+    {
+      ...{ startMs: 30_000, imageMs: 1_000, secondPassMs: 1_000 },
+      ...{ memoryBytesMax: 512 * MIB, textCharsMax: 1_000, imageBytesMax: MIB },
+    },
+    new AbortController().signal,
+  ),
+);
+const extract = await outcomeOf(extracting());
+await new Promise(setImmediate);
+for (const fd of opened) closeSync(fd);
+const report: NoFilesReport = { settle, ocr, extract, unhandled };
+process.stdout.write(JSON.stringify(report), () => process.exit());
