@@ -8,6 +8,7 @@ import { LiveEvents } from '../src/appliance/live/live-events.ts';
 import { explainPortInUse, recordServer } from '../src/appliance/running-servers.ts';
 import { isAlive } from '../src/jobs/worker-registry.ts';
 import { type OperatorSocket, openOperatorSocket } from '../src/operations/operator-socket.ts';
+import { awaitLater } from '../src/platform/await-later.ts';
 import { FairGate } from '../src/platform/fair-gate.ts';
 import type { Service } from '../src/platform/lifecycle.ts';
 import { RefusalBrake } from '../src/platform/refusal-brake.ts';
@@ -224,7 +225,7 @@ export function apiService(
       const deadline = setTimeout(() => drain.abort(), ABORT_MS);
       live.close();
       await forgetServer();
-      const commands = operatorSocket?.close(drain.signal);
+      const commands = awaitLater(operatorSocket?.close(drain.signal) ?? Promise.resolve());
       await listening?.close({ graceMs: GRACE_MS, idleMs: socket === null ? 0 : TAKEOVER_IDLE_MS });
       await commands;
       clearTimeout(deadline);
