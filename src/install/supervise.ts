@@ -96,24 +96,32 @@ async function supervise(): Promise<void> {
   let work = Promise.resolve();
   let isStopping = false;
   process.on('SIGHUP', () => {
-    work = work.then(async () => {
-      for (const program of programs) {
-        if (isStopping) return;
-        await program.stop();
-        program.start();
-      }
-      restarts++;
-      onChange();
-    });
+    work = work
+      .then(async () => {
+        for (const program of programs) {
+          if (isStopping) return;
+          await program.stop();
+          program.start();
+        }
+        restarts++;
+        onChange();
+      })
+      .catch((error) => logger.error({ err: error }, 'the programs could not be restarted; send SIGHUP again'));
   });
   const stop = () => {
     if (isStopping) return;
     isStopping = true;
-    work = work.then(async () => {
-      await Promise.all(programs.map((program) => program.stop()));
-      await writing;
-      process.exit(0);
-    });
+    work = work
+      .then(async () => {
+        await Promise.all(programs.map((program) => program.stop()));
+        await writing;
+        process.exit(0);
+      })
+      .catch((error) => {
+        logger.error({ err: error }, 'the programs could not be stopped');
+        logger.flush();
+        process.exit(1);
+      });
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);

@@ -76,7 +76,8 @@ export class SupervisedProgram {
     this.#timer = null;
     const child = this.#child;
     if (child === null) return;
-    const exited = once(child, 'exit');
+    // A program that could not be started has no exit.
+    const exited = once(child, child.pid === undefined ? 'error' : 'exit');
     child.kill('SIGTERM');
     const deadline = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
     await exited;
@@ -87,13 +88,21 @@ export class SupervisedProgram {
     this.#timer = null;
     const { executable, env, directory, logFd, socketFd } = this.#surroundings;
     const { name, args, listens } = this.#program;
-    const child = spawn('/bin/sh', ['-c', listens ? LISTEN_SCRIPT : 'exec "$0" "$@"', executable(), ...args], {
-      cwd: directory,
-      env,
-      stdio: listens ? ['ignore', logFd, logFd, socketFd] : ['ignore', logFd, logFd],
-    });
-    this.#child = child;
     const startedMs = performance.now();
+    let child: ChildProcess;
+    try {
+      child = spawn('/bin/sh', ['-c', listens ? LISTEN_SCRIPT : 'exec "$0" "$@"', executable(), ...args], {
+        cwd: directory,
+        env,
+        stdio: listens ? ['ignore', logFd, logFd, socketFd] : ['ignore', logFd, logFd],
+      });
+    } catch (error) {
+      // Some failures to start are thrown, others are `error` events.
+      this.#restartLater({ err: error }, 0);
+      this.#surroundings.onChange();
+      return;
+    }
+    this.#child = child;
     let hasEnded = false;
     const onEnd = (reason: object) => {
       if (hasEnded) return;
