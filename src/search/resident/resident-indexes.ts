@@ -106,8 +106,14 @@ export class ResidentIndexes {
     return {
       tables: copies.length,
       rows: copies.reduce((sum, { size }) => sum + size.rows - size.removedRows, 0),
-      bytes: [...this.#entries.values()].reduce((sum, entry) => sum + bytesOf(entry), 0),
+      bytes: this.#bytes(),
     };
+  }
+
+  #bytes(): number {
+    let bytes = 0;
+    for (const entry of this.#entries.values()) bytes += bytesOf(entry);
+    return bytes;
   }
 
   /** Return the copy of a table at this version or a newer one. Null: there is none, or not yet. */
@@ -246,13 +252,15 @@ export class ResidentIndexes {
 
   /** Drop the least recently searched tables until there is room; return false if they are all in use. */
   #makeRoom(bytes: number): boolean {
-    const byUse = [...this.#entries.values()].sort((a, b) => a.usedAtMs - b.usedAtMs);
-    for (const entry of byUse) {
-      if (this.totals.bytes + bytes <= this.#maxBytes) return true;
+    let missing = this.#bytes() + bytes - this.#maxBytes;
+    if (missing <= 0) return true;
+    for (const entry of [...this.#entries.values()].sort((a, b) => a.usedAtMs - b.usedAtMs)) {
       if (performance.now() - entry.usedAtMs < this.#keptMs) return false;
+      missing -= bytesOf(entry);
       this.forget(entry.copy);
+      if (missing <= 0) return true;
     }
-    return this.totals.bytes + bytes <= this.#maxBytes;
+    return false;
   }
 
   #hasDiskFor(rows: number): boolean {

@@ -44,11 +44,14 @@ export class SketchedRows implements TableVectors {
   }
 
   add(vectors: Float32Array): void {
-    this.#write(this.#centre.take(vectors));
+    for (const own of this.#centre.take(vectors)) this.#write(own);
+  }
+
+  #writeWaiting(): void {
+    for (const own of this.#centre.settle()) this.#write(own);
   }
 
   #write(vectors: Float32Array): void {
-    if (vectors.length === 0) return;
     const centre = this.#centre.value;
     const count = vectors.length / INDEX_DIMENSIONS;
     const rests = new Uint8Array(count * REST_BYTES);
@@ -68,7 +71,7 @@ export class SketchedRows implements TableVectors {
   }
 
   start(slots: number): void {
-    this.#write(this.#centre.settle());
+    this.#writeWaiting();
     this.#vectors.startCounting({ blocks: this.#blocks, rows: this.#rows, centre: this.#centre.value }, slots);
   }
 
@@ -92,7 +95,7 @@ export class SketchedRows implements TableVectors {
   }
 
   offerRows(slot: number, rows: Iterable<number>, { best, first }: RowRange): void {
-    this.#write(this.#centre.settle());
+    this.#writeWaiting();
     const shared = this.#centre.productWith(slot);
     for (const row of rows) best.offer(first + row, this.#refine(row, slot) + shared);
   }

@@ -6,8 +6,6 @@ const ROWS = { least: 64, most: 1_024 };
 /** Squared length from which a mean is a centre. A shorter one costs little, and equal vectors of two tables keep equal scores. */
 const SQUARED_LENGTH_MIN = 0.4;
 
-const NONE = new Float32Array(0);
-
 /**
  * Centre of the vectors of a table: the mean of the first ones if it is long, or else zero. The vectors of many models share
  * a large part, which tells nothing about their differences: without it their numbers can have smaller steps, and their
@@ -15,7 +13,8 @@ const NONE = new Float32Array(0);
  */
 export class VectorCentre {
   readonly #vectors: VectorBlocks;
-  #waiting = NONE;
+  #waiting: Float32Array[] = [];
+  #waitingRows = 0;
   #isSet = false;
   /** After the rotation: Float32Array [1024]; null: zero. */
   #value: Float32Array | null = null;
@@ -26,7 +25,7 @@ export class VectorCentre {
 
   /** Number of vectors that wait. */
   get waitingRows(): number {
-    return this.#waiting.length / INDEX_DIMENSIONS;
+    return this.#waitingRows;
   }
 
   /** Centre, after the rotation, once it is set: Float32Array [1024]; null: zero. */
@@ -34,26 +33,25 @@ export class VectorCentre {
     return this.#value;
   }
 
-  /** Take vectors: Float32Array [n x 1024]. @returns those that can be stored now, which differ from the taken ones */
-  take(vectors: Float32Array): Float32Array {
-    if (this.#isSet) return vectors;
-    const waiting = new Float32Array(this.#waiting.length + vectors.length);
-    waiting.set(this.#waiting);
-    waiting.set(vectors, this.#waiting.length);
-    this.#waiting = waiting;
-    return waiting.length < ROWS.most * INDEX_DIMENSIONS ? NONE : this.settle();
+  /** Take vectors, which must not change: Float32Array [n x 1024]. @returns arrays of those that can be stored now */
+  take(vectors: Float32Array): readonly Float32Array[] {
+    if (this.#isSet) return [vectors];
+    this.#waiting.push(vectors);
+    this.#waitingRows += vectors.length / INDEX_DIMENSIONS;
+    return this.#waitingRows < ROWS.most ? [] : this.settle();
   }
 
   /** Set the centre, if it is not yet. @returns vectors that waited for it */
-  settle(): Float32Array {
-    if (this.#isSet) return NONE;
+  settle(): readonly Float32Array[] {
+    if (this.#isSet) return [];
     const waiting = this.#waiting;
-    if (waiting.length >= ROWS.least * INDEX_DIMENSIONS) {
-      const mean = meanOf(waiting);
+    if (this.#waitingRows >= ROWS.least) {
+      const mean = meanOf(waiting, this.#waitingRows);
       if (squaredLength(mean) >= SQUARED_LENGTH_MIN) this.#value = this.#vectors.rotated(mean);
     }
     this.#isSet = true;
-    this.#waiting = NONE;
+    this.#waiting = [];
+    this.#waitingRows = 0;
     return waiting;
   }
 
@@ -63,13 +61,14 @@ export class VectorCentre {
   }
 }
 
-function meanOf(vectors: Float32Array): Float32Array {
+function meanOf(parts: readonly Float32Array[], rows: number): Float32Array {
   const sums = new Float64Array(INDEX_DIMENSIONS);
-  for (let at = 0; at < vectors.length; at++) {
-    const component = at % INDEX_DIMENSIONS;
-    sums[component] = (sums[component] as number) + (vectors[at] as number);
+  for (const vectors of parts) {
+    for (let from = 0; from < vectors.length; from += INDEX_DIMENSIONS) {
+      for (let at = 0; at < INDEX_DIMENSIONS; at++) sums[at] = (sums[at] as number) + (vectors[from + at] as number);
+    }
   }
-  return Float32Array.from(sums, (sum) => (sum * INDEX_DIMENSIONS) / vectors.length);
+  return Float32Array.from(sums, (sum) => sum / rows);
 }
 
 function squaredLength(vector: Float32Array): number {

@@ -73,7 +73,11 @@ export class VectorRows implements TableVectors {
   }
 
   add(vectors: Float32Array): void {
-    this.#write(this.#centre.take(vectors));
+    for (const own of this.#centre.take(vectors)) this.#write(own);
+  }
+
+  #writeWaiting(): void {
+    for (const own of this.#centre.settle()) this.#write(own);
   }
 
   #write(vectors: Float32Array): void {
@@ -91,7 +95,7 @@ export class VectorRows implements TableVectors {
   }
 
   start(slots: number): void {
-    this.#write(this.#centre.settle());
+    this.#writeWaiting();
     this.#vectors.startScan(this.#blocks, this.#rows, slots);
   }
 
@@ -171,7 +175,7 @@ export class VectorRows implements TableVectors {
   }
 
   offerRows(slot: number, rows: Iterable<number>, { best, first }: RowRange): void {
-    this.#write(this.#centre.settle());
+    this.#writeWaiting();
     const shared = this.#centre.productWith(slot);
     for (const row of rows) best.offer(first + row, this.#refine(row, slot) + shared);
   }
