@@ -1,8 +1,8 @@
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
 import type { VectorBlocks } from './vector-blocks.ts';
 
-/** Rows whose mean can be a centre, and rows up to which a search may come before there is one. */
-const ROWS = { least: 64, most: 1_024 };
+/** Rows whose mean can be a centre: with fewer a search is fast without one. They are waited for up to the first search. */
+const ROWS = { least: 256, most: 1_024 };
 /** Squared length from which a mean is a centre. A shorter one costs little, and equal vectors of two tables keep equal scores. */
 const SQUARED_LENGTH_MIN = 0.4;
 
