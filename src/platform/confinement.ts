@@ -22,6 +22,8 @@ const LIBRARIES = ['/lib', '/lib32', '/lib64', '/usr/lib', '/usr/lib64', '/usr/l
 /** User ids that systemd documents as unused and no distribution assigns. */
 const UIDS = { first: 60_931, last: 61_183 };
 const PREPARE_MS_MAX = 60_000;
+/** Codes of errors of a system that cannot start a process at present. */
+const WANT = /\b(?:EMFILE|ENFILE|EAGAIN|ENOMEM)\b/;
 const NAMESPACES = ['net', 'mnt', 'ipc'] as const;
 
 /**
@@ -50,25 +52,38 @@ const found = new Map<string, Promise<Confinement>>();
 
 /**
  * Find the strongest confinement that works on this system for processes that read `readable`, by starting one under it.
- * The result is kept for the life of this process, so that no later fault weakens it.
+ * The result is kept for the life of this process, so that no later fault weakens it. Nothing is found while the system
+ * lacks what starting a process takes, which would weaken it as well.
  *
  * With namespaces, a process has no network, no capabilities, and a file system of `readable`, its program and the
  * system's libraries, all read-only; sockets of other processes are not in it.
+ *
+ * @throws Error if no process can be started for want of file descriptors, processes or memory
  */
 export function findConfinement(readable: readonly string[]): Promise<Confinement> {
   const folders = rootFolders(readable);
   const key = folders.join('\n');
-  const confinement = found.get(key) ?? probe(folders, readable[0]);
+  const known = found.get(key);
+  if (known) return known;
+  const confinement = probe(folders, readable[0]);
   found.set(key, confinement);
+  confinement.catch(() => found.delete(key));
   return confinement;
+}
+
+/** @throws Error if a failure to start a process, described by `reason`, says nothing about confinement */
+function refuseWant(reason: string): void {
+  if (!WANT.test(reason)) return;
+  throw new Error(`no process can be started to find out how processes are confined: ${reason}`);
 }
 
 async function probe(folders: readonly string[], file: string | undefined): Promise<Confinement> {
   const tools = findTools();
-  const enter = tools === null ? null : await prepareNamespaces(tools, folders).catch(() => null);
+  const prepared = tools === null ? null : prepareNamespaces(tools, folders);
+  const enter = await prepared?.catch((error: unknown) => refuseWant(String(error)));
   const own = isRoot() ? unusedUser() : null;
   const users = own === null ? [null] : [own, null];
-  for (const confinement of [enter, null].flatMap((each) => users.map((user) => ({ enter: each, user })))) {
+  for (const confinement of [enter ?? null, null].flatMap((each) => users.map((user) => ({ enter: each, user })))) {
     if (confinement.enter === null && confinement.user === null) break;
     if (await works(confinement, file ?? fileURLToPath(import.meta.url))) return confinement;
   }
@@ -79,7 +94,8 @@ async function probe(folders: readonly string[], file: string | undefined): Prom
 async function works(confinement: Confinement, file: string): Promise<boolean> {
   const node = [process.execPath, '-e', 'fs.accessSync(process.argv[1], fs.constants.R_OK)', file];
   const [command = '', ...args] = confine(confinement, node);
-  const { status } = await run(command, args, { user: spawnUser(confinement), timeoutMs: PREPARE_MS_MAX });
+  const { status, stderr } = await run(command, args, { user: spawnUser(confinement), timeoutMs: PREPARE_MS_MAX });
+  if (status === null) refuseWant(stderr);
   return status === 0;
 }
 
@@ -109,6 +125,7 @@ async function prepareNamespaces(tools: Tools, folders: readonly string[]): Prom
   const maker = spawn(tools.unshare, [...options, ...script], {
     ...{ cwd: '/', env: {}, stdio: ['pipe', 'pipe', 'ignore'], timeout: PREPARE_MS_MAX, killSignal: 'SIGKILL' },
   });
+  await once(maker, 'spawn'); // Without free file descriptors, its pipes were not made either.
   const exited = once(maker, 'exit').catch(() => {});
   try {
     await readiness(maker);

@@ -18,6 +18,8 @@ it.skipIf(process.platform === 'win32')(
       settle: expect.objectContaining({ message: reason }),
       ocr: expect.objectContaining({ name: 'OcrFault', kind: 'not_started', message: reason }),
       extract: expect.objectContaining({ name: 'ExtractError', category: 'internal' }),
+      confinement: expect.objectContaining({ message: reason }),
+      isConfinedLater: true,
       unhandled: [],
     });
   },

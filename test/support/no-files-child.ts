@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
+import path from 'node:path';
 import { startChild } from '../../src/ingest/extract/start-child.ts';
+import { findConfinement } from '../../src/platform/confinement.ts';
 import { OcrProcess } from '../../src/recognition/ocr-process.ts';
 import { settleInChild } from '../../src/search/settle-process.ts';
 
@@ -9,6 +11,9 @@ export interface NoFilesReport {
   readonly settle: Readonly<Record<string, unknown>> | null;
   readonly ocr: Readonly<Record<string, unknown>> | null;
   readonly extract: Readonly<Record<string, unknown>> | null;
+  readonly confinement: Readonly<Record<string, unknown>> | null;
+  /** True if the same confinement is found afterwards as in a process that never lacked files. */
+  readonly isConfinedLater: boolean;
   readonly unhandled: readonly string[];
 }
 
@@ -45,7 +50,13 @@ const ocr = await outcomeOf(
   ),
 );
 const extract = await outcomeOf(extracting());
+// Other folders, so that their confinement is not known yet.
+const folders = [import.meta.dirname];
+const confinement = await outcomeOf(findConfinement(folders));
 await new Promise(setImmediate);
 for (const fd of opened) closeSync(fd);
-const report: NoFilesReport = { settle, ocr, extract, unhandled };
+const [later, others] = [await findConfinement(folders), await findConfinement([path.dirname(folders[0] as string)])];
+const isConfinedLater =
+  (later.enter === null) === (others.enter === null) && (later.user === null) === (others.user === null);
+const report: NoFilesReport = { settle, ocr, extract, confinement, isConfinedLater, unhandled };
 process.stdout.write(JSON.stringify(report), () => process.exit());
