@@ -64,10 +64,10 @@ export function startVectorSearch(
 ): () => LegRows[] {
   const searched = openTables(resident, query);
   const [any] = searched;
-  const queries = vectors.map((vector, slot) => ({
-    ...{ slot, margin: any?.table.vectors.setQuery(slot, vector) ?? 0 },
-    ...{ lowerBounds: new LargestNumbers(query.limit), best: bestOf(searched, query.limit) },
-  }));
+  for (const [slot, vector] of vectors.entries()) any?.table.vectors.setQuery(slot, vector);
+  const queries = vectors.map((_, slot) => {
+    return { slot, lowerBounds: new LargestNumbers(query.limit), best: bestOf(searched, query.limit) };
+  });
   const few = searched.map(({ table, allowed }) => allowed && listOnes(allowed, table.vectors.comparedMax));
   const firstAt = few.indexOf(null);
   searched[firstAt]?.table.vectors.start(queries.length);

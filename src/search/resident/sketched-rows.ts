@@ -66,12 +66,13 @@ export class SketchedRows implements TableVectors {
     this.#file.write(rests, first * REST_BYTES);
   }
 
-  setQuery(slot: number, vector: Float32Array): number {
-    return this.#vectors.setQuery(slot, vector);
+  setQuery(slot: number, vector: Float32Array): void {
+    this.#vectors.setQuery(slot, vector);
   }
 
   start(slots: number): void {
     this.#writeWaiting();
+    this.#vectors.prepareFor(this.#centre.value, slots);
     this.#vectors.startCounting({ blocks: this.#blocks, rows: this.#rows, centre: this.#centre.value }, slots);
   }
 
@@ -106,12 +107,13 @@ export class SketchedRows implements TableVectors {
     this.#rows = 0;
   }
 
-  #candidates({ slot, margin, lowerBounds }: SlotQuery, isFiltered: boolean): CandidateRows {
+  #candidates({ slot, lowerBounds }: SlotQuery, isFiltered: boolean): CandidateRows {
     const blocks = this.#everyBlock().map((each) => ({ ...each, slot, isFiltered }));
     const { share, least, perWanted } = ESTIMATED;
     const reached = this.#countReached(blocks, Math.max(least, this.#rows * share, lowerBounds.limit * perWanted));
     const candidates = new CandidateRows();
     const shared = this.#centre.productWith(slot);
+    const { perRow, query } = this.#vectors.marginsOf(slot);
     for (const each of blocks) {
       const { block, first } = each;
       const count = this.#vectors.estimateReaching(each, reached);
@@ -120,7 +122,7 @@ export class SketchedRows implements TableVectors {
         if (upper < lowerBounds.smallest - ROUNDING) continue;
         const row = this.#vectors.reachedRow(nth);
         candidates.add(first + row, upper);
-        const lower = upper - 2 * (this.#vectors.marginOf(block, row) + margin);
+        const lower = upper - 2 * (this.#vectors.marginOf(block, row) * perRow + query);
         if (lower > lowerBounds.smallest) lowerBounds.add(lower);
       }
     }

@@ -8,6 +8,7 @@ import {
   type ScanKernel,
   type ScanMemory,
 } from './kernel/scan-kernel.ts';
+import { randomSigns } from './random-signs.ts';
 import {
   ALLOWED_START,
   BLOCK_BYTES,
@@ -20,6 +21,7 @@ import {
   LIST,
   MARGINS_START,
   MIDDLE_ROW_BYTES,
+  OFFSETS_START,
   partsOf,
   planesOf,
   queryOf,
@@ -27,6 +29,7 @@ import {
   SKETCHED_ALIGNMENT,
   SKETCHED_BLOCK_BYTES,
   SKETCHED_MARGINS_START,
+  SKETCHED_OFFSETS_START,
   SKETCHED_ROWS,
   SKETCHED_STEPS_START,
   SKETCHES_START,
@@ -39,9 +42,6 @@ import {
 
 /** Pages by which the memory grows: 16 MiB. */
 const GROWTH_PAGES = 256;
-/** Seed of the random signs. Equal on every machine, so that equal vectors have equal scores everywhere. */
-const SIGNS_SEED = 0x9e3779b9;
-
 const NO_ROWS = new Uint32Array(0);
 
 /** Rows of a sketched block whose signs were counted for a query. */
@@ -58,7 +58,7 @@ export interface CountedBlock {
 export interface Estimates {
   /** Estimates and margins added: Float32Array [rows]. */
   readonly bounds: Float32Array;
-  /** Margins of the rows of the block, by row; to each the margin of the query must be added. */
+  /** Margins of the rows of the block, by row, as for `marginsOf`. */
   readonly margins: Float32Array;
 }
 
@@ -76,6 +76,8 @@ export class VectorBlocks {
   #floats: Float32Array;
   #numbers: Uint32Array;
   #bytes: Uint8Array;
+  /** By slot: centre of the rows that the query was prepared for. */
+  readonly #centres: (Float32Array | null)[] = [];
   /** Whole block in which the rows of sketched blocks are made. */
   #draft: number | null = null;
 
@@ -149,6 +151,7 @@ export class VectorBlocks {
     this.#rotateTo(WORK, vector);
     if (centre !== null) this.#subtractFromWork(centre, 1);
     this.#kernel.encode(WORK, block, row);
+    this.#floats[(block + OFFSETS_START) / 4 + row] = centre === null ? 0 : this.#productAt(WORK, centre);
   }
 
   /**
@@ -174,6 +177,7 @@ export class VectorBlocks {
     this.#bytes.copyWithin(block + row * HIGH_ROW_BYTES, high, high + HIGH_ROW_BYTES);
     this.#floats[(block + SKETCHED_STEPS_START) / 4 + row] = this.#floats[(draft + STEPS_START) / 4] as number;
     this.#floats[(block + SKETCHED_MARGINS_START) / 4 + row] = this.#floats[(draft + MARGINS_START) / 4] as number;
+    this.#floats[(block + SKETCHED_OFFSETS_START) / 4 + row] = this.#floats[(draft + OFFSETS_START) / 4] as number;
     rest.set(this.#bytes.subarray(middle, middle + MIDDLE_ROW_BYTES));
     rest.set(this.#bytes.subarray(low, low + HIGH_ROW_BYTES), MIDDLE_ROW_BYTES);
   }
@@ -186,10 +190,7 @@ export class VectorBlocks {
 
   /** Return the dot product of a rotated vector with the query of a slot. */
   productOf(slot: number, rotated: Float32Array): number {
-    const query = queryOf(slot) / 4;
-    let sum = 0;
-    for (let at = 0; at < INDEX_DIMENSIONS; at++) sum += (this.#floats[query + at] as number) * (rotated[at] as number);
-    return sum;
+    return this.#productAt(queryOf(slot), rotated);
   }
 
   /**
@@ -197,13 +198,31 @@ export class VectorBlocks {
    *
    * @param slot number of the query, less than `QUERY_SLOTS`
    * @param vector Float32Array [1024], of length 1
-   * @returns bound of the error that the query adds to each estimate
    */
-  setQuery(slot: number, vector: Float32Array): number {
+  setQuery(slot: number, vector: Float32Array): void {
     const address = queryOf(slot);
     this.#rotateTo(address, vector);
-    this.#kernel.prepareQuery(address, address + VECTOR_BYTES);
-    return this.#floats[(address + VECTOR_BYTES + INDEX_DIMENSIONS + 8) / 4] as number;
+    this.#kernel.prepareQuery(address, bytesOf(slot), 1);
+    this.#centres[slot] = null;
+  }
+
+  /** Prepare the queries of the first slots for estimates of rows that were stored with this centre. */
+  prepareFor(centre: Float32Array | null, slots: number): void {
+    for (let slot = 0; slot < slots; slot++) {
+      if (this.#centres[slot] === centre) continue;
+      this.#bytes.copyWithin(WORK, queryOf(slot), queryOf(slot) + VECTOR_BYTES);
+      if (centre !== null) this.#subtractFromWork(centre, 1);
+      const work = this.#floats.subarray(WORK / 4, WORK / 4 + INDEX_DIMENSIONS);
+      const length = centre === null ? 1 : Math.sqrt(this.#productAt(WORK, work));
+      this.#kernel.prepareQuery(WORK, bytesOf(slot), length);
+      this.#centres[slot] = centre;
+    }
+  }
+
+  /** Return the error of an estimate by four bits: the margin of its row times `perRow`, and `query`. */
+  marginsOf(slot: number): { readonly perRow: number; readonly query: number } {
+    const numbers = (bytesOf(slot) + INDEX_DIMENSIONS) / 4;
+    return { perRow: this.#floats[numbers + 6] as number, query: this.#floats[numbers + 2] as number };
   }
 
   /**
@@ -267,7 +286,8 @@ export class VectorBlocks {
     const bits = block + (isFiltered ? ALLOWED_START : WRITTEN_START);
     const count = this.#kernel.listReaching(planesOf(block, slot), rows, least, bits, LIST);
     const [steps, margins] = [block + SKETCHED_STEPS_START, block + SKETCHED_MARGINS_START];
-    if (count > 0) this.#kernel.estimate(block, steps, margins, LIST, count, bytesOf(slot), SOME_BOUNDS);
+    const offsets = block + SKETCHED_OFFSETS_START;
+    if (count > 0) this.#kernel.estimate(block, steps, margins, offsets, LIST, count, bytesOf(slot), SOME_BOUNDS);
     return count;
   }
 
@@ -281,7 +301,7 @@ export class VectorBlocks {
     return this.#floats[SOME_BOUNDS / 4 + nth] as number;
   }
 
-  /** Return the margin of a row of a sketched block, to which that of the query must be added. */
+  /** Return the margin of a row of a sketched block. */
   marginOf(block: number, row: number): number {
     return this.#floats[(block + SKETCHED_MARGINS_START) / 4 + row] as number;
   }
@@ -319,9 +339,9 @@ export class VectorBlocks {
    * @returns views that the next call overwrites
    */
   estimate(block: number, rows: Uint32Array, slot: number): Estimates {
-    const [steps, margins] = [block + STEPS_START, block + MARGINS_START];
+    const [steps, margins, offsets] = [block + STEPS_START, block + MARGINS_START, block + OFFSETS_START];
     this.#numbers.set(rows, LIST / 4);
-    this.#kernel.estimate(block, steps, margins, LIST, rows.length, bytesOf(slot), SOME_BOUNDS);
+    this.#kernel.estimate(block, steps, margins, offsets, LIST, rows.length, bytesOf(slot), SOME_BOUNDS);
     return {
       bounds: this.#floats.subarray(SOME_BOUNDS / 4, SOME_BOUNDS / 4 + rows.length),
       margins: this.#floats.subarray(margins / 4),
@@ -346,6 +366,13 @@ export class VectorBlocks {
     return this.#kernel.refine(draft, 0, queryOf(slot));
   }
 
+  #productAt(address: number, vector: Float32Array): number {
+    const floats = this.#floats;
+    let sum = 0;
+    for (let at = 0; at < INDEX_DIMENSIONS; at++) sum += (floats[address / 4 + at] as number) * (vector[at] as number);
+    return sum;
+  }
+
   #subtractFromWork(vector: Float32Array, times: number): void {
     const floats = this.#floats;
     for (let at = 0; at < INDEX_DIMENSIONS; at++) {
@@ -357,15 +384,4 @@ export class VectorBlocks {
     this.#floats.set(vector, address / 4);
     this.#kernel.rotate(address, SIGNS);
   }
-}
-
-/** Draw signs by xorshift32 (Marsaglia, 2003): Float32Array [2 x 1024] of 1 and -1. */
-function randomSigns(): Float32Array {
-  let state = SIGNS_SEED;
-  return Float32Array.from({ length: 2 * INDEX_DIMENSIONS }, () => {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    return state < 0 ? -1 : 1;
-  });
 }

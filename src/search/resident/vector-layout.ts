@@ -17,8 +17,10 @@ const MIDDLE_START = BLOCK_ROWS * HIGH_ROW_BYTES;
 const LOW_START = MIDDLE_START + BLOCK_ROWS * MIDDLE_ROW_BYTES;
 export const STEPS_START = BLOCK_ROWS * INDEX_DIMENSIONS * 2;
 export const MARGINS_START = STEPS_START + BLOCK_ROWS * 4;
-/** Bytes of a block before its upper bounds: 16 bits and two signs for each component, and five numbers for each row. */
-const BOUNDS_START = BLOCK_ROWS * (INDEX_DIMENSIONS * 2 + INDEX_DIMENSIONS / 4 + 20);
+/** Bytes of a block before its upper bounds: 16 bits and two signs for each component, and six numbers for each row. */
+const BOUNDS_START = BLOCK_ROWS * (INDEX_DIMENSIONS * 2 + INDEX_DIMENSIONS / 4 + 24);
+/** Start of the last of them: product of the stored vector with the centre of its table. */
+export const OFFSETS_START = BOUNDS_START - BLOCK_ROWS * 4;
 export const BLOCK_BYTES = BOUNDS_START + QUERY_SLOTS * BLOCK_ROWS * 4;
 
 /** Bytes of a row that a sketched block leaves out: all but the highest 4 bits. */
@@ -26,14 +28,15 @@ export const REST_BYTES = MIDDLE_ROW_BYTES + HIGH_ROW_BYTES;
 /** Rows of a sketched block: many, so that what is read for all rows lies together. */
 export const SKETCHED_ROWS = 2_048;
 /**
- * Starts of the parts of a sketched block, which follow the highest 4 bits: steps and margins f32 [2048] each, signs of the
+ * Starts of the parts of a sketched block, which follow the highest 4 bits: steps, margins and offsets f32 [2048] each, signs of the
  * components [1024 x 256 bytes], bits of the rows that are written and of those that a search may find [256 bytes] each,
  * counts of signs [8 x 2048 bytes] of eight queries, in planes as in `kernel/sketches.as.ts`, and scratch space of the thread
  * that scans the block.
  */
 export const SKETCHED_STEPS_START = SKETCHED_ROWS * HIGH_ROW_BYTES;
 export const SKETCHED_MARGINS_START = SKETCHED_STEPS_START + SKETCHED_ROWS * 4;
-export const SKETCHES_START = SKETCHED_MARGINS_START + SKETCHED_ROWS * 4;
+export const SKETCHED_OFFSETS_START = SKETCHED_MARGINS_START + SKETCHED_ROWS * 4;
+export const SKETCHES_START = SKETCHED_OFFSETS_START + SKETCHED_ROWS * 4;
 export const WRITTEN_START = SKETCHES_START + (SKETCHED_ROWS * INDEX_DIMENSIONS) / 8;
 export const ALLOWED_START = WRITTEN_START + SKETCHED_ROWS / 8;
 const PLANES_START = ALLOWED_START + SKETCHED_ROWS / 8;

@@ -12,7 +12,6 @@ const ROUNDING = 1e-6;
 /** Query that is set, and numbers that the rows of its searched tables reach at least. */
 export interface SlotQuery {
   readonly slot: number;
-  readonly margin: number;
   readonly lowerBounds: LargestNumbers;
 }
 
@@ -23,8 +22,8 @@ export interface TableVectors {
   readonly comparedMax: number;
   /** Append vectors: Float32Array [n x 1024], each of length 1 or zero. */
   add(vectors: Float32Array): void;
-  /** Set the query of a slot for all tables of this thread: Float32Array [1024]. @returns its margin */
-  setQuery(slot: number, vector: Float32Array): number;
+  /** Set the query of a slot for all tables of this thread: Float32Array [1024]. */
+  setQuery(slot: number, vector: Float32Array): void;
   /** Begin to estimate the cosines of the rows to the queries of the first slots. `estimate` must follow at once. */
   start(slots: number): void;
   /**
@@ -90,12 +89,13 @@ export class VectorRows implements TableVectors {
     }
   }
 
-  setQuery(slot: number, vector: Float32Array): number {
-    return this.#vectors.setQuery(slot, vector);
+  setQuery(slot: number, vector: Float32Array): void {
+    this.#vectors.setQuery(slot, vector);
   }
 
   start(slots: number): void {
     this.#writeWaiting();
+    this.#vectors.prepareFor(this.#centre.value, slots);
     this.#vectors.startScan(this.#blocks, this.#rows, slots);
   }
 
@@ -142,7 +142,7 @@ export class VectorRows implements TableVectors {
 
   /** Estimate rows of one block better whose bounds are in a range, and keep those that may still be among the best. */
   #addEstimates(
-    { slot, margin, lowerBounds }: SlotQuery,
+    { slot, lowerBounds }: SlotQuery,
     {
       block,
       first,
@@ -155,12 +155,13 @@ export class VectorRows implements TableVectors {
     const selected = this.#vectors.select(block, rows, slot, range);
     if (selected.length === 0) return;
     const { bounds, margins } = this.#vectors.estimate(block, selected, slot);
+    const { perRow, query } = this.#vectors.marginsOf(slot);
     for (let nth = 0; nth < selected.length; nth++) {
       const at = selected[nth] as number;
       const upper = (bounds[nth] as number) + shared;
       if (upper < lowerBounds.smallest - ROUNDING) continue;
       candidates.add(first + at, upper);
-      const lower = upper - 2 * ((margins[at] as number) + margin);
+      const lower = upper - 2 * ((margins[at] as number) * perRow + query);
       if (lower > lowerBounds.smallest) lowerBounds.add(lower);
     }
   }

@@ -66,7 +66,8 @@ it.each([
   const vectors = Array.from({ length: BLOCK_ROWS }, draw);
   for (const [row, vector] of vectors.entries()) blocks.write(block, row, vector);
   for (const query of [draw(), vectors[0] as Float32Array, sparse(3)]) {
-    const queryMargin = blocks.setQuery(SLOT, query);
+    blocks.setQuery(SLOT, query);
+    const queryMargin = blocks.marginsOf(SLOT).query;
     const coarse = [...scan(blocks, block, BLOCK_ROWS)];
     const { bounds: uppers, margins } = blocks.estimate(block, ROWS, SLOT);
     const bounds = Array.from(uppers, (upper, row) => {
@@ -85,6 +86,33 @@ it.each([
   }
 });
 
+it('vectors that are stored without a centre have exact cosines, and estimates within margins as small as what is left', () => {
+  const blocks = new VectorBlocks();
+  const block = blocks.allocate();
+  const mean = drawn().map((component) => component * 3);
+  const near = () => unit(drawn().map((component, at) => component + (mean[at] as number)));
+  const vectors = Array.from({ length: BLOCK_ROWS }, near);
+  const centre = blocks.rotated(unit(mean).map((component) => component * 0.95));
+  for (const [row, vector] of vectors.entries()) blocks.write(block, row, vector, centre);
+  for (const query of [near(), vectors[0] as Float32Array, drawn()]) {
+    blocks.setQuery(SLOT, query);
+    blocks.prepareFor(centre, SLOT + 1);
+    const shared = blocks.productOf(SLOT, centre);
+    const coarse = [...scan(blocks, block, BLOCK_ROWS)];
+    const { bounds, margins } = blocks.estimate(block, ROWS, SLOT);
+    const own = blocks.marginsOf(SLOT);
+    expect(own.perRow).toBeGreaterThan(0);
+    for (const [row, vector] of vectors.entries()) {
+      const exact = dot(query, vector) - shared;
+      const margin = (margins[row] as number) * own.perRow + own.query;
+      expect(Math.abs(blocks.refine(block, row, SLOT) - exact)).toBeLessThan(1e-5);
+      expect(Math.abs((bounds[row] as number) - margin - exact)).toBeLessThanOrEqual(margin + 1e-5);
+      expect(coarse[row]).toBeGreaterThan(exact - 1e-5);
+      if (own.perRow < 0.5) expect(margin).toBeLessThan(0.01);
+    }
+  }
+});
+
 it('both builds of the scan give equal bits', () => {
   const [first, second] = SCAN_BUILDS.map((build) => new VectorBlocks({ builds: [build] })) as [
     VectorBlocks,
@@ -97,7 +125,8 @@ it('both builds of the scan give equal bits', () => {
     second.write(b, row, vector);
   }
   const query = drawn();
-  expect(first.setQuery(SLOT, query)).toBe(second.setQuery(SLOT, query));
+  for (const blocks of [first, second]) blocks.setQuery(SLOT, query);
+  expect(first.marginsOf(SLOT)).toEqual(second.marginsOf(SLOT));
   expect(scan(first, a, BLOCK_ROWS)).toEqual(scan(second, b, BLOCK_ROWS));
   expect(first.estimate(a, ROWS, SLOT)).toEqual(second.estimate(b, ROWS, SLOT));
   for (let row = 0; row < BLOCK_ROWS; row++) expect(first.refine(a, row, SLOT)).toBe(second.refine(b, row, SLOT));
@@ -146,7 +175,8 @@ it('a zero vector has the cosine zero, and a released block is used again', () =
   const blocks = new VectorBlocks();
   const block = blocks.allocate();
   blocks.write(block, 0, new Float32Array(INDEX_DIMENSIONS));
-  const queryMargin = blocks.setQuery(SLOT, drawn());
+  blocks.setQuery(SLOT, drawn());
+  const queryMargin = blocks.marginsOf(SLOT).query;
   expect(blocks.refine(block, 0, SLOT)).toBe(0);
   expect(scan(blocks, block, 1)[0]).toBe(0);
   expect(blocks.estimate(block, Uint32Array.of(0), SLOT).bounds[0]).toBe(queryMargin);

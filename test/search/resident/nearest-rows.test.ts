@@ -36,16 +36,12 @@ function shift(vectors: Float32Array, times: number): Float32Array {
 
 /** Find the nearest rows. */
 function search(
-  blocks: VectorBlocks,
   rows: SketchedRows | VectorRows,
   query: { readonly vector: Float32Array; readonly allowed: Uint8Array | null },
 ) {
   const best = new BestRows(WANTED, String);
-  const slotQuery = {
-    slot: 0,
-    margin: blocks.setQuery(0, query.vector),
-    lowerBounds: new LargestNumbers(WANTED),
-  };
+  const slotQuery = { slot: 0, lowerBounds: new LargestNumbers(WANTED) };
+  rows.setQuery(0, query.vector);
   rows.start(1);
   const [candidates] = rows.estimate([slotQuery], query.allowed);
   if (candidates) rows.offer(slotQuery, candidates, { best, first: 0 });
@@ -96,7 +92,7 @@ describe.each([
       let found = 0;
       for (const [nth, vector] of shifted.entries()) {
         const products = exact[nth] as Float64Array;
-        const ours = search(blocks, kinds[kind], { vector, allowed });
+        const ours = search(kinds[kind], { vector, allowed });
         for (const { row, score } of ours) {
           expect(allowed?.[row] ?? 1).toBe(1);
           expect(Math.abs(score - (products[row] as number))).toBeLessThan(1e-5);
@@ -114,7 +110,7 @@ it('a table of a few rows, and one of none, are searched before there are rows f
   const blocks = new VectorBlocks();
   const rows = new SketchedRows(blocks, dataDir);
   const vector = queries[0] as Float32Array;
-  expect(search(blocks, rows, { vector, allowed: null })).toEqual([]);
+  expect(search(rows, { vector, allowed: null })).toEqual([]);
   rows.release();
   for (const few of [new SketchedRows(blocks, dataDir), new VectorRows(blocks)]) {
     few.add((batches[0] as Float32Array).slice(0, 30 * INDEX_DIMENSIONS));
@@ -122,12 +118,12 @@ it('a table of a few rows, and one of none, are searched before there are rows f
     few.offerRows(0, [3, 5], { best, first: 0 });
     expect(best.toSorted()).toHaveLength(2);
     few.add((batches[1] as Float32Array).slice(0, 30 * INDEX_DIMENSIONS));
-    expect(search(blocks, few, { vector, allowed: null })).toHaveLength(WANTED);
+    expect(search(few, { vector, allowed: null })).toHaveLength(WANTED);
     few.release();
   }
   const again = new SketchedRows(blocks, dataDir);
   again.add(new Float32Array(INDEX_DIMENSIONS));
-  expect(search(blocks, again, { vector, allowed: null })).toHaveLength(1);
+  expect(search(again, { vector, allowed: null })).toHaveLength(1);
   expect(again.memoryBytes).toBeLessThan(1_500_000);
   again.release();
 });

@@ -1,8 +1,8 @@
 /**
  * Layout of a block of 256 quantised vectors, which both kinds of estimates share: high [256 x 512 bytes], middle
  * [256 x 1024], low [256 x 512], steps f32 [256], margins f32 [256], signs [8 x 256 x 2 x 16 bytes], three arrays
- * f32 [256] of numbers for estimates by signs (see signs.as.ts), and upper bounds f32 [8 x 256] of eight queries. This is
- * AssemblyScript, compiled with scan.as.ts.
+ * f32 [256] of numbers for estimates by signs (see signs.as.ts), offsets f32 [256], and upper bounds f32 [8 x 256] of eight
+ * queries. This is AssemblyScript, compiled with scan.as.ts.
  */
 
 export const dimensions: usize = 1024;

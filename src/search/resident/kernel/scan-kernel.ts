@@ -4,13 +4,14 @@ import { readFileSync } from 'node:fs';
 export interface ScanKernel {
   rotate(x: number, signs: number): void;
   encode(x: number, block: number, row: number): void;
-  prepareQuery(query: number, bytes: number): void;
+  prepareQuery(query: number, bytes: number, length: number): void;
   scan(block: number, rows: number, bytes: number, bounds: number): void;
   select(bounds: number, rows: number, least: number, below: number, list: number): number;
   estimate(
     block: number,
     steps: number,
     margins: number,
+    offsets: number,
     list: number,
     count: number,
     bytes: number,

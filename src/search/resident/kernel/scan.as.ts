@@ -169,10 +169,12 @@ export function encode(x: usize, block: usize, row: usize): void {
 
 /**
  * Quantise the rotated query f32 [1024] at `query` to signed bytes at `bytes`, followed by f32: step, sum of the bytes,
- * margin of the error, step of the tables, what is added to a sum of theirs, and the margin of its rounding. The
- * tables of partial sums follow at `bytes` + 1088.
+ * margin of the error, step of the tables, what is added to a sum of theirs, the margin of its rounding, and the length of
+ * the query, by which the margins of rows are multiplied. The tables of partial sums follow at `bytes` + 1088.
+ *
+ * @param length as a search is to take it
  */
-export function prepareQuery(query: usize, bytes: usize): void {
+export function prepareQuery(query: usize, bytes: usize, length: f32): void {
   const step: f32 = largest(query) / 127;
   const perStep: f32 = step > 0 ? 1 / step : 0;
   let sum: i32 = 0;
@@ -188,6 +190,7 @@ export function prepareQuery(query: usize, bytes: usize): void {
   store<f32>(bytes + dimensions, step);
   store<f32>(bytes + dimensions + 4, <f32>sum);
   store<f32>(bytes + dimensions + 8, (deviations / 32) * step * sqrt<f32>(squares));
+  store<f32>(bytes + dimensions + 24, length);
   prepareTables(query, bytes);
 }
 
@@ -225,16 +228,26 @@ function ofRows(start: usize, r0: usize, r1: usize, r2: usize, r3: usize): v128 
 
 /**
  * Estimate the dot products of some rows of a block with the query by their highest 4 bits [256 x 512 bytes] at `block`, and
- * add the margins of row and query. The steps and margins of the rows are f32 [256] each. The rows are u32 [count] at `list`;
- * f32 [count] at `bounds` are their upper bounds, with room for three more.
+ * add the margins of row and query, and the offset of the row. The steps, margins and offsets of the rows are f32 [256] each.
+ * The rows are u32 [count] at `list`; f32 [count] at `bounds` are their upper bounds, with room for three more.
  *
  * @returns a number without meaning
  */
-export function estimate(block: usize, steps: usize, margins: usize, list: usize, count: i32, bytes: usize, bounds: usize): u32 {
+export function estimate(
+  block: usize,
+  steps: usize,
+  margins: usize,
+  offsets: usize,
+  list: usize,
+  count: i32,
+  bytes: usize,
+  bounds: usize,
+): u32 {
   let loaded: u32 = 0;
   const queryStep = f32x4.splat(load<f32>(bytes + dimensions) * 4096);
   const offset = f32x4.splat(7.5 * load<f32>(bytes + dimensions + 4));
   const queryMargin = f32x4.splat(load<f32>(bytes + dimensions + 8));
+  const length = f32x4.splat(load<f32>(bytes + dimensions + 24));
   const fours = i8x16.splat(15);
   for (let nth: i32 = 0; nth < count; nth += 4) {
     if ((nth & 15) == 0) loaded += loadRows(block, list + (<usize>nth << 2), min(16, count - nth));
@@ -280,8 +293,9 @@ export function estimate(block: usize, steps: usize, margins: usize, list: usize
     }
     const totals = f32x4.sub(f32x4.convert_i32x4_s(addLanes(t0, t1, t2, t3)), offset);
     const scales = f32x4.mul(ofRows(steps, r0, r1, r2, r3), queryStep);
-    const errors = f32x4.add(ofRows(margins, r0, r1, r2, r3), queryMargin);
-    v128.store(bounds + (nth << 2), f32x4.add(f32x4.mul(scales, totals), errors));
+    const errors = f32x4.add(f32x4.mul(ofRows(margins, r0, r1, r2, r3), length), queryMargin);
+    const uppers = f32x4.add(f32x4.mul(scales, totals), errors);
+    v128.store(bounds + (nth << 2), f32x4.add(uppers, ofRows(offsets, r0, r1, r2, r3)));
   }
   // The compiler keeps loads that a result depends on.
   return loaded;

@@ -15,6 +15,8 @@ const tileBytes: usize = groups * 32;
 const firstScalesStart: usize = signsStart + (blockRows / tileRows) * tileBytes;
 const secondScalesStart: usize = firstScalesStart + blockRows * 4;
 const signMarginsStart: usize = secondScalesStart + blockRows * 4;
+/** Numbers that are added to the estimates of the rows. */
+const offsetsStart: usize = signMarginsStart + blockRows * 4;
 
 /** Component, in standard deviations, from which on it is large: the best threshold for normal ones (Max, 1960). */
 const largeFrom: f32 = 0.9816;
@@ -131,12 +133,13 @@ function dotsOf(sums: v128, isHigh: bool, step: v128, offset: v128): v128 {
 
 /**
  * Estimate the dot products of the rows of a block with the query that `prepareQuery` stored at `bytes` by the signs, and
- * add the margins: upper bounds f32 [256] at `bounds`. Rows beyond those that are written have any bound.
+ * add the margins and the offsets: upper bounds f32 [256] at `bounds`. Rows beyond those that are written have any bound.
  */
 export function scan(block: usize, rows: usize, bytes: usize, bounds: usize): void {
   const step = f32x4.splat(load<f32>(bytes + dimensions + 12));
   const offset = f32x4.splat(load<f32>(bytes + dimensions + 16));
   const rounding = f32x4.splat(load<f32>(bytes + dimensions + 20));
+  const length = f32x4.splat(load<f32>(bytes + dimensions + 24));
   const fours = i8x16.splat(15);
   const tables = bytes + tablesStart;
   for (let first: usize = 0; first < rows; first += tileRows) {
@@ -198,8 +201,9 @@ export function scan(block: usize, rows: usize, bytes: usize, bounds: usize): vo
           f32x4.mul(c0, dotsOf(sums, (part & 4) != 0, step, offset)),
           f32x4.mul(c1, dotsOf(secondSums, (part & 4) != 0, step, offset)),
         );
-        const margins = f32x4.add(v128.load(at, signMarginsStart), f32x4.mul(f32x4.add(c0, c1), rounding));
-        v128.store(bounds + (row << 2), f32x4.add(dots, margins));
+        const own = f32x4.mul(v128.load(at, signMarginsStart), length);
+        const margins = f32x4.add(own, f32x4.mul(f32x4.add(c0, c1), rounding));
+        v128.store(bounds + (row << 2), f32x4.add(f32x4.add(dots, margins), v128.load(at, offsetsStart)));
       }
     }
   }
