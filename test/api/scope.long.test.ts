@@ -28,7 +28,7 @@ beforeAll(async () => {
   for (const [at, scope] of SCOPES_OF_DOCUMENTS.entries()) {
     const word = `puffin${at}x`;
     const metadata = { word, ...(scope === null ? {} : { scope }) };
-    const json = { filename: `${word}.txt`, text: `The ${word} nests on cliffs.`, metadata };
+    const json = { filename: 'copy.txt', text: `The ${word} nests on cliffs.`, metadata };
     const { body } = await test.call('POST', DOCUMENTS, { key: uploader, json });
     documents.push({ scope, id: body.id, job: body.job_id, word });
   }
@@ -146,10 +146,11 @@ const PROBES: Readonly<Record<string, readonly Probe[]>> = {
       return body.items.some((item: { id: string }) => item.id === id);
     },
   ],
-  // An upload of the same bytes finds no duplicate if the caller may not see it. The new document is deleted again.
+  // An upload of the same bytes finds no duplicate if the caller may not see it. The new document is deleted again; until
+  // then the caller sees its job, whose file name must not be that of the other document.
   uploadDocument: [
     async ({ word, id }, send) => {
-      const json = { filename: `${word}.txt`, text: `The ${word} nests on cliffs.` };
+      const json = { filename: 'copy.txt', text: `The ${word} nests on cliffs.` };
       const { body } = await send('POST', DOCUMENTS, json);
       if (body.duplicate_of === undefined) expect((await send('DELETE', `${DOCUMENTS}/${body.id}`)).status).toBe(200);
       return body.duplicate_of === id;
