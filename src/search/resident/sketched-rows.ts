@@ -29,6 +29,7 @@ export class SketchedRows implements TableVectors {
   readonly #blocks: number[] = [];
   readonly #rest = new Uint8Array(REST_BYTES);
   #rows = 0;
+
   constructor(vectors: VectorBlocks, directory: string) {
     this.#vectors = vectors;
     this.#file = new ScratchFile(directory);

@@ -45,6 +45,16 @@ export interface TableVectors {
   release(): void;
 }
 
+/** Block whose rows have upper bounds. */
+interface ScannedBlock {
+  readonly block: number;
+  /** Number of its first row in the table. */
+  readonly first: number;
+  readonly rows: number;
+  /** What the centre adds to their cosines. */
+  readonly shared: number;
+}
+
 /** Share of the rows below which each allowed row is compared at once, without estimates of all. */
 const COMPARED_SHARE_MAX = 1 / 16;
 
@@ -68,7 +78,7 @@ export class VectorRows implements TableVectors {
   }
 
   get comparedMax(): number {
-    return this.#rows * COMPARED_SHARE_MAX;
+    return (this.#rows + this.#centre.waitingRows) * COMPARED_SHARE_MAX;
   }
 
   add(vectors: Float32Array): void {
@@ -143,12 +153,7 @@ export class VectorRows implements TableVectors {
   /** Estimate rows of one block better whose bounds are in a range, and keep those that may still be among the best. */
   #addEstimates(
     { slot, lowerBounds }: SlotQuery,
-    {
-      block,
-      first,
-      rows,
-      shared,
-    }: { readonly block: number; readonly first: number; readonly rows: number; readonly shared: number },
+    { block, first, rows, shared }: ScannedBlock,
     range: { readonly least: number; readonly below: number },
     candidates: CandidateRows,
   ): void {
