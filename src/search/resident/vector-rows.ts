@@ -51,7 +51,7 @@ interface ScannedBlock {
   /** Number of its first row in the table. */
   readonly first: number;
   readonly rows: number;
-  /** What the centre adds to their cosines. */
+  /** Part of their cosines that the centre adds. */
   readonly shared: number;
 }
 
