@@ -36,15 +36,20 @@ export class BlockScanner {
     };
   }
 
-  /** Begin with a task: helpers work on it, if it is worth it. `finish` must follow before another task. */
-  start(task: ScanTask): void {
+  /**
+   * Begin with a task: helpers work on it, if it is worth it. `finish` must follow before another task.
+   *
+   * @returns true if helpers work on it
+   */
+  start(task: ScanTask): boolean {
     this.#task = task;
-    const isLarge = task.blocks.length * task.slots >= HELPED_PASSES_MIN;
+    const isLarge = task.blocks.length * (task.slots.end - task.slots.first) >= HELPED_PASSES_MIN;
     if (isLarge && !this.#hasHelpers) {
       this.#hasHelpers = true;
       this.#startHelpers();
     }
     this.#isHelped = isLarge && this.#turn.start(task);
+    return this.#isHelped;
   }
 
   /** Complete the task. @throws Error if a helper does not end its part in time, or if none was begun */

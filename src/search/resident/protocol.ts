@@ -131,3 +131,8 @@ export interface Reply {
   /** Message of the error; undefined if there was none. */
   readonly error?: string;
 }
+
+/** Message of what was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -10,6 +10,12 @@ import {
   SKETCHES_START,
 } from './vector-layout.ts';
 
+/** Slots of queries: `first` and those that follow, without `end`. */
+export interface SlotRange {
+  readonly first: number;
+  readonly end: number;
+}
+
 /** Blocks that are scanned for some queries. */
 export interface ScanTask {
   /** Addresses; each block but the last is full. */
@@ -18,8 +24,7 @@ export interface ScanTask {
   readonly lastRows: number;
   /** True: count signs of sketched blocks; false: estimate by the signs of whole blocks. */
   readonly isSketched: boolean;
-  /** Number of slots, from the first on, whose queries are set. */
-  readonly slots: number;
+  readonly slots: SlotRange;
 }
 
 /** Blocks that a thread takes at a time. */
@@ -34,9 +39,10 @@ const NEXT = 0;
 const COUNT = 1;
 const DONE = 2;
 const LAST_ROWS = 3;
-const SLOTS = 4;
-const IS_SKETCHED = 5;
-const STATES = 6;
+const FIRST_SLOT = 4;
+const END_SLOT = 5;
+const IS_SKETCHED = 6;
+const STATES = 7;
 
 /** States of a helper: it waits for a task, or takes blocks of the present one. At first it has none, while it starts. */
 const WAITING = 1;
@@ -70,7 +76,8 @@ export class ScanTurn {
     fields.set(blocks, this.#blocksStart);
     Atomics.store(fields, COUNT, blocks.length);
     Atomics.store(fields, LAST_ROWS, lastRows);
-    Atomics.store(fields, SLOTS, slots);
+    Atomics.store(fields, FIRST_SLOT, slots.first);
+    Atomics.store(fields, END_SLOT, slots.end);
     Atomics.store(fields, IS_SKETCHED, isSketched ? 1 : 0);
     Atomics.store(fields, DONE, 0);
     Atomics.store(fields, NEXT, 0);
@@ -110,7 +117,7 @@ export class ScanTurn {
     const count = Atomics.load(fields, COUNT);
     const lastRows = Atomics.load(fields, LAST_ROWS);
     const isSketched = Atomics.load(fields, IS_SKETCHED) === 1;
-    const task = { slots: Atomics.load(fields, SLOTS), isSketched };
+    const slots = { first: Atomics.load(fields, FIRST_SLOT), end: Atomics.load(fields, END_SLOT) };
     const full = isSketched ? SKETCHED_ROWS : BLOCK_ROWS;
     for (;;) {
       const first = Atomics.add(fields, NEXT, TAKEN_BLOCKS);
@@ -118,7 +125,7 @@ export class ScanTurn {
       const end = Math.min(count, first + TAKEN_BLOCKS);
       for (let at = first; at < end; at++) {
         const block = (fields[this.#blocksStart + at] as number) >>> 0;
-        scanBlock(kernel, block, at === count - 1 ? lastRows : full, task);
+        scanBlock(kernel, block, at === count - 1 ? lastRows : full, { slots, isSketched });
       }
       if (Atomics.add(fields, DONE, end - first) + end - first === count) Atomics.notify(fields, DONE);
     }
@@ -147,7 +154,7 @@ function scanBlock(
   rows: number,
   { slots, isSketched }: Pick<ScanTask, 'slots' | 'isSketched'>,
 ): void {
-  for (let slot = 0; slot < slots; slot++) {
+  for (let slot = slots.first; slot < slots.end; slot++) {
     if (isSketched) {
       const scratch = block + SKETCHED_SCRATCH_START;
       kernel.countSigns(block + SKETCHES_START, rows, componentsOf(slot), scratch, planesOf(block, slot));

@@ -50,34 +50,50 @@ function replaceTerms(groups: readonly WeightedTerms[], corrections: readonly Co
   }));
 }
 
+/** Search by vectors, the first of whose tables is being scanned. */
+export interface StartedSearch {
+  /** True if helping threads scan, too. */
+  readonly isHelped: boolean;
+  /** True if `answer` scans no other table: the next search can be started before. */
+  readonly isOneScan: boolean;
+  /** Complete the scan. It must be called before another search is started. */
+  finishScan(): void;
+  /** Find the best rows for each vector. The tables must not have changed since the search was started. */
+  answer(): LegRows[];
+}
+
 /**
- * Begin to find the best rows of several tables by cosine similarity, for several queries at once. Helping threads scan the
- * first table meanwhile.
+ * Begin to find the best rows of several tables by cosine similarity, for several queries at once.
  *
- * @param vectors at most `QUERY_SLOTS`: Float32Array [1024] each
- * @returns function that completes it; it must be called before anything else is done with vectors
+ * @param vectors Float32Array [1024] each
+ * @param firstSlot of the slots that they use up to the answer
  */
 export function startVectorSearch(
   resident: ReadonlyMap<number, ResidentTable>,
   query: LegQuery,
   vectors: readonly Float32Array[],
-): () => LegRows[] {
+  firstSlot = 0,
+): StartedSearch {
   const searched = openTables(resident, query);
-  const [any] = searched;
-  for (const [slot, vector] of vectors.entries()) any?.table.vectors.setQuery(slot, vector);
-  const queries = vectors.map((_, slot) => {
+  const slots = { first: firstSlot, end: firstSlot + vectors.length };
+  const queries = vectors.map((vector, nth) => {
+    const slot = firstSlot + nth;
+    searched[0]?.table.vectors.setQuery(slot, vector);
     return { slot, lowerBounds: new LargestNumbers(query.limit), best: bestOf(searched, query.limit) };
   });
   const few = searched.map(({ table, allowed }) => allowed && listOnes(allowed, table.vectors.comparedMax));
-  const firstAt = few.indexOf(null);
-  searched[firstAt]?.table.vectors.start(queries.length);
-  return () => {
+  const scanned = searched.filter((_, at) => few[at] === null);
+  const isHelped = scanned[0]?.table.vectors.start(slots) ?? false;
+  const answer = () => {
     const estimated: { each: Searched; candidates: CandidateRows[] }[] = [];
     for (const [at, each] of searched.entries()) {
       const { table, allowed, first } = each;
       const rows = few[at] as number[] | null;
       if (rows === null) {
-        if (at !== firstAt) table.vectors.start(queries.length);
+        if (each !== scanned[0]) {
+          table.vectors.start(slots);
+          table.vectors.finishScan();
+        }
         estimated.push({ each, candidates: table.vectors.estimate(queries, allowed) });
       } else for (const { slot, best } of queries) table.vectors.offerRows(slot, rows, { best, first });
     }
@@ -89,6 +105,7 @@ export function startVectorSearch(
     }
     return queries.map(({ best }) => toLegRows(searched, best));
   };
+  return { isHelped, isOneScan: scanned.length <= 1, finishScan: () => scanned[0]?.table.vectors.finishScan(), answer };
 }
 
 /** @throws Error if a table is not there any more */

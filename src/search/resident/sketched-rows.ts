@@ -1,5 +1,6 @@
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
 import type { Allowed, RowRange } from './keyword-rows.ts';
+import type { SlotRange } from './scan-turn.ts';
 import { ScratchFile } from './scratch-file.ts';
 import type { CountedBlock, VectorBlocks } from './vector-blocks.ts';
 import { VectorCentre } from './vector-centre.ts';
@@ -71,14 +72,18 @@ export class SketchedRows implements TableVectors {
     this.#vectors.setQuery(slot, vector);
   }
 
-  start(slots: number): void {
+  start(slots: SlotRange): boolean {
     this.#writeWaiting();
     this.#vectors.prepareFor(this.#centre.value, slots);
-    this.#vectors.startCounting({ blocks: this.#blocks, rows: this.#rows, centre: this.#centre.value }, slots);
+    const table = { blocks: this.#blocks, rows: this.#rows, centre: this.#centre.value };
+    return this.#vectors.startCounting(table, slots);
+  }
+
+  finishScan(): void {
+    this.#vectors.finishScan();
   }
 
   estimate(queries: readonly SlotQuery[], allowed: Allowed): CandidateRows[] {
-    this.#vectors.finishScan();
     if (allowed !== null) {
       for (const { block, first, rows } of this.#everyBlock()) {
         this.#vectors.setAllowed(block, allowed.subarray(first, first + rows));

@@ -1,16 +1,20 @@
-/**
- * Main of the thread that holds resident tables. It answers one message after the other, except that searches of the same
- * vectors which wait at the same time read them together.
- */
+/** Main of the thread that holds resident tables. It answers one message after the other, and searches in rounds. */
 import { availableParallelism } from 'node:os';
 import { setImmediate } from 'node:timers/promises';
 import { parentPort } from 'node:worker_threads';
 import { compareAll } from './compare-all.ts';
-import type { Call, OperationName, Operations, Reply, RowBatch, TableSize } from './protocol.ts';
+import {
+  type Call,
+  messageOf,
+  type OperationName,
+  type Operations,
+  type Reply,
+  type RowBatch,
+  type TableSize,
+} from './protocol.ts';
 import { ResidentTable } from './resident-table.ts';
-import { searchKeywords, startVectorSearch } from './search-tables.ts';
+import { type SearchCall, SearchRounds } from './search-rounds.ts';
 import { VectorBlocks } from './vector-blocks.ts';
-import { QUERY_SLOTS } from './vector-layout.ts';
 
 /** Threads that scan the vectors of one search. */
 const SCANNING_MAX = 4;
@@ -19,6 +23,7 @@ const ROWS_AT_ONCE = 64;
 
 const vectors = new VectorBlocks({ helpers: Math.min(availableParallelism(), SCANNING_MAX) - 1 });
 const tables = new Map<number, ResidentTable>();
+const rounds = new SearchRounds(tables, (reply) => parentPort?.postMessage(reply satisfies Reply));
 
 type Handlers = {
   [Name in Exclude<OperationName, 'searchKeywords' | 'searchVectors'>]: (
@@ -34,15 +39,20 @@ const handlers: Handlers = {
   add: ({ table, batch }) => addRows(table, batch),
   findUnknown: ({ table, keys }) => tableOf(table).findUnknown(keys),
   keepOnly({ table, keys }) {
+    rounds.complete();
     tableOf(table).keepOnly(keys);
     return tableOf(table).size;
   },
   drop({ table }) {
+    rounds.complete();
     tables.get(table)?.release();
     tables.delete(table);
     return null;
   },
-  compareAll: ({ table, ...query }) => compareAll(tableOf(table), query),
+  compareAll({ table, ...query }) {
+    rounds.complete();
+    return compareAll(tableOf(table), query);
+  },
   readTexts: (places) =>
     Array.from(places.rows, (row, at) => tables.get(places.tables[at] as number)?.textOf(row) ?? null),
 };
@@ -50,6 +60,7 @@ const handlers: Handlers = {
 async function addRows(table: number, batch: RowBatch): Promise<TableSize> {
   for (let from = 0; from < batch.count; from += ROWS_AT_ONCE) {
     if (from > 0) await setImmediate();
+    rounds.complete();
     tableOf(table).add(batch, from, Math.min(batch.count, from + ROWS_AT_ONCE));
   }
   return tableOf(table).size;
@@ -69,65 +80,7 @@ async function answer<Name extends keyof Handlers>({ id, name, argument }: Call<
   }
 }
 
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
-type KeywordCall = Call<'searchKeywords'>;
-type VectorCall = Call<'searchVectors'>;
-
-/** Searches that wait. */
-const waiting: { keywords: KeywordCall[]; vectors: VectorCall[] } = { keywords: [], vectors: [] };
-
-/** Answer the searches that wait: helping threads scan vectors for the first of them while this one searches by terms. */
-function answerWaiting(): void {
-  const { keywords, vectors: vectorCalls } = waiting;
-  [waiting.keywords, waiting.vectors] = [[], []];
-  const keyOf = ({ argument: { tables: numbers, documentIds, limit } }: VectorCall, nth: number) =>
-    documentIds === null ? `${limit}: ${numbers.join()}` : nth;
-  const together: VectorCall[][] = [];
-  for (const alike of Map.groupBy(vectorCalls, keyOf).values()) {
-    for (let from = 0; from < alike.length; from += QUERY_SLOTS) together.push(alike.slice(from, from + QUERY_SLOTS));
-  }
-  const [first, ...others] = together;
-  const finish = first ? startTogether(first) : null;
-  for (const call of keywords) reply([call], () => [searchKeywords(tables, call.argument)]);
-  finish?.();
-  for (const calls of others) startTogether(calls)();
-}
-
-/** Begin to answer searches that differ in their vectors only. @returns function that completes it */
-function startTogether(calls: readonly VectorCall[]): () => void {
-  const [{ argument }] = calls as [VectorCall];
-  const vectorsOfAll = calls.map((call) => call.argument.vector);
-  try {
-    const finish = startVectorSearch(tables, argument, vectorsOfAll);
-    return () => reply(calls, finish);
-  } catch (error) {
-    return () =>
-      reply(calls, () => {
-        throw error;
-      });
-  }
-}
-
-/** Answer calls with the results of one function, or each with its error. */
-function reply(calls: readonly Call[], answers: () => readonly unknown[]): void {
-  try {
-    const results = answers();
-    for (const [nth, { id }] of calls.entries()) parentPort?.postMessage({ id, result: results[nth] } satisfies Reply);
-  } catch (error) {
-    for (const { id } of calls) parentPort?.postMessage({ id, error: messageOf(error) } satisfies Reply);
-  }
-}
-
-function wait<Search extends KeywordCall | VectorCall>(calls: Search[], call: Search): void {
-  if (waiting.keywords.length + waiting.vectors.length === 0) setImmediate().then(answerWaiting);
-  calls.push(call);
-}
-
 parentPort?.on('message', async (call: Call) => {
-  if (call.name === 'searchVectors') wait(waiting.vectors, call as VectorCall);
-  else if (call.name === 'searchKeywords') wait(waiting.keywords, call as KeywordCall);
+  if (call.name === 'searchVectors' || call.name === 'searchKeywords') rounds.add(call as SearchCall);
   else parentPort?.postMessage(await answer(call as Call<keyof Handlers>));
 });

@@ -9,6 +9,7 @@ import {
   type ScanMemory,
 } from './kernel/scan-kernel.ts';
 import { randomSigns } from './random-signs.ts';
+import type { SlotRange } from './scan-turn.ts';
 import {
   ALLOWED_START,
   BLOCK_BYTES,
@@ -206,9 +207,9 @@ export class VectorBlocks {
     this.#centres[slot] = null;
   }
 
-  /** Prepare the queries of the first slots for estimates of rows that were stored with this centre. */
-  prepareFor(centre: Float32Array | null, slots: number): void {
-    for (let slot = 0; slot < slots; slot++) {
+  /** Prepare queries for estimates of rows that were stored with this centre. */
+  prepareFor(centre: Float32Array | null, slots: SlotRange): void {
+    for (let slot = slots.first; slot < slots.end; slot++) {
       if (this.#centres[slot] === centre) continue;
       this.#bytes.copyWithin(WORK, queryOf(slot), queryOf(slot) + VECTOR_BYTES);
       if (centre !== null) this.#subtractFromWork(centre, 1);
@@ -226,15 +227,15 @@ export class VectorBlocks {
   }
 
   /**
-   * Begin to estimate the cosine similarity of rows to the queries of the first slots, from two bits of each component. The
+   * Begin to estimate the cosine similarity of rows to the queries of some slots, from two bits of each component. The
    * bounds are upper ones, which hold but for five standard deviations. `finishScan` must follow before anything changes.
    *
    * @param blocks each but the last is full
    * @param rows of all blocks together
-   * @param slots number of slots
+   * @returns true if helping threads scan, too
    */
-  startScan(blocks: readonly number[], rows: number, slots: number): void {
-    this.#scanner.start({ blocks, lastRows: rows - (blocks.length - 1) * BLOCK_ROWS, isSketched: false, slots });
+  startScan(blocks: readonly number[], rows: number, slots: SlotRange): boolean {
+    return this.#scanner.start({ blocks, lastRows: rows - (blocks.length - 1) * BLOCK_ROWS, isSketched: false, slots });
   }
 
   /**
@@ -248,16 +249,17 @@ export class VectorBlocks {
    */
   startCounting(
     table: { readonly blocks: readonly number[]; readonly rows: number; readonly centre: Float32Array | null },
-    slots: number,
-  ): void {
+    slots: SlotRange,
+  ): boolean {
     const { blocks, rows, centre } = table;
     const part = centre?.reduce((sum, component) => sum + component * component, 0) ?? 0;
-    for (let slot = 0; slot < slots; slot++) {
+    for (let slot = slots.first; slot < slots.end; slot++) {
       this.#bytes.copyWithin(WORK, queryOf(slot), queryOf(slot) + VECTOR_BYTES);
       if (centre !== null) this.#subtractFromWork(centre, part);
       this.#kernel.listComponents(WORK, componentsOf(slot));
     }
-    this.#scanner.start({ blocks, lastRows: rows - (blocks.length - 1) * SKETCHED_ROWS, isSketched: true, slots });
+    const lastRows = rows - (blocks.length - 1) * SKETCHED_ROWS;
+    return this.#scanner.start({ blocks, lastRows, isSketched: true, slots });
   }
 
   /** Complete what was begun. */

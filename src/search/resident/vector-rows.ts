@@ -2,6 +2,7 @@ import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
 import { grown } from './grow.ts';
 import type { Allowed, RowRange } from './keyword-rows.ts';
 import { LargestNumbers } from './largest-numbers.ts';
+import type { SlotRange } from './scan-turn.ts';
 import type { VectorBlocks } from './vector-blocks.ts';
 import { VectorCentre } from './vector-centre.ts';
 import { BLOCK_BYTES, BLOCK_ROWS } from './vector-layout.ts';
@@ -24,11 +25,17 @@ export interface TableVectors {
   add(vectors: Float32Array): void;
   /** Set the query of a slot for all tables of this thread: Float32Array [1024]. */
   setQuery(slot: number, vector: Float32Array): void;
-  /** Begin to estimate the cosines of the rows to the queries of the first slots. `estimate` must follow at once. */
-  start(slots: number): void;
   /**
-   * Complete the estimates, in which memory was read once for all queries, and add numbers that allowed rows reach at least
-   * to the lower bounds of each query.
+   * Begin to scan the rows for the queries of some slots, in which memory is read once for all of them. `finishScan` must
+   * follow before anything else is scanned, and `estimate` before the rows change.
+   *
+   * @returns true if helping threads scan, too
+   */
+  start(slots: SlotRange): boolean;
+  finishScan(): void;
+  /**
+   * Estimate the cosines of the rows that were scanned, and add numbers that allowed rows reach at least to the lower bounds
+   * of each query.
    *
    * @returns rows that may be among the best, for each query
    */
@@ -103,14 +110,17 @@ export class VectorRows implements TableVectors {
     this.#vectors.setQuery(slot, vector);
   }
 
-  start(slots: number): void {
+  start(slots: SlotRange): boolean {
     this.#writeWaiting();
     this.#vectors.prepareFor(this.#centre.value, slots);
-    this.#vectors.startScan(this.#blocks, this.#rows, slots);
+    return this.#vectors.startScan(this.#blocks, this.#rows, slots);
+  }
+
+  finishScan(): void {
+    this.#vectors.finishScan();
   }
 
   estimate(queries: readonly SlotQuery[], allowed: Allowed): CandidateRows[] {
-    this.#vectors.finishScan();
     if (allowed !== null) {
       this.#eachBlock((block, first, rows) => {
         for (const { slot } of queries) {

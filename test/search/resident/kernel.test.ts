@@ -49,7 +49,7 @@ const passage = () => {
 };
 /** Scan one block for a slot. */
 const scan = (blocks: VectorBlocks, block: number, rows: number, slot = SLOT) => {
-  blocks.startScan([block], rows, slot + 1);
+  blocks.startScan([block], rows, { first: slot, end: slot + 1 });
   blocks.finishScan();
   return blocks.bounds(block, rows, slot);
 };
@@ -96,7 +96,7 @@ it('vectors that are stored without a centre have exact cosines, and estimates w
   for (const [row, vector] of vectors.entries()) blocks.write(block, row, vector, centre);
   for (const query of [near(), vectors[0] as Float32Array, drawn()]) {
     blocks.setQuery(SLOT, query);
-    blocks.prepareFor(centre, SLOT + 1);
+    blocks.prepareFor(centre, { first: SLOT, end: SLOT + 1 });
     const shared = blocks.productOf(SLOT, centre);
     const coarse = [...scan(blocks, block, BLOCK_ROWS)];
     const { bounds, margins } = blocks.estimate(block, ROWS, SLOT);

@@ -42,7 +42,8 @@ function search(
   const best = new BestRows(WANTED, String);
   const slotQuery = { slot: 0, lowerBounds: new LargestNumbers(WANTED) };
   rows.setQuery(0, query.vector);
-  rows.start(1);
+  rows.start({ first: 0, end: 1 });
+  rows.finishScan();
   const [candidates] = rows.estimate([slotQuery], query.allowed);
   if (candidates) rows.offer(slotQuery, candidates, { best, first: 0 });
   return best.toSorted();

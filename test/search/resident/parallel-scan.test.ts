@@ -41,7 +41,7 @@ it('bounds that several threads compute are those of one', () => {
       [alone, blocks.map(([block]) => block)],
       [together, blocks.map(([, block]) => block)],
     ] as const) {
-      vectors.startScan(own, rows, slots);
+      vectors.startScan(own, rows, { first: 0, end: slots });
       vectors.finishScan();
     }
     for (const [own, other] of blocks.slice(round % 7, 70)) {
@@ -73,7 +73,7 @@ it('helpers take a part of the blocks, and every block is scanned once', async (
   const isShared = async () => {
     own = 0;
     for (const block of blocks) floats[boundsOf(block, 0) / 4] = Number.NaN;
-    if (!turn.start({ blocks, lastRows: BLOCK_ROWS, isSketched: false, slots: 1 })) return false;
+    if (!turn.start({ blocks, lastRows: BLOCK_ROWS, isSketched: false, slots: { first: 0, end: 1 } })) return false;
     turn.finish(counting);
     // Blocks of zeros have bounds of zero.
     for (const block of blocks) expect(floats[boundsOf(block, 0) / 4]).toBe(0);
