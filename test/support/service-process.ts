@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-const SERVICE = fileURLToPath(new URL('../../bin/service.js', import.meta.url));
+const SERVICE = fileURLToPath(new URL('../../bin/service', import.meta.url));
 const READY_MS_MAX = 60_000;
 const STDERR_CHARS_MAX = 20_000;
 
@@ -33,7 +33,7 @@ export async function startServiceProcess(
   env: NodeJS.ProcessEnv,
   readyMsMax = READY_MS_MAX,
 ): Promise<ServiceProcess> {
-  const child: ChildProcess = spawn(process.execPath, [SERVICE, ...args, '--json'], {
+  const child: ChildProcess = spawn(SERVICE, [...args, '--json'], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
   });
