@@ -3,12 +3,14 @@ import type { Table } from '@lancedb/lancedb';
 import type { Logger } from '../../platform/logger.ts';
 import { ResidentThread } from './resident-thread.ts';
 import { type AppendedRows, TableCopy } from './table-copy.ts';
+import { FEW_ROWS } from './vector-rows.ts';
 
 /** Rows up to which a search waits until a table is read: a few tenths of a second. */
 const AWAITED_ROWS_MAX = 4_096;
-/** Estimate of the memory of a table, and of each row, before it is read. */
+/** Estimate of the memory of a table, and of each row, before it is read; a table of few rows has whole vectors. */
 const TABLE_BYTES = 1024 * 1024;
 const ROW_BYTES = 3_000;
+const FEW_ROW_BYTES = 6_000;
 const LARGE_ROW_BYTES = 850;
 /** Default of `largeRows`. */
 const LARGE_ROWS = 200_000;
@@ -302,5 +304,6 @@ function bytesOf({ copy, firstRows }: Entry): number {
 }
 
 function estimateBytes(rows: number, isLarge: boolean): number {
+  if (rows <= FEW_ROWS) return rows * FEW_ROW_BYTES;
   return TABLE_BYTES + rows * (isLarge ? LARGE_ROW_BYTES : ROW_BYTES);
 }

@@ -44,6 +44,11 @@ export class ResidentTable {
     this.#locators = openStore();
   }
 
+  /** Number of rows, with those that were removed. */
+  get rowCount(): number {
+    return this.#rows;
+  }
+
   get size(): TableSize {
     const parts = [this.keywords, this.vectors, this.#texts, this.#locators];
     const columns = [this.#documents, this.#generations, this.#chunkIndexes, this.#boilerplate, this.#present];

@@ -81,7 +81,10 @@ export function startVectorSearch(
     searched[0]?.table.vectors.setQuery(slot, vector);
     return { slot, lowerBounds: new LargestNumbers(query.limit), best: bestOf(searched, query.limit) };
   });
-  const few = searched.map(({ table, allowed }) => allowed && listOnes(allowed, table.vectors.comparedMax));
+  const few = searched.map(({ table: { vectors, rowCount }, allowed }) => {
+    if (vectors.areFew) return allowed ? listOnes(allowed, rowCount) : [...Array(rowCount).keys()];
+    return allowed && listOnes(allowed, vectors.comparedMax);
+  });
   const scanned = searched.filter((_, at) => few[at] === null);
   const isHelped = scanned[0]?.table.vectors.start(slots) ?? false;
   const answer = () => {

@@ -41,6 +41,8 @@ export class SketchedRows implements TableVectors {
     return Math.ceil((this.#rows + this.#centre.waitingRows) / SKETCHED_ROWS) * SKETCHED_BLOCK_BYTES;
   }
 
+  readonly areFew = false;
+
   get comparedMax(): number {
     return COMPARED_MAX;
   }

@@ -77,7 +77,8 @@ export class VectorBlocks {
   #floats: Float32Array;
   #numbers: Uint32Array;
   #bytes: Uint8Array;
-  /** By slot: centre of the rows that the query was prepared for. */
+  /** By slot: the query, and the centre of the rows that it was prepared for. */
+  readonly #queries: Float32Array[] = [];
   readonly #centres: (Float32Array | null)[] = [];
   /** Whole block in which the rows of sketched blocks are made. */
   #draft: number | null = null;
@@ -202,9 +203,15 @@ export class VectorBlocks {
    */
   setQuery(slot: number, vector: Float32Array): void {
     const address = queryOf(slot);
+    this.#queries[slot] = vector;
     this.#rotateTo(address, vector);
     this.#kernel.prepareQuery(address, bytesOf(slot), 1);
     this.#centres[slot] = null;
+  }
+
+  /** Return the query of a slot as it was set. */
+  vectorOf(slot: number): Float32Array {
+    return this.#queries[slot] as Float32Array;
   }
 
   /** Prepare queries for estimates of rows that were stored with this centre. */

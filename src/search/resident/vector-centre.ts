@@ -23,6 +23,11 @@ export class VectorCentre {
     this.#vectors = vectors;
   }
 
+  /** Vectors that wait: Float32Array [n x 1024] each. */
+  get waiting(): readonly Float32Array[] {
+    return this.#waiting;
+  }
+
   /** Number of vectors that wait. */
   get waitingRows(): number {
     return this.#waitingRows;
@@ -33,10 +38,11 @@ export class VectorCentre {
     return this.#value;
   }
 
-  /** Take vectors, which must not change: Float32Array [n x 1024]. @returns arrays of those that can be stored now */
+  /** Take vectors: Float32Array [n x 1024]. @returns arrays of those that can be stored now */
   take(vectors: Float32Array): readonly Float32Array[] {
     if (this.#isSet) return [vectors];
-    this.#waiting.push(vectors);
+    // The memory of the argument may hold other columns, too.
+    this.#waiting.push(vectors.slice());
     this.#waitingRows += vectors.length / INDEX_DIMENSIONS;
     return this.#waitingRows < ROWS.most ? [] : this.settle();
   }

@@ -1,11 +1,12 @@
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
+import { dotProducts } from './dot-products.ts';
 import { grown } from './grow.ts';
 import type { Allowed, RowRange } from './keyword-rows.ts';
 import { LargestNumbers } from './largest-numbers.ts';
 import type { SlotRange } from './scan-turn.ts';
 import type { VectorBlocks } from './vector-blocks.ts';
 import { VectorCentre } from './vector-centre.ts';
-import { BLOCK_BYTES, BLOCK_ROWS } from './vector-layout.ts';
+import { BLOCK_BYTES, BLOCK_ROWS, VECTOR_BYTES } from './vector-layout.ts';
 
 /** Bound of the rounding errors of bounds, which are float32. */
 const ROUNDING = 1e-6;
@@ -19,6 +20,8 @@ export interface SlotQuery {
 /** Vectors of the rows of a table. */
 export interface TableVectors {
   readonly memoryBytes: number;
+  /** True if there are so few rows that all are compared with each query: `offerRows` is to be used. */
+  readonly areFew: boolean;
   /** Allowed rows up to which it is faster to compare each than to estimate all. */
   readonly comparedMax: number;
   /** Append vectors: Float32Array [n x 1024], each of length 1 or zero. */
@@ -62,6 +65,8 @@ interface ScannedBlock {
   readonly shared: number;
 }
 
+/** Vectors up to which a table keeps them as they are: to quantise them would take longer than a search of them. */
+export const FEW_ROWS = 128;
 /** Share of the rows below which each allowed row is compared at once, without estimates of all. */
 const COMPARED_SHARE_MAX = 1 / 16;
 
@@ -81,7 +86,12 @@ export class VectorRows implements TableVectors {
   }
 
   get memoryBytes(): number {
+    if (this.areFew) return this.#centre.waitingRows * VECTOR_BYTES;
     return Math.ceil((this.#rows + this.#centre.waitingRows) / BLOCK_ROWS) * BLOCK_BYTES;
+  }
+
+  get areFew(): boolean {
+    return this.#rows === 0 && this.#centre.waitingRows <= FEW_ROWS;
   }
 
   get comparedMax(): number {
@@ -191,6 +201,11 @@ export class VectorRows implements TableVectors {
   }
 
   offerRows(slot: number, rows: Iterable<number>, { best, first }: RowRange): void {
+    if (this.areFew) {
+      const products = dotProducts(this.#vectors.vectorOf(slot), this.#centre.waiting);
+      for (const row of rows) best.offer(first + row, products[row] as number);
+      return;
+    }
     this.#writeWaiting();
     const shared = this.#centre.productWith(slot);
     for (const row of rows) best.offer(first + row, this.#refine(row, slot) + shared);

@@ -64,9 +64,9 @@ it('a large copy finds what a whole one finds, while rows are added and removed'
       expect(await search(large, version, documentIds)).toEqual(await search(whole, version, documentIds));
     }
   };
-  await write.add(toArrowTable(written.slice(0, 40)) as never);
+  await write.add(toArrowTable(written.slice(0, 45)) as never);
   await compare();
-  await write.add(toArrowTable(written.slice(40)) as never);
+  await write.add(toArrowTable(written.slice(45)) as never);
   await compare();
   await write.delete('generation < 8');
   await compare();

@@ -52,14 +52,14 @@ function open(maxBytes: number, keptMs?: number): ResidentIndexes {
 const find = (indexes: ResidentIndexes, name: string) => indexes.find(name, 1, () => tables.openForReading(name, 1));
 
 it('the least recently searched table makes room, and the bound of the memory holds', async () => {
-  const indexes = open(2.4 * MIB, 0);
+  const indexes = open(0.8 * MIB, 0);
   const [one = '', two = '', three = ''] = NAMES;
   await find(indexes, one);
   await find(indexes, two);
   expect(indexes.totals.tables).toBe(2);
   await find(indexes, one);
   expect(await find(indexes, three)).not.toBeNull();
-  expect(indexes.totals.bytes).toBeLessThanOrEqual(2.4 * MIB);
+  expect(indexes.totals.bytes).toBeLessThanOrEqual(0.8 * MIB);
   expect(indexes.totals.tables).toBe(2);
   // `two` was dropped, and is read again in place of `one`.
   const again = await find(indexes, two);
@@ -67,7 +67,7 @@ it('the least recently searched table makes room, and the bound of the memory ho
 });
 
 it('a table that was searched just now does not make room, so the other one is searched in its files', async () => {
-  const indexes = open(1.3 * MIB);
+  const indexes = open(0.5 * MIB);
   const [one = '', two = ''] = NAMES;
   expect(await find(indexes, one)).not.toBeNull();
   expect(await find(indexes, two)).toBeNull();

@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest';
 import { embedLexical } from '../../../src/embedding/providers/local.ts';
+import { INDEX_DIMENSIONS } from '../../../src/projection/resize.ts';
 import { startVectorSearch } from '../../../src/search/resident/search-tables.ts';
 import { VectorBlocks } from '../../../src/search/resident/vector-blocks.ts';
 import { QUERY_SLOTS } from '../../../src/search/resident/vector-layout.ts';
 import { drawText, randomFrom } from './draw-rows.ts';
-import { fillTable } from './fill-table.ts';
+import { drawBatch, fillTable } from './fill-table.ts';
 
 const random = randomFrom(8);
 const blocks = new VectorBlocks();
@@ -45,4 +46,23 @@ it('several tables are ranked as one, and a limit above the number of rows finds
   const [some] = search(resident, { tables: [1, 2], documentIds: null, limit: 10 }, [vector]);
   expect(some?.chunkIds).toEqual(all?.chunkIds.slice(0, 10));
   expect(search(resident, { tables: [], documentIds: null, limit: 10 }, [vector])[0]?.chunkIds).toEqual([]);
+});
+
+it('a table of few rows, whose vectors are kept as they are, finds what one of many finds', () => {
+  const texts = fillTable(blocks, 'many', 129, random);
+  expect(texts.vectors.areFew).toBe(false);
+  const few = fillTable(blocks, 'few', 128, random);
+  expect(few.vectors.areFew).toBe(true);
+  const vector = embedLexical([drawText(random, 4)]);
+  const query = { tables: [1], documentIds: null, limit: 20 };
+  const [before] = search(new Map([[1, few]]), query, [vector]);
+  const [some] = search(new Map([[1, few]]), { ...query, documentIds: ['few'], limit: 5 }, [vector]);
+  expect(some?.chunkIds).toEqual(before?.chunkIds.slice(0, 5));
+  expect(few.size.memoryBytes).toBeLessThan(texts.size.memoryBytes);
+  // A row that is far from every query.
+  few.add({ ...drawBatch('few', 1, random), vectors: new Float32Array(INDEX_DIMENSIONS) }, 0, 1);
+  expect(few.vectors.areFew).toBe(false);
+  const [after] = search(new Map([[1, few]]), query, [vector]);
+  expect(after?.chunkIds).toEqual(before?.chunkIds);
+  for (const [nth, score] of (after?.scores ?? []).entries()) expect(score).toBeCloseTo(before?.scores[nth] ?? 2, 5);
 });
