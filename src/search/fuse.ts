@@ -40,12 +40,12 @@ export function fuseRankings(
   mode: 'hybrid' | 'keyword' | 'vector',
 ): FusedHit[] {
   const ranks = new Map<string, { keyword: number | null; vector: number | null }>();
-  rankings.keyword.forEach((id, index) => {
-    ranks.set(id, { keyword: index + 1, vector: null });
-  });
-  rankings.vector.forEach((id, index) => {
-    ranks.set(id, { keyword: ranks.get(id)?.keyword ?? null, vector: index + 1 });
-  });
+  for (const [at, id] of rankings.keyword.entries()) ranks.set(id, { keyword: at + 1, vector: null });
+  for (const [at, id] of rankings.vector.entries()) {
+    const known = ranks.get(id);
+    if (known) known.vector = at + 1;
+    else ranks.set(id, { keyword: null, vector: at + 1 });
+  }
   const legs = (mode === 'vector' ? 0 : weights.keyword) + (mode === 'keyword' ? 0 : weights.vector);
   const best = legs / (RRF_K + 1);
   const hits = Array.from(ranks, ([id, rank]) => {

@@ -39,16 +39,17 @@ export type JudgedChunk = FoundChunk & { readonly relevance: Relevance };
  * generation may have the lower number: of two concurrent jobs, the first to begin may be the last to finish.
  */
 export function hasStaleDocument({ keyword, vector, live }: Pick<Candidates, 'keyword' | 'vector' | 'live'>): boolean {
-  const candidates = [...keyword, ...vector];
+  const isOld = ({ documentId, generation }: Candidate) => {
+    const document = live.get(documentId);
+    return document !== undefined && document.generation !== generation;
+  };
+  const old = [...keyword.filter(isOld), ...vector.filter(isOld)];
+  if (old.length === 0) return false;
+  const isPresent = ({ documentId, generation }: Candidate) => live.get(documentId)?.generation === generation;
   const present = new Set(
-    candidates
-      .filter((each) => live.get(each.documentId)?.generation === each.generation)
-      .map((each) => each.documentId),
+    [...keyword, ...vector].filter((each) => isPresent(each)).map(({ documentId }) => documentId),
   );
-  return candidates.some((each) => {
-    const document = live.get(each.documentId);
-    return document !== undefined && document.generation !== each.generation && !present.has(each.documentId);
-  });
+  return old.some(({ documentId }) => !present.has(documentId));
 }
 
 /** Order the candidates of both legs as `rank` does if the caller may see all of them. */
@@ -56,7 +57,8 @@ export function presumeOrder(
   { keyword, vector }: Pick<Candidates, 'keyword' | 'vector'>,
   { weights, mode }: PreparedQuery,
 ): Candidate[] {
-  const byId = new Map([...keyword, ...vector].map((candidate) => [candidate.chunkId, candidate]));
+  const byId = byChunk(keyword);
+  for (const candidate of vector) byId.set(candidate.chunkId, candidate);
   const idsOf = (leg: readonly Candidate[]) => leg.map(({ chunkId }) => chunkId);
   const fused = fuseRankings({ keyword: idsOf(keyword), vector: idsOf(vector) }, weights, mode);
   const ordered = fused.map(({ id, rrf }) => {
@@ -64,6 +66,12 @@ export function presumeOrder(
     return { candidate, rrf: rrf * shareOf(candidate) };
   });
   return ordered.sort((a, b) => b.rrf - a.rrf).map(({ candidate }) => candidate);
+}
+
+function byChunk(candidates: readonly Candidate[]): Map<string, Candidate> {
+  const byId = new Map<string, Candidate>();
+  for (const candidate of candidates) byId.set(candidate.chunkId, candidate);
+  return byId;
 }
 
 function shareOf({ isBoilerplate }: Candidate): number {
@@ -77,17 +85,14 @@ function shareOf({ isBoilerplate }: Candidate): number {
  */
 export function rank({ keyword, vector, live, hiding }: Candidates, { weights, mode }: PreparedQuery): RankedChunk[] {
   const visible = (candidate: Candidate) => live.get(candidate.documentId)?.generation === candidate.generation;
-  const byKeyword = new Map(keyword.filter(visible).map((candidate) => [candidate.chunkId, candidate]));
+  const byKeyword = byChunk(keyword.filter(visible));
   const hasVector = ({ documentId }: Candidate) => live.get(documentId)?.isKeywordOnly !== true;
-  const byVector = new Map(
-    vector.filter((each) => visible(each) && hasVector(each)).map((candidate) => [candidate.chunkId, candidate]),
-  );
-  const bm25 = new Map(
-    [...byKeyword.values()].map(({ chunkId, documentId, score }, at) => {
-      const hides = hiding.has((live.get(documentId) as LiveDocument).bucketId);
-      return [chunkId, hides ? 1 / (at + 1) : score];
-    }),
-  );
+  const byVector = byChunk(vector.filter((each) => visible(each) && hasVector(each)));
+  const bm25 = new Map<string, number>();
+  for (const { chunkId, documentId, score } of byKeyword.values()) {
+    const hides = hiding.has((live.get(documentId) as LiveDocument).bucketId);
+    bm25.set(chunkId, hides ? 1 / (bm25.size + 1) : score);
+  }
   const fused = fuseRankings({ keyword: [...byKeyword.keys()], vector: [...byVector.keys()] }, weights, mode);
   const ranked = fused.map((hit) => {
     const { id, score, rrf } = hit;
@@ -95,8 +100,11 @@ export function rank({ keyword, vector, live, hiding }: Candidates, { weights, m
     const share = shareOf(candidate);
     return {
       ...candidate,
-      ...{ document: live.get(candidate.documentId) as LiveDocument, score: score * share, rrf: rrf * share },
-      ...{ bm25: bm25.get(id) ?? null, cosine: byVector.get(id)?.score ?? null },
+      document: live.get(candidate.documentId) as LiveDocument,
+      score: score * share,
+      rrf: rrf * share,
+      bm25: bm25.get(id) ?? null,
+      cosine: byVector.get(id)?.score ?? null,
       fusion: { hit, weights, mode },
     };
   });

@@ -17,6 +17,8 @@ export interface SampleQuery {
   readonly terms: readonly string[];
 }
 
+/** Most rows have no term of a query. */
+const NO_TERMS: ReadonlySet<string> = new Set();
 /** Components of a query that are not zero, as those of the built-in model are, up to which the others are left out. */
 const SPARSE_MAX = INDEX_DIMENSIONS / 4;
 
@@ -32,13 +34,15 @@ export function compareRows(sample: readonly SampledRow[], { vector, terms }: Sa
 }
 
 /** Find the terms of the query that a row has: by those of the query or those of the row, whichever are fewer. */
-function termsIn(hashes: ReadonlySet<number>, byHash: ReadonlyMap<number, readonly string[]>): Set<string> {
-  const found = new Set<string>();
-  const isLong = byHash.size > hashes.size;
-  for (const hash of isLong ? hashes : byHash.keys()) {
-    if (isLong || hashes.has(hash)) for (const term of byHash.get(hash) ?? []) found.add(term);
+function termsIn(hashes: ReadonlySet<number>, byHash: ReadonlyMap<number, readonly string[]>): ReadonlySet<string> {
+  let found: Set<string> | null = null;
+  const [few, many] = byHash.size > hashes.size ? [hashes, byHash] : [byHash, hashes];
+  for (const hash of few.keys()) {
+    if (!many.has(hash)) continue;
+    found ??= new Set();
+    for (const term of byHash.get(hash) ?? []) found.add(term);
   }
-  return found;
+  return found ?? NO_TERMS;
 }
 
 /** Hash of a term: FNV-1a of 32 bits. */
