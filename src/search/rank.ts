@@ -45,11 +45,12 @@ export function hasStaleDocument({ keyword, vector, live }: Pick<Candidates, 'ke
   };
   const old = [...keyword.filter(isOld), ...vector.filter(isOld)];
   if (old.length === 0) return false;
-  const isPresent = ({ documentId, generation }: Candidate) => live.get(documentId)?.generation === generation;
-  const present = new Set(
-    [...keyword, ...vector].filter((each) => isPresent(each)).map(({ documentId }) => documentId),
-  );
+  const present = new Set([...keyword, ...vector].filter(isVisible(live)).map(({ documentId }) => documentId));
   return old.some(({ documentId }) => !present.has(documentId));
+}
+
+function isVisible(live: Candidates['live']): (candidate: Candidate) => boolean {
+  return ({ documentId, generation }) => live.get(documentId)?.generation === generation;
 }
 
 /** Order the candidates of both legs as `rank` does if the caller may see all of them. */
@@ -84,7 +85,7 @@ function shareOf({ isBoilerplate }: Candidate): number {
  * (docs/decisions/0023-scores-beside-hidden-documents.md).
  */
 export function rank({ keyword, vector, live, hiding }: Candidates, { weights, mode }: PreparedQuery): RankedChunk[] {
-  const visible = (candidate: Candidate) => live.get(candidate.documentId)?.generation === candidate.generation;
+  const visible = isVisible(live);
   const byKeyword = byChunk(keyword.filter(visible));
   const hasVector = ({ documentId }: Candidate) => live.get(documentId)?.isKeywordOnly !== true;
   const byVector = byChunk(vector.filter((each) => visible(each) && hasVector(each)));

@@ -21,7 +21,6 @@ const RUNS = 3;
 const PAGES = 25;
 const CLOCK_TICKS_PER_SECOND = 100; // USER_HZ, fixed by the kernel's interface
 const command = fileURLToPath(new URL('../../bin/service', import.meta.url));
-const server = fileURLToPath(new URL('../../bin/service.js', import.meta.url));
 const fake = fileURLToPath(new URL('../support/fake-upstream/main.ts', import.meta.url));
 
 const { dataDir, remove } = makeDataDir();
@@ -70,16 +69,7 @@ try {
     path.join(dataDir, 'service.yaml'),
     JSON.stringify({ projections: { auto: 'off' }, providers: { 'vendor-a': provider } }),
   );
-  const api = await start(process.execPath, [
-    server,
-    'serve',
-    '--port',
-    '0',
-    '--json',
-    '--no-workers',
-    '--data-dir',
-    dataDir,
-  ]);
+  const api = await start(command, ['serve', '--port', '0', '--json', '--no-workers', '--data-dir', dataDir]);
   const { url = '', key_file: keyFile = '' } = api.ready;
   const worker = await start(command, ['worker', 'embed', '--json', '--data-dir', dataDir]);
   const headers = {

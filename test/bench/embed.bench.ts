@@ -33,10 +33,7 @@ const { values } = parseArgs({
 const upstream = await startUpstream(values['upstream-port']);
 const proxy = await startBareProxy(upstream.url);
 const profile = values['cpu-prof'];
-const service = await startService(
-  upstream.url,
-  profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`],
-);
+const service = await startService(upstream.url, profile === undefined ? '' : `--cpu-prof --cpu-prof-dir=${profile}`);
 const targets = new Map<TargetName, Target>([
   ['upstream', { url: upstream.url, headers: {}, pid: null }],
   ['proxy', { url: proxy.url, headers: {}, pid: proxy.pid }],

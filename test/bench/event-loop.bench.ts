@@ -25,7 +25,7 @@ const WARM_UP_MS = 3_000;
 const CASE_MS = 10_000;
 const IDLE_MS = 3_000;
 const GOAL_MS = 20;
-const service = fileURLToPath(new URL('../../bin/service.js', import.meta.url));
+const service = fileURLToPath(new URL('../../bin/service', import.meta.url));
 const probe = new URL('event-loop-probe.ts', import.meta.url).href;
 const fakeUpstream = fileURLToPath(new URL('../support/fake-upstream/main.ts', import.meta.url));
 
@@ -34,8 +34,8 @@ const IDLE_SCRIPT = `console.log('{"url":""}'); process.stdin.resume().on('end',
 const running: ChildProcess[] = [];
 
 /** Start a child process that prints one line of JSON when it is ready. */
-async function start(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
-  const child = spawn(process.execPath, args, {
+async function start(program: string, args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+  const child = spawn(program, args, {
     stdio: ['pipe', 'pipe', 'inherit', 'ipc'],
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
   });
@@ -129,7 +129,7 @@ let worst = 0;
 for (const format of ['base64', 'float']) {
   const { dataDir, remove } = makeDataDir();
   try {
-    const upstream = await start([fakeUpstream, '--dimensions', '3072', '--format', format]);
+    const upstream = await start(process.execPath, [fakeUpstream, '--dimensions', '3072', '--format', format]);
     const settings = path.join(dataDir, 'settings.yaml');
     const provider = { protocol: 'openai', base_url: upstream.url, concurrency_max: 16 };
     writeFileSync(
@@ -138,9 +138,13 @@ for (const format of ['base64', 'float']) {
         ...{ projections: { auto: 'off' }, providers: { 'vendor-a': provider }, embeddings: { cache_bytes: 0 } },
       }),
     );
-    const args = [service, 'serve', '--port', '0', '--json', '--no-workers', '--data-dir', dataDir];
-    const server = await start(['--import', probe, ...args], { SERVICE_CONFIG: settings, SERVICE_LOG_LEVEL: 'error' });
-    const idle = await start(['--import', probe, '-e', IDLE_SCRIPT]);
+    const args = ['serve', '--port', '0', '--json', '--no-workers', '--data-dir', dataDir];
+    const server = await start(service, args, {
+      NODE_OPTIONS: `--import=${probe}`,
+      SERVICE_CONFIG: settings,
+      SERVICE_LOG_LEVEL: 'error',
+    });
+    const idle = await start(process.execPath, ['--import', probe, '-e', IDLE_SCRIPT]);
     const key = readFileSync(server.keyFile, 'utf8').trim();
     const measure = async (names: readonly string[], load: () => Promise<number[]>): Promise<number> => {
       await Promise.all([exported(server.url, key), delaysOf(server.child), delaysOf(idle.child)]);

@@ -6,12 +6,12 @@ import { fileURLToPath } from 'node:url';
 import { makeDataDir } from '../support/appliance.ts';
 
 const RUNS = 5;
-const service = fileURLToPath(new URL('../../bin/service.js', import.meta.url));
+const service = fileURLToPath(new URL('../../bin/service', import.meta.url));
 const { dataDir, remove } = makeDataDir();
 
 async function startOnce(): Promise<number> {
   const beganMs = performance.now();
-  const child = spawn(process.execPath, [service, 'serve', '--port', '0', '--json', '--data-dir', dataDir], {
+  const child = spawn(service, ['serve', '--port', '0', '--json', '--data-dir', dataDir], {
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];

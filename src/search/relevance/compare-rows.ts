@@ -1,4 +1,4 @@
-import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
+import { dotProductWith } from '../dot-product.ts';
 import type { ComparedRow } from './background.ts';
 
 /** Row of the sample of an index. */
@@ -19,13 +19,11 @@ export interface SampleQuery {
 
 /** Most rows have no term of a query. */
 const NO_TERMS: ReadonlySet<string> = new Set();
-/** Components of a query that are not zero, as those of the built-in model are, up to which the others are left out. */
-const SPARSE_MAX = INDEX_DIMENSIONS / 4;
 
 /** Compare the rows of a sample with a query. */
 export function compareRows(sample: readonly SampledRow[], { vector, terms }: SampleQuery): ComparedRow[] {
   const byHash = Map.groupBy(new Set(terms), hashOf);
-  const cosineWith = vector && dotWith(vector);
+  const cosineWith = vector && dotProductWith(vector);
   return sample.map(({ documentId, vector: own, terms: hashes }) => ({
     documentId,
     cosine: cosineWith?.(own) ?? null,
@@ -50,24 +48,4 @@ export function hashOf(term: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < term.length; at++) hash = Math.imul(hash ^ term.charCodeAt(at), 0x01000193);
   return hash >>> 0;
-}
-
-/** Make a function that computes the dot product with a vector, which may be zero in most of its components. */
-function dotWith(a: Float32Array): (b: Float32Array) => number {
-  const used: number[] = [];
-  for (let at = 0; at < INDEX_DIMENSIONS; at++) if (a[at] !== 0) used.push(at);
-  if (used.length > SPARSE_MAX) return (b) => dot(a, b);
-  return (b) => used.reduce((sum, at) => sum + (a[at] as number) * (b[at] as number), 0);
-}
-
-/** Dot product in four sums, since an addition to one sum waits for the addition before. */
-function dot(a: Float32Array, b: Float32Array): number {
-  let [sum0, sum1, sum2, sum3] = [0, 0, 0, 0];
-  for (let at = 0; at < INDEX_DIMENSIONS; at += 4) {
-    sum0 += (a[at] as number) * (b[at] as number);
-    sum1 += (a[at + 1] as number) * (b[at + 1] as number);
-    sum2 += (a[at + 2] as number) * (b[at + 2] as number);
-    sum3 += (a[at + 3] as number) * (b[at + 3] as number);
-  }
-  return sum0 + sum1 + (sum2 + sum3);
 }

@@ -82,8 +82,8 @@ export function startVectorSearch(
     return { slot, lowerBounds: new LargestNumbers(query.limit), best: bestOf(searched, query.limit) };
   });
   const few = searched.map(({ table: { vectors, rowCount }, allowed }) => {
-    if (vectors.areFew) return allowed ? listOnes(allowed, rowCount) : [...Array(rowCount).keys()];
-    return allowed && listOnes(allowed, vectors.comparedMax);
+    if (allowed) return listOnes(allowed, vectors.comparedMax);
+    return rowCount <= vectors.comparedMax ? [...Array(rowCount).keys()] : null;
   });
   const scanned = searched.filter((_, at) => few[at] === null);
   const isHelped = scanned[0]?.table.vectors.start(slots) ?? false;

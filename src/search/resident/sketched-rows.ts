@@ -5,7 +5,7 @@ import { ScratchFile } from './scratch-file.ts';
 import type { CountedBlock, VectorBlocks } from './vector-blocks.ts';
 import { VectorCentre } from './vector-centre.ts';
 import { REST_BYTES, SKETCHED_BLOCK_BYTES, SKETCHED_ROWS } from './vector-layout.ts';
-import { CandidateRows, type SlotQuery, type TableVectors } from './vector-rows.ts';
+import { CandidateRows, COMPARED_SHARE_MAX, type SlotQuery, type TableVectors } from './vector-rows.ts';
 
 /** Rows whose cosine is estimated after signs were counted: a share of all, but at least a number, and some per wanted row. */
 const ESTIMATED = { share: 1 / 400, least: 2_048, perWanted: 16 };
@@ -13,7 +13,7 @@ const ESTIMATED = { share: 1 / 400, least: 2_048, perWanted: 16 };
 const SAMPLED_OF = 8;
 /** Blocks up to which all tell it. */
 const SAMPLED_MIN = 64;
-/** Allowed rows up to which each is compared at once. */
+/** Allowed rows up to which each is compared at once, since the rest of each is read from a file. */
 const COMPARED_MAX = 1_000;
 /** Bound of the rounding errors of bounds, which are float32. */
 const ROUNDING = 1e-6;
@@ -41,10 +41,8 @@ export class SketchedRows implements TableVectors {
     return Math.ceil((this.#rows + this.#centre.waitingRows) / SKETCHED_ROWS) * SKETCHED_BLOCK_BYTES;
   }
 
-  readonly areFew = false;
-
   get comparedMax(): number {
-    return COMPARED_MAX;
+    return Math.min(COMPARED_MAX, this.#rows * COMPARED_SHARE_MAX);
   }
 
   add(vectors: Float32Array): void {

@@ -1,5 +1,5 @@
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
-import { dotProducts } from './dot-products.ts';
+import { dotProductWith } from '../dot-product.ts';
 import { grown } from './grow.ts';
 import type { Allowed, RowRange } from './keyword-rows.ts';
 import { LargestNumbers } from './largest-numbers.ts';
@@ -20,9 +20,7 @@ export interface SlotQuery {
 /** Vectors of the rows of a table. */
 export interface TableVectors {
   readonly memoryBytes: number;
-  /** True if there are so few rows that all are compared with each query: `offerRows` is to be used. */
-  readonly areFew: boolean;
-  /** Allowed rows up to which it is faster to compare each than to estimate all. */
+  /** Allowed rows up to which it is faster to compare each than to estimate all; infinite if all are to be compared. */
   readonly comparedMax: number;
   /** Append vectors: Float32Array [n x 1024], each of length 1 or zero. */
   add(vectors: Float32Array): void;
@@ -68,7 +66,7 @@ interface ScannedBlock {
 /** Vectors up to which a table keeps them as they are: to quantise them would take longer than a search of them. */
 export const FEW_ROWS = 128;
 /** Share of the rows below which each allowed row is compared at once, without estimates of all. */
-const COMPARED_SHARE_MAX = 1 / 16;
+export const COMPARED_SHARE_MAX = 1 / 16;
 
 /**
  * Vectors of the rows of a table in memory. A search estimates all cosines and then computes those that may be among the
@@ -86,15 +84,17 @@ export class VectorRows implements TableVectors {
   }
 
   get memoryBytes(): number {
-    if (this.areFew) return this.#centre.waitingRows * VECTOR_BYTES;
+    if (this.#areFew) return this.#centre.waitingRows * VECTOR_BYTES;
     return Math.ceil((this.#rows + this.#centre.waitingRows) / BLOCK_ROWS) * BLOCK_BYTES;
   }
 
-  get areFew(): boolean {
+  /** True if the vectors are kept as they are: only `offerRows` can search them without quantising them. */
+  get #areFew(): boolean {
     return this.#rows === 0 && this.#centre.waitingRows <= FEW_ROWS;
   }
 
   get comparedMax(): number {
+    if (this.#areFew) return Number.POSITIVE_INFINITY;
     return (this.#rows + this.#centre.waitingRows) * COMPARED_SHARE_MAX;
   }
 
@@ -201,8 +201,12 @@ export class VectorRows implements TableVectors {
   }
 
   offerRows(slot: number, rows: Iterable<number>, { best, first }: RowRange): void {
-    if (this.areFew) {
-      const products = dotProducts(this.#vectors.vectorOf(slot), this.#centre.waiting);
+    if (this.#areFew) {
+      const productWith = dotProductWith(this.#vectors.vectorOf(slot));
+      const products: number[] = [];
+      for (const vectors of this.#centre.waiting) {
+        for (let from = 0; from < vectors.length; from += INDEX_DIMENSIONS) products.push(productWith(vectors, from));
+      }
       for (const row of rows) best.offer(first + row, products[row] as number);
       return;
     }

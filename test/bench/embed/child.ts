@@ -14,8 +14,15 @@ export interface Child {
 }
 
 /** Start a script that prints one JSON object when it is ready. It is stopped by SIGTERM. */
-export async function startChild(args: readonly string[]): Promise<Child> {
-  const child: ChildProcess = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+export async function startChild(
+  program: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<Child> {
+  const child: ChildProcess = spawn(program, args, {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, ...env },
+  });
   const exited = once(child, 'exit');
   const died = exited.then(([code]) => {
     throw new Error(`${args.find((arg) => !arg.startsWith('-'))} ended with ${code} before it was ready`);

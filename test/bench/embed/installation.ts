@@ -38,26 +38,26 @@ export interface Upstream {
 /** Start the fake upstream, which answers without a delay, in a separate process. */
 export async function startUpstream(port: string): Promise<Upstream> {
   const script = fileURLToPath(new URL('../../support/fake-upstream/main.ts', import.meta.url));
-  const child = await startChild([script, '--port', port]);
+  const child = await startChild(process.execPath, [script, '--port', port]);
   return { url: String(child.ready['url']), stop: () => child.stop() };
 }
 
 /** Start a proxy that only forwards bytes to the upstream, in a separate process. */
 export async function startBareProxy(upstreamUrl: string): Promise<Upstream & { readonly pid: number }> {
   const script = fileURLToPath(new URL('./bare-proxy.ts', import.meta.url));
-  const child = await startChild([script, upstreamUrl]);
+  const child = await startChild(process.execPath, [script, upstreamUrl]);
   return { url: String(child.ready['url']), pid: child.pid, stop: () => child.stop() };
 }
 
 /** Start `service serve` on a new data directory with two models of the upstream, in a separate process. */
-export async function startService(upstreamUrl: string, nodeOptions: readonly string[]): Promise<Service> {
+export async function startService(upstreamUrl: string, nodeOptions: string): Promise<Service> {
   const { dataDir, remove } = makeDataDir();
   try {
     await calibrate(dataDir);
     writeFileSync(path.join(dataDir, 'service.yaml'), serviceYaml(upstreamUrl));
-    const service = fileURLToPath(new URL('../../../bin/service.js', import.meta.url));
+    const service = fileURLToPath(new URL('../../../bin/service', import.meta.url));
     const serve = ['serve', '--port', '0', '--json', '--no-workers', '--data-dir', dataDir];
-    const child: Child = await startChild([...nodeOptions, service, ...serve]);
+    const child: Child = await startChild(service, serve, { NODE_OPTIONS: nodeOptions });
     return {
       url: String(child.ready['url']),
       key: readFileSync(String(child.ready['key_file']), 'utf8').trim(),

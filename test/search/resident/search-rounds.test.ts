@@ -75,8 +75,7 @@ it('searches whose vectors were scanned are answered before their table is dropp
       replies.clear();
       for (const call of calls) rounds.add(call);
       await setImmediate();
-      if (replies.size < QUERY_SLOTS) return true;
-      return false;
+      return replies.size < QUERY_SLOTS;
     },
     { what: 'a helping thread' },
   );

@@ -50,9 +50,9 @@ it('several tables are ranked as one, and a limit above the number of rows finds
 
 it('a table of few rows, whose vectors are kept as they are, finds what one of many finds', () => {
   const texts = fillTable(blocks, 'many', 129, random);
-  expect(texts.vectors.areFew).toBe(false);
+  expect(texts.vectors.comparedMax).toBeLessThan(129);
   const few = fillTable(blocks, 'few', 128, random);
-  expect(few.vectors.areFew).toBe(true);
+  expect(few.vectors.comparedMax).toBe(Number.POSITIVE_INFINITY);
   const vector = embedLexical([drawText(random, 4)]);
   const query = { tables: [1], documentIds: null, limit: 20 };
   const [before] = search(new Map([[1, few]]), query, [vector]);
@@ -61,7 +61,7 @@ it('a table of few rows, whose vectors are kept as they are, finds what one of m
   expect(few.size.memoryBytes).toBeLessThan(texts.size.memoryBytes);
   // A row that is far from every query.
   few.add({ ...drawBatch('few', 1, random), vectors: new Float32Array(INDEX_DIMENSIONS) }, 0, 1);
-  expect(few.vectors.areFew).toBe(false);
+  expect(few.vectors.comparedMax).toBeLessThan(129);
   const [after] = search(new Map([[1, few]]), query, [vector]);
   expect(after?.chunkIds).toEqual(before?.chunkIds);
   for (const [nth, score] of (after?.scores ?? []).entries()) expect(score).toBeCloseTo(before?.scores[nth] ?? 2, 5);
