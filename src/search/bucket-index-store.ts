@@ -38,6 +38,28 @@ export async function findIndexForCaller(
   return { index: toBucketIndex(row), isHiding: row['hides'] as boolean };
 }
 
+/** Index of a bucket, with the organization and the name of the bucket. */
+export interface NamedIndex {
+  readonly orgId: string;
+  readonly bucketName: string;
+  readonly index: BucketIndex;
+}
+
+/** List the indexes that were written last, oldest first. */
+export async function listIndexesWrittenLast(sql: Sql, limit: number): Promise<NamedIndex[]> {
+  const rows = await sql`
+    SELECT buckets.id, buckets.org_id, buckets.name AS bucket, coalesce(table_name, index_tables.bucket_id) AS name, version, model,
+           revision, space, leg_weights, edit_id
+    FROM index_tables JOIN buckets ON buckets.id = index_tables.bucket_id
+    LEFT JOIN bucket_synonyms ON bucket_synonyms.bucket_id = buckets.id
+    WHERE buckets.deleting_at IS NULL ORDER BY index_tables.updated_at DESC LIMIT ${limit}`;
+  return rows.reverse().map((row) => ({
+    orgId: row['org_id'] as string,
+    bucketName: row['bucket'] as string,
+    index: toBucketIndex(row),
+  }));
+}
+
 async function selectBucketIndex(sql: Sql, orgId: string, bucketRef: string, hides: SqlFragment) {
   const [row] = await sql`
     SELECT buckets.id, coalesce(table_name, index_tables.bucket_id) AS name, version, model, revision, space, leg_weights,

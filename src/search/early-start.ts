@@ -5,7 +5,7 @@ import { type BucketIndex, findIndexForCaller } from './bucket-index-store.ts';
 import { isSameTable } from './index-store.ts';
 import type { SearchedIndex } from './synonyms/synonym-cache.ts';
 
-const NAMES_MAX = 1_000;
+const NAMES_MAX = 32_768;
 
 /**
  * Begin a search on the table version that this process last saw of the bucket's index, while PostgreSQL is asked for
@@ -54,6 +54,12 @@ function isPresent(early: Attempt, seen: BucketIndex, present: BucketIndex): boo
 export class LastSeenIndexes {
   /** Indexes by organization and bucket, least recently seen first. */
   readonly #byName = new Map<string, BucketIndex>();
+  readonly #namesMax: number;
+
+  /** @param namesMax names whose indexes are kept, some 600 bytes each */
+  constructor(namesMax = NAMES_MAX) {
+    this.#namesMax = namesMax;
+  }
 
   /** @param bucketRef id or name of a bucket of the organization */
   get(orgId: string, bucketRef: string): BucketIndex | undefined {
@@ -64,7 +70,7 @@ export class LastSeenIndexes {
     const key = keyOf(orgId, bucketRef);
     this.#byName.delete(key);
     this.#byName.set(key, index);
-    if (this.#byName.size <= NAMES_MAX) return;
+    if (this.#byName.size <= this.#namesMax) return;
     const [oldest] = this.#byName.keys();
     if (oldest !== undefined) this.#byName.delete(oldest);
   }

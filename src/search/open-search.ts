@@ -4,6 +4,7 @@ import type { LocalModels } from '../local-models/open-local-models.ts';
 import type { Chore } from '../platform/chores.ts';
 import type { Config } from '../platform/config.ts';
 import type { FairGate } from '../platform/fair-gate.ts';
+import type { Service } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Objects } from '../platform/objects/objects.ts';
@@ -16,6 +17,7 @@ import { FilterShares } from './filter-shares.ts';
 import { openIndexMetrics } from './index-metrics.ts';
 import { NO_READERS, residentReaders } from './index-readers.ts';
 import { IndexWriter } from './index-writer.ts';
+import { indexLearning } from './learn-indexes.ts';
 import { loadLance } from './load-lance.ts';
 import { openTables } from './open-tables.ts';
 import { RowSamples } from './relevance/sample-rows.ts';
@@ -36,6 +38,8 @@ export interface Search extends SearchContext {
   readonly chores: (everyMs: number) => readonly Chore[];
   /** Load what the first search or write would load otherwise, which takes some 200 ms; for servers and workers. */
   prepare(): void;
+  /** Learns the versions of indexes in the background; for servers. */
+  learning(): Service;
   close(): Promise<void>;
 }
 
@@ -61,6 +65,7 @@ export async function openSearch(context: {
   });
   const generations: SweepCursor = { after: null };
   const reranker = config.rerank && (await openReranker(config.rerank, context));
+  const lastSeen = new LastSeenIndexes();
   return {
     ...{
       sql,
@@ -68,7 +73,7 @@ export async function openSearch(context: {
       resident,
       embedder: embedding.embedder,
       reranker,
-      lastSeen: new LastSeenIndexes(),
+      lastSeen,
       synonyms: new SynonymCache(),
       samples: new RowSamples(),
       filterShares: new FilterShares(),
@@ -101,6 +106,7 @@ export async function openSearch(context: {
       { name: 'settling of abandoned indexes', everyMs, run: (signal) => index.settleAbandoned(signal) },
     ],
     prepare: () => void loadLance(),
+    learning: () => indexLearning({ sql, lastSeen, logger }),
     async close() {
       await index.close();
       await reranker?.close();

@@ -94,7 +94,7 @@ it('a search embeds nothing for a bucket that is known to be gone', async () => 
 });
 
 it('last seen indexes are kept apart by organization, and the oldest are forgotten', () => {
-  const seen = new LastSeenIndexes();
+  const seen = new LastSeenIndexes(1_000);
   const at = (bucketId: string): BucketIndex => ({ bucketId, indexTable: null, synonymsEdit: null });
   seen.remember('org_a', 'notes', at('bkt_a'));
   seen.remember('org_b', 'notes', at('bkt_b'));

@@ -1,0 +1,39 @@
+import type { Service } from '../platform/lifecycle.ts';
+import type { Logger } from '../platform/logger.ts';
+import { QUERY_MS, type Sql } from '../platform/postgres.ts';
+import { listIndexesWrittenLast } from './bucket-index-store.ts';
+import type { LastSeenIndexes } from './early-start.ts';
+
+/** Indexes that are learnt, in some 50 ms and 10 MB. */
+const LEARNT_MAX = 16_384;
+
+/**
+ * Service that learns the versions of the indexes that were written last, so that even the first search of a bucket begins
+ * while PostgreSQL is asked for the present version.
+ */
+export function indexLearning(context: {
+  readonly sql: Sql;
+  readonly lastSeen: LastSeenIndexes;
+  readonly logger: Logger;
+}): Service {
+  const { sql, lastSeen, logger } = context;
+  let learning = Promise.resolve();
+  return {
+    name: 'learning of index versions',
+    async start(signal) {
+      const learn = async () => {
+        const limited = sql.limited({ ms: QUERY_MS.report, signal });
+        for (const { orgId, bucketName, index } of await listIndexesWrittenLast(limited, LEARNT_MAX))
+          if (lastSeen.get(orgId, bucketName) === undefined) lastSeen.remember(orgId, bucketName, index);
+      };
+      learning = learn().catch((error: unknown) => {
+        if (!signal.aborted)
+          logger.warn(
+            { err: error },
+            'the versions of the indexes were not learnt; first searches take a little longer',
+          );
+      });
+    },
+    stop: () => learning,
+  };
+}
