@@ -95,4 +95,5 @@ async function rewriteTable(tables: LanceTables, table: Table): Promise<void> {
   await buildTokenIndex(table);
   // Merge now: a merge when old versions are removed would leave one more old version.
   await settle(tables, table);
+  await tables.saveSnapshot(table);
 }

@@ -376,6 +376,7 @@ export class IndexWriter {
       if (own === null) return;
       const table = await this.#tables.openForWriting(own.name);
       await settle(this.#tables, table);
+      await this.#tables.saveSnapshot(table);
       await markSettled(this.#sql, bucketId, await table.version(), await readTableShape(table));
     });
   }

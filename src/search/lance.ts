@@ -8,6 +8,7 @@ import { storageFull } from '../platform/objects/objects.ts';
 import { chunkSchema } from './chunk-table.ts';
 import { bindLance } from './lance-environment.ts';
 import { loadLance } from './load-lance.ts';
+import { TableSnapshots } from './table-snapshots.ts';
 
 /**
  * Full-text index that matches tokens as they are, since `analyser.ts` does all analysis. Made anew for each table,
@@ -64,6 +65,8 @@ export class LanceTables {
   readonly #uri: string;
   readonly #storageOptions: Record<string, string>;
   readonly #silenceMs: number;
+  /** Null on an object store. */
+  readonly snapshots: TableSnapshots | null;
   /** Result of the last probe. */
   #isReached = true;
   readonly #reading: LazyConnection;
@@ -92,6 +95,7 @@ export class LanceTables {
   ) {
     this.#uri = uri;
     this.#silenceMs = silenceMs;
+    this.snapshots = this.#isOnDisk ? new TableSnapshots(uri) : null;
     this.#storageOptions = storageOptions;
     const connectWith = (indexBytes: bigint, metadataBytes: bigint) =>
       new LazyConnection(() => {
@@ -188,7 +192,7 @@ export class LanceTables {
 
   /**
    * Open the latest version of a table for writing; create the table if it is missing. The caller holds the bucket's
-   * writer lock.
+   * writer lock. Its snapshot is removed, so that no deleted text stays in it.
    *
    * @throws AppError `index_unavailable` (503)
    */
@@ -197,6 +201,7 @@ export class LanceTables {
   }
 
   async #openForWriting(name: string): Promise<Table> {
+    await this.snapshots?.remove(name);
     const connection = await this.#writing.get();
     const cached = this.#writtenTables.get(name);
     if (cached) {
@@ -210,6 +215,15 @@ export class LanceTables {
     }
     this.#writtenTables.set(name, table);
     return table;
+  }
+
+  /**
+   * Write the snapshot of a small table that was opened for writing. The caller holds the writer lock.
+   *
+   * @throws AppError `index_unavailable`, `storage_full` (503)
+   */
+  async saveSnapshot(table: Table): Promise<void> {
+    if (this.snapshots) await this.mapErrors(this.snapshots.save(table));
   }
 
   async has(name: string): Promise<boolean> {

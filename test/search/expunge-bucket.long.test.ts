@@ -95,8 +95,10 @@ const herons = (count: number) => Array.from({ length: count }, (_, i) => `Heron
 it('expunging removes the text of a deleted chunk from the storage, where merging would have kept it', async () => {
   const { bucketId, writer } = await indexOf('expunge', [...herons(30), `${CANARY} was here.`]);
   const id = `doc_${generations}`;
-  expect(filesOfIndex(CANARY)).not.toEqual([]);
+  const snapshot = `${bucketId}.lance/rows.safetensors`;
+  expect(filesOfIndex(CANARY)).toContain(snapshot);
   await writer.dropDocuments(bucketId, [id], signal);
+  expect(filesOfIndex(CANARY)).not.toContain(snapshot);
   await writer.settleAbandoned(signal);
   const table = await test.appliance.search.tables.openForWriting(bucketId);
   await table.optimize({ cleanupOlderThan: new Date() });
@@ -105,6 +107,7 @@ it('expunging removes the text of a deleted chunk from the storage, where mergin
     await expungeBucket(context(), bucketId, signal);
     expect(filesOfIndex(CANARY)).toEqual([]);
     expect(filesOfIndex(id)).toEqual([]);
+    expect(filesOfIndex('Heron number 7 stands')).toContain(snapshot);
     expect(await table.listVersions()).toHaveLength(1);
     expect(await findIn(test.appliance.search.tables, bucketId, 'heron stands')).toHaveLength(30);
   }

@@ -100,11 +100,22 @@ export interface TableSize {
   readonly memoryBytes: number;
 }
 
+/** Table that was read from a file. */
+export interface LoadedTable {
+  readonly size: TableSize;
+  /** Version of the table that the rows are of. */
+  readonly version: number;
+  /** Largest address of a row; -1 without rows. */
+  readonly lastRowId: bigint;
+}
+
 /** Operations of the thread that holds resident tables, with the type of argument and of result. */
 export interface Operations {
   /** Make an empty table. `scratchIn`: directory of the files of a large one; null: all is in memory. */
   create: { argument: { table: number; scratchIn: string | null }; result: null };
   add: { argument: { table: number; batch: RowBatch }; result: TableSize };
+  /** Make a small table of the rows of a file. Null: there is no file of this version of the rows or a newer one. */
+  load: { argument: { table: number; file: string; version: number }; result: LoadedTable | null };
   /** Find the positions of keys that the table does not have. */
   findUnknown: { argument: { table: number; keys: RowKeys }; result: Uint32Array };
   /** Remove all rows but those of these keys. */

@@ -75,7 +75,10 @@ export class ResidentIndexes {
   /** Tables that were too large or could not be read, by name. */
   readonly #refused = new Map<string, Refusal>();
   readonly #sweeper: NodeJS.Timeout;
+  /** Tables that are about to be read, by name. */
+  readonly #admissions = new Map<string, Promise<Entry | null>>();
   #lastNumber = 0;
+  #isClosed = false;
 
   /**
    * @param options.maxBytes bound of the memory of all tables
@@ -118,13 +121,22 @@ export class ResidentIndexes {
     return bytes;
   }
 
-  /** Return the copy of a table at this version or a newer one. Null: there is none, or not yet. */
-  async find(name: string, version: number, open: OpenTable): Promise<TableCopy | null> {
+  /**
+   * Return the copy of a table at this version or a newer one. Null: there is none, or not yet.
+   *
+   * @param snapshot file that may have the rows of a small table (`TableSnapshots`); null: there is none
+   */
+  async find(
+    name: string,
+    version: number,
+    open: OpenTable,
+    snapshot: string | null = null,
+  ): Promise<TableCopy | null> {
     const refusal = this.#refused.get(name);
     if (refusal && refusal.version >= version && refusal.untilMs > performance.now()) return null;
     try {
       for (let tries = 1; ; tries++) {
-        const entry = this.#entries.get(name) ?? (await this.#admit(name, version, open));
+        const entry = this.#entries.get(name) ?? (await this.#admitOnce(name, version, open, snapshot));
         if (entry === null) return null;
         entry.usedAtMs = performance.now();
         if (await this.#isAt(entry, version, open)) return entry.copy;
@@ -179,22 +191,48 @@ export class ResidentIndexes {
 
   async close(): Promise<void> {
     clearInterval(this.#sweeper);
-    const readings = [...this.#entries.values()].map(({ reading }) => reading);
+    this.#isClosed = true;
+    const readings = [...this.#admissions.values(), ...[...this.#entries.values()].map(({ reading }) => reading)];
     this.#entries.clear();
     for (const thread of this.#threads) await thread?.close();
     // They fail now that their thread has ended. Until then they read tables, which are closed next.
     await Promise.allSettled(readings);
   }
 
+  /** Read a table, or begin to if it is large; searches that come meanwhile wait for the same reading. */
+  #admitOnce(name: string, version: number, open: OpenTable, snapshot: string | null): Promise<Entry | null> {
+    const admit = async () => {
+      const small = snapshot === null ? null : await this.#admitSnapshot(name, version, snapshot);
+      return small ?? (this.#isClosed ? null : await this.#admit(name, version, open));
+    };
+    const admission = this.#admissions.get(name) ?? admit().finally(() => this.#admissions.delete(name));
+    this.#admissions.set(name, admission);
+    return admission;
+  }
+
+  /** Read a small table from a file. Null: there is no file of this version, or no room. */
+  async #admitSnapshot(name: string, version: number, file: string): Promise<Entry | null> {
+    if (!this.#makeRoom(estimateBytes(FEW_ROWS, false))) return null;
+    const copy = this.#newCopy(name, null);
+    const isLoaded = await copy.load(file, version).catch((error: unknown) => {
+      if (!copy.thread.isEnded) this.#logger.warn({ err: error, file }, 'a snapshot of an index cannot be read');
+      return false;
+    });
+    if (!isLoaded) return null;
+    const { rows: firstRows } = copy.size;
+    const entry: Entry = { copy, firstRows, usedAtMs: performance.now(), reading: Promise.resolve() };
+    this.#entries.set(name, entry);
+    if (!this.#makeRoom(0)) this.forget(copy);
+    return this.#entries.get(name) === entry ? entry : null;
+  }
+
   /** Begin to read a table if there is room for it. */
   async #admit(name: string, version: number, open: OpenTable): Promise<Entry | null> {
     const table = await open();
     const firstRows = (await table?.countRows()) ?? 0;
-    const known = this.#entries.get(name);
-    if (known) return known;
     const isLarge = firstRows >= this.#largeRows;
     const bytes = estimateBytes(firstRows, isLarge);
-    if (table === null || !this.#makeRoom(bytes)) {
+    if (table === null || this.#isClosed || !this.#makeRoom(bytes)) {
       if (bytes > this.#maxBytes) this.#refuse(name, version, Number.POSITIVE_INFINITY);
       return null;
     }
@@ -203,9 +241,7 @@ export class ResidentIndexes {
       this.#refuse(name, version, RETRY_MS);
       return null;
     }
-    const number = ++this.#lastNumber;
-    const scratchIn = isLarge ? this.#scratchIn : null;
-    const copy = new TableCopy(name, { number, thread: this.#threadFor(number), scratchIn });
+    const copy = this.#newCopy(name, isLarge ? this.#scratchIn : null);
     const reading = copy.fill(table, version, this.#maxBytes).then(() => {
       if (!this.#makeRoom(0)) this.forget(copy);
       else if (isLarge) this.#onLargeRead();
@@ -218,6 +254,11 @@ export class ResidentIndexes {
       this.forget(copy);
     });
     return entry;
+  }
+
+  #newCopy(name: string, scratchIn: string | null): TableCopy {
+    const number = ++this.#lastNumber;
+    return new TableCopy(name, { number, thread: this.#threadFor(number), scratchIn });
   }
 
   /** Bring a copy to a version. Return false if it is still read for the first time, or is dropped. */

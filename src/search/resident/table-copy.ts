@@ -49,6 +49,16 @@ export class TableCopy {
     return this.#version;
   }
 
+  /** Read all rows from a file. Return false if there is none of this version or a newer one. */
+  async load(file: string, version: number): Promise<boolean> {
+    const loaded = await this.thread.call('load', { table: this.number, file, version });
+    if (loaded === null) return false;
+    this.#size = loaded.size;
+    this.#lastRowId = loaded.lastRowId;
+    this.#version = loaded.version;
+    return true;
+  }
+
   /** Read all rows. @param table at `version` or a newer one @throws RangeError if they take more memory than `maxBytes` */
   async fill(table: Table, version: number, maxBytes: number): Promise<void> {
     const { number, thread } = this;

@@ -12,6 +12,7 @@ import {
   type RowBatch,
   type TableSize,
 } from './protocol.ts';
+import { withRowFile } from './read-row-file.ts';
 import { ResidentTable } from './resident-table.ts';
 import { type SearchCall, SearchRounds } from './search-rounds.ts';
 import { VectorBlocks } from './vector-blocks.ts';
@@ -37,6 +38,14 @@ const handlers: Handlers = {
     return null;
   },
   add: ({ table, batch }) => addRows(table, batch),
+  load: ({ table, file, version }) =>
+    withRowFile(file, ({ batches, ...rows }) => {
+      if (rows.version < version) return null;
+      const loaded = new ResidentTable(vectors);
+      for (const batch of batches) loaded.add(batch, 0, batch.count);
+      tables.set(table, loaded);
+      return { ...rows, size: loaded.size };
+    }),
   findUnknown: ({ table, keys }) => tableOf(table).findUnknown(keys),
   keepOnly({ table, keys }) {
     rounds.complete();

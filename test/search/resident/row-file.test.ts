@@ -1,0 +1,86 @@
+import type { RecordBatch } from 'apache-arrow';
+import { expect, it } from 'vitest';
+import { toArrowTable } from '../../../src/search/chunk-table.ts';
+import type { RowBatch, Utf8Column } from '../../../src/search/resident/protocol.ts';
+import { toRowBatch } from '../../../src/search/resident/read-rows.ts';
+import { decodeRows, encodeRows, type TableRows } from '../../../src/search/resident/row-file.ts';
+import { generationOf } from './draw-rows.ts';
+
+const batchOf = (generation: number, texts: readonly string[]) => {
+  const [batch] = toArrowTable([generationOf(generation, texts)]).batches;
+  return toRowBatch(batch as RecordBatch);
+};
+const rows: TableRows = {
+  version: 17,
+  lastRowId: 2n ** 33n + 5n,
+  batches: [batchOf(1, ['The heron stands.', '왜가리가 서 있다', '']), batchOf(2 ** 40, ['A second commit 🐦'])],
+};
+const textsOf = ({ offsets, bytes }: Utf8Column) =>
+  Array.from({ length: offsets.length - 1 }, (_, at) =>
+    new TextDecoder().decode(bytes.subarray(offsets[at], offsets[at + 1])),
+  );
+const file = () => new Uint8Array(Buffer.concat(encodeRows(rows)));
+
+it('a file has the rows that were written', () => {
+  const read = decodeRows(file());
+  expect([read.version, read.lastRowId, read.batches.length]).toEqual([17, 2n ** 33n + 5n, 2]);
+  for (const [nth, batch] of read.batches.entries()) {
+    const { texts, vectors, generations, chunkIndexes, ...others } = rows.batches[nth] as RowBatch;
+    expect(textsOf(batch.texts)).toEqual(textsOf(texts));
+    expect([batch.vectors, batch.generations, batch.chunkIndexes]).toEqual([vectors, generations, chunkIndexes]);
+    for (const name of ['chunkIds', 'documentIds', 'tokens', 'locators'] as const)
+      expect(textsOf(batch[name])).toEqual(textsOf(others[name]));
+  }
+  expect(textsOf((read.batches[0] as RowBatch).texts)).toEqual(['The heron stands.', '왜가리가 서 있다', '']);
+});
+
+it('rows of a part of larger columns begin at the start of their own', () => {
+  const [batch] = rows.batches as [RowBatch];
+  const shifted = {
+    ...batch,
+    texts: {
+      offsets: batch.texts.offsets.map((at) => at + 4),
+      bytes: Buffer.concat([Buffer.from('more'), batch.texts.bytes]),
+    },
+  };
+  const bytes = new Uint8Array(Buffer.concat(encodeRows({ ...rows, batches: [shifted] })));
+  const [read] = decodeRows(bytes).batches as [RowBatch];
+  expect(read.texts.offsets).toEqual(batch.texts.offsets);
+  expect(textsOf(read.texts)).toEqual(textsOf(batch.texts));
+});
+
+it('a file without rows has none', () => {
+  const bytes = new Uint8Array(Buffer.concat(encodeRows({ version: 3, lastRowId: -1n, batches: [] })));
+  expect(decodeRows(bytes)).toEqual({ version: 3, lastRowId: -1n, batches: [] });
+});
+
+it('a file has the columns where the format says, with readable metadata', () => {
+  const bytes = Buffer.from(file());
+  const length = Number(bytes.readBigUInt64LE());
+  const header = JSON.parse(bytes.toString('utf8', 8, 8 + length)) as Record<
+    string,
+    { data_offsets: [number, number] }
+  >;
+  expect((8 + length) % 8).toBe(0);
+  expect(header['__metadata__']).toEqual({
+    ...{ format: 'rows 1', version: '17', last_row_id: '8589934597', batches: '2' },
+  });
+  const ends = Object.entries(header).flatMap(([name, entry]) => (name === '__metadata__' ? [] : [entry.data_offsets]));
+  expect(ends.map(([start]) => start)).toEqual([0, ...ends.map(([, end]) => end).slice(0, -1)]);
+  expect(ends.at(-1)?.[1]).toBe(bytes.length - 8 - length);
+});
+
+it('a file that was cut anywhere is refused', () => {
+  const bytes = file();
+  for (const length of [0, 5, 8, 300, 2_000, bytes.length - 5_000, bytes.length - 1]) {
+    expect(() => decodeRows(bytes.slice(0, length)), `${length} bytes`).toThrow();
+  }
+});
+
+it('a file of another format is refused', () => {
+  const text = Buffer.from(file()).toString('latin1').replace('rows 1', 'rows 0');
+  expect(() => decodeRows(new Uint8Array(Buffer.from(text, 'latin1')))).toThrow('its format is not rows 1');
+  const without = Buffer.from(file()).toString('latin1').replace('"batches":"2"', '"batches":"x"');
+  expect(() => decodeRows(new Uint8Array(Buffer.from(without, 'latin1')))).toThrow('no version or number of batches');
+  expect(() => decodeRows(new Uint8Array(64).fill(7))).toThrow('it is too short');
+});
