@@ -1,6 +1,7 @@
 import { open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { Table } from '@lancedb/lancedb';
+import { KeywordRows } from './resident/keyword-rows.ts';
 import type { RowBatch } from './resident/protocol.ts';
 import { readRows } from './resident/read-rows.ts';
 import { encodeRows } from './resident/row-file.ts';
@@ -38,15 +39,17 @@ export class TableSnapshots {
     if ((await table.countRows()) > FEW_ROWS) return;
     const version = await table.version();
     const batches: RowBatch[] = [];
+    const keywords = new KeywordRows();
     let lastRowId = -1n;
     for await (const read of readRows(table)) {
       batches.push(read.batch);
+      keywords.addAll(read.batch.tokens, 0, read.batch.count);
       if (read.lastRowId > lastRowId) lastRowId = read.lastRowId;
     }
     const unfinished = this.#unfinished(table.name);
     const file = await open(unfinished, 'w', 0o600);
     try {
-      await file.writev(encodeRows({ version, lastRowId, batches }));
+      await file.writev(encodeRows({ version, lastRowId, batches, keywords: keywords.columns }));
       await file.sync();
     } finally {
       await file.close();

@@ -6,14 +6,16 @@ const HEADERS_END = '\r\n\r\n';
 /** Client with one connection that sends one request at a time in one write, so that its own cost is negligible. */
 export class LeanClient {
   readonly #socket: Socket;
-  readonly #head: string;
+  readonly #path: string;
+  readonly #headers: string;
   readonly #status: number;
   #received: Buffer = Buffer.alloc(0);
   #onData: () => void = () => {};
 
-  private constructor(socket: Socket, head: string, status: number) {
+  private constructor(socket: Socket, target: { readonly path: string; readonly headers: string }, status: number) {
     this.#socket = socket;
-    this.#head = head;
+    this.#path = target.path;
+    this.#headers = target.headers;
     this.#status = status;
     socket.setNoDelay(true).on('data', (chunk: Buffer) => {
       this.#received = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk]);
@@ -24,25 +26,26 @@ export class LeanClient {
   /**
    * Open a connection.
    *
-   * @param url target of all requests, by POST with a JSON body
+   * @param url target of the requests, by POST with a JSON body
    * @param status of all answers
    */
   static async open(url: string, headers: Readonly<Record<string, string>>, status = 200): Promise<LeanClient> {
     const { hostname, port, pathname, host } = new URL(url);
     const lines = Object.entries({ host, 'content-type': 'application/json', ...headers });
-    const head = `POST ${pathname} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}`;
+    const lineOf = ([name, value]: readonly [string, string]) => `${name}: ${value}\r\n`;
     const socket = connect(Number(port), hostname);
     await once(socket, 'connect');
-    return new LeanClient(socket, head, status);
+    return new LeanClient(socket, { path: pathname, headers: lines.map(lineOf).join('') }, status);
   }
 
   /**
    * Send a request.
    *
+   * @param path another one than that of the connection
    * @returns the body of the answer
    * @throws Error for another status than the expected one, or an answer without a length
    */
-  async post(body: string): Promise<Buffer> {
+  async post(body: string, path = this.#path): Promise<Buffer> {
     this.#received = Buffer.alloc(0);
     const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
     this.#onData = () => {
@@ -54,7 +57,8 @@ export class LeanClient {
       const from = end + HEADERS_END.length;
       if (this.#received.length >= from + Number(length)) resolve(this.#received.subarray(from));
     };
-    this.#socket.write(`${this.#head}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+    const head = `POST ${path} HTTP/1.1\r\n${this.#headers}content-length: ${Buffer.byteLength(body)}\r\n\r\n`;
+    this.#socket.write(head + body);
     return promise;
   }
 

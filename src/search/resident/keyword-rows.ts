@@ -2,8 +2,8 @@ import type { WeightedTerms } from '../../language/analyser.ts';
 import type { BestRows } from './best-rows.ts';
 import { grown } from './grow.ts';
 import { LargestNumbers } from './largest-numbers.ts';
-import { COUNT_BITS, COUNT_MAX, Postings } from './postings.ts';
-import { TermDictionary } from './term-dictionary.ts';
+import { COUNT_BITS, COUNT_MAX, type PostingColumns, Postings } from './postings.ts';
+import { type TermColumns, TermDictionary } from './term-dictionary.ts';
 import { type Norms, TermWindows, WINDOW_ROWS, windowOf } from './term-windows.ts';
 
 /** Parameters of BM25, as LanceDB has them. */
@@ -36,10 +36,16 @@ interface ScoredTerm {
   readonly factor: number;
 }
 
+/** Content of an inverted index no row of which was removed. */
+export interface KeywordColumns extends TermColumns, PostingColumns {
+  /** Number of terms of each row. */
+  readonly lengths: Uint32Array;
+}
+
 /** Inverted index of the terms of rows, with BM25 scores. Statistics count the rows that are not removed. */
 export class KeywordRows {
-  readonly #terms = new TermDictionary();
-  readonly #postings = new Postings();
+  #terms = new TermDictionary();
+  #postings = new Postings();
   /** Terms of many rows that were searched. */
   readonly #windows = new Map<number, TermWindows>();
   /** Number of terms of each row. */
@@ -53,10 +59,42 @@ export class KeywordRows {
   #scores = new Float64Array(0);
   #found = new Uint32Array(0);
 
+  /** Make an index that has a copy of this content. */
+  static from(columns: KeywordColumns): KeywordRows {
+    const made = new KeywordRows();
+    made.#terms = TermDictionary.from(columns);
+    made.#postings = Postings.from(columns);
+    made.#lengths = columns.lengths.slice();
+    made.#rows = columns.lengths.length;
+    made.#live = made.#rows;
+    made.#liveLength = columns.lengths.reduce((sum, length) => sum + length, 0);
+    return made;
+  }
+
+  /** Number of rows, with those that were removed. */
+  get rowCount(): number {
+    return this.#rows;
+  }
+
+  /** Views on the content, until the next row is added; no row may have been removed. */
+  get columns(): KeywordColumns {
+    const lengths = this.#lengths.subarray(0, this.#rows);
+    return { ...this.#terms.columns, ...this.#postings.columns(this.#terms.size), lengths };
+  }
+
   get memoryBytes(): number {
     const windows = [...this.#windows.values()].reduce((sum, { memoryBytes }) => sum + memoryBytes, 0);
     const scratch = this.#scores.byteLength + this.#found.byteLength;
     return this.#terms.memoryBytes + this.#postings.memoryBytes + this.#lengths.byteLength + windows + scratch;
+  }
+
+  /** Append the rows `[from .. to)` of a column of terms: UTF-8, and the start of each row and the end of the last. */
+  addAll(
+    { offsets, bytes }: { readonly offsets: Int32Array; readonly bytes: Uint8Array },
+    from: number,
+    to: number,
+  ): void {
+    for (let at = from; at < to; at++) this.add(bytes, offsets[at] as number, offsets[at + 1] as number);
   }
 
   /** Append a row: terms joined by single spaces, as UTF-8 `source[from .. to)`. */

@@ -11,6 +11,18 @@ const FIRST_BLOCK = 2;
 const LARGEST_BLOCK_BITS = 8;
 const LARGEST_BLOCK = 1 << LARGEST_BLOCK_BITS;
 
+/** Content of postings: the blocks, and by term where they are. */
+export interface PostingColumns {
+  readonly numbers: Uint32Array;
+  readonly firstBlocks: Uint32Array;
+  readonly nextPostings: Uint32Array;
+  readonly counts: Uint32Array;
+  readonly left: Uint32Array;
+  /** Occurrences that do not fit into a posting, and their keys. */
+  readonly largeKeys: Float64Array;
+  readonly largeCounts: Uint32Array;
+}
+
 /**
  * Rows of each term, in order, with the number of its occurrences. The postings of a term are a list of blocks in one
  * array; the first number of a block is the address of the next one.
@@ -25,6 +37,32 @@ export class Postings {
   #left = new Uint32Array(0);
   /** Occurrences that do not fit into a posting, by term and row. */
   readonly #largeCounts = new Map<number, number>();
+
+  /** Make postings that have a copy of this content. */
+  static from(columns: PostingColumns): Postings {
+    const made = new Postings();
+    made.#numbers = columns.numbers.slice();
+    made.#end = columns.numbers.length;
+    made.#firstBlock = columns.firstBlocks.slice();
+    made.#nextPosting = columns.nextPostings.slice();
+    made.#counts = columns.counts.slice();
+    made.#left = columns.left.slice();
+    for (const [at, key] of columns.largeKeys.entries()) made.#largeCounts.set(key, columns.largeCounts[at] as number);
+    return made;
+  }
+
+  /** Views on the content of the first terms, until the next posting is added. @param terms number of all of them */
+  columns(terms: number): PostingColumns {
+    return {
+      numbers: this.#numbers.subarray(0, this.#end),
+      firstBlocks: this.#firstBlock.subarray(0, terms),
+      nextPostings: this.#nextPosting.subarray(0, terms),
+      counts: this.#counts.subarray(0, terms),
+      left: this.#left.subarray(0, terms),
+      largeKeys: Float64Array.from(this.#largeCounts.keys()),
+      largeCounts: Uint32Array.from(this.#largeCounts.values()),
+    };
+  }
 
   get memoryBytes(): number {
     const arrays = [this.#numbers, this.#firstBlock, this.#nextPosting, this.#counts, this.#left];

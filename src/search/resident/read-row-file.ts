@@ -1,7 +1,7 @@
-import { open } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { decodeRows, type TableRows } from './row-file.ts';
 
-/** Size of the memory that files are read into; a larger file has memory of its own. */
+/** Size of the memory that files are read into. A larger file, of long texts, has memory of its own. */
 const BUFFER_BYTES = 1024 * 1024;
 
 /** Memory that no file is read into now: the first use of new memory takes longer than reading a small file. */
@@ -16,31 +16,29 @@ let spare: ArrayBuffer | null = null;
 export async function withRowFile<T>(file: string, use: (rows: TableRows) => T): Promise<T | null> {
   const handle = await openIfThere(file);
   if (handle === null) return null;
+  const buffer = spare ?? new ArrayBuffer(BUFFER_BYTES);
+  spare = null;
   try {
-    const { size } = await handle.stat();
-    const buffer = takeBuffer(size);
-    const { bytesRead } = await handle.read(new Uint8Array(buffer), 0, size, 0);
-    const result = use(decodeRows(new Uint8Array(buffer, 0, bytesRead)));
-    if (size <= BUFFER_BYTES) spare = buffer;
-    return result;
+    const { bytesRead } = await handle.read(new Uint8Array(buffer), 0, BUFFER_BYTES, 0);
+    return use(decodeRows(bytesRead < BUFFER_BYTES ? new Uint8Array(buffer, 0, bytesRead) : await readWhole(handle)));
   } finally {
+    spare = buffer;
     // Nothing was written that closing could lose, and it takes as long as opening.
     handle.close().catch(() => undefined);
   }
 }
 
-async function openIfThere(file: string) {
+async function readWhole(handle: FileHandle): Promise<Uint8Array> {
+  const bytes = new Uint8Array((await handle.stat()).size);
+  const { bytesRead } = await handle.read(bytes, 0, bytes.length, 0);
+  return bytes.subarray(0, bytesRead);
+}
+
+async function openIfThere(file: string): Promise<FileHandle | null> {
   try {
     return await open(file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw error;
   }
-}
-
-function takeBuffer(size: number): ArrayBuffer {
-  if (size > BUFFER_BYTES) return new ArrayBuffer(size);
-  const taken = spare ?? new ArrayBuffer(BUFFER_BYTES);
-  spare = null;
-  return taken;
 }

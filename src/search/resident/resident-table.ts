@@ -16,7 +16,7 @@ const decoder = new TextDecoder();
 
 /** Rows of one LanceDB table in memory, in the order in which they were added. */
 export class ResidentTable {
-  readonly keywords = new KeywordRows();
+  readonly keywords: KeywordRows;
   readonly vectors: TableVectors;
   readonly #texts: ByteStore | FileStore;
   readonly #locators: ByteStore | FileStore;
@@ -36,8 +36,12 @@ export class ResidentTable {
   #rows = 0;
   #removed = 0;
 
-  /** @param scratchIn directory of the files of a large table, which has most of its content there; null: all is in memory */
-  constructor(vectors: VectorBlocks, scratchIn: string | null = null) {
+  /**
+   * @param scratchIn directory of the files of a large table, which has most of its content there; null: all is in memory
+   * @param keywords of the first rows, which are to be added
+   */
+  constructor(vectors: VectorBlocks, scratchIn: string | null = null, keywords = new KeywordRows()) {
+    this.keywords = keywords;
     const openStore = () => (scratchIn === null ? new ByteStore() : new FileStore(scratchIn));
     this.vectors = scratchIn === null ? new VectorRows(vectors) : new SketchedRows(vectors, scratchIn);
     this.#texts = openStore();
@@ -64,10 +68,16 @@ export class ResidentTable {
     if (this.#rows + to - from > ROWS_MAX) throw new RangeError(`a table cannot have more than ${ROWS_MAX} rows`);
     this.#reserve(this.#rows + to - from);
     this.vectors.add(batch.vectors.subarray(from * INDEX_DIMENSIONS, to * INDEX_DIMENSIONS));
+    const hasBoilerplate = includesText(bytesBetween(batch.locators, from, to), BOILERPLATE);
+    let [document, documentAt] = [0, -1];
     for (let at = from; at < to; at++) {
       const row = this.#rows++;
-      const documentId = decoder.decode(bytesAt(batch.documentIds, at));
-      this.#documents[row] = this.#documentNumber(documentId);
+      // Chunks of a document follow each other.
+      if (documentAt === -1 || !isSameText(batch.documentIds, documentAt, at)) {
+        document = this.#documentNumber(decoder.decode(bytesAt(batch.documentIds, at)));
+        documentAt = at;
+      }
+      this.#documents[row] = document;
       const generation = Number(batch.generations[at]);
       this.#generations[row] = generation;
       if (generation > this.#lastGeneration) this.#lastGeneration = generation;
@@ -78,12 +88,10 @@ export class ResidentTable {
       this.#texts.add(bytesAt(batch.texts, at));
       const locator = bytesAt(batch.locators, at);
       this.#locators.add(locator);
-      this.#boilerplate[row] = Buffer.from(locator.buffer, locator.byteOffset, locator.length).includes(BOILERPLATE)
-        ? 1
-        : 0;
-      const tokens = batch.tokens;
-      this.keywords.add(tokens.bytes, tokens.offsets[at] as number, tokens.offsets[at + 1] as number);
+      this.#boilerplate[row] = hasBoilerplate && includesText(locator, BOILERPLATE) ? 1 : 0;
     }
+    const missing = this.#rows - this.keywords.rowCount;
+    if (missing > 0) this.keywords.addAll(batch.tokens, to - missing, to);
   }
 
   /** Find the positions of keys that no row has. */
@@ -193,8 +201,25 @@ export class ResidentTable {
   }
 }
 
-function bytesAt({ offsets, bytes }: Utf8Column, at: number): Uint8Array {
-  return bytes.subarray(offsets[at], offsets[at + 1]);
+function bytesAt(column: Utf8Column, at: number): Uint8Array {
+  return bytesBetween(column, at, at + 1);
+}
+
+/** Return the bytes of the strings `[from .. to)`. */
+function bytesBetween({ offsets, bytes }: Utf8Column, from: number, to: number): Uint8Array {
+  return bytes.subarray(offsets[from], offsets[to]);
+}
+
+function isSameText({ offsets, bytes }: Utf8Column, a: number, b: number): boolean {
+  const [fromA, fromB] = [offsets[a] as number, offsets[b] as number];
+  const length = (offsets[a + 1] as number) - fromA;
+  if ((offsets[b + 1] as number) - fromB !== length) return false;
+  for (let at = length - 1; at >= 0; at--) if (bytes[fromA + at] !== bytes[fromB + at]) return false;
+  return true;
+}
+
+function includesText({ buffer, byteOffset, length }: Uint8Array, text: string): boolean {
+  return Buffer.from(buffer, byteOffset, length).includes(text);
 }
 
 function keyOf(generation: number, chunkIndex: number | undefined): string {

@@ -2,12 +2,29 @@
  * File of the rows of a table, in the format of safetensors (https://github.com/huggingface/safetensors#format): the
  * length of a header, the header in JSON, and the columns one after the other.
  */
+import type { KeywordColumns } from './keyword-rows.ts';
 import type { RowBatch, Utf8Column } from './protocol.ts';
 
-/** Changed with the columns: a file of another one is not read. */
-const FORMAT = 'rows 1';
+/**
+ * Changed with the columns and with what is in them, such as the hash of terms: a file of another format is not read. The
+ * test of a file's checksum fails where it was forgotten.
+ */
+const FORMAT = 'rows 2';
 const METADATA = '__metadata__';
-const TEXTS = ['chunkIds', 'documentIds', 'texts', 'tokens', 'locators'] as const;
+const TEXTS = ['chunkIds', 'documentIds', 'texts', 'locators'] as const;
+const KEYWORDS = {
+  slots: 'I32',
+  termBytes: 'U8',
+  termStarts: 'U32',
+  numbers: 'U32',
+  firstBlocks: 'U32',
+  nextPostings: 'U32',
+  counts: 'U32',
+  left: 'U32',
+  largeKeys: 'F64',
+  largeCounts: 'U32',
+  lengths: 'U32',
+} as const satisfies Record<keyof KeywordColumns, Dtype>;
 /** Columns begin at a multiple of this, so that numbers of eight bytes can be read in place. */
 const ALIGNMENT = 8;
 
@@ -16,11 +33,18 @@ export interface TableRows {
   readonly version: number;
   /** Largest address of a row; -1 without rows. */
   readonly lastRowId: bigint;
+  /** Their tokens are not written. */
   readonly batches: readonly RowBatch[];
+  /** Inverted index of the tokens of all rows. */
+  readonly keywords: KeywordColumns;
 }
 
-type Column = BigInt64Array | Float32Array | Int32Array | Uint8Array;
-const DTYPES = { I64: BigInt64Array, F32: Float32Array, I32: Int32Array, U8: Uint8Array };
+type Column = BigInt64Array | Float64Array | Float32Array | Int32Array | Uint32Array | Uint8Array;
+const DTYPES = {
+  ...{ I64: BigInt64Array, F64: Float64Array },
+  ...{ F32: Float32Array, I32: Int32Array, U32: Uint32Array },
+  U8: Uint8Array,
+};
 type Dtype = keyof typeof DTYPES;
 
 interface Entry {
@@ -30,10 +54,13 @@ interface Entry {
 }
 
 /** Return the parts of a file, in their order. */
-export function encodeRows({ version, lastRowId, batches }: TableRows): Uint8Array[] {
-  const columns = batches.flatMap((batch, nth) => columnsOf(batch).map(([name, values]) => [`${nth}.${name}`, values]));
+export function encodeRows({ version, lastRowId, batches, keywords }: TableRows): Uint8Array[] {
+  const columns = [
+    ...batches.flatMap((batch, nth) => columnsOf(batch).map(([name, values]) => [`${nth}.${name}`, values] as const)),
+    ...Object.entries(keywords).map(([name, values]) => [`keywords.${name}`, values as Column] as const),
+  ];
   // The widest first: then each begins at a multiple of its width.
-  const ordered = (columns as [string, Column][]).sort(([, a], [, b]) => b.BYTES_PER_ELEMENT - a.BYTES_PER_ELEMENT);
+  const ordered = columns.sort(([, a], [, b]) => b.BYTES_PER_ELEMENT - a.BYTES_PER_ELEMENT);
   const header: Record<string, unknown> = {
     [METADATA]: { format: FORMAT, version: `${version}`, last_row_id: `${lastRowId}`, batches: `${batches.length}` },
   };
@@ -74,19 +101,26 @@ export function decodeRows(bytes: Uint8Array): TableRows {
       offsets: column(`${nth}.${name}.offsets`, 'I32') as Int32Array,
       bytes: column(`${nth}.${name}.bytes`, 'U8') as Uint8Array,
     });
+    const count = generations.length;
     return {
-      count: generations.length,
-      generations,
+      ...{ count, generations },
+      tokens: { offsets: new Int32Array(count + 1), bytes: new Uint8Array(0) },
       chunkIndexes: column(`${nth}.chunkIndexes`, 'I32') as Int32Array,
       vectors: column(`${nth}.vectors`, 'F32') as Float32Array,
       ...(Object.fromEntries(TEXTS.map((name) => [name, text(name)])) as Record<(typeof TEXTS)[number], Utf8Column>),
     };
   };
-  return {
+  const rows: TableRows = {
     version: toCount(version),
     lastRowId: BigInt(lastRowId as string),
     batches: Array.from({ length: toCount(batches) }, (_, nth) => batchOf(nth)),
+    keywords: Object.fromEntries(
+      Object.entries(KEYWORDS).map(([name, dtype]) => [name, column(`keywords.${name}`, dtype)]),
+    ) as unknown as KeywordColumns,
   };
+  if (rows.keywords.lengths.length !== rows.batches.reduce((sum, { count }) => sum + count, 0))
+    throw new Error('its index is of other rows');
+  return rows;
 }
 
 function toCount(text: string | undefined): number {

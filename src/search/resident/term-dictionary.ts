@@ -4,6 +4,13 @@ import { grown } from './grow.ts';
 const LOAD_MAX = 0.6;
 const SLOTS_MIN = 1_024;
 
+/** Content of a dictionary: its hash table, and the bytes of the terms with their places. */
+export interface TermColumns {
+  readonly slots: Int32Array;
+  readonly termBytes: Uint8Array;
+  readonly termStarts: Uint32Array;
+}
+
 /** Numbers of terms, by their UTF-8 bytes: a hash table with open addressing in typed arrays. */
 export class TermDictionary {
   /** Number of the term in a slot, plus 1; 0: the slot is empty. */
@@ -13,8 +20,24 @@ export class TermDictionary {
   #starts = new Uint32Array(64);
   #size = 0;
 
+  /** Make a dictionary that has a copy of this content. */
+  static from({ slots, termBytes, termStarts }: TermColumns): TermDictionary {
+    const made = new TermDictionary();
+    made.#slots = slots.slice();
+    made.#bytes = termBytes.slice();
+    made.#starts = termStarts.slice();
+    made.#size = termStarts.length - 1;
+    return made;
+  }
+
   get size(): number {
     return this.#size;
+  }
+
+  /** Views on the content, until the next term is added. */
+  get columns(): TermColumns {
+    const termStarts = this.#starts.subarray(0, this.#size + 1);
+    return { slots: this.#slots, termBytes: this.#bytes.subarray(0, termStarts.at(-1)), termStarts };
   }
 
   get memoryBytes(): number {
@@ -32,10 +55,12 @@ export class TermDictionary {
     const known = (this.#slots[slot] as number) - 1;
     if (known >= 0) return known;
     const start = this.#starts[this.#size] as number;
-    this.#bytes = grown(this.#bytes, start + to - from);
-    this.#bytes.set(source.subarray(from, to), start);
-    this.#starts = grown(this.#starts, this.#size + 2);
-    this.#starts[this.#size + 1] = start + to - from;
+    const end = start + to - from;
+    if (end > this.#bytes.length) this.#bytes = grown(this.#bytes, end);
+    // Terms are short: a view on the source would take longer to make than to copy.
+    for (let at = from; at < to; at++) this.#bytes[start + at - from] = source[at] as number;
+    if (this.#size + 2 > this.#starts.length) this.#starts = grown(this.#starts, this.#size + 2);
+    this.#starts[this.#size + 1] = end;
     this.#slots[slot] = ++this.#size;
     if (this.#size > this.#slots.length * LOAD_MAX) this.#rehash();
     return this.#size - 1;

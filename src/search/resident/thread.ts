@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { setImmediate } from 'node:timers/promises';
 import { parentPort } from 'node:worker_threads';
 import { compareAll } from './compare-all.ts';
+import { KeywordRows } from './keyword-rows.ts';
 import {
   type Call,
   messageOf,
@@ -39,12 +40,12 @@ const handlers: Handlers = {
   },
   add: ({ table, batch }) => addRows(table, batch),
   load: ({ table, file, version }) =>
-    withRowFile(file, ({ batches, ...rows }) => {
+    withRowFile(file, (rows) => {
       if (rows.version < version) return null;
-      const loaded = new ResidentTable(vectors);
-      for (const batch of batches) loaded.add(batch, 0, batch.count);
+      const loaded = new ResidentTable(vectors, null, KeywordRows.from(rows.keywords));
+      for (const batch of rows.batches) loaded.add(batch, 0, batch.count);
       tables.set(table, loaded);
-      return { ...rows, size: loaded.size };
+      return { version: rows.version, lastRowId: rows.lastRowId, size: loaded.size };
     }),
   findUnknown: ({ table, keys }) => tableOf(table).findUnknown(keys),
   keepOnly({ table, keys }) {

@@ -2,6 +2,7 @@ import { createKey } from '../../../src/access/keys.ts';
 import { openAppliance } from '../../../src/appliance/open-appliance.ts';
 import { openLogger } from '../../../src/platform/logger.ts';
 import { readPassages } from '../../support/real-passages.ts';
+import { LeanClient } from '../lean-client.ts';
 import {
   bucketName,
   CHUNKS_PER_BUCKET,
@@ -12,7 +13,7 @@ import {
   queryOf,
 } from './fill-buckets.ts';
 import { type Filling, type Installation, openInstallation, report, type Step } from './installation.ts';
-import { memoryMb, openFiles, quantile, startServer, timedSearch, times } from './measure.ts';
+import { memoryMb, openFiles, quantile, startServer, times } from './measure.ts';
 
 const PASSAGES = 20_000;
 /** Buckets of the small installation that the large one is compared with. */
@@ -117,10 +118,16 @@ async function search(
 ): Promise<Omit<Figures, 'startMs'>> {
   const { server } = await startServer(dataDir);
   const { pid } = server;
-  const searchOne = (bucket: number, nth: number) => {
+  const client = await LeanClient.open(server.ready['url'] as string, { authorization: `Bearer ${key}` });
+  const searchOne = async (bucket: number, nth: number) => {
     const place = (nth * 13) % CHUNKS_PER_BUCKET;
-    const query = queryOf(passageAt(passages, bucket, place));
-    return timedSearch(`${server.ready['url']}/v2/buckets/${bucketName(bucket)}/search`, key, { query, top_k: 10 });
+    const body = JSON.stringify({ query: queryOf(passageAt(passages, bucket, place)), top_k: 10 });
+    const beganMs = performance.now();
+    const reply = await client.post(body, `/v2/buckets/${bucketName(bucket)}/search`);
+    const tookMs = performance.now() - beganMs;
+    const { results } = JSON.parse(reply.toString()) as { results: readonly unknown[] };
+    if (results.length === 0) throw new Error(`bucket ${bucket} has nothing for ${body}`);
+    return tookMs;
   };
   const repeat = async (searches: number, bucketOf: (nth: number) => number) => {
     const ms: number[] = [];
@@ -142,6 +149,7 @@ async function search(
     );
     return { repeated, first, any };
   } finally {
+    client.close();
     await server.end('SIGTERM');
   }
 }

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import type { Table } from '@lancedb/lancedb';
 import { createKey } from '../../../src/access/keys.ts';
 import type { Appliance } from '../../../src/appliance/appliance.ts';
 import { openAppliance } from '../../../src/appliance/open-appliance.ts';
@@ -191,10 +192,11 @@ async function measureRecall(
   report: Report,
 ): Promise<void> {
   const own = await getIndexTable(sql, bucketId);
-  const table = own && (await search.tables.openForReading(own.name, own.version));
-  if (!table) throw new Error('the bucket has no index');
+  if (!own) throw new Error('the bucket has no index');
   const { tables, resident } = search;
-  const copied = async () => (await resident?.find(own.name, own.version, async () => table)) != null;
+  // Opened for each use: once the copy is complete, the table is closed.
+  const open = () => tables.openForReading(own.name, own.version) as Promise<Table>;
+  const copied = async () => (await resident?.find(own.name, own.version, open)) != null;
   await until(copied, { withinMs: READ_MS_MAX, what: 'the copy of the index' });
   const source = await openSource({ tables, resident }, [own]);
   let found = 0;
@@ -202,7 +204,9 @@ async function measureRecall(
   for (const query of queries.slice(0, RECALL_QUERIES)) {
     const vector = embedLexical([query]).subarray(0, INDEX_DIMENSIONS);
     const options = { limit: TOP, documentIds: null };
-    const exact = await vectorQuery(table, vector, options).bypassVectorIndex().toArray();
+    const exact = await vectorQuery(await open(), vector, options)
+      .bypassVectorIndex()
+      .toArray();
     const ours = (await source?.searchVectors(vector, options)) ?? [];
     const lowest = Math.max(...exact.map((row) => row['_distance'] as number));
     // Rows as near as the last exact one count: many chunks share half of their text.
