@@ -5,6 +5,7 @@ import { type BucketIndex, findIndexForCaller } from './bucket-index-store.ts';
 import { isSameTable } from './index-store.ts';
 import type { SearchedIndex } from './synonyms/synonym-cache.ts';
 
+/** Two for each index that a server learns when it starts: the name and the id of its bucket. */
 const NAMES_MAX = 32_768;
 
 /**

@@ -23,8 +23,10 @@ export function indexLearning(context: {
     async start(signal) {
       const learn = async () => {
         const limited = sql.limited({ ms: QUERY_MS.report, signal });
-        for (const { orgId, bucketName, index } of await listIndexesWrittenLast(limited, LEARNT_MAX))
-          if (lastSeen.get(orgId, bucketName) === undefined) lastSeen.remember(orgId, bucketName, index);
+        for (const { orgId, bucketName, index } of await listIndexesWrittenLast(limited, LEARNT_MAX)) {
+          for (const bucketRef of [bucketName, index.bucketId])
+            if (lastSeen.get(orgId, bucketRef) === undefined) lastSeen.remember(orgId, bucketRef, index);
+        }
       };
       learning = learn().catch((error: unknown) => {
         if (!signal.aborted)

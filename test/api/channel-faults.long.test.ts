@@ -40,7 +40,10 @@ test('a delivery is answered with an apology, a metric and a log line if the ind
   upstream.decide = () => null;
   const other = await openTestApi({ logger, settings, beside: api, worker: false });
   const index = path.join(api.dataDir, 'index');
-  for (const table of await readdir(index)) await rm(path.join(index, table, 'data'), { recursive: true, force: true });
+  for (const table of await readdir(index)) {
+    for (const part of ['data', 'rows.safetensors'])
+      await rm(path.join(index, table, part), { recursive: true, force: true });
+  }
   const answer = await deliver(other, { utterance: 'is the pump greased?', user_id: freshUser() });
   expect(answer.status).toBe(200);
   expect(textOf(answer)).toContain('no answers are available at the moment');

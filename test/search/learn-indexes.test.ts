@@ -33,13 +33,13 @@ async function learn(lastSeen: LastSeenIndexes): Promise<void> {
 it('the versions of the indexes of all buckets are learnt as a search would find them', async () => {
   const { sql } = test.appliance;
   const { orgId } = test.operator;
-  await makeIndex('herons', 7);
+  const herons = await makeIndex('herons', 7);
   await makeIndex('storks', 9);
   await createBucket(sql, test.operator, { name: 'empty', policy: BucketPolicy.parse({}) });
   const lastSeen = new LastSeenIndexes();
   await learn(lastSeen);
-  for (const name of ['herons', 'storks'])
-    expect(lastSeen.get(orgId, name)).toEqual(await findBucketIndex(sql, orgId, name));
+  for (const ref of ['herons', 'storks', herons])
+    expect(lastSeen.get(orgId, ref)).toEqual(await findBucketIndex(sql, orgId, ref));
   expect(lastSeen.get(orgId, 'herons')?.indexTable?.version).toBe(7);
   expect(lastSeen.get(orgId, 'empty')).toBeUndefined();
   expect(lastSeen.get('org_other', 'herons')).toBeUndefined();
