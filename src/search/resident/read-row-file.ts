@@ -8,7 +8,7 @@ const BUFFER_BYTES = 1024 * 1024;
 let spare: ArrayBuffer | null = null;
 
 /**
- * Read the file of the rows of a table. Null: there is none.
+ * Read the file of the rows of a table. Null: there is none of the format of this release.
  *
  * @param use is given the rows, which are overwritten afterwards
  * @throws Error if the file cannot be read, or is damaged
@@ -20,7 +20,8 @@ export async function withRowFile<T>(file: string, use: (rows: TableRows) => T):
   spare = null;
   try {
     const { bytesRead } = await handle.read(new Uint8Array(buffer), 0, BUFFER_BYTES, 0);
-    return use(decodeRows(bytesRead < BUFFER_BYTES ? new Uint8Array(buffer, 0, bytesRead) : await readWhole(handle)));
+    const rows = decodeRows(bytesRead < BUFFER_BYTES ? new Uint8Array(buffer, 0, bytesRead) : await readWhole(handle));
+    return rows && use(rows);
   } finally {
     spare = buffer;
     // Nothing was written that closing could lose, and it takes as long as opening.

@@ -82,11 +82,16 @@ export function encodeRows({ version, lastRowId, batches, keywords }: TableRows)
   ];
 }
 
-/** Return the rows of a file as views on its bytes, which begin at a multiple of 8. @throws Error if it is damaged */
-export function decodeRows(bytes: Uint8Array): TableRows {
+/**
+ * Return the rows of a file as views on its bytes, which begin at a multiple of 8. Null: its format is another one, as that
+ * of a file which another release has written.
+ *
+ * @throws Error if it is damaged
+ */
+export function decodeRows(bytes: Uint8Array): TableRows | null {
   const { header, data } = openHeader(bytes);
   const { format, version, last_row_id: lastRowId, batches } = header[METADATA] as unknown as Record<string, string>;
-  if (format !== FORMAT) throw new Error(`its format is not ${FORMAT}`);
+  if (format !== FORMAT) return null;
   const column = (name: string, dtype: Dtype) => {
     const entry = header[name];
     if (entry?.dtype !== dtype) throw new Error(`it has no column ${name}`);
