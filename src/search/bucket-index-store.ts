@@ -48,11 +48,9 @@ export interface NamedIndex {
 /** List the indexes that were written last, oldest first. */
 export async function listIndexesWrittenLast(sql: Sql, limit: number): Promise<NamedIndex[]> {
   const rows = await sql`
-    SELECT buckets.id, buckets.org_id, buckets.name AS bucket, coalesce(table_name, index_tables.bucket_id) AS name, version, model,
-           revision, space, leg_weights, edit_id
-    FROM index_tables JOIN buckets ON buckets.id = index_tables.bucket_id
-    LEFT JOIN bucket_synonyms ON bucket_synonyms.bucket_id = buckets.id
-    WHERE buckets.deleting_at IS NULL ORDER BY index_tables.updated_at DESC LIMIT ${limit}`;
+    SELECT buckets.org_id, buckets.name AS bucket, ${indexColumns(sql)}
+    FROM ${bucketsWithIndexes(sql)}
+    WHERE buckets.deleting_at IS NULL AND version IS NOT NULL ORDER BY index_tables.updated_at DESC LIMIT ${limit}`;
   return rows.reverse().map((row) => ({
     orgId: row['org_id'] as string,
     bucketName: row['bucket'] as string,
@@ -62,10 +60,7 @@ export async function listIndexesWrittenLast(sql: Sql, limit: number): Promise<N
 
 async function selectBucketIndex(sql: Sql, orgId: string, bucketRef: string, hides: SqlFragment) {
   const [row] = await sql`
-    SELECT buckets.id, coalesce(table_name, index_tables.bucket_id) AS name, version, model, revision, space, leg_weights,
-           edit_id, ${hides} AS hides
-    FROM buckets LEFT JOIN index_tables ON index_tables.bucket_id = buckets.id
-    LEFT JOIN bucket_synonyms ON bucket_synonyms.bucket_id = buckets.id
+    SELECT ${indexColumns(sql)}, ${hides} AS hides FROM ${bucketsWithIndexes(sql)}
     WHERE ${bucketNamed(sql, orgId, bucketRef)}`;
   if (!row) throw notFound('bucket', bucketRef);
   return row;
@@ -79,10 +74,7 @@ async function selectBucketIndex(sql: Sql, orgId: string, bucketRef: string, hid
 export async function findBucketIndexes(sql: Sql, orgId: string, refs: readonly string[]): Promise<BucketIndex[]> {
   const wanted = sql.array([...refs]);
   const rows = await sql`
-    SELECT buckets.id, buckets.name AS bucket, coalesce(table_name, index_tables.bucket_id) AS name, version, model,
-           revision, space, leg_weights, edit_id
-    FROM buckets LEFT JOIN index_tables ON index_tables.bucket_id = buckets.id
-    LEFT JOIN bucket_synonyms ON bucket_synonyms.bucket_id = buckets.id
+    SELECT buckets.name AS bucket, ${indexColumns(sql)} FROM ${bucketsWithIndexes(sql)}
     WHERE buckets.org_id = ${orgId} AND buckets.deleting_at IS NULL
       AND (buckets.id = ANY(${wanted}::text[]) OR buckets.name = ANY(${wanted}::text[]))`;
   const byId = new Map<string, BucketIndex>();
@@ -92,6 +84,19 @@ export async function findBucketIndexes(sql: Sql, orgId: string, refs: readonly 
     byId.set(row['id'] as string, toBucketIndex(row));
   }
   return [...byId.values()];
+}
+
+/** Columns of `bucketsWithIndexes` that `toBucketIndex` reads. */
+function indexColumns(sql: Sql): SqlFragment {
+  return sql`
+    buckets.id, coalesce(table_name, index_tables.bucket_id) AS name, version, model, revision, space, leg_weights, edit_id`;
+}
+
+/** Buckets, with their index tables and synonyms if they have any. */
+function bucketsWithIndexes(sql: Sql): SqlFragment {
+  return sql`
+    buckets LEFT JOIN index_tables ON index_tables.bucket_id = buckets.id
+    LEFT JOIN bucket_synonyms ON bucket_synonyms.bucket_id = buckets.id`;
 }
 
 function toBucketIndex(row: Readonly<Record<string, unknown>>): BucketIndex {

@@ -30,8 +30,8 @@ export class TableSnapshots {
   }
 
   async remove(name: string): Promise<void> {
-    await rm(this.fileOf(name), { force: true });
-    await rm(this.#unfinished(name), { force: true });
+    const files = [this.fileOf(name), this.#unfinished(name)];
+    await Promise.all(files.map((file) => rm(file, { force: true })));
   }
 
   /** Write the snapshot of the present version of a table, unless it has too many rows. */
