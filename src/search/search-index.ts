@@ -31,8 +31,9 @@ import { sampleBackground } from './sample-background.ts';
 import type { SearchRequest } from './schema.ts';
 import type { Alternatives } from './synonyms/expand-terms.ts';
 
-/** Candidates that each leg fetches first. */
+/** Candidates that each leg fetches first, and those of a search with one leg, whose ranks are those of the result. */
 const CANDIDATES_MIN = 60;
+const SINGLE_CANDIDATES_MIN = 20;
 /** Most candidates that a leg fetches when the caller may not see most of them. */
 const CANDIDATES_MAX = 3_200;
 /** A filter that leaves at most this many documents is passed to the index; a wider one is applied after it. */
@@ -174,7 +175,8 @@ async function searchSource(
     if (documentIds?.length === 0) return finish(NOTHING);
   }
 
-  for (let limit = limitMin; ; limit = Math.min(CANDIDATES_MAX, limit * 4)) {
+  const first = request.mode === 'hybrid' ? limitMin : Math.max(SINGLE_CANDIDATES_MIN, wanted * 2);
+  for (let limit = first; ; limit = Math.min(CANDIDATES_MAX, limit * 4)) {
     // One row more than the limit shows whether a leg has more, and whether the limit cuts a tie.
     const rows = await searchLegs(source, search, preparing, { limit: limit + 1, documentIds });
     sample();
@@ -185,7 +187,9 @@ async function searchSource(
     const reading = awaitLater(source.readPassages(likely));
     const found = await find(legs, await checking, reading);
     const isExhausted = rows.keyword.length <= limit && rows.vector.length <= limit;
-    if (found.chunks.length >= wanted || isExhausted || (limit === CANDIDATES_MAX && documentIds !== null)) {
+    // Other chunks, down to about the sixtieth, come before a boilerplate one.
+    const isEnough = found.chunks.length >= wanted && (limit >= limitMin || !hasBoilerplate(legs));
+    if (isEnough || isExhausted || (limit === CANDIDATES_MAX && documentIds !== null)) {
       return finish(found);
     }
     if (limit < CANDIDATES_MAX) continue;
@@ -255,6 +259,10 @@ async function searchThenFilter(
 
 function allTerms({ terms, ownTerms }: IndexSearch): Set<string> {
   return new Set([terms, ...ownTerms.values()].flat().flatMap((group) => group.terms));
+}
+
+function hasBoilerplate({ keyword, vector }: Legs): boolean {
+  return [...keyword, ...vector].some(({ isBoilerplate }) => isBoilerplate);
 }
 
 function documentIdsOf({ keyword, vector }: Legs): string[] {
