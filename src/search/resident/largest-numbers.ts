@@ -15,6 +15,19 @@ export class LargestNumbers {
     return this.#size < this.#heap.length ? Number.NEGATIVE_INFINITY : (this.#heap[0] as number);
   }
 
+  /** Return a copy, which changes by itself. */
+  copy(): LargestNumbers {
+    const copy = new LargestNumbers(this.limit);
+    copy.replace(this);
+    return copy;
+  }
+
+  /** Take the numbers of another one of the same limit in place of the own ones. */
+  replace(other: LargestNumbers): void {
+    this.#heap.set(other.#heap);
+    this.#size = other.#size;
+  }
+
   /** Add those numbers at some places of a list that are larger than `smallest`. */
   addAll(values: Float32Array, places: Uint32Array): void {
     let { smallest } = this;

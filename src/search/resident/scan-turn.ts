@@ -5,9 +5,8 @@ import {
   bytesOf,
   componentsOf,
   planesOf,
+  SCRATCH_START,
   SKETCHED_ROWS,
-  SKETCHED_SCRATCH_START,
-  SKETCHES_START,
 } from './vector-layout.ts';
 
 /** Slots of queries: `first` and those that follow, without `end`. */
@@ -16,13 +15,13 @@ export interface SlotRange {
   readonly end: number;
 }
 
-/** Blocks that are scanned for some queries. */
+/** Blocks or sketches that are scanned for some queries. */
 export interface ScanTask {
   /** Addresses; each block but the last is full. */
   readonly blocks: readonly number[];
   /** Rows of the last block. */
   readonly lastRows: number;
-  /** True: count signs of sketched blocks; false: estimate by the signs of whole blocks. */
+  /** True: count signs of sketches; false: estimate by the signs of whole blocks. */
   readonly isSketched: boolean;
   readonly slots: SlotRange;
 }
@@ -156,8 +155,7 @@ function scanBlock(
 ): void {
   for (let slot = slots.first; slot < slots.end; slot++) {
     if (isSketched) {
-      const scratch = block + SKETCHED_SCRATCH_START;
-      kernel.countSigns(block + SKETCHES_START, rows, componentsOf(slot), scratch, planesOf(block, slot));
+      kernel.countSigns(block, rows, componentsOf(slot), block + SCRATCH_START, planesOf(block, slot));
     } else kernel.scan(block, rows, bytesOf(slot), boundsOf(block, slot));
   }
 }

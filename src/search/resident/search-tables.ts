@@ -1,12 +1,12 @@
 import type { WeightedTerms } from '../../language/analyser.ts';
 import { BestRows } from './best-rows.ts';
+import type { CandidateRows } from './candidate-rows.ts';
 import { type Correction, correctWords, isUnknown } from './correct-words.ts';
 import type { Allowed } from './keyword-rows.ts';
 import { LargestNumbers } from './largest-numbers.ts';
 import { ROWS_MAX } from './postings.ts';
 import type { KeywordLeg, KeywordQuery, LegQuery, LegRows } from './protocol.ts';
 import type { ResidentTable } from './resident-table.ts';
-import type { CandidateRows } from './vector-rows.ts';
 
 /** Table that is searched, and its rows that may be found. */
 interface Searched {
@@ -86,7 +86,7 @@ export function startVectorSearch(
     return rowCount <= vectors.comparedMax ? [...Array(rowCount).keys()] : null;
   });
   const scanned = searched.filter((_, at) => few[at] === null);
-  const isHelped = scanned[0]?.table.vectors.start(slots) ?? false;
+  const isHelped = scanned[0]?.table.vectors.start(slots, query.limit) ?? false;
   const answer = () => {
     const estimated: { each: Searched; candidates: CandidateRows[] }[] = [];
     for (const [at, each] of searched.entries()) {
@@ -94,7 +94,7 @@ export function startVectorSearch(
       const rows = few[at] as number[] | null;
       if (rows === null) {
         if (each !== scanned[0]) {
-          table.vectors.start(slots);
+          table.vectors.start(slots, query.limit);
           table.vectors.finishScan();
         }
         estimated.push({ each, candidates: table.vectors.estimate(queries, allowed) });

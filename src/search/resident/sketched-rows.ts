@@ -1,22 +1,17 @@
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
+import { CandidateRows, ROUNDING, type SlotQuery } from './candidate-rows.ts';
 import type { Allowed, RowRange } from './keyword-rows.ts';
 import type { SlotRange } from './scan-turn.ts';
 import { ScratchFile } from './scratch-file.ts';
-import type { CountedBlock, VectorBlocks } from './vector-blocks.ts';
+import type { VectorBlocks } from './vector-blocks.ts';
 import { VectorCentre } from './vector-centre.ts';
-import { REST_BYTES, SKETCHED_BLOCK_BYTES, SKETCHED_ROWS } from './vector-layout.ts';
-import { CandidateRows, COMPARED_SHARE_MAX, type SlotQuery, type TableVectors } from './vector-rows.ts';
+import { REST_BYTES, SIGNS_COUNTED, SKETCH_START, SKETCHED_BLOCK_BYTES, SKETCHED_ROWS } from './vector-layout.ts';
+import { COMPARED_SHARE_MAX, type TableVectors } from './vector-rows.ts';
 
 /** Rows whose cosine is estimated after signs were counted: a share of all, but at least a number, and some per wanted row. */
 const ESTIMATED = { share: 1 / 400, least: 2_048, perWanted: 16 };
-/** A table without a filter has one block in this many looked at first, for how large the largest counts are. */
-const SAMPLED_OF = 8;
-/** Blocks up to which all tell it. */
-const SAMPLED_MIN = 64;
 /** Allowed rows up to which each is compared at once, since the rest of each is read from a file. */
 const COMPARED_MAX = 1_000;
-/** Bound of the rounding errors of bounds, which are float32. */
-const ROUNDING = 1e-6;
 
 /**
  * Vectors of the rows of a large table: the signs of their components and the highest 4 bits of each number in memory, the
@@ -75,8 +70,7 @@ export class SketchedRows implements TableVectors {
   start(slots: SlotRange): boolean {
     this.#writeWaiting();
     this.#vectors.prepareFor(this.#centre.value, slots);
-    const table = { blocks: this.#blocks, rows: this.#rows, centre: this.#centre.value };
-    return this.#vectors.startCounting(table, slots);
+    return this.#vectors.sketches.start({ ...this.#sketched(), centre: this.#centre.value }, slots);
   }
 
   finishScan(): void {
@@ -84,11 +78,7 @@ export class SketchedRows implements TableVectors {
   }
 
   estimate(queries: readonly SlotQuery[], allowed: Allowed): CandidateRows[] {
-    if (allowed !== null) {
-      for (const { block, first, rows } of this.#everyBlock()) {
-        this.#vectors.setAllowed(block, allowed.subarray(first, first + rows));
-      }
-    }
+    if (allowed !== null) this.#vectors.sketches.setAllowed(this.#sketched().sketches, allowed);
     return queries.map((query) => this.#candidates(query, allowed !== null));
   }
 
@@ -113,46 +103,26 @@ export class SketchedRows implements TableVectors {
     this.#rows = 0;
   }
 
-  #candidates({ slot, lowerBounds }: SlotQuery, isFiltered: boolean): CandidateRows {
-    const blocks = this.#everyBlock().map((each) => ({ ...each, slot, isFiltered }));
+  #candidates(query: SlotQuery, isFiltered: boolean): CandidateRows {
+    const { slot, lowerBounds } = query;
+    const counts = this.#vectors.sketches.counts(this.#sketched(), slot, isFiltered);
     const { share, least, perWanted } = ESTIMATED;
-    const reached = this.#countReached(blocks, Math.max(least, this.#rows * share, lowerBounds.limit * perWanted));
+    const reached = counts.reachedBy(Math.max(least, this.#rows * share, lowerBounds.limit * perWanted));
     const candidates = new CandidateRows();
     const shared = this.#centre.productWith(slot);
-    const { perRow, query } = this.#vectors.marginsOf(slot);
-    for (const each of blocks) {
-      const { block, first } = each;
-      const count = this.#vectors.estimateReaching(each, reached);
-      for (let nth = 0; nth < count; nth++) {
-        const upper = this.#vectors.reachedBound(nth) + shared;
-        if (upper < lowerBounds.smallest - ROUNDING) continue;
-        const row = this.#vectors.reachedRow(nth);
-        candidates.add(first + row, upper);
-        const lower = upper - 2 * (this.#vectors.marginOf(block, row) * perRow + query);
-        if (lower > lowerBounds.smallest) lowerBounds.add(lower);
-      }
+    for (const [nth, block] of this.#blocks.entries()) {
+      const first = nth * SKETCHED_ROWS;
+      const rows = Math.min(SKETCHED_ROWS, this.#rows - first);
+      const count = counts.list(first, rows, { least: reached, below: SIGNS_COUNTED + 1 });
+      this.#vectors.estimateSketched(block, count, slot);
+      const margins = this.#vectors.sketchedRowMargins(block);
+      candidates.addListed(this.#vectors, query, { count, first, margins, shared });
     }
     return candidates;
   }
 
-  /** Find the largest count of signs that about `wanted` rows reach; 0: there are fewer rows. */
-  #countReached(blocks: readonly CountedBlock[], wanted: number): number {
-    const isSampled = blocks.length > SAMPLED_MIN && blocks[0]?.isFiltered === false;
-    const sample = isSampled ? blocks.filter((_, nth) => nth % SAMPLED_OF === 0) : blocks;
-    const sampled = (wanted * sample.length) / blocks.length;
-    let reached = 0;
-    for (let step = 128; step > 0; step >>= 1) {
-      const rows = sample.reduce((sum, block) => sum + this.#vectors.countReaching(block, reached + step), 0);
-      if (rows >= sampled) reached += step;
-    }
-    return reached;
-  }
-
-  #everyBlock(): { readonly block: number; readonly first: number; readonly rows: number }[] {
-    return this.#blocks.map((block, nth) => {
-      const first = nth * SKETCHED_ROWS;
-      return { block, first, rows: Math.min(SKETCHED_ROWS, this.#rows - first) };
-    });
+  #sketched(): { readonly sketches: readonly number[]; readonly rows: number } {
+    return { sketches: this.#blocks.map((block) => block + SKETCH_START), rows: this.#rows };
   }
 
   #refine(row: number, slot: number): number {

@@ -25,26 +25,30 @@ export const BLOCK_BYTES = BOUNDS_START + QUERY_SLOTS * BLOCK_ROWS * 4;
 
 /** Bytes of a row that a sketched block leaves out: all but the highest 4 bits. */
 export const REST_BYTES = MIDDLE_ROW_BYTES + HIGH_ROW_BYTES;
-/** Rows of a sketched block: many, so that what is read for all rows lies together. */
+/** Rows of a sketch: many, so that what is read for all rows lies together. */
 export const SKETCHED_ROWS = 2_048;
 /**
- * Starts of the parts of a sketched block, which follow the highest 4 bits: steps, margins and offsets f32 [2048] each, signs of the
- * components [1024 x 256 bytes], bits of the rows that are written and of those that a search may find [256 bytes] each,
- * counts of signs [8 x 2048 bytes] of eight queries, in planes as in `kernel/sketches.as.ts`, and scratch space of the thread
- * that scans the block.
+ * Starts of the parts of a sketch, which follow the signs of the components [1024 x 256 bytes]: bits of the rows that are
+ * written and of those that a search may find [256 bytes] each, counts of signs [8 x 2048 bytes] of eight queries, in planes as
+ * in `kernel/sketches.as.ts`, and scratch space of the thread that counts.
+ */
+export const WRITTEN_START = (SKETCHED_ROWS * INDEX_DIMENSIONS) / 8;
+export const ALLOWED_START = WRITTEN_START + SKETCHED_ROWS / 8;
+const PLANES_START = ALLOWED_START + SKETCHED_ROWS / 8;
+export const SCRATCH_START = PLANES_START + QUERY_SLOTS * SKETCHED_ROWS;
+export const SKETCH_BYTES = SCRATCH_START + 128;
+/**
+ * Starts of the parts of a sketched block of as many rows, which follow the highest 4 bits: steps, margins and offsets f32 [2048]
+ * each, and the sketch of the rows.
  */
 export const SKETCHED_STEPS_START = SKETCHED_ROWS * HIGH_ROW_BYTES;
 export const SKETCHED_MARGINS_START = SKETCHED_STEPS_START + SKETCHED_ROWS * 4;
 export const SKETCHED_OFFSETS_START = SKETCHED_MARGINS_START + SKETCHED_ROWS * 4;
-export const SKETCHES_START = SKETCHED_OFFSETS_START + SKETCHED_ROWS * 4;
-export const WRITTEN_START = SKETCHES_START + (SKETCHED_ROWS * INDEX_DIMENSIONS) / 8;
-export const ALLOWED_START = WRITTEN_START + SKETCHED_ROWS / 8;
-const PLANES_START = ALLOWED_START + SKETCHED_ROWS / 8;
-export const SKETCHED_SCRATCH_START = PLANES_START + QUERY_SLOTS * SKETCHED_ROWS;
-export const SKETCHED_BLOCK_BYTES = SKETCHED_SCRATCH_START + 128;
+export const SKETCH_START = SKETCHED_OFFSETS_START + SKETCHED_ROWS * 4;
+export const SKETCHED_BLOCK_BYTES = SKETCH_START + SKETCH_BYTES;
 /** Largest count of signs of a row that are those of the query. */
 export const SIGNS_COUNTED = 224;
-/** Alignment of sketched blocks, whose parts begin with a page of memory. */
+/** Alignment of sketches and sketched blocks, whose parts begin with a page of memory. */
 export const SKETCHED_ALIGNMENT = 4_096;
 
 /** Random signs of the rotations: f32 [2 x 1024]. */
@@ -79,9 +83,9 @@ export function componentsOf(slot: number): number {
   return queryOf(slot) + COMPONENTS_START;
 }
 
-/** Address of the counts of signs of the rows of a sketched block for a slot. */
-export function planesOf(block: number, slot: number): number {
-  return block + PLANES_START + slot * SKETCHED_ROWS;
+/** Address of the counts of signs of the rows of a sketch for a slot. */
+export function planesOf(sketch: number, slot: number): number {
+  return sketch + PLANES_START + slot * SKETCHED_ROWS;
 }
 
 /** Addresses of the parts of a row of a block, with their bytes. */

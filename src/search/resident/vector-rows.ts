@@ -1,21 +1,12 @@
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
 import { dotProductWith } from '../dot-product.ts';
-import { grown } from './grow.ts';
+import { CandidateRows, type ListedRows, ROUNDING, type SlotQuery } from './candidate-rows.ts';
 import type { Allowed, RowRange } from './keyword-rows.ts';
 import { LargestNumbers } from './largest-numbers.ts';
 import type { SlotRange } from './scan-turn.ts';
 import type { VectorBlocks } from './vector-blocks.ts';
 import { VectorCentre } from './vector-centre.ts';
-import { BLOCK_BYTES, BLOCK_ROWS, VECTOR_BYTES } from './vector-layout.ts';
-
-/** Bound of the rounding errors of bounds, which are float32. */
-const ROUNDING = 1e-6;
-
-/** Query that is set, and numbers that the rows of its searched tables reach at least. */
-export interface SlotQuery {
-  readonly slot: number;
-  readonly lowerBounds: LargestNumbers;
-}
+import { BLOCK_BYTES, BLOCK_ROWS, SIGNS_COUNTED, SKETCH_BYTES, SKETCHED_ROWS, VECTOR_BYTES } from './vector-layout.ts';
 
 /** Vectors of the rows of a table. */
 export interface TableVectors {
@@ -30,9 +21,10 @@ export interface TableVectors {
    * Begin to scan the rows for the queries of some slots, in which memory is read once for all of them. `finishScan` must
    * follow before anything else is scanned, and `estimate` before the rows change.
    *
+   * @param limit of the rows that each query wants
    * @returns true if helping threads scan, too
    */
-  start(slots: SlotRange): boolean;
+  start(slots: SlotRange, limit: number): boolean;
   finishScan(): void;
   /**
    * Estimate the cosines of the rows that were scanned, and add numbers that allowed rows reach at least to the lower bounds
@@ -53,30 +45,30 @@ export interface TableVectors {
   release(): void;
 }
 
-/** Block whose rows have upper bounds. */
-interface ScannedBlock {
-  readonly block: number;
-  /** Number of its first row in the table. */
-  readonly first: number;
-  readonly rows: number;
-  /** Part of their cosines that the centre adds. */
-  readonly shared: number;
-}
-
 /** Vectors up to which a table keeps them as they are: to quantise them would take longer than a search of them. */
 export const FEW_ROWS = 128;
 /** Share of the rows below which each allowed row is compared at once, without estimates of all. */
 export const COMPARED_SHARE_MAX = 1 / 16;
+/** Rows from which on a table has sketches: fewer are scanned as fast. */
+const SKETCHED_MIN = 16_384;
+/** Rows that are estimated first after signs were counted: a number, and some per wanted row. */
+const ESTIMATED_FIRST = { least: 512, perWanted: 8 };
+/** Share of the rows up to which it is faster to estimate some after their signs were counted than to scan all. */
+const ESTIMATED_SHARE_MAX = 1 / 5;
+/** Standard deviations by which the count of signs of a row that is among the best may be below its mean. */
+const COUNT_DEVIATIONS = 3;
 
 /**
  * Vectors of the rows of a table in memory. A search estimates all cosines and then computes those that may be among the
- * best.
+ * best. In a table of many rows it counts signs first; that suffices if they tell most rows from those of the best.
  */
 export class VectorRows implements TableVectors {
   readonly #vectors: VectorBlocks;
   readonly #centre: VectorCentre;
   readonly #blocks: number[] = [];
+  readonly #sketches: number[] = [];
   #rows = 0;
+  #sketchedRows = 0;
 
   constructor(vectors: VectorBlocks) {
     this.#vectors = vectors;
@@ -85,7 +77,8 @@ export class VectorRows implements TableVectors {
 
   get memoryBytes(): number {
     if (this.#areFew) return this.#centre.waitingRows * VECTOR_BYTES;
-    return Math.ceil((this.#rows + this.#centre.waitingRows) / BLOCK_ROWS) * BLOCK_BYTES;
+    const blocks = Math.ceil((this.#rows + this.#centre.waitingRows) / BLOCK_ROWS);
+    return blocks * BLOCK_BYTES + this.#sketches.length * SKETCH_BYTES;
   }
 
   /** True if the vectors are kept as they are: only `offerRows` can search them without quantising them. */
@@ -114,14 +107,34 @@ export class VectorRows implements TableVectors {
       this.#vectors.write(this.#blockOf(this.#rows), this.#rows % BLOCK_ROWS, vector, centre);
       this.#rows++;
     }
+    // Rows that share a large part are not told apart by their signs as well.
+    if (centre === null && this.#rows >= SKETCHED_MIN) this.#sketch();
+  }
+
+  #sketch(): void {
+    for (; this.#sketchedRows < this.#rows; this.#sketchedRows++) {
+      const row = this.#sketchedRows;
+      const { sketches } = this.#vectors;
+      if (row === this.#sketches.length * SKETCHED_ROWS) this.#sketches.push(sketches.allocate());
+      const high = this.#vectors.highOf(this.#blockOf(row), row % BLOCK_ROWS);
+      sketches.write(this.#sketches.at(-1) as number, row % SKETCHED_ROWS, high);
+    }
+  }
+
+  /** Return true if a search for so many rows counts signs first. */
+  #isCounted(limit: number): boolean {
+    return this.#sketches.length > 0 && limit * ESTIMATED_FIRST.perWanted <= this.#rows * ESTIMATED_SHARE_MAX;
   }
 
   setQuery(slot: number, vector: Float32Array): void {
     this.#vectors.setQuery(slot, vector);
   }
 
-  start(slots: SlotRange): boolean {
+  start(slots: SlotRange, limit: number): boolean {
     this.#writeWaiting();
+    if (this.#isCounted(limit)) {
+      return this.#vectors.sketches.start({ sketches: this.#sketches, rows: this.#rows, centre: null }, slots);
+    }
     this.#vectors.prepareFor(this.#centre.value, slots);
     return this.#vectors.startScan(this.#blocks, this.#rows, slots);
   }
@@ -131,20 +144,51 @@ export class VectorRows implements TableVectors {
   }
 
   estimate(queries: readonly SlotQuery[], allowed: Allowed): CandidateRows[] {
-    if (allowed !== null) {
-      this.#eachBlock((block, first, rows) => {
-        for (const { slot } of queries) {
-          const bounds = this.#vectors.bounds(block, rows, slot);
-          for (let at = 0; at < rows; at++) if (allowed[first + at] !== 1) bounds[at] = Number.NaN;
-        }
-      });
-    }
-    return queries.map((query) => this.#candidates(query));
+    if (allowed !== null && this.#sketches.length > 0) this.#vectors.sketches.setAllowed(this.#sketches, allowed);
+    return queries.map((query) => {
+      if (!this.#isCounted(query.lowerBounds.limit)) return this.#scannedCandidates(query, allowed);
+      const counted = this.#countedCandidates(query, allowed !== null);
+      if (counted !== null) return counted;
+      this.#vectors.scan(this.#blocks, this.#rows, query.slot);
+      return this.#scannedCandidates(query, allowed);
+    });
   }
 
-  /** Find the rows that may be among the best. Those of the largest bounds come first: they tell what others must reach. */
-  #candidates(query: SlotQuery): CandidateRows {
+  /**
+   * Find the rows that may be among the best by their counts of signs. Null: they cannot be told from too many others.
+   * Estimates of the rows of the largest counts tell which cosine is reached at least, and so which count.
+   */
+  #countedCandidates({ slot, lowerBounds }: SlotQuery, isFiltered: boolean): CandidateRows | null {
+    const table = { sketches: this.#sketches, rows: this.#rows };
+    const counts = this.#vectors.sketches.counts(table, slot, isFiltered);
+    const { limit } = lowerBounds;
+    const reached = counts.reachedBy(Math.max(ESTIMATED_FIRST.least, limit * ESTIMATED_FIRST.perWanted));
+    const candidates = new CandidateRows();
+    const own: SlotQuery = { slot, lowerBounds: lowerBounds.copy() };
+    const likely = new LargestNumbers(limit);
+    const add = (least: number, below: number) =>
+      this.#eachBlock((block, first, rows) => {
+        const count = counts.list(first, rows, { least, below });
+        this.#addEstimates(own, { block, first, count, shared: 0 }, candidates, likely);
+      });
+    add(reached, SIGNS_COUNTED + 1);
+    const { mean, deviation } = counts.expected(Math.max(likely.smallest, lowerBounds.smallest));
+    const least = Math.floor(mean - COUNT_DEVIATIONS * deviation);
+    if (least < reached) {
+      if (counts.rowsFrom(least) > this.#rows * ESTIMATED_SHARE_MAX) return null;
+      add(least, reached);
+    }
+    lowerBounds.replace(own.lowerBounds);
+    return candidates;
+  }
+
+  /**
+   * Find the rows that may be among the best by the bounds of a scan. Those of the largest bounds come first: they tell what others
+   * must reach.
+   */
+  #scannedCandidates(query: SlotQuery, allowed: Allowed): CandidateRows {
     const { slot, lowerBounds } = query;
+    if (allowed !== null) this.#excludeFromBounds(slot, allowed);
     const shared = this.#centre.productWith(slot);
     const largest = new LargestNumbers(lowerBounds.limit);
     this.#eachBlock((block, _, rows) => {
@@ -153,15 +197,22 @@ export class VectorRows implements TableVectors {
       largest.addAll(bounds, this.#vectors.select(block, rows, slot, range));
     });
     const candidates = new CandidateRows();
-    this.#eachBlock((block, first, rows) => {
-      const range = { least: largest.smallest, below: Number.POSITIVE_INFINITY };
-      this.#addEstimates(query, { block, first, rows, shared }, range, candidates);
-    });
-    this.#eachBlock((block, first, rows) => {
-      const range = { least: lowerBounds.smallest - shared - ROUNDING, below: largest.smallest };
-      this.#addEstimates(query, { block, first, rows, shared }, range, candidates);
-    });
+    const add = (range: () => { readonly least: number; readonly below: number }) =>
+      this.#eachBlock((block, first, rows) => {
+        const count = this.#vectors.select(block, rows, slot, range()).length;
+        this.#addEstimates(query, { block, first, count, shared }, candidates);
+      });
+    const below = largest.smallest;
+    add(() => ({ least: below, below: Number.POSITIVE_INFINITY }));
+    add(() => ({ least: lowerBounds.smallest - shared - ROUNDING, below }));
     return candidates;
+  }
+
+  #excludeFromBounds(slot: number, allowed: Uint8Array): void {
+    this.#eachBlock((block, first, rows) => {
+      const bounds = this.#vectors.bounds(block, rows, slot);
+      for (let at = 0; at < rows; at++) if (allowed[first + at] !== 1) bounds[at] = Number.NaN;
+    });
   }
 
   #eachBlock(use: (block: number, first: number, rows: number) => void): void {
@@ -170,25 +221,16 @@ export class VectorRows implements TableVectors {
     }
   }
 
-  /** Estimate rows of one block better whose bounds are in a range, and keep those that may still be among the best. */
+  /** Estimate the listed rows of one block better, and keep those that may still be among the best. */
   #addEstimates(
-    { slot, lowerBounds }: SlotQuery,
-    { block, first, rows, shared }: ScannedBlock,
-    range: { readonly least: number; readonly below: number },
+    query: SlotQuery,
+    { block, count, ...listed }: Omit<ListedRows, 'margins'> & { readonly block: number },
     candidates: CandidateRows,
+    likely: LargestNumbers | null = null,
   ): void {
-    const selected = this.#vectors.select(block, rows, slot, range);
-    if (selected.length === 0) return;
-    const { bounds, margins } = this.#vectors.estimate(block, selected, slot);
-    const { perRow, query } = this.#vectors.marginsOf(slot);
-    for (let nth = 0; nth < selected.length; nth++) {
-      const at = selected[nth] as number;
-      const upper = (bounds[nth] as number) + shared;
-      if (upper < lowerBounds.smallest - ROUNDING) continue;
-      candidates.add(first + at, upper);
-      const lower = upper - 2 * ((margins[at] as number) * perRow + query);
-      if (lower > lowerBounds.smallest) lowerBounds.add(lower);
-    }
+    if (count === 0) return;
+    this.#vectors.estimateListed(block, count, query.slot);
+    candidates.addListed(this.#vectors, query, { ...listed, count, margins: this.#vectors.rowMargins(block) }, likely);
   }
 
   offer({ slot, lowerBounds }: SlotQuery, candidates: CandidateRows, { best, first }: RowRange): void {
@@ -217,7 +259,9 @@ export class VectorRows implements TableVectors {
 
   release(): void {
     this.#vectors.release(this.#blocks.splice(0));
+    this.#vectors.sketches.release(this.#sketches.splice(0));
     this.#rows = 0;
+    this.#sketchedRows = 0;
   }
 
   #refine(row: number, slot: number): number {
@@ -226,29 +270,5 @@ export class VectorRows implements TableVectors {
 
   #blockOf(row: number): number {
     return this.#blocks[Math.floor(row / BLOCK_ROWS)] as number;
-  }
-}
-
-/** Rows with upper bounds of their cosines. */
-export class CandidateRows {
-  #rows = new Uint32Array(0);
-  #bounds = new Float32Array(0);
-  #size = 0;
-
-  add(row: number, bound: number): void {
-    this.#rows = grown(this.#rows, this.#size + 1);
-    this.#bounds = grown(this.#bounds, this.#size + 1);
-    this.#rows[this.#size] = row;
-    this.#bounds[this.#size++] = bound;
-  }
-
-  /** List the rows whose bound is at least `lowest`, by falling bound. */
-  from(lowest: number): { readonly row: number; readonly bound: number }[] {
-    const listed: { row: number; bound: number }[] = [];
-    for (let at = 0; at < this.#size; at++) {
-      const bound = this.#bounds[at] as number;
-      if (bound >= lowest) listed.push({ row: this.#rows[at] as number, bound });
-    }
-    return listed.sort((a, b) => b.bound - a.bound);
   }
 }

@@ -42,7 +42,7 @@ function search(
   const best = new BestRows(WANTED, String);
   const slotQuery = { slot: 0, lowerBounds: new LargestNumbers(WANTED) };
   rows.setQuery(0, query.vector);
-  rows.start({ first: 0, end: 1 });
+  rows.start({ first: 0, end: 1 }, WANTED);
   rows.finishScan();
   const [candidates] = rows.estimate([slotQuery], query.allowed);
   if (candidates) rows.offer(slotQuery, candidates, { best, first: 0 });
@@ -127,4 +127,46 @@ it('a table of a few rows, and one of none, are searched before there are rows f
   expect(search(again, { vector, allowed: null })).toHaveLength(1);
   expect(again.memoryBytes).toBeLessThan(1_500_000);
   again.release();
+});
+
+it('the nearest rows are found where counts of signs tell next to nothing, and where a table has just become large', () => {
+  const blocks = new VectorBlocks();
+  const rows = new VectorRows(blocks);
+  const drawn = () => {
+    const vector = Float32Array.from({ length: INDEX_DIMENSIONS }, () => random() - 0.5);
+    const length = Math.hypot(...vector);
+    return vector.map((value) => value / length);
+  };
+  const some = Array.from({ length: 200 }, drawn);
+  const vectors: Float32Array[] = [];
+  const query = drawn();
+  for (const count of [16_000, 1_000, 3_000]) {
+    const batch = new Float32Array(count * INDEX_DIMENSIONS);
+    for (let row = 0; row < count; row++) {
+      // Each differs from all others, and no row is near the query.
+      const [a, b] = [some[row % 200], some[(row * 7 + Math.floor(row / 200) + 1) % 200]] as [
+        Float32Array,
+        Float32Array,
+      ];
+      const part = 0.2 + (0.6 * row) / count;
+      const own = a.map((value, at) => value * part + (b[at] as number) * (1 - part));
+      const length = Math.hypot(...own);
+      batch.set(
+        own.map((value) => value / length),
+        row * INDEX_DIMENSIONS,
+      );
+    }
+    rows.add(batch);
+    for (let from = 0; from < batch.length; from += INDEX_DIMENSIONS)
+      vectors.push(batch.subarray(from, from + INDEX_DIMENSIONS));
+    const products = vectors.map((own) => own.reduce((sum, value, at) => sum + value * (query[at] as number), 0));
+    for (const allowed of [null, Uint8Array.from(vectors, () => Number(random() < 0.5))]) {
+      const sorted = products.filter((_, row) => allowed === null || allowed[row] === 1).sort((a, b) => b - a);
+      const found = search(rows, { vector: query, allowed });
+      for (const [nth, { score }] of found.entries())
+        expect(Math.abs(score - (sorted[nth] as number))).toBeLessThan(1e-5);
+      expect(found).toHaveLength(WANTED);
+    }
+  }
+  rows.release();
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { INDEX_DIMENSIONS } from '../../../src/projection/resize.ts';
 import { openScanKernel, PAGE_BYTES, SCAN_BUILDS } from '../../../src/search/resident/kernel/scan-kernel.ts';
-import { SIGNS_COUNTED, SKETCHED_ROWS } from '../../../src/search/resident/vector-layout.ts';
+import { BLOCK_BYTES, SIGNS_COUNTED, SKETCHED_ROWS } from '../../../src/search/resident/vector-layout.ts';
 import { randomFrom } from './draw-rows.ts';
 
 const random = randomFrom(31);
@@ -19,7 +19,8 @@ const BITS = PLANES + SKETCHED_ROWS;
 const FLAGS = BITS + SKETCHED_ROWS / 8;
 const FOUND = FLAGS + SKETCHED_ROWS + 128;
 const SIGNS = FOUND + 4 * SKETCHED_ROWS;
-const END = SIGNS + (SKETCHED_ROWS * INDEX_DIMENSIONS) / 8;
+const BLOCK = SIGNS + (SKETCHED_ROWS * INDEX_DIMENSIONS) / 8;
+const END = BLOCK + BLOCK_BYTES;
 
 function openMemory(build: (typeof SCAN_BUILDS)[number]) {
   const { kernel, memory } = openScanKernel([build]);
@@ -64,7 +65,8 @@ describe.each(SCAN_BUILDS)('%s', (build) => {
       for (const vector of row % 5 === 0 ? [drawn(), drawn()] : [drawn()]) {
         const values = vector.map((value, at) => value + likeness * (query[at] as number));
         floats.set(values, ROW / 4);
-        kernel.encodeSketch(ROW, SIGNS, row);
+        kernel.encode(ROW, BLOCK, 0);
+        kernel.encodeSketch(BLOCK, SIGNS, row);
         counts[row] = components.filter((at, nth) => (values[at] as number) >= 0 === nth < SIGNS_COUNTED / 2).length;
       }
     }
@@ -78,8 +80,11 @@ describe.each(SCAN_BUILDS)('%s', (build) => {
     for (let least = 0; least <= SIGNS_COUNTED + 1; least += least < 90 || least > 130 ? 5 : 1) {
       const wanted = [...counts.keys()].filter((row) => (counts[row] as number) >= least && flags[row] === 1);
       expect(kernel.countReaching(PLANES, ROWS, least, BITS)).toBe(wanted.length);
-      expect(kernel.listReaching(PLANES, ROWS, least, BITS, FOUND)).toBe(wanted.length);
-      expect([...numbers.subarray(FOUND / 4, FOUND / 4 + wanted.length)]).toEqual(wanted);
+      for (const below of [SIGNS_COUNTED + 1, least + 20, least]) {
+        const listed = wanted.filter((row) => (counts[row] as number) < below);
+        expect(kernel.listReaching(PLANES, ROWS, least, below, BITS, FOUND)).toBe(listed.length);
+        expect([...numbers.subarray(FOUND / 4, FOUND / 4 + listed.length)]).toEqual(listed);
+      }
     }
   });
 });

@@ -18,11 +18,11 @@ export interface ScanKernel {
     bounds: number,
   ): number;
   refine(block: number, row: number, query: number): number;
-  encodeSketch(x: number, sketches: number, row: number): void;
+  encodeSketch(high: number, sketches: number, row: number): void;
   listComponents(query: number, list: number): void;
   countSigns(sketches: number, rows: number, list: number, scratch: number, planes: number): number;
   countReaching(planes: number, rows: number, least: number, allowed: number): number;
-  listReaching(planes: number, rows: number, least: number, allowed: number, list: number): number;
+  listReaching(planes: number, rows: number, least: number, below: number, allowed: number, list: number): number;
   packFlags(flags: number, rows: number, bits: number): void;
 }
 

@@ -16,14 +16,23 @@ const counted: i32 = 112;
 /** Bytes of the eight planes of 128 rows. */
 const planesBytes: usize = 128;
 
-/** Store the signs of the rotated vector f32 [1024] at `x` as a row of a block. */
-export function encodeSketch(x: usize, sketches: usize, row: usize): void {
+/**
+ * Store the signs of a vector as a row of a block, by its numbers of 16 bits: 0 for those below the middle.
+ *
+ * @param high address of their highest 4 bits [512 bytes], packed as in scan.as.ts
+ */
+export function encodeSketch(high: usize, sketches: usize, row: usize): void {
   const first = sketches + (row >> 3);
-  const bit: u32 = 1 << (<u32>row & 7);
-  for (let nth: usize = 0; nth < dimensions; nth++) {
-    const at = first + nth * componentBytes;
-    const others: u32 = <u32>load<u8>(at) & ~bit;
-    store<u8>(at, <u8>(load<f32>(x + (nth << 2)) >= 0 ? others | bit : others));
+  const shift: u32 = <u32>row & 7;
+  const others: u32 = ~(1 << shift);
+  for (let group: usize = 0; group < dimensions / 32; group++) {
+    const packed = v128.load(high + (group << 4));
+    const signs = <u32>i8x16.bitmask(i8x16.shl(packed, 4)) | ((<u32>i8x16.bitmask(packed)) << 16);
+    const start = first + (group << 5) * componentBytes;
+    for (let nth: usize = 0; nth < 32; nth++) {
+      const at = start + nth * componentBytes;
+      store<u8>(at, <u8>((<u32>load<u8>(at) & others) | (((signs >> (<u32>nth)) & 1) << shift)));
+    }
   }
 }
 
@@ -236,15 +245,17 @@ export function countReaching(planes: usize, rows: usize, least: u32, allowed: u
 }
 
 /**
- * List the rows whose count is at least `least`: u32 [count] at `list`.
+ * List the rows whose count is at least `least` and below `below`: u32 [count] at `list`.
  *
  * @param allowed address of a bit for each row that may be listed
  * @returns count
  */
-export function listReaching(planes: usize, rows: usize, least: u32, allowed: usize, list: usize): i32 {
+export function listReaching(planes: usize, rows: usize, least: u32, below: u32, allowed: usize, list: usize): i32 {
   let end = list;
   for (let first: usize = 0; first < rows; first += 128) {
-    const found = v128.and(reaching(planes + (first >> 7) * planesBytes, least), v128.load(allowed + (first >> 3)));
+    const own = planes + (first >> 7) * planesBytes;
+    const within = v128.andnot(reaching(own, least), reaching(own, below));
+    const found = v128.and(within, v128.load(allowed + (first >> 3)));
     end = listOnes(i64x2.extract_lane(found, 0), <u32>first, end);
     end = listOnes(i64x2.extract_lane(found, 1), <u32>first + 64, end);
   }

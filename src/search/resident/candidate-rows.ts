@@ -1,0 +1,75 @@
+import { grown } from './grow.ts';
+import type { LargestNumbers } from './largest-numbers.ts';
+import type { VectorBlocks } from './vector-blocks.ts';
+
+/** Bound of the rounding errors of bounds, which are float32. */
+export const ROUNDING = 1e-6;
+
+/** Margins, of five standard deviations each, between the upper bound of a row and what it reaches but for two deviations. */
+const LIKELY_MARGINS = 1 + 2 / 5;
+
+/** Query that is set, and numbers that the rows of its searched tables reach at least. */
+export interface SlotQuery {
+  readonly slot: number;
+  readonly lowerBounds: LargestNumbers;
+}
+
+/** Rows of a block that were listed and estimated. */
+export interface ListedRows {
+  readonly count: number;
+  /** Number of the first row of the block in the table. */
+  readonly first: number;
+  /** Margins of the rows of the block. */
+  readonly margins: Float32Array;
+  /** Part of their cosines that the centre adds. */
+  readonly shared: number;
+}
+
+/** Rows that may be among the best, with upper bounds of their cosines. */
+export class CandidateRows {
+  #rows = new Uint32Array(0);
+  #bounds = new Float32Array(0);
+  #size = 0;
+
+  add(row: number, bound: number): void {
+    this.#rows = grown(this.#rows, this.#size + 1);
+    this.#bounds = grown(this.#bounds, this.#size + 1);
+    this.#rows[this.#size] = row;
+    this.#bounds[this.#size++] = bound;
+  }
+
+  /**
+   * Add those of listed rows that may be among the best, and what they reach at least to the lower bounds.
+   *
+   * @param likely gets what they reach but for two standard deviations of the error of an estimate
+   */
+  addListed(
+    vectors: VectorBlocks,
+    { slot, lowerBounds }: SlotQuery,
+    { count, first, margins, shared }: ListedRows,
+    likely: LargestNumbers | null = null,
+  ): void {
+    const { perRow, query } = vectors.marginsOf(slot);
+    for (let nth = 0; nth < count; nth++) {
+      const upper = vectors.listedBound(nth) + shared;
+      if (upper < lowerBounds.smallest - ROUNDING) continue;
+      const row = vectors.listed(nth);
+      this.add(first + row, upper);
+      const margin = (margins[row] as number) * perRow + query;
+      const lower = upper - 2 * margin;
+      if (lower > lowerBounds.smallest) lowerBounds.add(lower);
+      const reached = upper - LIKELY_MARGINS * margin;
+      if (likely !== null && reached > likely.smallest) likely.add(reached);
+    }
+  }
+
+  /** List the rows whose bound is at least `lowest`, by falling bound. */
+  from(lowest: number): { readonly row: number; readonly bound: number }[] {
+    const listed: { row: number; bound: number }[] = [];
+    for (let at = 0; at < this.#size; at++) {
+      const bound = this.#bounds[at] as number;
+      if (bound >= lowest) listed.push({ row: this.#rows[at] as number, bound });
+    }
+    return listed.sort((a, b) => b.bound - a.bound);
+  }
+}
