@@ -22,6 +22,10 @@ const EXCEPTIONS = new Map<string, string>([
   ['singly', 'singl'],
   ...['sky', 'news', 'howe', 'atlas', 'cosmos', 'bias', 'andes'].map((word) => [word, word] as const),
 ]);
+/** Words by their stems, where the stem begins with other letters than the word. No rule changes the first two letters. */
+export const WORDS_BEGINNING_OTHERWISE: ReadonlyMap<string, string> = new Map(
+  [...EXCEPTIONS].filter(([word, stem]) => !word.startsWith(stem.slice(0, 2))).map(([word, stem]) => [stem, word]),
+);
 /** Words that no further rule changes once the plural ending is removed. */
 const UNCHANGED_AFTER_PLURAL = new Set([
   'inning',

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { analyse } from '../../src/language/analyser.ts';
-import { findTerms } from '../../src/language/find-terms.ts';
+import { termFinder } from '../../src/language/find-terms.ts';
+import { randomFrom } from '../search/resident/draw-rows.ts';
 
 it.each([
   ['the bearings of the pump', 'Bearings are greased.', ['bear']],
@@ -10,5 +11,24 @@ it.each([
   ['東京', '東京タワー', ['東京']],
   ['anything', '', []],
 ])('the terms of "%s" that "%s" has are found', (query, text, expected) => {
-  expect([...findTerms(text, new Set(analyse(query)))].toSorted()).toEqual(expected.toSorted());
+  expect([...termFinder(new Set(analyse(query)))(text)].toSorted()).toEqual(expected.toSorted());
+});
+
+it('the terms of a text in ASCII are those that its analysis has, whatever its words are joined by', () => {
+  const random = randomFrom(11);
+  const draw = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
+  const parts =
+    'a be dying lying tying die lies skies sky news e mail x ray cats Running runs 10 000 1 v2 ab usa c'.split(' ');
+  const drawWord = () =>
+    Array.from({ length: 1 + Math.floor(random() ** 3 * 4) }, () => draw(parts)).join(draw([...`-'._/,&`, '++', '']));
+  const drawText = (words: number) => Array.from({ length: words }, drawWord).join(draw([' ', '. ', '\n', ' # ']));
+  let hits = 0;
+  for (let nth = 0; nth < 2_000; nth++) {
+    const wanted = new Set(analyse(drawText(4)));
+    const text = drawText(12);
+    const expected = new Set(analyse(text).filter((term) => wanted.has(term)));
+    expect(termFinder(wanted)(text), `${[...wanted]} in ${text}`).toEqual(expected);
+    hits += expected.size;
+  }
+  expect(hits).toBeGreaterThan(2_000);
 });

@@ -158,7 +158,7 @@ function buildFeature(term: string): Feature {
     dimensions.push(hash % FEATURE_DIMENSIONS);
     weights.push(hash >>> 31 === 1 ? -weight : weight);
   };
-  commonTerms ??= new Set([...ENGLISH_COMMON_WORDS, ...KOREAN_COMMON_WORDS].flatMap(termsOf));
+  commonTerms ??= new Set([...ENGLISH_COMMON_WORDS, ...KOREAN_COMMON_WORDS].flatMap((word) => termsOf(word)));
   const weight = commonTerms.has(term) ? COMMON_WORD_WEIGHT : 1;
   for (const seed of COPY_SEEDS) add(hash32(term, seed), weight / SQRT_COPIES);
   if (term.length > 2 && term.charCodeAt(0) < DENSE_SCRIPTS_FROM && !/\p{N}/u.test(term)) {

@@ -1,4 +1,4 @@
-import { findTerms } from '../../language/find-terms.ts';
+import { termFinder } from '../../language/find-terms.ts';
 import { mapYielding } from '../../platform/map-yielding.ts';
 import type { Alternatives } from '../synonyms/expand-terms.ts';
 import { backgroundOf, type ComparedRow, type CosineBackground, weightOf } from './background.ts';
@@ -70,9 +70,9 @@ export function featuresOf(text: string, cosine: number | null, query: JudgedQue
 function weigh({ terms, alternatives, sample, background }: JudgedQuery) {
   const weights = new Map([...new Set(terms)].map((term) => [term, weightOf(term, sample)]));
   const all = [...weights.values()].reduce((sum, weight) => sum + weight, 0);
-  const wanted = new Set([...weights.keys(), ...alternatives.flatMap(({ others }) => others.flat())]);
+  const find = termFinder(new Set([...weights.keys(), ...alternatives.flatMap(({ others }) => others.flat())]));
   return (text: string, cosine: number | null): RelevanceFeatures => {
-    const found = findTerms(text, wanted);
+    const found = find(text);
     const replaced = new Set(
       alternatives.flatMap(({ phrase, others }) =>
         others.some((other) => other.every((term) => found.has(term))) ? phrase : [],
