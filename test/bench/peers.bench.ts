@@ -27,6 +27,8 @@ const CHUNKS_PER_DOCUMENT = 5;
 const RESULTS = 10;
 const QUERIES = 600;
 const WARM_UP = 120;
+/** Searches for other queries before, after which the code of our server is compiled. */
+const COMPILED_AFTER = 1_200;
 /** Queries of a turn, and the first of each that are not counted: the CPU's caches hold the data of the other process. */
 const BATCH = 30;
 const BATCH_WARM_UP = 5;
@@ -52,21 +54,32 @@ interface Ours {
   readonly exact: readonly Set<number>[];
   readonly queries: number;
   search(nth: number, mode: Mode): Promise<{ tookMs: number; rows: number[] }>;
+  /** Search for other queries. */
+  warmUp(mode: Mode): Promise<void>;
 }
 
 async function compareAll(bucket: SearchBucket): Promise<void> {
   const { passages, url, key } = bucket;
-  const sample = Array.from({ length: QUERIES }, (_, nth) => passages.at(Math.floor(((nth + 0.5) * CHUNKS) / QUERIES)));
-  const queries = drawQueries(sample, QUERIES).filter((query) => analyse(query).length > 0);
+  const draw = (count: number, offset: number) => {
+    const sample = Array.from({ length: count }, (_, nth) =>
+      passages.at(Math.floor(((nth + offset) * CHUNKS) / count)),
+    );
+    return drawQueries(sample, count).filter((query) => analyse(query).length > 0);
+  };
+  const queries = draw(QUERIES, 0.5);
   const exact = writeData(passages, queries);
   const client = await LeanClient.open(url, { authorization: `Bearer ${key}` });
+  const bodyOf = (query: string | undefined, mode: Mode) => JSON.stringify({ query, mode, top_k: RESULTS });
   const search = async (nth: number, mode: Mode) => {
-    const body = JSON.stringify({ query: queries[nth], mode, top_k: RESULTS });
+    const body = bodyOf(queries[nth], mode);
     const beganMs = performance.now();
     const reply = await client.post(body);
     const tookMs = performance.now() - beganMs;
     const { results } = JSON.parse(reply.toString()) as { results: { id: string }[] };
     return { tookMs, rows: results.map(({ id }) => rowOf(id)) };
+  };
+  const warmUp = async (mode: Mode) => {
+    for (const query of draw(COMPILED_AFTER, 0.3)) await client.post(bodyOf(query, mode));
   };
   await search(0, 'vector');
   await untilResident(bucket);
@@ -80,7 +93,7 @@ async function compareAll(bucket: SearchBucket): Promise<void> {
       }
       const running = await startPeer(python, peer, directory, RESULTS);
       try {
-        await compare(peer.name, running, { exact, queries: queries.length, search });
+        await compare(peer.name, running, { exact, queries: queries.length, search, warmUp });
       } finally {
         await running.stop();
       }
@@ -115,6 +128,7 @@ async function compare(name: string, peer: RunningPeer, ours: Ours): Promise<voi
   for (const mode of peer.modes) {
     const own: Measured = { times: [], found: [] };
     const theirs: Measured = { times: [], found: [] };
+    await ours.warmUp(mode);
     for (let from = 0; from < ours.queries; from += BATCH) {
       const to = Math.min(ours.queries, from + BATCH);
       for (let nth = from; nth < to; nth++) {
