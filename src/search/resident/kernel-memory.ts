@@ -8,10 +8,19 @@ import {
   type ScanMemory,
 } from './kernel/scan-kernel.ts';
 import { randomSigns } from './random-signs.ts';
-import { BLOCKS_START, SIGNS, WORK } from './vector-layout.ts';
+import { BLOCKS_START, SIGNS, VECTOR_BYTES, WORK } from './vector-layout.ts';
 
 /** Pages by which the memory grows: 16 MiB. */
 const GROWTH_PAGES = 256;
+
+/** Areas of vectors have room for a multiple of this number, so that most are used again. */
+const AREA_ROWS = 16;
+const ALIGNMENT = 64;
+
+/** Compute the size of the area that vectors are kept in. */
+export function areaBytes({ byteLength }: Pick<Float32Array, 'byteLength'>): number {
+  return Math.ceil(byteLength / (AREA_ROWS * VECTOR_BYTES)) * AREA_ROWS * VECTOR_BYTES;
+}
 
 /** Kernel with its memory, which grows with what is allocated. Its views are replaced whenever it grows. */
 export class KernelMemory {
@@ -22,6 +31,8 @@ export class KernelMemory {
   numbers: Uint32Array;
   bytes: Uint8Array;
   #end = BLOCKS_START;
+  /** Addresses of released areas, by their size in bytes. */
+  readonly #areas = new Map<number, number[]>();
 
   /** @param builds of the kernel in order of preference */
   constructor(builds?: readonly ScanBuild[]) {
@@ -46,13 +57,38 @@ export class KernelMemory {
 
   #reserve(end: number): void {
     const { shared } = this;
-    if (end <= shared.buffer.byteLength) return;
-    if (shared.buffer.byteLength / PAGE_BYTES + GROWTH_PAGES > PAGES_MAX)
+    const missing = Math.ceil((end - shared.buffer.byteLength) / PAGE_BYTES);
+    if (missing <= 0) return;
+    const pages = Math.max(missing, GROWTH_PAGES);
+    if (shared.buffer.byteLength / PAGE_BYTES + pages > PAGES_MAX)
       throw new RangeError('the memory of the vectors is full');
-    shared.grow(GROWTH_PAGES);
+    shared.grow(pages);
     this.floats = new Float32Array(shared.buffer);
     this.numbers = new Uint32Array(shared.buffer);
     this.bytes = new Uint8Array(shared.buffer);
+  }
+
+  /**
+   * Copy vectors to an area of the memory. Unlike new arrays, it costs nothing to the collector of garbage, and is there already
+   * if another one was released.
+   *
+   * @param vectors Float32Array [n x 1024] @returns the copy
+   */
+  keep(vectors: Float32Array): Float32Array {
+    const bytes = areaBytes(vectors);
+    const address = this.#areas.get(bytes)?.pop() ?? this.allocate(bytes, ALIGNMENT);
+    const own = this.floats.subarray(address / 4, address / 4 + vectors.length);
+    own.set(vectors);
+    return own;
+  }
+
+  /** Erase a copy that `keep` has made, and let others use its area. */
+  release(kept: Float32Array): void {
+    kept.fill(0);
+    const bytes = areaBytes(kept);
+    const released = this.#areas.get(bytes);
+    if (released) released.push(kept.byteOffset);
+    else this.#areas.set(bytes, [kept.byteOffset]);
   }
 
   /** Rotate a vector as all stored ones and all queries are, to an address. @param vector Float32Array [1024] */

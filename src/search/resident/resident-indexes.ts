@@ -38,6 +38,8 @@ interface Entry {
   /** Rows that the table had when it was first read. */
   readonly firstRows: number;
   usedAtMs: number;
+  /** Memory that the sum of all has of it. */
+  countedBytes: number;
   /** The last reading of rows, which may be in progress. */
   reading: Promise<void>;
 }
@@ -78,6 +80,8 @@ export class ResidentIndexes {
   /** Tables that are about to be read, by name. */
   readonly #admissions = new Map<string, Promise<Entry | null>>();
   #lastNumber = 0;
+  /** Memory of all tables. */
+  #bytes = 0;
   #isClosed = false;
 
   /**
@@ -111,14 +115,8 @@ export class ResidentIndexes {
     return {
       tables: copies.length,
       rows: copies.reduce((sum, { size }) => sum + size.rows - size.removedRows, 0),
-      bytes: this.#bytes(),
+      bytes: this.#bytes,
     };
-  }
-
-  #bytes(): number {
-    let bytes = 0;
-    for (const entry of this.#entries.values()) bytes += bytesOf(entry);
-    return bytes;
   }
 
   /**
@@ -181,8 +179,10 @@ export class ResidentIndexes {
 
   /** Drop a copy that cannot be used any more. */
   forget(copy: TableCopy): void {
-    if (this.#entries.get(copy.name)?.copy !== copy) return;
+    const entry = this.#entries.get(copy.name);
+    if (entry?.copy !== copy) return;
     this.#entries.delete(copy.name);
+    this.#count(entry, 0);
     copy.drop().catch((error: unknown) => {
       if (!copy.thread.isEnded)
         this.#logger.warn({ err: error, table: copy.name }, 'an index was not dropped from memory');
@@ -194,6 +194,7 @@ export class ResidentIndexes {
     this.#isClosed = true;
     const readings = [...this.#admissions.values(), ...[...this.#entries.values()].map(({ reading }) => reading)];
     this.#entries.clear();
+    this.#bytes = 0;
     for (const thread of this.#threads) await thread?.close();
     // They fail now that their thread has ended. Until then they read tables, which are closed next.
     await Promise.allSettled(readings);
@@ -220,8 +221,7 @@ export class ResidentIndexes {
     });
     if (!isLoaded) return null;
     const { rows: firstRows } = copy.size;
-    const entry: Entry = { copy, firstRows, usedAtMs: performance.now(), reading: Promise.resolve() };
-    this.#entries.set(name, entry);
+    const entry = this.#enter(copy, firstRows, Promise.resolve());
     if (!this.#makeRoom(0)) this.forget(copy);
     return this.#entries.get(name) === entry ? entry : null;
   }
@@ -246,8 +246,7 @@ export class ResidentIndexes {
       if (!this.#makeRoom(0)) this.forget(copy);
       else if (isLarge) this.#onLargeRead();
     });
-    const entry: Entry = { copy, firstRows, usedAtMs: performance.now(), reading };
-    this.#entries.set(name, entry);
+    const entry = this.#enter(copy, firstRows, reading);
     reading.catch((error: unknown) => {
       this.#refuse(name, version, error instanceof RangeError ? Number.POSITIVE_INFINITY : RETRY_MS);
       if (!copy.thread.isEnded) this.#logger.warn({ err: error, table: name }, 'an index was not read into memory');
@@ -258,7 +257,24 @@ export class ResidentIndexes {
 
   #newCopy(name: string, scratchIn: string | null): TableCopy {
     const number = ++this.#lastNumber;
-    return new TableCopy(name, { number, thread: this.#threadFor(number), scratchIn });
+    const onSize = () => {
+      const entry = this.#entries.get(name);
+      if (entry?.copy.number === number) this.#count(entry, bytesOf(entry));
+    };
+    return new TableCopy(name, { number, thread: this.#threadFor(number), scratchIn, onSize });
+  }
+
+  #enter(copy: TableCopy, firstRows: number, reading: Promise<void>): Entry {
+    const entry: Entry = { copy, firstRows, usedAtMs: performance.now(), countedBytes: 0, reading };
+    this.#entries.set(copy.name, entry);
+    this.#count(entry, bytesOf(entry));
+    return entry;
+  }
+
+  /** Count a table with another size in the sum of all. */
+  #count(entry: Entry, bytes: number): void {
+    this.#bytes += bytes - entry.countedBytes;
+    entry.countedBytes = bytes;
   }
 
   /** Bring a copy to a version. Return false if it is still read for the first time, or is dropped. */
@@ -295,11 +311,11 @@ export class ResidentIndexes {
 
   /** Drop the least recently searched tables until there is room; return false if they are all in use. */
   #makeRoom(bytes: number): boolean {
-    let missing = this.#bytes() + bytes - this.#maxBytes;
+    let missing = this.#bytes + bytes - this.#maxBytes;
     if (missing <= 0) return true;
     for (const entry of [...this.#entries.values()].sort((a, b) => a.usedAtMs - b.usedAtMs)) {
       if (performance.now() - entry.usedAtMs < this.#keptMs) return false;
-      missing -= bytesOf(entry);
+      missing -= entry.countedBytes;
       this.forget(entry.copy);
       if (missing <= 0) return true;
     }

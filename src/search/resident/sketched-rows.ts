@@ -41,11 +41,11 @@ export class SketchedRows implements TableVectors {
   }
 
   add(vectors: Float32Array): void {
-    for (const own of this.#centre.take(vectors)) this.#write(own);
+    this.#centre.take(vectors, (own) => this.#write(own));
   }
 
   #writeWaiting(): void {
-    for (const own of this.#centre.settle()) this.#write(own);
+    this.#centre.settle((own) => this.#write(own));
   }
 
   #write(vectors: Float32Array): void {
@@ -98,6 +98,7 @@ export class SketchedRows implements TableVectors {
   }
 
   release(): void {
+    this.#centre.release();
     this.#vectors.releaseSketched(this.#blocks.splice(0));
     this.#file.close();
     this.#rows = 0;

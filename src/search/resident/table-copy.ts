@@ -20,20 +20,30 @@ export class TableCopy {
   readonly number: number;
   readonly thread: ResidentThread;
   readonly #scratchIn: string | null;
+  readonly #onSize: () => void;
   #size = EMPTY;
   #version = -1;
   /** Largest address of a row that the copy has. */
   #lastRowId = -1n;
 
-  /** @param own.scratchIn directory of the files of a large table, which has most of its content there; null: it is small */
+  /**
+   * @param own.scratchIn directory of the files of a large table, which has most of its content there; null: it is small
+   * @param own.onSize called when the size has changed, and when the table was read
+   */
   constructor(
     name: string,
-    own: { readonly number: number; readonly thread: ResidentThread; readonly scratchIn: string | null },
+    own: {
+      readonly number: number;
+      readonly thread: ResidentThread;
+      readonly scratchIn: string | null;
+      readonly onSize: () => void;
+    },
   ) {
     this.name = name;
     this.number = own.number;
     this.thread = own.thread;
     this.#scratchIn = own.scratchIn;
+    this.#onSize = own.onSize;
   }
 
   get isLarge(): boolean {
@@ -53,9 +63,9 @@ export class TableCopy {
   async load(file: string, version: number): Promise<boolean> {
     const loaded = await this.thread.call('load', { table: this.number, file, version });
     if (loaded === null) return false;
-    this.#size = loaded.size;
     this.#lastRowId = loaded.lastRowId;
     this.#version = loaded.version;
+    this.#resize(loaded.size);
     return true;
   }
 
@@ -66,7 +76,7 @@ export class TableCopy {
     // Rows are added while the next ones are read. The reading may fail before the creation is awaited.
     let adding = awaitLater(creating.then(() => EMPTY));
     const added = async () => {
-      this.#size = await adding;
+      this.#resize(await adding);
       if (this.#size.memoryBytes > maxBytes)
         throw new RangeError(`a table takes more than ${maxBytes} bytes of memory`);
     };
@@ -77,6 +87,12 @@ export class TableCopy {
     }
     await added();
     this.#version = version;
+    this.#onSize();
+  }
+
+  #resize(size: TableSize): void {
+    this.#size = size;
+    this.#onSize();
   }
 
   /**
@@ -90,7 +106,7 @@ export class TableCopy {
     // A reading may have found rows of a newer version than it was to read.
     const unknown = await thread.call('findUnknown', { table: number, keys: { generations, chunkIndexes } });
     if (unknown.length > 0 && unknown.length < count) return;
-    if (unknown.length > 0) this.#size = await thread.call('add', { table: number, batch });
+    if (unknown.length > 0) this.#resize(await thread.call('add', { table: number, batch }));
     this.#version = after;
   }
 
@@ -105,7 +121,7 @@ export class TableCopy {
       await this.#addUnknown(table, all);
       const { generations, chunkIndexes } = all;
       const keys = { generations, chunkIndexes };
-      this.#size = await this.thread.call('keepOnly', { table: this.number, keys });
+      this.#resize(await this.thread.call('keepOnly', { table: this.number, keys }));
     }
     this.#version = latest;
   }
@@ -122,7 +138,7 @@ export class TableCopy {
     if (unknown.length > 0) {
       const wanted = Array.from(unknown, (at) => rowIds[at] as bigint);
       for await (const batch of takeRows(table, wanted))
-        this.#size = await thread.call('add', { table: number, batch });
+        this.#resize(await thread.call('add', { table: number, batch }));
     }
     const last = largest(rowIds);
     if (last > this.#lastRowId) this.#lastRowId = last;

@@ -126,6 +126,16 @@ export class VectorBlocks {
     rest.set(bytes.subarray(low, low + HIGH_ROW_BYTES), MIDDLE_ROW_BYTES);
   }
 
+  /** Copy vectors to the memory, as they are: Float32Array [n x 1024]. @returns the copy, which `forget` releases */
+  keep(vectors: Float32Array): Float32Array {
+    return this.#memory.keep(vectors);
+  }
+
+  /** Erase a copy that `keep` has made. */
+  forget(kept: Float32Array): void {
+    this.#memory.release(kept);
+  }
+
   /** Rotate a vector as all stored ones and all queries are. @param vector Float32Array [1024] @returns another one */
   rotated(vector: Float32Array): Float32Array {
     this.#memory.rotateTo(WORK, vector);

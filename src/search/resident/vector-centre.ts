@@ -1,4 +1,5 @@
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
+import { areaBytes } from './kernel-memory.ts';
 import type { VectorBlocks } from './vector-blocks.ts';
 
 /** Rows whose mean can be a centre: with fewer a search is fast without one. They are waited for up to the first search. */
@@ -23,6 +24,11 @@ export class VectorCentre {
     this.#vectors = vectors;
   }
 
+  /** Memory of the vectors that wait. */
+  get waitingBytes(): number {
+    return this.#waiting.reduce((sum, own) => sum + areaBytes(own), 0);
+  }
+
   /** Vectors that wait: Float32Array [n x 1024] each. */
   get waiting(): readonly Float32Array[] {
     return this.#waiting;
@@ -38,27 +44,34 @@ export class VectorCentre {
     return this.#value;
   }
 
-  /** Take vectors: Float32Array [n x 1024]. @returns arrays of those that can be stored now */
-  take(vectors: Float32Array): readonly Float32Array[] {
-    if (this.#isSet) return [vectors];
-    // The memory of the argument may hold other columns, too.
-    this.#waiting.push(vectors.slice());
+  /** Take vectors: Float32Array [n x 1024]. @param store called with those that can be stored now */
+  take(vectors: Float32Array, store: (vectors: Float32Array) => void): void {
+    if (this.#isSet) {
+      store(vectors);
+      return;
+    }
+    this.#waiting.push(this.#vectors.keep(vectors));
     this.#waitingRows += vectors.length / INDEX_DIMENSIONS;
-    return this.#waitingRows < ROWS.most ? [] : this.settle();
+    if (this.#waitingRows >= ROWS.most) this.settle(store);
   }
 
-  /** Set the centre, if it is not yet. @returns vectors that waited for it */
-  settle(): readonly Float32Array[] {
-    if (this.#isSet) return [];
-    const waiting = this.#waiting;
+  /** Set the centre, if it is not yet. @param store called with the vectors that waited for it */
+  settle(store: (vectors: Float32Array) => void): void {
+    if (this.#isSet) return;
     if (this.#waitingRows >= ROWS.least) {
-      const mean = meanOf(waiting, this.#waitingRows);
+      const mean = meanOf(this.#waiting, this.#waitingRows);
       if (squaredLength(mean) >= SQUARED_LENGTH_MIN) this.#value = this.#vectors.rotated(mean);
     }
     this.#isSet = true;
+    for (const vectors of this.#waiting) store(vectors);
+    this.release();
+  }
+
+  /** Release the memory of the vectors that wait. */
+  release(): void {
+    for (const vectors of this.#waiting) this.#vectors.forget(vectors);
     this.#waiting = [];
     this.#waitingRows = 0;
-    return waiting;
   }
 
   /** Return what the centre adds to the dot products of its table with the query of a slot. */

@@ -6,7 +6,7 @@ import { LargestNumbers } from './largest-numbers.ts';
 import type { SlotRange } from './scan-turn.ts';
 import type { VectorBlocks } from './vector-blocks.ts';
 import { VectorCentre } from './vector-centre.ts';
-import { BLOCK_BYTES, BLOCK_ROWS, SIGNS_COUNTED, SKETCH_BYTES, SKETCHED_ROWS, VECTOR_BYTES } from './vector-layout.ts';
+import { BLOCK_BYTES, BLOCK_ROWS, SIGNS_COUNTED, SKETCH_BYTES, SKETCHED_ROWS } from './vector-layout.ts';
 
 /** Vectors of the rows of a table. */
 export interface TableVectors {
@@ -76,7 +76,7 @@ export class VectorRows implements TableVectors {
   }
 
   get memoryBytes(): number {
-    if (this.#areFew) return this.#centre.waitingRows * VECTOR_BYTES;
+    if (this.#areFew) return this.#centre.waitingBytes;
     const blocks = Math.ceil((this.#rows + this.#centre.waitingRows) / BLOCK_ROWS);
     return blocks * BLOCK_BYTES + this.#sketches.length * SKETCH_BYTES;
   }
@@ -92,11 +92,11 @@ export class VectorRows implements TableVectors {
   }
 
   add(vectors: Float32Array): void {
-    for (const own of this.#centre.take(vectors)) this.#write(own);
+    this.#centre.take(vectors, (own) => this.#write(own));
   }
 
   #writeWaiting(): void {
-    for (const own of this.#centre.settle()) this.#write(own);
+    this.#centre.settle((own) => this.#write(own));
   }
 
   #write(vectors: Float32Array): void {
@@ -258,6 +258,7 @@ export class VectorRows implements TableVectors {
   }
 
   release(): void {
+    this.#centre.release();
     this.#vectors.release(this.#blocks.splice(0));
     this.#vectors.sketches.release(this.#sketches.splice(0));
     this.#rows = 0;

@@ -26,7 +26,7 @@ it('a thread that ends after the reading of its table has failed leaves no error
   if (table === null) throw new Error('the table is not there');
   rmSync(path.join(index, 'buc_one.lance', 'data'), { recursive: true });
   const thread = new ResidentThread();
-  const copy = new TableCopy('buc_one', { number: 1, thread, scratchIn: null });
+  const copy = new TableCopy('buc_one', { number: 1, thread, scratchIn: null, onSize: () => undefined });
   // The thread, which starts, is closed before it has answered.
   await expect(copy.fill(table, 1, 2 ** 30)).rejects.toThrow(/not found/i);
   await thread.close();
