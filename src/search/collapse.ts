@@ -3,6 +3,9 @@ import { analyse } from '../language/analyser.ts';
 /** Share of all terms of two chunks that near-duplicates have in common at least. */
 const NEAR_DUPLICATE_SHARE = 0.9;
 
+/** Characters of a text whose terms are compared first: most texts differ within them, and to analyse all takes longer. */
+const BEGINNING_CHARS = 240;
+
 /** Fields of a chunk that are compared. */
 interface Compared {
   readonly documentId: string;
@@ -26,7 +29,7 @@ export function collapse<P extends Compared>(
     if (kept.length === wanted) break;
     const siblings = byDocument.get(passage.documentId) ?? [];
     if (siblings.length === (perDocumentMax ?? Number.POSITIVE_INFINITY)) continue;
-    const own: Kept = { text: passage.text, terms: null };
+    const own: Kept = { text: passage.text, terms: null, beginning: null };
     if (siblings.some((sibling) => isNearDuplicate(sibling, own))) continue;
     siblings.push(own);
     byDocument.set(passage.documentId, siblings);
@@ -39,6 +42,8 @@ interface Kept {
   readonly text: string;
   /** Computed at the first comparison: most documents occur in a list once. */
   terms: ReadonlySet<string> | null;
+  /** Terms of the beginning of a long text, computed at the first comparison; undefined: the text is short. */
+  beginning: ReadonlySet<string> | null | undefined;
 }
 
 function isNearDuplicate(a: Kept, b: Kept): boolean {
@@ -47,9 +52,27 @@ function isNearDuplicate(a: Kept, b: Kept): boolean {
   const [shorter, longer] = a.text.length < b.text.length ? [a, b] : [b, a];
   if (shorter.text.length < longer.text.length * (NEAR_DUPLICATE_SHARE / 2)) return false;
   a.terms ??= new Set(analyse(a.text));
+  if (b.terms === null && differsAtBeginning(a.terms, b)) return false;
   b.terms ??= new Set(analyse(b.text));
   let common = 0;
   for (const term of a.terms) if (b.terms.has(term)) common++;
   const all = a.terms.size + b.terms.size - common;
   return all > 0 && common / all >= NEAR_DUPLICATE_SHARE;
+}
+
+/** Return true if so many terms of the beginning of a text are not among others that it cannot be a near-duplicate of them. */
+function differsAtBeginning(terms: ReadonlySet<string>, other: Kept): boolean {
+  if (other.beginning === null) other.beginning = termsOfBeginning(other.text);
+  if (other.beginning === undefined) return false;
+  let missing = 0;
+  for (const term of other.beginning) if (!terms.has(term)) missing++;
+  // The terms that both have are at most those that are given.
+  return terms.size / (terms.size + missing) < NEAR_DUPLICATE_SHARE;
+}
+
+function termsOfBeginning(text: string): ReadonlySet<string> | undefined {
+  if (text.length <= 2 * BEGINNING_CHARS) return undefined;
+  // No term extends over white space.
+  const end = text.slice(0, BEGINNING_CHARS).search(/\s\S*$/);
+  return end <= 0 ? undefined : new Set(analyse(text.slice(0, end)));
 }

@@ -22,6 +22,19 @@ describe('collapse', () => {
     expect(collapse(ranked, all)).toEqual(ranked);
   });
 
+  it('collapsing long texts compares all of their terms, whether they differ at the beginning or at the end', () => {
+    const words = Array.from({ length: 200 }, (_, index) => `word${index}x`);
+    const withOthers = (count: number, from: number) =>
+      words.map((word, at) => (at >= from && at < from + count ? `other${at}x` : word)).join(' ');
+    for (const from of [0, 100]) {
+      const kept = [5, 10, 12, 40].map((count) => {
+        const ranked = [passage('a', words.join(' ')), passage('a', withOthers(count, from))];
+        return collapse(ranked, all).length;
+      });
+      expect(kept).toEqual([1, 1, 2, 2]);
+    }
+  });
+
   it('collapsing recognises near-duplicates in Korean', () => {
     const text =
       '여객선은 아침 일곱 시에 항구를 떠나 섬으로 향하며, 저녁에는 같은 길로 돌아옵니다. 표는 부두에서 삽니다.';
