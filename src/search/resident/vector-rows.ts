@@ -51,8 +51,10 @@ export const FEW_ROWS = 128;
 export const COMPARED_SHARE_MAX = 1 / 16;
 /** Rows from which on a table has sketches: fewer are scanned as fast. */
 const SKETCHED_MIN = 16_384;
-/** Rows that are estimated first after signs were counted: a number, and some per wanted row. */
-const ESTIMATED_FIRST = { least: 512, perWanted: 8 };
+/** Wanted rows up to which signs are counted: the cosine that more rows reach is nearer to that of most. */
+const COUNTED_LIMIT_MAX = 64;
+/** Rows that are estimated first after signs were counted. */
+const ESTIMATED_FIRST = 512;
 /** Share of the rows up to which it is faster to estimate some after their signs were counted than to scan all. */
 const ESTIMATED_SHARE_MAX = 1 / 5;
 /** Standard deviations by which the count of signs of a row that is among the best may be below its mean. */
@@ -123,7 +125,7 @@ export class VectorRows implements TableVectors {
 
   /** Return true if a search for so many rows counts signs first. */
   #isCounted(limit: number): boolean {
-    return this.#sketches.length > 0 && limit * ESTIMATED_FIRST.perWanted <= this.#rows * ESTIMATED_SHARE_MAX;
+    return this.#sketches.length > 0 && limit <= COUNTED_LIMIT_MAX;
   }
 
   setQuery(slot: number, vector: Float32Array): void {
@@ -144,9 +146,10 @@ export class VectorRows implements TableVectors {
   }
 
   estimate(queries: readonly SlotQuery[], allowed: Allowed): CandidateRows[] {
-    if (allowed !== null && this.#sketches.length > 0) this.#vectors.sketches.setAllowed(this.#sketches, allowed);
+    const isCounted = (query: SlotQuery) => this.#isCounted(query.lowerBounds.limit);
+    if (allowed !== null && queries.some(isCounted)) this.#vectors.sketches.setAllowed(this.#sketches, allowed);
     return queries.map((query) => {
-      if (!this.#isCounted(query.lowerBounds.limit)) return this.#scannedCandidates(query, allowed);
+      if (!isCounted(query)) return this.#scannedCandidates(query, allowed);
       const counted = this.#countedCandidates(query, allowed !== null);
       if (counted !== null) return counted;
       this.#vectors.scan(this.#blocks, this.#rows, query.slot);
@@ -162,7 +165,7 @@ export class VectorRows implements TableVectors {
     const table = { sketches: this.#sketches, rows: this.#rows };
     const counts = this.#vectors.sketches.counts(table, slot, isFiltered);
     const { limit } = lowerBounds;
-    const reached = counts.reachedBy(Math.max(ESTIMATED_FIRST.least, limit * ESTIMATED_FIRST.perWanted));
+    const reached = counts.reachedBy(ESTIMATED_FIRST);
     const candidates = new CandidateRows();
     const own: SlotQuery = { slot, lowerBounds: lowerBounds.copy() };
     const likely = new LargestNumbers(limit);
