@@ -176,7 +176,7 @@ export class VectorRows implements TableVectors {
       });
     add(reached, SIGNS_COUNTED + 1);
     const { mean, deviation } = counts.expected(Math.max(likely.smallest, lowerBounds.smallest));
-    const least = Math.floor(mean - COUNT_DEVIATIONS * deviation);
+    const least = Math.max(0, Math.floor(mean - COUNT_DEVIATIONS * deviation));
     if (least < reached) {
       if (counts.rowsFrom(least) > this.#rows * ESTIMATED_SHARE_MAX) return null;
       add(least, reached);

@@ -170,3 +170,31 @@ it('the nearest rows are found where counts of signs tell next to nothing, and w
   }
   rows.release();
 });
+
+it('the nearest rows are found where all are opposite to the query', () => {
+  const rows = new VectorRows(new VectorBlocks());
+  const query = shared.map((value) => value / sharedLength);
+  const batch = new Float32Array(16_500 * INDEX_DIMENSIONS);
+  for (let row = 0; row < 16_500; row++) {
+    // The mean of the first rows is short, so that it is no centre.
+    const own = batch.subarray(row * INDEX_DIMENSIONS, (row + 1) * INDEX_DIMENSIONS);
+    const axis = row % INDEX_DIMENSIONS;
+    const part = row < 1_024 ? 0.3 : 0.85 - (0.13 * row) / 16_500;
+    for (let at = 0; at < INDEX_DIMENSIONS; at++) own[at] = -part * (query[at] as number);
+    own[axis] = (own[axis] as number) + Math.sqrt(1 - part * part);
+    const length = Math.hypot(...own);
+    for (let at = 0; at < INDEX_DIMENSIONS; at++) own[at] = (own[at] as number) / length;
+  }
+  rows.add(batch.slice(0, 1_024 * INDEX_DIMENSIONS));
+  rows.add(batch.slice(1_024 * INDEX_DIMENSIONS));
+  const products = Array.from({ length: 16_500 }, (_, row) => {
+    const own = batch.subarray(row * INDEX_DIMENSIONS, (row + 1) * INDEX_DIMENSIONS);
+    return own.reduce((sum, value, at) => sum + value * (query[at] as number), 0);
+  });
+  const allowed = Uint8Array.from(products, (_, row) => Number(row >= 10_000));
+  const sorted = products.slice(10_000).sort((a, b) => b - a);
+  const found = search(rows, { vector: query, allowed });
+  expect(found).toHaveLength(WANTED);
+  for (const [nth, { score }] of found.entries()) expect(Math.abs(score - (sorted[nth] as number))).toBeLessThan(1e-5);
+  rows.release();
+});
