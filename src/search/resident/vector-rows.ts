@@ -134,10 +134,10 @@ export class VectorRows implements TableVectors {
 
   start(slots: SlotRange, limit: number): boolean {
     this.#writeWaiting();
+    this.#vectors.prepareFor(this.#centre.value, slots);
     if (this.#isCounted(limit)) {
       return this.#vectors.sketches.start({ sketches: this.#sketches, rows: this.#rows, centre: null }, slots);
     }
-    this.#vectors.prepareFor(this.#centre.value, slots);
     return this.#vectors.startScan(this.#blocks, this.#rows, slots);
   }
 

@@ -198,3 +198,28 @@ it('the nearest rows are found where all are opposite to the query', () => {
   for (const [nth, { score }] of found.entries()) expect(Math.abs(score - (sorted[nth] as number))).toBeLessThan(1e-5);
   rows.release();
 });
+
+it('a table without a centre is searched right after one that has a centre', () => {
+  const blocks = new VectorBlocks();
+  const [centred, counted] = [new VectorRows(blocks), new VectorRows(blocks)];
+  centred.add(shift(batches[0] as Float32Array, 2));
+  for (const batch of batches) counted.add(batch);
+  for (const vector of queries) {
+    const exact = productsOf(vector, batches).sort();
+    blocks.setQuery(0, vector);
+    for (const rows of [centred, counted]) {
+      const slotQuery = { slot: 0, lowerBounds: new LargestNumbers(WANTED) };
+      const best = new BestRows(WANTED, String);
+      rows.start({ first: 0, end: 1 }, WANTED);
+      rows.finishScan();
+      const [candidates] = rows.estimate([slotQuery], null);
+      if (candidates) rows.offer(slotQuery, candidates, { best, first: 0 });
+      if (rows === centred) continue;
+      const scores = best.toSorted().map(({ score }) => score);
+      expect(scores).toHaveLength(WANTED);
+      for (const [nth, score] of scores.entries())
+        expect(Math.abs(score - (exact.at(-1 - nth) as number))).toBeLessThan(1e-5);
+    }
+  }
+  for (const rows of [centred, counted]) rows.release();
+});
