@@ -199,26 +199,48 @@ it('the nearest rows are found where all are opposite to the query', () => {
   rows.release();
 });
 
-it('a table without a centre is searched right after one that has a centre', () => {
+/** Texts of words that are all as frequent, so that the mean of their vectors is short and is no centre. */
+function drawEvenly(count: number): Float32Array {
+  const word = () => `term${Math.floor(random() * 5_000)}x`;
+  return embedLexicalPassages(Array.from({ length: count }, () => Array.from({ length: 30 }, word).join(' ')));
+}
+
+it('a table without a centre is searched by counts, also right after one whose centre is the best row', () => {
   const blocks = new VectorBlocks();
   const [centred, counted] = [new VectorRows(blocks), new VectorRows(blocks)];
-  centred.add(shift(batches[0] as Float32Array, 2));
-  for (const batch of batches) counted.add(batch);
-  for (const vector of queries) {
-    const exact = productsOf(vector, batches).sort();
+  const evenly = Array.from({ length: 24 }, () => drawEvenly(1_000));
+  for (const batch of evenly) counted.add(batch);
+  const asked = Array.from({ length: 10 }, (_, nth) => {
+    const [a, b] = [0, 1].map((at) =>
+      evenly[nth * 2 + at]?.subarray(nth * INDEX_DIMENSIONS, (nth + 1) * INDEX_DIMENSIONS),
+    );
+    const sum = (a as Float32Array).map((value, at) => value + 0.5 * (b?.[at] as number));
+    const length = Math.hypot(...sum);
+    return sum.map((value) => value / length);
+  });
+  for (const [nth, vector] of asked.entries()) {
+    const products = productsOf(vector, evenly);
+    const exact = products.toSorted();
+    if (nth === 0) {
+      const from = (products.indexOf(exact.at(-1) as number) % 1_000) * INDEX_DIMENSIONS;
+      const nearest = (evenly[0] as Float32Array).slice(from, from + INDEX_DIMENSIONS);
+      centred.add(
+        Float32Array.from({ length: 300 * INDEX_DIMENSIONS }, (_, at) => nearest[at % INDEX_DIMENSIONS] as number),
+      );
+    }
+    const best = new BestRows(WANTED, String);
     blocks.setQuery(0, vector);
     for (const rows of [centred, counted]) {
       const slotQuery = { slot: 0, lowerBounds: new LargestNumbers(WANTED) };
-      const best = new BestRows(WANTED, String);
       rows.start({ first: 0, end: 1 }, WANTED);
       rows.finishScan();
       const [candidates] = rows.estimate([slotQuery], null);
-      if (candidates) rows.offer(slotQuery, candidates, { best, first: 0 });
-      if (rows === centred) continue;
-      const scores = best.toSorted().map(({ score }) => score);
-      expect(scores).toHaveLength(WANTED);
-      for (const [nth, score] of scores.entries())
-        expect(Math.abs(score - (exact.at(-1 - nth) as number))).toBeLessThan(1e-5);
+      if (candidates && rows === counted) rows.offer(slotQuery, candidates, { best, first: 0 });
+    }
+    const scores = best.toSorted().map(({ score }) => score);
+    expect(scores).toHaveLength(WANTED);
+    for (const [place, score] of scores.entries()) {
+      expect(Math.abs(score - (exact.at(-1 - place) as number))).toBeLessThan(1e-5);
     }
   }
   for (const rows of [centred, counted]) rows.release();
