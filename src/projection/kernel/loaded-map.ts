@@ -8,8 +8,8 @@ import {
   readSlice,
   writeSlice,
 } from './map-memory.ts';
-import { BFLOAT16_MAX, packBfloat16 } from './pack-bfloat16.ts';
 import { paddedColumns } from './pack-panels.ts';
+import { roundWeights } from './round-weights.ts';
 import {
   allocateKernelMemory,
   instantiateKernel,
@@ -49,8 +49,8 @@ export interface LoadedMap {
 const OWN_AREA = 0;
 
 /**
- * Copy a map into memory that all threads share: 2 * k * D bytes, and up to 3 MiB for each thread. The matrix is rounded
- * to bfloat16: for a single text the time is that of reading it from memory.
+ * Copy a map into memory that all threads share: 2 * k * D bytes, and up to 3 MiB for each thread. The matrix is rounded to
+ * integers of 16 bits (`roundWeights`).
  *
  * @param threadsMax bound of the worker threads that use the map at a time, besides the thread that loads it
  * @throws RangeError if lengths and shapes do not match, or a weight is not finite
@@ -63,13 +63,16 @@ export function loadMap(
   checkWeights(weights);
   const layout = layOutMap(nativeDimension, dimensions, mean !== null);
   const memory = allocateKernelMemory(layout.areasAddress + (1 + threadsMax) * layout.areaBytes);
-  packBfloat16(new Uint16Array(memory.buffer, 0, packed.length), packed);
+  const kernel = instantiateKernel(module, memory);
+  const addresses = { target: 0, scratch: layout.areasAddress };
+  const scales = roundWeights({ kernel, memory }, packed, nativeDimension, addresses);
+  floatsAt(memory, layout.scalesAddress, scales.length).set(scales);
   if (mean && layout.meanAddress !== null) floatsAt(memory, layout.meanAddress, nativeDimension).set(mean);
   return {
     layout,
     module,
     memory,
-    kernel: instantiateKernel(module, memory),
+    kernel,
     areas: new WorkingAreas(OWN_AREA + 1, threadsMax),
   };
 }
@@ -121,15 +124,5 @@ function checkWeights({ nativeDimension, dimensions, packed, mean }: MapWeights)
   if (mean && mean.length !== nativeDimension) {
     throw new RangeError(`the mean of ${nativeDimension} dimensions has ${mean.length} values`);
   }
-  if (!(allWithin(packed, BFLOAT16_MAX) && (!mean || allWithin(mean, Number.MAX_VALUE)))) {
-    throw new RangeError('a map has a weight that is not finite');
-  }
-}
-
-/** Return false if the magnitude of a value is above `max` or not a number. */
-function allWithin(values: Float32Array, max: number): boolean {
-  for (let i = 0; i < values.length; i++) {
-    if (!(Math.abs(values[i] as number) <= max)) return false;
-  }
-  return true;
+  if (mean && !mean.every(Number.isFinite)) throw new RangeError('the mean of a map has a value that is not finite');
 }

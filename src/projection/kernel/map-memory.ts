@@ -1,34 +1,40 @@
 import { AppError } from '../../platform/errors.ts';
 import { PANEL_COLUMNS, paddedColumns } from './pack-panels.ts';
+import { pairsOf } from './round-weights.ts';
 import type { Kernel, KernelMemory } from './wasm-kernel.ts';
 
 /** Greatest number of rows of one kernel call, in whole register tiles. */
 export const BLOCK_ROWS_MAX = 96;
 export const TILE_ROWS = 6;
-/** Size of four panels of 384 rows of float32, the weights that the kernel converts at a time. */
-const SCRATCH_BYTES = 4 * 384 * PANEL_COLUMNS * 4;
+/** Argument of the kernel for vectors that no mean is subtracted from. */
+const NO_MEAN = 0;
 
-/** Memory layout of a map; the packed matrix, of bfloat16, comes first. It has only numbers, since it is sent to threads. */
+/** Memory layout of a map; the rounded matrix comes first. It has only numbers, since it is sent to threads. */
 export interface MapLayout {
   /** Columns of the input vectors (k). */
   readonly nativeDimension: number;
   /** Axes of the map (D). */
   readonly dimensions: number;
+  /** Byte address of the scales of the columns. */
+  readonly scalesAddress: number;
   /** Byte address of the mean; null if there is none. */
   readonly meanAddress: number | null;
-  /** Byte address of the working areas: each has a block of input rows, one of output rows, and converted weights. */
+  /** Byte address of the working areas: each has a block of input rows, and one of output rows. */
   readonly areasAddress: number;
   readonly areaBytes: number;
 }
 
 export function layOutMap(nativeDimension: number, dimensions: number, hasMean: boolean): MapLayout {
-  const meanAddress = 2 * nativeDimension * paddedColumns(dimensions);
+  const columns = paddedColumns(dimensions);
+  const scalesAddress = 4 * pairsOf(nativeDimension) * columns;
+  const meanAddress = scalesAddress + 4 * columns;
   return {
     nativeDimension,
     dimensions,
+    scalesAddress,
     meanAddress: hasMean ? meanAddress : null,
     areasAddress: wholeCacheLines(meanAddress + (hasMean ? 4 * nativeDimension : 0)),
-    areaBytes: wholeCacheLines(4 * BLOCK_ROWS_MAX * (nativeDimension + paddedColumns(dimensions)) + SCRATCH_BYTES),
+    areaBytes: wholeCacheLines(4 * BLOCK_ROWS_MAX * (nativeDimension + columns)),
   };
 }
 
@@ -56,25 +62,17 @@ export function writeSlice(layout: MapLayout, memory: KernelMemory, area: number
  * @returns -1, or the first row of the area that is not finite
  */
 export function projectArea(kernel: Kernel, layout: MapLayout, area: number, rows: number, d: number): number {
-  const { nativeDimension, dimensions, meanAddress } = layout;
+  const { nativeDimension, dimensions, scalesAddress, meanAddress } = layout;
   const input = inputAddress(layout, area);
   const output = outputAddress(layout, area);
   const kept = Math.min(d, dimensions);
   const panels = paddedColumns(kept) / PANEL_COLUMNS;
   const stride = 4 * PANEL_COLUMNS * panels;
-  if (meanAddress !== null) kernel.subtractMean(input, rows, nativeDimension, meanAddress);
-  kernel.multiply(
-    input,
-    4 * nativeDimension,
-    rows,
-    nativeDimension,
-    0,
-    panels,
-    output,
-    stride,
-    scratchAddress(layout, area),
-  );
-  return kernel.normalizeRows(output, rows, stride, kept);
+  const faultyRow = kernel.roundRows(input, rows, nativeDimension, meanAddress ?? NO_MEAN);
+  if (faultyRow !== -1) return faultyRow;
+  kernel.multiplyIntegers(input, 4 * nativeDimension, rows, pairsOf(nativeDimension), 0, panels, output, stride);
+  kernel.normalizeRows(output, rows, stride, kept, scalesAddress);
+  return -1;
 }
 
 /**
@@ -116,10 +114,6 @@ function inputAddress(layout: MapLayout, area: number): number {
 
 function outputAddress(layout: MapLayout, area: number): number {
   return inputAddress(layout, area) + 4 * BLOCK_ROWS_MAX * layout.nativeDimension;
-}
-
-function scratchAddress(layout: MapLayout, area: number): number {
-  return outputAddress(layout, area) + 4 * BLOCK_ROWS_MAX * paddedColumns(layout.dimensions);
 }
 
 function wholeCacheLines(bytes: number): number {

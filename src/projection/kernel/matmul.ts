@@ -12,8 +12,6 @@ import { allocateKernelMemory, instantiateKernel, type Kernel, kernelModule } fr
 /** Bound of the left rows that are multiplied at a time: whole register tiles of 6 rows. */
 const BLOCK_ROWS_MAX = 96;
 const TILE_ROWS = 6;
-/** Argument of the kernel for weights of float32. */
-const NO_SCRATCH = 0;
 /** Bound of the bytes of these rows, which should stay in the second-level cache. */
 const LEFT_BYTES_MAX = 4 * 2 ** 20;
 /** Bound of the bytes of the right matrix that are packed at a time. */
@@ -122,7 +120,7 @@ function multiplyBlocks(rows: number, k: number, columns: number, operands: Oper
       const { kernel, left, right, product: block } = scratch;
       const panels = stride / PANEL_COLUMNS;
       const [a, w, c] = [left.byteOffset, right.byteOffset, block.byteOffset];
-      kernel.multiply(a, 4 * k, rowEnd - row, k, w, panels, c, 4 * stride, NO_SCRATCH);
+      kernel.multiply(a, 4 * k, rowEnd - row, k, w, panels, c, 4 * stride);
       for (let i = row, from = 0; i < rowEnd; i++, from += stride) {
         product.set(block.subarray(from, from + columnEnd - column), i * columns + column);
       }

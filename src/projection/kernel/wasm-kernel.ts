@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 
 /** Exports of `kernel.as.ts`. Addresses and strides are in bytes; see the comments there. */
 export interface Kernel {
-  /** @param scratch address of converted weights if W is bfloat16; 0: W is float32 */
   multiply(
     a: number,
     aStride: number,
@@ -12,10 +11,20 @@ export interface Kernel {
     panels: number,
     c: number,
     cStride: number,
-    scratch: number,
   ): void;
-  subtractMean(a: number, rows: number, k: number, mean: number): void;
-  normalizeRows(c: number, rows: number, cStride: number, d: number): number;
+  multiplyIntegers(
+    a: number,
+    aStride: number,
+    rows: number,
+    k: number,
+    w: number,
+    panels: number,
+    c: number,
+    cStride: number,
+  ): void;
+  roundPanel(panel: number, k: number, target: number, norms: number): void;
+  roundRows(a: number, rows: number, k: number, mean: number): number;
+  normalizeRows(c: number, rows: number, cStride: number, d: number, scales: number): void;
   transpose(source: number, rows: number, columns: number, target: number): void;
 }
 

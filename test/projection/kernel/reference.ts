@@ -7,18 +7,6 @@ export function randomValues(length: number, seed: number): Float32Array {
   return new Float32Array(length).map(() => 2 * real() - 1);
 }
 
-/** Round to bfloat16 by arithmetic: 8 significant bits, to nearest, ties to even. Values are normal or zero. */
-export function bfloat16(values: Float32Array): Float32Array {
-  return values.map((value) => {
-    if (value === 0) return 0;
-    const unit = 2 ** (Math.floor(Math.log2(Math.abs(value))) - 7);
-    const units = value / unit;
-    const below = Math.floor(units);
-    const isUp = units - below > 0.5 || (units - below === 0.5 && below % 2 !== 0);
-    return (below + Number(isUp)) * unit;
-  });
-}
-
 /** Normalise rows to unit length. */
 export function unitRows(values: Float32Array, columns: number): Float32Array {
   const rows = values.slice();

@@ -1,0 +1,41 @@
+import { PANEL_COLUMNS } from './pack-panels.ts';
+import type { Kernel, KernelMemory } from './wasm-kernel.ts';
+
+/** Columns whose norm is a smaller part of the largest count as zeros: their scale would not be a normal float32. */
+const NORM_SHARE_MIN = 1e-30;
+
+/** Return the pairs of integers of a column of `k` rows; the last one of an odd number has a zero. */
+export function pairsOf(k: number): number {
+  return Math.ceil(k / 2);
+}
+
+/**
+ * Round packed weights to integers of 16 bits, each column by a scale of its own (`rounding.as.ts`). The rounding error of a
+ * weight is at most 1 / 65,534 of the norm of its column.
+ *
+ * @param packed weights of `k` rows in the layout of `packPanels`
+ * @param addresses.target gets the same panels, of pairs of neighbours in a column: i16 [panels x ceil(k / 2) x 8 x 2]
+ * @param addresses.scratch of 32 * k + 64 bytes
+ * @returns for each column what the products with its integers are multiplied by, but for a factor that all columns share:
+ *   1 for the longest
+ * @throws RangeError if a weight is not finite
+ */
+export function roundWeights(
+  { kernel, memory }: { readonly kernel: Kernel; readonly memory: KernelMemory },
+  packed: Float32Array,
+  k: number,
+  { target, scratch }: { readonly target: number; readonly scratch: number },
+): Float32Array {
+  const values = new Float32Array(memory.buffer, scratch, PANEL_COLUMNS * k);
+  const panelNorms = new Float64Array(memory.buffer, scratch + values.byteLength, PANEL_COLUMNS);
+  const norms = new Float64Array(packed.length / k);
+  const panelBytes = 4 * PANEL_COLUMNS * pairsOf(k);
+  for (let column = 0; column < norms.length; column += PANEL_COLUMNS) {
+    values.set(packed.subarray(column * k, (column + PANEL_COLUMNS) * k));
+    kernel.roundPanel(scratch, k, target + (column / PANEL_COLUMNS) * panelBytes, panelNorms.byteOffset);
+    norms.set(panelNorms, column);
+  }
+  if (!norms.every(Number.isFinite)) throw new RangeError('a map has a weight that is not finite');
+  const longest = norms.reduce((largest, norm) => Math.max(largest, norm), 0);
+  return Float32Array.from(norms, (norm) => (norm <= longest * NORM_SHARE_MIN ? 0 : norm / longest));
+}
