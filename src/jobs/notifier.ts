@@ -22,7 +22,11 @@ export interface NotificationListener {
  * Every driver passes test/conformance/notifier.ts.
  */
 export interface JobNotifier {
-  /** Notify workers that a job is queued. @throws errors of the driver's connection; the job stays queued */
+  /**
+   * Notify workers that a job is queued. One notification may tell of several jobs, and be sent a moment later.
+   *
+   * @throws errors of the driver's connection; the job stays queued
+   */
   notifyQueued(kind: JobKind): Promise<void>;
   /** Notify the worker of a job that it lost the job. @throws as `notifyQueued` */
   notifyLost(kind: JobKind, jobId: string): Promise<void>;
@@ -35,12 +39,17 @@ export interface JobNotifier {
 
 const CHANNEL = 'service_jobs';
 const LOST = 'recall';
+/** Least time between two notifications of queued jobs of a kind by one process. Each of them wakes every worker. */
+const QUEUED_EVERY_MS = 50;
 
 /** Open the notifier over PostgreSQL's LISTEN / NOTIFY. `direct` must not go through a transaction pooler. */
 export function openPostgresNotifier(sql: Sql, direct: Sql): JobNotifier {
+  const queued = new Map<JobKind, SpacedCalls>();
   return {
     async notifyQueued(kind) {
-      await sql`SELECT pg_notify(${CHANNEL}, ${kind})`;
+      const calls = queued.get(kind) ?? new SpacedCalls(() => sql`SELECT pg_notify(${CHANNEL}, ${kind})`);
+      queued.set(kind, calls);
+      await calls.call();
     },
     async notifyLost(kind, jobId) {
       await sql`SELECT pg_notify(${CHANNEL}, ${`${kind} ${LOST} ${jobId}`})`;
@@ -63,4 +72,32 @@ export function openPostgresNotifier(sql: Sql, direct: Sql): JobNotifier {
       );
     },
   };
+}
+
+/** Calls of a function with a least time in between. In place of those that come meanwhile there is one at the end of it. */
+class SpacedCalls {
+  readonly #run: () => PromiseLike<unknown>;
+  #lastMs = Number.NEGATIVE_INFINITY;
+  #isPlanned = false;
+
+  constructor(run: () => PromiseLike<unknown>) {
+    this.#run = run;
+  }
+
+  /** Call the function, or have it called soon. @throws what it throws if it is called now */
+  async call(): Promise<void> {
+    if (this.#isPlanned) return;
+    const leftMs = this.#lastMs + QUEUED_EVERY_MS - performance.now();
+    if (leftMs <= 0) {
+      this.#lastMs = performance.now();
+      await this.#run();
+      return;
+    }
+    this.#isPlanned = true;
+    setTimeout(() => {
+      this.#isPlanned = false;
+      this.#lastMs = performance.now();
+      Promise.resolve(this.#run()).catch(() => undefined);
+    }, leftMs);
+  }
 }

@@ -32,6 +32,31 @@ describe('the notifier over LISTEN / NOTIFY', () => {
   afterAll(() => db.drop());
 
   describeNotifier(() => under);
+
+  test('many jobs that are queued within a moment are told by few notifications, and the last one by one after it', async () => {
+    const [here, there] = under.notifiers;
+    const stop = new AbortController();
+    const listener = { count: 0, sentAtLast: 0 };
+    let sent = 0;
+    await there.listen(
+      'bulk',
+      {
+        onNotification() {
+          listener.count++;
+          listener.sentAtLast = sent;
+          return true;
+        },
+        onLost: () => undefined,
+      },
+      stop.signal,
+    );
+    const beganMs = performance.now();
+    for (; sent < 200; sent++) await here.notifyQueued('bulk');
+    const tookMs = performance.now() - beganMs;
+    await until(async () => listener.sentAtLast === 200);
+    expect(listener.count).toBeLessThanOrEqual(3 + tookMs / 50);
+    stop.abort();
+  });
 });
 
 describe.skipIf(!redisAvailable())('the notifier over bee-queue', () => {
