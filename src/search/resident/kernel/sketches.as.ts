@@ -251,11 +251,13 @@ export function countReaching(planes: usize, rows: usize, least: u32, allowed: u
  * @returns count
  */
 export function listReaching(planes: usize, rows: usize, least: u32, below: u32, allowed: usize, list: usize): i32 {
+  const isBounded = below <= 2 * <u32>counted;
   let end = list;
   for (let first: usize = 0; first < rows; first += 128) {
     const own = planes + (first >> 7) * planesBytes;
-    const within = v128.andnot(reaching(own, least), reaching(own, below));
-    const found = v128.and(within, v128.load(allowed + (first >> 3)));
+    let found = v128.and(reaching(own, least), v128.load(allowed + (first >> 3)));
+    if (isBounded) found = v128.andnot(found, reaching(own, below));
+    if (!v128.any_true(found)) continue;
     end = listOnes(i64x2.extract_lane(found, 0), <u32>first, end);
     end = listOnes(i64x2.extract_lane(found, 1), <u32>first + 64, end);
   }
