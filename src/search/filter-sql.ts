@@ -75,16 +75,16 @@ export function filterSql(sql: Sql, filter: Filter, use: FilterUse): SqlFragment
       part.value.map((value) => ({ [part.key]: String(value) })),
     );
   }
-  const condition = partSql(sql, part);
+  const condition = partSql(sql, part, use);
   // IS TRUE keeps a plan that knows no values from reading the index of the metadata, which may hold millions of matches.
   return use === 'check' ? sql`(${condition} IS TRUE)` : condition;
 }
 
-function partSql(sql: Sql, part: Part): SqlFragment {
+function partSql(sql: Sql, part: Part, use: FilterUse): SqlFragment {
   switch (part.type) {
     case 'and':
     case 'or': {
-      const [first, ...rest] = part.parts.map((each) => partSql(sql, each));
+      const [first, ...rest] = part.parts.map((each) => partSql(sql, each, use));
       if (!first) return sql`true`;
       const joined = rest.reduce(
         (all, each) => (part.type === 'and' ? sql`${all} AND ${each}` : sql`${all} OR ${each}`),
@@ -95,6 +95,7 @@ function partSql(sql: Sql, part: Part): SqlFragment {
     case 'contains':
       return containment(sql, part.any);
     case 'in':
+      if (use === 'check') return isOneOf(sql, part);
       return sql`(${field(sql, part.key)} = ANY(${sql.array(part.value.map(String))}::text[]))`;
     case 'nin':
       return sql`(coalesce(${field(sql, part.key)} <> ALL(${sql.array(part.value.map(String))}::text[]), true))`;
@@ -105,6 +106,15 @@ function partSql(sql: Sql, part: Part): SqlFragment {
     default:
       return comparison(sql, part.type, part.key, part.value);
   }
+}
+
+/**
+ * Compare with several values by a search among the keys of an object. `= ANY` compares with one value after the other in a plan
+ * that knows no values.
+ */
+function isOneOf(sql: Sql, { key, value }: Membership): SqlFragment {
+  const keys = Object.fromEntries(value.map((each) => [String(each), 1]));
+  return sql`(${sql.json(keys)}::jsonb ? (${field(sql, key)}))`;
 }
 
 /** Compare metadata for equality by containment, so that its GIN index can be used. */

@@ -38,6 +38,10 @@ const SINGLE_CANDIDATES_MIN = 20;
 const CANDIDATES_MAX = 3_200;
 /** A filter that leaves at most this many documents is passed to the index; a wider one is applied after it. */
 const PREFILTER_DOCUMENTS_MAX = 2_000;
+/** Up to so many documents of a filter are checked while their chunks are searched. */
+const CHECKED_AT_ONCE_MAX = 50;
+/** Bound of the candidates that are presumed to be shown for each one that is, since a filter may exclude the others. */
+const PRESUMED_FACTOR_MAX = 4;
 /** When hidden chunks displace the visible ones, up to this many visible documents are passed to the index. */
 const VISIBLE_DOCUMENTS_MAX = 10_000;
 
@@ -167,7 +171,7 @@ async function searchSource(
     if (share !== 0) {
       const visible = await searchThenFilter(source, search, preparing, { limit: limitMin, share });
       sample();
-      const found = visible && (await find(visible.legs, visible.live));
+      const found = visible && (await find(visible.legs, visible.live, visible.early));
       if (found && (found.chunks.length >= wanted || visible.isComplete)) return finish(found);
     }
     documentIds = await listLiveDocumentIds(sql, caller, scope, PREFILTER_DOCUMENTS_MAX);
@@ -177,12 +181,14 @@ async function searchSource(
 
   const first = request.mode === 'hybrid' ? limitMin : Math.max(SINGLE_CANDIDATES_MIN, wanted * 2);
   for (let limit = first; ; limit = Math.min(CANDIDATES_MAX, limit * 4)) {
+    const checkedIds = documentIds !== null && documentIds.length <= CHECKED_AT_ONCE_MAX ? documentIds : null;
+    const checkingAll = checkedIds && awaitLater(findLive(checkedIds, checkedIds));
     // One row more than the limit shows whether a leg has more, and whether the limit cuts a tie.
     const rows = await searchLegs(source, search, preparing, { limit: limit + 1, documentIds });
     sample();
     const legs = { keyword: withinLimit(rows.keyword, limit), vector: withinLimit(rows.vector, limit) };
     const likely = presumeOrder(legs, await preparing).slice(0, wanted + PASSAGES_BEYOND);
-    const checking = findLive(documentIdsOf(legs), [...new Set(likely.map(({ documentId }) => documentId))]);
+    const checking = checkingAll ?? findLive(documentIdsOf([...legs.keyword, ...legs.vector]), documentIdsOf(likely));
     // The texts that will most likely be shown are read while PostgreSQL is asked.
     const reading = awaitLater(source.readPassages(likely));
     const found = await find(legs, await checking, reading);
@@ -223,34 +229,54 @@ interface Legs {
   readonly vector: readonly Candidate[];
 }
 
+/** Candidates that a filter leaves, and their documents. */
+interface VisibleLegs {
+  readonly legs: Legs;
+  readonly live: ReadonlyMap<string, LiveDocument>;
+  readonly early: EarlyPassages;
+  /** True: there are no other visible candidates. */
+  readonly isComplete: boolean;
+}
+
 /**
  * Search a source in memory without the filter, and leave out what the filter excludes. A wide filter needs no list of its
  * documents then, and the result is what a search of that list finds. Null: the source is a table, or a leg may have
  * more visible candidates than were found.
  *
- * @returns `isComplete`: there are no other visible candidates
+ * The candidates that will most likely be shown, and those that the filter excludes among them, are read while PostgreSQL is
+ * asked.
  */
 async function searchThenFilter(
   source: ChunkSource,
   search: IndexSearch,
   preparing: Promise<PreparedQuery>,
   { limit, share }: { readonly limit: number; readonly share: number | undefined },
-): Promise<{ legs: Legs; live: ReadonlyMap<string, LiveDocument>; isComplete: boolean } | null> {
+): Promise<VisibleLegs | null> {
   if (!source.isInMemory) return null;
+  const { sql, caller, scope, wanted } = search;
   for (const width of widthsOf(share, limit)) {
     const rows = await searchLegs(source, search, preparing, { limit: width + 1, documentIds: null });
-    const ids = documentIdsOf(rows);
-    const live = await findLiveDocuments(search.sql, search.caller, search.scope, ids, ids);
+    const shown = Math.ceil((wanted + PASSAGES_BEYOND) * Math.min(PRESUMED_FACTOR_MAX, width / limit));
+    const likely = presumeOrder(rows, await preparing).slice(0, shown);
+    const checking = findLiveDocuments(
+      sql,
+      caller,
+      scope,
+      documentIdsOf([...rows.keyword, ...rows.vector]),
+      documentIdsOf(likely),
+    );
+    const early = awaitLater(source.readPassages(likely));
+    const live = await checking;
     const isVisible = ({ documentId }: Candidate) => live.has(documentId);
     const [keyword, vector] = [rows.keyword.filter(isVisible), rows.vector.filter(isVisible)];
     const isAllFound = (all: readonly Candidate[], visible: readonly Candidate[]) =>
       all.length <= width || visible.length > limit;
     if (!isAllFound(rows.keyword, keyword) || !isAllFound(rows.vector, vector)) continue;
     const [all, left] = [rows.keyword.length + rows.vector.length, keyword.length + vector.length];
-    if (left > 0) search.filterShares.note(search.caller, search.scope, left / all);
+    if (left > 0) search.filterShares.note(caller, scope, left / all);
     return {
+      ...{ live, early },
       legs: { keyword: withinLimit(keyword, limit), vector: withinLimit(vector, limit) },
-      live,
       isComplete: keyword.length <= limit && vector.length <= limit,
     };
   }
@@ -265,8 +291,8 @@ function hasBoilerplate({ keyword, vector }: Legs): boolean {
   return [...keyword, ...vector].some(({ isBoilerplate }) => isBoilerplate);
 }
 
-function documentIdsOf({ keyword, vector }: Legs): string[] {
-  return [...new Set([...keyword, ...vector].map((candidate) => candidate.documentId))];
+function documentIdsOf(candidates: readonly Candidate[]): string[] {
+  return [...new Set(candidates.map(({ documentId }) => documentId))];
 }
 
 /**
