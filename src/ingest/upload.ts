@@ -95,8 +95,9 @@ export async function uploadDocument(
   // A crash before this leaves the replaced content until its document is deleted.
   if (replacedKey !== null) await objects.delete(replacedKey).catch(() => undefined);
   if (reply.duplicate_of !== undefined) await objects.delete(key, { unreferenced: true });
+  // Uploads do not wait for it, since many may share one.
   else
-    await context.notifier
+    void context.notifier
       .notifyQueued('ingest')
       .catch((error) => context.logger.debug({ err: error }, 'the notification of a queued job could not be sent'));
   return reply;

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { listenChannel, type Sql } from '../platform/postgres.ts';
 import type { JobKind } from './schema.ts';
 
@@ -23,7 +24,8 @@ export interface NotificationListener {
  */
 export interface JobNotifier {
   /**
-   * Notify workers that a job is queued. One notification may tell of several jobs, and be sent a moment later.
+   * Notify workers that a job is queued, and wait until that is sent. One notification may tell of several jobs, and be sent a
+   * moment later.
    *
    * @throws errors of the driver's connection; the job stays queued
    */
@@ -74,30 +76,29 @@ export function openPostgresNotifier(sql: Sql, direct: Sql): JobNotifier {
   };
 }
 
-/** Calls of a function with a least time in between. In place of those that come meanwhile there is one at the end of it. */
+/** Calls of a function with a least time in between: those that come meanwhile are one call at the end of it. */
 class SpacedCalls {
   readonly #run: () => PromiseLike<unknown>;
   #lastMs = Number.NEGATIVE_INFINITY;
-  #isPlanned = false;
+  #planned: Promise<void> | null = null;
 
   constructor(run: () => PromiseLike<unknown>) {
     this.#run = run;
   }
 
-  /** Call the function, or have it called soon. @throws what it throws if it is called now */
+  /** Call the function now or soon, and wait for it. @throws what it throws */
   async call(): Promise<void> {
-    if (this.#isPlanned) return;
     const leftMs = this.#lastMs + QUEUED_EVERY_MS - performance.now();
-    if (leftMs <= 0) {
-      this.#lastMs = performance.now();
-      await this.#run();
-      return;
-    }
-    this.#isPlanned = true;
-    setTimeout(() => {
-      this.#isPlanned = false;
-      this.#lastMs = performance.now();
-      Promise.resolve(this.#run()).catch(() => undefined);
-    }, leftMs);
+    if (this.#planned === null && leftMs <= 0) return this.#callNow();
+    this.#planned ??= delay(leftMs).then(() => {
+      this.#planned = null;
+      return this.#callNow();
+    });
+    return this.#planned;
+  }
+
+  async #callNow(): Promise<void> {
+    this.#lastMs = performance.now();
+    await this.#run();
   }
 }
