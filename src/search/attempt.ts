@@ -10,7 +10,7 @@ import type { FilterShares } from './filter-shares.ts';
 import { type DocumentCondition, getIndexTable, isSameTable, originOf } from './index-store.ts';
 import type { LanceTables } from './lance.ts';
 import { embedQuery, type QueryVector } from './prepare-query.ts';
-import type { RowSamples } from './relevance/sample-rows.ts';
+import type { RowSamples } from './relevance/row-samples.ts';
 import type { ResidentIndexes } from './resident/resident-indexes.ts';
 import type { SearchRequest } from './schema.ts';
 import { type Found, type IndexSearch, searchIndex } from './search-index.ts';

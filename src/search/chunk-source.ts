@@ -1,7 +1,7 @@
 import type { WeightedTerms } from '../language/analyser.ts';
 import type { Candidate, LegOptions, Passage } from './legs.ts';
 import type { ComparedRow } from './relevance/background.ts';
-import type { SampleQuery } from './relevance/compare-rows.ts';
+import type { SampleQuery } from './relevance/row-sample.ts';
 import type { Correction } from './resident/correct-words.ts';
 
 /** Chunks of one or several buckets, each at one version of its index, as both legs search them. */

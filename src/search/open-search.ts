@@ -20,7 +20,7 @@ import { IndexWriter } from './index-writer.ts';
 import { indexLearning } from './learn-indexes.ts';
 import { loadLance } from './load-lance.ts';
 import { openTables } from './open-tables.ts';
-import { RowSamples } from './relevance/sample-rows.ts';
+import { RowSamples } from './relevance/row-samples.ts';
 import { sweepTables } from './replace-table.ts';
 import type { Reranker } from './rerank/reranker.ts';
 import { openResidentIndexes } from './resident/open-resident.ts';

@@ -6,9 +6,9 @@ import { type DocumentScope, findLiveDocuments, type IndexTable } from './index-
 import type { LanceTables } from './lance.ts';
 import type { PreparedQuery, QueryVector } from './prepare-query.ts';
 import type { ComparedRow } from './relevance/background.ts';
-import { compareRows } from './relevance/compare-rows.ts';
 import { backgroundOfQuery } from './relevance/judge.ts';
-import type { RowSamples } from './relevance/sample-rows.ts';
+import type { RowSample, SampleQuery } from './relevance/row-sample.ts';
+import type { RowSamples } from './relevance/row-samples.ts';
 
 /** Search whose results are judged. */
 interface JudgedSearch {
@@ -38,10 +38,14 @@ export async function sampleBackground(
   const reading = source.compareSample ? null : awaitLater(search.samples.read(search.tables, indexTables));
   const [{ embedded }, { vector }] = await Promise.all([query.embedding, query.preparing]);
   const compared = { vector: embedded && vector, terms: [...new Set(search.sequence)] };
-  const rows = (await source.compareSample?.(compared)) ?? compareRows((await reading) ?? [], compared);
+  const rows = await (source.compareSample?.(compared) ?? compareEach(await reading, compared));
   const sample = await visibleOf(search, rows);
   if (embedded === null || vector === null) return { sample, background: null, kind: null };
   return { sample, background: backgroundOfQuery(embedded.kind, sample), kind: embedded.kind };
+}
+
+function compareEach(samples: readonly RowSample[] | null, query: SampleQuery): ComparedRow[] {
+  return (samples ?? []).flatMap((sample) => sample.compare(query));
 }
 
 /** Leave out the rows of documents that the caller may not see, where the buckets hide any. */

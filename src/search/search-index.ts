@@ -24,7 +24,7 @@ import { type PreparedQuery, prepareQuery, type QueryVector } from './prepare-qu
 import { type FoundChunk, hasStaleDocument, type JudgedChunk, presumeOrder, rank } from './rank.ts';
 import { PASSAGES_BEYOND, readBest } from './read-best.ts';
 import { judgeChunks } from './relevance/judge.ts';
-import type { RowSamples } from './relevance/sample-rows.ts';
+import type { RowSamples } from './relevance/row-samples.ts';
 import type { ResidentIndexes } from './resident/resident-indexes.ts';
 import { ResidentGone } from './resident/resident-source.ts';
 import { sampleBackground } from './sample-background.ts';

@@ -9,9 +9,9 @@ import { analyse, weighTerms } from '../../src/language/analyser.ts';
 import { INDEX_DIMENSIONS } from '../../src/projection/resize.ts';
 import { fuseRankings, weightsFor } from '../../src/search/fuse.ts';
 import { backgroundOf } from '../../src/search/relevance/background.ts';
-import { compareRows, hashOf, type SampledRow } from '../../src/search/relevance/compare-rows.ts';
 import { type Coefficients, LEVELS, probabilityOf } from '../../src/search/relevance/estimate.ts';
 import { featuresOf, USUAL_BACKGROUND } from '../../src/search/relevance/judge.ts';
+import { hashOf, RowSample, type SampledRow } from '../../src/search/relevance/row-sample.ts';
 import { BestRows } from '../../src/search/resident/best-rows.ts';
 import { KeywordRows } from '../../src/search/resident/keyword-rows.ts';
 import { openSyntheticModel } from './synthetic-model.ts';
@@ -96,10 +96,11 @@ function judgeSet(set: string, kind: Kind): Judged[] {
     const bytes = new TextEncoder().encode(terms.join(' '));
     keywords.add(bytes, 0, bytes.length);
   }
-  const sample = Array.from({ length: SAMPLE }, (_, nth): SampledRow => {
+  const sampled = Array.from({ length: SAMPLE }, (_, nth): SampledRow => {
     const at = Math.floor(((nth + 0.5) * documents.length) / SAMPLE);
     return { documentId: String(at), vector: rowOf(at), terms: new Set((termsOf[at] ?? []).map(hashOf)) };
   });
+  const sample = new RowSample(sampled);
   const relevant = readRelevant(set);
   const judged: Judged[] = [];
   for (const { id, text } of readLines<{ id: string; text: string }>(set, 'queries.jsonl')) {
@@ -113,7 +114,7 @@ function judgeSet(set: string, kind: Kind): Judged[] {
     const byCosine = cosines.map((_, at) => at).sort((a, b) => (cosines[b] as number) - (cosines[a] as number));
     const names = (rows: readonly number[]) => rows.slice(0, DEPTH + wanted.size).map((row) => String(row));
     const usual = kind === 'semantic' ? null : USUAL_BACKGROUND;
-    const compared = compareRows(sample, { vector, terms });
+    const compared = sample.compare({ vector, terms });
     const background = kind === 'keyword' ? null : backgroundOf(compared, usual);
     for (const isBarren of [false, true]) {
       const kept = (name: string) => !isBarren || !wanted.has((documents[Number(name)] as { id: string }).id);

@@ -2,9 +2,9 @@ import { expect, it } from 'vitest';
 import { embedLexical, embedLexicalPassages } from '../../src/embedding/providers/local.ts';
 import { analyse } from '../../src/language/analyser.ts';
 import { backgroundOf, weightOf } from '../../src/search/relevance/background.ts';
-import { compareRows, hashOf, type SampledRow } from '../../src/search/relevance/compare-rows.ts';
 import { estimateRelevance } from '../../src/search/relevance/estimate.ts';
 import { backgroundOfQuery, judgeChunks, USUAL_BACKGROUND } from '../../src/search/relevance/judge.ts';
+import { hashOf, RowSample, type SampledRow } from '../../src/search/relevance/row-sample.ts';
 import { relevanceOfAnswer } from '../../src/search/relevance/schema.ts';
 
 const TOPICS = ['tides', 'bearings', 'payroll', 'gardens', 'trains', 'grammar', 'volcanoes', 'bread'];
@@ -14,7 +14,7 @@ const sample = Array.from({ length: 40 }, (_, nth): SampledRow => {
 });
 
 const compare = (query: string, vector: Float32Array | null = embedLexical([query]), rows = sample) =>
-  compareRows(rows, { vector, terms: analyse(query) });
+  new RowSample(rows).compare({ vector, terms: [...new Set(analyse(query))] });
 
 const lexical = (query: string) => ({
   ...{ sample: compare(query), kind: 'lexical' as const, background: backgroundOfQuery('lexical', compare(query)) },

@@ -9,8 +9,7 @@ import { toArrowTable } from '../../../src/search/chunk-table.ts';
 import { LanceTables } from '../../../src/search/lance.ts';
 import { openSource } from '../../../src/search/open-source.ts';
 import type { ComparedRow } from '../../../src/search/relevance/background.ts';
-import { compareRows } from '../../../src/search/relevance/compare-rows.ts';
-import { RowSamples, SAMPLED_ROWS_MAX } from '../../../src/search/relevance/sample-rows.ts';
+import { RowSamples, SAMPLED_ROWS_MAX } from '../../../src/search/relevance/row-samples.ts';
 import { ResidentIndexes } from '../../../src/search/resident/resident-indexes.ts';
 import { makeDataDir } from '../../support/appliance.ts';
 import { drawText, generationOf, randomFrom } from './draw-rows.ts';
@@ -50,7 +49,7 @@ const compare = async (source: ChunkSource) => (await source.compareSample?.(que
 
 it('a copy of few rows has the sample that is read from its table', async () => {
   const index = await write('buc_few', SAMPLED_ROWS_MAX);
-  const expected = compareRows(await new RowSamples().read(tables, [index]), query);
+  const expected = (await new RowSamples().read(tables, [index])).flatMap((sample) => sample.compare(query));
   const compared = await compare(await open(index));
   expect(compared.length).toBe(SAMPLED_ROWS_MAX);
   expect(compared.map(({ documentId }) => documentId)).toEqual(expected.map(({ documentId }) => documentId));

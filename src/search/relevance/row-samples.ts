@@ -3,7 +3,7 @@ import type { RecordBatch } from 'apache-arrow';
 import { LRUCache } from 'lru-cache';
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
 import type { LanceTables } from '../lance.ts';
-import { hashOf, type SampledRow } from './compare-rows.ts';
+import { hashOf, RowSample, type SampledRow } from './row-sample.ts';
 
 /** Rows of a sample. A table of fewer rows is its own sample. */
 export const SAMPLED_ROWS_MAX = 128;
@@ -16,7 +16,7 @@ export const SAMPLED_TABLES_MAX = 4;
 
 interface Sample {
   readonly version: number;
-  readonly rows: Promise<readonly SampledRow[]>;
+  readonly rows: Promise<RowSample>;
   /** True if it is all of the table at its version. */
   isWhole: boolean;
 }
@@ -25,27 +25,26 @@ interface Sample {
 export class RowSamples {
   readonly #byTable = new LRUCache<string, Sample>({ max: SAMPLES_MAX, ttl: KEPT_MS });
 
-  /** Return a sample of the rows of the first few tables; empty where they cannot be read. */
+  /** Return samples of the rows of the first few tables; those that cannot be read are left out. */
   async read(
     tables: LanceTables,
     indexTables: readonly { readonly name: string; readonly version: number }[],
-  ): Promise<readonly SampledRow[]> {
+  ): Promise<readonly RowSample[]> {
     const samples = indexTables
       .slice(0, SAMPLED_TABLES_MAX)
       .map(({ name, version }) => this.#find(tables, name, version));
     const read = await Promise.allSettled(samples);
-    const rows = read.flatMap((sample) => (sample.status === 'fulfilled' ? [sample.value] : []));
-    return rows.length === 1 ? (rows[0] as readonly SampledRow[]) : rows.flat();
+    return read.flatMap((sample) => (sample.status === 'fulfilled' ? [sample.value] : []));
   }
 
-  #find(tables: LanceTables, name: string, version: number): Promise<readonly SampledRow[]> {
+  #find(tables: LanceTables, name: string, version: number): Promise<RowSample> {
     const known = this.#byTable.get(name);
     if (known && (known.version === version || !known.isWhole)) return known.rows;
     const sample: Sample = { version, rows: readSample(tables, name, version), isWhole: true };
     this.#byTable.set(name, sample);
     sample.rows.then(
-      (rows) => {
-        sample.isWhole = rows.length < SAMPLED_ROWS_MAX;
+      ({ size }) => {
+        sample.isWhole = size < SAMPLED_ROWS_MAX;
       },
       () => this.#byTable.delete(name),
     );
@@ -53,9 +52,9 @@ export class RowSamples {
   }
 }
 
-async function readSample(tables: LanceTables, name: string, version: number): Promise<readonly SampledRow[]> {
+async function readSample(tables: LanceTables, name: string, version: number): Promise<RowSample> {
   const table = await tables.openForReading(name, version);
-  return table === null ? [] : sampleTable(table);
+  return new RowSample(table === null ? [] : await sampleTable(table));
 }
 
 async function sampleTable(table: Table): Promise<SampledRow[]> {
