@@ -1,27 +1,20 @@
 import { readFileSync } from 'node:fs';
 
+type Multiply = (
+  a: number,
+  aStride: number,
+  rows: number,
+  k: number,
+  w: number,
+  panels: number,
+  c: number,
+  cStride: number,
+) => void;
+
 /** Exports of `kernel.as.ts`. Addresses and strides are in bytes; see the comments there. */
 export interface Kernel {
-  multiply(
-    a: number,
-    aStride: number,
-    rows: number,
-    k: number,
-    w: number,
-    panels: number,
-    c: number,
-    cStride: number,
-  ): void;
-  multiplyIntegers(
-    a: number,
-    aStride: number,
-    rows: number,
-    k: number,
-    w: number,
-    panels: number,
-    c: number,
-    cStride: number,
-  ): void;
+  readonly multiply: Multiply;
+  readonly multiplyIntegers: Multiply;
   roundPanel(panel: number, k: number, target: number, norms: number): void;
   roundRows(a: number, rows: number, k: number, mean: number): number;
   normalizeRows(c: number, rows: number, cStride: number, d: number, scales: number): void;
