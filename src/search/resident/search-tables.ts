@@ -86,7 +86,9 @@ export function startVectorSearch(
     return rowCount <= vectors.comparedMax ? [...Array(rowCount).keys()] : null;
   });
   const scanned = searched.filter((_, at) => few[at] === null);
-  const isHelped = scanned[0]?.table.vectors.start(slots, query.limit) ?? false;
+  const start = ({ table, allowed }: Searched) =>
+    table.vectors.start(slots, { limit: query.limit, isFiltered: allowed !== null });
+  const isHelped = scanned[0] ? start(scanned[0]) : false;
   const answer = () => {
     const estimated: { each: Searched; candidates: CandidateRows[] }[] = [];
     for (const [at, each] of searched.entries()) {
@@ -94,7 +96,7 @@ export function startVectorSearch(
       const rows = few[at] as number[] | null;
       if (rows === null) {
         if (each !== scanned[0]) {
-          table.vectors.start(slots, query.limit);
+          start(each);
           table.vectors.finishScan();
         }
         estimated.push({ each, candidates: table.vectors.estimate(queries, allowed) });
