@@ -5,8 +5,8 @@ import { markSettled, publishVersion } from './index-versions-store.ts';
 import { buildTokenIndex, type LanceTables } from './lance.ts';
 import { findReindexRun, findRetiredTablesOf, forgetRetiredTable } from './reindex-store.ts';
 import type { TableContext } from './replace-table.ts';
-import { settle } from './settle.ts';
-import { dropVectorIndex } from './vector-index.ts';
+import { indexVectors, mergeTable } from './settle.ts';
+import { dropVectorIndex, lacksVectorIndex } from './vector-index.ts';
 import { lockLost, withIndexToItself } from './writer-lock.ts';
 
 /** Most that the clock of a writer, which dates its versions, may be ahead of ours. */
@@ -86,6 +86,11 @@ async function expunge(
   const later = new Date(Date.now() + CLOCK_SKEW_MS);
   // Unverified files are those of a killed writer, since no other process writes while we hold the lock.
   await tables.mapErrors(table.optimize({ cleanupOlderThan: later, deleteUnverified: true }));
+  if (!(await lacksVectorIndex(table))) return;
+  // Not before, since `optimize` would write it once more.
+  await indexVectors(tables, table);
+  await checkHeld();
+  await publish(await table.version());
 }
 
 async function rewriteTable(tables: LanceTables, table: Table): Promise<void> {
@@ -94,6 +99,6 @@ async function rewriteTable(tables: LanceTables, table: Table): Promise<void> {
   await dropVectorIndex(table);
   await buildTokenIndex(table);
   // Merge now: a merge when old versions are removed would leave one more old version.
-  await settle(tables, table);
+  await mergeTable(tables, table);
   await tables.saveSnapshot(table);
 }

@@ -171,7 +171,7 @@ export class LanceTables {
     const cached = this.#readTables.get(name);
     if (cached) {
       if (cached.version < version) {
-        await cached.table.checkoutLatest();
+        await (cached.isLarge ? moveTo(cached.table, version) : cached.table.checkoutLatest());
         cached.version = version;
         if (!cached.isLarge && (await isLarge(cached.table))) this.#readTables.delete(name);
       }
@@ -182,7 +182,9 @@ export class LanceTables {
     if (!(await isLarge(small))) return this.#keep(name, { table: small, version, isLarge: false });
     small.close();
     const table = await openIfThere(await this.#readingLarge.get(), name);
-    return table && this.#keep(name, { table, version, isLarge: true });
+    if (table === null) return null;
+    await moveTo(table, version);
+    return this.#keep(name, { table, version, isLarge: true });
   }
 
   #keep(name: string, opened: ReadTable): Table {
@@ -310,6 +312,14 @@ interface ReadTable {
 
 async function isLarge(table: Table): Promise<boolean> {
   return (await table.countRows()) > SMALL_ROWS_MAX;
+}
+
+/**
+ * Let a large table be read at a version, or at the latest one if that has been removed: versions that are not published yet
+ * may lack its vector index, while it is settled.
+ */
+async function moveTo(table: Table, version: number): Promise<void> {
+  await table.checkout(version).catch(() => table.checkoutLatest());
 }
 
 /** Open a table; null if it does not exist. The tables are listed, which takes time for each, only if that fails. */

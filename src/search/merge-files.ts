@@ -1,11 +1,13 @@
 import type { Table } from '@lancedb/lancedb';
-import { buildTokenIndex } from './lance.ts';
+import { buildTokenIndex, TOKEN_INDEX_NAME } from './lance.ts';
+import { dropVectorIndex, hasVectorIndex, VECTOR_INDEX_NAME } from './vector-index.ts';
 
 /** Rows up to which the keyword index is built anew, in a second at most. */
 const TOKENS_REBUILT_ROWS_MAX = 65_536;
 
 /**
- * Merge the small files of a table, remove its old versions, and bring its indexes up to date.
+ * Merge the small files of a table, remove its old versions, and bring its indexes up to date. A large table may lack its vector
+ * index afterwards, which is then to be built anew.
  *
  * If that has changed the table, the keyword index is then built anew, as one part: where `optimize` has merged rows into an
  * index as a part of their own, LanceDB 0.31 prunes the candidates of one part by scores of another, which have other
@@ -16,7 +18,46 @@ const TOKENS_REBUILT_ROWS_MAX = 65_536;
  */
 export async function mergeFiles(table: Table, cleanupOlderThanMs: number): Promise<void> {
   const before = await table.version();
-  await table.optimize({ cleanupOlderThan: new Date(cleanupOlderThanMs) });
+  const indexed = await setVectorsAside(table);
+  const dropped = await table.version();
+  const { compaction } = await table.optimize({ cleanupOlderThan: new Date(cleanupOlderThanMs) });
+  if (indexed !== null && compaction.fragmentsRemoved === 0) {
+    await goBack(table, { to: indexed, from: dropped });
+    return;
+  }
   if ((await table.version()) === before) return;
   if ((await table.countRows()) <= TOKENS_REBUILT_ROWS_MAX) await buildTokenIndex(table);
+}
+
+/**
+ * Drop the vector index of a table before `optimize`. LanceDB 0.31 would write all of it anew, which takes as long as to
+ * build it, even if there is no new row (lance pull request 6711, in later versions). Each time it would also split a partition of
+ * 18,000 rows or more; and a query that reads several partitions of more than 256 MB together never ends, since each waits for memory
+ * of the others.
+ *
+ * @returns the version to go back to if there is nothing to merge: as the latest one, so that its files are kept. Null: none
+ */
+async function setVectorsAside(table: Table): Promise<number | null> {
+  if (!(await hasVectorIndex(table))) return null;
+  const stats = await Promise.all([VECTOR_INDEX_NAME, TOKEN_INDEX_NAME].map((name) => table.indexStats(name)));
+  const isComplete = stats.every((index) => index?.numUnindexedRows === 0);
+  if (isComplete) await restore(table, await table.version());
+  const indexed = await table.version();
+  await dropVectorIndex(table);
+  return isComplete ? indexed : null;
+}
+
+/** Make an earlier version the latest one, if no writer that has lost its lock wrote another one meanwhile. */
+async function goBack(table: Table, { to, from }: { readonly to: number; readonly from: number }): Promise<void> {
+  await table.checkoutLatest();
+  if ((await table.version()) !== from) return;
+  await restore(table, to);
+  const restored = await table.version();
+  // Rows that were written at the last moment are kept; the index is built anew.
+  if (restored !== from + 1) await restore(table, restored - 1);
+}
+
+async function restore(table: Table, version: number): Promise<void> {
+  await table.checkout(version);
+  await table.restore();
 }

@@ -1,6 +1,8 @@
 import type { Table } from '@lancedb/lancedb';
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { WeightedTerms } from '../language/analyser.ts';
+import { answerWithin } from '../platform/answer-within.ts';
+import { dependencyDown } from '../platform/errors.ts';
 import { type ChunkSource, joinSources } from './chunk-source.ts';
 import type { IndexTable } from './index-store.ts';
 import type { LanceTables } from './lance.ts';
@@ -10,6 +12,8 @@ import { residentSource, type Spelling } from './resident/resident-source.ts';
 
 /** Tables of LanceDB that are searched at a time. */
 const TABLES_AT_ONCE = 20;
+/** Time in which a query of a table must end: one without an index, of 1,000,000 rows, takes some seconds. */
+const QUERY_MS_MAX = 60_000;
 
 /**
  * Open the indexes of buckets as one source: the copy in memory of each if there is one at its version, otherwise the
@@ -69,12 +73,12 @@ function tableSource(
     for (const each of found) passages.set(each.chunkId, each);
     return found;
   };
+  const query = async (start: () => Promise<readonly ReadCandidate[]>) =>
+    remember(await withSlot(() => tables.mapErrors(endInTime(start()))));
   return {
     isInMemory: false,
-    searchVectors: async (vector, options) =>
-      remember(await withSlot(() => tables.mapErrors(searchVectors(table, vector, options)))),
-    searchKeywords: async (terms, options) =>
-      remember(await withSlot(() => tables.mapErrors(searchKeywords(table, ownTerms ?? terms, options)))),
+    searchVectors: (vector, options) => query(() => searchVectors(table, vector, options)),
+    searchKeywords: (terms, options) => query(() => searchKeywords(table, ownTerms ?? terms, options)),
     compareSample: null,
     corrections: () => [],
     readPassages: async (candidates) =>
@@ -83,4 +87,11 @@ function tableSource(
         return { ...candidate, text, locator };
       }),
   };
+}
+
+/** Await a query of LanceDB, in which reads of an index may wait for each other for ever. @throws AppError `index_unavailable` (503) */
+export function endInTime<T>(query: Promise<T>, ms = QUERY_MS_MAX): Promise<T> {
+  return answerWithin(ms, query, () =>
+    dependencyDown('index', `the search index has not answered for ${ms / 1_000} s`),
+  );
 }

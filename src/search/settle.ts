@@ -76,17 +76,26 @@ export async function readTableShape(table: Table): Promise<TableShape> {
  *   `storage_full` (503)
  */
 export async function settle(tables: LanceTables, table: Table): Promise<void> {
+  await mergeTable(tables, table);
+  // In another process, so that the memory of both steps is never held at once.
+  await indexVectors(tables, table);
+}
+
+/** Do the first part of `settle`: all but building a vector index that the table lacks. @throws AppError as `settle` */
+export async function mergeTable(tables: LanceTables, table: Table): Promise<void> {
   const cleanupOlderThanMs = Date.now() - KEEP_VERSIONS_MS;
   if ((await table.countRows()) <= ROWS_IN_PROCESS_MAX) {
     await tables.mapErrors(mergeFiles(table, cleanupOlderThanMs));
     return;
   }
-  const task = { ...tables.location, name: table.name, cleanupOlderThanMs };
-  await runInChild(tables, { ...task, step: 'merge' });
+  await runInChild(tables, { ...tables.location, name: table.name, cleanupOlderThanMs, step: 'merge' });
   await table.checkoutLatest();
+}
+
+/** Build the vector index of a table that lacks one. @throws AppError as `settle` */
+export async function indexVectors(tables: LanceTables, table: Table): Promise<void> {
   if (!(await lacksVectorIndex(table))) return;
-  // In another process, so that the memory of both steps is never held at once.
-  await runInChild(tables, { ...task, step: 'index_vectors' });
+  await buildIndex(tables, table.name, 'index_vectors');
   await table.checkoutLatest();
 }
 

@@ -27,15 +27,15 @@ export async function hasEnoughVectorsIndexed(table: Table): Promise<boolean> {
 
 /**
  * Build an index of the vectors: quantised to an eighth of their size, in one partition that every search reads as a
- * whole, so that filtered results are found as without the index. Later rows are searched beside it until `optimize`
- * adds them.
+ * whole, so that filtered results are found as without the index. It replaces the present one. Later rows are searched beside
+ * it until the table is settled.
  */
 export async function buildVectorIndex(table: Table): Promise<void> {
   const config = loadLance().Index.ivfRq({ distanceType: 'dot', numPartitions: 1, numBits: BITS });
   await table.createIndex('vector', { config, name: VECTOR_INDEX_NAME });
 }
 
-async function hasVectorIndex(table: Table): Promise<boolean> {
+export async function hasVectorIndex(table: Table): Promise<boolean> {
   return (await table.listIndices()).some((index) => index.name === VECTOR_INDEX_NAME);
 }
 
