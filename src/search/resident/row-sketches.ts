@@ -18,7 +18,7 @@ import {
   WRITTEN_START,
 } from './vector-layout.ts';
 
-/** Of large tables, the first sketch of each sixteen tells how large the largest counts are. */
+/** Sketches of large tables that tell how large the largest counts are: the first of each sixteen. */
 const SAMPLED = { of: 16, from: 64 };
 /**
  * Bounds by which rows that lie together and are all near a query distort a sample less: a sketch of it counts as no more than so

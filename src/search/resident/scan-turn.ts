@@ -23,7 +23,7 @@ export interface ScanTask {
   readonly blocks: readonly number[];
   /** Rows of the last block. */
   readonly lastRows: number;
-  /** What is done with each: estimate by the signs of whole blocks, or count the signs of sketches, or mark their rows. */
+  /** Work on each: estimate by the signs of whole blocks, count the signs of sketches, or mark rows by their counts. */
   readonly work: ScanWork;
   readonly slots: SlotRange;
   /** By slot: count of signs from which on rows are marked. */
