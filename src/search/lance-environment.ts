@@ -11,9 +11,6 @@ const INHERITED =
  * - On a machine of up to four cores, LanceDB has as many threads for writing a keyword index as that has writers, and
  *   each writer waits for one more thread: an index of some 100,000 distinct words is never finished, and its lock is
  *   never released (lancedb/lancedb#3568).
- * - What is read of an index at a time may take 32 MiB for each thread that reads. Of more, partitions that are read
- *   together wait for each other for ever: 8 threads, the default, are too few for those that earlier versions of the service
- *   have let LanceDB make.
  * - Merging files and building the keyword index read ahead and build in parallel without regard to memory. Smaller
  *   batches, less read-ahead and a single builder bound that; searches are as fast.
  */
@@ -26,7 +23,6 @@ export function bindLance(): void {
     LANCE_FTS_PARTITION_SIZE: '64',
     // Otherwise it warns that statistics of an index may be large.
     LANCE_INCLUDE_VECTOR_CENTROIDS: 'false',
-    LANCE_IO_THREADS: '32',
   };
   // biome-ignore lint/style/noProcessEnv: LanceDB reads its settings nowhere else
   for (const [name, value] of Object.entries(settings)) process.env[name] ??= value;

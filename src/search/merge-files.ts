@@ -1,6 +1,6 @@
 import type { Table } from '@lancedb/lancedb';
 import { buildTokenIndex, TOKEN_INDEX_NAME } from './lance.ts';
-import { dropVectorIndex, hasVectorIndex, VECTOR_INDEX_NAME } from './vector-index.ts';
+import { dropVectorIndex, hasVectorIndex, SPLIT_ROWS_MAX, VECTOR_INDEX_NAME } from './vector-index.ts';
 
 /** Rows up to which the keyword index is built anew, in a second at most. */
 const TOKENS_REBUILT_ROWS_MAX = 65_536;
@@ -15,10 +15,15 @@ const TOKENS_REBUILT_ROWS_MAX = 65_536;
  * tables keep the parts, and so does a table whose merge was killed in between, until the next one that changes it.
  *
  * @param cleanupOlderThanMs versions older than this are removed; milliseconds since 1970
+ * @param splitRowsMax rows up to which a vector index may be split
  */
-export async function mergeFiles(table: Table, cleanupOlderThanMs: number): Promise<void> {
+export async function mergeFiles(
+  table: Table,
+  cleanupOlderThanMs: number,
+  splitRowsMax = SPLIT_ROWS_MAX,
+): Promise<void> {
   const before = await table.version();
-  const indexed = await setVectorsAside(table);
+  const indexed = await setVectorsAside(table, splitRowsMax);
   const dropped = await table.version();
   const { compaction } = await table.optimize({ cleanupOlderThan: new Date(cleanupOlderThanMs) });
   if (indexed !== null && compaction.fragmentsRemoved === 0) {
@@ -30,17 +35,18 @@ export async function mergeFiles(table: Table, cleanupOlderThanMs: number): Prom
 }
 
 /**
- * Drop the vector index of a table before `optimize`. LanceDB 0.31 would write all of it anew, which takes as long as to
- * build it, even if there is no new row (lance pull request 6711, in later versions). Each time it would also split a partition of
- * 18,000 rows or more; and a query that reads several partitions of more than 256 MB together never ends, since each waits for memory
- * of the others.
+ * Drop the vector index of a table before `optimize`, if that has no row to add to it, or if the table is large. LanceDB 0.31 would
+ * write all of it anew in either case, which takes as long as to build it (lance pull request 6711, in later versions). Each time it
+ * would also split a partition; and a query that reads partitions of more than 256 MB together never
+ * ends, since each waits for memory of the others.
  *
  * @returns the version to go back to if there is nothing to merge: as the latest one, so that its files are kept. Null: none
  */
-async function setVectorsAside(table: Table): Promise<number | null> {
+async function setVectorsAside(table: Table, splitRowsMax: number): Promise<number | null> {
   if (!(await hasVectorIndex(table))) return null;
   const stats = await Promise.all([VECTOR_INDEX_NAME, TOKEN_INDEX_NAME].map((name) => table.indexStats(name)));
   const isComplete = stats.every((index) => index?.numUnindexedRows === 0);
+  if (!isComplete && (await table.countRows()) <= splitRowsMax) return null;
   if (isComplete) await restore(table, await table.version());
   const indexed = await table.version();
   await dropVectorIndex(table);

@@ -13,6 +13,8 @@ interface Sample {
   readonly addedMs: number | null;
   /** CPU time as a multiple of that of the bare proxy's row in the same round. */
   readonly cpuTimes: number | null;
+  /** CPU time as a multiple of that of the bare proxy with the request of the client, in the same round. */
+  readonly cpuTimesOfClient: number | null;
 }
 
 /** Medians of all rounds. */
@@ -46,11 +48,15 @@ export async function measure(
         await clients.drive(row.makeRequest, WARM_UP_SHARE * options.roundMs);
         const sample = await sampleOf(row, target, clients, options.roundMs);
         const floor = loads.find(({ row: each }) => each.id === row.floor)?.samples.at(-1);
-        const cpuFloor = loads.find(({ row: each }) => each.id === row.cpuFloor)?.samples.at(-1)?.cpuMs;
+        const timesOf = (id: string | undefined) => {
+          const cpuFloor = loads.find(({ row: each }) => each.id === id)?.samples.at(-1)?.cpuMs;
+          return cpuFloor && sample.cpuMs !== null ? sample.cpuMs / cpuFloor : null;
+        };
         samples.push({
           ...sample,
           addedMs: floor ? sample.p50Ms - floor.p50Ms : null,
-          cpuTimes: cpuFloor && sample.cpuMs !== null ? sample.cpuMs / cpuFloor : null,
+          cpuTimes: timesOf(row.cpuFloor),
+          cpuTimesOfClient: timesOf(row.cpuFloorOfClient),
         });
       }
     }
@@ -65,7 +71,7 @@ async function sampleOf(
   { pid }: Target,
   clients: Clients,
   ms: number,
-): Promise<Omit<Sample, 'addedMs' | 'cpuTimes'>> {
+): Promise<Omit<Sample, 'addedMs' | 'cpuTimes' | 'cpuTimesOfClient'>> {
   const cpuBefore = pid === null ? 0 : cpuMsOf(pid);
   const beganMs = performance.now();
   const times = await clients.drive(row.makeRequest, ms);
@@ -83,6 +89,7 @@ function mediansOf(samples: readonly Sample[]): Figures {
     p99Ms: median(samples.map(({ p99Ms }) => p99Ms)) ?? 0,
     addedMs: median(samples.map(({ addedMs }) => addedMs)),
     cpuTimes: median(samples.map(({ cpuTimes }) => cpuTimes)),
+    cpuTimesOfClient: median(samples.map(({ cpuTimesOfClient }) => cpuTimesOfClient)),
   };
 }
 

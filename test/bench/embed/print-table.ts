@@ -43,6 +43,15 @@ export function printTable(rows: readonly Row[], figures: ReadonlyMap<string, Fi
     const columns = cells.map((cell, index) => cell.padStart(COLUMNS[index]?.[1] ?? 0)).join('');
     print(`           ${row.name.padEnd(NAME_WIDTH - 2)}${columns}`);
   }
+  for (const { id, cpuFloorOfClient, cpuTimesMax } of rows) {
+    const own = figures.get(id);
+    if (!own?.cpuTimesOfClient || !own.cpuTimes || cpuFloorOfClient === undefined) continue;
+    const goal = cpuTimesMax === undefined ? '' : ` (goal <= ${cpuTimesMax})`;
+    print(
+      `embed    CPU for ${id}: ${own.cpuTimes.toFixed(2)}x of a bare proxy that forwards base64${goal}, ` +
+        `${own.cpuTimesOfClient.toFixed(2)}x of one that forwards the numbers which the client gets`,
+    );
+  }
   const projected = figures.get(ONE_TEXT.projected)?.addedMs;
   const plain = figures.get(ONE_TEXT.plain)?.addedMs;
   if (projected && plain) {

@@ -18,8 +18,9 @@ export interface Row {
   /** Bounds of the design: CPU of the server for a request, and latency added at the median. */
   readonly cpuMsMax?: number;
   readonly addedMsMax?: number;
-  /** Row of the bare proxy with whose CPU for a request that of this row is compared, and bound of the multiple. */
+  /** Rows of the bare proxy with whose CPU for a request that of this row is compared, and bound of the multiple of the first. */
   readonly cpuFloor?: string;
+  readonly cpuFloorOfClient?: string;
   readonly cpuTimesMax?: number;
   /** Check an answer. @throws Error for an answer that the row does not expect */
   readonly check?: (reply: Reply) => void;
@@ -42,13 +43,19 @@ export const FLOORS: readonly Row[] = [
   bare('bare numbers 100 x1', 100, 1, 'float'),
   proxy('proxy 1 x16', 16),
   proxy('proxy 1 x1', 1),
+  proxy('proxy numbers 1 x16', 16, 'float'),
+  proxy('proxy numbers 1 x1', 1, 'float'),
 ];
 
-/** Make a row that sends one text through the bare proxy, with the answer that the upstream gives the service. */
-function proxy(id: string, concurrency: number): Row {
+/**
+ * Make a row that sends one text through the bare proxy: with the answer in base64 that the upstream gives the service, or with
+ * the numbers that it gives the client of the service, whose request names no format.
+ */
+function proxy(id: string, concurrency: number, format: 'base64' | 'float' = 'base64'): Row {
   return {
-    ...{ id, group: 'floors', target: 'proxy', concurrency, name: 'bare proxy, 1 text' },
-    makeRequest: postToVendor(1, 'base64'),
+    ...{ id, group: 'floors', target: 'proxy', concurrency },
+    name: `bare proxy, 1 text${format === 'float' ? ' as numbers' : ''}`,
+    makeRequest: postToVendor(1, format),
   };
 }
 
@@ -89,8 +96,19 @@ function ofModel(model: string, group: string, projection: RegExp, cpuTimesMax?:
   let sent = 0;
   const hit = () => ({ input: cached[sent++ % CACHED_TEXTS], model });
   return [
-    row('1 text', 1, 16, undefined, { floor: 'bare 1 x16', cpuMsMax: 0.4, cpuFloor: 'proxy 1 x16', ...times }),
-    row('1 text', 1, 1, undefined, { floor: 'bare 1 x1', addedMsMax: 1, cpuFloor: 'proxy 1 x1' }),
+    row('1 text', 1, 16, undefined, {
+      floor: 'bare 1 x16',
+      cpuMsMax: 0.4,
+      cpuFloor: 'proxy 1 x16',
+      cpuFloorOfClient: 'proxy numbers 1 x16',
+      ...times,
+    }),
+    row('1 text', 1, 1, undefined, {
+      floor: 'bare 1 x1',
+      addedMsMax: 1,
+      cpuFloor: 'proxy 1 x1',
+      cpuFloorOfClient: 'proxy numbers 1 x1',
+    }),
     row('1 text, cached', 1, 16, undefined, { makeRequest: post(hit), cpuMsMax: 0.25 }),
     row('100 texts to 1,024', 100, 4, 1024, { floor: 'bare 100 x4', cpuMsMax: 14 }),
     row('100 texts', 100, 4, undefined, { floor: 'bare 100 x4', cpuMsMax: 20 }),
