@@ -1,13 +1,12 @@
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
 import type { BlockScanner } from './block-scanner.ts';
 import type { KernelMemory } from './kernel-memory.ts';
-import { type SlotRange, scanAlone } from './scan-turn.ts';
+import type { SlotRange } from './scan-turn.ts';
 import {
   ALLOWED_START,
   componentsOf,
   LIST,
   planesOf,
-  QUERY_SLOTS,
   queryOf,
   SIGNS_COUNTED,
   SKETCH_BYTES,
@@ -18,20 +17,8 @@ import {
   WRITTEN_START,
 } from './vector-layout.ts';
 
-/** Sketches of large tables that tell how large the largest counts are: the first of each sixteen. */
-const SAMPLED = { of: 16, from: 64 };
-/**
- * Bounds by which rows that lie together and are all near a query distort a sample less: a sketch of it counts as no more than so
- * many times the mean, unless so many times as many rows as are wanted would be marked.
- */
-const SAMPLE_BOUNDS = { perSketch: 3, total: 4 };
-
-/** Rows that have sketches. */
-export interface SketchedTable {
-  /** Addresses, each but the last of 2,048 rows. */
-  readonly sketches: readonly number[];
-  readonly rows: number;
-}
+/** Sketches of which the first of each eight are looked at, for how large the largest counts are; of fewer all are. */
+const SAMPLED = { of: 8, from: 64 };
 
 /**
  * Sketches of rows, 2,048 each, in the memory of one kernel, for all tables of a thread: the signs of the components of their
@@ -72,14 +59,17 @@ export class RowSketches {
    * Rows that are near the centre differ little along it, and the less so the longer it is. The query loses that part of the
    * centre which its squared length tells (docs/decisions/0049-copies-of-large-tables.md).
    *
+   * @param table.sketches addresses, each but the last of 2,048 rows
    * @param table.centre as for `VectorBlocks.write`
-   * @param marked about how many rows `listMarked` is to list; null: counts are kept, for `counts`
    * @returns true if helping threads count, too
    */
   start(
-    { sketches, rows, centre }: SketchedTable & { readonly centre: Float32Array | null },
+    {
+      sketches,
+      rows,
+      centre,
+    }: { readonly sketches: readonly number[]; readonly rows: number; readonly centre: Float32Array | null },
     slots: SlotRange,
-    marked: number | null,
   ): boolean {
     const { kernel, bytes } = this.#memory;
     const part = centre?.reduce((sum, component) => sum + component * component, 0) ?? 0;
@@ -88,40 +78,8 @@ export class RowSketches {
       if (centre !== null) this.#memory.subtractFromWork(centre, part);
       kernel.listComponents(WORK, componentsOf(slot));
     }
-    if (marked !== null) return this.#startMarking(sketches, slots, marked);
     const lastRows = rows - (sketches.length - 1) * SKETCHED_ROWS;
-    return this.#scanner.start({ blocks: sketches, lastRows, work: 'count', slots });
-  }
-
-  /** Return true if the rows of a table with the largest counts can be marked while others are counted. */
-  canMark({ sketches }: SketchedTable): boolean {
-    return sketches.length >= SAMPLED.from;
-  }
-
-  /** Count the signs of a sample, and begin to mark the other rows by what its largest counts are. */
-  #startMarking(sketches: readonly number[], slots: SlotRange, wanted: number): boolean {
-    const { kernel } = this.#memory;
-    const sampled = sketches.filter((_, nth) => nth % SAMPLED.of === 0);
-    const blocks = sketches.filter((_, nth) => nth % SAMPLED.of !== 0);
-    // Rows that are not written are never marked.
-    const lastRows = SKETCHED_ROWS;
-    scanAlone(kernel, { blocks: sampled, lastRows, work: 'count', slots });
-    const leastCounts: number[] = Array(QUERY_SLOTS).fill(0);
-    for (let slot = slots.first; slot < slots.end; slot++) {
-      const sample = new SignCounts(this.#memory, { sketches: sampled, rows: sampled.length * SKETCHED_ROWS }, slot);
-      const least = sample.reachedByMany((wanted * sampled.length) / sketches.length);
-      leastCounts[slot] = least;
-      for (const sketch of sampled) {
-        const planes = planesOf(sketch, slot);
-        kernel.markCounted(planes, SKETCHED_ROWS, least, sketch + WRITTEN_START, planes);
-      }
-    }
-    return this.#scanner.start({ blocks, lastRows, work: 'mark', slots, leastCounts });
-  }
-
-  /** List the marked rows of a sketch in the list of `VectorBlocks.listed`. @returns number of rows */
-  listMarked(sketch: number, slot: number): number {
-    return this.#memory.kernel.listMarked(planesOf(sketch, slot), SKETCHED_ROWS, LIST);
+    return this.#scanner.start({ blocks: sketches, lastRows, isSketched: true, slots });
   }
 
   /** Set the rows of a table that a search may find. @param flags by row, 1: yes */
@@ -138,8 +96,12 @@ export class RowSketches {
    *
    * @param isFiltered true: of the rows that `setAllowed` has named
    */
-  counts(table: SketchedTable, slot: number, isFiltered: boolean): SignCounts {
-    return new SignCounts(this.#memory, table, slot, isFiltered ? ALLOWED_START : WRITTEN_START);
+  counts(
+    table: { readonly sketches: readonly number[]; readonly rows: number },
+    slot: number,
+    isFiltered: boolean,
+  ): SignCounts {
+    return new SignCounts(this.#memory, table, { slot, bitsStart: isFiltered ? ALLOWED_START : WRITTEN_START });
   }
 }
 
@@ -151,7 +113,11 @@ export class SignCounts {
   readonly #slot: number;
   readonly #bitsStart: number;
 
-  constructor(memory: KernelMemory, { sketches, rows }: SketchedTable, slot: number, bitsStart = WRITTEN_START) {
+  constructor(
+    memory: KernelMemory,
+    { sketches, rows }: { readonly sketches: readonly number[]; readonly rows: number },
+    { slot, bitsStart }: { readonly slot: number; readonly bitsStart: number },
+  ) {
     this.#memory = memory;
     this.#sketches = sketches;
     this.#rows = rows;
@@ -172,19 +138,16 @@ export class SignCounts {
     return this.#memory.kernel.countReaching(planesOf(sketch, this.#slot), rows, least, sketch + this.#bitsStart);
   }
 
-  /** Find the largest count that at least `wanted` rows reach; 0: there are fewer rows. */
+  /** Find the largest count that about `wanted` rows reach; 0: there are fewer rows. */
   reachedBy(wanted: number): number {
-    return largestCount((count) => this.rowsFrom(count) >= wanted);
-  }
-
-  /** Find, as `reachedBy` does, the largest count that rows of many sketches reach, within `SAMPLE_BOUNDS`. */
-  reachedByMany(wanted: number): number {
-    const perSketch = Math.ceil((SAMPLE_BOUNDS.perSketch * wanted) / this.#sketches.length);
-    return largestCount((count) => {
-      const found = this.#sketches.map((_, nth) => this.#rowsFrom(nth, count));
-      const bounded = found.reduce((sum, rows) => sum + Math.min(rows, perSketch), 0);
-      return bounded >= wanted || found.reduce((sum, rows) => sum + rows, 0) >= SAMPLE_BOUNDS.total * wanted;
-    });
+    const isSampled = this.#sketches.length > SAMPLED.from && this.#bitsStart === WRITTEN_START;
+    const sampled = [...this.#sketches.keys()].filter((nth) => !isSampled || nth % SAMPLED.of === 0);
+    const least = (wanted * sampled.length) / this.#sketches.length;
+    let reached = 0;
+    for (let step = 128; step > 0; step >>= 1) {
+      if (sampled.reduce((sum, nth) => sum + this.#rowsFrom(nth, reached + step), 0) >= least) reached += step;
+    }
+    return reached;
   }
 
   /**
@@ -223,13 +186,6 @@ export class SignCounts {
     }
     return { mean, deviation: Math.sqrt(variance) };
   }
-}
-
-/** Find the largest count of signs for which a condition holds that holds for all smaller ones; 0: it holds for none. */
-function largestCount(holds: (count: number) => boolean): number {
-  let largest = 0;
-  for (let step = 128; step > 0; step >>= 1) if (holds(largest + step)) largest += step;
-  return largest;
 }
 
 /**

@@ -5,10 +5,8 @@ import {
   bytesOf,
   componentsOf,
   planesOf,
-  QUERY_SLOTS,
   SCRATCH_START,
   SKETCHED_ROWS,
-  WRITTEN_START,
 } from './vector-layout.ts';
 
 /** Slots of queries: `first` and those that follow, without `end`. */
@@ -23,15 +21,10 @@ export interface ScanTask {
   readonly blocks: readonly number[];
   /** Rows of the last block. */
   readonly lastRows: number;
-  /** Work on each: estimate by the signs of whole blocks, count the signs of sketches, or mark rows by their counts. */
-  readonly work: ScanWork;
+  /** True: count signs of sketches; false: estimate by the signs of whole blocks. */
+  readonly isSketched: boolean;
   readonly slots: SlotRange;
-  /** By slot: count of signs from which on rows are marked. */
-  readonly leastCounts?: readonly number[];
 }
-
-export type ScanWork = (typeof WORKS)[number];
-const WORKS = ['estimate', 'count', 'mark'] as const;
 
 /** Blocks that a thread takes at a time. */
 const TAKEN_BLOCKS = 4;
@@ -47,9 +40,8 @@ const DONE = 2;
 const LAST_ROWS = 3;
 const FIRST_SLOT = 4;
 const END_SLOT = 5;
-const WORK = 6;
-const LEAST_COUNTS = 7;
-const STATES = LEAST_COUNTS + QUERY_SLOTS;
+const IS_SKETCHED = 6;
+const STATES = 7;
 
 /** States of a helper: it waits for a task, or takes blocks of the present one. At first it has none, while it starts. */
 const WAITING = 1;
@@ -77,7 +69,7 @@ export class ScanTurn {
   }
 
   /** Give a task to the helpers, if all of them wait. `finish` must follow if they have it. @returns true if they have it */
-  start({ blocks, lastRows, slots, work, leastCounts = [] }: ScanTask): boolean {
+  start({ blocks, lastRows, slots, isSketched }: ScanTask): boolean {
     if (blocks.length > BLOCKS_MAX || !this.#areWaiting()) return false;
     const fields = this.#fields;
     fields.set(blocks, this.#blocksStart);
@@ -85,8 +77,7 @@ export class ScanTurn {
     Atomics.store(fields, LAST_ROWS, lastRows);
     Atomics.store(fields, FIRST_SLOT, slots.first);
     Atomics.store(fields, END_SLOT, slots.end);
-    Atomics.store(fields, WORK, WORKS.indexOf(work));
-    fields.set(leastCounts, LEAST_COUNTS);
+    Atomics.store(fields, IS_SKETCHED, isSketched ? 1 : 0);
     Atomics.store(fields, DONE, 0);
     Atomics.store(fields, NEXT, 0);
     for (let nth = 0; nth < this.#helpers; nth++) {
@@ -124,17 +115,16 @@ export class ScanTurn {
     const fields = this.#fields;
     const count = Atomics.load(fields, COUNT);
     const lastRows = Atomics.load(fields, LAST_ROWS);
-    const work = WORKS[Atomics.load(fields, WORK)] as ScanWork;
-    const leastCounts = fields.slice(LEAST_COUNTS, LEAST_COUNTS + QUERY_SLOTS);
+    const isSketched = Atomics.load(fields, IS_SKETCHED) === 1;
     const slots = { first: Atomics.load(fields, FIRST_SLOT), end: Atomics.load(fields, END_SLOT) };
-    const full = fullRows(work);
+    const full = isSketched ? SKETCHED_ROWS : BLOCK_ROWS;
     for (;;) {
       const first = Atomics.add(fields, NEXT, TAKEN_BLOCKS);
       if (first >= count) return;
       const end = Math.min(count, first + TAKEN_BLOCKS);
       for (let at = first; at < end; at++) {
         const block = (fields[this.#blocksStart + at] as number) >>> 0;
-        scanBlock(kernel, block, at === count - 1 ? lastRows : full, { slots, work, leastCounts });
+        scanBlock(kernel, block, at === count - 1 ? lastRows : full, { slots, isSketched });
       }
       if (Atomics.add(fields, DONE, end - first) + end - first === count) Atomics.notify(fields, DONE);
     }
@@ -152,31 +142,20 @@ export class ScanTurn {
 
 /** Scan the blocks of a task without help. */
 export function scanAlone(kernel: ScanKernel, task: ScanTask): void {
-  const full = fullRows(task.work);
+  const full = task.isSketched ? SKETCHED_ROWS : BLOCK_ROWS;
   const last = task.blocks.length - 1;
   for (const [at, block] of task.blocks.entries()) scanBlock(kernel, block, at === last ? task.lastRows : full, task);
-}
-
-function fullRows(work: ScanWork): number {
-  return work === 'estimate' ? BLOCK_ROWS : SKETCHED_ROWS;
 }
 
 function scanBlock(
   kernel: ScanKernel,
   block: number,
   rows: number,
-  { slots, work, leastCounts }: Pick<ScanTask, 'slots' | 'work'> & { readonly leastCounts?: ArrayLike<number> },
+  { slots, isSketched }: Pick<ScanTask, 'slots' | 'isSketched'>,
 ): void {
   for (let slot = slots.first; slot < slots.end; slot++) {
-    if (work === 'estimate') {
-      kernel.scan(block, rows, bytesOf(slot), boundsOf(block, slot));
-      continue;
-    }
-    const [components, scratch, result] = [componentsOf(slot), block + SCRATCH_START, planesOf(block, slot)];
-    if (work === 'count') kernel.countSigns(block, rows, components, scratch, result);
-    else {
-      const least = leastCounts?.[slot] ?? 0;
-      kernel.markReaching(block, rows, components, scratch, least, block + WRITTEN_START, result);
-    }
+    if (isSketched) {
+      kernel.countSigns(block, rows, componentsOf(slot), block + SCRATCH_START, planesOf(block, slot));
+    } else kernel.scan(block, rows, bytesOf(slot), boundsOf(block, slot));
   }
 }

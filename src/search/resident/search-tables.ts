@@ -86,9 +86,7 @@ export function startVectorSearch(
     return rowCount <= vectors.comparedMax ? [...Array(rowCount).keys()] : null;
   });
   const scanned = searched.filter((_, at) => few[at] === null);
-  const start = ({ table, allowed }: Searched) =>
-    table.vectors.start(slots, { limit: query.limit, isFiltered: allowed !== null });
-  const isHelped = scanned[0] ? start(scanned[0]) : false;
+  const isHelped = scanned[0]?.table.vectors.start(slots, query.limit) ?? false;
   const answer = () => {
     const estimated: { each: Searched; candidates: CandidateRows[] }[] = [];
     for (const [at, each] of searched.entries()) {
@@ -96,7 +94,7 @@ export function startVectorSearch(
       const rows = few[at] as number[] | null;
       if (rows === null) {
         if (each !== scanned[0]) {
-          start(each);
+          table.vectors.start(slots, query.limit);
           table.vectors.finishScan();
         }
         estimated.push({ each, candidates: table.vectors.estimate(queries, allowed) });

@@ -1,13 +1,12 @@
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
 import { CandidateRows, ROUNDING, type SlotQuery } from './candidate-rows.ts';
 import type { Allowed, RowRange } from './keyword-rows.ts';
-import type { SketchedTable } from './row-sketches.ts';
 import type { SlotRange } from './scan-turn.ts';
 import { ScratchFile } from './scratch-file.ts';
 import type { VectorBlocks } from './vector-blocks.ts';
 import { VectorCentre } from './vector-centre.ts';
 import { REST_BYTES, SIGNS_COUNTED, SKETCH_START, SKETCHED_BLOCK_BYTES, SKETCHED_ROWS } from './vector-layout.ts';
-import { COMPARED_SHARE_MAX, type TableVectors, type WantedRows } from './vector-rows.ts';
+import { COMPARED_SHARE_MAX, type TableVectors } from './vector-rows.ts';
 
 /** Rows whose cosine is estimated after signs were counted: a share of all, but at least a number, and some per wanted row. */
 const ESTIMATED = { share: 1 / 400, least: 2_048, perWanted: 16 };
@@ -68,20 +67,10 @@ export class SketchedRows implements TableVectors {
     this.#vectors.setQuery(slot, vector);
   }
 
-  start(slots: SlotRange, { limit, isFiltered }: WantedRows): boolean {
+  start(slots: SlotRange): boolean {
     this.#writeWaiting();
     this.#vectors.prepareFor(this.#centre.value, slots);
-    const marked = this.#isMarked(isFiltered) ? this.#estimatedRows(limit) : null;
-    return this.#vectors.sketches.start({ ...this.#sketched(), centre: this.#centre.value }, slots, marked);
-  }
-
-  /** Return true if rows are marked while signs are counted, which can be done before it is known which are allowed. */
-  #isMarked(isFiltered: boolean): boolean {
-    return !isFiltered && this.#vectors.sketches.canMark(this.#sketched());
-  }
-
-  #estimatedRows(limit: number): number {
-    return Math.max(ESTIMATED.least, this.#rows * ESTIMATED.share, limit * ESTIMATED.perWanted);
+    return this.#vectors.sketches.start({ ...this.#sketched(), centre: this.#centre.value }, slots);
   }
 
   finishScan(): void {
@@ -116,13 +105,16 @@ export class SketchedRows implements TableVectors {
   }
 
   #candidates(query: SlotQuery, isFiltered: boolean): CandidateRows {
-    const { slot } = query;
-    const list = this.#lister(query, isFiltered);
+    const { slot, lowerBounds } = query;
+    const counts = this.#vectors.sketches.counts(this.#sketched(), slot, isFiltered);
+    const { share, least, perWanted } = ESTIMATED;
+    const reached = counts.reachedBy(Math.max(least, this.#rows * share, lowerBounds.limit * perWanted));
     const candidates = new CandidateRows();
     const shared = this.#centre.productWith(slot);
     for (const [nth, block] of this.#blocks.entries()) {
       const first = nth * SKETCHED_ROWS;
-      const count = list(nth);
+      const rows = Math.min(SKETCHED_ROWS, this.#rows - first);
+      const count = counts.list(first, rows, { least: reached, below: SIGNS_COUNTED + 1 });
       this.#vectors.estimateSketched(block, count, slot);
       const margins = this.#vectors.sketchedRowMargins(block);
       candidates.addListed(this.#vectors, query, { count, first, margins, shared });
@@ -130,21 +122,7 @@ export class SketchedRows implements TableVectors {
     return candidates;
   }
 
-  /** Make a function that lists the rows of the nth block with large counts, and returns how many they are. */
-  #lister({ slot, lowerBounds }: SlotQuery, isFiltered: boolean): (nth: number) => number {
-    const { sketches } = this.#vectors;
-    const table = this.#sketched();
-    if (this.#isMarked(isFiltered)) return (nth) => sketches.listMarked(table.sketches[nth] as number, slot);
-    const counts = sketches.counts(table, slot, isFiltered);
-    const reached = counts.reachedBy(this.#estimatedRows(lowerBounds.limit));
-    return (nth) => {
-      const first = nth * SKETCHED_ROWS;
-      const rows = Math.min(SKETCHED_ROWS, this.#rows - first);
-      return counts.list(first, rows, { least: reached, below: SIGNS_COUNTED + 1 });
-    };
-  }
-
-  #sketched(): SketchedTable {
+  #sketched(): { readonly sketches: readonly number[]; readonly rows: number } {
     return { sketches: this.#blocks.map((block) => block + SKETCH_START), rows: this.#rows };
   }
 

@@ -2,7 +2,7 @@ import { grown } from './grow.ts';
 import { COUNT_BITS, COUNT_MAX, type Postings, placeOf, postingsLeft } from './postings.ts';
 
 /** Rows of a window. */
-const WINDOW_BITS = 8;
+const WINDOW_BITS = 9;
 export const WINDOW_ROWS = 1 << WINDOW_BITS;
 /** Bounds are stored as parts of 1. */
 const PARTS = 255;

@@ -194,14 +194,14 @@ export class VectorBlocks {
    * @returns true if helping threads scan, too
    */
   startScan(blocks: readonly number[], rows: number, slots: SlotRange): boolean {
-    return this.#scanner.start({ blocks, lastRows: rows - (blocks.length - 1) * BLOCK_ROWS, work: 'estimate', slots });
+    return this.#scanner.start({ blocks, lastRows: rows - (blocks.length - 1) * BLOCK_ROWS, isSketched: false, slots });
   }
 
   /** Estimate as `startScan` does, at once and without help, for one slot. It may be called while a scan is in progress. */
   scan(blocks: readonly number[], rows: number, slot: number): void {
     const lastRows = rows - (blocks.length - 1) * BLOCK_ROWS;
     const slots = { first: slot, end: slot + 1 };
-    scanAlone(this.#memory.kernel, { blocks, lastRows, work: 'estimate', slots });
+    scanAlone(this.#memory.kernel, { blocks, lastRows, isSketched: false, slots });
   }
 
   /** Complete what was begun. */

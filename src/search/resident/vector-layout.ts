@@ -30,13 +30,13 @@ export const SKETCHED_ROWS = 2_048;
 /**
  * Starts of the parts of a sketch, which follow the signs of the components [1024 x 256 bytes]: bits of the rows that are
  * written and of those that a search may find [256 bytes] each, counts of signs [8 x 2048 bytes] of eight queries, in planes as
- * in `kernel/sketches.as.ts`, or marks of the rows whose counts are large [256 bytes], and scratch space of the thread that counts.
+ * in `kernel/sketches.as.ts`, and scratch space of the thread that counts.
  */
 export const WRITTEN_START = (SKETCHED_ROWS * INDEX_DIMENSIONS) / 8;
 export const ALLOWED_START = WRITTEN_START + SKETCHED_ROWS / 8;
 const PLANES_START = ALLOWED_START + SKETCHED_ROWS / 8;
 export const SCRATCH_START = PLANES_START + QUERY_SLOTS * SKETCHED_ROWS;
-export const SKETCH_BYTES = SCRATCH_START + 256;
+export const SKETCH_BYTES = SCRATCH_START + 128;
 /**
  * Starts of the parts of a sketched block of as many rows, which follow the highest 4 bits: steps, margins and offsets f32 [2048]
  * each, and the sketch of the rows.
@@ -83,7 +83,7 @@ export function componentsOf(slot: number): number {
   return queryOf(slot) + COMPONENTS_START;
 }
 
-/** Address of the counts of signs of the rows of a sketch for a slot, or of the marks of those whose counts are large. */
+/** Address of the counts of signs of the rows of a sketch for a slot. */
 export function planesOf(sketch: number, slot: number): number {
   return sketch + PLANES_START + slot * SKETCHED_ROWS;
 }

@@ -8,13 +8,6 @@ import type { VectorBlocks } from './vector-blocks.ts';
 import { VectorCentre } from './vector-centre.ts';
 import { BLOCK_BYTES, BLOCK_ROWS, SIGNS_COUNTED, SKETCH_BYTES, SKETCHED_ROWS } from './vector-layout.ts';
 
-/** Rows that each of some queries wants. */
-export interface WantedRows {
-  readonly limit: number;
-  /** True: `estimate` will be called with allowed rows. */
-  readonly isFiltered: boolean;
-}
-
 /** Vectors of the rows of a table. */
 export interface TableVectors {
   readonly memoryBytes: number;
@@ -28,9 +21,10 @@ export interface TableVectors {
    * Begin to scan the rows for the queries of some slots, in which memory is read once for all of them. `finishScan` must
    * follow before anything else is scanned, and `estimate` before the rows change.
    *
+   * @param limit of the rows that each query wants
    * @returns true if helping threads scan, too
    */
-  start(slots: SlotRange, wanted: WantedRows): boolean;
+  start(slots: SlotRange, limit: number): boolean;
   finishScan(): void;
   /**
    * Estimate the cosines of the rows that were scanned, and add numbers that allowed rows reach at least to the lower bounds
@@ -138,11 +132,11 @@ export class VectorRows implements TableVectors {
     this.#vectors.setQuery(slot, vector);
   }
 
-  start(slots: SlotRange, { limit }: WantedRows): boolean {
+  start(slots: SlotRange, limit: number): boolean {
     this.#writeWaiting();
     this.#vectors.prepareFor(this.#centre.value, slots);
     if (this.#isCounted(limit)) {
-      return this.#vectors.sketches.start({ sketches: this.#sketches, rows: this.#rows, centre: null }, slots, null);
+      return this.#vectors.sketches.start({ sketches: this.#sketches, rows: this.#rows, centre: null }, slots);
     }
     return this.#vectors.startScan(this.#blocks, this.#rows, slots);
   }

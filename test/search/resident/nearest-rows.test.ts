@@ -42,7 +42,7 @@ function search(
   const best = new BestRows(WANTED, String);
   const slotQuery = { slot: 0, lowerBounds: new LargestNumbers(WANTED) };
   rows.setQuery(0, query.vector);
-  rows.start({ first: 0, end: 1 }, { limit: WANTED, isFiltered: query.allowed !== null });
+  rows.start({ first: 0, end: 1 }, WANTED);
   rows.finishScan();
   const [candidates] = rows.estimate([slotQuery], query.allowed);
   if (candidates) rows.offer(slotQuery, candidates, { best, first: 0 });
@@ -232,7 +232,7 @@ it('a table without a centre is searched by counts, also right after one whose c
     blocks.setQuery(0, vector);
     for (const rows of [centred, counted]) {
       const slotQuery = { slot: 0, lowerBounds: new LargestNumbers(WANTED) };
-      rows.start({ first: 0, end: 1 }, { limit: WANTED, isFiltered: false });
+      rows.start({ first: 0, end: 1 }, WANTED);
       rows.finishScan();
       const [candidates] = rows.estimate([slotQuery], null);
       if (candidates && rows === counted) rows.offer(slotQuery, candidates, { best, first: 0 });

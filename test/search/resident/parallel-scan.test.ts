@@ -73,7 +73,7 @@ it('helpers take a part of the blocks, and every block is scanned once', async (
   const isShared = async () => {
     own = 0;
     for (const block of blocks) floats[boundsOf(block, 0) / 4] = Number.NaN;
-    if (!turn.start({ blocks, lastRows: BLOCK_ROWS, work: 'estimate', slots: { first: 0, end: 1 } })) return false;
+    if (!turn.start({ blocks, lastRows: BLOCK_ROWS, isSketched: false, slots: { first: 0, end: 1 } })) return false;
     turn.finish(counting);
     // Blocks of zeros have bounds of zero.
     for (const block of blocks) expect(floats[boundsOf(block, 0) / 4]).toBe(0);

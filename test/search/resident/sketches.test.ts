@@ -14,13 +14,11 @@ const QUERY = 0;
 const ROW = 4_096;
 const LIST = 8_192;
 const SCRATCH = LIST + 4 * SIGNS_COUNTED;
-const PLANES = SCRATCH + 256;
+const PLANES = SCRATCH + 128;
 const BITS = PLANES + SKETCHED_ROWS;
 const FLAGS = BITS + SKETCHED_ROWS / 8;
 const FOUND = FLAGS + SKETCHED_ROWS + 128;
-const MARKS = FOUND + 4 * SKETCHED_ROWS;
-const MARKED_PLANES = MARKS + SKETCHED_ROWS / 8;
-const SIGNS = MARKED_PLANES + SKETCHED_ROWS;
+const SIGNS = FOUND + 4 * SKETCHED_ROWS;
 const BLOCK = SIGNS + (SKETCHED_ROWS * INDEX_DIMENSIONS) / 8;
 const END = BLOCK + BLOCK_BYTES;
 
@@ -82,12 +80,6 @@ describe.each(SCAN_BUILDS)('%s', (build) => {
     for (let least = 0; least <= SIGNS_COUNTED + 1; least += least < 90 || least > 130 ? 5 : 1) {
       const wanted = [...counts.keys()].filter((row) => (counts[row] as number) >= least && flags[row] === 1);
       expect(kernel.countReaching(PLANES, ROWS, least, BITS)).toBe(wanted.length);
-      kernel.markReaching(SIGNS, ROWS, LIST, SCRATCH, least, BITS, MARKS);
-      expect(kernel.listMarked(MARKS, ROWS, FOUND)).toBe(wanted.length);
-      expect([...numbers.subarray(FOUND / 4, FOUND / 4 + wanted.length)]).toEqual(wanted);
-      bytes.copyWithin(MARKED_PLANES, PLANES, PLANES + SKETCHED_ROWS);
-      kernel.markCounted(MARKED_PLANES, ROWS, least, BITS, MARKED_PLANES);
-      expect(kernel.listMarked(MARKED_PLANES, ROWS, FOUND)).toBe(wanted.length);
       for (const below of [SIGNS_COUNTED + 1, least + 20, least]) {
         const listed = wanted.filter((row) => (counts[row] as number) < below);
         expect(kernel.listReaching(PLANES, ROWS, least, below, BITS, FOUND)).toBe(listed.length);

@@ -23,17 +23,6 @@ export interface ScanKernel {
   countSigns(sketches: number, rows: number, list: number, scratch: number, planes: number): number;
   countReaching(planes: number, rows: number, least: number, allowed: number): number;
   listReaching(planes: number, rows: number, least: number, below: number, allowed: number, list: number): number;
-  markReaching(
-    sketches: number,
-    rows: number,
-    list: number,
-    scratch: number,
-    least: number,
-    allowed: number,
-    marks: number,
-  ): number;
-  markCounted(planes: number, rows: number, least: number, allowed: number, marks: number): void;
-  listMarked(marks: number, rows: number, list: number): number;
   packFlags(flags: number, rows: number, bits: number): void;
 }
 

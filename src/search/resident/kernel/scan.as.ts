@@ -25,17 +25,7 @@ import {
 import { encodeSigns, prepareTables, sumOf } from './signs.as';
 
 export { scan } from './signs.as';
-export {
-  countReaching,
-  countSigns,
-  encodeSketch,
-  listComponents,
-  listMarked,
-  listReaching,
-  markCounted,
-  markReaching,
-  packFlags,
-} from './sketches.as';
+export { countReaching, countSigns, encodeSketch, listComponents, listReaching, packFlags } from './sketches.as';
 
 /**
  * List the rows whose bound is at least `least` and below `below`: u32 [count] at `list`. NaN is in no range.

@@ -190,76 +190,24 @@ function countOnes(signs: usize, list: usize, sixteens: v128, planes: usize): vo
  */
 export function countSigns(sketches: usize, rows: usize, list: usize, scratch: usize, planes: usize): u32 {
   const loaded = loadSigns(sketches, list);
+  const smallest = list + (<usize>counted << 2);
   for (let first: usize = 0; first < rows; first += 128) {
-    countGroup(sketches + (first >> 3), list, scratch, planes + (first >> 7) * planesBytes);
+    const signs = sketches + (first >> 3);
+    const own = planes + (first >> 7) * planesBytes;
+    // Of the largest, ones count; of the smallest, zeros: 112 less the ones.
+    countOnes(signs, list, i64x2.splat(-1), own);
+    countOnes(signs, smallest, i64x2.splat(0), scratch);
+    let borrow = i64x2.splat(0);
+    for (let plane: usize = 0; plane < planesBytes; plane += 16) {
+      const a = v128.load(own + plane);
+      const b = v128.load(scratch + plane);
+      const either = v128.xor(a, b);
+      v128.store(own + plane, v128.xor(either, borrow));
+      borrow = v128.or(v128.andnot(b, a), v128.andnot(borrow, either));
+    }
   }
   // The compiler keeps loads that a result depends on.
   return loaded;
-}
-
-/**
- * Mark the rows of a sketch whose count, as `countSigns` counts, is at least `least`. Their counts are not kept: what a
- * thread writes for another one, the other one has to fetch.
- *
- * @param scratch address of 256 bytes
- * @param allowed address of a bit for each row that may be marked
- * @param marks gets a bit for each row
- * @returns a number without meaning
- */
-export function markReaching(
-  sketches: usize,
-  rows: usize,
-  list: usize,
-  scratch: usize,
-  least: u32,
-  allowed: usize,
-  marks: usize,
-): u32 {
-  const loaded = loadSigns(sketches, list);
-  const planes = scratch + planesBytes;
-  for (let first: usize = 0; first < rows; first += 128) {
-    const at = first >> 3;
-    countGroup(sketches + at, list, scratch, planes);
-    v128.store(marks + at, v128.and(reaching(planes, least), v128.load(allowed + at)));
-  }
-  return loaded;
-}
-
-/** Mark rows by counts that `countSigns` has made, as `markReaching` does. The marks may begin where the planes begin. */
-export function markCounted(planes: usize, rows: usize, least: u32, allowed: usize, marks: usize): void {
-  for (let first: usize = 0; first < rows; first += 128) {
-    const at = first >> 3;
-    v128.store(marks + at, v128.and(reaching(planes + first, least), v128.load(allowed + at)));
-  }
-}
-
-/** List the marked rows: u32 [count] at `list`. @returns count */
-export function listMarked(marks: usize, rows: usize, list: usize): i32 {
-  let end = list;
-  for (let first: usize = 0; first < rows; first += 128) {
-    const marked = v128.load(marks + (first >> 3));
-    if (!v128.any_true(marked)) continue;
-    end = listOnes(i64x2.extract_lane(marked, 0), <u32>first, end);
-    end = listOnes(i64x2.extract_lane(marked, 1), <u32>first + 64, end);
-  }
-  return <i32>((end - list) >> 2);
-}
-
-/** Count as `countSigns` does, for 128 rows. */
-// @ts-ignore: decorator
-@inline
-function countGroup(signs: usize, list: usize, scratch: usize, planes: usize): void {
-  // Of the largest, ones count; of the smallest, zeros: 112 less the ones.
-  countOnes(signs, list, i64x2.splat(-1), planes);
-  countOnes(signs, list + (<usize>counted << 2), i64x2.splat(0), scratch);
-  let borrow = i64x2.splat(0);
-  for (let plane: usize = 0; plane < planesBytes; plane += 16) {
-    const a = v128.load(planes + plane);
-    const b = v128.load(scratch + plane);
-    const either = v128.xor(a, b);
-    v128.store(planes + plane, v128.xor(either, borrow));
-    borrow = v128.or(v128.andnot(b, a), v128.andnot(borrow, either));
-  }
 }
 
 /** Bring the signs of the listed components into the cache: loads that wait for nothing are done at the same time. */
