@@ -6,7 +6,7 @@ import { buildTokenIndex, type LanceTables } from './lance.ts';
 import { findReindexRun, findRetiredTablesOf, forgetRetiredTable } from './reindex-store.ts';
 import type { TableContext } from './replace-table.ts';
 import { indexVectors, mergeTable } from './settle.ts';
-import { dropVectorIndex, lacksVectorIndex } from './vector-index.ts';
+import { dropVectorIndex } from './vector-index.ts';
 import { lockLost, withIndexToItself } from './writer-lock.ts';
 
 /** Most that the clock of a writer, which dates its versions, may be ahead of ours. */
@@ -86,9 +86,8 @@ async function expunge(
   const later = new Date(Date.now() + CLOCK_SKEW_MS);
   // Unverified files are those of a killed writer, since no other process writes while we hold the lock.
   await tables.mapErrors(table.optimize({ cleanupOlderThan: later, deleteUnverified: true }));
-  if (!(await lacksVectorIndex(table))) return;
   // Not before, since `optimize` would write it once more.
-  await indexVectors(tables, table);
+  if (!(await indexVectors(tables, table))) return;
   await checkHeld();
   await publish(await table.version());
 }

@@ -37,8 +37,8 @@ export async function mergeFiles(
 /**
  * Drop the vector index of a table before `optimize`, if that has no row to add to it, or if the table is large. LanceDB 0.31 would
  * write all of it anew in either case, which takes as long as to build it (lance pull request 6711, in later versions). Each time it
- * would also split a partition; and a query that reads partitions of more than 256 MB together never
- * ends, since each waits for memory of the others.
+ * would also split a partition; and a query that reads partitions of more than 256 MB together never ends, since each waits for
+ * memory of the others.
  *
  * @returns the version to go back to if there is nothing to merge: as the latest one, so that its files are kept. Null: none
  */

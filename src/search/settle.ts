@@ -92,11 +92,12 @@ export async function mergeTable(tables: LanceTables, table: Table): Promise<voi
   await table.checkoutLatest();
 }
 
-/** Build the vector index of a table that lacks one. @throws AppError as `settle` */
-export async function indexVectors(tables: LanceTables, table: Table): Promise<void> {
-  if (!(await lacksVectorIndex(table))) return;
+/** Build the vector index of a table if it lacks one. @returns true if it did @throws AppError as `settle` */
+export async function indexVectors(tables: LanceTables, table: Table): Promise<boolean> {
+  if (!(await lacksVectorIndex(table))) return false;
   await buildIndex(tables, table.name, 'index_vectors');
   await table.checkoutLatest();
+  return true;
 }
 
 async function runInChild(tables: LanceTables, task: SettleTask): Promise<void> {

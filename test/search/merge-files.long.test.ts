@@ -95,27 +95,38 @@ it('a reader finds the vector index at the version that was published, while lat
   expect(await nearest(ROWS + 3)).toBe(`chunk_${ROWS + 3}`);
 }, 60_000);
 
-it('rows that a writer without its lock adds meanwhile are kept', async () => {
-  const others = new LanceTables(path.join(directory.dataDir, 'index'));
-  const racing = new Proxy(table, {
-    get(target, key) {
-      const value = Reflect.get(target, key);
-      if (key !== 'optimize') return typeof value === 'function' ? value.bind(target) : value;
-      return async (options: object) => {
-        const stats = await target.optimize(options);
-        await add(ROWS + 5, ROWS + 8, await others.openForWriting(NAME));
-        return stats;
-      };
-    },
-  });
-  await mergeFiles(racing, Date.now() - 600_000);
-  await others.close();
-  await table.checkoutLatest();
-  expect(await table.countRows()).toBe(ROWS + 8);
-  await settle(tables, table);
-  expect(await unindexed()).toBe(0);
-  expect(await nearest(ROWS + 6)).toBe(`chunk_${ROWS + 6}`);
-}, 60_000);
+it.each([
+  ['before it is known whether files were merged', 'optimize', 1],
+  ['right before the table goes back', 'restore', 2],
+] as const)(
+  'rows that a writer without its lock adds %s are kept',
+  async (_, step, nth) => {
+    const others = new LanceTables(path.join(directory.dataDir, 'index'));
+    const from = (await table.countRows()) + 10;
+    let calls = 0;
+    const racing = new Proxy(table, {
+      get(target, key) {
+        const value = Reflect.get(target, key);
+        if (typeof value !== 'function') return value;
+        if (key !== step) return value.bind(target);
+        return async (...args: unknown[]) => {
+          if (++calls === nth) await add(from, from + 3, await others.openForWriting(NAME));
+          return value.apply(target, args);
+        };
+      },
+    });
+    const before = await table.countRows();
+    await mergeFiles(racing, Date.now() - 600_000);
+    expect(calls).toBeGreaterThanOrEqual(nth);
+    await others.close();
+    await table.checkoutLatest();
+    expect(await table.countRows()).toBe(before + 3);
+    await settle(tables, table);
+    expect(await unindexed()).toBe(0);
+    expect(await nearest(from + 1)).toBe(`chunk_${from + 1}`);
+  },
+  60_000,
+);
 
 it('a vector index without the rows that were deleted is built where files were merged', async () => {
   const before = await indexOf();
