@@ -1,10 +1,11 @@
 import type { WeightedTerms } from '../../language/analyser.ts';
 import type { BestRows } from './best-rows.ts';
+import { FoundWindows } from './found-windows.ts';
 import { grown } from './grow.ts';
 import { LargestNumbers } from './largest-numbers.ts';
-import { COUNT_BITS, COUNT_MAX, type PostingColumns, Postings } from './postings.ts';
+import { COUNT_BITS, type PostingColumns, Postings } from './postings.ts';
 import { type TermColumns, TermDictionary } from './term-dictionary.ts';
-import { type Norms, TermWindows, WINDOW_ROWS, windowOf } from './term-windows.ts';
+import { type Norms, TermWindows, WINDOW_ROWS } from './term-windows.ts';
 
 /** Parameters of BM25, as LanceDB has them. */
 const K1 = 1.2;
@@ -155,8 +156,8 @@ export class KeywordRows {
     const { best } = range;
     const norms = this.#norms();
     const windowed = terms.map(({ term, factor }) => ({ factor, windows: this.#windowsOf(term, norms) }));
-    const reached = this.#largestScores(found);
-    const bounds = reached.slice();
+    const rare = new FoundWindows(this.#found.subarray(0, found), this.#scores, this.#rows);
+    const bounds = rare.largest.slice();
     for (const { factor, windows } of windowed) windows.addBounds(factor, bounds);
     const firstFrom = smallestOf(bounds, FIRST_WINDOWS);
     let needed = found < best.limit ? best.threshold : this.#neededScore(found, allowed, best);
@@ -168,18 +169,19 @@ export class KeywordRows {
         const from = window * WINDOW_ROWS;
         const end = Math.min(from + WINDOW_ROWS, this.#rows);
         if (allowed !== null && !allowed.subarray(from, end).includes(1)) continue;
-        let most = reached[window] as number;
+        let most = rare.largest[window] as number;
         let rest = bound - most;
-        if (most > 0) {
-          scores.set(this.#scores.subarray(from, end));
-          this.#scores.fill(0, from, end);
-        }
+        rare.move(window, scores);
         for (const { factor, windows } of windowed) {
           if (bound < needed - ROUNDING) break;
           const own = windows.boundOf(window);
           if (own === 0) continue;
           rest -= factor * own;
-          most = Math.max(most, windows.addScores(window, factor, norms, scores));
+          // Where no row can be among the best any more, `bound` is below what is needed.
+          most = windows.addScores(window, factor, norms, {
+            scores,
+            most: Math.max(most, needed - rest - 2 * ROUNDING),
+          });
           bound = most + rest;
         }
         if (bound >= needed - ROUNDING) this.#offerWindow(from, scores.subarray(0, end - from), allowed, range);
@@ -189,26 +191,16 @@ export class KeywordRows {
     }
   }
 
-  /** Find the largest score of a row that was found in each window. */
-  #largestScores(found: number): Float64Array {
-    const largest = new Float64Array(Math.ceil(this.#rows / WINDOW_ROWS));
-    for (let at = 0; at < found; at++) {
-      const row = this.#found[at] as number;
-      const score = this.#scores[row] as number;
-      if (score > (largest[windowOf(row)] as number)) largest[windowOf(row)] = score;
-    }
-    return largest;
-  }
-
   #offerWindow(from: number, scores: Float64Array, allowed: Allowed, { best, first }: RowRange): void {
-    let { threshold } = best;
+    // A row without any of the terms has the score 0.
+    let least = Math.max(best.threshold, Number.MIN_VALUE);
     for (let at = 0; at < scores.length; at++) {
       const score = scores[at] as number;
-      if (score === 0 || score < threshold) continue;
+      if (score < least) continue;
       const row = from + at;
       if ((allowed !== null && allowed[row] !== 1) || this.#removed?.[row] === 1) continue;
       best.offer(first + row, score);
-      ({ threshold } = best);
+      least = Math.max(best.threshold, Number.MIN_VALUE);
     }
   }
 
@@ -291,8 +283,7 @@ export class KeywordRows {
         const posting = numbers[at] as number;
         const row = posting >>> COUNT_BITS;
         if (removed !== null && removed[row] === 1) continue;
-        let count = posting & COUNT_MAX;
-        if (count === COUNT_MAX) count = this.#postings.largeCount(term, row);
+        const count = this.#postings.occurrences(term, posting);
         const before = scores[row] as number;
         if (before === 0) found[total++] = row;
         scores[row] = before + (factor * count) / (count + (base + perLength * (lengths[row] as number)));

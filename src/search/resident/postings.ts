@@ -8,7 +8,7 @@ export const ROWS_MAX = 2 ** (32 - COUNT_BITS);
 
 /** Postings of the first and of the largest block of a term; each block is twice as large as the one before. */
 const FIRST_BLOCK = 2;
-const LARGEST_BLOCK_BITS = 8;
+const LARGEST_BLOCK_BITS = 12;
 const LARGEST_BLOCK = 1 << LARGEST_BLOCK_BITS;
 
 /** Content of postings: the blocks, and by term where they are. */
@@ -100,9 +100,10 @@ export class Postings {
     this.#left[term] = (this.#left[term] as number) - 1;
   }
 
-  /** Count the occurrences of a term in a row whose posting has `COUNT_MAX`. */
-  largeCount(term: number, row: number): number {
-    return this.#largeCounts.get(largeKey(term, row)) ?? COUNT_MAX;
+  /** Count the occurrences of a term that a posting of it stands for: more than `COUNT_MAX` if it has that. */
+  occurrences(term: number, posting: number): number {
+    const count = posting & COUNT_MAX;
+    return count < COUNT_MAX ? count : (this.#largeCounts.get(largeKey(term, posting >>> COUNT_BITS)) ?? COUNT_MAX);
   }
 
   /** Place a cursor before the postings of a term. */

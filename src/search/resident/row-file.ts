@@ -9,7 +9,7 @@ import type { RowBatch, Utf8Column } from './protocol.ts';
  * Changed with the columns and with what is in them, such as the hash of terms: a file of another format is not read. The
  * test of a file's checksum fails where it was forgotten.
  */
-const FORMAT = 'rows 2';
+const FORMAT = 'rows 3';
 const METADATA = '__metadata__';
 const TEXTS = ['chunkIds', 'documentIds', 'texts', 'locators'] as const;
 const KEYWORDS = {

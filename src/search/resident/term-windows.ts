@@ -17,6 +17,19 @@ export interface Norms {
   readonly lengths: Uint32Array;
 }
 
+/** Postings of a term that lie together. */
+interface Run {
+  readonly numbers: Uint32Array;
+  readonly from: number;
+  readonly end: number;
+}
+
+/** Scores of the rows of a window, Float64Array [512], and a score below which none need be told from another. */
+interface WindowScores {
+  readonly scores: Float64Array;
+  readonly most: number;
+}
+
 /**
  * Postings of a term by windows of the table, with an upper bound of the weight that the term has in the rows of each.
  * Rows can be added, and their mean length can change.
@@ -34,6 +47,8 @@ export class TermWindows {
   /** Number of the norms by which bounds are computed. */
   #perLength = 0;
   #drift = 1;
+  /** True: a row has the term more often than a posting can tell. */
+  #hasLargeCounts = false;
 
   constructor(postings: Postings, term: number) {
     this.#postings = postings;
@@ -74,27 +89,41 @@ export class TermWindows {
    * Add the scores of the term to those of the rows of a window.
    *
    * @param factor of the weight
-   * @param scores Float64Array [512]
-   * @returns largest score of a row that has the term
+   * @param own.scores Float64Array [512]
+   * @param own.most a smaller score need not be told from it
+   * @returns largest score of a row that has the term, or `most`
    */
-  addScores(window: number, factor: number, { base, perLength, lengths }: Norms, scores: Float64Array): number {
+  addScores(window: number, factor: number, norms: Norms, { scores, most }: WindowScores): number {
     const [blocks, { numbers }] = [this.#blocks, this.#postings];
     const end = this.#starts[window + 1] as number;
-    let largest = 0;
+    let largest = most;
     for (let nth = this.#starts[window] as number; nth < end; ) {
       const place = placeOf(nth, blocks);
       const placeEnd = place + Math.min(end - nth, postingsLeft(nth));
       nth += placeEnd - place;
-      for (let at = place; at < placeEnd; at++) {
-        const posting = numbers[at] as number;
-        const row = posting >>> COUNT_BITS;
-        let count = posting & COUNT_MAX;
-        if (count === COUNT_MAX) count = this.#postings.largeCount(this.#term, row);
-        const norm = base + perLength * (lengths[row] as number);
-        const score = (scores[row & (WINDOW_ROWS - 1)] as number) + (factor * count) / (count + norm);
-        scores[row & (WINDOW_ROWS - 1)] = score;
-        if (score > largest) largest = score;
-      }
+      const run = { numbers, from: place, end: placeEnd };
+      const into = { scores, most: largest };
+      // A loop that looks for large counts takes a quarter longer.
+      largest = this.#hasLargeCounts ? this.#addExactly(run, factor, norms, into) : addRun(run, factor, norms, into);
+    }
+    return largest;
+  }
+
+  #addExactly(
+    { numbers, from, end }: Run,
+    factor: number,
+    { base, perLength, lengths }: Norms,
+    { scores, most }: WindowScores,
+  ): number {
+    let largest = most;
+    for (let at = from; at < end; at++) {
+      const posting = numbers[at] as number;
+      const row = posting >>> COUNT_BITS;
+      const count = this.#postings.occurrences(this.#term, posting);
+      const norm = base + perLength * (lengths[row] as number);
+      const score = (scores[row & (WINDOW_ROWS - 1)] as number) + (factor * count) / (count + norm);
+      scores[row & (WINDOW_ROWS - 1)] = score;
+      if (score > largest) largest = score;
     }
     return largest;
   }
@@ -111,8 +140,8 @@ export class TermWindows {
       const posting = numbers[placeOf(nth, this.#blocks)] as number;
       const row = posting >>> COUNT_BITS;
       while (window < row >>> WINDOW_BITS) starts[++window] = nth;
-      let occurrences = posting & COUNT_MAX;
-      if (occurrences === COUNT_MAX) occurrences = this.#postings.largeCount(this.#term, row);
+      const occurrences = this.#postings.occurrences(this.#term, posting);
+      if (occurrences >= COUNT_MAX) this.#hasLargeCounts = true;
       const weight = occurrences / (occurrences + base + perLength * (lengths[row] as number));
       const part = Math.ceil(PARTS * weight);
       if (part > (parts[window] as number)) parts[window] = part;
@@ -120,6 +149,26 @@ export class TermWindows {
     while (window < windows) starts[++window] = count;
     this.#rows = rows;
   }
+}
+
+/** Add the scores of postings none of which has a large count. @returns the largest score that they made, or `most` */
+function addRun(
+  { numbers, from, end }: Run,
+  factor: number,
+  { base, perLength, lengths }: Norms,
+  { scores, most }: WindowScores,
+): number {
+  let largest = most;
+  for (let at = from; at < end; at++) {
+    const posting = numbers[at] as number;
+    const row = posting >>> COUNT_BITS;
+    const count = posting & COUNT_MAX;
+    const norm = base + perLength * (lengths[row] as number);
+    const score = (scores[row & (WINDOW_ROWS - 1)] as number) + (factor * count) / (count + norm);
+    scores[row & (WINDOW_ROWS - 1)] = score;
+    if (score > largest) largest = score;
+  }
+  return largest;
 }
 
 /** Number of the window of a row. */
