@@ -53,7 +53,7 @@ export class RowSketches {
   }
 
   /**
-   * Begin to count, for each row of a table, the components whose sign is that of the query, among 224 that are large in it. A
+   * Begin to count, for each row of a table, the components whose sign is that of the query, among 192 that are large in it. A
    * larger count means a larger cosine. `VectorBlocks.finishScan` must follow before anything changes.
    *
    * Rows that are near the centre differ little along it, and the less so the longer it is. The query loses that part of the

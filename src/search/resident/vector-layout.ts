@@ -47,7 +47,7 @@ export const SKETCHED_OFFSETS_START = SKETCHED_MARGINS_START + SKETCHED_ROWS * 4
 export const SKETCH_START = SKETCHED_OFFSETS_START + SKETCHED_ROWS * 4;
 export const SKETCHED_BLOCK_BYTES = SKETCH_START + SKETCH_BYTES;
 /** Largest count of signs of a row that are those of the query. */
-export const SIGNS_COUNTED = 224;
+export const SIGNS_COUNTED = 192;
 /** Alignment of sketches and sketched blocks, whose parts begin with a page of memory. */
 export const SKETCHED_ALIGNMENT = 4_096;
 
@@ -78,7 +78,7 @@ export function boundsOf(block: number, slot: number): number {
   return block + BOUNDS_START + slot * BLOCK_ROWS * 4;
 }
 
-/** Address of the list of the components whose signs are counted for a slot: u32 [224]. */
+/** Address of the list of the components whose signs are counted for a slot: u32 [192]. */
 export function componentsOf(slot: number): number {
   return queryOf(slot) + COMPONENTS_START;
 }

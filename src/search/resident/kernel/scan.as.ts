@@ -250,7 +250,7 @@ export function estimate(
   const length = f32x4.splat(load<f32>(bytes + dimensions + 24));
   const fours = i8x16.splat(15);
   for (let nth: i32 = 0; nth < count; nth += 4) {
-    if ((nth & 15) == 0) loaded += loadRows(block, list + (<usize>nth << 2), min(16, count - nth));
+    if ((nth & 15) == 0) loaded += loadRows(block, steps, margins, offsets, list + (<usize>nth << 2), min(16, count - nth));
     const many = min(4, count - nth);
     const r0: usize = load<u32>(list + (nth << 2));
     const r1: usize = many > 1 ? <usize>load<u32>(list + (nth << 2), 4) : r0;
@@ -301,14 +301,17 @@ export function estimate(
   return loaded;
 }
 
-/** Bring the highest 4 bits of some rows into the cache: loads that wait for nothing are done at the same time. */
+/** Bring what an estimate reads of some rows into the cache: loads that wait for nothing are done at the same time. */
 // @ts-ignore: decorator
 @inline
-function loadRows(block: usize, list: usize, count: i32): u32 {
+function loadRows(block: usize, steps: usize, margins: usize, offsets: usize, list: usize, count: i32): u32 {
   let loaded: u32 = 0;
   for (let nth: i32 = 0; nth < count; nth++) {
-    const row = block + load<u32>(list + (<usize>nth << 2)) * highRowBytes;
-    for (let at: usize = 0; at < highRowBytes; at += 64) loaded += load<u8>(row + at);
+    const row: usize = load<u32>(list + (<usize>nth << 2));
+    const high = block + row * highRowBytes;
+    for (let at: usize = 0; at < highRowBytes; at += 64) loaded += load<u8>(high + at);
+    const own = row << 2;
+    loaded += <u32>load<u8>(steps + own) + <u32>load<u8>(margins + own) + <u32>load<u8>(offsets + own);
   }
   return loaded;
 }

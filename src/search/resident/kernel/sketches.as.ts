@@ -1,7 +1,7 @@
 /**
  * Sketches of vectors: the signs of their components after the rotation, from which the dot product with a query is
  * estimated roughly (Charikar, STOC 2002). The sign that matters most is that of a component which is large in the query, so
- * a search counts only the signs of those: the 112 largest and the 112 smallest components of the query. Signs of the
+ * a search counts only the signs of those: the 96 largest and the 96 smallest components of the query. Signs of the
  * same component are therefore together (a vertical layout): for each of 1,024 components, 2,048 bits, one for each row of a
  * block. Counting is done for 128 rows at a time by carry-save adders (Harley and Seal, in Warren, Hacker's Delight): a
  * count of 128 rows is eight vectors of 128 bits, its planes, the lowest first. This is AssemblyScript, compiled with
@@ -12,7 +12,7 @@ import { dimensions } from './layout.as';
 /** Bytes of the signs of one component of all rows of a block. */
 const componentBytes: usize = 256;
 /** Components of one sign of the query that are counted: a multiple of 16, and not more than 127. */
-const counted: i32 = 112;
+const counted: i32 = 96;
 /** Bytes of the eight planes of 128 rows. */
 const planesBytes: usize = 128;
 
@@ -37,8 +37,8 @@ export function encodeSketch(high: usize, sketches: usize, row: usize): void {
 }
 
 /**
- * List the components that a search counts, as offsets in the signs of a block: u32 [112] of the largest components of the
- * rotated query f32 [1024] at `query`, then u32 [112] of the smallest.
+ * List the components that a search counts, as offsets in the signs of a block: u32 [96] of the largest components of the
+ * rotated query f32 [1024] at `query`, then u32 [96] of the smallest.
  */
 export function listComponents(query: usize, list: usize): void {
   listLargest(query, 1, list);
@@ -100,19 +100,19 @@ function signsOf(signs: usize, list: usize, nth: usize): v128 {
 /**
  * Count the ones of the listed components of 128 rows.
  *
- * @param sixteens each of the planes 4, 5 and 6 of the number that is counted from
+ * @param first each of the planes 5 and 6 of the number that is counted from: 0 or 96
  */
 // @ts-ignore: decorator
 @inline
-function countOnes(signs: usize, list: usize, sixteens: v128, planes: usize): void {
+function countOnes(signs: usize, list: usize, first: v128, planes: usize): void {
   const zero = i64x2.splat(0);
   let p0 = zero;
   let p1 = zero;
   let p2 = zero;
   let p3 = zero;
-  let p4 = sixteens;
-  let p5 = sixteens;
-  let p6 = sixteens;
+  let p4 = zero;
+  let p5 = first;
+  let p6 = first;
   let p7 = zero;
   for (let from = list; from < list + (<usize>counted << 2); from += 64) {
     let a = signsOf(signs, from, 0);
@@ -180,7 +180,7 @@ function countOnes(signs: usize, list: usize, sixteens: v128, planes: usize): vo
 }
 
 /**
- * Count, for each row, the listed components whose sign is that of the query: 0 to 224. A larger count means a larger dot
+ * Count, for each row, the listed components whose sign is that of the query: 0 to 192. A larger count means a larger dot
  * product. Rows beyond those that are written have any count.
  *
  * @param list of `listComponents`
@@ -194,7 +194,7 @@ export function countSigns(sketches: usize, rows: usize, list: usize, scratch: u
   for (let first: usize = 0; first < rows; first += 128) {
     const signs = sketches + (first >> 3);
     const own = planes + (first >> 7) * planesBytes;
-    // Of the largest, ones count; of the smallest, zeros: 112 less the ones.
+    // Of the largest, ones count; of the smallest, zeros: 96 less the ones.
     countOnes(signs, list, i64x2.splat(-1), own);
     countOnes(signs, smallest, i64x2.splat(0), scratch);
     let borrow = i64x2.splat(0);
