@@ -1,9 +1,12 @@
 import { grown } from './grow.ts';
 import type { LargestNumbers } from './largest-numbers.ts';
-import type { VectorBlocks } from './vector-blocks.ts';
+import type { RowMargins, VectorBlocks } from './vector-blocks.ts';
 
 /** Bound of the rounding errors of bounds, which are float32. */
 export const ROUNDING = 1e-6;
+
+/** Rows that there is room for at first. */
+const ROOM = 1_024;
 
 /** Margins, of five standard deviations each, between the upper bound of a row and what it reaches but for two deviations. */
 const LIKELY_MARGINS = 1 + 2 / 5;
@@ -19,16 +22,17 @@ export interface ListedRows {
   readonly count: number;
   /** Number of the first row of the block in the table. */
   readonly first: number;
-  /** Margins of the rows of the block. */
-  readonly margins: Float32Array;
+  readonly margins: RowMargins;
+  /** Share of the margins that is kept: 1, or less where a few rows may be missed. */
+  readonly share: number;
   /** Part of their cosines that the centre adds. */
   readonly shared: number;
 }
 
 /** Rows that may be among the best, with upper bounds of their cosines. */
 export class CandidateRows {
-  #rows = new Uint32Array(0);
-  #bounds = new Float32Array(0);
+  #rows = new Uint32Array(ROOM);
+  #bounds = new Float32Array(ROOM);
   #size = 0;
 
   add(row: number, bound: number): void {
@@ -46,19 +50,21 @@ export class CandidateRows {
   addListed(
     vectors: VectorBlocks,
     { slot, lowerBounds }: SlotQuery,
-    { count, first, margins, shared }: ListedRows,
+    { count, first, margins, share, shared }: ListedRows,
     likely: LargestNumbers | null = null,
   ): void {
     const { perRow, query } = vectors.marginsOf(slot);
     for (let nth = 0; nth < count; nth++) {
-      const upper = vectors.listedBound(nth) + shared;
-      if (upper < lowerBounds.smallest - ROUNDING) continue;
+      const bound = vectors.listedBound(nth) + shared;
+      if (bound < lowerBounds.smallest - ROUNDING) continue;
       const row = vectors.listed(nth);
+      const margin = (margins.numbers[margins.first + row] as number) * perRow + query;
+      const upper = bound - (1 - share) * margin;
+      if (upper < lowerBounds.smallest - ROUNDING) continue;
       this.add(first + row, upper);
-      const margin = (margins[row] as number) * perRow + query;
-      const lower = upper - 2 * margin;
+      const lower = bound - (1 + share) * margin;
       if (lower > lowerBounds.smallest) lowerBounds.add(lower);
-      const reached = upper - LIKELY_MARGINS * margin;
+      const reached = bound - LIKELY_MARGINS * margin;
       if (likely !== null && reached > likely.smallest) likely.add(reached);
     }
   }

@@ -21,7 +21,6 @@ import {
   SKETCHED_BLOCK_BYTES,
   SKETCHED_MARGINS_START,
   SKETCHED_OFFSETS_START,
-  SKETCHED_ROWS,
   SKETCHED_STEPS_START,
   SOME_BOUNDS,
   STEPS_START,
@@ -30,6 +29,12 @@ import {
 } from './vector-layout.ts';
 
 const NO_ROWS = new Uint32Array(0);
+
+/** Margins of the rows of a block, which are numbers from `first` on. To make a view of them takes longer than to read a few. */
+export interface RowMargins {
+  readonly numbers: Float32Array;
+  readonly first: number;
+}
 
 /**
  * Blocks of quantised vectors in the memory of one kernel, for all tables of a thread. Blocks that are released are used
@@ -250,16 +255,14 @@ export class VectorBlocks {
     return this.#memory.floats[SOME_BOUNDS / 4 + nth] as number;
   }
 
-  /** Return the margins of the rows of a block, as for `marginsOf`: a view that stays until the memory grows. */
-  rowMargins(block: number): Float32Array {
-    const start = (block + MARGINS_START) / 4;
-    return this.#memory.floats.subarray(start, start + BLOCK_ROWS);
+  /** Return the margins of the rows of a block, as for `marginsOf`: they stay until the memory grows. */
+  rowMargins(block: number): RowMargins {
+    return { numbers: this.#memory.floats, first: (block + MARGINS_START) / 4 };
   }
 
   /** Return those of a sketched block. */
-  sketchedRowMargins(block: number): Float32Array {
-    const start = (block + SKETCHED_MARGINS_START) / 4;
-    return this.#memory.floats.subarray(start, start + SKETCHED_ROWS);
+  sketchedRowMargins(block: number): RowMargins {
+    return { numbers: this.#memory.floats, first: (block + SKETCHED_MARGINS_START) / 4 };
   }
 
   /**

@@ -227,13 +227,14 @@ export class VectorRows implements TableVectors {
   /** Estimate the listed rows of one block better, and keep those that may still be among the best. */
   #addEstimates(
     query: SlotQuery,
-    { block, count, ...listed }: Omit<ListedRows, 'margins'> & { readonly block: number },
+    { block, count, ...listed }: Omit<ListedRows, 'margins' | 'share'> & { readonly block: number },
     candidates: CandidateRows,
     likely: LargestNumbers | null = null,
   ): void {
     if (count === 0) return;
     this.#vectors.estimateListed(block, count, query.slot);
-    candidates.addListed(this.#vectors, query, { ...listed, count, margins: this.#vectors.rowMargins(block) }, likely);
+    const margins = this.#vectors.rowMargins(block);
+    candidates.addListed(this.#vectors, query, { ...listed, count, margins, share: 1 }, likely);
   }
 
   offer({ slot, lowerBounds }: SlotQuery, candidates: CandidateRows, { best, first }: RowRange): void {

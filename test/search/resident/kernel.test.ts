@@ -59,7 +59,11 @@ const estimate = (blocks: VectorBlocks, block: number, rows: readonly number[]) 
   for (const row of rows) bounds[row] = 1;
   blocks.select(block, BLOCK_ROWS, SLOT, { least: 0, below: 2 });
   blocks.estimateListed(block, rows.length, SLOT);
-  return { bounds: rows.map((_, nth) => blocks.listedBound(nth)), margins: blocks.rowMargins(block) };
+  const { numbers, first } = blocks.rowMargins(block);
+  return {
+    bounds: rows.map((_, nth) => blocks.listedBound(nth)),
+    margins: numbers.subarray(first, first + BLOCK_ROWS),
+  };
 };
 const dot = (a: Float32Array, b: Float32Array) => a.reduce((sum, value, at) => sum + value * (b[at] as number), 0);
 
