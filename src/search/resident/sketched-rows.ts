@@ -11,8 +11,8 @@ import { COMPARED_SHARE_MAX, type TableVectors } from './vector-rows.ts';
 /** Rows whose cosine is estimated after signs were counted: a share of all, but at least a number, and some per wanted row. */
 const ESTIMATED = { share: 1 / 400, least: 2_048, perWanted: 16 };
 /**
- * Share of the margin of an estimate, of five standard deviations, that is kept: with three of them a search reads a quarter less of the file,
- * and what it misses is little beside what the counts do.
+ * Share of the margin of an estimate, of five standard deviations, that is kept: with three of them a search reads a quarter fewer
+ * rows of the file, and misses hardly any beside those that the counts miss.
  */
 const MARGIN_SHARE = 3 / 5;
 /** Allowed rows up to which each is compared at once, since the rest of each is read from a file. */
