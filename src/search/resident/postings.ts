@@ -100,7 +100,7 @@ export class Postings {
     this.#left[term] = (this.#left[term] as number) - 1;
   }
 
-  /** Count the occurrences of a term that a posting of it stands for: more than `COUNT_MAX` if it has that. */
+  /** Count the occurrences of a term that a posting of it stands for: `COUNT_MAX` or more if it has that. */
   occurrences(term: number, posting: number): number {
     const count = posting & COUNT_MAX;
     return count < COUNT_MAX ? count : (this.#largeCounts.get(largeKey(term, posting >>> COUNT_BITS)) ?? COUNT_MAX);

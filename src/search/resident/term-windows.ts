@@ -89,8 +89,8 @@ export class TermWindows {
    * Add the scores of the term to those of the rows of a window.
    *
    * @param factor of the weight
-   * @param own.scores Float64Array [512]
-   * @param own.most a smaller score need not be told from it
+   * @param into.scores Float64Array [512]
+   * @param into.most a smaller score need not be told from it
    * @returns largest score of a row that has the term, or `most`
    */
   addScores(window: number, factor: number, norms: Norms, { scores, most }: WindowScores): number {
@@ -109,6 +109,7 @@ export class TermWindows {
     return largest;
   }
 
+  /** Add scores as `addRun` does, of postings that may have large counts. */
   #addExactly(
     { numbers, from, end }: Run,
     factor: number,
