@@ -2,16 +2,17 @@ import postgres from 'postgres';
 import type { Logger } from './logger.ts';
 import { addArrayTypes, type TypeOptions } from './postgres/arrays.ts';
 import { type DialOptions, useDial } from './postgres/dial.ts';
-import { type Database, openPool, type Sql } from './postgres/pool.ts';
+import { openPool } from './postgres/pool.ts';
 import { type Connect, rememberFactory } from './postgres/session.ts';
+import type { Database, Sql } from './postgres/sql.ts';
 import { type PostgresTarget, toClientOptions } from './postgres/target.ts';
 
 export { withAdvisoryLock, withSharedAdvisoryLock } from './postgres/advisory-lock.ts';
 export { checkServer } from './postgres/check-server.ts';
 export { isUniqueViolation, mapPostgresError } from './postgres/errors.ts';
 export { listenChannel } from './postgres/listen.ts';
-export type { Database, Sql } from './postgres/pool.ts';
 export { QUERY_MS } from './postgres/query-limit.ts';
+export type { Database, Sql } from './postgres/sql.ts';
 export { type PostgresConnection, type PostgresTarget, postgresUrl } from './postgres/target.ts';
 
 /** Fragment of SQL with its parameters, for use in a query: `sql`… AND ${fragment}``. */
@@ -51,7 +52,7 @@ export function openPostgres(target: PostgresTarget, options: PostgresOptions): 
   const connect: Connect = (changes) => {
     const client = postgres(url, {
       ...targetOptions,
-      max: options.poolMax,
+      max: 1,
       connect_timeout: CONNECT_SECONDS,
       idle_timeout: IDLE_SECONDS,
       max_lifetime: null,
@@ -70,7 +71,8 @@ export function openPostgres(target: PostgresTarget, options: PostgresOptions): 
     return client as unknown as ReturnType<Connect>;
   };
   const { queryMsMax = null, silenceMs } = options;
-  const database = openPool(() => connect({}), queryMsMax === null ? null : { ms: queryMsMax }, silenceMs);
+  const defaultLimit = queryMsMax === null ? null : { ms: queryMsMax };
+  const database = openPool(() => connect({}), { max: options.poolMax, defaultLimit, silenceMs });
   rememberFactory(database, connect);
   return database;
 }

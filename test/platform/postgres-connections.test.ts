@@ -39,6 +39,47 @@ test('a pool opens no more connections than its maximum', async () => {
   await sql.end();
 });
 
+test('a pool takes the connection that was used last, and opens another one only where that is in use', async () => {
+  const sql = openPostgres(watched.database.connection, { poolMax: 5, applicationName: 'last-used' });
+  const pids = await Promise.all(Array.from({ length: 3 }, () => sql.begin(backendPid)));
+  expect(new Set(pids).size).toBe(3);
+  const next: number[] = [];
+  for (let nth = 0; nth < 10; nth++) next.push(await backendPid(sql), await sql.begin(backendPid));
+  expect(new Set(next).size).toBe(1);
+  expect(pids).toContain(next[0]);
+  await sql.end({ timeout: 1 });
+});
+
+test('queries that are cancelled while their connection opens, or while they wait for one, do not take it from later ones', async () => {
+  const sql = openPostgres(watched.database.connection, { poolMax: 1, applicationName: 'cancelled-early' });
+  const client = new AbortController();
+  const limited = sql.limited({ ms: 60_000, signal: client.signal });
+  const attempts = Array.from({ length: 3 }, () => rejection(limited`select 1`));
+  await new Promise(setImmediate); // The first one opens the connection, the others wait.
+  client.abort(new Error('the client is gone'));
+  expect(await Promise.all(attempts)).toMatchObject([1, 2, 3].map(() => ({ message: 'the client is gone' })));
+  expect(await sql`select 2 as two`).toEqual([{ two: 2 }]);
+  expect(sql.pending()).toBe(0);
+  await sql.end();
+});
+
+test('the end of a pool waits for its queries, those that have no connection yet included, and refuses others', async () => {
+  const sql = openPostgres(watched.database.connection, { poolMax: 1, applicationName: 'ending' });
+  const queries = [1, 2, 3].map((n) => sql`select ${n}::int as n, pg_sleep(0.01) is null as slept`);
+  const all = Promise.all(queries);
+  await new Promise(setImmediate);
+  const ended = sql.end();
+  expect(mapPostgresError(await rejection(sql`select 4`))).toMatchObject({ code: 'postgres_unavailable' });
+  expect((await all).flat().map(({ n }) => n)).toEqual([1, 2, 3]);
+  await ended;
+  const cut = openPostgres(watched.database.connection, { poolMax: 1, applicationName: 'cut-off' });
+  const long = [1, 2].map(() => rejection(cut`select pg_sleep(60)`));
+  await new Promise(setImmediate);
+  await cut.end({ timeout: 0 });
+  for (const error of await Promise.all(long))
+    expect(mapPostgresError(error)).toMatchObject({ code: 'postgres_unavailable' });
+});
+
 test('a database that is not reachable is a typed error', async () => {
   const sql = openPostgres(
     { ...watched.database.connection, host: '/nonexistent' },

@@ -57,9 +57,15 @@ test('fragments, lists, arrays and cursors work as in postgres.js', async () => 
   expect(await sql`select n from generate_series(1, 5) n where ${condition}`).toEqual([{ n: 3 }]);
   expect(await sql.unsafe('select $1::int as n', [7])).toEqual([{ n: 7 }]);
   expect(await sql.begin((tx) => tx`select n from generate_series(1, 5) n where ${condition}`)).toEqual([{ n: 3 }]);
-  const rows: unknown[] = [];
-  for await (const batch of sql`select n from generate_series(1, 5) n`.cursor(2)) rows.push(...batch);
+  const numbers = (executor: Sql) => executor`select n from generate_series(1, 5) n`;
+  const rows = await sql.begin(async (tx) => {
+    const read: unknown[] = [];
+    for await (const batch of numbers(tx).cursor(2)) read.push(...batch);
+    return read;
+  });
   expect(rows).toHaveLength(5);
+  await expect(numbers(sql).cursor(2, () => undefined)).rejects.toThrow('need a transaction');
+  await expect(sql`copy things to stdout`.readable()).rejects.toThrow('need a transaction');
 });
 
 test('a unique violation is recognised by its constraint', async () => {

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { conflict } from '../errors.ts';
 import { type CancellableQuery, cancelQuery } from './cancel-query.ts';
-import type { Sql } from './pool.ts';
 import { openSession } from './session.ts';
+import type { Sql } from './sql.ts';
 
 const END_SECONDS = 2;
 /**

@@ -4,7 +4,7 @@ import { NETWORK_REASONS } from '../network-reasons.ts';
 import type { Secret } from '../secret.ts';
 import { CLOSED_UNANSWERED } from './dial.ts';
 import { mapPostgresError } from './errors.ts';
-import type { Sql } from './pool.ts';
+import type { Sql } from './sql.ts';
 import { serverAddressOf } from './target.ts';
 
 /** Oldest PostgreSQL that the migrations run on (`NULLS NOT DISTINCT`), as `server_version_num` counts. */

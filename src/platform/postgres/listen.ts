@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { answerWithin } from '../answer-within.ts';
 import type { Logger } from '../logger.ts';
-import type { Sql } from './pool.ts';
 import { openSession } from './session.ts';
+import type { Sql } from './sql.ts';
 
 const RETRY_MS = 250;
 const RETRY_MS_MAX = 5_000;

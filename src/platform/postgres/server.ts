@@ -1,4 +1,4 @@
-import type { Sql } from './pool.ts';
+import type { Sql } from './sql.ts';
 
 /** Read the version and the clock of the database server. */
 export async function describeServer(sql: Sql): Promise<{ version: string; now: Date }> {

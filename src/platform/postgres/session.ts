@@ -1,5 +1,5 @@
 import type { Sql as Client, Options } from 'postgres';
-import type { Sql } from './pool.ts';
+import type { Sql } from './sql.ts';
 
 export interface ClientOptions extends Options<Record<never, never>> {
   /** Callback for every notification; postgres.js supports it, but its types do not declare it. */
