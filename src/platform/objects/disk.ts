@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { type FileHandle, link, mkdir, open, readdir, rename, rm, rmdir, stat, unlink } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readdir, rm, stat, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
-import type { Threads } from '../threads.ts';
+import { ownBuffersOf, type Threads } from '../threads.ts';
+import type { NewFile } from './durable-changes.ts';
 import {
   codeOf,
-  FolderFlusher,
-  flushFolder,
   hashAndFlush,
   isMissing,
   READ_BYTES,
@@ -16,8 +15,8 @@ import {
   translate,
   writeFile,
 } from './durable-file.ts';
-import { getEach, putEach } from './each-object.ts';
-import { GroupFlusher } from './group-flush.ts';
+import { DurableWriter } from './durable-writer.ts';
+import { getEach } from './each-object.ts';
 import {
   checkKey,
   checkPrefix,
@@ -30,22 +29,23 @@ import {
   objectTooLarge,
   type StoredObject,
 } from './objects.ts';
-import { SmallFiles } from './small-files.ts';
+import type { ReadFiles, ReadRequest } from './read-files.ts';
 
 /**
  * Folder of temporary files. No key begins with a dot; the folder is in the file system of the objects, for renaming.
  */
 const TEMPORARY = '.tmp';
 const TEMPORARY_MS_MAX = 3_600_000;
-/** Number of attempts to rename a file into its folder, which a concurrent delete may remove while it is empty. */
-const PLACE_ATTEMPTS = 10;
+/** Length of an object up to which the thread of durable files writes it. */
+const WRITTEN_ON_THREAD_BYTES_MAX = READ_BYTES;
+const READER = new URL('./read-files.ts', import.meta.url);
 
 /**
  * Open a storage of objects as files below `directory`; the key is the path. A file is written under a temporary name,
  * flushed to the disk, renamed, and its folder flushed. A crash leaves only temporary files; this function removes
  * those older than an hour.
  *
- * @param options.threads read and write many small objects together; without them each is read and written by itself
+ * @param options.threads read many small objects together; without them each is read by itself
  */
 export async function openDiskObjects(options: { directory: string; threads?: Threads }): Promise<Objects> {
   const root = path.resolve(options.directory);
@@ -58,16 +58,14 @@ export async function openDiskObjects(options: { directory: string; threads?: Th
 class DiskObjects implements Objects {
   readonly #root: string;
   readonly #temporary: string;
-  readonly #flusher: FolderFlusher;
-  readonly #groups: GroupFlusher;
-  readonly #small: SmallFiles | null;
+  readonly #writer: DurableWriter;
+  readonly #threads: Threads | null;
 
   constructor(root: string, temporary: string, threads: Threads | null) {
     this.#root = root;
     this.#temporary = temporary;
-    this.#flusher = new FolderFlusher(root);
-    this.#groups = new GroupFlusher(root);
-    this.#small = threads && new SmallFiles({ threads, temporary, groups: this.#groups, folders: this.#flusher });
+    this.#writer = new DurableWriter(root);
+    this.#threads = threads;
   }
 
   async put(
@@ -75,25 +73,32 @@ class DiskObjects implements Objects {
     body: Uint8Array | Readable,
     options: { ifAbsent?: boolean; signal?: AbortSignal } = {},
   ): Promise<StoredObject> {
-    checkKey(key);
+    const target = this.#pathOf(key);
     options.signal?.throwIfAborted();
-    const temporaryFile = path.join(this.#temporary, randomUUID());
+    const temporary = path.join(this.#temporary, randomUUID());
+    const ifAbsent = options.ifAbsent === true;
+    if (body instanceof Uint8Array && body.length <= WRITTEN_ON_THREAD_BYTES_MAX) {
+      // A copy, since the caller keeps its bytes, which may be a part of a much larger buffer.
+      const bytes = new Uint8Array(body);
+      const [sha256 = ''] = await this.#write([{ temporary, target, bytes }], { ifAbsent, transfer: [bytes.buffer] });
+      return { sizeBytes: body.length, sha256 };
+    }
     let isMoved = false;
     try {
-      const stored = await writeFile(temporaryFile, body, this.#groups, options.signal);
-      await this.#place(temporaryFile, key, options.ifAbsent === true);
-      isMoved = options.ifAbsent !== true;
+      const stored = await writeFile(temporary, body, options.signal);
+      await this.#write([{ temporary, target, bytes: null }], { ifAbsent });
+      isMoved = !ifAbsent;
       return stored;
     } finally {
-      if (!isMoved) await unlink(temporaryFile).catch(() => {}); // it may not exist
+      if (!isMoved) await unlink(temporary).catch(() => {}); // it may not exist
     }
   }
 
   async adopt(file: string, key: string): Promise<StoredObject> {
-    checkKey(key);
+    const target = this.#pathOf(key);
     try {
       const stored = await hashAndFlush(file);
-      await this.#place(file, key, false);
+      await this.#write([{ temporary: file, target, bytes: null }]);
       return stored;
     } catch (error) {
       if (codeOf(error) !== 'EXDEV') throw translate(error);
@@ -123,19 +128,29 @@ class DiskObjects implements Objects {
     keys: readonly string[],
     options: { maxBytes?: number; signal?: AbortSignal } = {},
   ): Promise<(Uint8Array | null)[]> {
-    if (this.#small === null) return getEach(this, keys, options);
+    if (this.#threads === null) return getEach(this, keys, options);
     const { maxBytes: bytesMax = GET_BYTES_MAX, signal } = options;
     signal?.throwIfAborted();
-    const read = await this.#small.read({ names: keys.map((key) => this.#pathOf(key)), bytesMax });
+    const request: ReadRequest = { names: keys.map((key) => this.#pathOf(key)), bytesMax };
+    const { bytes, ends } = await this.#threads.run<ReadFiles>(READER, 'readFiles', request);
     signal?.throwIfAborted();
-    return read;
+    let from = 0;
+    return ends.map((end) => {
+      if (end === null) return null;
+      const own = bytes.subarray(from, end);
+      from = end;
+      return own;
+    });
   }
 
-  async putMany(objects: readonly NewObject[], options: { signal?: AbortSignal } = {}): Promise<void> {
-    if (this.#small === null) return putEach(this, objects, options);
-    options.signal?.throwIfAborted();
-    const files = objects.map(({ key, bytes }) => ({ target: this.#pathOf(key), bytes }));
-    await this.#small.write(files, options.signal);
+  async putMany(objects: readonly NewObject[], { signal }: { signal?: AbortSignal } = {}): Promise<void> {
+    signal?.throwIfAborted();
+    const files = objects.map(({ key, bytes }) => ({
+      temporary: path.join(this.#temporary, randomUUID()),
+      target: this.#pathOf(key),
+      bytes,
+    }));
+    await this.#write(files, { transfer: ownBuffersOf(objects.map(({ bytes }) => bytes)) });
   }
 
   stream(key: string, options: { start?: number; end?: number; signal?: AbortSignal } = {}): Readable {
@@ -184,7 +199,7 @@ class DiskObjects implements Objects {
       if (isMissing(error)) return;
       throw translate(error);
     }
-    await this.#flushAndPrune(path.dirname(file));
+    await this.#keepRemoval(path.dirname(file));
   }
 
   async *list(prefix: string, { signal }: { signal?: AbortSignal } = {}): AsyncGenerator<ListedObject> {
@@ -201,10 +216,12 @@ class DiskObjects implements Objects {
     } catch (error) {
       if (!isMissing(error)) throw translate(error);
     }
-    await this.#flushAndPrune(path.dirname(folder));
+    await this.#keepRemoval(path.dirname(folder));
   }
 
-  async close(): Promise<void> {}
+  async close(): Promise<void> {
+    await this.#writer.close();
+  }
 
   #pathOf(key: string): string {
     checkKey(key);
@@ -237,42 +254,30 @@ class DiskObjects implements Objects {
     }
   }
 
-  /** Rename or link a complete, flushed file to the path of its key. */
-  async #place(file: string, key: string, ifAbsent: boolean): Promise<void> {
-    const target = this.#pathOf(key);
-    const folder = path.dirname(target);
-    for (let attempt = 1; ; attempt++) {
-      try {
-        if (attempt > 1) await mkdir(folder, { recursive: true, mode: 0o700 });
-        // A link fails if there is an object; a rename would replace it.
-        await (ifAbsent ? link(file, target) : rename(file, target));
-        break;
-      } catch (error) {
-        const { code, syscall } = error as NodeJS.ErrnoException;
-        if (code === 'EEXIST' && syscall === 'link') throw objectExists(key);
-        if (code === 'EXDEV') throw error;
-        if (code !== 'ENOENT' || attempt === PLACE_ATTEMPTS) throw translate(error);
-      }
-    }
+  /** Write files, and move them to their places. @returns their SHA-256 */
+  async #write(
+    files: readonly NewFile[],
+    { ifAbsent = false, transfer = [] }: { ifAbsent?: boolean; transfer?: readonly ArrayBuffer[] } = {},
+  ): Promise<readonly string[]> {
     try {
-      await this.#groups.flush(() => this.#flusher.flushPath(folder));
+      return await this.#writer.make({ kind: 'write', files, ifAbsent }, transfer);
     } catch (error) {
-      if (!isMissing(error)) throw translate(error); // missing: another process deleted it right after the write
+      const { code, syscall } = error as NodeJS.ErrnoException;
+      if (code === 'EEXIST' && syscall === 'link') {
+        const [{ target }] = files as [NewFile];
+        throw objectExists(path.relative(this.#root, target));
+      }
+      throw code === 'EXDEV' ? error : translate(error);
     }
   }
 
-  /** Make a removal durable, and remove the folders that it left empty. */
-  async #flushAndPrune(start: string): Promise<void> {
-    for (let folder = start; folder !== this.#root; folder = path.dirname(folder)) {
-      try {
-        await rmdir(folder);
-      } catch (error) {
-        if (codeOf(error) === 'ENOENT') continue;
-        await flushFolder(folder).catch(() => undefined); // not empty, or another process has just removed it
-        return;
-      }
+  /** Make a removal from a folder durable, and remove the folders that it left empty. */
+  async #keepRemoval(folder: string): Promise<void> {
+    try {
+      await this.#writer.make({ kind: 'removal', folder });
+    } catch (error) {
+      throw translate(error);
     }
-    await flushFolder(this.#root);
   }
 
   async *#walk(prefix: string, signal: AbortSignal | undefined): AsyncGenerator<ListedObject> {

@@ -2,12 +2,9 @@ import { createHash } from 'node:crypto';
 import { type FileHandle, open, readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
-import { LRUCache } from 'lru-cache';
 import { AppError, dependencyDown } from '../errors.ts';
-import type { GroupFlusher } from './group-flush.ts';
 import { type StoredObject, storageFull } from './objects.ts';
 
-const FLUSHED_FOLDERS_MAX = 4_096;
 /** Number of bytes per read, and of those that are hashed at once. */
 export const READ_BYTES = 256 * 1024;
 /** Number of bytes per read of a whole file: a signal ends the reading in between. */
@@ -17,7 +14,6 @@ const WHOLE_READ_BYTES = 8 * 1024 * 1024;
 export async function writeFile(
   name: string,
   body: Uint8Array | Readable,
-  flusher: GroupFlusher,
   signal?: AbortSignal,
 ): Promise<StoredObject> {
   const hash = createHash('sha256');
@@ -38,8 +34,7 @@ export async function writeFile(
         written += (await file.write(bytes, written)).bytesWritten;
       }
     }
-    const written = file;
-    await flusher.flush(() => written.sync());
+    await file.sync();
   } catch (error) {
     if (!(body instanceof Uint8Array)) body.destroy(); // in case it was never read
     signal?.throwIfAborted();
@@ -86,44 +81,6 @@ export async function readWhole(file: FileHandle, size: number, signal?: AbortSi
     end += bytesRead;
   }
   return end === size ? bytes : bytes.slice(0, end);
-}
-
-/** Flushes folders and remembers those whose path from the root is already on the disk. */
-export class FolderFlusher {
-  readonly #root: string;
-  /** Identities of folders whose path is flushed, by name: the name may belong to another folder now. */
-  readonly #flushed = new LRUCache<string, string>({ max: FLUSHED_FOLDERS_MAX });
-
-  constructor(root: string) {
-    this.#root = root;
-  }
-
-  /**
-   * Flush `folder` and the folders above it, up to the root or to one whose path this process has flushed before. This
-   * includes folders that existed before, since another writer may have created one without having flushed it yet.
-   */
-  async flushPath(folder: string): Promise<void> {
-    const flushed: [folder: string, identity: string][] = [];
-    for (let current = folder; ; current = path.dirname(current)) {
-      const identity = await flushFolder(current);
-      if (this.#flushed.get(current) === identity) break;
-      flushed.push([current, identity]);
-      if (current === this.#root) break;
-    }
-    for (const [name, identity] of flushed) this.#flushed.set(name, identity);
-  }
-}
-
-/** @returns the identity of the folder: its name may belong to another folder later */
-export async function flushFolder(folder: string): Promise<string> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-    const { dev, ino, birthtimeNs } = await handle.stat({ bigint: true });
-    return `${dev} ${ino} ${birthtimeNs}`;
-  } finally {
-    await handle.close();
-  }
 }
 
 /** Remove the entries directly below `folder` that were last written more than `ageMs` ago. */

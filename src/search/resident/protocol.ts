@@ -130,20 +130,13 @@ export interface Operations {
 
 export type OperationName = keyof Operations;
 
-export interface Call<Name extends OperationName = OperationName> {
-  readonly id: number;
+/** An operation with its argument, as the thread gets it. */
+export interface Operation<Name extends OperationName = OperationName> {
   readonly name: Name;
   readonly argument: Operations[Name]['argument'];
 }
 
-export interface Reply {
+/** Call of an operation. */
+export interface Call<Name extends OperationName = OperationName> extends Operation<Name> {
   readonly id: number;
-  readonly result?: unknown;
-  /** Message of the error; undefined if there was none. */
-  readonly error?: string;
-}
-
-/** Message of what was thrown. */
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

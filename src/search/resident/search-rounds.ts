@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import { type Call, messageOf, type Reply } from './protocol.ts';
+import { messageOf, type ThreadReply } from '../../platform/dedicated-thread.ts';
+import type { Call } from './protocol.ts';
 import type { ResidentTable } from './resident-table.ts';
 import { type StartedSearch, searchKeywords, startVectorSearch } from './search-tables.ts';
 import { QUERY_SLOTS } from './vector-layout.ts';
@@ -24,14 +25,14 @@ interface Round {
  */
 export class SearchRounds {
   readonly #tables: ReadonlyMap<number, ResidentTable>;
-  readonly #send: (reply: Reply) => void;
+  readonly #send: (reply: ThreadReply) => void;
   #keywords: KeywordCall[] = [];
   #vectors: VectorCall[] = [];
   #isPlanned = false;
   /** Round whose vectors were scanned; its searches are not answered yet. */
   #scanned: Round | null = null;
 
-  constructor(tables: ReadonlyMap<number, ResidentTable>, send: (reply: Reply) => void) {
+  constructor(tables: ReadonlyMap<number, ResidentTable>, send: (reply: ThreadReply) => void) {
     this.#tables = tables;
     this.#send = send;
   }

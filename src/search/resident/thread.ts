@@ -2,17 +2,10 @@
 import { availableParallelism } from 'node:os';
 import { setImmediate } from 'node:timers/promises';
 import { parentPort } from 'node:worker_threads';
+import { messageOf, type ThreadCall, type ThreadReply } from '../../platform/dedicated-thread.ts';
 import { compareAll } from './compare-all.ts';
 import { KeywordRows } from './keyword-rows.ts';
-import {
-  type Call,
-  messageOf,
-  type OperationName,
-  type Operations,
-  type Reply,
-  type RowBatch,
-  type TableSize,
-} from './protocol.ts';
+import type { Call, Operation, OperationName, Operations, RowBatch, TableSize } from './protocol.ts';
 import { withRowFile } from './read-row-file.ts';
 import { ResidentTable } from './resident-table.ts';
 import { type SearchCall, SearchRounds } from './search-rounds.ts';
@@ -25,7 +18,7 @@ const ROWS_AT_ONCE = 64;
 
 const vectors = new VectorBlocks({ helpers: Math.min(availableParallelism(), SCANNING_MAX) - 1 });
 const tables = new Map<number, ResidentTable>();
-const rounds = new SearchRounds(tables, (reply) => parentPort?.postMessage(reply satisfies Reply));
+const rounds = new SearchRounds(tables, send);
 
 type Handlers = {
   [Name in Exclude<OperationName, 'searchKeywords' | 'searchVectors'>]: (
@@ -82,7 +75,7 @@ function tableOf(number: number): ResidentTable {
   return table;
 }
 
-async function answer<Name extends keyof Handlers>({ id, name, argument }: Call<Name>): Promise<Reply> {
+async function answer<Name extends keyof Handlers>({ id, name, argument }: Call<Name>): Promise<ThreadReply> {
   try {
     return { id, result: await handlers[name](argument) };
   } catch (error) {
@@ -90,7 +83,12 @@ async function answer<Name extends keyof Handlers>({ id, name, argument }: Call<
   }
 }
 
-parentPort?.on('message', async (call: Call) => {
+function send(reply: ThreadReply): void {
+  parentPort?.postMessage([reply]);
+}
+
+parentPort?.on('message', async ({ id, argument: operation }: ThreadCall<Operation>) => {
+  const call: Call = { id, ...operation };
   if (call.name === 'searchVectors' || call.name === 'searchKeywords') rounds.add(call as SearchCall);
-  else parentPort?.postMessage(await answer(call as Call<keyof Handlers>));
+  else send(await answer(call as Call<keyof Handlers>));
 });

@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { embedLexical } from '../../../src/embedding/providers/local.ts';
-import type { Call, LegQuery, Reply } from '../../../src/search/resident/protocol.ts';
+import type { ThreadReply } from '../../../src/platform/dedicated-thread.ts';
+import type { Call, LegQuery } from '../../../src/search/resident/protocol.ts';
 import type { ResidentTable } from '../../../src/search/resident/resident-table.ts';
 import { ResidentThread } from '../../../src/search/resident/resident-thread.ts';
 import { type SearchCall, SearchRounds } from '../../../src/search/resident/search-rounds.ts';
@@ -21,7 +22,7 @@ const tables = new Map<number, ResidentTable>([
   [2, fillTable(blocks, 'two', 300, random)],
   [3, fillTable(blocks, 'three', ROWS, random)],
 ]);
-const replies = new Map<number, Reply>();
+const replies = new Map<number, ThreadReply>();
 const rounds = new SearchRounds(tables, (reply) => replies.set(reply.id, reply));
 
 function drawCall(id: number, query: Partial<LegQuery> = {}): Call<'searchVectors'> {

@@ -1,0 +1,251 @@
+import { createHash } from 'node:crypto';
+import {
+  closeSync,
+  fstatSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmdirSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
+import path from 'node:path';
+import { LRUCache } from 'lru-cache';
+import { freeMemory } from '../free-memory.ts';
+import { loadSyncfs, type Syncfs } from './syncfs.ts';
+
+/** Files or folders from which all of them are flushed by one flush of the file system, which takes about as long as one. */
+const GROUP_MIN = 8;
+/** Number of attempts to move a file into its folder, which another process may remove while it is empty. */
+const PLACE_ATTEMPTS = 10;
+const FLUSHED_FOLDERS_MAX = 4_096;
+
+/** A file to be moved to where it belongs. */
+export interface NewFile {
+  /** Name until then, in the same file system. */
+  readonly temporary: string;
+  readonly target: string;
+  /** Content that is written first. Null: the temporary file is complete and flushed. */
+  readonly bytes: Uint8Array | null;
+}
+
+/** A change of files that is on the disk once it is done. */
+export type DurableChange =
+  /** Write files; `ifAbsent`: only where there is none. If that fails, some of them may be in their places. */
+  | { readonly kind: 'write'; readonly files: readonly NewFile[]; readonly ifAbsent: boolean }
+  /** Keep that an entry of `folder` was removed, and remove the folders that this left empty. */
+  | { readonly kind: 'removal'; readonly folder: string };
+
+/** Fault of a file operation. It is a value, since errors lose their fields between threads. */
+export interface FileFault {
+  readonly code: string;
+  readonly syscall: string;
+  readonly message: string;
+}
+
+/** Outcome of a change. */
+export interface Changed {
+  /** Null: it was made. */
+  readonly fault: FileFault | null;
+  /** SHA-256, in hexadecimal, of the content of each file that was written. */
+  readonly sha256: readonly string[];
+}
+
+/** A change and what came of it until now. */
+interface Progress {
+  readonly change: DurableChange;
+  readonly sha256: string[];
+  fault: FileFault | null;
+}
+
+/** A file or folder that changes wait for until it is flushed. */
+interface Unflushed {
+  readonly changes: Progress[];
+  readonly flush: () => void;
+}
+
+/**
+ * Makes changes of files below a folder durable, many at a time: a file is written under a temporary name, flushed, moved to
+ * its place, and its folder flushed. Every call waits for the disk, so this is for a thread of its own.
+ */
+export class DurableChanges {
+  readonly #root: string;
+  readonly #load: (folder: string) => Syncfs | null;
+  /** Undefined until it is needed; null: there is none. */
+  #syncfs: Syncfs | null | undefined;
+  /** Identities of folders whose path from the root is on the disk, by name: the name may belong to another folder now. */
+  readonly #flushed = new LRUCache<string, string>({ max: FLUSHED_FOLDERS_MAX });
+
+  /** @param load loads the flush of a whole file system; null: there is none */
+  constructor(root: string, load = loadSyncfs) {
+    this.#root = root;
+    this.#load = load;
+  }
+
+  /** Make changes, each of which fails alone. @returns their outcomes, in their order */
+  make(changes: readonly DurableChange[]): Changed[] {
+    const made = changes.map((change): Progress => ({ change, sha256: [], fault: null }));
+    this.#flush(made.flatMap(writeFiles));
+    for (const progress of made) placeFiles(progress);
+    this.#flush(this.#foldersOf(made));
+    for (const progress of made) removeTemporary(progress);
+    return made.map(({ fault, sha256 }) => ({ fault, sha256 }));
+  }
+
+  /** Flush by one call if there are many, and otherwise, or if that fails, one by one. */
+  #flush(unflushed: readonly Unflushed[]): void {
+    if (unflushed.length >= GROUP_MIN && this.#flushFileSystem()) return;
+    for (const { changes, flush } of unflushed) {
+      const fault = faultOf(flush);
+      for (const progress of changes) progress.fault ??= fault;
+    }
+  }
+
+  /** @returns whether it was flushed */
+  #flushFileSystem(): boolean {
+    try {
+      if (this.#syncfs === undefined) this.#syncfs = this.#load(this.#root);
+      if (this.#syncfs === null) return false;
+      withOpen(this.#root, 'r', this.#syncfs);
+      return true;
+    } catch {
+      this.#syncfs ??= null;
+      return false;
+    }
+  }
+
+  #foldersOf(made: readonly Progress[]): Unflushed[] {
+    const removals: Unflushed[] = [];
+    const folders = new Map<string, Unflushed>();
+    for (const progress of made) {
+      if (progress.fault !== null) continue;
+      const { change } = progress;
+      if (change.kind === 'removal') {
+        removals.push({ changes: [progress], flush: this.#prune(change.folder) });
+        continue;
+      }
+      for (const name of new Set(change.files.map(({ target }) => path.dirname(target)))) {
+        const folder = folders.get(name) ?? { changes: [], flush: () => ignoreMissing(() => this.#flushPath(name)) };
+        folder.changes.push(progress);
+        folders.set(name, folder);
+      }
+    }
+    return [...removals, ...folders.values()];
+  }
+
+  /** Remove the folders from `start` on that are empty. @returns flush of the first one that is not */
+  #prune(start: string): () => void {
+    for (let folder = start; folder !== this.#root; folder = path.dirname(folder)) {
+      const fault = faultOf(() => rmdirSync(folder));
+      if (fault === null || fault.code === 'ENOENT') continue;
+      return () => void faultOf(() => flushFolder(folder)); // another process may have removed it just now
+    }
+    return () => void flushFolder(this.#root);
+  }
+
+  /**
+   * Flush `folder` and the folders above it, up to the root or to one whose path this process has flushed before. This
+   * includes folders that existed before, since another writer may have created one without having flushed it yet.
+   */
+  #flushPath(folder: string): void {
+    const flushed: [folder: string, identity: string][] = [];
+    for (let current = folder; ; current = path.dirname(current)) {
+      const identity = flushFolder(current);
+      if (this.#flushed.get(current) === identity) break;
+      flushed.push([current, identity]);
+      if (current === this.#root) break;
+    }
+    for (const [name, identity] of flushed) this.#flushed.set(name, identity);
+  }
+}
+
+/** Write the temporary files of a change, and free their bytes. @returns those files */
+function writeFiles(progress: Progress): Unflushed[] {
+  if (progress.change.kind !== 'write') return [];
+  const written = progress.change.files.filter(hasBytes);
+  progress.fault = faultOf(() => {
+    for (const { temporary, bytes } of written) {
+      withOpen(temporary, 'wx', (file) => {
+        for (let end = 0; end < bytes.length; ) end += writeSync(file, bytes, end);
+      });
+      progress.sha256.push(createHash('sha256').update(bytes).digest('hex'));
+    }
+    for (const { bytes } of written) freeMemory(bytes);
+  });
+  if (progress.fault !== null) return [];
+  return written.map(({ temporary }) => ({ changes: [progress], flush: () => withOpen(temporary, 'r+', fsyncSync) }));
+}
+
+/** Move the files of a change to where they belong. */
+function placeFiles(progress: Progress): void {
+  const { change } = progress;
+  if (change.kind !== 'write' || progress.fault !== null) return;
+  progress.fault = faultOf(() => {
+    for (const file of change.files) placeFile(file, change.ifAbsent);
+  });
+}
+
+function placeFile({ temporary, target }: NewFile, ifAbsent: boolean): void {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      if (attempt > 1) mkdirSync(path.dirname(target), { recursive: true, mode: 0o700 });
+      // A link fails if there is a file; a rename would replace it.
+      if (ifAbsent) linkSync(temporary, target);
+      else renameSync(temporary, target);
+      return;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || attempt === PLACE_ATTEMPTS) throw error;
+    }
+  }
+}
+
+/** Remove the files that a change wrote under temporary names and did not move. */
+function removeTemporary({ change, fault }: Progress): void {
+  if (change.kind !== 'write' || (fault === null && !change.ifAbsent)) return;
+  for (const { temporary } of change.files.filter(hasBytes)) faultOf(() => unlinkSync(temporary));
+}
+
+function hasBytes(file: NewFile): file is NewFile & { readonly bytes: Uint8Array } {
+  return file.bytes !== null;
+}
+
+/** @returns the identity of the folder: its name may belong to another folder later */
+function flushFolder(folder: string): string {
+  return withOpen(folder, 'r', (file) => {
+    fsyncSync(file);
+    const { dev, ino, birthtimeNs } = fstatSync(file, { bigint: true });
+    return `${dev} ${ino} ${birthtimeNs}`;
+  });
+}
+
+function withOpen<T>(name: string, flags: string, use: (file: number) => T): T {
+  const file = openSync(name, flags, 0o600);
+  try {
+    return use(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Another process may delete a folder right after a file was written there. */
+function ignoreMissing(step: () => void): void {
+  const fault = faultOf(step);
+  if (fault !== null && fault.code !== 'ENOENT' && fault.code !== 'ENOTDIR') throw toError(fault);
+}
+
+function faultOf(step: () => void): FileFault | null {
+  try {
+    step();
+    return null;
+  } catch (error) {
+    const { code = '', syscall = '', message } = error as NodeJS.ErrnoException;
+    return { code, syscall, message };
+  }
+}
+
+/** Make the error that a fault was. */
+export function toError({ message, code, syscall }: FileFault): NodeJS.ErrnoException {
+  return Object.assign(new Error(message), { code, syscall });
+}

@@ -1,0 +1,29 @@
+/** Main of the thread that makes changes of files durable: those that wait are made together. */
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { messageOf, type ThreadCall, type ThreadReply } from '../dedicated-thread.ts';
+import { type DurableChange, DurableChanges } from './durable-changes.ts';
+
+/** Changes that are made together at most: the first of them waits for the last. */
+const TOGETHER_MAX = 256;
+
+const port = parentPort as NonNullable<typeof parentPort>;
+const changes = new DurableChanges(workerData as string);
+
+port.on('message', (first: ThreadCall<DurableChange>) => {
+  const calls = [first];
+  while (calls.length < TOGETHER_MAX) {
+    const next = receiveMessageOnPort(port) as { message: ThreadCall<DurableChange> } | undefined;
+    if (next === undefined) break;
+    calls.push(next.message);
+  }
+  port.postMessage(answer(calls));
+});
+
+function answer(calls: readonly ThreadCall<DurableChange>[]): ThreadReply[] {
+  try {
+    const made = changes.make(calls.map(({ argument }) => argument));
+    return calls.map(({ id }, nth) => ({ id, result: made[nth] }));
+  } catch (error) {
+    return calls.map(({ id }) => ({ id, error: messageOf(error) }));
+  }
+}

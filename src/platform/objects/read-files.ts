@@ -1,0 +1,55 @@
+/** Synchronous reading of many small files, for worker threads: it takes a fraction of the time of asynchronous reading. */
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { transferResult } from '../threads.ts';
+
+/** Room for each file in the first buffer. */
+const FILE_BYTES = 32 * 1024;
+/** Content of files, one after the other. */
+export interface ReadFiles {
+  readonly bytes: Uint8Array;
+  /** End of each file; null: it is missing, too large, or could not be read. */
+  readonly ends: readonly (number | null)[];
+}
+
+export interface ReadRequest {
+  readonly names: readonly string[];
+  /** Length of a file at most. */
+  readonly bytesMax: number;
+}
+
+/** Read whole files. */
+export function readFiles({ names, bytesMax }: ReadRequest): unknown {
+  let bytes = new Uint8Array(names.length * FILE_BYTES);
+  let end = 0;
+  const ends = names.map((name) => {
+    let file: number | null = null;
+    try {
+      // A named pipe must not be waited for.
+      file = openSync(name, constants.O_RDONLY | constants.O_NONBLOCK);
+      const found = fstatSync(file);
+      if (!found.isFile() || found.size > bytesMax) return null;
+      if (end + found.size > bytes.length) bytes = grown(bytes, end, end + found.size);
+      const from = end;
+      for (let at = from; at < from + found.size; ) {
+        const read = readSync(file, bytes, at, from + found.size - at, at - from);
+        if (read === 0) return null;
+        at += read;
+      }
+      end = from + found.size;
+      return end;
+    } catch {
+      return null;
+    } finally {
+      if (file !== null) closeSync(file);
+    }
+  });
+  // As long as the files, so that it can be moved on as the buffer of all of them.
+  const content = bytes.buffer.transfer(end);
+  return transferResult({ bytes: new Uint8Array(content), ends } satisfies ReadFiles, [content]);
+}
+
+function grown(bytes: Uint8Array<ArrayBuffer>, end: number, least: number): Uint8Array<ArrayBuffer> {
+  const larger = new Uint8Array(Math.max(least, 2 * bytes.length));
+  larger.set(bytes.subarray(0, end));
+  return larger;
+}
