@@ -2,6 +2,7 @@ import postgres from 'postgres';
 import type { Logger } from './logger.ts';
 import { addArrayTypes, type TypeOptions } from './postgres/arrays.ts';
 import { type DialOptions, useDial } from './postgres/dial.ts';
+import { lockSessionsOf } from './postgres/lock-sessions.ts';
 import { openPool } from './postgres/pool.ts';
 import { type Connect, rememberFactory } from './postgres/session.ts';
 import type { Database, Sql } from './postgres/sql.ts';
@@ -73,6 +74,10 @@ export function openPostgres(target: PostgresTarget, options: PostgresOptions): 
   const { queryMsMax = null, silenceMs } = options;
   const defaultLimit = queryMsMax === null ? null : { ms: queryMsMax };
   const database = openPool(() => connect({}), { max: options.poolMax, defaultLimit, silenceMs });
+  const { end } = database;
+  database.end = async (ending) => {
+    await Promise.all([lockSessionsOf(database).close(), end(ending)]);
+  };
   rememberFactory(database, connect);
   return database;
 }

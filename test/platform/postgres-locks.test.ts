@@ -32,6 +32,26 @@ test('advisory locks with different keys do not wait for each other', async () =
   expect(await inner).toBe('both');
 });
 
+test('locks that follow each other take one session, whose loss in between is no error', async () => {
+  const sql = openPostgres(watched.database.connection, { poolMax: 1, applicationName: 'again' });
+  const holder = () =>
+    withAdvisoryLock(sql, 'again', async () => {
+      const [row] = await watched.admin`
+        select pid from pg_locks join pg_stat_activity using (pid)
+        where locktype = 'advisory' and granted and application_name = 'again'`;
+      return row?.['pid'] as number;
+    });
+  const pids = [await holder(), await holder()];
+  await expect(withAdvisoryLock(sql, 'again', () => Promise.reject(new Error('of its own')))).rejects.toThrow('own');
+  pids.push(await holder());
+  expect(pids).toEqual([pids[0], pids[0], pids[0]]);
+  await watched.admin`select pg_terminate_backend(${pids[0] as number}, 5000)`;
+  await expect.poll(() => holder().catch(() => pids[0])).not.toBe(pids[0]);
+  await sql.end();
+  const left = () => watched.admin`select pid from pg_stat_activity where application_name = 'again'`;
+  await expect.poll(async () => [...(await left())]).toEqual([]);
+});
+
 test('the holder of an advisory lock is notified that its connection was lost, and the next one gets the lock', async () => {
   const { sql } = watched.database;
   const next = Promise.withResolvers<string>();

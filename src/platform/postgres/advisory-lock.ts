@@ -1,10 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { conflict } from '../errors.ts';
 import { type CancellableQuery, cancelQuery } from './cancel-query.ts';
-import { openSession } from './session.ts';
+import { endSession, type LockSession, lockSessionsOf } from './lock-sessions.ts';
 import type { Sql } from './sql.ts';
 
-const END_SECONDS = 2;
 /**
  * Time without a heartbeat after which the server takes the lock from a holder (its process hangs, was stopped, or is not
  * reached), and without an answer to one after which the holder counts it as lost.
@@ -34,27 +33,21 @@ export async function withAdvisoryLock<T>(
   const { signal, waits = true, silenceMs = SILENCE_MS } = options;
   signal?.throwIfAborted();
   const loss = new AbortController();
-  const session = openSession(sql, {
-    onclose: () => loss.abort(new Error(`the connection that held the lock ${key} was lost`)),
-  });
+  const sessions = lockSessionsOf(sql);
+  const session = await sessions.take(silenceMs);
+  session.onClosed = () => loss.abort(new Error(`the connection that held the lock ${key} was lost`));
+  const { client } = session;
+  let isFree = false;
   try {
-    // The limits of the role must not cut off the wait; the server must notice a lost client that waits or holds, and end
-    // the session of a holder that sends no heartbeat, be it that the holder does not know yet that it has the lock.
-    const [own] = await session<{ pid: number }[]>`
-      select pg_backend_pid() as pid, set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false),
-             set_config('idle_session_timeout', ${String(silenceMs)}, false),
-             set_config('client_connection_check_interval', '2s', false),
-             set_config('tcp_keepalives_idle', '10', false), set_config('tcp_keepalives_interval', '5', false),
-             set_config('tcp_keepalives_count', '4', false)`;
     const waiting = (
       waits
-        ? session<{ pid: number }[]>`
+        ? client<{ pid: number }[]>`
             select pg_backend_pid() as pid from pg_advisory_lock(hashtextextended(${key}, 0))`
-        : session<{ pid: number }[]>`
+        : client<{ pid: number }[]>`
             select pg_backend_pid() as pid where pg_try_advisory_lock(hashtextextended(${key}, 0))`
     ).execute();
     const answered = new AbortController();
-    const lostAnswer = noticeLostAnswer(sql, own?.pid ?? 0, silenceMs, answered.signal);
+    const lostAnswer = noticeLostAnswer(sql, session.pid, silenceMs, answered.signal);
     const cancel = () => cancelQuery(waiting as unknown as CancellableQuery);
     signal?.addEventListener('abort', cancel, { once: true });
     const [holder] = await Promise.race([waiting, lostAnswer])
@@ -66,7 +59,12 @@ export async function withAdvisoryLock<T>(
         answered.abort();
         signal?.removeEventListener('abort', cancel);
       });
-    if (holder === undefined) throw conflict(`another process holds the lock "${key}"`, 'lock_held');
+    if (holder === undefined) {
+      isFree = true;
+      throw conflict(`another process holds the lock "${key}"`, 'lock_held');
+    }
+    // postgres.js has opened another connection, whose session would outlive a holder that hangs.
+    if (holder.pid !== session.pid) throw connectionLost();
 
     let answeredMs = performance.now();
     const beat = () => {
@@ -74,12 +72,12 @@ export async function withAdvisoryLock<T>(
         const onAnswer = () => {
           answeredMs = performance.now();
         };
-        session`select 1`.then(onAnswer, () => undefined);
+        client`select 1`.then(onAnswer, () => undefined);
         return;
       }
       loss.abort(new Error(`the server has not answered the holder of the lock ${key} for ${silenceMs} ms`));
       // Questions that wait for an answer end, too.
-      void session.end({ timeout: 0 });
+      void client.end({ timeout: 0 });
     };
     const heartbeat = setInterval(beat, silenceMs / (HEARTBEATS + 1));
     heartbeat.unref();
@@ -87,7 +85,7 @@ export async function withAdvisoryLock<T>(
     const stillHeld = async (): Promise<boolean> => {
       if (loss.signal.aborted) return false;
       try {
-        const [row] = await session<{ held: boolean }[]>`select pg_backend_pid() = ${holder.pid} as held`;
+        const [row] = await client<{ held: boolean }[]>`select pg_backend_pid() = ${holder.pid} as held`;
         return row?.held === true && !loss.signal.aborted;
       } catch {
         return false;
@@ -97,12 +95,25 @@ export async function withAdvisoryLock<T>(
       return await fn(stillHeld, loss.signal);
     } finally {
       clearInterval(heartbeat);
-      // The end of the session would release the lock too, but slightly later.
-      if (!loss.signal.aborted) await session`select pg_advisory_unlock_all()`.catch(() => undefined);
+      if (!loss.signal.aborted) isFree = await unlock(session);
     }
   } finally {
-    await session.end({ timeout: END_SECONDS });
+    await (isFree ? sessions.give(session) : endSession(session));
   }
+}
+
+/** @returns whether the session holds no lock now and can be used again */
+async function unlock({ client, pid }: LockSession): Promise<boolean> {
+  try {
+    const [row] = await client<{ pid: number }[]>`select pg_advisory_unlock_all(), pg_backend_pid() as pid`;
+    return row?.pid === pid;
+  } catch {
+    return false;
+  }
+}
+
+function connectionLost(): Error {
+  return Object.assign(new Error('the connection was lost before the lock was taken'), { code: 'CONNECTION_CLOSED' });
 }
 
 /**
