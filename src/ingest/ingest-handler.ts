@@ -83,9 +83,7 @@ async function ingest(context: WorkContext, lease: Lease): Promise<void> {
 
   // A job that is reprocessed reads the file in any case.
   if (keepsText(job.processingType) && job.view.reprocess_of_job_id === null) {
-    const restored = await restoreGeneration(context, lease, source).catch((error: unknown) => {
-      throw asIndexMoved(error);
-    });
+    const restored = await restoreGeneration(context, lease, source).catch(throwAsIndexMoved);
     if (restored !== null) {
       const found = { format: source.fileType as string, pages: source.pageCount };
       await finish(context, lease, restored, { found, cost: 0, extraction: null });
@@ -229,13 +227,16 @@ async function write(
   const { job, signal } = lease;
   const comparableWith = await findBucketOrigin(context.sql, source.bucketId);
   const { orgId, documentId } = source;
-  const stored = await findStoredVectors(context, { orgId, documentId, buffer, comparableWith, signal });
+  const stored = source.hasGeneration
+    ? await findStoredVectors(context, { orgId, documentId, buffer, comparableWith, signal })
+    : null;
   const embedder = new ChunkEmbedder(context.embedder, orgId, {
     ...{ signal, comparableWith },
-    checkSpace: (space) =>
-      context.index.checkSpace(source.bucketId, space).catch((error: unknown) => {
-        throw asIndexMoved(error);
-      }),
+    // That the bucket has vectors of this space was read just now; the writer of the index checks it again.
+    checkSpace: async (space) => {
+      if (space !== comparableWith?.space)
+        await context.index.checkSpace(source.bucketId, space).catch(throwAsIndexMoved);
+    },
   });
   let generation: NewGeneration | null = null;
   let writer: GenerationWriter | null = null;
@@ -265,9 +266,7 @@ async function write(
       written += page.length;
       const isLast = written === buffer.count;
       if (isLast && outage === null) await lease.advance('indexing');
-      await writer.write(page, embedded, isLast).catch((error: unknown) => {
-        throw asIndexMoved(error);
-      });
+      await writer.write(page, embedded, isLast).catch(throwAsIndexMoved);
       lease.worked();
     }
   } catch (error) {
@@ -330,6 +329,6 @@ function noText({ format, failedPages }: ExtractSummary, source: IngestSource): 
 }
 
 /** Convert the refusal of vectors of another latent space, which is that of an index that was replaced meanwhile. */
-function asIndexMoved(error: unknown): unknown {
-  return error instanceof AppError && error.code === 'not_comparable' ? indexMoved(error) : error;
+function throwAsIndexMoved(error: unknown): never {
+  throw error instanceof AppError && error.code === 'not_comparable' ? indexMoved(error) : error;
 }

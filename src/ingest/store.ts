@@ -26,6 +26,8 @@ export interface IngestSource {
   readonly pageCount: number | null;
   /** True if what is stored of the document is of an earlier content. */
   readonly isContentPending: boolean;
+  /** False for a document of which no vectors were ever stored: a new one. */
+  readonly hasGeneration: boolean;
 }
 
 /**
@@ -61,6 +63,7 @@ export async function beginIngest(
     fileType: row['file_type'] as string | null,
     pageCount: row['page_count'] as number | null,
     isContentPending: row['content_pending'] as boolean,
+    hasGeneration: row['active_generation'] !== null || row['stored_generation'] !== null,
   };
 }
 
