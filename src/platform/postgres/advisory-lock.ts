@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { answerWithin } from '../answer-within.ts';
 import { conflict } from '../errors.ts';
 import { type CancellableQuery, cancelQuery } from './cancel-query.ts';
 import { endSession, type LockSession, lockSessionsOf } from './lock-sessions.ts';
@@ -10,6 +11,8 @@ import type { Sql } from './sql.ts';
  */
 const SILENCE_MS = 10_000;
 const HEARTBEATS = 3;
+/** Time in which the server must confirm that a lock was given back; later, the end of the session releases it. */
+const UNLOCK_MS_MAX = 2_000;
 
 /**
  * Run `fn` while holding the advisory lock named `key` (any string; the lock is PostgreSQL's 64-bit hash of it). The
@@ -102,10 +105,15 @@ export async function withAdvisoryLock<T>(
   }
 }
 
-/** @returns whether the session holds no lock now and can be used again */
+/**
+ * Give back the locks of a session. A connection that is lost just now may leave the question without an answer for ever.
+ *
+ * @returns whether the session holds no lock now and can be used again
+ */
 async function unlock({ client, pid }: LockSession): Promise<boolean> {
   try {
-    const [row] = await client<{ pid: number }[]>`select pg_advisory_unlock_all(), pg_backend_pid() as pid`;
+    const answer = client<{ pid: number }[]>`select pg_advisory_unlock_all(), pg_backend_pid() as pid`;
+    const [row] = await answerWithin(UNLOCK_MS_MAX, answer);
     return row?.pid === pid;
   } catch {
     return false;
