@@ -90,7 +90,9 @@ export async function withAdvisoryLock<T>(
       try {
         const [row] = await client<{ held: boolean }[]>`select pg_backend_pid() = ${holder.pid} as held`;
         return row?.held === true && !loss.signal.aborted;
-      } catch {
+      } catch (error) {
+        // The connection may be closed a moment later only, and postgres.js never answers what is sent until then.
+        loss.abort(error);
         return false;
       }
     };
@@ -106,7 +108,7 @@ export async function withAdvisoryLock<T>(
 }
 
 /**
- * Give back the locks of a session. A connection that is lost just now may leave the question without an answer for ever.
+ * Give back the locks of a session. postgres.js never answers what is sent between the error of a connection and its end.
  *
  * @returns whether the session holds no lock now and can be used again
  */
