@@ -328,7 +328,7 @@ function noText({ format, failedPages }: ExtractSummary, source: IngestSource): 
   return new JobError({ category: 'unsupported_type', message, retryable: false });
 }
 
-/** Convert the refusal of vectors of another latent space, which is that of an index that was replaced meanwhile. */
+/** Throw an error; a refusal of vectors of another latent space as that of an index that was replaced meanwhile. */
 function throwAsIndexMoved(error: unknown): never {
   throw error instanceof AppError && error.code === 'not_comparable' ? indexMoved(error) : error;
 }

@@ -26,7 +26,7 @@ export interface IngestSource {
   readonly pageCount: number | null;
   /** True if what is stored of the document is of an earlier content. */
   readonly isContentPending: boolean;
-  /** False for a document of which no vectors were ever stored: a new one. */
+  /** False if nothing is stored of its chunks and vectors, as for a new document. */
   readonly hasGeneration: boolean;
 }
 

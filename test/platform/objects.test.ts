@@ -119,6 +119,10 @@ describe('the disk driver', () => {
     await objects.putMany([{ key: 'many/0/0', bytes: Buffer.from('replaced') }]);
     await expect(objects.putMany([{ key: 'many/1', bytes: Buffer.from('x') }])).rejects.toBeDefined();
     await expect(objects.putMany([{ key: 'many/0/0/below', bytes: Buffer.from('x') }])).rejects.toBeDefined();
+    const client = new AbortController();
+    const aborted = objects.putMany([{ key: 'many/late', bytes: Buffer.from('x') }], { signal: client.signal });
+    client.abort(new Error('the client is gone'));
+    await expect(aborted).rejects.toThrow('the client is gone');
     await threads.close();
     expect(await readdir(path.join(root, '.tmp'))).toEqual([]);
     expect(await readFile(path.join(root, 'many/0/0'), 'utf8')).toBe('replaced');

@@ -151,6 +151,7 @@ class DiskObjects implements Objects {
       bytes,
     }));
     await this.#write(files, { transfer: ownBuffersOf(objects.map(({ bytes }) => bytes)) });
+    signal?.throwIfAborted();
   }
 
   stream(key: string, options: { start?: number; end?: number; signal?: AbortSignal } = {}): Readable {
