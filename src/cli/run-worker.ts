@@ -19,6 +19,7 @@ export async function runWorker(
   // Not before the database is open, since one that this process starts serves requests too.
   if (!lowerPriority()) appliance.logger.debug('the priority of this process was not lowered');
   appliance.search.prepare();
+  appliance.objects.prepare();
   await appliance.embedding.prepare();
   const services = [metricsListener(appliance), appliance.jobs.recovery(), worker];
   if (options.kind === 'embed') services.push(threadPreparation(appliance));

@@ -220,6 +220,10 @@ class DiskObjects implements Objects {
     await this.#keepRemoval(path.dirname(folder));
   }
 
+  prepare(): void {
+    this.#writer.prepare();
+  }
+
   async close(): Promise<void> {
     await this.#writer.close();
   }

@@ -22,14 +22,21 @@ export class DurableWriter {
    * @throws the error of the file system, with `code` and `syscall`; AppError `objects_unavailable` if the thread ends
    */
   async make(change: DurableChange, transfer: readonly ArrayBuffer[] = []): Promise<readonly string[]> {
+    const { fault, sha256 } = await this.prepare()
+      .call<Changed>(change, transfer)
+      .catch((error: unknown) => {
+        throw dependencyDown('objects', 'the file storage cannot be used right now; try again', error);
+      });
+    if (fault !== null) throw toError(fault);
+    return sha256;
+  }
+
+  /** Start the thread, unless it runs. */
+  prepare(): DedicatedThread<DurableChange> {
     if (this.#thread === null || this.#thread.isEnded) {
       this.#thread = new DedicatedThread(new URL('./durable-thread.ts', import.meta.url), 'durable files', this.#root);
     }
-    const { fault, sha256 } = await this.#thread.call<Changed>(change, transfer).catch((error: unknown) => {
-      throw dependencyDown('objects', 'the file storage cannot be used right now; try again', error);
-    });
-    if (fault !== null) throw toError(fault);
-    return sha256;
+    return this.#thread;
   }
 
   /** End the thread. Changes in progress fail. */

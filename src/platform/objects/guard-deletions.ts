@@ -25,6 +25,7 @@ export function guardDeletions(objects: Objects, sql: Sql): Objects {
       options?.unreferenced === true ? objects.delete(key, options) : guarded(key, () => objects.delete(key, options)),
     list: (prefix, options) => objects.list(prefix, options),
     deletePrefix: (prefix, options) => guarded(prefix, () => objects.deletePrefix(prefix, options)),
+    prepare: () => objects.prepare(),
     close: () => objects.close(),
   };
 }

@@ -101,6 +101,9 @@ export interface Objects {
   /** Delete all objects below `prefix`, which ends in `/`. Objects written in the meantime may remain. */
   deletePrefix(prefix: string, options?: Abortable): Promise<void>;
 
+  /** Start what the first write needs, so that it does not wait for it. */
+  prepare(): void;
+
   /** Close connections; pending operations may fail. */
   close(): Promise<void>;
 }

@@ -197,6 +197,8 @@ class S3Objects implements Objects {
     }
   }
 
+  prepare(): void {}
+
   async close(): Promise<void> {
     this.#client.destroy();
   }
