@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RouterContext, RouterMiddleware } from '@koa/router';
 import type { Caller } from '../src/access/caller.ts';
 import type { Secret } from '../src/platform/secret.ts';
+import { SlotMap } from '../src/platform/slot-map.ts';
 import type { Span } from '../src/platform/span.ts';
 import { announcesBody } from './body/body-headers.ts';
 import type { BodyReservation } from './body/body-memory.ts';
@@ -129,14 +130,13 @@ const isStillThere = async () => true;
 
 /** Abort controllers of the requests in progress; all are aborted when the server drains past its deadline. */
 export class RequestAborts {
-  readonly #controllers = new Set<AbortController>();
+  readonly #controllers = new SlotMap<AbortController>();
   readonly #drain: AbortSignal | undefined;
 
   constructor(drain: AbortSignal | undefined) {
     this.#drain = drain;
     drain?.addEventListener('abort', () => {
       for (const controller of this.#controllers) controller.abort(drain.reason);
-      this.#controllers.clear();
     });
   }
 
@@ -150,9 +150,9 @@ export class RequestAborts {
       controller.abort(this.#drain.reason);
       return;
     }
-    this.#controllers.add(controller);
+    const id = this.#controllers.add(controller);
     res.on('close', () => {
-      this.#controllers.delete(controller);
+      this.#controllers.delete(id);
       if (!res.writableFinished) controller.abort();
     });
   }

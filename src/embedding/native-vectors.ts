@@ -3,6 +3,7 @@ import { tokenBounds } from '../models/count-tokens.ts';
 import type { TaskType } from '../models/task-types.ts';
 import { AppError } from '../platform/errors.ts';
 import { yieldToEventLoop } from '../platform/event-loop.ts';
+import { SlotMap } from '../platform/slot-map.ts';
 import { leavePlaceFor } from '../platform/work-context.ts';
 import { type CachedVector, cacheKeys } from './cache/cache-key.ts';
 import type { CacheMetrics } from './cache/cache-metrics.ts';
@@ -79,7 +80,7 @@ class CachedNativeVectors implements NativeVectors {
   readonly #metrics: CacheMetrics | undefined;
   readonly #memory: MemoryCache;
   readonly #pending = new PendingCalls();
-  readonly #running = new Set<Promise<void>>();
+  readonly #running = new SlotMap<Promise<void>>();
   #isClosed = false;
 
   constructor(options: { cacheBytes: number; redis: RedisCache | null; metrics?: CacheMetrics }) {
@@ -161,8 +162,8 @@ class CachedNativeVectors implements NativeVectors {
   #start(texts: ReadonlyMap<string, string>, request: NativeRequest): { call: SharedCall; subscription: Subscription } {
     const call = this.#pending.open([...texts.keys()], request.takesVendorTokens ?? false);
     const subscription = call.subscribe(call.keys);
-    const done = this.#run(call, texts, request).finally(() => this.#running.delete(done));
-    this.#running.add(done);
+    const done = this.#run(call, texts, request).finally(() => this.#running.delete(id));
+    const id = this.#running.add(done);
     return { call, subscription };
   }
 

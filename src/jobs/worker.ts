@@ -4,6 +4,7 @@ import type { Service } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Sql } from '../platform/postgres.ts';
+import { SlotMap } from '../platform/slot-map.ts';
 import type { SpanAttributes, Tracing } from '../platform/span.ts';
 import { runFor } from '../platform/work-context.ts';
 import type { JobHandler } from './handler.ts';
@@ -35,6 +36,14 @@ interface WorkerContext {
   readonly tracing?: Tracing | null;
 }
 
+/** Attempt at a job that is in progress. */
+interface Run {
+  readonly lease: Lease;
+  readonly done: Promise<void>;
+  /** Units of work of the lease at its last renewal that wrote them. */
+  unitsWritten: number;
+}
+
 /** Worker that claims jobs of one kind, renews their leases, and records their outcomes. */
 export class JobWorker implements Service {
   readonly name: string;
@@ -42,7 +51,7 @@ export class JobWorker implements Service {
   readonly #context: WorkerContext;
   readonly #handler: JobHandler;
   readonly #options: Required<WorkerOptions>;
-  readonly #running = new Map<string, { lease: Lease; done: Promise<void>; unitsWritten: number }>();
+  readonly #running = new SlotMap<Run>();
   readonly #stop = new AbortController();
   #isExclusive = false;
   #endWait: () => void = () => {};
@@ -69,7 +78,7 @@ export class JobWorker implements Service {
         return this.#running.size < this.#options.concurrency;
       },
       onLost: (jobId: string | null) => {
-        if (jobId === null ? this.#running.size > 0 : this.#running.has(jobId)) void this.#renewSoon();
+        if (jobId === null ? this.#running.size > 0 : this.#isRunning(jobId)) void this.#renewSoon();
       },
     };
     await this.#context.notifier.listen(this.#handler.kind, listener, this.#stop.signal);
@@ -81,14 +90,14 @@ export class JobWorker implements Service {
     this.#wake();
     // A claim in progress may still start jobs; afterwards none starts.
     await this.#loops[0];
-    const drained = Promise.allSettled([...this.#running.values()].map((run) => run.done));
+    const drained = Promise.allSettled([...this.#running].map((run) => run.done));
     const timer = new AbortController();
     await Promise.race([
       drained,
       delay(this.#options.drainMs, undefined, { signal: timer.signal }).catch(() => undefined),
     ]);
     timer.abort();
-    for (const { lease } of this.#running.values()) lease.abort(new Draining());
+    for (const { lease } of this.#running) lease.abort(new Draining());
     await drained;
     await Promise.allSettled([...this.#loops, this.#nextHeartbeat, this.#heartbeat]);
     await removeWorker(this.#context.sql, this.id).catch(() => undefined);
@@ -171,11 +180,16 @@ export class JobWorker implements Service {
   #launch(job: Job): void {
     const lease = new Lease(this.#context.sql, job, this.#handler.firstPhase);
     const done = this.#run(lease).finally(() => {
-      this.#running.delete(job.id);
+      this.#running.delete(id);
       if (this.#running.size === 0) this.#isExclusive = false;
       this.#wake();
     });
-    this.#running.set(job.id, { lease, done, unitsWritten: 0 });
+    const id = this.#running.add({ lease, done, unitsWritten: 0 });
+  }
+
+  #isRunning(jobId: string): boolean {
+    for (const { lease } of this.#running) if (lease.job.id === jobId) return true;
+    return false;
   }
 
   /** Run an attempt at a job, whose logs and spans carry the ids of the job and of the request that queued it. */
@@ -257,7 +271,7 @@ export class JobWorker implements Service {
   /** Extend the leases of running jobs with the time of their last unit of work, and stop jobs whose lease is lost. */
   async #renew(): Promise<void> {
     const { sql, logger } = this.#context;
-    const runs = [...this.#running.values()].map((run) => ({ run, unitsDone: run.lease.unitsDone }));
+    const runs = [...this.#running].map((run) => ({ run, unitsDone: run.lease.unitsDone }));
     const leases = runs.map(({ run }) => run.lease);
     try {
       const beganMs = performance.now();
@@ -273,7 +287,7 @@ export class JobWorker implements Service {
         if (kept.get(run.lease.job.id)?.isWritten) run.unitsWritten = unitsDone;
       }
       for (const lease of leases) {
-        if (!kept.has(lease.job.id) && this.#running.has(lease.job.id)) lease.abort(new LeaseLost(lease.job.id));
+        if (!kept.has(lease.job.id) && this.#isRunning(lease.job.id)) lease.abort(new LeaseLost(lease.job.id));
       }
       await this.#touch();
     } catch (error) {
@@ -285,7 +299,7 @@ export class JobWorker implements Service {
   }
 
   #anyJobEnds(): Promise<unknown> {
-    return Promise.race([...this.#running.values()].map((run) => run.done));
+    return Promise.race([...this.#running].map((run) => run.done));
   }
 }
 

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { SlotMap } from './slot-map.ts';
 
 /** Size of the young generation of a thread whose data is mostly outside the heap of V8. The default takes 100 MB. */
 const YOUNG_GENERATION_MB = 12;
@@ -29,8 +30,7 @@ interface Pending {
  */
 export class DedicatedThread<Argument> {
   readonly #worker: Worker;
-  readonly #pending = new Map<number, Pending>();
-  #lastId = 0;
+  readonly #pending = new SlotMap<Pending>();
   #ended: Error | null = null;
 
   /** @param name name of the thread in tools of the system and in errors */
@@ -55,11 +55,15 @@ export class DedicatedThread<Argument> {
   /** @param transfer buffers that are moved, not copied. @throws Error if the call fails, or if the thread has ended */
   call<Result>(argument: Argument, transfer: readonly ArrayBuffer[] = []): Promise<Result> {
     if (this.#ended !== null) return Promise.reject(this.#ended);
-    const id = ++this.#lastId;
     return new Promise<Result>((resolve, reject) => {
-      this.#worker.postMessage({ id, argument } satisfies ThreadCall<Argument>, transfer);
-      if (this.#pending.size === 0) this.#worker.ref();
-      this.#pending.set(id, { resolve, reject });
+      const id = this.#pending.add({ resolve, reject });
+      try {
+        this.#worker.postMessage({ id, argument } satisfies ThreadCall<Argument>, transfer);
+      } catch (error) {
+        this.#pending.delete(id);
+        throw error;
+      }
+      if (this.#pending.size === 1) this.#worker.ref();
     });
   }
 
@@ -78,8 +82,7 @@ export class DedicatedThread<Argument> {
 
   #end(error: Error): void {
     this.#ended ??= error;
-    for (const { reject } of this.#pending.values()) reject(this.#ended);
-    this.#pending.clear();
+    for (const { reject } of this.#pending) reject(this.#ended);
   }
 }
 

@@ -1,3 +1,4 @@
+import { SlotMap } from '../../platform/slot-map.ts';
 import type { ProviderReply } from '../providers/provider.ts';
 import type { CachedVector } from './cache-key.ts';
 
@@ -39,11 +40,11 @@ export class SharedCall {
   readonly #vectors = new Map<string, CachedVector>();
   readonly #subscribers = new Set<Subscriber>();
   #subscriptions = 0;
-  readonly #onEnd: (call: SharedCall) => void;
+  readonly #onEnd: () => void;
   #failure: CallFailure | undefined;
   #ended = false;
 
-  constructor(keys: readonly string[], hasVendorTokens: boolean, onEnd: (call: SharedCall) => void) {
+  constructor(keys: readonly string[], hasVendorTokens: boolean, onEnd: () => void) {
     this.keys = keys;
     this.hasVendorTokens = hasVendorTokens;
     this.#onEnd = onEnd;
@@ -124,7 +125,7 @@ export class SharedCall {
   #end(): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#onEnd(this);
+    this.#onEnd();
   }
 }
 
@@ -153,8 +154,9 @@ export class Subscriptions {
 
 /** Calls in progress, found by the keys of their texts. */
 export class PendingCalls {
-  readonly #byKey = new Map<string, SharedCall>();
-  readonly #calls = new Set<SharedCall>();
+  readonly #calls = new SlotMap<SharedCall>();
+  /** Ids of the calls. */
+  readonly #byKey = new Map<string, number>();
 
   /** Number of texts in progress. */
   get texts(): number {
@@ -166,17 +168,18 @@ export class PendingCalls {
   }
 
   find(key: string): SharedCall | undefined {
-    return this.#byKey.get(key);
+    const id = this.#byKey.get(key);
+    return id === undefined ? undefined : this.#calls.get(id);
   }
 
   open(keys: readonly string[], hasVendorTokens = false): SharedCall {
-    const call = new SharedCall(keys, hasVendorTokens, (ended) => {
-      this.#calls.delete(ended);
-      for (const key of keys) if (this.#byKey.get(key) === ended) this.#byKey.delete(key);
+    const call = new SharedCall(keys, hasVendorTokens, () => {
+      this.#calls.delete(id);
+      for (const key of keys) if (this.#byKey.get(key) === id) this.#byKey.delete(key);
     });
-    this.#calls.add(call);
+    const id = this.#calls.add(call);
     // A text that is in progress already stays with its earlier call, which is likely to end first.
-    for (const key of keys) if (!this.#byKey.has(key)) this.#byKey.set(key, call);
+    for (const key of keys) if (!this.#byKey.has(key)) this.#byKey.set(key, id);
     return call;
   }
 

@@ -1,3 +1,4 @@
+import { SlotMap } from '../../platform/slot-map.ts';
 import { currentWork, runFor, type WorkContext } from '../../platform/work-context.ts';
 import type { UpstreamCaps } from './protocols/protocol.ts';
 import type { ProviderCall, ProviderReply } from './provider.ts';
@@ -25,6 +26,8 @@ interface PendingRequest {
   readonly work: WorkContext | undefined;
   /** Batches in progress that carry texts of it. */
   readonly batches: Set<UpstreamBatch>;
+  /** Id among the requests that are not settled. */
+  id: number;
   /** Number of its texts in a queue. */
   waiting: number;
   /** Number of its texts without a vector. */
@@ -50,10 +53,11 @@ interface UpstreamBatch {
 
 /** Queue of texts that one upstream call may carry together. */
 interface BatchQueue {
-  readonly key: string;
   readonly mayMerge: boolean;
   readonly isBackground: boolean;
   readonly slices: Fifo<TextSlice>;
+  /** True while it has its place in the order in which the queues are served. */
+  isListed: boolean;
 }
 
 /**
@@ -67,11 +71,12 @@ interface BatchQueue {
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
+  /** By the properties that the texts of a queue share; kept when they are empty. */
   readonly #queues = new Map<string, BatchQueue>();
   /** Queues that hold slices, in the order in which they are served next. */
   readonly #roundRobin = new Fifo<BatchQueue>();
   readonly #background = new Fifo<BatchQueue>();
-  readonly #requests = new Set<PendingRequest>();
+  readonly #requests = new SlotMap<PendingRequest>();
   #inFlight = 0;
   #queuedTexts = 0;
   #closedBy: Error | null = null;
@@ -103,13 +108,14 @@ export class Dispatcher {
         onAbort: () => this.#fail(request, call.signal.reason),
         work: currentWork(),
         batches: new Set(),
+        id: -1,
         waiting: 0,
         missing: texts,
         reply: null,
         isSettled: false,
       };
       call.signal.addEventListener('abort', request.onAbort, { once: true });
-      this.#requests.add(request);
+      request.id = this.#requests.add(request);
       this.#enqueue({ request, from: 0, to: texts }, true);
       this.#sendNext();
     });
@@ -127,10 +133,11 @@ export class Dispatcher {
     const key = `${model.id}\n${taskType}\n${mayMerge}\n${isBackground}\n${countExactly === undefined}`;
     let queue = this.#queues.get(key);
     if (!queue) {
-      queue = { key, mayMerge, isBackground, slices: new Fifo() };
+      queue = { mayMerge, isBackground, slices: new Fifo(), isListed: false };
       this.#queues.set(key, queue);
-      this.#orderOf(queue).push(queue);
     }
+    if (!queue.isListed) this.#orderOf(queue).push(queue);
+    queue.isListed = true;
     queue.slices.push(slice);
     const texts = slice.to - slice.from;
     slice.request.waiting += texts;
@@ -142,8 +149,8 @@ export class Dispatcher {
       const queue = this.#roundRobin.shift() ?? this.#nextInBackground();
       if (!queue) return;
       const slices = this.#takeSlices(queue);
-      if (headSlice(queue)) this.#orderOf(queue).push(queue);
-      else this.#queues.delete(queue.key);
+      queue.isListed = headSlice(queue) !== undefined;
+      if (queue.isListed) this.#orderOf(queue).push(queue);
       if (slices.length > 0) void this.#send(slices);
     }
   }
@@ -255,7 +262,7 @@ export class Dispatcher {
   #settle(request: PendingRequest): void {
     request.isSettled = true;
     request.call.signal.removeEventListener('abort', request.onAbort);
-    this.#requests.delete(request);
+    this.#requests.delete(request.id);
     // Its slices stay in their queues and are skipped when they reach the head.
     this.#queuedTexts -= request.waiting;
     request.waiting = 0;
@@ -292,7 +299,7 @@ function providerCallOf(slices: readonly TextSlice[], signal: AbortSignal): Prov
 
 /** First-in, first-out queue; `push` and `shift` take constant time on average. */
 class Fifo<Item> {
-  #items: Item[] = [];
+  readonly #items: Item[] = [];
   #first = 0;
 
   get head(): Item | undefined {
@@ -307,9 +314,9 @@ class Fifo<Item> {
     const item = this.#items[this.#first];
     if (item === undefined) return undefined;
     this.#first++;
-    // Copied only once more than half is gone, so that the cost per item stays constant.
-    if (this.#first * 2 > this.#items.length) {
-      this.#items = this.#items.slice(this.#first);
+    // Moved only once half is gone, so that the cost per item stays constant.
+    if (this.#first * 2 >= this.#items.length) {
+      this.#items.splice(0, this.#first);
       this.#first = 0;
     }
     return item;

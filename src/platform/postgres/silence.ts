@@ -1,5 +1,6 @@
 import postgres from 'postgres';
 import { answerWithin } from '../answer-within.ts';
+import { SlotMap } from '../slot-map.ts';
 
 /** Time without an answer to a query after which a new connection is tried, and time in which that must answer. */
 const SILENCE_MS = 8_000;
@@ -22,8 +23,7 @@ interface Waiting {
 export class SilenceWatch {
   readonly #connect: Connect;
   readonly #silenceMs: number;
-  /** In the order of their begin. */
-  readonly #waiting = new Set<Waiting>();
+  readonly #waiting = new SlotMap<Waiting>();
   #timer: NodeJS.Timeout | null = null;
   #isProbing = false;
   #nextProbeMs = 0;
@@ -35,21 +35,24 @@ export class SilenceWatch {
 
   /** Watch something that waits for an answer of the server. Returns a function that ends this. */
   track(lose: (error: Error) => void): () => void {
-    const waiting: Waiting = { sinceMs: performance.now(), lose };
-    this.#waiting.add(waiting);
+    let id: number | null = this.#waiting.add({ sinceMs: performance.now(), lose });
     this.#timer ??= setInterval(() => void this.#check(), this.#silenceMs / CHECKS).unref();
-    return () => this.#waiting.delete(waiting);
+    return () => {
+      if (id !== null) this.#waiting.delete(id);
+      id = null; // it is given to another one
+    };
   }
 
   async #check(): Promise<void> {
-    const [oldest] = this.#waiting;
-    if (oldest === undefined) {
+    if (this.#waiting.size === 0) {
       clearInterval(this.#timer ?? undefined);
       this.#timer = null;
       return;
     }
     const beganMs = performance.now();
-    if (this.#isProbing || beganMs < this.#nextProbeMs || beganMs - oldest.sinceMs < this.#silenceMs) return;
+    let oldestMs = beganMs;
+    for (const { sinceMs } of this.#waiting) oldestMs = Math.min(oldestMs, sinceMs);
+    if (this.#isProbing || beganMs < this.#nextProbeMs || beganMs - oldestMs < this.#silenceMs) return;
     this.#isProbing = true;
     const error = await probe(this.#connect, this.#silenceMs).then(() => null, noAnswerOf);
     this.#isProbing = false;
