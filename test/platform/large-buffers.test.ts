@@ -1,8 +1,11 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { acquireBuffer, releaseBuffer } from '../../src/platform/large-buffers.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
+// A pool of its own: that of the process may hold buffers that other tests have released.
+const ownPool = new URL('../../src/platform/large-buffers.ts?own', import.meta.url).href;
+const { acquireBuffer, releaseBuffer }: typeof import('../../src/platform/large-buffers.ts') = await import(ownPool);
+
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => {
   vi.runAllTimers();
