@@ -71,7 +71,7 @@ interface BatchQueue {
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
-  /** By the properties that the texts of a queue share; kept when they are empty. */
+  /** By the properties that the texts of a queue share. Empty ones are kept: there are a few for each model. */
   readonly #queues = new Map<string, BatchQueue>();
   /** Queues that hold slices, in the order in which they are served next. */
   readonly #roundRobin = new Fifo<BatchQueue>();
