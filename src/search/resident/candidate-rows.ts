@@ -1,6 +1,6 @@
 import { grown } from './grow.ts';
 import type { LargestNumbers } from './largest-numbers.ts';
-import type { RowMargins, VectorBlocks } from './vector-blocks.ts';
+import type { VectorBlocks } from './vector-blocks.ts';
 
 /** Bound of the rounding errors of bounds, which are float32. */
 export const ROUNDING = 1e-6;
@@ -17,12 +17,11 @@ export interface SlotQuery {
   readonly lowerBounds: LargestNumbers;
 }
 
-/** Rows of a block that were listed and estimated. */
+/** Rows that were listed and estimated. */
 export interface ListedRows {
   readonly count: number;
-  /** Number of the first row of the block in the table. */
+  /** Row of the table from which on the listed ones are numbered. */
   readonly first: number;
-  readonly margins: RowMargins;
   /** Share of the margins that is kept: 1, or less where a few rows may be missed. */
   readonly share: number;
   /** Part of their cosines that the centre adds. */
@@ -49,19 +48,17 @@ export class CandidateRows {
    */
   addListed(
     vectors: VectorBlocks,
-    { slot, lowerBounds }: SlotQuery,
-    { count, first, margins, share, shared }: ListedRows,
+    { lowerBounds }: SlotQuery,
+    { count, first, share, shared }: ListedRows,
     likely: LargestNumbers | null = null,
   ): void {
-    const { perRow, query } = vectors.marginsOf(slot);
     for (let nth = 0; nth < count; nth++) {
       const bound = vectors.listedBound(nth) + shared;
       if (bound < lowerBounds.smallest - ROUNDING) continue;
-      const row = vectors.listed(nth);
-      const margin = (margins.numbers[margins.first + row] as number) * perRow + query;
+      const margin = vectors.listedMargin(nth);
       const upper = bound - (1 - share) * margin;
       if (upper < lowerBounds.smallest - ROUNDING) continue;
-      this.add(first + row, upper);
+      this.add(first + vectors.listed(nth), upper);
       const lower = bound - (1 + share) * margin;
       if (lower > lowerBounds.smallest) lowerBounds.add(lower);
       const reached = bound - LIKELY_MARGINS * margin;

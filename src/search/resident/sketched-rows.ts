@@ -121,8 +121,7 @@ export class SketchedRows implements TableVectors {
       const rows = Math.min(SKETCHED_ROWS, this.#rows - first);
       const count = counts.list(first, rows, { least: reached, below: SIGNS_COUNTED + 1 });
       this.#vectors.estimateSketched(block, count, slot);
-      const margins = this.#vectors.sketchedRowMargins(block);
-      candidates.addListed(this.#vectors, query, { count, first, margins, share: MARGIN_SHARE, shared });
+      candidates.addListed(this.#vectors, query, { count, first, share: MARGIN_SHARE, shared });
     }
     return candidates;
   }

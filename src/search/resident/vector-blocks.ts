@@ -14,6 +14,7 @@ import {
   MARGINS_START,
   MIDDLE_ROW_BYTES,
   OFFSETS_START,
+  PARTS,
   partsOf,
   queryOf,
   SKETCH_START,
@@ -21,20 +22,16 @@ import {
   SKETCHED_BLOCK_BYTES,
   SKETCHED_MARGINS_START,
   SKETCHED_OFFSETS_START,
+  SKETCHED_ROWS,
   SKETCHED_STEPS_START,
   SOME_BOUNDS,
+  SOME_MARGINS,
   STEPS_START,
   VECTOR_BYTES,
   WORK,
 } from './vector-layout.ts';
 
 const NO_ROWS = new Uint32Array(0);
-
-/** Margins of the rows of a block, which are numbers from `first` on. To make a view of them takes longer than to read a few. */
-export interface RowMargins {
-  readonly numbers: Float32Array;
-  readonly first: number;
-}
 
 /**
  * Blocks of quantised vectors in the memory of one kernel, for all tables of a thread. Blocks that are released are used
@@ -184,12 +181,6 @@ export class VectorBlocks {
     }
   }
 
-  /** Return the error of an estimate by four bits: the margin of its row times `perRow`, and `query`. */
-  marginsOf(slot: number): { readonly perRow: number; readonly query: number } {
-    const numbers = (bytesOf(slot) + INDEX_DIMENSIONS) / 4;
-    return { perRow: this.#memory.floats[numbers + 6] as number, query: this.#memory.floats[numbers + 2] as number };
-  }
-
   /**
    * Begin to estimate the cosine similarity of rows to the queries of some slots, from two bits of each component. The
    * bounds are upper ones, which hold but for five standard deviations. `finishScan` must follow before anything changes.
@@ -215,29 +206,39 @@ export class VectorBlocks {
   }
 
   /**
-   * Estimate the cosine similarity of the listed rows of a block to a query that is set, from four bits of each component. The
+   * Estimate the cosine similarity of the listed rows of some blocks to a query that is set, from four bits of each component. The
    * error of an estimate is below its margin but for five standard deviations.
    *
+   * @param blocks up to 8, through which the rows of the list are numbered
    * @param count of the rows of the list
    */
-  estimateListed(block: number, count: number, slot: number): void {
-    const [steps, margins] = [block + STEPS_START, block + MARGINS_START];
-    this.#estimate({ block, steps, margins, offsets: block + OFFSETS_START }, count, slot);
+  estimateListed(blocks: readonly number[], count: number, slot: number): void {
+    const { numbers } = this.#memory;
+    for (const [nth, block] of blocks.entries()) {
+      numbers[PARTS / 4 + 2 * nth] = block;
+      numbers[PARTS / 4 + 2 * nth + 1] = block + STEPS_START;
+    }
+    this.#estimate({ toMargins: MARGINS_START - STEPS_START, toOffsets: OFFSETS_START - STEPS_START }, count, slot);
   }
 
   /** Estimate, as `estimateListed` does, the listed rows of a sketched block. */
   estimateSketched(block: number, count: number, slot: number): void {
-    const [steps, margins] = [block + SKETCHED_STEPS_START, block + SKETCHED_MARGINS_START];
-    this.#estimate({ block, steps, margins, offsets: block + SKETCHED_OFFSETS_START }, count, slot);
+    const { numbers } = this.#memory;
+    for (let nth = 0; nth < SKETCHED_ROWS / BLOCK_ROWS; nth++) {
+      numbers[PARTS / 4 + 2 * nth] = block + nth * BLOCK_ROWS * HIGH_ROW_BYTES;
+      numbers[PARTS / 4 + 2 * nth + 1] = block + SKETCHED_STEPS_START + nth * BLOCK_ROWS * 4;
+    }
+    const toMargins = SKETCHED_MARGINS_START - SKETCHED_STEPS_START;
+    this.#estimate({ toMargins, toOffsets: SKETCHED_OFFSETS_START - SKETCHED_STEPS_START }, count, slot);
   }
 
   #estimate(
-    { block, steps, margins, offsets }: Readonly<Record<'block' | 'steps' | 'margins' | 'offsets', number>>,
+    { toMargins, toOffsets }: Readonly<Record<'toMargins' | 'toOffsets', number>>,
     count: number,
     slot: number,
-  ): void {
-    if (count === 0) return;
-    this.#memory.kernel.estimate(block, steps, margins, offsets, LIST, count, bytesOf(slot), SOME_BOUNDS);
+  ) {
+    const { kernel } = this.#memory;
+    if (count > 0) kernel.estimate(PARTS, toMargins, toOffsets, LIST, count, bytesOf(slot), SOME_BOUNDS, SOME_MARGINS);
   }
 
   /** Address of the highest 4 bits of a row of a block. */
@@ -255,14 +256,9 @@ export class VectorBlocks {
     return this.#memory.floats[SOME_BOUNDS / 4 + nth] as number;
   }
 
-  /** Return the margins of the rows of a block, as for `marginsOf`: they stay until the memory grows. */
-  rowMargins(block: number): RowMargins {
-    return { numbers: this.#memory.floats, first: (block + MARGINS_START) / 4 };
-  }
-
-  /** Return those of a sketched block. */
-  sketchedRowMargins(block: number): RowMargins {
-    return { numbers: this.#memory.floats, first: (block + SKETCHED_MARGINS_START) / 4 };
+  /** Return the margin in that bound: five standard deviations of the error. */
+  listedMargin(nth: number): number {
+    return this.#memory.floats[SOME_MARGINS / 4 + nth] as number;
   }
 
   /**

@@ -58,10 +58,12 @@ const SLOTS = WORK + VECTOR_BYTES;
 /** Start of the list of the components whose signs are counted: after the rotated query, the quantised one and its tables. */
 const COMPONENTS_START = VECTOR_BYTES + INDEX_DIMENSIONS + 64 + (INDEX_DIMENSIONS / 4) * 16;
 const SLOT_BYTES = COMPONENTS_START + SIGNS_COUNTED * 4;
-/** Upper bounds of some rows, and numbers of rows. */
+/** Upper bounds of some rows, and the margins in them; numbers of rows; addresses of the parts that the rows are in. */
 export const SOME_BOUNDS = SLOTS + QUERY_SLOTS * SLOT_BYTES;
-export const LIST = SOME_BOUNDS + (SKETCHED_ROWS + 4) * 4;
-export const BLOCKS_START = LIST + SKETCHED_ROWS * 4;
+export const SOME_MARGINS = SOME_BOUNDS + (SKETCHED_ROWS + 4) * 4;
+export const LIST = SOME_MARGINS + (SKETCHED_ROWS + 4) * 4;
+export const PARTS = LIST + SKETCHED_ROWS * 4;
+export const BLOCKS_START = PARTS + (SKETCHED_ROWS / BLOCK_ROWS) * 8;
 
 /** Address of the rotated query of a slot: f32 [1024]. */
 export function queryOf(slot: number): number {

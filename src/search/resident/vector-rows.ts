@@ -53,10 +53,10 @@ export const COMPARED_SHARE_MAX = 1 / 16;
 const SKETCHED_MIN = 16_384;
 /** Wanted rows up to which signs are counted: the cosine that more rows reach is nearer to that of most. */
 const COUNTED_LIMIT_MAX = 64;
-/** Rows that are estimated first after signs were counted. */
-const ESTIMATED_FIRST = 512;
+/** Rows that are estimated first after signs were counted, for each one that is wanted. */
+const ESTIMATED_FIRST = 8;
 /** Share of the rows up to which it is faster to estimate some after their signs were counted than to scan all. */
-const ESTIMATED_SHARE_MAX = 1 / 5;
+const ESTIMATED_SHARE_MAX = 1 / 3;
 /** Standard deviations by which the count of signs of a row that is among the best may be below its mean. */
 const COUNT_DEVIATIONS = 3;
 
@@ -165,15 +165,17 @@ export class VectorRows implements TableVectors {
     const table = { sketches: this.#sketches, rows: this.#rows };
     const counts = this.#vectors.sketches.counts(table, slot, isFiltered);
     const { limit } = lowerBounds;
-    const reached = counts.reachedBy(ESTIMATED_FIRST);
+    const reached = counts.reachedBy(ESTIMATED_FIRST * limit);
     const candidates = new CandidateRows();
     const own: SlotQuery = { slot, lowerBounds: lowerBounds.copy() };
     const likely = new LargestNumbers(limit);
-    const add = (least: number, below: number) =>
-      this.#eachBlock((block, first, rows) => {
-        const count = counts.list(first, rows, { least, below });
-        this.#addEstimates(own, { block, first, count, shared: 0 }, candidates, likely);
-      });
+    const add = (least: number, below: number) => {
+      for (let first = 0; first < this.#rows; first += SKETCHED_ROWS) {
+        const count = counts.list(first, Math.min(SKETCHED_ROWS, this.#rows - first), { least, below });
+        const blocks = this.#blocks.slice(first / BLOCK_ROWS, (first + SKETCHED_ROWS) / BLOCK_ROWS);
+        this.#addEstimates(own, { blocks, first, count, shared: 0 }, candidates, likely);
+      }
+    };
     add(reached, SIGNS_COUNTED + 1);
     const { mean, deviation } = counts.expected(Math.max(likely.smallest, lowerBounds.smallest));
     const least = Math.max(0, Math.floor(mean - COUNT_DEVIATIONS * deviation));
@@ -203,7 +205,7 @@ export class VectorRows implements TableVectors {
     const add = (range: () => { readonly least: number; readonly below: number }) =>
       this.#eachBlock((block, first, rows) => {
         const count = this.#vectors.select(block, rows, slot, range()).length;
-        this.#addEstimates(query, { block, first, count, shared }, candidates);
+        this.#addEstimates(query, { blocks: [block], first, count, shared }, candidates);
       });
     const below = largest.smallest;
     add(() => ({ least: below, below: Number.POSITIVE_INFINITY }));
@@ -224,17 +226,16 @@ export class VectorRows implements TableVectors {
     }
   }
 
-  /** Estimate the listed rows of one block better, and keep those that may still be among the best. */
+  /** Estimate the listed rows of some blocks better, and keep those that may still be among the best. */
   #addEstimates(
     query: SlotQuery,
-    { block, count, ...listed }: Omit<ListedRows, 'margins' | 'share'> & { readonly block: number },
+    { blocks, ...listed }: Omit<ListedRows, 'share'> & { readonly blocks: readonly number[] },
     candidates: CandidateRows,
     likely: LargestNumbers | null = null,
   ): void {
-    if (count === 0) return;
-    this.#vectors.estimateListed(block, count, query.slot);
-    const margins = this.#vectors.rowMargins(block);
-    candidates.addListed(this.#vectors, query, { ...listed, count, margins, share: 1 }, likely);
+    if (listed.count === 0) return;
+    this.#vectors.estimateListed(blocks, listed.count, query.slot);
+    candidates.addListed(this.#vectors, query, { ...listed, share: 1 }, likely);
   }
 
   offer({ slot, lowerBounds }: SlotQuery, candidates: CandidateRows, { best, first }: RowRange): void {

@@ -5,7 +5,7 @@ import { INDEX_DIMENSIONS } from '../../../src/projection/resize.ts';
 import { BUILDS, compileScan } from '../../../src/search/resident/kernel/build.ts';
 import { openScanKernel, SCAN_BUILDS } from '../../../src/search/resident/kernel/scan-kernel.ts';
 import { VectorBlocks } from '../../../src/search/resident/vector-blocks.ts';
-import { BLOCK_ROWS } from '../../../src/search/resident/vector-layout.ts';
+import { BLOCK_ROWS, SIGNS_COUNTED } from '../../../src/search/resident/vector-layout.ts';
 import { randomFrom } from './draw-rows.ts';
 
 describe.each(SCAN_BUILDS)('%s', (build) => {
@@ -58,11 +58,10 @@ const estimate = (blocks: VectorBlocks, block: number, rows: readonly number[]) 
   const bounds = blocks.bounds(block, BLOCK_ROWS, SLOT).fill(Number.NaN);
   for (const row of rows) bounds[row] = 1;
   blocks.select(block, BLOCK_ROWS, SLOT, { least: 0, below: 2 });
-  blocks.estimateListed(block, rows.length, SLOT);
-  const { numbers, first } = blocks.rowMargins(block);
+  blocks.estimateListed([block], rows.length, SLOT);
   return {
     bounds: rows.map((_, nth) => blocks.listedBound(nth)),
-    margins: numbers.subarray(first, first + BLOCK_ROWS),
+    margins: rows.map((_, nth) => blocks.listedMargin(nth)),
   };
 };
 const dot = (a: Float32Array, b: Float32Array) => a.reduce((sum, value, at) => sum + value * (b[at] as number), 0);
@@ -79,11 +78,10 @@ it.each([
   for (const [row, vector] of vectors.entries()) blocks.write(block, row, vector);
   for (const query of [draw(), vectors[0] as Float32Array, sparse(3)]) {
     blocks.setQuery(SLOT, query);
-    const queryMargin = blocks.marginsOf(SLOT).query;
     const coarse = [...scan(blocks, block, BLOCK_ROWS)];
     const { bounds: uppers, margins } = estimate(blocks, block, ROWS);
     const bounds = Array.from(uppers, (upper, row) => {
-      const margin = (margins[row] as number) + queryMargin;
+      const margin = margins[row] as number;
       return [upper - margin, margin + 1e-5];
     });
     for (const [row, vector] of vectors.entries()) {
@@ -112,15 +110,14 @@ it('vectors that are stored without a centre have exact cosines, and estimates w
     const shared = blocks.productOf(SLOT, centre);
     const coarse = [...scan(blocks, block, BLOCK_ROWS)];
     const { bounds, margins } = estimate(blocks, block, ROWS);
-    const own = blocks.marginsOf(SLOT);
-    expect(own.perRow).toBeGreaterThan(0);
+    const left = Math.sqrt(1 - 2 * shared + dot(centre, centre));
     for (const [row, vector] of vectors.entries()) {
       const exact = dot(query, vector) - shared;
-      const margin = (margins[row] as number) * own.perRow + own.query;
+      const margin = margins[row] as number;
       expect(Math.abs(blocks.refine(block, row, SLOT) - exact)).toBeLessThan(1e-5);
       expect(Math.abs((bounds[row] as number) - margin - exact)).toBeLessThanOrEqual(margin + 1e-5);
       expect(coarse[row]).toBeGreaterThan(exact - 1e-5);
-      if (own.perRow < 0.5) expect(margin).toBeLessThan(0.01);
+      if (left < 0.5) expect(margin).toBeLessThan(0.01);
     }
   }
 });
@@ -138,7 +135,6 @@ it('both builds of the scan give equal bits', () => {
   }
   const query = drawn();
   for (const blocks of [first, second]) blocks.setQuery(SLOT, query);
-  expect(first.marginsOf(SLOT)).toEqual(second.marginsOf(SLOT));
   expect(scan(first, a, BLOCK_ROWS)).toEqual(scan(second, b, BLOCK_ROWS));
   expect(estimate(first, a, ROWS)).toEqual(estimate(second, b, ROWS));
   for (let row = 0; row < BLOCK_ROWS; row++) expect(first.refine(a, row, SLOT)).toBe(second.refine(b, row, SLOT));
@@ -153,6 +149,26 @@ it('estimates of some rows of a block equal those of all', () => {
   for (const rows of [[], [7], [0, 1, 2, 3, 255], ROWS.filter((row) => row % 3 === 0)]) {
     expect(estimate(blocks, block, rows).bounds).toEqual(rows.map((row) => all[row]));
   }
+});
+
+it('estimates of rows of several blocks equal those of each block', () => {
+  const blocks = new VectorBlocks();
+  const several = Array.from({ length: 3 }, () => blocks.allocate());
+  for (const block of several) for (let row = 0; row < BLOCK_ROWS; row++) blocks.write(block, row, drawn());
+  blocks.setQuery(SLOT, drawn());
+  const bounds = several.flatMap((block) => estimate(blocks, block, ROWS).bounds);
+  const sketch = blocks.sketches.allocate();
+  for (const [nth, block] of several.entries()) {
+    for (const row of ROWS) blocks.sketches.write(sketch, nth * BLOCK_ROWS + row, blocks.highOf(block, row));
+  }
+  const table = { sketches: [sketch], rows: several.length * BLOCK_ROWS };
+  blocks.sketches.start({ ...table, centre: null }, { first: SLOT, end: SLOT + 1 });
+  blocks.finishScan();
+  const counts = blocks.sketches.counts(table, SLOT, false);
+  const count = counts.list(0, table.rows, { least: counts.reachedBy(100), below: SIGNS_COUNTED + 1 });
+  expect(count).toBeGreaterThanOrEqual(100);
+  blocks.estimateListed(several, count, SLOT);
+  for (let nth = 0; nth < count; nth++) expect(blocks.listedBound(nth)).toBe(bounds[blocks.listed(nth)]);
 });
 
 it('rows are selected by their bounds, also in a block that is not full', () => {
@@ -187,10 +203,10 @@ it('a zero vector has the cosine zero, and a released block is used again', () =
   const block = blocks.allocate();
   blocks.write(block, 0, new Float32Array(INDEX_DIMENSIONS));
   blocks.setQuery(SLOT, drawn());
-  const queryMargin = blocks.marginsOf(SLOT).query;
   expect(blocks.refine(block, 0, SLOT)).toBe(0);
   expect(scan(blocks, block, 1)[0]).toBe(0);
-  expect(estimate(blocks, block, [0]).bounds[0]).toBe(queryMargin);
+  const { bounds, margins } = estimate(blocks, block, [0]);
+  expect(bounds).toEqual(margins);
   blocks.release([block]);
   expect(blocks.allocate()).toBe(block);
 });

@@ -8,14 +8,14 @@ export interface ScanKernel {
   scan(block: number, rows: number, bytes: number, bounds: number): void;
   select(bounds: number, rows: number, least: number, below: number, list: number): number;
   estimate(
-    block: number,
-    steps: number,
-    margins: number,
-    offsets: number,
+    parts: number,
+    toMargins: number,
+    toOffsets: number,
     list: number,
     count: number,
     bytes: number,
     bounds: number,
+    sums: number,
   ): number;
   refine(block: number, row: number, query: number): number;
   encodeSketch(high: number, sketches: number, row: number): void;

@@ -4,7 +4,7 @@
  *
  * A vector is rotated (twice: random signs, then a Walsh-Hadamard transform), so that errors of rounding are
  * independent of the query, and stored as numbers of 16 bits with a step of its own, and as two signs per component. A
- * search estimates all rows by their signs (signs.as.ts), and those that may be near by the highest 4 bits. The highest 4
+ * search estimates all rows by their signs (signs.as.ts), and those that may be near by the highest 4 bits (estimates.as.ts). The highest 4
  * bits of all vectors of a block are together; then come the middle 8 bits and the lowest 4 (layout.as.ts). Numbers of 4
  * bits are packed in groups of 32 components: byte j of a group has component j in its low half and component 16 + j in
  * its high half.
@@ -24,6 +24,7 @@ import {
 } from './layout.as';
 import { encodeSigns, prepareTables, sumOf } from './signs.as';
 
+export { estimate } from './estimates.as';
 export { scan } from './signs.as';
 export { countReaching, countSigns, encodeSketch, listComponents, listReaching, packFlags } from './sketches.as';
 
@@ -177,143 +178,25 @@ export function encode(x: usize, block: usize, row: usize): void {
 export function prepareQuery(query: usize, bytes: usize, length: f32): void {
   const step: f32 = largest(query) / 127;
   const perStep: f32 = step > 0 ? 1 / step : 0;
-  let sum: i32 = 0;
-  let squares: f32 = 0;
-  for (let i: usize = 0; i < dimensions; i++) {
-    const scaled: f32 = load<f32>(query + (i << 2)) * perStep;
-    const value = <i32>max<f32>(-127, min<f32>(127, nearest<f32>(scaled)));
-    store<i8>(bytes + i, <i8>value);
-    sum += value;
-    const rest: f32 = scaled - <f32>value;
-    squares += rest * rest;
+  const most = f32x4.splat(127);
+  let sums = i32x4.splat(0);
+  let squares = f32x4.splat(0);
+  for (let i: usize = 0; i < dimensions; i += 4) {
+    const scaled = f32x4.mul(v128.load(query + (i << 2)), f32x4.splat(perStep));
+    const values = f32x4.max(f32x4.neg(most), f32x4.min(most, f32x4.nearest(scaled)));
+    const numbers = i32x4.trunc_sat_f32x4_s(values);
+    const words = i16x8.narrow_i32x4_s(numbers, numbers);
+    store<u32>(bytes + i, <u32>i32x4.extract_lane(i8x16.narrow_i16x8_s(words, words), 0));
+    sums = i32x4.add(sums, numbers);
+    const rest = f32x4.sub(scaled, values);
+    squares = f32x4.add(squares, f32x4.mul(rest, rest));
   }
+  const sum = sumOf(f32x4.convert_i32x4_s(sums));
   store<f32>(bytes + dimensions, step);
-  store<f32>(bytes + dimensions + 4, <f32>sum);
-  store<f32>(bytes + dimensions + 8, (deviations / 32) * step * sqrt<f32>(squares));
+  store<f32>(bytes + dimensions + 4, sum);
+  store<f32>(bytes + dimensions + 8, (deviations / 32) * step * sqrt<f32>(sumOf(squares)));
   store<f32>(bytes + dimensions + 24, length);
   prepareTables(query, bytes);
-}
-
-/** Sum products of 16 numbers of 0 to 15 with 16 signed bytes into lanes of 16 bits. */
-// @ts-ignore: decorator
-@inline
-function addProducts(sum: v128, numbers: v128, bytes: v128): v128 {
-  if (ASC_FEATURE_RELAXED_SIMD) {
-    return i16x8.add(sum, i16x8.relaxed_dot_i8x16_i7x16_s(bytes, numbers));
-  }
-  return i16x8.add(
-    sum,
-    i16x8.add(i16x8.extmul_low_i8x16_s(numbers, bytes), i16x8.extmul_high_i8x16_s(numbers, bytes)),
-  );
-}
-
-/** Add the four lanes of each of four sums. */
-// @ts-ignore: decorator
-@inline
-function addLanes(s0: v128, s1: v128, s2: v128, s3: v128): v128 {
-  const s01 = i32x4.add(v128.shuffle<i32>(s0, s1, 0, 4, 1, 5), v128.shuffle<i32>(s0, s1, 2, 6, 3, 7));
-  const s23 = i32x4.add(v128.shuffle<i32>(s2, s3, 0, 4, 1, 5), v128.shuffle<i32>(s2, s3, 2, 6, 3, 7));
-  return i32x4.add(v128.shuffle<i32>(s01, s23, 0, 1, 4, 5), v128.shuffle<i32>(s01, s23, 2, 3, 6, 7));
-}
-
-/** Four floats of rows of a block, from `start` of the block on. */
-// @ts-ignore: decorator
-@inline
-function ofRows(start: usize, r0: usize, r1: usize, r2: usize, r3: usize): v128 {
-  let values = v128.load32_splat(start + (r0 << 2));
-  values = f32x4.replace_lane(values, 1, load<f32>(start + (r1 << 2)));
-  values = f32x4.replace_lane(values, 2, load<f32>(start + (r2 << 2)));
-  return f32x4.replace_lane(values, 3, load<f32>(start + (r3 << 2)));
-}
-
-/**
- * Estimate the dot products of some rows of a block with the query by their highest 4 bits [256 x 512 bytes] at `block`, and
- * add the margins of row and query, and the offset of the row. The steps, margins and offsets of the rows are f32 [256] each.
- * The rows are u32 [count] at `list`; f32 [count] at `bounds` are their upper bounds, with room for three more.
- *
- * @returns a number without meaning
- */
-export function estimate(
-  block: usize,
-  steps: usize,
-  margins: usize,
-  offsets: usize,
-  list: usize,
-  count: i32,
-  bytes: usize,
-  bounds: usize,
-): u32 {
-  let loaded: u32 = 0;
-  const queryStep = f32x4.splat(load<f32>(bytes + dimensions) * 4096);
-  const offset = f32x4.splat(7.5 * load<f32>(bytes + dimensions + 4));
-  const queryMargin = f32x4.splat(load<f32>(bytes + dimensions + 8));
-  const length = f32x4.splat(load<f32>(bytes + dimensions + 24));
-  const fours = i8x16.splat(15);
-  for (let nth: i32 = 0; nth < count; nth += 4) {
-    if ((nth & 15) == 0) loaded += loadRows(block, steps, margins, offsets, list + (<usize>nth << 2), min(16, count - nth));
-    const many = min(4, count - nth);
-    const r0: usize = load<u32>(list + (nth << 2));
-    const r1: usize = many > 1 ? <usize>load<u32>(list + (nth << 2), 4) : r0;
-    const r2: usize = many > 2 ? <usize>load<u32>(list + (nth << 2), 8) : r0;
-    const r3: usize = many > 3 ? <usize>load<u32>(list + (nth << 2), 12) : r0;
-    const h0 = block + r0 * highRowBytes;
-    const h1 = block + r1 * highRowBytes;
-    const h2 = block + r2 * highRowBytes;
-    const h3 = block + r3 * highRowBytes;
-    let t0 = i32x4.splat(0);
-    let t1 = t0;
-    let t2 = t0;
-    let t3 = t0;
-    // Four groups add at most 8 x 2 x 127 x 15 to a lane, which 16 bits hold.
-    for (let run: usize = 0; run < highRowBytes; run += 64) {
-      let s0 = i16x8.splat(0);
-      let s1 = s0;
-      let s2 = s0;
-      let s3 = s0;
-      for (let at = run; at < run + 64; at += 16) {
-        const q0 = v128.load(bytes + (at << 1));
-        const q1 = v128.load(bytes + (at << 1), 16);
-        let packed = v128.load(h0 + at);
-        s0 = addProducts(s0, v128.and(packed, fours), q0);
-        s0 = addProducts(s0, v128.and(i16x8.shr_u(packed, 4), fours), q1);
-        packed = v128.load(h1 + at);
-        s1 = addProducts(s1, v128.and(packed, fours), q0);
-        s1 = addProducts(s1, v128.and(i16x8.shr_u(packed, 4), fours), q1);
-        packed = v128.load(h2 + at);
-        s2 = addProducts(s2, v128.and(packed, fours), q0);
-        s2 = addProducts(s2, v128.and(i16x8.shr_u(packed, 4), fours), q1);
-        packed = v128.load(h3 + at);
-        s3 = addProducts(s3, v128.and(packed, fours), q0);
-        s3 = addProducts(s3, v128.and(i16x8.shr_u(packed, 4), fours), q1);
-      }
-      t0 = i32x4.add(t0, i32x4.extadd_pairwise_i16x8_s(s0));
-      t1 = i32x4.add(t1, i32x4.extadd_pairwise_i16x8_s(s1));
-      t2 = i32x4.add(t2, i32x4.extadd_pairwise_i16x8_s(s2));
-      t3 = i32x4.add(t3, i32x4.extadd_pairwise_i16x8_s(s3));
-    }
-    const totals = f32x4.sub(f32x4.convert_i32x4_s(addLanes(t0, t1, t2, t3)), offset);
-    const scales = f32x4.mul(ofRows(steps, r0, r1, r2, r3), queryStep);
-    const errors = f32x4.add(f32x4.mul(ofRows(margins, r0, r1, r2, r3), length), queryMargin);
-    const uppers = f32x4.add(f32x4.mul(scales, totals), errors);
-    v128.store(bounds + (nth << 2), f32x4.add(uppers, ofRows(offsets, r0, r1, r2, r3)));
-  }
-  // The compiler keeps loads that a result depends on.
-  return loaded;
-}
-
-/** Bring what an estimate reads of some rows into the cache: loads that wait for nothing are done at the same time. */
-// @ts-ignore: decorator
-@inline
-function loadRows(block: usize, steps: usize, margins: usize, offsets: usize, list: usize, count: i32): u32 {
-  let loaded: u32 = 0;
-  for (let nth: i32 = 0; nth < count; nth++) {
-    const row: usize = load<u32>(list + (<usize>nth << 2));
-    const high = block + row * highRowBytes;
-    for (let at: usize = 0; at < highRowBytes; at += 64) loaded += load<u8>(high + at);
-    const own = row << 2;
-    loaded += <u32>load<u8>(steps + own) + <u32>load<u8>(margins + own) + <u32>load<u8>(offsets + own);
-  }
-  return loaded;
 }
 
 /** Multiply 16 numbers with 16 floats of the query and add the products to `sum`. */

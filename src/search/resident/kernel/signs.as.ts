@@ -90,26 +90,40 @@ function sumOfGroup(query: usize, group: usize): f32 {
   return abs(load<f32>(at)) + abs(load<f32>(at, 4)) + abs(load<f32>(at, 8)) + abs(load<f32>(at, 12));
 }
 
+/** Round f32 [4] times `scale` to the numbers of a table. */
+// @ts-ignore: decorator
+@inline
+function toNumbers(sums: v128, scale: v128): v128 {
+  const rounded = f32x4.nearest(f32x4.mul(sums, scale));
+  return i32x4.trunc_sat_f32x4_s(f32x4.max(f32x4.splat(0), f32x4.min(f32x4.splat(tableMost), rounded)));
+}
+
 /** For each group of four components, table the sums of the query's components under all 16 combinations of signs. */
 export function prepareTables(query: usize, bytes: usize): void {
   let most: f32 = 0;
   for (let group: usize = 0; group < groups; group++) most = max(most, sumOfGroup(query, group));
   const step: f32 = (2 * most) / tableMost;
   const perStep: f32 = step > 0 ? 1 / step : 0;
+  const scale = f32x4.splat(perStep);
   let offset: f32 = 0;
   for (let group: usize = 0; group < groups; group++) {
     const from = query + (group << 4);
     const least: f32 = sumOfGroup(query, group);
     offset += least;
-    for (let signs: usize = 0; signs < 16; signs++) {
-      let sum: f32 = least;
-      for (let nth: usize = 0; nth < 4; nth++) {
-        const value = load<f32>(from + (nth << 2));
-        sum += ((signs >> nth) & 1) != 0 ? value : -value;
-      }
-      const number = <u8>max<f32>(0, min<f32>(tableMost, nearest<f32>(sum * perStep)));
-      store<u8>(bytes + tablesStart + (group << 4) + signs, number);
-    }
+    const pairs = f32x4.add(
+      f32x4.splat(least),
+      f32x4.add(
+        f32x4.mul(v128.load32_splat(from), f32x4(-1, 1, -1, 1)),
+        f32x4.mul(v128.load32_splat(from, 4), f32x4(-1, -1, 1, 1)),
+      ),
+    );
+    const third = v128.load32_splat(from, 8);
+    const fourth = v128.load32_splat(from, 12);
+    const without = f32x4.sub(pairs, fourth);
+    const added = f32x4.add(pairs, fourth);
+    const first = i16x8.narrow_i32x4_s(toNumbers(f32x4.sub(without, third), scale), toNumbers(f32x4.add(without, third), scale));
+    const second = i16x8.narrow_i32x4_s(toNumbers(f32x4.sub(added, third), scale), toNumbers(f32x4.add(added, third), scale));
+    v128.store(bytes + tablesStart + (group << 4), i8x16.narrow_i16x8_u(first, second));
   }
   store<f32>(bytes + dimensions + 12, step);
   store<f32>(bytes + dimensions + 16, -offset);

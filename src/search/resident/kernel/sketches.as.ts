@@ -52,8 +52,10 @@ function listLargest(query: usize, sign: f32, list: usize): void {
   let high: f32 = 2;
   for (let step = 0; step < 26; step++) {
     const middle: f32 = (low + high) / 2;
-    if (countFrom(query, sign, middle) > counted) low = middle;
-    else high = middle;
+    const found = countFrom(query, sign, middle);
+    if (found >= counted) low = middle;
+    if (found <= counted) high = middle;
+    if (found == counted) break;
   }
   let rest = counted - countFrom(query, sign, high);
   let count: usize = 0;
