@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Logger } from '../../src/platform/logger.ts';
+import { remembered } from '../../src/platform/metric-series.ts';
 import type { Metrics } from '../../src/platform/metrics.ts';
 import { currentWork, runFor } from '../../src/platform/work-context.ts';
 import type { RequestContext, RequestMiddleware, RequestState } from '../request-state.ts';
@@ -12,18 +13,25 @@ const UNMATCHED = { operation: 'unmatched', method: '', route: '' };
 
 /** Count a request and write it to the access log once its response is closed, finished or cut off. */
 export function recordRequest(metrics: RequestMetrics, logger: Logger): RequestMiddleware {
+  const inFlight = metrics.httpInFlight.of({});
+  const seriesOf = remembered((route: Route | null) => {
+    const labels = labelsOf(route);
+    const requestsOf = remembered((status: number) => metrics.httpRequests.of({ ...labels, status: String(status) }));
+    return { requestsOf, seconds: metrics.httpSeconds.of(labels) };
+  });
   return (ctx, next) => {
-    metrics.httpInFlight.inc();
+    inFlight.add(1);
     // The event belongs to the connection, so that the request it ends is named here.
     const work = currentWork();
     const record = () => {
       const { state } = ctx;
-      const labels = labelsOf(state.route);
-      metrics.httpInFlight.dec();
-      metrics.httpRequests.inc({ ...labels, status: statusOf(state, ctx.res) });
-      metrics.httpSeconds.observe(labels, (performance.now() - state.startedAtMs) / 1000);
+      const { requestsOf, seconds } = seriesOf(state.route);
+      const status = statusOf(state, ctx.res);
+      inFlight.add(-1);
+      requestsOf(status).add(1);
+      seconds.observe((performance.now() - state.startedAtMs) / 1000);
       logAccess(ctx, logger);
-      endSpan(state, labels, statusOf(state, ctx.res));
+      endSpan(state, status);
     };
     ctx.res.on('close', () => runFor(work, record));
     return next();
@@ -36,8 +44,9 @@ function labelsOf(route: Route | null) {
 }
 
 /** End the span of a request. Its name is the route: a path may hold names of buckets and documents. */
-function endSpan({ span }: RequestState, { method, route, operation }: typeof UNMATCHED, status: number): void {
+function endSpan({ span, route: matched }: RequestState, status: number): void {
   if (span === null) return;
+  const { method, route, operation } = labelsOf(matched);
   span.rename(route === '' ? 'HTTP unmatched' : `${method} ${route}`);
   span.setAttributes({
     'http.request.method': method,

@@ -1,6 +1,7 @@
 import type { Model } from '../models/catalog.ts';
 import type { TaskType } from '../models/task-types.ts';
 import { AppError } from '../platform/errors.ts';
+import { remembered } from '../platform/metric-series.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import { traced } from '../platform/tracing.ts';
 import { INDEX_DIMENSIONS } from '../projection/resize.ts';
@@ -143,7 +144,11 @@ export interface EmbedderContext extends ModelContext {
 const PRIMARY_SHARE = 0.5;
 
 export function openEmbedder(context: EmbedderContext): Embedder {
-  const { backends, routing } = context;
+  const { backends, routing, metrics } = context;
+  const talliesOf = remembered((model: string) => ({
+    texts: metrics.textsEmbedded.of({ model }),
+    tokens: metrics.tokensEmbedded.of({ model }),
+  }));
   return {
     isAvailable: (model) => backends.isAvailable(model),
     async requireModel(orgId, model) {
@@ -174,8 +179,9 @@ export function openEmbedder(context: EmbedderContext): Embedder {
         );
         reservation?.settle([...embedded.used]);
         for (const { model, texts, tokens } of embedded.used) {
-          context.metrics.textsEmbedded.inc({ model }, texts);
-          context.metrics.tokensEmbedded.inc({ model }, tokens);
+          const embeddedBy = talliesOf(model);
+          embeddedBy.texts.add(texts);
+          embeddedBy.tokens.add(tokens);
         }
         return embedded;
       } catch (error) {

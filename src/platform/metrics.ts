@@ -1,16 +1,17 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { DistributionMetric, TallyMetric } from './metric-series.ts';
 import { VERSION } from './version.ts';
 
 export interface Metrics {
   readonly registry: Registry;
-  readonly httpRequests: Counter<RouteLabel | 'status'>;
-  readonly httpSeconds: Histogram<RouteLabel>;
-  readonly httpInFlight: Gauge;
+  readonly httpRequests: TallyMetric<RouteLabel | 'status'>;
+  readonly httpSeconds: DistributionMetric<RouteLabel>;
+  readonly httpInFlight: TallyMetric<never>;
   readonly jobsFinished: Counter<'kind' | 'status'>;
   readonly jobSeconds: Histogram<'kind' | 'outcome'>;
   readonly jobWaitSeconds: Histogram<'kind'>;
-  readonly textsEmbedded: Counter<'model'>;
-  readonly tokensEmbedded: Counter<'model'>;
+  readonly textsEmbedded: TallyMetric<'model'>;
+  readonly tokensEmbedded: TallyMetric<'model'>;
 }
 
 /**
@@ -34,43 +35,44 @@ export function openMetrics(): Metrics {
     .set(1);
   return {
     registry,
-    ...httpMetrics(registers),
+    ...httpMetrics(registry),
     ...jobMetrics(registers),
-    textsEmbedded: new Counter({
+    textsEmbedded: new TallyMetric('counter', {
       name: 'service_texts_embedded_total',
       help: 'Texts turned into vectors.',
       labelNames: ['model'],
-      registers,
+      registry,
     }),
-    tokensEmbedded: new Counter({
+    tokensEmbedded: new TallyMetric('counter', {
       name: 'service_tokens_embedded_total',
       help: 'Tokens of the texts turned into vectors, as they are metered; cached texts count too.',
       labelNames: ['model'],
-      registers,
+      registry,
     }),
   };
 }
 
-function httpMetrics(registers: Registry[]) {
+function httpMetrics(registry: Registry) {
   const labelNames = ['operation', 'method', 'route'] as const;
   return {
-    httpRequests: new Counter({
+    httpRequests: new TallyMetric('counter', {
       name: 'service_http_requests_total',
       help: 'Requests answered, by route and status.',
       labelNames: [...labelNames, 'status'] as const,
-      registers,
+      registry,
     }),
-    httpSeconds: new Histogram({
+    httpSeconds: new DistributionMetric({
       name: 'service_http_request_seconds',
       help: 'Time from first byte read to last byte written, by route.',
       labelNames,
       buckets: REQUEST_SECONDS,
-      registers,
+      registry,
     }),
-    httpInFlight: new Gauge({
+    httpInFlight: new TallyMetric<never>('gauge', {
       name: 'service_http_requests_in_flight',
       help: 'Requests whose answer is not complete.',
-      registers,
+      labelNames: [],
+      registry,
     }),
   };
 }

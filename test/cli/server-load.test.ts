@@ -15,6 +15,7 @@ let upstreams: UpstreamMetrics;
 let server: Server;
 let gauge: ServerGauge;
 const { signal } = new AbortController();
+const ROUTE = { method: 'POST', route: '/x' };
 
 beforeEach(async () => {
   metrics = openMetrics();
@@ -31,7 +32,7 @@ afterEach(() => {
 });
 
 test('the gauge computes the load between two readings from the metrics of the service', async () => {
-  metrics.httpRequests.inc({ operation: 'search', status: '200' }, 1_000);
+  metrics.httpRequests.of({ ...ROUTE, operation: 'search', status: '200' }).add(1_000);
   cache.count('memory', 500, 500);
   const first = await gauge.read(signal);
   expect(first).toMatchObject({
@@ -40,10 +41,10 @@ test('the gauge computes the load between two readings from the metrics of the s
     upstreams: [],
   });
 
-  metrics.httpRequests.inc({ operation: 'search', status: '200' }, 18);
-  metrics.httpRequests.inc({ operation: 'embed', status: '503' }, 2);
-  metrics.httpSeconds.observe({ operation: 'search' }, 0.02);
-  metrics.textsEmbedded.inc({ model: 'm' }, 30);
+  metrics.httpRequests.of({ ...ROUTE, operation: 'search', status: '200' }).add(18);
+  metrics.httpRequests.of({ ...ROUTE, operation: 'embed', status: '503' }).add(2);
+  metrics.httpSeconds.of({ ...ROUTE, operation: 'search' }).observe(0.02);
+  metrics.textsEmbedded.of({ model: 'm' }).add(30);
   cache.count('memory', 6, 4);
   cache.count('in_flight', 1, 3);
   cache.count('redis', 2, 1);
@@ -68,7 +69,7 @@ test('the gauge computes the load between two readings from the metrics of the s
 
 test('a server that stops is reported as trouble, and its rates begin at 0 when it is back', async () => {
   await gauge.read(signal);
-  metrics.httpRequests.inc({ operation: 'search', status: '200' }, 5);
+  metrics.httpRequests.of({ ...ROUTE, operation: 'search', status: '200' }).add(5);
   await gauge.read(signal);
   const { port } = server.address() as AddressInfo;
   server.closeAllConnections();
@@ -84,8 +85,8 @@ test('a server that stops is reported as trouble, and its rates begin at 0 when 
 test('requests that only watch the server are no load', async () => {
   await gauge.read(signal);
   for (const operation of ['getMetrics', 'getHealth', 'getReadiness']) {
-    metrics.httpRequests.inc({ operation, status: '200' }, 50);
-    metrics.httpSeconds.observe({ operation }, 0.02);
+    metrics.httpRequests.of({ ...ROUTE, operation, status: '200' }).add(50);
+    metrics.httpSeconds.of({ ...ROUTE, operation }).observe(0.02);
   }
   expect((await gauge.read(signal)).requests).toMatchObject({ per_second: 0, p50_ms: null });
 });
@@ -100,7 +101,7 @@ test('without a server the load says why, and it begins at 0 with a server at an
   expect(await moving.read(signal)).toMatchObject({ url: null, trouble: 'no server runs' });
   for (const name of ['127.0.0.1', 'localhost']) {
     url = `http://${name}:${port}`;
-    metrics.httpRequests.inc({ operation: 'search', status: '200' }, 5);
+    metrics.httpRequests.of({ ...ROUTE, operation: 'search', status: '200' }).add(5);
     expect(await moving.read(signal)).toMatchObject({ url, trouble: null, requests: { per_second: 0 } });
   }
 });

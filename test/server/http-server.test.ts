@@ -149,7 +149,7 @@ describe('slow clients', () => {
     clearInterval(drip);
     await expect
       .poll(async () => (await server.metrics.httpRequests.get()).values)
-      .toMatchObject([{ value: 2, labels: { operation: 'echo', status: 408 } }]);
+      .toMatchObject([{ value: 2, labels: { operation: 'echo', status: '408' } }]);
   });
 
   test.each([

@@ -1,4 +1,5 @@
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { Gauge, type Registry } from 'prom-client';
+import { TallyMetric } from '../../platform/metric-series.ts';
 
 /** Sources of a vector before a provider is called, in the order in which they are tried. */
 type CacheLayer = 'memory' | 'in_flight' | 'redis';
@@ -11,31 +12,30 @@ export interface CacheMetrics {
 }
 
 export function openCacheMetrics(registry: Registry): CacheMetrics {
-  const registers = [registry];
-  const texts = new Counter({
+  const texts = new TallyMetric('counter', {
     name: 'service_embedding_cache_texts_total',
     help: 'Texts looked up before a provider is called, by layer and outcome.',
     labelNames: ['layer', 'outcome'],
-    registers,
+    registry,
   });
   let readBytes = () => 0;
   new Gauge({
     name: 'service_embedding_cache_bytes',
     help: 'Memory taken by cached vectors.',
-    registers,
+    registers: [registry],
     collect() {
       this.set(readBytes());
     },
   });
   const of = (layer: CacheLayer) => ({
-    hits: texts.labels({ layer, outcome: 'hit' }),
-    misses: texts.labels({ layer, outcome: 'miss' }),
+    hits: texts.of({ layer, outcome: 'hit' }),
+    misses: texts.of({ layer, outcome: 'miss' }),
   });
   const layers = { memory: of('memory'), in_flight: of('in_flight'), redis: of('redis') };
   return {
     count(layer, hits, misses) {
-      if (hits > 0) layers[layer].hits.inc(hits);
-      if (misses > 0) layers[layer].misses.inc(misses);
+      layers[layer].hits.add(hits);
+      layers[layer].misses.add(misses);
     },
     watchBytes(read) {
       readBytes = read;

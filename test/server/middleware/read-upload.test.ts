@@ -209,7 +209,7 @@ describe('an upload', () => {
     await expect.poll(() => leftovers(server)).toEqual([]);
     await expect
       .poll(async () => (await server.metrics.httpRequests.get()).values)
-      .toMatchObject([{ value: 1, labels: { operation: 'upload', status } }]);
+      .toMatchObject([{ value: 1, labels: { operation: 'upload', status: String(status) } }]);
   });
 
   test('an upload is removed if the handler fails', async () => {

@@ -15,8 +15,8 @@ describe('what is recorded', () => {
         (await server.metrics.httpRequests.get()).values.map(({ labels, value }) => ({ ...labels, value })),
       )
       .toEqual([
-        { operation: 'getBucket', method: 'GET', route: '/v1/buckets/:bucket', status: 200, value: 1 },
-        { operation: 'unmatched', method: '', route: '', status: 404, value: 1 },
+        { operation: 'getBucket', method: 'GET', route: '/v1/buckets/:bucket', status: '200', value: 1 },
+        { operation: 'unmatched', method: '', route: '', status: '404', value: 1 },
       ]);
     const access = lines.map((line) => JSON.parse(line)).filter((line) => line.msg === 'request');
     expect(access).toMatchObject([

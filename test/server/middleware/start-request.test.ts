@@ -37,7 +37,7 @@ describe('signal', () => {
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve));
     await expect
       .poll(async () => (await server.metrics.httpRequests.get()).values)
-      .toMatchObject([{ value: 1, labels: { operation: 'hangs', status: 499 } }]);
+      .toMatchObject([{ value: 1, labels: { operation: 'hangs', status: '499' } }]);
     expect(lines).toEqual([]);
   });
 
