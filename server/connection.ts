@@ -131,7 +131,7 @@ export class Connection {
       this.#closeSoon();
       return;
     }
-    const requestId = String(res.getHeader('X-Request-Id') ?? requestIdOf(res.req));
+    const requestId = requestIdOf(res.req);
     const rendered = renderError(error, familyOfPath(res.req.url ?? ''), requestId);
     const length = Buffer.byteLength(rendered.body);
     res.writeHead(rendered.status, {

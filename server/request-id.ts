@@ -3,8 +3,15 @@ import { newId } from '../src/platform/ids.ts';
 
 const SANE_REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 
-/** Return the client's request id if it is harmless in a header and in a log line, else a new one. */
-export function requestIdOf(req: IncomingMessage): string {
-  const inbound = req.headers['x-request-id'];
-  return typeof inbound === 'string' && SANE_REQUEST_ID.test(inbound) ? inbound : newId('req');
+const REQUEST_ID = Symbol('request id');
+
+/** Return the client's request id if it is harmless in a header and in a log line, else a new one: always the same of a request. */
+export function requestIdOf(req: IncomingMessage & { [REQUEST_ID]?: string }): string {
+  req[REQUEST_ID] ??= inboundIdOf(req) ?? newId('req');
+  return req[REQUEST_ID];
+}
+
+function inboundIdOf({ headers }: IncomingMessage): string | null {
+  const inbound = headers['x-request-id'];
+  return typeof inbound === 'string' && SANE_REQUEST_ID.test(inbound) ? inbound : null;
 }

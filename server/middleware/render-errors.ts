@@ -25,7 +25,8 @@ function writeError(ctx: RequestContext, thrown: unknown, logger: Logger): void 
   if (res.headersSent || state.clientIsGone) return;
   const rendered = renderError(error, state.route?.errors ?? familyOfPath(ctx.req.url ?? ''), state.requestId);
   ctx.status = rendered.status;
-  for (const name in rendered.headers) res.setHeader(name, rendered.headers[name] ?? '');
+  state.headers.setAll(rendered.headers);
+  state.headers.applyTo(res);
   ctx.body = rendered.body;
 }
 

@@ -5,7 +5,7 @@ import type { Route } from '../route.ts';
 export function setRoute(route: Route): RequestMiddleware {
   return (ctx, next) => {
     ctx.state.route = route;
-    for (const name in route.headers) ctx.res.setHeader(name, route.headers[name] ?? '');
+    ctx.state.headers.setAll(route.headers);
     return next();
   };
 }

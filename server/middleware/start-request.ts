@@ -2,10 +2,9 @@ import type { Tracing } from '../../src/platform/span.ts';
 import { runFor } from '../../src/platform/work-context.ts';
 import type { OriginOf } from '../request-origin.ts';
 import { RequestAborts, type RequestMiddleware, RequestState } from '../request-state.ts';
-import { SECURITY_HEADERS } from '../security-headers.ts';
 
 /**
- * Create the id and the state of a request, and set the headers that every response has. What the request starts logs its
+ * Create the id and the state of a request, with the headers that every response has. What the request starts logs its
  * id and continues its trace, which may have begun at the client (header `traceparent`).
  *
  * @param drain aborted when the deadline of the drain has passed; it aborts the requests in progress
@@ -20,8 +19,6 @@ export function startRequest(
   return (ctx, next) => {
     const state = new RequestState(ctx.req, ctx.res, aborts, originOf);
     ctx.state = state;
-    ctx.res.setHeader('X-Request-Id', state.requestId);
-    for (const name in SECURITY_HEADERS) ctx.res.setHeader(name, SECURITY_HEADERS[name] as string);
     const { requestId } = state;
     if (tracing !== null) {
       const traceParent = ctx.get('traceparent') || null;

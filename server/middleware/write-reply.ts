@@ -16,25 +16,41 @@ export function writeReply(): RequestMiddleware {
 }
 
 function write(ctx: RequestContext, reply: RouteReply): void {
-  const { res } = ctx;
+  const { res, state } = ctx;
   const { body } = reply;
-  if (res.headersSent || ctx.state.clientIsGone) {
+  if (res.headersSent || state.clientIsGone) {
     if (body instanceof Readable) body.destroy();
     return;
   }
   const status = reply.status ?? (body === undefined ? 204 : 200);
-  ctx.status = status;
-  for (const name in reply.headers) res.setHeader(name, reply.headers[name] ?? '');
+  state.headers.setAll(reply.headers);
   if (body === undefined) {
+    state.headers.applyTo(res);
     ctx.body = null;
     // Without a body Koa sets 204, also for a redirection.
     ctx.status = status;
-  } else if (Buffer.isBuffer(body) || body instanceof Readable) {
-    res.setHeader('Content-Type', reply.type ?? 'application/octet-stream');
-    ctx.body = body;
-    if (reply.freeBody) res.once('finish', reply.freeBody);
-  } else {
-    res.setHeader('Content-Type', 'application/json; charset=utf-8');
-    ctx.body = JSON.stringify(body);
+    return;
   }
+  const isJson = !Buffer.isBuffer(body) && !(body instanceof Readable);
+  const content = isJson ? JSON.stringify(body) : body;
+  const ownType = reply.type ?? 'application/octet-stream';
+  state.headers.set('Content-Type', isJson ? 'application/json; charset=utf-8' : ownType);
+  if (reply.freeBody) res.once('finish', reply.freeBody);
+  if (content instanceof Readable || !isWrittenHere(ctx)) {
+    ctx.status = status;
+    state.headers.applyTo(res);
+    ctx.body = content;
+    return;
+  }
+  ctx.respond = false;
+  state.headers.set('Content-Length', String(Buffer.byteLength(content)));
+  res.writeHead(status, state.headers.list).end(content);
+}
+
+/**
+ * Return true if a response can be written at once. Koa writes the others: those that have no body, that have a header which was set
+ * on the response itself, or that are changed after the reply (`close-unread`).
+ */
+function isWrittenHere({ method, res, state }: RequestContext): boolean {
+  return method !== 'HEAD' && !state.bodyIsPending && res.getHeaderNames().length === 0;
 }
