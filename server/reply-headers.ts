@@ -12,9 +12,18 @@ const BASE: readonly string[] = Object.entries(SECURITY_HEADERS).flat();
 export class ReplyHeaders {
   readonly #list: HeaderValue[];
 
-  /** The headers that every response has. */
-  constructor(requestId: string) {
-    this.#list = [...BASE, 'X-Request-Id', requestId];
+  private constructor(list: HeaderValue[]) {
+    this.#list = list;
+  }
+
+  /** Make the headers that every response has. */
+  static of(requestId: string): ReplyHeaders {
+    return new ReplyHeaders([...BASE, 'X-Request-Id', requestId]);
+  }
+
+  /** Make a copy, so that headers which cannot be written are not those of the error either. */
+  copy(): ReplyHeaders {
+    return new ReplyHeaders([...this.#list]);
   }
 
   /** Names and values in turn, as `writeHead` takes them. */

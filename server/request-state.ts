@@ -64,7 +64,7 @@ export class RequestState implements RouteContext<unknown, unknown, unknown> {
 
   constructor(req: IncomingMessage, res: ServerResponse, aborts: RequestAborts, originOf: OriginOf) {
     this.requestId = requestIdOf(req);
-    this.headers = new ReplyHeaders(this.requestId);
+    this.headers = ReplyHeaders.of(this.requestId);
     this.#req = req;
     this.#res = res;
     this.#aborts = aborts;

@@ -23,9 +23,10 @@ function write(ctx: RequestContext, reply: RouteReply): void {
     return;
   }
   const status = reply.status ?? (body === undefined ? 204 : 200);
-  state.headers.setAll(reply.headers);
+  const headers = state.headers.copy();
+  headers.setAll(reply.headers);
   if (body === undefined) {
-    state.headers.applyTo(res);
+    headers.applyTo(res);
     ctx.body = null;
     // Without a body Koa sets 204, also for a redirection.
     ctx.status = status;
@@ -34,17 +35,17 @@ function write(ctx: RequestContext, reply: RouteReply): void {
   const isJson = !Buffer.isBuffer(body) && !(body instanceof Readable);
   const content = isJson ? JSON.stringify(body) : body;
   const ownType = reply.type ?? 'application/octet-stream';
-  state.headers.set('Content-Type', isJson ? 'application/json; charset=utf-8' : ownType);
+  headers.set('Content-Type', isJson ? 'application/json; charset=utf-8' : ownType);
   if (reply.freeBody) res.once('finish', reply.freeBody);
   if (content instanceof Readable || !isWrittenHere(ctx)) {
     ctx.status = status;
-    state.headers.applyTo(res);
+    headers.applyTo(res);
     ctx.body = content;
     return;
   }
+  headers.set('Content-Length', String(Buffer.byteLength(content)));
+  res.writeHead(status, headers.list).end(content);
   ctx.respond = false;
-  state.headers.set('Content-Length', String(Buffer.byteLength(content)));
-  res.writeHead(status, state.headers.list).end(content);
 }
 
 /**

@@ -38,8 +38,21 @@ it('a header of a route or a reply replaces an earlier one, however its name is 
 });
 
 it('a header that is set again keeps its place, and has the last value', () => {
-  const headers = new ReplyHeaders('req_1');
+  const headers = ReplyHeaders.of('req_1');
   headers.setAll({ 'x-request-id': 'req_2', 'Retry-After': '1' });
   headers.set('RETRY-AFTER', '2');
   expect(headers.list.slice(-4)).toEqual(['X-Request-Id', 'req_2', 'Retry-After', '2']);
+});
+
+it('a reply with a header that cannot be written is a fault, whose response has the other headers', async () => {
+  const server = await startTestServer([page({ 'X-Broken': 'line\nbreak' })]);
+  const response = await fetch(`${server.url}/v1/page`);
+  expect(response.status).toBe(500);
+  expect(await response.text()).toContain('an internal error occurred');
+  expect(Object.fromEntries(response.headers)).toMatchObject({
+    'cache-control': 'max-age=60',
+    'x-content-type-options': 'nosniff',
+    'x-request-id': expect.stringMatching(/^req_/),
+  });
+  expect(response.headers.has('X-Broken')).toBe(false);
 });

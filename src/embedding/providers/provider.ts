@@ -18,9 +18,9 @@ export interface ProviderCall {
   /** Our own token count of each text. Calls are split by it, and the vendor's total is distributed by it. */
   readonly counts: readonly number[];
   /**
-   * Called without a signal, since a call may carry texts of several requests. If it is given, `counts` are upper bounds that cost nothing: calls are split by
-   * them where that makes no further calls. The tokens of the reply are then the vendor's own, and the texts are counted
-   * only if it reports none, or if its total is that of several texts and `sharesTokens` is not set.
+   * If it is given, `counts` are upper bounds that cost nothing: calls are split by them where that makes no further calls. The
+   * tokens of the reply are then the vendor's own, and the texts are counted only if it reports none, or if its total is that of
+   * several texts and `sharesTokens` is not set. It is called without a signal, since a call may carry texts of several requests.
    */
   readonly countExactly?: CountExactly | undefined;
   /** The tokens of a text may be its share of the vendor's total, which the tokens of all texts add up to. */
