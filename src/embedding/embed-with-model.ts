@@ -10,7 +10,6 @@ import type { Backends } from './backends.ts';
 import type { ProjectedCache } from './cache/projected-cache.ts';
 import type { NativeReply, NativeVectors } from './native-vectors.ts';
 import type { Projector } from './projector.ts';
-import type { CountExactly } from './providers/provider.ts';
 
 export interface ModelCall {
   readonly model: Model;
@@ -24,7 +23,7 @@ export interface ModelCall {
   readonly space: string | null;
   /** Keep the vectors out of the caches. */
   readonly isBulk: boolean;
-  /** Take shares of the tokens that the vendor reports, and count the texts only if it reports none. */
+  /** Take the tokens that the vendor reports, and count the texts only if it reports none. */
   readonly takesVendorTokens: boolean;
   /** Return the vectors before projection, too. */
   readonly keepNative: boolean;
@@ -67,11 +66,11 @@ export async function embedWithModel(context: ModelContext, call: ModelCall): Pr
   const prefix = taskType === null ? undefined : model.prefixes[taskType];
   const texts = prefix ? call.texts.map((text) => prefix + text) : call.texts;
   await checkTokenLimit(counters, model, texts, { indexes: call.indexes, signal });
-  const count: CountExactly = (some, until) => counters.count(model, some, until);
+  const count = (some: readonly string[]) => counters.count(model, some, signal);
   // Computing a lexical vector costs less than finding it in a cache.
   const native =
     model.kind === 'lexical'
-      ? await provider.embed({ model, texts, counts: await count(texts, signal), taskType, signal })
+      ? await provider.embed({ model, texts, counts: await count(texts), taskType, signal })
       : await context.natives.embed({
           ...{ model, provider, texts, taskType, signal, count },
           ...{ isBulk: call.isBulk, takesVendorTokens: call.takesVendorTokens },

@@ -10,7 +10,7 @@ import type { CacheMetrics } from './cache/cache-metrics.ts';
 import { MemoryCache } from './cache/memory-cache.ts';
 import { type CallFailure, PendingCalls, type SharedCall, type Subscription } from './cache/pending-calls.ts';
 import type { RedisCache } from './cache/redis-cache.ts';
-import type { CountExactly, Provider } from './providers/provider.ts';
+import type { Provider } from './providers/provider.ts';
 import { Resolution } from './resolve-texts.ts';
 
 export interface NativeRequest {
@@ -22,10 +22,10 @@ export interface NativeRequest {
   readonly signal: AbortSignal;
   /** Read the caches, but do not write new vectors to them. */
   readonly isBulk?: boolean;
-  /** Take shares of the tokens that the vendor reports, and count the texts only if it reports none. */
+  /** Take the tokens that the vendor reports, and count the texts only if it reports none. */
   readonly takesVendorTokens?: boolean;
   /** Count the tokens of each text ourselves; called only for a call to the provider. */
-  readonly count: CountExactly;
+  readonly count: (texts: readonly string[]) => readonly number[] | Promise<readonly number[]>;
 }
 
 export interface NativeReply {
@@ -183,14 +183,13 @@ class CachedNativeVectors implements NativeVectors {
       }
       call.sent = keys.length;
       const sent = keys.map((key) => texts.get(key) as string);
-      const { isBulk = false, takesVendorTokens = false, count } = request;
-      // The vendor counts one text as exactly as we do.
-      const bounds = takesVendorTokens || sent.length === 1 ? tokenBounds(model, sent) : null;
-      const counts = bounds ?? (await count(sent, request.signal));
+      const bounds = request.takesVendorTokens ? tokenBounds(model, sent) : null;
+      const counts = bounds ?? (await request.count(sent));
       if (call.signal.aborted) return;
       concerns = 'everyone';
+      const { isBulk = false, count } = request;
       const countExactly = bounds === null ? undefined : count;
-      const own = { model, texts: sent, counts, countExactly, sharesTokens: takesVendorTokens, taskType, isBulk };
+      const own = { model, texts: sent, counts, countExactly, taskType, isBulk };
       const reply = await provider.embed({ ...own, signal: call.signal });
       const vectors = rowsOf(keys, reply, model, provider);
       if (keys === call.keys) call.reply = reply;

@@ -128,9 +128,9 @@ export class Dispatcher {
   }
 
   #enqueue(slice: TextSlice, mayMerge: boolean): void {
-    const { model, taskType, isBackground = false, countExactly, sharesTokens = false } = slice.request.call;
-    // Texts of a call are all counted, or none, and their tokens are all exact, or all shares.
-    const key = `${model.id}\n${taskType}\n${mayMerge}\n${isBackground}\n${countExactly === undefined}\n${sharesTokens}`;
+    const { model, taskType, isBackground = false, countExactly } = slice.request.call;
+    // Tokens of a call are exact for all of its texts, or for none.
+    const key = `${model.id}\n${taskType}\n${mayMerge}\n${isBackground}\n${countExactly === undefined}`;
     let queue = this.#queues.get(key);
     if (!queue) {
       queue = { mayMerge, isBackground, slices: new Fifo(), isListed: false };
@@ -281,11 +281,10 @@ function headSlice(queue: BatchQueue): TextSlice | undefined {
 
 function providerCallOf(slices: readonly TextSlice[], signal: AbortSignal): ProviderCall {
   const [first] = slices as readonly [TextSlice];
-  const { model, taskType, countExactly, sharesTokens = false } = first.request.call;
-  const shared = { model, taskType, countExactly, sharesTokens, signal };
+  const { model, taskType, countExactly } = first.request.call;
   if (slices.length === 1) {
     const { texts, counts } = first.request.call;
-    if (first.to - first.from === texts.length) return { ...shared, texts, counts };
+    if (first.to - first.from === texts.length) return { model, taskType, texts, counts, countExactly, signal };
   }
   const texts: string[] = [];
   const counts: number[] = [];
@@ -295,7 +294,7 @@ function providerCallOf(slices: readonly TextSlice[], signal: AbortSignal): Prov
       counts.push(request.call.counts[at] as number);
     }
   }
-  return { ...shared, texts, counts };
+  return { model, taskType, texts, counts, countExactly, signal };
 }
 
 /** First-in, first-out queue; `push` and `shift` take constant time on average. */

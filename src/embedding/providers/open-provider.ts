@@ -84,9 +84,7 @@ export function openProvider(options: ProviderOptions): Provider {
       const { vectors, tokens } = await sender.send(batch);
       const isEstimate = batch.model.tokenizer.kind === 'estimate';
       if (isEstimate) return { vectors, tokens: shareTokens(tokens, batch.counts) };
-      if (isTotalOf(batch, tokens) && (batch.texts.length === 1 || batch.sharesTokens === true)) {
-        return { vectors, tokens: shareTokens(tokens, batch.counts) };
-      }
+      if (isTotalOf(batch, tokens)) return { vectors, tokens: shareTokens(tokens, batch.counts) };
       return { vectors, tokens: (await withExactCounts(batch)).counts };
     },
     isRejection,

@@ -5,12 +5,6 @@ import type { TaskType } from '../../models/task-types.ts';
 export const PROTOCOLS = ['openai', 'gemini', 'voyage', 'jina', 'cohere', 'tei', 'ollama'] as const;
 export type ProtocolName = (typeof PROTOCOLS)[number];
 
-/** Counts the tokens of texts exactly. @throws the signal's reason once it is aborted */
-export type CountExactly = (
-  texts: readonly string[],
-  signal?: AbortSignal,
-) => readonly number[] | Promise<readonly number[]>;
-
 export interface ProviderCall {
   readonly model: Model;
   /** At least one text, with the prefix of the task type if the model has one. */
@@ -18,13 +12,10 @@ export interface ProviderCall {
   /** Our own token count of each text. Calls are split by it, and the vendor's total is distributed by it. */
   readonly counts: readonly number[];
   /**
-   * If it is given, `counts` are upper bounds that cost nothing: calls are split by them where that makes no further calls. The
-   * tokens of the reply are then the vendor's own, and the texts are counted only if it reports none, or if its total is that of
-   * several texts and `sharesTokens` is not set. It is called without a signal, since a call may carry texts of several requests.
+   * Counts the tokens of texts exactly. If it is given, `counts` are upper bounds that cost nothing: calls are split by
+   * them where that makes no further calls, and the tokens of the reply add up to the vendor's own total.
    */
-  readonly countExactly?: CountExactly | undefined;
-  /** The tokens of a text may be its share of the vendor's total, which the tokens of all texts add up to. */
-  readonly sharesTokens?: boolean;
+  readonly countExactly?: ((texts: readonly string[]) => readonly number[] | Promise<readonly number[]>) | undefined;
   readonly taskType: TaskType | null;
   /** Send it only while no other call waits, and leave one of the concurrent calls free. */
   readonly isBackground?: boolean;

@@ -7,7 +7,7 @@ import { callOf, modelOf, settingsOf, startProvider, startUpstream } from './pro
 const model = modelOf({ tokenizer: { kind: 'cl100k' } });
 
 /** Open a provider, and embed texts whose counts are upper bounds. */
-async function setUp(fields: Partial<ProviderSettings> = {}, sharesTokens = true) {
+async function setUp(fields: Partial<ProviderSettings> = {}) {
   const upstream = await startUpstream();
   const { provider } = startProvider(settingsOf('openai', upstream.baseUrl('openai'), fields));
   const counted: string[] = [];
@@ -16,9 +16,7 @@ async function setUp(fields: Partial<ProviderSettings> = {}, sharesTokens = true
       counted.push(...some);
       return some.map(() => 1);
     };
-    return provider.embed(
-      callOf(texts, { model, counts: tokenBounds(model, texts) ?? [], countExactly, sharesTokens }),
-    );
+    return provider.embed(callOf(texts, { model, counts: tokenBounds(model, texts) ?? [], countExactly }));
   };
   return { upstream, embed, counted };
 }
@@ -49,12 +47,4 @@ it('texts are counted before the call if their bounds would divide it into more 
   await embed(texts);
   expect(upstream.calls.map((call) => call.texts)).toEqual([texts]);
   expect(counted).toEqual(texts);
-});
-
-it('one text has the tokens of the vendor, and texts that were sent together are counted if shares will not do', async () => {
-  const { upstream, embed, counted } = await setUp({ concurrencyMax: 1 }, false);
-  const replies = await Promise.all(['first', 'two words', '한국어'].map((text) => embed([text])));
-  expect(upstream.calls.map((call) => call.texts)).toEqual([['first'], ['two words', '한국어']]);
-  expect(replies.map(({ tokens }) => tokens)).toEqual([[fakeTokens('first')], [1], [1]]);
-  expect(counted).toEqual(['two words', '한국어']);
 });
