@@ -37,7 +37,12 @@ describe('keys by the API', () => {
     expect(Date.parse(made.expires_at) - Date.now()).toBeGreaterThan(29 * 86_400_000);
     expect(await statusOf(made.key)).toBe(200);
     const { key: secret, ...view } = made;
-    expect((await send('GET', `/v1/keys/${made.id}`)).body).toMatchObject({ ...view, last_used_at: expect.anything() });
+    // The use is recorded beside the request.
+    const used = await until(async () => {
+      const { body } = await send('GET', `/v1/keys/${made.id}`);
+      return body.last_used_at !== null && body;
+    });
+    expect(used).toMatchObject({ ...view, last_used_at: expect.anything() });
     expect(JSON.stringify((await send('GET', '/v1/keys')).body)).not.toContain(secret);
     const edited = await send('PATCH', `/v1/keys/${made.id}`, {
       name: 'shop',
