@@ -10,6 +10,7 @@ const TURN_MS = 10;
 export class DiscardQueue {
   readonly #sockets = new Set<Socket>();
   #timer: NodeJS.Timeout | null = null;
+  #isReading = false;
 
   /** Discard what arrives at a socket until it is closed. */
   add(socket: Socket): void {
@@ -20,6 +21,8 @@ export class DiscardQueue {
   }
 
   #takeTurn(): void {
+    // Node may run a timer that is due again before it reads the sockets.
+    if (this.#isReading) return;
     const [socket] = this.#sockets;
     if (socket === undefined) {
       if (this.#timer !== null) clearInterval(this.#timer);
@@ -28,8 +31,10 @@ export class DiscardQueue {
     }
     this.#sockets.delete(socket);
     socket.resume();
+    this.#isReading = true;
     // Immediates run after the sockets were read.
     setImmediate(() => {
+      this.#isReading = false;
       if (socket.destroyed) return;
       socket.pause();
       this.#sockets.add(socket);
