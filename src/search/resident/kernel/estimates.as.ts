@@ -53,7 +53,7 @@ function floatsAt(a0: usize, a1: usize, a2: usize, a3: usize): v128 {
  * Estimate the dot products of some rows with the query by their highest 4 bits, and add the margins of row and query, and the
  * offset of the row. The rows are in parts of 256: `parts` has two addresses for each, u32 [n x 2], that of the highest 4 bits
  * [256 x 512 bytes] and that of the steps f32 [256]; margins and offsets of the rows are `toMargins` and `toOffsets` behind the steps.
- * The rows are u32 [count] at `list`, numbered through all parts; f32 [count] at `bounds` are their upper bounds, and at `sums`
+ * The rows are u32 [count] at `list`, numbered through all parts; f32 [count] at `bounds` are their upper bounds, and at `added`
  * the margins that were added, each with room for three more.
  *
  * @returns a number without meaning
@@ -66,7 +66,7 @@ export function estimate(
   count: i32,
   bytes: usize,
   bounds: usize,
-  sums: usize,
+  added: usize,
 ): u32 {
   let loaded: u32 = 0;
   const queryStep = f32x4.splat(load<f32>(bytes + dimensions) * 4096);
@@ -126,7 +126,7 @@ export function estimate(
     const offsets = floatsAt(a0 + toOffsets, a1 + toOffsets, a2 + toOffsets, a3 + toOffsets);
     const errors = f32x4.add(f32x4.mul(margins, length), queryMargin);
     v128.store(bounds + (nth << 2), f32x4.add(f32x4.add(f32x4.mul(scales, totals), errors), offsets));
-    v128.store(sums + (nth << 2), errors);
+    v128.store(added + (nth << 2), errors);
   }
   // The compiler keeps loads that a result depends on.
   return loaded;

@@ -15,7 +15,7 @@ export interface ScanKernel {
     count: number,
     bytes: number,
     bounds: number,
-    sums: number,
+    added: number,
   ): number;
   refine(block: number, row: number, query: number): number;
   encodeSketch(high: number, sketches: number, row: number): void;
