@@ -34,6 +34,8 @@ it('a page of a listed origin may call the API, and read the headers of its answ
   expect(asked.headers.get('access-control-allow-methods')).toContain('POST');
   expect(asked.headers.get('access-control-allow-headers')).toBe('authorization, content-type');
   expect(asked.headers.get('access-control-max-age')).toBe('600');
+  expect(asked.headers.get('x-content-type-options')).toBe('nosniff');
+  expect(asked.headers.get('x-request-id')).toMatch(/^req_/);
   const answer = await test.call('POST', '/v1/embeddings', { key, json: { input: 'x' }, headers: { Origin: APP } });
   expect(answer.status).toBe(200);
   expect(answer.headers.get('access-control-allow-origin')).toBe(APP);
@@ -41,6 +43,7 @@ it('a page of a listed origin may call the API, and read the headers of its answ
   // No cookie is ever sent to the API from another origin.
   expect(answer.headers.get('access-control-allow-credentials')).toBeNull();
   expect(answer.headers.get('vary')).toContain('Origin');
+  expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
 });
 
 it('errors have the CORS headers too, so that a page can show them', async () => {
