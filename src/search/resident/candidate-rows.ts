@@ -1,5 +1,5 @@
+import type { BestRows } from './best-rows.ts';
 import { grown } from './grow.ts';
-import type { RowRange } from './keyword-rows.ts';
 import type { LargestNumbers } from './largest-numbers.ts';
 import { ROWS_MAX } from './postings.ts';
 import type { VectorBlocks } from './vector-blocks.ts';
@@ -68,12 +68,8 @@ export class CandidateRows {
     }
   }
 
-  /**
-   * Offer the rows whose bound is at least `lowest` with their cosines, by falling bound, until no other one can be among the best.
-   *
-   * @param cosineOf computes the cosine of a row to about 1e-6
-   */
-  offer({ best, first }: RowRange, lowest: number, cosineOf: (row: number) => number): void {
+  /** List the rows whose bound is at least `lowest`, by falling bound, until none that follows can be among the best. */
+  *from(lowest: number, best: BestRows): Generator<number> {
     const sorted = new Float64Array(this.#size);
     const words = new Uint32Array(sorted.buffer);
     let count = 0;
@@ -88,8 +84,7 @@ export class CandidateRows {
     sorted.subarray(0, count).sort();
     for (let nth = count - 1; nth >= 0; nth--) {
       if ((sorted[nth] as number) < best.threshold - ROUNDING) return;
-      const row = (words[2 * nth] as number) % ROWS_MAX;
-      best.offer(first + row, cosineOf(row));
+      yield (words[2 * nth] as number) % ROWS_MAX;
     }
   }
 }

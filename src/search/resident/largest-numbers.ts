@@ -28,17 +28,6 @@ export class LargestNumbers {
     this.#size = other.#size;
   }
 
-  /** Add those numbers at some places of a list that are larger than `smallest`. */
-  addAll(values: Float32Array, places: Uint32Array): void {
-    let { smallest } = this;
-    for (let nth = 0; nth < places.length; nth++) {
-      const value = values[places[nth] as number] as number;
-      if (value <= smallest) continue;
-      this.add(value);
-      smallest = this.smallest;
-    }
-  }
-
   /** @param value larger than `smallest` */
   add(value: number): void {
     const heap = this.#heap;

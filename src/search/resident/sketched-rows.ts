@@ -1,6 +1,7 @@
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
 import { CandidateRows, ROUNDING, type SlotQuery } from './candidate-rows.ts';
 import type { Allowed, RowRange } from './keyword-rows.ts';
+import { offerRows, type Refinement } from './offer-rows.ts';
 import type { SlotRange } from './scan-turn.ts';
 import { ScratchFile } from './scratch-file.ts';
 import type { VectorBlocks } from './vector-blocks.ts';
@@ -88,14 +89,12 @@ export class SketchedRows implements TableVectors {
   }
 
   offer({ slot, lowerBounds }: SlotQuery, candidates: CandidateRows, range: RowRange): void {
-    const shared = this.#centre.productWith(slot);
-    candidates.offer(range, lowerBounds.smallest - ROUNDING, (row) => this.#refine(row, slot) + shared);
+    offerRows(range, candidates.from(lowerBounds.smallest - ROUNDING, range.best), this.#refinement(slot));
   }
 
-  offerRows(slot: number, rows: Iterable<number>, { best, first }: RowRange): void {
+  offerRows(slot: number, rows: Iterable<number>, range: RowRange): void {
     this.#writeWaiting();
-    const shared = this.#centre.productWith(slot);
-    for (const row of rows) best.offer(first + row, this.#refine(row, slot) + shared);
+    offerRows(range, rows, this.#refinement(slot));
   }
 
   release(): void {
@@ -124,6 +123,12 @@ export class SketchedRows implements TableVectors {
 
   #sketched(): { readonly sketches: readonly number[]; readonly rows: number } {
     return { sketches: this.#blocks.map((block) => block + SKETCH_START), rows: this.#rows };
+  }
+
+  /** Compute one row at a time, since a row that is not needed would be read from the file. */
+  #refinement(slot: number): Refinement {
+    const shared = this.#centre.productWith(slot);
+    return { together: 1, cosinesOf: ([row]) => [this.#refine(row as number, slot) + shared] };
   }
 
   #refine(row: number, slot: number): number {

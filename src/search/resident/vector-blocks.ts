@@ -31,8 +31,6 @@ import {
   WORK,
 } from './vector-layout.ts';
 
-const NO_ROWS = new Uint32Array(0);
-
 /**
  * Blocks of quantised vectors in the memory of one kernel, for all tables of a thread. Blocks that are released are used
  * again, since the memory of a kernel cannot shrink.
@@ -251,7 +249,7 @@ export class VectorBlocks {
     return this.#memory.numbers[LIST / 4 + nth] as number;
   }
 
-  /** Return the upper bound of its cosine similarity that the last estimate of the list has made. */
+  /** Return the upper bound of its cosine similarity: that of the last estimate of the list, or the one by which it was selected. */
   listedBound(nth: number): number {
     return this.#memory.floats[SOME_BOUNDS / 4 + nth] as number;
   }
@@ -271,24 +269,43 @@ export class VectorBlocks {
   }
 
   /**
-   * List rows of a block by their bounds of the last scan: `least <= bound < below`.
+   * List rows of some blocks by their bounds of the last scan, `least <= bound < below`, which `listed` and `listedBound` return
+   * until something else is listed or estimated.
    *
-   * @returns a view that the next call overwrites
+   * @param blocks up to 8, through which the rows of the list are numbered
+   * @param rows of all blocks together
+   * @returns count
    */
   select(
-    block: number,
+    blocks: readonly number[],
     rows: number,
     slot: number,
     { least, below }: { readonly least: number; readonly below: number },
-  ): Uint32Array {
-    const count = this.#memory.kernel.select(boundsOf(block, slot), rows, least, below, LIST);
-    // Most blocks have none, and to make a view takes longer than to look for them.
-    return count === 0 ? NO_ROWS : this.#memory.numbers.subarray(LIST / 4, LIST / 4 + count);
+  ): number {
+    const { kernel } = this.#memory;
+    let count = 0;
+    for (let nth = 0, first = 0; first < rows; nth++, first += BLOCK_ROWS) {
+      const [bounds, more] = [boundsOf(blocks[nth] as number, slot), 4 * count];
+      const own = Math.min(BLOCK_ROWS, rows - first);
+      count += kernel.select(bounds, own, least, below, first, LIST + more, SOME_BOUNDS + more);
+    }
+    return count;
   }
 
-  /** Compute the cosine similarity of one row to a query that is set, to about 1e-6. */
-  refine(block: number, row: number, slot: number): number {
-    return this.#memory.kernel.refine(block, row, queryOf(slot));
+  /**
+   * Compute the cosine similarity of some rows to a query that is set, to about 1e-6.
+   *
+   * @param rows numbered through the blocks; up to `REFINED_TOGETHER` are fetched from memory at once
+   * @returns a view that the next call overwrites
+   */
+  refine(blocks: readonly number[], rows: readonly number[], slot: number): Float32Array {
+    const { kernel, numbers, floats } = this.#memory;
+    for (const [nth, row] of rows.entries()) {
+      numbers[LIST / 4 + 2 * nth] = blocks[Math.floor(row / BLOCK_ROWS)] as number;
+      numbers[LIST / 4 + 2 * nth + 1] = row % BLOCK_ROWS;
+    }
+    kernel.refine(LIST, rows.length, queryOf(slot), SOME_BOUNDS);
+    return floats.subarray(SOME_BOUNDS / 4, SOME_BOUNDS / 4 + rows.length);
   }
 
   /** Compute as `refine` does, in a sketched block. @param rest as `writeSketched` gave it */
@@ -303,6 +320,6 @@ export class VectorBlocks {
     this.#memory.floats[(draft + STEPS_START) / 4] = this.#memory.floats[
       (block + SKETCHED_STEPS_START) / 4 + row
     ] as number;
-    return this.#memory.kernel.refine(draft, 0, queryOf(slot));
+    return this.refine([draft], [0], slot)[0] as number;
   }
 }

@@ -65,6 +65,9 @@ export const LIST = SOME_MARGINS + (SKETCHED_ROWS + 4) * 4;
 export const PARTS = LIST + SKETCHED_ROWS * 4;
 export const BLOCKS_START = PARTS + (SKETCHED_ROWS / BLOCK_ROWS) * 8;
 
+/** Rows whose cosines are best computed at once: their 2 KiB each stay in the first-level cache. */
+export const REFINED_TOGETHER = 8;
+
 /** Address of the rotated query of a slot: f32 [1024]. */
 export function queryOf(slot: number): number {
   return SLOTS + slot * SLOT_BYTES;

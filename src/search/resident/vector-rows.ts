@@ -3,10 +3,11 @@ import { dotProductWith } from '../dot-product.ts';
 import { CandidateRows, type ListedRows, ROUNDING, type SlotQuery } from './candidate-rows.ts';
 import type { Allowed, RowRange } from './keyword-rows.ts';
 import { LargestNumbers } from './largest-numbers.ts';
+import { offerRows, type Refinement } from './offer-rows.ts';
 import type { SlotRange } from './scan-turn.ts';
 import type { VectorBlocks } from './vector-blocks.ts';
 import { VectorCentre } from './vector-centre.ts';
-import { BLOCK_BYTES, BLOCK_ROWS, SIGNS_COUNTED, SKETCH_BYTES, SKETCHED_ROWS } from './vector-layout.ts';
+import { BLOCK_BYTES, BLOCK_ROWS, REFINED_TOGETHER, SIGNS_COUNTED, SKETCH_BYTES, SKETCHED_ROWS } from './vector-layout.ts';
 
 /** Vectors of the rows of a table. */
 export interface TableVectors {
@@ -169,13 +170,11 @@ export class VectorRows implements TableVectors {
     const candidates = new CandidateRows();
     const own: SlotQuery = { slot, lowerBounds: lowerBounds.copy() };
     const likely = new LargestNumbers(limit);
-    const add = (least: number, below: number) => {
-      for (let first = 0; first < this.#rows; first += SKETCHED_ROWS) {
-        const count = counts.list(first, Math.min(SKETCHED_ROWS, this.#rows - first), { least, below });
-        const blocks = this.#blocks.slice(first / BLOCK_ROWS, (first + SKETCHED_ROWS) / BLOCK_ROWS);
+    const add = (least: number, below: number) =>
+      this.#eachPart((blocks, first, rows) => {
+        const count = counts.list(first, rows, { least, below });
         this.#addEstimates(own, { blocks, first, count, shared: 0 }, candidates, likely);
-      }
-    };
+      });
     add(reached, SIGNS_COUNTED + 1);
     const { mean, deviation } = counts.expected(Math.max(likely.smallest, lowerBounds.smallest));
     const least = Math.max(0, Math.floor(mean - COUNT_DEVIATIONS * deviation));
@@ -198,14 +197,17 @@ export class VectorRows implements TableVectors {
     const largest = new LargestNumbers(lowerBounds.limit);
     this.#eachBlock((block, _, rows) => {
       const range = { least: largest.smallest, below: Number.POSITIVE_INFINITY };
-      const bounds = this.#vectors.bounds(block, rows, slot);
-      largest.addAll(bounds, this.#vectors.select(block, rows, slot, range));
+      const count = this.#vectors.select([block], rows, slot, range);
+      for (let nth = 0; nth < count; nth++) {
+        const bound = this.#vectors.listedBound(nth);
+        if (bound > largest.smallest) largest.add(bound);
+      }
     });
     const candidates = new CandidateRows();
     const add = (range: () => { readonly least: number; readonly below: number }) =>
-      this.#eachBlock((block, first, rows) => {
-        const count = this.#vectors.select(block, rows, slot, range()).length;
-        this.#addEstimates(query, { blocks: [block], first, count, shared }, candidates);
+      this.#eachPart((blocks, first, rows) => {
+        const count = this.#vectors.select(blocks, rows, slot, range());
+        this.#addEstimates(query, { blocks, first, count, shared }, candidates);
       });
     const below = largest.smallest;
     add(() => ({ least: below, below: Number.POSITIVE_INFINITY }));
@@ -226,6 +228,14 @@ export class VectorRows implements TableVectors {
     }
   }
 
+  /** Use the blocks of so many rows at a time as are listed and estimated together. */
+  #eachPart(use: (blocks: readonly number[], first: number, rows: number) => void): void {
+    for (let first = 0; first < this.#rows; first += SKETCHED_ROWS) {
+      const blocks = this.#blocks.slice(first / BLOCK_ROWS, (first + SKETCHED_ROWS) / BLOCK_ROWS);
+      use(blocks, first, Math.min(SKETCHED_ROWS, this.#rows - first));
+    }
+  }
+
   /** Estimate the listed rows of some blocks better, and keep those that may still be among the best. */
   #addEstimates(
     query: SlotQuery,
@@ -239,23 +249,21 @@ export class VectorRows implements TableVectors {
   }
 
   offer({ slot, lowerBounds }: SlotQuery, candidates: CandidateRows, range: RowRange): void {
-    const shared = this.#centre.productWith(slot);
-    candidates.offer(range, lowerBounds.smallest - ROUNDING, (row) => this.#refine(row, slot) + shared);
+    offerRows(range, candidates.from(lowerBounds.smallest - ROUNDING, range.best), this.#refinement(slot));
   }
 
-  offerRows(slot: number, rows: Iterable<number>, { best, first }: RowRange): void {
+  offerRows(slot: number, rows: Iterable<number>, range: RowRange): void {
     if (this.#areFew) {
       const productWith = dotProductWith(this.#vectors.vectorOf(slot));
       const products: number[] = [];
       for (const vectors of this.#centre.waiting) {
         for (let from = 0; from < vectors.length; from += INDEX_DIMENSIONS) products.push(productWith(vectors, from));
       }
-      for (const row of rows) best.offer(first + row, products[row] as number);
+      for (const row of rows) range.best.offer(range.first + row, products[row] as number);
       return;
     }
     this.#writeWaiting();
-    const shared = this.#centre.productWith(slot);
-    for (const row of rows) best.offer(first + row, this.#refine(row, slot) + shared);
+    offerRows(range, rows, this.#refinement(slot));
   }
 
   release(): void {
@@ -266,8 +274,13 @@ export class VectorRows implements TableVectors {
     this.#sketchedRows = 0;
   }
 
-  #refine(row: number, slot: number): number {
-    return this.#vectors.refine(this.#blockOf(row), row % BLOCK_ROWS, slot);
+  #refinement(slot: number): Refinement {
+    const shared = this.#centre.productWith(slot);
+    const cosinesOf = (rows: readonly number[]) => {
+      const products = this.#vectors.refine(this.#blocks, rows, slot);
+      return rows.map((_, nth) => (products[nth] as number) + shared);
+    };
+    return { together: REFINED_TOGETHER, cosinesOf };
   }
 
   #blockOf(row: number): number {

@@ -57,7 +57,7 @@ const scan = (blocks: VectorBlocks, block: number, rows: number, slot = SLOT) =>
 const estimate = (blocks: VectorBlocks, block: number, rows: readonly number[]) => {
   const bounds = blocks.bounds(block, BLOCK_ROWS, SLOT).fill(Number.NaN);
   for (const row of rows) bounds[row] = 1;
-  blocks.select(block, BLOCK_ROWS, SLOT, { least: 0, below: 2 });
+  blocks.select([block], BLOCK_ROWS, SLOT, { least: 0, below: 2 });
   blocks.estimateListed([block], rows.length, SLOT);
   return {
     bounds: rows.map((_, nth) => blocks.listedBound(nth)),
@@ -87,7 +87,7 @@ it.each([
     for (const [row, vector] of vectors.entries()) {
       const exact = dot(query, vector);
       const [estimate = 0, margin = 0] = bounds[row] ?? [];
-      expect(Math.abs(blocks.refine(block, row, SLOT) - exact)).toBeLessThan(1e-5);
+      expect(Math.abs((blocks.refine([block], [row], SLOT)[0] as number) - exact)).toBeLessThan(1e-5);
       expect(Math.abs(estimate - exact)).toBeLessThanOrEqual(margin);
       expect(margin).toBeLessThan(0.05);
       expect(coarse[row]).toBeGreaterThan(exact - 1e-5);
@@ -114,7 +114,7 @@ it('vectors that are stored without a centre have exact cosines, and estimates w
     for (const [row, vector] of vectors.entries()) {
       const exact = dot(query, vector) - shared;
       const margin = margins[row] as number;
-      expect(Math.abs(blocks.refine(block, row, SLOT) - exact)).toBeLessThan(1e-5);
+      expect(Math.abs((blocks.refine([block], [row], SLOT)[0] as number) - exact)).toBeLessThan(1e-5);
       expect(Math.abs((bounds[row] as number) - margin - exact)).toBeLessThanOrEqual(margin + 1e-5);
       expect(coarse[row]).toBeGreaterThan(exact - 1e-5);
       if (left < 0.5) expect(margin).toBeLessThan(0.01);
@@ -137,7 +137,7 @@ it('both builds of the scan give equal bits', () => {
   for (const blocks of [first, second]) blocks.setQuery(SLOT, query);
   expect(scan(first, a, BLOCK_ROWS)).toEqual(scan(second, b, BLOCK_ROWS));
   expect(estimate(first, a, ROWS)).toEqual(estimate(second, b, ROWS));
-  for (let row = 0; row < BLOCK_ROWS; row++) expect(first.refine(a, row, SLOT)).toBe(second.refine(b, row, SLOT));
+  for (let row = 0; row < BLOCK_ROWS; row++) expect(first.refine([a], [row], SLOT)[0]).toBe(second.refine([b], [row], SLOT)[0]);
 });
 
 it('estimates of some rows of a block equal those of all', () => {
@@ -171,6 +171,28 @@ it('estimates of rows of several blocks equal those of each block', () => {
   for (let nth = 0; nth < count; nth++) expect(blocks.listedBound(nth)).toBe(bounds[blocks.listed(nth)]);
 });
 
+it('rows of several blocks are selected and refined as those of each block are', () => {
+  const blocks = new VectorBlocks();
+  const several = Array.from({ length: 3 }, () => blocks.allocate());
+  for (const block of several) for (let row = 0; row < BLOCK_ROWS; row++) blocks.write(block, row, drawn());
+  blocks.setQuery(SLOT, drawn());
+  const rows = 2 * BLOCK_ROWS + 100;
+  blocks.startScan(several, rows, { first: SLOT, end: SLOT + 1 });
+  blocks.finishScan();
+  const bounds = several.flatMap((block) => [...blocks.bounds(block, BLOCK_ROWS, SLOT)]).slice(0, rows);
+  const least = bounds.toSorted((a, b) => b - a)[40] as number;
+  const wanted = [...bounds.keys()].filter((row) => (bounds[row] as number) >= least);
+  const count = blocks.select(several, rows, SLOT, { least, below: Number.POSITIVE_INFINITY });
+  const listed = Array.from({ length: count }, (_, nth) => blocks.listed(nth));
+  expect(listed).toEqual(wanted);
+  expect(listed.map((_, nth) => blocks.listedBound(nth))).toEqual(wanted.map((row) => bounds[row]));
+  const each = wanted.map((row) => {
+    const block = several[Math.floor(row / BLOCK_ROWS)] as number;
+    return blocks.refine([block], [row % BLOCK_ROWS], SLOT)[0];
+  });
+  expect([...blocks.refine(several, wanted, SLOT)]).toEqual(each);
+});
+
 it('rows are selected by their bounds, also in a block that is not full', () => {
   const blocks = new VectorBlocks();
   const block = blocks.allocate();
@@ -191,7 +213,9 @@ it('rows are selected by their bounds, also in a block that is not full', () => 
         const wanted = [...bounds.keys()].filter(
           (row) => (bounds[row] as number) >= Math.fround(least) && (bounds[row] as number) < Math.fround(below),
         );
-        expect([...blocks.select(block, rows, slot, range)]).toEqual(wanted);
+        const count = blocks.select([block], rows, slot, range);
+        expect(Array.from({ length: count }, (_, nth) => blocks.listed(nth))).toEqual(wanted);
+        for (const [nth, row] of wanted.entries()) expect(blocks.listedBound(nth)).toBe(bounds[row]);
         expect([...blocks.bounds(block, rows, slot)]).toEqual([...bounds]);
       }
     }
@@ -203,7 +227,7 @@ it('a zero vector has the cosine zero, and a released block is used again', () =
   const block = blocks.allocate();
   blocks.write(block, 0, new Float32Array(INDEX_DIMENSIONS));
   blocks.setQuery(SLOT, drawn());
-  expect(blocks.refine(block, 0, SLOT)).toBe(0);
+  expect(blocks.refine([block], [0], SLOT)[0]).toBe(0);
   expect(scan(blocks, block, 1)[0]).toBe(0);
   const { bounds, margins } = estimate(blocks, block, [0]);
   expect(bounds).toEqual(margins);

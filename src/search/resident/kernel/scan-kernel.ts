@@ -6,7 +6,15 @@ export interface ScanKernel {
   encode(x: number, block: number, row: number): void;
   prepareQuery(query: number, bytes: number, length: number): void;
   scan(block: number, rows: number, bytes: number, bounds: number): void;
-  select(bounds: number, rows: number, least: number, below: number, list: number): number;
+  select(
+    bounds: number,
+    rows: number,
+    least: number,
+    below: number,
+    first: number,
+    list: number,
+    selected: number,
+  ): number;
   estimate(
     parts: number,
     toMargins: number,
@@ -17,7 +25,7 @@ export interface ScanKernel {
     bounds: number,
     added: number,
   ): number;
-  refine(block: number, row: number, query: number): number;
+  refine(list: number, count: number, query: number, products: number): number;
   encodeSketch(high: number, sketches: number, row: number): void;
   listComponents(query: number, list: number): void;
   countSigns(sketches: number, rows: number, list: number, scratch: number, planes: number): number;

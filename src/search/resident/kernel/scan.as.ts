@@ -29,12 +29,21 @@ export { scan } from './signs.as';
 export { countReaching, countSigns, encodeSketch, listComponents, listReaching, packFlags } from './sketches.as';
 
 /**
- * List the rows whose bound is at least `least` and below `below`: u32 [count] at `list`. NaN is in no range.
+ * List the rows whose bound is at least `least` and below `below`, numbered from `first` on: u32 [count] at `list`, and their bounds
+ * f32 [count] at `selected`. NaN is in no range.
  *
  * @param bounds address of f32 [rows], with room for three more
  * @returns count
  */
-export function select(bounds: usize, rows: i32, least: f32, below: f32, list: usize): i32 {
+export function select(
+  bounds: usize,
+  rows: i32,
+  least: f32,
+  below: f32,
+  first: i32,
+  list: usize,
+  selected: usize,
+): i32 {
   const lowest = f32x4.splat(least);
   const end = f32x4.splat(below);
   let count: i32 = 0;
@@ -43,7 +52,9 @@ export function select(bounds: usize, rows: i32, least: f32, below: f32, list: u
     let found = i32x4.bitmask(v128.and(f32x4.ge(values, lowest), f32x4.lt(values, end)));
     if (rows - row < 4) found &= (1 << (rows - row)) - 1;
     for (; found != 0; found &= found - 1) {
-      store<u32>(list + (<usize>count << 2), row + ctz(found));
+      const at = row + ctz(found);
+      store<u32>(list + (<usize>count << 2), first + at);
+      store<f32>(selected + (<usize>count << 2), load<f32>(bounds + (<usize>at << 2)));
       count++;
     }
   }
@@ -225,8 +236,40 @@ function addExact(sum: v128, high: v128, middle: v128, low: v128, query: usize):
   return f32x4.add(sum, f32x4.add(f32x4.add(f0, f1), f32x4.add(f2, f3)));
 }
 
-/** Dot product of a row with the rotated query f32 [1024] at `query`, from all 16 bits. */
-export function refine(block: usize, row: usize, query: usize): f32 {
+/**
+ * Dot products of some rows with the rotated query f32 [1024] at `query`, from all 16 bits: f32 [count] at `products`. The rows
+ * are u32 [count x 2] at `list`, the address of a block and the number of a row of it.
+ *
+ * @returns a number without meaning
+ */
+export function refine(list: usize, count: i32, query: usize, products: usize): u32 {
+  let loaded: u32 = 0;
+  for (let nth: i32 = 0; nth < count; nth++) {
+    const place = list + (<usize>nth << 3);
+    loaded += loadRow(<usize>load<u32>(place), <usize>load<u32>(place, 4));
+  }
+  for (let nth: i32 = 0; nth < count; nth++) {
+    const place = list + (<usize>nth << 3);
+    const product = refineRow(<usize>load<u32>(place), <usize>load<u32>(place, 4), query);
+    store<f32>(products + (<usize>nth << 2), product);
+  }
+  return loaded;
+}
+
+/** Read a byte of each cache line of a row, so that the memory of several rows is fetched at the same time. */
+function loadRow(block: usize, row: usize): u32 {
+  const high = block + row * highRowBytes;
+  const middle = block + middleStart + row * middleRowBytes;
+  const low = block + lowStart + row * highRowBytes;
+  let loaded: u32 = load<u8>(block + stepsStart + (row << 2));
+  for (let at: usize = 0; at < highRowBytes; at += 64) {
+    loaded += <u32>load<u8>(high + at) + <u32>load<u8>(low + at);
+    loaded += <u32>load<u8>(middle + 2 * at) + <u32>load<u8>(middle + 2 * at, 64);
+  }
+  return loaded;
+}
+
+function refineRow(block: usize, row: usize, query: usize): f32 {
   const high = block + row * highRowBytes;
   const middle = block + middleStart + row * middleRowBytes;
   const low = block + lowStart + row * highRowBytes;
