@@ -176,9 +176,11 @@ export async function findLiveDocuments(
   detailedIds: readonly string[],
 ): Promise<Map<string, LiveDocument>> {
   if (documentIds.length === 0) return new Map();
+  // Keys of an object are found by a search among them; `= ANY` compares with one id after the other.
+  const detailed = sql.json(Object.fromEntries(detailedIds.map((id) => [id, 1])));
   const query = sql`
     SELECT id, bucket_id, active_generation, keyword_only,
-           CASE WHEN id = ANY(${sql.array([...detailedIds])}::text[])
+           CASE WHEN ${detailed}::jsonb ? id
                 THEN jsonb_build_array(file_name, source_path, metadata) END AS details
     FROM documents
     WHERE id = ANY(${sql.array([...documentIds])}::text[]) AND ${live(sql, caller, scope, 'check')}`;

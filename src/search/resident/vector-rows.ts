@@ -7,7 +7,14 @@ import { offerRows, type Refinement } from './offer-rows.ts';
 import type { SlotRange } from './scan-turn.ts';
 import type { VectorBlocks } from './vector-blocks.ts';
 import { VectorCentre } from './vector-centre.ts';
-import { BLOCK_BYTES, BLOCK_ROWS, REFINED_TOGETHER, SIGNS_COUNTED, SKETCH_BYTES, SKETCHED_ROWS } from './vector-layout.ts';
+import {
+  BLOCK_BYTES,
+  BLOCK_ROWS,
+  REFINED_TOGETHER,
+  SIGNS_COUNTED,
+  SKETCH_BYTES,
+  SKETCHED_ROWS,
+} from './vector-layout.ts';
 
 /** Vectors of the rows of a table. */
 export interface TableVectors {

@@ -137,7 +137,8 @@ it('both builds of the scan give equal bits', () => {
   for (const blocks of [first, second]) blocks.setQuery(SLOT, query);
   expect(scan(first, a, BLOCK_ROWS)).toEqual(scan(second, b, BLOCK_ROWS));
   expect(estimate(first, a, ROWS)).toEqual(estimate(second, b, ROWS));
-  for (let row = 0; row < BLOCK_ROWS; row++) expect(first.refine([a], [row], SLOT)[0]).toBe(second.refine([b], [row], SLOT)[0]);
+  for (let row = 0; row < BLOCK_ROWS; row++)
+    expect(first.refine([a], [row], SLOT)[0]).toBe(second.refine([b], [row], SLOT)[0]);
 });
 
 it('estimates of some rows of a block equal those of all', () => {
