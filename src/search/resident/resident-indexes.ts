@@ -28,7 +28,7 @@ const REFRESHED_MS = 60_000;
 const REMOVED_SHARE_MAX = 1 / 4;
 /** Times that a search begins to read a table. */
 const TRIES_MAX = 2;
-/** Time after which a table is read again that could not be read. */
+/** Time after which a table is read again that could not be read, and a failure is reported again. */
 const RETRY_MS = 60_000;
 /** Tables whose refusal is remembered. */
 const REFUSED_MAX = 1_000;
@@ -80,6 +80,8 @@ export class ResidentIndexes {
   /** Tables that are about to be read, by name. */
   readonly #admissions = new Map<string, Promise<Entry | null>>();
   #lastNumber = 0;
+  /** Time before which no failed search is reported. */
+  #silentUntilMs = Number.NEGATIVE_INFINITY;
   /** Memory of all tables. */
   #bytes = 0;
   #isClosed = false;
@@ -187,6 +189,22 @@ export class ResidentIndexes {
       if (!copy.thread.isEnded)
         this.#logger.warn({ err: error, table: copy.name }, 'an index was not dropped from memory');
     });
+  }
+
+  /**
+   * Take note that a search of copies failed, after which their tables are searched. Those of an ended thread are dropped. A
+   * copy that was dropped meanwhile is no fault; any other failure is, and is reported once a minute.
+   */
+  noteFailedSearch(copies: readonly TableCopy[], error: unknown): void {
+    const isDropped = copies.some((copy) => copy.thread.isEnded || this.#entries.get(copy.name)?.copy !== copy);
+    for (const copy of copies) if (copy.thread.isEnded) this.forget(copy);
+    if (isDropped || this.#isClosed || performance.now() < this.#silentUntilMs) return;
+    this.#silentUntilMs = performance.now() + RETRY_MS;
+    const names = copies.map(({ name }) => name);
+    this.#logger.error(
+      { err: error, tables: names },
+      'a search of indexes in memory failed, and is done in their files',
+    );
   }
 
   async close(): Promise<void> {

@@ -148,12 +148,12 @@ async function readTexts(places: readonly Place[]): Promise<(RowText | null)[]> 
   return texts;
 }
 
-/** @throws ResidentGone in place of any other error; copies of an ended thread are dropped */
+/** @throws ResidentGone in place of any other error, which is reported */
 async function orGone<T>(indexes: ResidentIndexes, copies: readonly TableCopy[], answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (cause) {
-    for (const copy of copies) if (copy.thread.isEnded) indexes.forget(copy);
+    indexes.noteFailedSearch(copies, cause);
     throw new ResidentGone('an index was dropped from memory', { cause });
   }
 }
