@@ -8,7 +8,7 @@ export const GERMAN: JudgedSet = {
     'Die Hausordnung verlangt Ruhe zwischen 22 Uhr abends und 6 Uhr morgens. Klavierspielen ist bis 20 Uhr erlaubt.',
     'Altpapier wird an jedem zweiten Dienstag abgeholt; die blaue Tonne muss am Vorabend an der Straße stehen.',
     'Für den Apfelkuchen werden sechs säuerliche Äpfel geschält, in Spalten geschnitten und mit Zimt bestreut.',
-    'Ein guter Sauerteig braucht Roggenmehl, lauwarmes Wasser und fünf Tage Geduld an einem warmen Ort.',
+    'Ein guter Sauerteig braucht Roggenmehl, lauwarmes Wasser und fünf Tage Geduld an einem warmen Ort ohne Zugluft.',
     'Die Fähre nach Langeoog verkehrt je nach Tide bis zu achtmal am Tag; Autos bleiben auf dem Parkplatz am Festland.',
     'Mit der Monatskarte dürfen Fahrgäste am Wochenende einen Erwachsenen und drei Kinder kostenlos mitnehmen.',
     'Der Fahrradkeller ist über die Rampe im Hof zu erreichen. Räder ohne Namensschild werden im Herbst entfernt.',
