@@ -75,11 +75,12 @@ export class CandidateRows {
     let count = 0;
     for (let at = 0; at < this.#size; at++) {
       const bound = this.#bounds[at] as number;
-      if (bound < lowest) continue;
-      sorted[count] = bound;
-      // The lowest 29 bits of a float64 that was a float32 are zero: the number of the row fits there.
-      words[2 * count] = (words[2 * count] as number) | (this.#rows[at] as number);
-      count++;
+      if (bound >= lowest) {
+        sorted[count] = bound;
+        // The lowest 29 bits of a float64 that was a float32 are zero: the number of the row fits there.
+        words[2 * count] = (words[2 * count] as number) | (this.#rows[at] as number);
+        count++;
+      }
     }
     sorted.subarray(0, count).sort();
     for (let nth = count - 1; nth >= 0; nth--) {

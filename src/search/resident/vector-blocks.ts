@@ -295,7 +295,7 @@ export class VectorBlocks {
   /**
    * Compute the cosine similarity of some rows to a query that is set, to about 1e-6.
    *
-   * @param rows numbered through the blocks; up to `REFINED_TOGETHER` are fetched from memory at once
+   * @param rows numbered through the blocks; their memory is fetched together, for which they should be `REFINED_TOGETHER` at most
    * @returns a view that the next call overwrites
    */
   refine(blocks: readonly number[], rows: readonly number[], slot: number): Float32Array {
