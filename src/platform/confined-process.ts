@@ -5,6 +5,9 @@ import { fileURLToPath } from 'node:url';
 import { confine, findConfinement, spawnUser } from './confinement.ts';
 import { LOWER_PRIORITY } from './lower-priority.ts';
 
+/** Main module of a process that gets its code on stdin. */
+const RUN_STRIPPED = fileURLToPath(new URL('./run-stripped.mjs', import.meta.url));
+
 export type ConfinedProcess = ChildProcessByStdio<Writable, Readable, Readable>;
 
 const MIB = 1024 * 1024;
@@ -18,7 +21,8 @@ const CODE_RANGE_BYTES = 512 * MIB;
  * lower than that of this process, so that requests come before documents and images that are being read.
  *
  * @param options.name name in the list of processes
- * @param options.argument the only argument, passed as JSON
+ * @param options.argument the first argument, passed as JSON
+ * @param options.sources modules without types (`strippedSources`), which are sent on stdin first; null: it reads them itself
  * @param options.memoryBytesMax enforced by the kernel's data limit; POSIX only
  * @param options.cpuSeconds ends a busy process after its parent was killed; POSIX only
  * @throws Error of the system if the process cannot be started
@@ -27,24 +31,28 @@ export async function startConfined(options: {
   readonly name: string;
   readonly module: URL;
   readonly argument: object;
+  readonly sources?: Buffer | null;
   /** Paths of files and folders. */
   readonly readable: readonly string[];
   readonly heapMib: number;
   readonly memoryBytesMax: number;
   readonly cpuSeconds: number;
 }): Promise<ConfinedProcess> {
-  const confinement = await findConfinement(options.readable);
+  const { sources = null } = options;
+  const readable = [...options.readable, RUN_STRIPPED];
+  const confinement = await findConfinement(readable);
   const user = spawnUser(confinement);
   const node = [
     process.execPath,
     '--permission',
-    ...options.readable.map((path) => `--allow-fs-read=${path}`),
+    ...readable.map((path) => `--allow-fs-read=${path}`),
     '--disallow-code-generation-from-strings',
     `--max-old-space-size=${options.heapMib}`,
     '--v8-pool-size=1',
     '--no-warnings',
-    fileURLToPath(options.module),
+    ...(sources === null ? [fileURLToPath(options.module)] : [RUN_STRIPPED]),
     JSON.stringify(options.argument),
+    options.module.href,
   ];
   const limits = [options.cpuSeconds, Math.ceil((options.memoryBytesMax + CODE_RANGE_BYTES) / 1024)].map(String);
   // Where Linux divides the cores among sessions, `nice` counts only within the session, and this process begins one.
@@ -67,5 +75,9 @@ export async function startConfined(options: {
     ...(user === null ? {} : { uid: user.uid, gid: user.gid }),
   });
   await once(child, 'spawn'); // Without free file descriptors, its pipes were not made either.
+  if (sources !== null) {
+    child.stdin.on('error', () => undefined); // It died before it read them, which its exit tells.
+    child.stdin.write(sources);
+  }
   return child;
 }

@@ -3,6 +3,7 @@ import { findPackageJSON } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { type ConfinedProcess, startConfined } from '../../platform/confined-process.ts';
+import { strippedSources } from '../../platform/stripped-sources.ts';
 import type { ChildArgument, ChildFormat } from './child-protocol.ts';
 import { ExtractError } from './errors.ts';
 import type { ExtractLimits } from './limits.ts';
@@ -10,6 +11,7 @@ import type { ExtractLimits } from './limits.ts';
 export type Child = ConfinedProcess;
 export type ChildLimits = Pick<ExtractLimits, 'deadlineMs' | 'memoryBytesMax'>;
 
+const HERE = dirname(fileURLToPath(import.meta.url));
 const MIB = 1024 * 1024;
 /** Processor time for the pictures of a scanned book, in addition to the time for its text. */
 const IMAGES_CPU_SECONDS = 600;
@@ -28,6 +30,7 @@ export async function startChild(limits: ChildLimits, preload: ChildFormat): Pro
   try {
     return await startConfined({
       ...{ name: 'extract', module: new URL('./child.ts', import.meta.url), argument, readable: paths },
+      sources: await strippedSources(HERE),
       heapMib: Math.max(32, Math.floor((limits.memoryBytesMax - OFF_HEAP_BYTES) / MIB)),
       memoryBytesMax: limits.memoryBytesMax,
       cpuSeconds: Math.ceil(limits.deadlineMs / 1000) * 2 + 5 + IMAGES_CPU_SECONDS,
@@ -51,13 +54,12 @@ const READER_PACKAGES = ['chardet', 'markdown-it', 'numfmt', 'parse5', 'pdfjs-di
 /** Paths of the child's code: this folder and the packages of the readers, not the rest of the installation. */
 function readable(): Readables {
   if (readables !== null) return readables;
-  const here = dirname(fileURLToPath(import.meta.url));
   const packages = new Set<string>();
   for (const name of READER_PACKAGES) addPackage(name, import.meta.url, packages);
   const pdfjs = packageFolder('pdfjs-dist', import.meta.url);
   const cmapFolder = pdfjs === null ? null : join(pdfjs, 'cmaps/');
   const wasmFolder = pdfjs === null ? null : join(pdfjs, 'wasm/');
-  const paths = [here, join(here, '../../../package.json'), ...packages];
+  const paths = [HERE, join(HERE, '../../../package.json'), ...packages];
   if (cmapFolder !== null) paths.push(cmapFolder);
   if (wasmFolder !== null) paths.push(wasmFolder);
   readables = { paths, cmapFolder, wasmFolder };

@@ -1,0 +1,16 @@
+/**
+ * Prints the modules of a folder, its argument, without types: JSON of URLs and sources, which `run-stripped.mjs` reads. It is a
+ * process of its own (see stripped-sources.ts), since to load what removes types takes as long as to remove them.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const [folder = ''] = process.argv.slice(2);
+const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+const modules = names.map((name) => {
+  const file = path.join(folder, name);
+  return [pathToFileURL(file).href, stripTypeScriptTypes(readFileSync(file, 'utf8'))];
+});
+process.stdout.write(JSON.stringify(modules));
