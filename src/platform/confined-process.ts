@@ -39,7 +39,7 @@ export async function startConfined(options: {
   readonly cpuSeconds: number;
 }): Promise<ConfinedProcess> {
   const { sources = null } = options;
-  const readable = [...options.readable, RUN_STRIPPED];
+  const readable = sources === null ? options.readable : [...options.readable, RUN_STRIPPED];
   const confinement = await findConfinement(readable);
   const user = spawnUser(confinement);
   const node = [
@@ -50,9 +50,9 @@ export async function startConfined(options: {
     `--max-old-space-size=${options.heapMib}`,
     '--v8-pool-size=1',
     '--no-warnings',
-    ...(sources === null ? [fileURLToPath(options.module)] : [RUN_STRIPPED]),
+    sources === null ? fileURLToPath(options.module) : RUN_STRIPPED,
     JSON.stringify(options.argument),
-    options.module.href,
+    ...(sources === null ? [] : [options.module.href]),
   ];
   const limits = [options.cpuSeconds, Math.ceil((options.memoryBytesMax + CODE_RANGE_BYTES) / 1024)].map(String);
   // Where Linux divides the cores among sessions, `nice` counts only within the session, and this process begins one.

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -61,8 +61,12 @@ it('a process runs the sources that it is given, and reads what follows them', a
 });
 
 it('without sources a process reads the files', async () => {
-  expect(await strippedSources(path.join(folder, 'missing'))).toBeNull();
+  const later = path.join(folder, 'later');
+  expect(await strippedSources(later)).toBeNull();
   expect(await echo(null)).toBe('got {"of":"test"}a line');
+  // A failure is not remembered.
+  mkdirSync(later);
+  expect(String(await strippedSources(later))).toBe('[]\n');
 });
 
 it('a process that ends before it has read its sources is reported by its exit', async () => {
