@@ -6,7 +6,7 @@ import { contributionOf, type FusedHit, type LegWeights } from './fuse.ts';
 import type { SearchRequest, SearchResult } from './schema.ts';
 
 /** Ranks of a chunk in the legs, and how they were fused. */
-export interface Fusion {
+export interface FusedRanks {
   readonly hit: FusedHit;
   readonly weights: LegWeights;
   /** Legs that were searched. */
@@ -14,14 +14,14 @@ export interface Fusion {
 }
 
 /** Explain the fused score of a chunk by its legs; `explainTerms` adds the terms. @param rrf fused score of the chunk */
-export function explainLegs({ hit, weights, mode }: Fusion, rrf: number): Explanation {
+export function explainLegs({ hit, weights, mode }: FusedRanks, rrf: number): Explanation {
   const share = hit.rrf === 0 ? 1 : rrf / hit.rrf;
-  const legOf = (rank: number | null, weight: number) => ({
+  const legOf = (rank: number | null, weight: number, lead = 0) => ({
     ...{ rank, weight },
-    contribution: share * contributionOf(weight, rank),
+    contribution: share * (contributionOf(weight, rank) + lead),
   });
   return {
-    keyword: mode === 'vector' ? null : { ...legOf(hit.keywordRank, weights.keyword), terms: [] },
+    keyword: mode === 'vector' ? null : { ...legOf(hit.keywordRank, weights.keyword, hit.lead), terms: [] },
     vector: mode === 'keyword' ? null : legOf(hit.vectorRank, weights.vector),
   };
 }

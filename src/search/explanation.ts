@@ -11,7 +11,11 @@ const leg = {
     .nullable()
     .describe('from 1, among the chunks that the caller may see; null if it is not among the candidates of this leg'),
   weight: z.number().describe('weight of the leg in the fusion'),
-  contribution: z.number().describe('part of rrf_score that comes from this leg: weight / (60 + rank)'),
+  contribution: z
+    .number()
+    .describe(
+      'part of rrf_score that comes from this leg: weight / (60 + rank); more for keywords if their score has a clear lead',
+    ),
 };
 
 /** Reasons why a search returned a chunk. */

@@ -1,5 +1,9 @@
 /** Rank constant of reciprocal rank fusion: Cormack, Clarke and Büttcher, SIGIR 2009. */
 const RRF_K = 60;
+/** Factor of a clear lead of BM25 scores. Measured in docs/search-quality.md. */
+const CLEAR_LEAD = 1.5;
+/** Relative error of BM25 scores, which are sums of 32-bit numbers. */
+const SCORE_ERROR = 1e-5;
 
 /** Weights of the legs of a search. Only their ratio matters. */
 export interface LegWeights {
@@ -7,9 +11,23 @@ export interface LegWeights {
   readonly vector: number;
 }
 
-/** Ids of each leg, best first, without repeats; empty if a leg found nothing or was not searched. */
+/** How the legs of a search are fused. */
+export interface Fusion {
+  readonly weights: LegWeights;
+  /** True: vectors bring no chunk before one whose BM25 score is at least `CLEAR_LEAD` times its own. */
+  readonly keepsClearLeads: boolean;
+}
+
+/** Chunk that the keyword leg found, with its BM25 score. */
+export interface KeywordHit {
+  readonly id: string;
+  readonly score: number;
+}
+
+/** What each leg found, best first, without repeats; empty if a leg found nothing or was not searched. */
 export interface Rankings {
-  readonly keyword: readonly string[];
+  readonly keyword: readonly KeywordHit[];
+  /** Ids. */
   readonly vector: readonly string[];
 }
 
@@ -17,8 +35,10 @@ export interface FusedHit {
   readonly id: string;
   /** `rrf` divided by the `rrf` of a hit that is first in every leg of this mode: 0..1. */
   readonly score: number;
-  /** Weighted sum of 1 / (60 + rank). */
+  /** Weighted sum of 1 / (60 + rank), and `lead`. */
   readonly rrf: number;
+  /** What raises a hit with a clear lead to the score of the hit that it stays before; 0 for most. */
+  readonly lead: number;
   /** Rank in the leg, from 1; null if the leg did not find it. */
   readonly keywordRank: number | null;
   readonly vectorRank: number | null;
@@ -33,27 +53,65 @@ export function weightsFor(kind: 'lexical' | 'semantic'): LegWeights {
   return kind === 'lexical' ? { keyword: 1, vector: 0.1 } : { keyword: 1, vector: 1 };
 }
 
+/**
+ * Return how legs are fused for a kind of embedding model. A lexical model knows nothing that would speak against a
+ * clear lead in BM25 scores, such as that of the only text with a rare code; a semantic model does.
+ *
+ * @param weights those of the bucket; by default those of the kind
+ */
+export function fusionFor(kind: 'lexical' | 'semantic', weights: LegWeights = weightsFor(kind)): Fusion {
+  return { weights, keepsClearLeads: kind === 'lexical' && weights.keyword > 0 };
+}
+
 /** Fuse rankings by weighted reciprocal rank, best first; ties by rank in the keyword leg, then in the vector leg. */
 export function fuseRankings(
-  rankings: Rankings,
-  weights: LegWeights,
+  { keyword, vector }: Rankings,
+  { weights, keepsClearLeads }: Fusion,
   mode: 'hybrid' | 'keyword' | 'vector',
 ): FusedHit[] {
   const ranks = new Map<string, { keyword: number | null; vector: number | null }>();
-  for (const [at, id] of rankings.keyword.entries()) ranks.set(id, { keyword: at + 1, vector: null });
-  for (const [at, id] of rankings.vector.entries()) {
+  for (const [at, { id }] of keyword.entries()) ranks.set(id, { keyword: at + 1, vector: null });
+  for (const [at, id] of vector.entries()) {
     const known = ranks.get(id);
     if (known) known.vector = at + 1;
     else ranks.set(id, { keyword: null, vector: at + 1 });
   }
   const legs = (mode === 'vector' ? 0 : weights.keyword) + (mode === 'keyword' ? 0 : weights.vector);
   const best = legs / (RRF_K + 1);
-  const hits = Array.from(ranks, ([id, rank]) => {
+  const hits = Array.from(ranks, ([id, rank]): FusedHit => {
     const rrf = contributionOf(weights.keyword, rank.keyword) + contributionOf(weights.vector, rank.vector);
-    return { id, score: rrf / best, rrf, keywordRank: rank.keyword, vectorRank: rank.vector };
+    return { id, score: rrf / best, rrf, lead: 0, keywordRank: rank.keyword, vectorRank: rank.vector };
   });
   // The sort is stable, and the map holds the keyword leg first, each leg in its order.
-  return hits.sort((a, b) => b.rrf - a.rrf);
+  hits.sort((a, b) => b.rrf - a.rrf);
+  return keepsClearLeads ? keepClearLeads(hits, keyword, best) : hits;
+}
+
+/**
+ * Bring hits with a clear lead before the first hit that they lead, with its score. A hit that the keyword leg did not
+ * find counts like the last one that it found.
+ */
+function keepClearLeads(hits: readonly FusedHit[], keyword: readonly KeywordHit[], best: number): FusedHit[] {
+  const scores = new Map(keyword.map(({ id, score }) => [id, score]));
+  const byId = new Map(hits.map((hit) => [hit.id, hit]));
+  const lowest = keyword.at(-1)?.score ?? 0;
+  const ordered: FusedHit[] = [];
+  const placed = new Set<string>();
+  const place = (hit: FusedHit) => {
+    if (!placed.has(hit.id)) ordered.push(hit);
+    placed.add(hit.id);
+  };
+  let leaders = 0;
+  for (const hit of hits) {
+    if (placed.has(hit.id)) continue;
+    const leading = CLEAR_LEAD * (scores.get(hit.id) ?? lowest) * (1 - SCORE_ERROR);
+    for (; leaders < keyword.length && (keyword[leaders] as KeywordHit).score >= leading; leaders++) {
+      const leader = byId.get((keyword[leaders] as KeywordHit).id) as FusedHit;
+      place({ ...leader, rrf: hit.rrf, score: hit.rrf / best, lead: hit.rrf - leader.rrf });
+    }
+    place(hit);
+  }
+  return ordered;
 }
 
 /** Compute the part of a fused score that comes from one leg. */

@@ -3,7 +3,7 @@ import { type EmbeddedTexts, type Embedder, embedForIndex } from '../embedding/e
 import type { VectorOrigin } from '../embedding/model-choice.ts';
 import type { WeightedTerms } from '../language/analyser.ts';
 import { AppError } from '../platform/errors.ts';
-import { type LegWeights, weightsFor } from './fuse.ts';
+import { type Fusion, fusionFor } from './fuse.ts';
 import type { IndexTable } from './index-store.ts';
 import type { SearchRequest } from './schema.ts';
 
@@ -18,7 +18,7 @@ export interface PreparedQuery {
   /** Legs that are searched in fact. */
   readonly mode: SearchRequest['mode'];
   readonly vector: Float32Array | null;
-  readonly weights: LegWeights;
+  readonly fusion: Fusion;
   readonly warnings: readonly string[];
 }
 
@@ -36,15 +36,15 @@ export function prepareQuery(
   table: Pick<IndexTable, 'origin' | 'weights'> | null,
 ): PreparedQuery {
   const origin = table?.origin ?? null;
-  if (embedded === null) return { mode: 'keyword', vector: null, weights: weightsFor('lexical'), warnings };
-  const weights = table?.weights ?? weightsFor(embedded.kind);
+  if (embedded === null) return { mode: 'keyword', vector: null, fusion: fusionFor('lexical'), warnings };
+  const fusion = fusionFor(embedded.kind, table?.weights ?? undefined);
   if (origin !== null && origin.space !== embedded.space) {
     const warning = `the bucket's vectors (${origin.space}) cannot be compared with ${embedded.model} (${embedded.space}); searched by keyword only`;
-    return { mode: 'keyword', vector: null, weights, warnings: [...warnings, warning] };
+    return { mode: 'keyword', vector: null, fusion, warnings: [...warnings, warning] };
   }
   // The lexical vector of a query of stop words or punctuation carries no meaning.
   const vector = terms.length === 0 && embedded.kind === 'lexical' ? null : embedded.vectors;
-  return { mode: request.mode, vector, weights, warnings };
+  return { mode: request.mode, vector, fusion, warnings };
 }
 
 /** Codes of errors after which a search continues without the query vector instead of failing. */

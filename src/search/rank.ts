@@ -1,5 +1,5 @@
-import { explainLegs, type Fusion } from './explain-results.ts';
-import { fuseRankings } from './fuse.ts';
+import { explainLegs, type FusedRanks } from './explain-results.ts';
+import { fuseRankings, type KeywordHit } from './fuse.ts';
 import type { DocumentDetails, LiveDocument } from './index-store.ts';
 import type { Candidate, Passage } from './legs.ts';
 import type { PreparedQuery } from './prepare-query.ts';
@@ -25,7 +25,7 @@ export interface RankedChunk extends Candidate {
   readonly rrf: number;
   readonly bm25: number | null;
   readonly cosine: number | null;
-  readonly fusion: Fusion;
+  readonly ranks: FusedRanks;
 }
 
 /** A visible chunk with its scores, text and locator, and the details of its document. */
@@ -56,12 +56,12 @@ function isVisible(live: Candidates['live']): (candidate: Candidate) => boolean 
 /** Order the candidates of both legs as `rank` does if the caller may see all of them. */
 export function presumeOrder(
   { keyword, vector }: Pick<Candidates, 'keyword' | 'vector'>,
-  { weights, mode }: PreparedQuery,
+  { fusion, mode }: PreparedQuery,
 ): Candidate[] {
   const byId = byChunk(keyword);
   for (const candidate of vector) byId.set(candidate.chunkId, candidate);
-  const idsOf = (leg: readonly Candidate[]) => leg.map(({ chunkId }) => chunkId);
-  const fused = fuseRankings({ keyword: idsOf(keyword), vector: idsOf(vector) }, weights, mode);
+  const rankings = { keyword: keyword.map(toKeywordHit), vector: vector.map(({ chunkId }) => chunkId) };
+  const fused = fuseRankings(rankings, fusion, mode);
   const ordered = fused.map(({ id, rrf }) => {
     const candidate = byId.get(id) as Candidate;
     return { candidate, rrf: rrf * shareOf(candidate) };
@@ -75,6 +75,10 @@ function byChunk(candidates: readonly Candidate[]): Map<string, Candidate> {
   return byId;
 }
 
+function toKeywordHit({ chunkId, score }: Candidate): KeywordHit {
+  return { id: chunkId, score };
+}
+
 function shareOf({ isBoilerplate }: Candidate): number {
   return isBoilerplate ? BOILERPLATE_SHARE : 1;
 }
@@ -84,7 +88,7 @@ function shareOf({ isBoilerplate }: Candidate): number {
  * would tell words of hidden ones: where there are any, `bm25` is the reciprocal of the rank among the visible chunks
  * (docs/decisions/0023-scores-beside-hidden-documents.md).
  */
-export function rank({ keyword, vector, live, hiding }: Candidates, { weights, mode }: PreparedQuery): RankedChunk[] {
+export function rank({ keyword, vector, live, hiding }: Candidates, { fusion, mode }: PreparedQuery): RankedChunk[] {
   const visible = isVisible(live);
   const byKeyword = byChunk(keyword.filter(visible));
   const hasVector = ({ documentId }: Candidate) => live.get(documentId)?.isKeywordOnly !== true;
@@ -94,7 +98,8 @@ export function rank({ keyword, vector, live, hiding }: Candidates, { weights, m
     const hides = hiding.has((live.get(documentId) as LiveDocument).bucketId);
     bm25.set(chunkId, hides ? 1 / (bm25.size + 1) : score);
   }
-  const fused = fuseRankings({ keyword: [...byKeyword.keys()], vector: [...byVector.keys()] }, weights, mode);
+  const rankings = { keyword: [...byKeyword.values()].map(toKeywordHit), vector: [...byVector.keys()] };
+  const fused = fuseRankings(rankings, fusion, mode);
   const ranked = fused.map((hit) => {
     const { id, score, rrf } = hit;
     const candidate = (byKeyword.get(id) ?? byVector.get(id)) as Candidate;
@@ -106,7 +111,7 @@ export function rank({ keyword, vector, live, hiding }: Candidates, { weights, m
       rrf: rrf * share,
       bm25: bm25.get(id) ?? null,
       cosine: byVector.get(id)?.score ?? null,
-      fusion: { hit, weights, mode },
+      ranks: { hit, weights: fusion.weights, mode },
     };
   });
   return ranked.sort((a, b) => b.rrf - a.rrf);
@@ -121,7 +126,7 @@ export function toResult(chunk: JudgedChunk, { explain }: Pick<SearchRequest, 'e
     score: chunk.score,
     relevance: chunk.relevance,
     scores: { vector_score: chunk.cosine, bm25_score: chunk.bm25, rrf_score: chunk.rrf, rerank_score: null },
-    ...(explain ? { explain: explainLegs(chunk.fusion, chunk.rrf) } : {}),
+    ...(explain ? { explain: explainLegs(chunk.ranks, chunk.rrf) } : {}),
     metadata: chunk.details.metadata,
     citation: {
       file_name: chunk.details.fileName,

@@ -4,7 +4,7 @@ import { type AttemptContext, beginAttempt, finishAttempts } from './attempt.ts'
 import { findBucketIndexes } from './bucket-index-store.ts';
 import { citePlaces } from './cite-place.ts';
 import type { CorrectedWord } from './describe-corrections.ts';
-import { fuseRankings, weightsFor } from './fuse.ts';
+import { fuseRankings, type KeywordHit, weightsFor } from './fuse.ts';
 import { type DocumentCondition, originOf } from './index-store.ts';
 import { embedQuery, type QueryVector } from './prepare-query.ts';
 import { type JudgedChunk, toResult } from './rank.ts';
@@ -106,24 +106,27 @@ function fuseChunks(
   const byId = new Map(chunks.map((chunk) => [chunk.chunkId, chunk]));
   const rankings = {
     keyword: ranking(chunks, ({ bm25 }) => bm25),
-    vector: interleave([...bySpace.values()].map((own) => ranking(own, ({ cosine }) => cosine))),
+    vector: interleave([...bySpace.values()].map((own) => ranking(own, ({ cosine }) => cosine).map(({ id }) => id))),
   };
   const weights = weightsFor(kinds.includes('semantic') ? 'semantic' : 'lexical');
   const searched = kinds.length === 0 ? 'keyword' : mode;
-  return fuseRankings(rankings, weights, searched)
+  // Scores of several indexes give no clear lead.
+  return fuseRankings(rankings, { weights, keepsClearLeads: false }, searched)
     .slice(0, topK)
     .map((hit) => {
       const { score, rrf } = hit;
-      return { ...(byId.get(hit.id) as BucketChunk), score, rrf, fusion: { hit, weights, mode: searched } };
+      return { ...(byId.get(hit.id) as BucketChunk), score, rrf, ranks: { hit, weights, mode: searched } };
     });
 }
 
-/** List ids of the chunks that have a score, best first. */
-function ranking(chunks: readonly BucketChunk[], scoreOf: (chunk: BucketChunk) => number | null): string[] {
+/** List the chunks that have a score, best first. */
+function ranking(chunks: readonly BucketChunk[], scoreOf: (chunk: BucketChunk) => number | null): KeywordHit[] {
   return chunks
-    .filter((chunk) => scoreOf(chunk) !== null)
-    .sort((a, b) => (scoreOf(b) as number) - (scoreOf(a) as number) || (a.chunkId < b.chunkId ? -1 : 1))
-    .map(({ chunkId }) => chunkId);
+    .flatMap((chunk) => {
+      const score = scoreOf(chunk);
+      return score === null ? [] : { id: chunk.chunkId, score };
+    })
+    .sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1));
 }
 
 /** Merge rankings whose scores cannot be compared: the first of each, then the second of each. */

@@ -1,9 +1,10 @@
 import { recordAudit } from '../access/audit.ts';
 import { type Caller, requireScope } from '../access/caller.ts';
+import { filterHiding } from '../documents/store.ts';
 import { conflict, invalidRequest } from '../platform/errors.ts';
 import { inTransaction } from '../platform/postgres.ts';
 import { findBucketIndex } from './bucket-index-store.ts';
-import { fuseRankings, type LegWeights, weightsFor } from './fuse.ts';
+import { fuseRankings, fusionFor, type KeywordHit, type LegWeights, weightsFor } from './fuse.ts';
 import { updateLegWeights } from './index-store.ts';
 import { SearchRequest, type SearchResult } from './schema.ts';
 import { type SearchContext, searchBucket } from './search.ts';
@@ -47,7 +48,8 @@ const QUERIES_MAX = 10_000;
 
 /** Chunks that the legs found for a query, with the names of their documents. */
 interface Legs {
-  readonly keyword: readonly string[];
+  readonly kind: 'lexical' | 'semantic';
+  readonly keyword: readonly KeywordHit[];
   readonly vector: readonly string[];
   readonly documents: ReadonlyMap<string, string>;
   readonly relevant: ReadonlyMap<string, number>;
@@ -71,12 +73,11 @@ export async function tuneWeights(
   }
   const { bucketId, indexTable } = await findBucketIndex(context.sql, caller.orgId, bucketRef);
   if (indexTable?.origin === null || indexTable === null) throw conflict('the bucket is empty', 'bucket_empty');
+  // Beside hidden documents `bm25_score` is made of ranks, which show no clear lead.
+  const showsScores = (await filterHiding(context.sql, caller, [bucketId])).size === 0;
   const legs: Legs[] = [];
-  let kind: 'lexical' | 'semantic' = 'semantic';
   for (const each of judged) {
-    const found = await searchLegs(context, caller, bucketRef, each, options.signal);
-    kind = found.kind ?? kind;
-    legs.push(found.legs);
+    legs.push(await searchLegs(context, caller, { bucketRef, showsScores }, each, options.signal));
     options.onQuery?.(legs.length);
   }
   if (!legs.some(({ documents, relevant }) => [...documents.values()].some((name) => relevant.has(name)))) {
@@ -85,7 +86,7 @@ export async function tuneWeights(
       'queries',
     );
   }
-  const present = indexTable.weights ?? weightsFor(kind);
+  const present = indexTable.weights ?? weightsFor(legs.at(-1)?.kind ?? 'semantic');
   const best = bestOf(legs, present);
   if (options.apply) await keep(context, caller, bucketId, present, best);
   return {
@@ -113,10 +114,10 @@ async function keep(
 async function searchLegs(
   context: SearchContext,
   caller: Caller,
-  bucketRef: string,
+  { bucketRef, showsScores }: { readonly bucketRef: string; readonly showsScores: boolean },
   { query, relevant }: JudgedQuery,
   signal: AbortSignal,
-): Promise<{ legs: Legs; kind: 'lexical' | 'semantic' | null }> {
+): Promise<Legs> {
   const search = async (mode: 'keyword' | 'vector') =>
     searchBucket(context, caller, bucketRef, SearchRequest.parse({ query, mode, top_k: DEPTH }), signal);
   const [keyword, vector] = [await search('keyword'), await search('vector')];
@@ -125,9 +126,12 @@ async function searchLegs(
   }
   const results = [...keyword.results, ...vector.results];
   const documents = new Map(results.map((result) => [result.id, nameOf(result, relevant)]));
-  const ids = (found: typeof keyword) => found.results.map(({ id }) => id);
-  const kind = vector.model.startsWith('local/lexical') ? 'lexical' : 'semantic';
-  return { legs: { keyword: ids(keyword), vector: ids(vector), documents, relevant }, kind };
+  return {
+    kind: vector.model.startsWith('local/lexical') ? 'lexical' : 'semantic',
+    keyword: keyword.results.map(({ id, scores }) => ({ id, score: showsScores ? (scores.bm25_score as number) : 1 })),
+    vector: vector.results.map(({ id }) => id),
+    ...{ documents, relevant },
+  };
 }
 
 /** Name of a document as the judgements use it: its file name or its id. */
@@ -160,8 +164,8 @@ function meanNdcg(legs: readonly Legs[], weights: LegWeights): number {
 }
 
 /** nDCG@10 of the documents of the fused chunks, each document at its first chunk (Järvelin and Kekäläinen, 2002). */
-function ndcg({ keyword, vector, documents, relevant }: Legs, weights: LegWeights): number {
-  const fused = fuseRankings({ keyword, vector }, weights, 'hybrid').filter(({ rrf }) => rrf > 0);
+function ndcg({ kind, keyword, vector, documents, relevant }: Legs, weights: LegWeights): number {
+  const fused = fuseRankings({ keyword, vector }, fusionFor(kind, weights), 'hybrid').filter(({ rrf }) => rrf > 0);
   const ranked = [...new Set(fused.map(({ id }) => documents.get(id) as string))].slice(0, CUT);
   const gainAt = (gain: number, at: number) => gain / Math.log2(at + 2);
   const reached = ranked.reduce((sum, name, at) => sum + gainAt(relevant.get(name) ?? 0, at), 0);

@@ -7,7 +7,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { embedLexical, embedLexicalPassages } from '../../src/embedding/providers/local.ts';
 import { analyse, weighTerms } from '../../src/language/analyser.ts';
 import { INDEX_DIMENSIONS } from '../../src/projection/resize.ts';
-import { fuseRankings, weightsFor } from '../../src/search/fuse.ts';
+import { fuseRankings, fusionFor } from '../../src/search/fuse.ts';
 import { backgroundOf } from '../../src/search/relevance/background.ts';
 import { type Coefficients, LEVELS, probabilityOf } from '../../src/search/relevance/estimate.ts';
 import { featuresOf, USUAL_BACKGROUND } from '../../src/search/relevance/judge.ts';
@@ -112,18 +112,19 @@ function judgeSet(set: string, kind: Kind): Judged[] {
     keywords.search(weighTerms(terms), null, { best, first: 0 });
     const cosines = documents.map((_, at) => dot(vector, rowOf(at)));
     const byCosine = cosines.map((_, at) => at).sort((a, b) => (cosines[b] as number) - (cosines[a] as number));
-    const names = (rows: readonly number[]) => rows.slice(0, DEPTH + wanted.size).map((row) => String(row));
+    const nearest = byCosine.slice(0, DEPTH + wanted.size).map((row) => String(row));
+    const found = best.toSorted().map(({ row, score }) => ({ id: String(row), score }));
     const usual = kind === 'semantic' ? null : USUAL_BACKGROUND;
     const compared = sample.compare({ vector, terms });
     const background = kind === 'keyword' ? null : backgroundOf(compared, usual);
     for (const isBarren of [false, true]) {
       const kept = (name: string) => !isBarren || !wanted.has((documents[Number(name)] as { id: string }).id);
       const rankings = {
-        keyword: names(best.toSorted().map(({ row }) => row)).filter(kept),
-        vector: kind === 'keyword' ? [] : names(byCosine).filter(kept),
+        keyword: found.filter(({ id }) => kept(id)),
+        vector: kind === 'keyword' ? [] : nearest.filter(kept),
       };
-      const weights = weightsFor(kind === 'semantic' ? 'semantic' : 'lexical');
-      const fused = fuseRankings(rankings, weights, kind === 'keyword' ? 'keyword' : 'hybrid').slice(0, RESULTS);
+      const fusion = fusionFor(kind === 'semantic' ? 'semantic' : 'lexical');
+      const fused = fuseRankings(rankings, fusion, kind === 'keyword' ? 'keyword' : 'hybrid').slice(0, RESULTS);
       for (const [rank, hit] of fused.entries()) {
         const at = Number(hit.id);
         const given = { terms, alternatives: [], sample: compared, background };

@@ -1,12 +1,23 @@
 import { describe, expect, it } from 'vitest';
-import { fuseRankings, weightsFor } from '../../src/search/fuse.ts';
+import { explainLegs } from '../../src/search/explain-results.ts';
+import { fuseRankings, fusionFor, type KeywordHit, type LegWeights, weightsFor } from '../../src/search/fuse.ts';
 
-const EQUAL = { keyword: 1, vector: 1 };
+const EQUAL = plain({ keyword: 1, vector: 1 });
 const ids = (hits: { id: string }[]) => hits.map((hit) => hit.id).join(' ');
+
+function plain(weights: LegWeights) {
+  return { weights, keepsClearLeads: false };
+}
+
+/** Make hits of the keyword leg whose scores are close to each other. */
+function close(...names: string[]): KeywordHit[] {
+  return names.map((id, at) => ({ id, score: 10 - at / 10 }));
+}
 
 describe('fuseRankings', () => {
   it('fusion adds weight / (60 + rank) over the legs', () => {
-    const [both, one] = fuseRankings({ keyword: ['a', 'b'], vector: ['c', 'a'] }, { keyword: 2, vector: 1 }, 'hybrid');
+    const rankings = { keyword: close('a', 'b'), vector: ['c', 'a'] };
+    const [both, one] = fuseRankings(rankings, plain({ keyword: 2, vector: 1 }), 'hybrid');
     expect(both).toMatchObject({ id: 'a', keywordRank: 1, vectorRank: 2 });
     expect(both?.rrf).toBeCloseTo(2 / 61 + 1 / 62, 12);
     expect(both?.score).toBeCloseTo((2 / 61 + 1 / 62) / (3 / 61), 12);
@@ -14,33 +25,107 @@ describe('fuseRankings', () => {
   });
 
   it('fusion scores 1 for a hit that is first in every leg of the mode', () => {
-    const first = { keyword: ['a'], vector: ['a'] };
-    expect(fuseRankings(first, { keyword: 1, vector: 0.1 }, 'hybrid')[0]?.score).toBeCloseTo(1, 12);
-    expect(fuseRankings({ keyword: ['a'], vector: [] }, EQUAL, 'keyword')[0]?.score).toBeCloseTo(1, 12);
+    const first = { keyword: close('a'), vector: ['a'] };
+    expect(fuseRankings(first, fusionFor('lexical'), 'hybrid')[0]?.score).toBeCloseTo(1, 12);
+    expect(fuseRankings({ keyword: close('a'), vector: [] }, EQUAL, 'keyword')[0]?.score).toBeCloseTo(1, 12);
     expect(fuseRankings({ keyword: [], vector: ['a'] }, EQUAL, 'vector')[0]?.score).toBeCloseTo(1, 12);
-    expect(fuseRankings({ keyword: ['a'], vector: [] }, EQUAL, 'hybrid')[0]?.score).toBeCloseTo(0.5, 12);
+    expect(fuseRankings({ keyword: close('a'), vector: [] }, EQUAL, 'hybrid')[0]?.score).toBeCloseTo(0.5, 12);
   });
 
   it('fusion ranks a hit of both legs above a single first place', () => {
-    expect(ids(fuseRankings({ keyword: ['a', 'b'], vector: ['c', 'b'] }, EQUAL, 'hybrid'))).toBe('b a c');
+    expect(ids(fuseRankings({ keyword: close('a', 'b'), vector: ['c', 'b'] }, EQUAL, 'hybrid'))).toBe('b a c');
   });
 
   it('fusion orders equal scores by the keyword leg, then the vector leg', () => {
-    expect(ids(fuseRankings({ keyword: ['k1', 'k2'], vector: ['v1', 'v2'] }, EQUAL, 'hybrid'))).toBe('k1 v1 k2 v2');
+    const rankings = { keyword: close('k1', 'k2'), vector: ['v1', 'v2'] };
+    expect(ids(fuseRankings(rankings, EQUAL, 'hybrid'))).toBe('k1 v1 k2 v2');
   });
 
   it('fusion keeps the order of a single leg, and accepts empty legs', () => {
-    expect(ids(fuseRankings({ keyword: [], vector: ['x', 'y', 'z'] }, weightsFor('lexical'), 'hybrid'))).toBe('x y z');
+    expect(ids(fuseRankings({ keyword: [], vector: ['x', 'y', 'z'] }, fusionFor('lexical'), 'hybrid'))).toBe('x y z');
     expect(fuseRankings({ keyword: [], vector: [] }, EQUAL, 'hybrid')).toEqual([]);
+    expect(fuseRankings({ keyword: [], vector: [] }, fusionFor('lexical'), 'hybrid')).toEqual([]);
+  });
+});
+
+describe('a clear lead in BM25 scores', () => {
+  /** The only text with a rare code, and texts with the common words of the query, which the vectors rank first. */
+  const rankings = {
+    keyword: [
+      { id: 'code', score: 15 },
+      { id: 'b', score: 10 },
+      { id: 'c', score: 9.9 },
+      { id: 'd', score: 9.8 },
+    ],
+    vector: ['c', 'd', 'other', ...Array.from({ length: 30 }, (_, at) => `v${at}`), 'code'],
+  };
+
+  it('is kept beside a lexical model: the vectors order only what has close scores', () => {
+    expect(ids(fuseRankings(rankings, plain(weightsFor('lexical')), 'hybrid').slice(0, 4))).toBe('c code d b');
+    expect(ids(fuseRankings(rankings, fusionFor('lexical'), 'hybrid').slice(0, 4))).toBe('code c d b');
+  });
+
+  it('is not kept beside a semantic model, or if the bucket has no weight for keywords', () => {
+    expect(ids(fuseRankings(rankings, fusionFor('semantic'), 'hybrid').slice(0, 2))).toBe('c d');
+    const vectors = fusionFor('lexical', { keyword: 0, vector: 1 });
+    expect(ids(fuseRankings(rankings, vectors, 'hybrid').slice(0, 2))).toBe('c d');
+  });
+
+  it('is no lead if the score is less than half as high again', () => {
+    const [lead, ...others] = rankings.keyword as [KeywordHit, ...KeywordHit[]];
+    const nearly = { ...rankings, keyword: [{ ...lead, score: 14.7 }, ...others] };
+    expect(ids(fuseRankings(nearly, fusionFor('lexical'), 'hybrid').slice(0, 2))).toBe('c code');
+  });
+
+  it('gives the hit the score of the one that it stays before, and is explained as a part of the keyword leg', () => {
+    const [first, second] = fuseRankings(rankings, fusionFor('lexical'), 'hybrid');
+    expect(first).toMatchObject({ id: 'code', rrf: second?.rrf, score: second?.score });
+    const explained = explainLegs(
+      { hit: first as NonNullable<typeof first>, weights: weightsFor('lexical'), mode: 'hybrid' },
+      first?.rrf as number,
+    );
+    expect(explained.keyword).toMatchObject({ rank: 1 });
+    expect(explained.keyword?.contribution).toBeGreaterThan(1 / 61);
+    expect((explained.keyword?.contribution ?? 0) + (explained.vector?.contribution ?? 0)).toBeCloseTo(first?.rrf ?? 0);
+  });
+
+  it('holds for any legs: scores fall, every hit is there once, and no hit is before one that leads it', () => {
+    let seed = 7;
+    const random = () => {
+      seed = (seed * 48_271) % 2_147_483_647;
+      return seed / 2_147_483_647;
+    };
+    for (let round = 0; round < 200; round++) {
+      const keyword = Array.from({ length: 1 + Math.floor(random() * 30) }, (_, at) => ({
+        ...{ id: `k${at}`, score: 0.1 + 20 * random() ** 3 },
+      })).sort((a, b) => b.score - a.score);
+      const vector = [...keyword.map(({ id }) => id), ...Array.from({ length: 20 }, (_, at) => `v${at}`)]
+        .map((id) => ({ id, at: random() }))
+        .sort((a, b) => a.at - b.at)
+        .map(({ id }) => id)
+        .slice(0, 30);
+      const hits = fuseRankings({ keyword, vector }, fusionFor('lexical', { keyword: 1, vector: random() }), 'hybrid');
+      const all = new Set([...keyword.map(({ id }) => id), ...vector]);
+      expect(new Set(hits.map(({ id }) => id))).toEqual(all);
+      expect(hits).toHaveLength(all.size);
+      const scores = new Map(keyword.map(({ id, score }) => [id, score]));
+      let highest = 0;
+      for (const { id, rrf } of hits.toReversed()) {
+        const own = hits.findIndex((hit) => hit.id === id);
+        expect(rrf).toBeGreaterThanOrEqual(hits[own + 1]?.rrf ?? 0);
+        expect(highest).toBeLessThan(1.5 * (scores.get(id) ?? (keyword.at(-1) as KeywordHit).score));
+        highest = Math.max(highest, scores.get(id) ?? 0);
+      }
+    }
   });
 });
 
 describe('weightsFor', () => {
   it('a lexical model reorders neighbours of the keyword leg but does not overturn it', () => {
-    const rankings = { keyword: ['a', 'b', 'c'], vector: ['b', 'z'] };
-    expect(ids(fuseRankings(rankings, weightsFor('lexical'), 'hybrid'))).toBe('b a c z');
-    const far = { keyword: ['a', ...Array.from({ length: 20 }, (_, i) => `k${i}`)], vector: ['k19'] };
-    expect(fuseRankings(far, weightsFor('lexical'), 'hybrid')[0]?.id).toBe('a');
+    const rankings = { keyword: close('a', 'b', 'c'), vector: ['b', 'z'] };
+    expect(ids(fuseRankings(rankings, fusionFor('lexical'), 'hybrid'))).toBe('b a c z');
+    const far = { keyword: close('a', ...Array.from({ length: 20 }, (_, i) => `k${i}`)), vector: ['k19'] };
+    expect(fuseRankings(far, fusionFor('lexical'), 'hybrid')[0]?.id).toBe('a');
   });
 
   it('a semantic model counts as much as keywords', () => {
