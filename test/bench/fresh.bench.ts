@@ -1,11 +1,12 @@
 /**
  * Benchmark of searches while documents are uploaded: 100 small ones a second into the bucket of 20,000 chunks that is
- * searched, one search at a time, over HTTP with a server and its worker in a separate process. A thread uploads, and
- * searches for some of the documents once, as soon as they are ready. Arguments set the number of chunks, the documents a
- * second and the seconds.
+ * searched, one search at a time, over HTTP with a server in a separate process. A thread uploads, and searches for some of
+ * the documents once, as soon as they are ready. It is measured with the worker in the process of the server, and with a
+ * worker of its own, whose commits the server must read. Arguments set the number of chunks, the documents a second and the
+ * seconds.
  */
 import { once } from 'node:events';
-import { Worker } from 'node:worker_threads';
+import { Worker as UploadThread } from 'node:worker_threads';
 import { createKey } from '../../src/access/keys.ts';
 import { openAppliance } from '../../src/appliance/open-appliance.ts';
 import { createBucket } from '../../src/documents/buckets.ts';
@@ -13,10 +14,11 @@ import { BucketPolicy } from '../../src/documents/schema.ts';
 import { analyse } from '../../src/language/analyser.ts';
 import { loadConfig } from '../../src/platform/config.ts';
 import { openLogger } from '../../src/platform/logger.ts';
+import type { Sql } from '../../src/platform/postgres.ts';
 import { makeDataDir } from '../support/appliance.ts';
 import { fillIndex } from '../support/fill-index.ts';
 import { drawQueries, readPassages } from '../support/real-passages.ts';
-import { startServiceProcess } from '../support/service-process.ts';
+import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import type { Uploaded, Uploads } from './fresh/uploads.ts';
 import { LeanClient } from './lean-client.ts';
 
@@ -32,32 +34,46 @@ const RATIO_MAX = 2;
 /** Name of the bucket. */
 const BUCKET = 'busy';
 
-const { dataDir, remove } = makeDataDir();
-const appliance = await openAppliance(loadConfig({ env: {}, overrides: { data_dir: dataDir } }), {
-  logger: openLogger('warn'),
-});
-const { sql } = appliance;
+/** Process that ingests the documents. */
+type Worker = 'server' | 'apart';
+
 const passages = readPassages(CHUNKS);
-try {
-  const operator = await appliance.access.operator('default');
-  const { id: bucketId } = await createBucket(sql, operator, { name: BUCKET, policy: BucketPolicy.parse({}) });
-  const shape = { chunksPerDocument: 5, teams: 10 };
-  await fillIndex({ sql, tables: appliance.search.tables }, { orgId: operator.orgId, bucketId }, passages, shape);
-  // Documents to come get generations after those of the filled ones.
-  await sql`SELECT setval('document_generations', ${CHUNKS})`;
-  const { key } = await createKey(sql, appliance.keyRing, operator, { name: 'bench' });
-  const server = await startServiceProcess(['serve', '--port', '0', '--data-dir', dataDir], {});
+for (const worker of ['server', 'apart'] as const) await run(worker);
+
+async function run(worker: Worker): Promise<void> {
+  const { dataDir, remove } = makeDataDir();
+  const appliance = await openAppliance(loadConfig({ env: {}, overrides: { data_dir: dataDir } }), {
+    logger: openLogger('warn'),
+  });
+  const { sql } = appliance;
   try {
-    await measure(String(server.ready['url']), key.reveal());
+    const operator = await appliance.access.operator('default');
+    const { id: bucketId } = await createBucket(sql, operator, { name: BUCKET, policy: BucketPolicy.parse({}) });
+    const shape = { chunksPerDocument: 5, teams: 10 };
+    await fillIndex({ sql, tables: appliance.search.tables }, { orgId: operator.orgId, bucketId }, passages, shape);
+    // Documents to come get generations after those of the filled ones.
+    await sql`SELECT setval('document_generations', ${CHUNKS})`;
+    const { key } = await createKey(sql, appliance.keyRing, operator, { name: 'bench' });
+    const processes: ServiceProcess[] = [];
+    const start = async (...args: string[]) => {
+      const started = await startServiceProcess([...args, '--data-dir', dataDir], {});
+      processes.push(started);
+      return started;
+    };
+    try {
+      const server = await start('serve', '--port', '0', ...(worker === 'apart' ? ['--no-workers'] : []));
+      if (worker === 'apart') await start('worker', 'ingest');
+      await measure(sql, worker, String(server.ready['url']), key.reveal());
+    } finally {
+      await Promise.all(processes.map((each) => each.end('SIGTERM')));
+    }
   } finally {
-    await server.end('SIGTERM');
+    await appliance.close();
+    remove();
   }
-} finally {
-  await appliance.close();
-  remove();
 }
 
-async function measure(url: string, key: string): Promise<void> {
+async function measure(sql: Sql, worker: Worker, url: string, key: string): Promise<void> {
   const authorization = `Bearer ${key}`;
   const queries = drawQueries(passages, QUERIES).filter((query) => analyse(query).length > 0);
   const client = await LeanClient.open(`${url}/v2/buckets/${BUCKET}/search`, { authorization });
@@ -81,18 +97,18 @@ async function measure(url: string, key: string): Promise<void> {
   const seconds = UPLOADS_WARM_UP_SECONDS + SECONDS;
   const texts = passages.slice(0, PER_SECOND * seconds);
   const workerData: Uploads = { url, authorization, bucket: BUCKET, texts, perSecond: PER_SECOND, seconds };
-  const uploading = once(new Worker(new URL('./fresh/uploads.ts', import.meta.url), { workerData }), 'message');
+  const uploading = once(new UploadThread(new URL('./fresh/uploads.ts', import.meta.url), { workerData }), 'message');
   await searchFor(UPLOADS_WARM_UP_SECONDS);
-  const before = await countIngested();
+  const before = await countIngested(sql);
   const busy = await searchFor(SECONDS);
-  const ingested = (await countIngested()) - before;
+  const ingested = (await countIngested(sql)) - before;
   const [{ uploaded, ready, found, readyMs }] = (await uploading) as [Uploaded];
   client.close();
   const ratio = quantile(busy, 0.99) / quantile(quiet, 0.99);
   const show = (times: number[]) =>
     `${quantile(times, 0.5).toFixed(1)} ms p50, ${quantile(times, 0.99).toFixed(1)} p99`;
   console.log(
-    `fresh    hybrid of ${CHUNKS} chunks: ${show(quiet)}; with ${(uploaded / seconds).toFixed(0)} uploads a second, of which ` +
+    `fresh    ${worker === 'apart' ? 'worker apart' : 'one process'}: hybrid of ${CHUNKS} chunks: ${show(quiet)}; with ${(uploaded / seconds).toFixed(0)} uploads a second, of which ` +
       `${(ingested / SECONDS).toFixed(0)} are ingested meanwhile: ` +
       `${show(busy)}; ratio at p99 ${ratio.toFixed(2)} (goal <= ${RATIO_MAX}); ` +
       `${found} of ${ready} ready documents were found by the very next search, ready after ` +
@@ -101,7 +117,7 @@ async function measure(url: string, key: string): Promise<void> {
   if (found < ready) process.exitCode = 1;
 }
 
-async function countIngested(): Promise<number> {
+async function countIngested(sql: Sql): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
     SELECT count(*)::int AS count FROM jobs WHERE kind = 'ingest' AND status = 'ready'`;
   return row?.count ?? 0;

@@ -11,12 +11,33 @@ export interface AddressedKeys extends RowKeys {
   readonly rowIds: BigUint64Array;
 }
 
-/** Read every row of a table. @returns batches, and the largest address among the rows of each */
-export async function* readRows(table: Table): AsyncGenerator<{ batch: RowBatch; lastRowId: bigint }> {
-  for await (const batch of table.query().select(COLUMNS).withRowId()) {
+/**
+ * Read the rows of a table in its order: rows that are appended come last.
+ *
+ * @param first place of the first row
+ * @returns batches, with the address of each row
+ */
+export async function* readRows(table: Table, first = 0): AsyncGenerator<{ batch: RowBatch; rowIds: BigUint64Array }> {
+  for await (const batch of table.query().select(COLUMNS).withRowId().offset(first)) {
     const own = batch as unknown as RecordBatch;
-    if (own.numRows > 0) yield { batch: toRowBatch(own), lastRowId: largest(bigintsOf<BigUint64Array>(own, ROW_ID)) };
+    if (own.numRows > 0) yield { batch: toRowBatch(own), rowIds: bigintsOf<BigUint64Array>(own, ROW_ID) };
   }
+}
+
+/** Return the rows of a batch after its first one, as views. */
+export function withoutFirst(batch: RowBatch): RowBatch {
+  const after = ({ offsets, bytes }: Utf8Column) => ({ offsets: offsets.subarray(1), bytes });
+  return {
+    count: batch.count - 1,
+    chunkIds: after(batch.chunkIds),
+    documentIds: after(batch.documentIds),
+    generations: batch.generations.subarray(1),
+    chunkIndexes: batch.chunkIndexes.subarray(1),
+    texts: after(batch.texts),
+    tokens: after(batch.tokens),
+    locators: after(batch.locators),
+    vectors: batch.vectors.subarray(INDEX_DIMENSIONS),
+  };
 }
 
 /** Read the rows of these addresses. */
@@ -25,10 +46,10 @@ export async function* takeRows(table: Table, rowIds: readonly bigint[]): AsyncG
   for (const batch of rows.batches) if (batch.numRows > 0) yield toRowBatch(batch as unknown as RecordBatch);
 }
 
-/** Read the keys of the rows with a larger address, or of all rows. Rows that were merged into new files have larger ones. */
+/** Read the keys of the rows with a larger address, or of all rows if it is negative or null. Rows that were merged into new files have larger ones. */
 export async function readKeys(table: Table, after: bigint | null): Promise<AddressedKeys> {
   const query = table.query().select(['generation', 'chunk_index']).withRowId();
-  const rows = await (after === null ? query : query.where(`${ROW_ID} > ${after}`)).toArrow();
+  const rows = await (after === null || after < 0n ? query : query.where(`${ROW_ID} > ${after}`)).toArrow();
   const batches = rows.batches as unknown as RecordBatch[];
   const [rowIds, generations, chunkIndexes] = [
     new BigUint64Array(rows.numRows),

@@ -1,7 +1,7 @@
 import type { Table } from '@lancedb/lancedb';
 import { awaitLater } from '../../platform/await-later.ts';
 import type { RowBatch, TableSize } from './protocol.ts';
-import { type AddressedKeys, largest, readKeys, readRows, takeRows } from './read-rows.ts';
+import { type AddressedKeys, largest, readKeys, readRows, takeRows, withoutFirst } from './read-rows.ts';
 import type { ResidentThread } from './resident-thread.ts';
 
 const EMPTY: TableSize = { rows: 0, removedRows: 0, memoryBytes: 0 };
@@ -80,9 +80,10 @@ export class TableCopy {
       if (this.#size.memoryBytes > maxBytes)
         throw new RangeError(`a table takes more than ${maxBytes} bytes of memory`);
     };
-    for await (const { batch, lastRowId } of readRows(table)) {
+    for await (const { batch, rowIds } of readRows(table)) {
       await added();
       adding = awaitLater(thread.call('add', { table: number, batch }));
+      const lastRowId = largest(rowIds);
       if (lastRowId > this.#lastRowId) this.#lastRowId = lastRowId;
     }
     await added();
@@ -114,7 +115,7 @@ export class TableCopy {
   async update(table: Table, version: number): Promise<void> {
     // The rows that are read are those of this version or a newer one.
     const latest = Math.max(version, await table.version());
-    await this.#addUnknown(table, await readKeys(table, this.#lastRowId));
+    if (!(await this.#addAppended(table))) await this.#addUnknown(table, await readKeys(table, this.#lastRowId));
     const { rows, removedRows } = this.#size;
     if ((await table.countRows()) !== rows - removedRows) {
       const all = await readKeys(table, null);
@@ -129,6 +130,27 @@ export class TableCopy {
   /** Release the memory. */
   async drop(): Promise<void> {
     await this.thread.call('drop', { table: this.number });
+  }
+
+  /**
+   * Add the rows that come after those of the copy, in a fraction of the time that the keys of all rows take. They are read
+   * from the last row on that the copy has: if it is not at its place, others were removed or moved.
+   *
+   * @returns false, and adds none, if it is not at its place
+   */
+  async #addAppended(table: Table): Promise<boolean> {
+    const { rows, removedRows } = this.#size;
+    const place = rows - removedRows - 1;
+    if (place < 0) return false;
+    let isInPlace = false;
+    for await (const { batch, rowIds } of readRows(table, place)) {
+      if (!isInPlace && rowIds[0] !== this.#lastRowId) return false;
+      const added = isInPlace ? batch : withoutFirst(batch);
+      isInPlace = true;
+      if (added.count > 0) this.#resize(await this.thread.call('add', { table: this.number, batch: added }));
+      this.#lastRowId = largest(rowIds);
+    }
+    return isInPlace;
   }
 
   async #addUnknown(table: Table, { rowIds, generations, chunkIndexes }: AddressedKeys): Promise<void> {
