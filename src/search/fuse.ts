@@ -11,7 +11,7 @@ export interface LegWeights {
   readonly vector: number;
 }
 
-/** How the legs of a search are fused. */
+/** Rule by which the legs of a search are fused. */
 export interface Fusion {
   readonly weights: LegWeights;
   /** True: vectors bring no chunk before one whose BM25 score is at least `CLEAR_LEAD` times its own. */
@@ -24,7 +24,7 @@ export interface KeywordHit {
   readonly score: number;
 }
 
-/** What each leg found, best first, without repeats; empty if a leg found nothing or was not searched. */
+/** Hits of each leg, best first, without repeats; empty if a leg found nothing or was not searched. */
 export interface Rankings {
   readonly keyword: readonly KeywordHit[];
   /** Ids. */
@@ -37,7 +37,7 @@ export interface FusedHit {
   readonly score: number;
   /** Weighted sum of 1 / (60 + rank), and `lead`. */
   readonly rrf: number;
-  /** What raises a hit with a clear lead to the score of the hit that it stays before; 0 for most. */
+  /** Part of `rrf` by which a hit with a clear lead is raised to the score of the hit that it stays before; 0 for most. */
   readonly lead: number;
   /** Rank in the leg, from 1; null if the leg did not find it. */
   readonly keywordRank: number | null;
