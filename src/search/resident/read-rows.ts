@@ -46,7 +46,10 @@ export async function* takeRows(table: Table, rowIds: readonly bigint[]): AsyncG
   for (const batch of rows.batches) if (batch.numRows > 0) yield toRowBatch(batch as unknown as RecordBatch);
 }
 
-/** Read the keys of the rows with a larger address, or of all rows if it is negative or null. Rows that were merged into new files have larger ones. */
+/**
+ * Read the keys of the rows with a larger address than `after`, or of all rows if it is negative or null. Rows that were merged into
+ * new files have larger ones.
+ */
 export async function readKeys(table: Table, after: bigint | null): Promise<AddressedKeys> {
   const query = table.query().select(['generation', 'chunk_index']).withRowId();
   const rows = await (after === null || after < 0n ? query : query.where(`${ROW_ID} > ${after}`)).toArrow();
