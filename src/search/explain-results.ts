@@ -16,13 +16,13 @@ export interface FusedRanks {
 /** Explain the fused score of a chunk by its legs; `explainTerms` adds the terms. @param rrf fused score of the chunk */
 export function explainLegs({ hit, weights, mode }: FusedRanks, rrf: number): Explanation {
   const share = hit.rrf === 0 ? 1 : rrf / hit.rrf;
-  const legOf = (rank: number | null, weight: number, lead = 0) => ({
-    ...{ rank, weight },
-    contribution: share * (contributionOf(weight, rank) + lead),
-  });
+  const ofVector = contributionOf(weights.vector, hit.vectorRank);
+  // With what a clear lead has added.
+  const ofKeyword = hit.rrf - ofVector;
+  const legOf = (rank: number | null, weight: number, part: number) => ({ rank, weight, contribution: share * part });
   return {
-    keyword: mode === 'vector' ? null : { ...legOf(hit.keywordRank, weights.keyword, hit.lead), terms: [] },
-    vector: mode === 'keyword' ? null : legOf(hit.vectorRank, weights.vector),
+    keyword: mode === 'vector' ? null : { ...legOf(hit.keywordRank, weights.keyword, ofKeyword), terms: [] },
+    vector: mode === 'keyword' ? null : legOf(hit.vectorRank, weights.vector, ofVector),
   };
 }
 

@@ -35,10 +35,8 @@ export interface FusedHit {
   readonly id: string;
   /** `rrf` divided by the `rrf` of a hit that is first in every leg of this mode: 0..1. */
   readonly score: number;
-  /** Weighted sum of 1 / (60 + rank), and `lead`. */
+  /** Weighted sum of 1 / (60 + rank); that of the hit before which a clear lead keeps this one, if that is more. */
   readonly rrf: number;
-  /** Part of `rrf` by which a hit with a clear lead is raised to the score of the hit that it stays before; 0 for most. */
-  readonly lead: number;
   /** Rank in the leg, from 1; null if the leg did not find it. */
   readonly keywordRank: number | null;
   readonly vectorRank: number | null;
@@ -80,38 +78,32 @@ export function fuseRankings(
   const best = legs / (RRF_K + 1);
   const hits = Array.from(ranks, ([id, rank]): FusedHit => {
     const rrf = contributionOf(weights.keyword, rank.keyword) + contributionOf(weights.vector, rank.vector);
-    return { id, score: rrf / best, rrf, lead: 0, keywordRank: rank.keyword, vectorRank: rank.vector };
+    return { id, score: rrf / best, rrf, keywordRank: rank.keyword, vectorRank: rank.vector };
   });
   // The sort is stable, and the map holds the keyword leg first, each leg in its order.
   hits.sort((a, b) => b.rrf - a.rrf);
-  return keepsClearLeads ? keepClearLeads(hits, keyword, best) : hits;
+  return keepsClearLeads ? keepClearLeads(hits, keyword) : hits;
 }
 
 /**
  * Bring hits with a clear lead before the first hit that they lead, with its score. A hit that the keyword leg did not
  * find counts like the last one that it found.
  */
-function keepClearLeads(hits: readonly FusedHit[], keyword: readonly KeywordHit[], best: number): FusedHit[] {
-  const scores = new Map(keyword.map(({ id, score }) => [id, score]));
+function keepClearLeads(hits: readonly FusedHit[], keyword: readonly KeywordHit[]): FusedHit[] {
   const byId = new Map(hits.map((hit) => [hit.id, hit]));
-  const lowest = keyword.at(-1)?.score ?? 0;
-  const ordered: FusedHit[] = [];
-  const placed = new Set<string>();
-  const place = (hit: FusedHit) => {
-    if (!placed.has(hit.id)) ordered.push(hit);
-    placed.add(hit.id);
-  };
+  const ordered = new Map<string, FusedHit>();
   let leaders = 0;
   for (const hit of hits) {
-    if (placed.has(hit.id)) continue;
-    const leading = CLEAR_LEAD * (scores.get(hit.id) ?? lowest) * (1 - SCORE_ERROR);
+    if (ordered.has(hit.id)) continue;
+    const own = keyword[(hit.keywordRank ?? keyword.length) - 1]?.score ?? Number.POSITIVE_INFINITY;
+    const leading = CLEAR_LEAD * own * (1 - SCORE_ERROR);
     for (; leaders < keyword.length && (keyword[leaders] as KeywordHit).score >= leading; leaders++) {
       const leader = byId.get((keyword[leaders] as KeywordHit).id) as FusedHit;
-      place({ ...leader, rrf: hit.rrf, score: hit.rrf / best, lead: hit.rrf - leader.rrf });
+      if (!ordered.has(leader.id)) ordered.set(leader.id, { ...leader, rrf: hit.rrf, score: hit.score });
     }
-    place(hit);
+    ordered.set(hit.id, hit);
   }
-  return ordered;
+  return [...ordered.values()];
 }
 
 /** Compute the part of a fused score that comes from one leg. */

@@ -1,5 +1,5 @@
 import { explainLegs, type FusedRanks } from './explain-results.ts';
-import { fuseRankings, type KeywordHit } from './fuse.ts';
+import { type FusedHit, fuseRankings } from './fuse.ts';
 import type { DocumentDetails, LiveDocument } from './index-store.ts';
 import type { Candidate, Passage } from './legs.ts';
 import type { PreparedQuery } from './prepare-query.ts';
@@ -56,13 +56,11 @@ function isVisible(live: Candidates['live']): (candidate: Candidate) => boolean 
 /** Order the candidates of both legs as `rank` does if the caller may see all of them. */
 export function presumeOrder(
   { keyword, vector }: Pick<Candidates, 'keyword' | 'vector'>,
-  { fusion, mode }: PreparedQuery,
+  query: PreparedQuery,
 ): Candidate[] {
   const byId = byChunk(keyword);
   for (const candidate of vector) byId.set(candidate.chunkId, candidate);
-  const rankings = { keyword: keyword.map(toKeywordHit), vector: vector.map(({ chunkId }) => chunkId) };
-  const fused = fuseRankings(rankings, fusion, mode);
-  const ordered = fused.map(({ id, rrf }) => {
+  const ordered = fuseCandidates(keyword, vector, query).map(({ id, rrf }) => {
     const candidate = byId.get(id) as Candidate;
     return { candidate, rrf: rrf * shareOf(candidate) };
   });
@@ -75,8 +73,16 @@ function byChunk(candidates: readonly Candidate[]): Map<string, Candidate> {
   return byId;
 }
 
-function toKeywordHit({ chunkId, score }: Candidate): KeywordHit {
-  return { id: chunkId, score };
+function fuseCandidates(
+  keyword: readonly Candidate[],
+  vector: readonly Candidate[],
+  { fusion, mode }: PreparedQuery,
+): FusedHit[] {
+  const rankings = {
+    keyword: keyword.map(({ chunkId, score }) => ({ id: chunkId, score })),
+    vector: vector.map(({ chunkId }) => chunkId),
+  };
+  return fuseRankings(rankings, fusion, mode);
 }
 
 function shareOf({ isBoilerplate }: Candidate): number {
@@ -88,7 +94,9 @@ function shareOf({ isBoilerplate }: Candidate): number {
  * would tell words of hidden ones: where there are any, `bm25` is the reciprocal of the rank among the visible chunks
  * (docs/decisions/0023-scores-beside-hidden-documents.md).
  */
-export function rank({ keyword, vector, live, hiding }: Candidates, { fusion, mode }: PreparedQuery): RankedChunk[] {
+export function rank({ keyword, vector, live, hiding }: Candidates, query: PreparedQuery): RankedChunk[] {
+  const { mode } = query;
+  const { weights } = query.fusion;
   const visible = isVisible(live);
   const byKeyword = byChunk(keyword.filter(visible));
   const hasVector = ({ documentId }: Candidate) => live.get(documentId)?.isKeywordOnly !== true;
@@ -98,8 +106,7 @@ export function rank({ keyword, vector, live, hiding }: Candidates, { fusion, mo
     const hides = hiding.has((live.get(documentId) as LiveDocument).bucketId);
     bm25.set(chunkId, hides ? 1 / (bm25.size + 1) : score);
   }
-  const rankings = { keyword: [...byKeyword.values()].map(toKeywordHit), vector: [...byVector.keys()] };
-  const fused = fuseRankings(rankings, fusion, mode);
+  const fused = fuseCandidates([...byKeyword.values()], [...byVector.values()], query);
   const ranked = fused.map((hit) => {
     const { id, score, rrf } = hit;
     const candidate = (byKeyword.get(id) ?? byVector.get(id)) as Candidate;
@@ -111,7 +118,7 @@ export function rank({ keyword, vector, live, hiding }: Candidates, { fusion, mo
       rrf: rrf * share,
       bm25: bm25.get(id) ?? null,
       cosine: byVector.get(id)?.score ?? null,
-      ranks: { hit, weights: fusion.weights, mode },
+      ranks: { hit, weights, mode },
     };
   });
   return ranked.sort((a, b) => b.rrf - a.rrf);

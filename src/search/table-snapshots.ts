@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Table } from '@lancedb/lancedb';
 import { KeywordRows } from './resident/keyword-rows.ts';
 import type { RowBatch } from './resident/protocol.ts';
-import { largest, readRows } from './resident/read-rows.ts';
+import { readRows } from './resident/read-rows.ts';
 import { encodeRows } from './resident/row-file.ts';
 import { FEW_ROWS } from './resident/vector-rows.ts';
 
@@ -44,8 +44,7 @@ export class TableSnapshots {
     for await (const read of readRows(table)) {
       batches.push(read.batch);
       keywords.addAll(read.batch.tokens, 0, read.batch.count);
-      const own = largest(read.rowIds);
-      if (own > lastRowId) lastRowId = own;
+      if (read.lastRowId > lastRowId) lastRowId = read.lastRowId;
     }
     const unfinished = this.#unfinished(table.name);
     const file = await open(unfinished, 'w', 0o600);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { explainLegs } from '../../src/search/explain-results.ts';
 import { fuseRankings, fusionFor, type KeywordHit, type LegWeights, weightsFor } from '../../src/search/fuse.ts';
+import { randomFrom } from './resident/draw-rows.ts';
 
 const EQUAL = plain({ keyword: 1, vector: 1 });
 const ids = (hits: { id: string }[]) => hits.map((hit) => hit.id).join(' ');
@@ -90,11 +91,7 @@ describe('a clear lead in BM25 scores', () => {
   });
 
   it('holds for any legs: scores fall, every hit is there once, and no hit is before one that leads it', () => {
-    let seed = 7;
-    const random = () => {
-      seed = (seed * 48_271) % 2_147_483_647;
-      return seed / 2_147_483_647;
-    };
+    const random = randomFrom(7);
     for (let round = 0; round < 200; round++) {
       const keyword = Array.from({ length: 1 + Math.floor(random() * 30) }, (_, at) => ({
         ...{ id: `k${at}`, score: 0.1 + 20 * random() ** 3 },

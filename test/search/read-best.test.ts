@@ -47,7 +47,7 @@ function makeChunk(documentId: string, isDetailed: boolean): RankedChunk {
     ...{ chunkId: `${documentId}_1_0`, documentId, generation: 1, chunkIndex: 0, isBoilerplate: false },
     ...{ document: makeDocument(isDetailed), score: 1, rrf: 1, bm25: 1, cosine: 1 },
     ranks: {
-      hit: { id: `${documentId}_1_0`, score: 1, rrf: 1, lead: 0, keywordRank: 1, vectorRank: 1 },
+      hit: { id: `${documentId}_1_0`, score: 1, rrf: 1, keywordRank: 1, vectorRank: 1 },
       ...{ weights: { keyword: 1, vector: 1 }, mode: 'hybrid' },
     },
   };

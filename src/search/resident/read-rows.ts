@@ -15,12 +15,17 @@ export interface AddressedKeys extends RowKeys {
  * Read the rows of a table in its order: rows that are appended come last.
  *
  * @param first place of the first row
- * @returns batches, with the address of each row
+ * @returns batches, with the address of the first row of each and the largest one
  */
-export async function* readRows(table: Table, first = 0): AsyncGenerator<{ batch: RowBatch; rowIds: BigUint64Array }> {
+export async function* readRows(
+  table: Table,
+  first = 0,
+): AsyncGenerator<{ batch: RowBatch; firstRowId: bigint; lastRowId: bigint }> {
   for await (const batch of table.query().select(COLUMNS).withRowId().offset(first)) {
     const own = batch as unknown as RecordBatch;
-    if (own.numRows > 0) yield { batch: toRowBatch(own), rowIds: bigintsOf<BigUint64Array>(own, ROW_ID) };
+    if (own.numRows === 0) continue;
+    const rowIds = bigintsOf<BigUint64Array>(own, ROW_ID);
+    yield { batch: toRowBatch(own), firstRowId: rowIds[0] as bigint, lastRowId: largest(rowIds) };
   }
 }
 

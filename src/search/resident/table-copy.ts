@@ -80,10 +80,9 @@ export class TableCopy {
       if (this.#size.memoryBytes > maxBytes)
         throw new RangeError(`a table takes more than ${maxBytes} bytes of memory`);
     };
-    for await (const { batch, rowIds } of readRows(table)) {
+    for await (const { batch, lastRowId } of readRows(table)) {
       await added();
       adding = awaitLater(thread.call('add', { table: number, batch }));
-      const lastRowId = largest(rowIds);
       if (lastRowId > this.#lastRowId) this.#lastRowId = lastRowId;
     }
     await added();
@@ -143,12 +142,12 @@ export class TableCopy {
     const place = rows - removedRows - 1;
     if (place < 0) return false;
     let isInPlace = false;
-    for await (const { batch, rowIds } of readRows(table, place)) {
-      if (!isInPlace && rowIds[0] !== this.#lastRowId) return false;
+    for await (const { batch, firstRowId, lastRowId } of readRows(table, place)) {
+      if (!isInPlace && firstRowId !== this.#lastRowId) return false;
       const added = isInPlace ? batch : withoutFirst(batch);
       isInPlace = true;
       if (added.count > 0) this.#resize(await this.thread.call('add', { table: this.number, batch: added }));
-      this.#lastRowId = largest(rowIds);
+      this.#lastRowId = lastRowId;
     }
     return isInPlace;
   }
