@@ -32,8 +32,8 @@ export interface RowKeys {
 export interface LegQuery {
   /** Numbers of the resident tables. */
   readonly tables: readonly number[];
-  /** Restriction to these documents; null: all of them. */
-  readonly documentIds: readonly string[] | null;
+  /** Restriction to documents: their ids, or the number of a list that was put; null: all of them. */
+  readonly documents: readonly string[] | number | null;
   /** Largest number of rows altogether. */
   readonly limit: number;
 }
@@ -121,6 +121,9 @@ export interface Operations {
   /** Remove all rows but those of these keys. */
   keepOnly: { argument: { table: number; keys: RowKeys }; result: TableSize };
   drop: { argument: { table: number }; result: null };
+  /** Keep a list of documents for searches that name it. */
+  putDocuments: { argument: { list: number; ids: readonly string[] }; result: null };
+  dropDocuments: { argument: { list: number }; result: null };
   searchKeywords: { argument: KeywordQuery; result: KeywordLeg };
   searchVectors: { argument: LegQuery & { vector: Float32Array }; result: LegRows };
   compareAll: { argument: RowQuery; result: ComparedColumns };

@@ -72,7 +72,10 @@ export function residentSource(
     { limit, documentIds }: LegOptions,
     own: Pick<KeywordQuery, 'words' | 'correct'>,
   ) =>
-    search((thread, tables) => thread.call('searchKeywords', { tables, documentIds, limit, terms, ownTerms, ...own }));
+    search((thread, tables) => {
+      const documents = thread.listOf(documentIds);
+      return thread.call('searchKeywords', { tables, documents, limit, terms, ownTerms, ...own });
+    });
   /** Words that are corrected, once a search has found out that there are any. */
   let misspelled: readonly SpelledWord[] = [];
   let corrections: readonly Correction[] = [];
@@ -80,7 +83,7 @@ export function residentSource(
     isInMemory: true,
     async searchVectors(vector, { limit, documentIds }) {
       const legs = await search((thread, tables) =>
-        thread.call('searchVectors', { tables, documentIds, limit, vector }),
+        thread.call('searchVectors', { tables, documents: thread.listOf(documentIds), limit, vector }),
       );
       return best(candidatesOf(legs), limit);
     },

@@ -21,6 +21,7 @@ export class ResidentTable {
   readonly #texts: ByteStore | FileStore;
   readonly #locators: ByteStore | FileStore;
   readonly #documentIds: string[] = [];
+  #edition = 0;
   readonly #documentNumbers = new Map<string, number>();
   /** Ids of chunks that are not made of document, generation and index. */
   readonly #oddChunkIds = new Map<number, string>();
@@ -63,9 +64,15 @@ export class ResidentTable {
     return { rows: this.#rows, removedRows: this.#removed, memoryBytes };
   }
 
+  /** Number that changes whenever rows are added or removed. */
+  get edition(): number {
+    return this.#edition;
+  }
+
   /** Append the rows `[from .. to)` of a batch. @throws RangeError if the table is full */
   add(batch: RowBatch, from: number, to: number): void {
     if (this.#rows + to - from > ROWS_MAX) throw new RangeError(`a table cannot have more than ${ROWS_MAX} rows`);
+    this.#edition++;
     this.#reserve(this.#rows + to - from);
     this.vectors.add(batch.vectors.subarray(from * INDEX_DIMENSIONS, to * INDEX_DIMENSIONS));
     const hasBoilerplate = includesText(bytesBetween(batch.locators, from, to), BOILERPLATE);
@@ -124,6 +131,7 @@ export class ResidentTable {
       this.#texts.erase(row);
       this.#locators.erase(row);
     }
+    this.#edition++;
     this.keywords.remove(removed);
     this.#removed += removed.length;
   }

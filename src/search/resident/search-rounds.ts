@@ -1,12 +1,19 @@
 import { setImmediate } from 'node:timers/promises';
 import { messageOf, type ThreadReply } from '../../platform/dedicated-thread.ts';
-import type { Call } from './protocol.ts';
+import type { Resolved } from './document-list.ts';
+import type { Operations } from './protocol.ts';
 import type { ResidentTable } from './resident-table.ts';
 import { type StartedSearch, searchKeywords, startVectorSearch } from './search-tables.ts';
 import { QUERY_SLOTS } from './vector-layout.ts';
 
-type KeywordCall = Call<'searchKeywords'>;
-type VectorCall = Call<'searchVectors'>;
+/** Call whose list of documents is found. */
+export interface ResolvedCall<Name extends 'searchKeywords' | 'searchVectors'> {
+  readonly id: number;
+  readonly name: Name;
+  readonly argument: Resolved<Operations[Name]['argument']>;
+}
+type KeywordCall = ResolvedCall<'searchKeywords'>;
+type VectorCall = ResolvedCall<'searchVectors'>;
 export type SearchCall = KeywordCall | VectorCall;
 
 /** Queries that read the same vectors together at most: those of two rounds are in memory at the same time. */
@@ -39,8 +46,8 @@ export class SearchRounds {
 
   /** Answer a search soon, together with others that come meanwhile. */
   add(call: SearchCall): void {
-    if (call.name === 'searchKeywords') this.#keywords.push(call as KeywordCall);
-    else this.#vectors.push(call as VectorCall);
+    if (call.name === 'searchKeywords') this.#keywords.push(call);
+    else this.#vectors.push(call);
     this.#plan();
   }
 
@@ -97,7 +104,7 @@ export class SearchRounds {
   }
 
   /** Answer calls with the results of one function, or each with its error. */
-  #reply(calls: readonly Call[], answers: () => readonly unknown[]): void {
+  #reply(calls: readonly SearchCall[], answers: () => readonly unknown[]): void {
     try {
       const results = answers();
       for (const [nth, { id }] of calls.entries()) this.#send({ id, result: results[nth] });
@@ -106,15 +113,15 @@ export class SearchRounds {
     }
   }
 
-  #refuse(calls: readonly Call[], error: unknown): void {
+  #refuse(calls: readonly SearchCall[], error: unknown): void {
     for (const { id } of calls) this.#send({ id, error: messageOf(error) });
   }
 }
 
 /** Group searches that differ in their vectors only. */
 function groupAlike(calls: readonly VectorCall[]): VectorCall[][] {
-  const keyOf = ({ argument: { tables, documentIds, limit } }: VectorCall, nth: number) =>
-    documentIds === null ? `${limit}: ${tables.join()}` : nth;
+  const keyOf = ({ argument: { tables, documents, limit } }: VectorCall, nth: number) =>
+    documents === null ? `${limit}: ${tables.join()}` : nth;
   return [...Map.groupBy(calls, keyOf).values()].flatMap((alike) =>
     Array.from({ length: Math.ceil(alike.length / TOGETHER_MAX) }, (_, nth) =>
       alike.slice(nth * TOGETHER_MAX, (nth + 1) * TOGETHER_MAX),

@@ -2,6 +2,7 @@ import type { WeightedTerms } from '../../language/analyser.ts';
 import { BestRows } from './best-rows.ts';
 import type { CandidateRows } from './candidate-rows.ts';
 import { type Correction, correctWords, isUnknown } from './correct-words.ts';
+import type { Resolved } from './document-list.ts';
 import type { Allowed } from './keyword-rows.ts';
 import { LargestNumbers } from './largest-numbers.ts';
 import { ROWS_MAX } from './postings.ts';
@@ -20,7 +21,7 @@ interface Searched {
 /** Find the best rows of several tables by BM25, with the statistics of each table. */
 export function searchKeywords(
   resident: ReadonlyMap<number, ResidentTable>,
-  { terms, ownTerms, words, correct, ...query }: KeywordQuery,
+  { terms, ownTerms, words, correct, ...query }: Resolved<KeywordQuery>,
 ): KeywordLeg {
   const searched = openTables(resident, query);
   const best = bestOf(searched, query.limit);
@@ -70,7 +71,7 @@ export interface StartedSearch {
  */
 export function startVectorSearch(
   resident: ReadonlyMap<number, ResidentTable>,
-  query: LegQuery,
+  query: Resolved<LegQuery>,
   vectors: readonly Float32Array[],
   firstSlot = 0,
 ): StartedSearch {
@@ -112,11 +113,15 @@ export function startVectorSearch(
 }
 
 /** @throws Error if a table is not there any more */
-function openTables(resident: ReadonlyMap<number, ResidentTable>, { tables, documentIds }: LegQuery): Searched[] {
+function openTables(
+  resident: ReadonlyMap<number, ResidentTable>,
+  { tables, documents }: Resolved<LegQuery>,
+): Searched[] {
   return tables.map((number, at) => {
     const table = resident.get(number);
     if (!table) throw new Error('the table is not resident any more');
-    return { number, table, allowed: table.allowedRows(documentIds), first: at * ROWS_MAX };
+    const allowed = documents === null ? table.allowedRows(null) : documents.allowedRows(table);
+    return { number, table, allowed, first: at * ROWS_MAX };
   });
 }
 

@@ -4,6 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { parentPort } from 'node:worker_threads';
 import { messageOf, type ThreadCall, type ThreadReply } from '../../platform/dedicated-thread.ts';
 import { compareAll } from './compare-all.ts';
+import { DocumentLists } from './document-list.ts';
 import { KeywordRows } from './keyword-rows.ts';
 import type { Call, Operation, OperationName, Operations, RowBatch, TableSize } from './protocol.ts';
 import { withRowFile } from './read-row-file.ts';
@@ -18,6 +19,7 @@ const ROWS_AT_ONCE = 64;
 
 const vectors = new VectorBlocks({ helpers: Math.min(availableParallelism(), SCANNING_MAX) - 1 });
 const tables = new Map<number, ResidentTable>();
+const lists = new DocumentLists();
 const rounds = new SearchRounds(tables, send);
 
 type Handlers = {
@@ -52,6 +54,14 @@ const handlers: Handlers = {
     tables.delete(table);
     return null;
   },
+  putDocuments({ list, ids }) {
+    lists.put(list, ids);
+    return null;
+  },
+  dropDocuments({ list }) {
+    lists.drop(list);
+    return null;
+  },
   compareAll({ table, ...query }) {
     rounds.complete();
     return compareAll(tableOf(table), query);
@@ -83,12 +93,20 @@ async function answer<Name extends keyof Handlers>({ id, name, argument }: Call<
   }
 }
 
+function search({ id, name, argument }: Call<'searchVectors' | 'searchKeywords'>): void {
+  try {
+    rounds.add({ id, name, argument: lists.resolve(argument) } as SearchCall);
+  } catch (error) {
+    send({ id, error: messageOf(error) });
+  }
+}
+
 function send(reply: ThreadReply): void {
   parentPort?.postMessage([reply]);
 }
 
 parentPort?.on('message', async ({ id, argument: operation }: ThreadCall<Operation>) => {
   const call: Call = { id, ...operation };
-  if (call.name === 'searchVectors' || call.name === 'searchKeywords') rounds.add(call as SearchCall);
+  if (call.name === 'searchVectors' || call.name === 'searchKeywords') search(call as Call<typeof call.name>);
   else send(await answer(call as Call<keyof Handlers>));
 });

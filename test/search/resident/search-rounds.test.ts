@@ -2,10 +2,11 @@ import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { embedLexical } from '../../../src/embedding/providers/local.ts';
 import type { ThreadReply } from '../../../src/platform/dedicated-thread.ts';
-import type { Call, LegQuery } from '../../../src/search/resident/protocol.ts';
+import { DocumentList, type Resolved } from '../../../src/search/resident/document-list.ts';
+import type { LegQuery } from '../../../src/search/resident/protocol.ts';
 import type { ResidentTable } from '../../../src/search/resident/resident-table.ts';
 import { ResidentThread } from '../../../src/search/resident/resident-thread.ts';
-import { type SearchCall, SearchRounds } from '../../../src/search/resident/search-rounds.ts';
+import { type ResolvedCall, type SearchCall, SearchRounds } from '../../../src/search/resident/search-rounds.ts';
 import { startVectorSearch } from '../../../src/search/resident/search-tables.ts';
 import { VectorBlocks } from '../../../src/search/resident/vector-blocks.ts';
 import { QUERY_SLOTS } from '../../../src/search/resident/vector-layout.ts';
@@ -25,12 +26,12 @@ const tables = new Map<number, ResidentTable>([
 const replies = new Map<number, ThreadReply>();
 const rounds = new SearchRounds(tables, (reply) => replies.set(reply.id, reply));
 
-function drawCall(id: number, query: Partial<LegQuery> = {}): Call<'searchVectors'> {
+function drawCall(id: number, query: Partial<Resolved<LegQuery>> = {}): ResolvedCall<'searchVectors'> {
   const vector = embedLexical([drawText(random, 4)]);
-  return { id, name: 'searchVectors', argument: { tables: [1], documentIds: null, limit: 20, ...query, vector } };
+  return { id, name: 'searchVectors', argument: { tables: [1], documents: null, limit: 20, ...query, vector } };
 }
 
-function answerAlone({ argument }: Call<'searchVectors'>) {
+function answerAlone({ argument }: ResolvedCall<'searchVectors'>) {
   const search = startVectorSearch(tables, argument, [argument.vector]);
   search.finishScan();
   return search.answer()[0];
@@ -44,13 +45,20 @@ async function answerAll(calls: readonly SearchCall[]): Promise<void> {
 
 it('searches of many rounds, of several tables and by terms find what each finds alone', async () => {
   for (let turn = 0; turn < 20; turn++) {
-    const kinds = [{}, {}, {}, { tables: [3] }, { tables: [1, 2, 3] }, { documentIds: ['two'], tables: [1, 2] }];
+    const kinds = [
+      {},
+      {},
+      {},
+      { tables: [3] },
+      { tables: [1, 2, 3] },
+      { documents: new DocumentList(['two']), tables: [1, 2] },
+    ];
     const calls = Array.from({ length: 1 + turn }, (_, id) => drawCall(id, kinds[Math.floor(random() * kinds.length)]));
     const expected = calls.map(answerAlone);
-    const words: Call<'searchKeywords'> = {
+    const words: ResolvedCall<'searchKeywords'> = {
       ...{ id: calls.length, name: 'searchKeywords' },
       argument: {
-        ...{ tables: [1], documentIds: null, limit: 5, words: [], correct: false },
+        ...{ tables: [1], documents: null, limit: 5, words: [], correct: false },
         ...{ terms: [{ terms: ['term1x'], weight: 1 }], ownTerms: new Map() },
       },
     };
@@ -93,7 +101,7 @@ it('searches whose vectors were scanned are answered before their table is dropp
 it('a table that is dropped while it is searched is searched to the end before', async () => {
   const thread = new ResidentThread();
   const batch = drawBatch('four', 4 * ROWS, random);
-  const queries = Array.from({ length: QUERY_SLOTS }, (_, id) => drawCall(id).argument);
+  const queries = Array.from({ length: QUERY_SLOTS }, (_, id) => ({ ...drawCall(id).argument, documents: null }));
   const searchAll = (onAnswer: () => unknown = () => undefined) =>
     Promise.allSettled(
       queries.map(async (query) => {
