@@ -69,11 +69,21 @@ export async function emptyTables(tx: Sql, tables: readonly string[]): Promise<v
 }
 
 /**
- * Fill a table with the rows of a text.
+ * Fill a table with the rows of a text. Its triggers do nothing meanwhile: what they note is among the rows of the backup.
  *
  * @throws the error of postgres.js for a row that the table does not take
  */
 export async function fillTable(
+  tx: Sql,
+  { table, columns }: { readonly table: string; readonly columns: readonly string[] },
+  rows: Readable,
+): Promise<void> {
+  await tx`ALTER TABLE ${tx(table)} DISABLE TRIGGER USER`;
+  await copyInto(tx, { table, columns }, rows);
+  await tx`ALTER TABLE ${tx(table)} ENABLE TRIGGER USER`;
+}
+
+async function copyInto(
   tx: Sql,
   { table, columns }: { readonly table: string; readonly columns: readonly string[] },
   rows: Readable,
@@ -132,6 +142,13 @@ export async function resetRuntimeState(tx: Sql, backupId: string): Promise<void
     DELETE FROM index_tables t WHERE NOT EXISTS (
       SELECT 1 FROM documents d
       WHERE d.bucket_id = t.bucket_id AND d.active_generation IS NOT NULL AND d.status <> 'deleting')`;
+  // They name transactions of the server of the backup.
+  if (await hasTable(tx, 'document_changes')) {
+    await tx`TRUNCATE document_changes`;
+    await tx`
+      UPDATE document_change_log SET kept_from = pg_snapshot_xmin(pg_current_snapshot()),
+        next_kept_from = pg_snapshot_xmin(pg_current_snapshot())`;
+  }
   await tx`DELETE FROM restores`;
   await tx`INSERT INTO restores (backup_id) VALUES (${backupId})`;
 }

@@ -54,11 +54,28 @@ export function readsEveryScope(reader: Reader): boolean {
 
 /** Find the reason why a caller may not read a document with these fields; null if it may. */
 export function hindranceOf(reader: Reader, document: ReadableFields): Hindrance | null {
-  const { levelMax, scopes, classificationsNot, publicOnly } = ruleOf(reader);
+  return findHindrance(ruleOf(reader), document);
+}
+
+function findHindrance(rule: ReadRule, document: ReadableFields): Hindrance | null {
+  const { levelMax, scopes, classificationsNot, publicOnly } = rule;
   if (document.privacy_level > levelMax) return 'level';
   if (document.scope !== null && scopes !== null && !scopes.includes(document.scope)) return 'department';
   if (classificationsNot.includes(document.classification)) return 'classification';
   return publicOnly && !document.public_accessible ? 'not_public' : null;
+}
+
+/** Test of which documents a caller may read. */
+export interface ReadTest {
+  /** Text that is equal for callers who may read the same documents, and for no others. */
+  readonly key: string;
+  allows(document: ReadableFields): boolean;
+}
+
+/** Make the test of what a caller may read, for many documents. */
+export function readTestOf(reader: Reader): ReadTest {
+  const rule = ruleOf(reader);
+  return { key: JSON.stringify(rule), allows: (document) => findHindrance(rule, document) === null };
 }
 
 /** Return true if the caller may read documents of a department; null for those of none. */

@@ -11,7 +11,9 @@ export const searchSettings = {
         .min(0)
         .max(65_536)
         .default(1_024)
-        .describe('memory for copies of the search indexes that are in use; 0: none'),
+        .describe(
+          'memory for copies of the search indexes that are in use, and a tenth of it more for the facts of their documents; 0: none',
+        ),
       table_cache_mb: z
         .int()
         .min(64)

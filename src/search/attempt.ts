@@ -6,8 +6,11 @@ import { findCodeForms } from '../language/code-forms.ts';
 import { awaitLater } from '../platform/await-later.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
+import type { DocumentCopies } from './documents/document-copies.ts';
+import type { DocumentCondition } from './documents/document-store.ts';
+import { askForDocuments, documentsInMemory, type SearchedCopy } from './documents/live-documents.ts';
 import type { FilterShares } from './filter-shares.ts';
-import { type DocumentCondition, getIndexTable, isSameTable, originOf } from './index-store.ts';
+import { getIndexTable, isSameTable, originOf } from './index-store.ts';
 import type { LanceTables } from './lance.ts';
 import { embedQuery, type QueryVector } from './prepare-query.ts';
 import type { RowSamples } from './relevance/row-samples.ts';
@@ -28,6 +31,8 @@ export interface AttemptContext {
   /** Samples of rows that results are judged by. */
   readonly samples: RowSamples;
   readonly filterShares: FilterShares;
+  /** Copies of the facts of documents; null: PostgreSQL is asked. */
+  readonly documents: DocumentCopies | null;
   readonly embedder: Embedder;
   readonly synonyms: SynonymCache;
 }
@@ -62,6 +67,8 @@ interface KnownBefore {
   readonly collectionId: string | null;
   /** Ids of the buckets that hold documents which the caller may not see; without it PostgreSQL is asked. */
   readonly hiding?: Promise<ReadonlySet<string>>;
+  /** Copy of the documents of the only bucket; without it PostgreSQL is asked. */
+  readonly copy?: SearchedCopy | undefined;
   /** Embedding of an earlier attempt at the same search, so that the query is embedded once. */
   readonly embedding?: Promise<QueryVector> | undefined;
 }
@@ -79,9 +86,12 @@ export function beginAttempt(
     known.embedding ?? awaitLater(embedQuery(context.embedder, caller, request, originOfAll(indexes), signal));
   const sequence = analyse(request.query);
   const terms = weighTerms(sequence);
+  const scope = { bucketIds, collectionId, filter: request.filter ?? null, condition };
+  const asked = askForDocuments(sql, caller, scope, filterShares);
+  const isInMemory = known.copy?.begun.canSelect(scope) && condition === undefined;
+  const documents = known.copy && isInMemory ? documentsInMemory(known.copy, caller, scope, asked) : asked;
   const search: IndexSearch = {
-    ...{ sql, tables, resident, samples, filterShares, caller, request, wanted, hiding, copyVersions: new Map() },
-    scope: { bucketIds, collectionId, filter: request.filter ?? null, condition },
+    ...{ sql, tables, resident, samples, caller, scope, request, wanted, hiding, documents, copyVersions: new Map() },
     ...{ sequence, terms, ...expandByTable(request.query, sequence, terms, indexes) },
   };
   const indexTables = indexes.flatMap(({ indexTable }) => indexTable ?? []);

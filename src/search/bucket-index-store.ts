@@ -3,6 +3,8 @@ import { bucketNamed } from '../documents/store.ts';
 import { hidesFrom, readsEverything } from '../documents/visibility.ts';
 import { notFound } from '../platform/errors.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
+import { changesSince, type DocumentChanges, toChanges } from './documents/copy-store.ts';
+import type { Snapshot } from './documents/snapshot.ts';
 import { type IndexTable, toIndexTable } from './index-store.ts';
 
 /** A bucket and its index table; the table is null if nothing was ever written into it. */
@@ -19,23 +21,41 @@ export interface BucketIndex {
  * @throws AppError `bucket_not_found` (404)
  */
 export async function findBucketIndex(sql: Sql, orgId: string, bucketRef: string): Promise<BucketIndex> {
-  return toBucketIndex(await selectBucketIndex(sql, orgId, bucketRef, sql`false`));
+  return toBucketIndex(await selectBucketIndex(sql, orgId, bucketRef, sql`false AS hides`));
+}
+
+/** Index of a bucket as a caller finds it. */
+export interface CallersIndex {
+  readonly index: BucketIndex;
+  /** True if the bucket holds documents that the caller may not see. */
+  readonly isHiding: boolean;
+  /** Changes of its documents; null: they were not asked for. */
+  readonly changes: DocumentChanges | null;
 }
 
 /**
- * Find a bucket as `findBucketIndex` does, and whether it holds documents that the caller may not see.
+ * Find a bucket as `findBucketIndex` does, whether it holds documents that the caller may not see, and what has changed in
+ * its documents, all at one time.
  *
+ * @param since snapshot after which changes are asked for; null: they are not
  * @throws AppError `bucket_not_found` (404)
  */
 export async function findIndexForCaller(
   sql: Sql,
   caller: Caller,
   bucketRef: string,
-): Promise<{ index: BucketIndex; isHiding: boolean }> {
+  since: Snapshot | null = null,
+): Promise<CallersIndex> {
   const { orgId } = caller;
-  const hides = readsEverything(caller) ? sql`false` : hidesFrom(sql, caller, { orgId, id: sql`buckets.id` });
-  const row = await selectBucketIndex(sql, orgId, bucketRef, hides);
-  return { index: toBucketIndex(row), isHiding: row['hides'] as boolean };
+  const id = sql`buckets.id`;
+  const hides = readsEverything(caller) ? sql`false` : hidesFrom(sql, caller, { orgId, id });
+  const changes = since === null ? sql`` : sql`, ${changesSince(sql, id, since)} AS changes`;
+  const row = await selectBucketIndex(sql, orgId, bucketRef, sql`${hides} AS hides${changes}`);
+  return {
+    index: toBucketIndex(row),
+    isHiding: row['hides'] as boolean,
+    changes: since === null ? null : toChanges(row['changes']),
+  };
 }
 
 /** Index of a bucket, with the organization and the name of the bucket. */
@@ -58,9 +78,9 @@ export async function listIndexesWrittenLast(sql: Sql, limit: number): Promise<N
   }));
 }
 
-async function selectBucketIndex(sql: Sql, orgId: string, bucketRef: string, hides: SqlFragment) {
+async function selectBucketIndex(sql: Sql, orgId: string, bucketRef: string, more: SqlFragment) {
   const [row] = await sql`
-    SELECT ${indexColumns(sql)}, ${hides} AS hides FROM ${bucketsWithIndexes(sql)}
+    SELECT ${indexColumns(sql)}, ${more} FROM ${bucketsWithIndexes(sql)}
     WHERE ${bucketNamed(sql, orgId, bucketRef)}`;
   if (!row) throw notFound('bucket', bucketRef);
   return row;

@@ -1,7 +1,10 @@
 import { findCollection } from '../documents/store.ts';
 import { awaitLater } from '../platform/await-later.ts';
 import { type Attempt, beginAttempt, reusableEmbedding, type SearchInput } from './attempt.ts';
-import { type BucketIndex, findIndexForCaller } from './bucket-index-store.ts';
+import { type BucketIndex, type CallersIndex, findIndexForCaller } from './bucket-index-store.ts';
+import type { DocumentCopies } from './documents/document-copies.ts';
+import type { DocumentCopy } from './documents/document-copy.ts';
+import type { Snapshot } from './documents/snapshot.ts';
 import { isSameTable } from './index-store.ts';
 import type { SearchedIndex } from './synonyms/synonym-cache.ts';
 
@@ -19,11 +22,15 @@ const NAMES_MAX = 32_768;
 export async function beginSearch(input: SearchInput, lastSeen: LastSeenIndexes): Promise<Attempt> {
   const { context, caller, bucketRef, request } = input;
   const { sql } = context;
-  const seen = request.collection === undefined ? lastSeen.get(caller.orgId, bucketRef) : undefined;
+  const known = lastSeen.get(caller.orgId, bucketRef);
+  const seen = request.collection === undefined ? known : undefined;
   const ready = seen && context.synonyms.known(seen);
-  const asked = findIndexForCaller(sql, caller, bucketRef);
+  const begun = known && context.documents?.find(caller.orgId, known.bucketId);
+  const since = begun?.snapshot;
+  const asked = findIndexForCaller(sql, caller, bucketRef, since ?? null);
+  const copy = begun && since && { begun, confirmed: awaitLater(confirmCopy(context.documents, begun, since, asked)) };
   const hiding = awaitLater(asked.then(({ index, isHiding }) => new Set(isHiding ? [index.bucketId] : [])));
-  const early = ready && beginAttempt(input, [ready], { collectionId: null, hiding });
+  const early = ready && beginAttempt(input, [ready], { collectionId: null, hiding, copy });
   const { index } = await asked.catch((error: unknown) => {
     // Perhaps the bucket is gone: the next search must not embed its query before the bucket is found.
     lastSeen.forget(caller.orgId, bucketRef);
@@ -34,7 +41,22 @@ export async function beginSearch(input: SearchInput, lastSeen: LastSeenIndexes)
   const [searched] = (await context.synonyms.load(sql, [index])) as [SearchedIndex];
   const { collection } = request;
   const collectionId = collection ? (await findCollection(sql, caller.orgId, index.bucketId, collection)).id : null;
-  return beginAttempt(input, [searched], { collectionId, hiding, embedding: reusableEmbedding(early, searched) });
+  return beginAttempt(input, [searched], { collectionId, hiding, copy, embedding: reusableEmbedding(early, searched) });
+}
+
+/** Have a copy of documents follow the changes that PostgreSQL tells; null: it cannot, and is dropped. */
+async function confirmCopy(
+  copies: DocumentCopies | null,
+  copy: DocumentCopy,
+  since: Snapshot,
+  asked: Promise<CallersIndex>,
+): Promise<DocumentCopy | null> {
+  const { index, changes } = await asked;
+  // Another bucket may have been given the name.
+  if (index.bucketId !== copy.bucketId || changes === null) return null;
+  if (copy.follow(since, changes)) return copy;
+  copies?.drop(copy);
+  return null;
 }
 
 /** Return true if an attempt on the last seen index searches the present one, or a copy in memory that is as new. */

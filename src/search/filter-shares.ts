@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Caller } from '../access/caller.ts';
-import type { DocumentScope } from './index-store.ts';
+import type { DocumentScope } from './documents/document-store.ts';
 
 const FILTERS_MAX = 10_000;
 /** Time after which a share is forgotten, since documents may have changed. */

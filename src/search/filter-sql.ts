@@ -1,8 +1,7 @@
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import type { Comparison, Filter, Membership, Scalar } from './filter.ts';
 
-/** Fields of a document that a filter may name beside user metadata. */
-const COLUMNS = new Set([
+const COLUMNS = [
   'file_name',
   'file_type',
   'classification',
@@ -10,7 +9,10 @@ const COLUMNS = new Set([
   'scope',
   'owner_department',
   'source_path',
-]);
+] as const;
+export type FilterColumn = (typeof COLUMNS)[number];
+/** Fields of a document that a filter may name beside user metadata. */
+export const FILTER_COLUMNS: ReadonlySet<string> = new Set(COLUMNS);
 
 /** Condition that the metadata of a document contain one of these objects. */
 interface Containment {
@@ -25,7 +27,7 @@ type Part = Containment | Comparison | Membership | Joined;
  * of 50 equalities is one condition, and so is an `and` of equalities of different keys.
  */
 function simplify(filter: Filter): Part {
-  if (filter.type === 'eq' && !COLUMNS.has(filter.key)) {
+  if (filter.type === 'eq' && !FILTER_COLUMNS.has(filter.key)) {
     return { type: 'contains', any: [{ [filter.key]: String(filter.value) }] };
   }
   if (!('filters' in filter)) return filter;
@@ -54,7 +56,7 @@ function join(type: 'and' | 'or', a: Containment, b: Containment): Containment |
 /** Return true if the SQL of a filter is one of few texts: one condition on the metadata, of equality. */
 export function isOfCommonShape(filter: Filter): boolean {
   const part = simplify(filter);
-  return part.type === 'contains' || (part.type === 'in' && !COLUMNS.has(part.key));
+  return part.type === 'contains' || (part.type === 'in' && !FILTER_COLUMNS.has(part.key));
 }
 
 /** `list`: all documents of a filter are looked for; `check`: documents are known by id. */
@@ -69,7 +71,12 @@ const INDEXED_VALUES_MAX = 50;
  */
 export function filterSql(sql: Sql, filter: Filter, use: FilterUse): SqlFragment {
   const part = simplify(filter);
-  if (use === 'list' && part.type === 'in' && !COLUMNS.has(part.key) && part.value.length <= INDEXED_VALUES_MAX) {
+  if (
+    use === 'list' &&
+    part.type === 'in' &&
+    !FILTER_COLUMNS.has(part.key) &&
+    part.value.length <= INDEXED_VALUES_MAX
+  ) {
     return containment(
       sql,
       part.value.map((value) => ({ [part.key]: String(value) })),
@@ -133,5 +140,5 @@ function comparison(sql: Sql, type: 'gt' | 'gte' | 'lt' | 'lte', name: string, v
 }
 
 function field(sql: Sql, name: string): SqlFragment {
-  return COLUMNS.has(name) ? sql`documents.${sql(name)}` : sql`documents.metadata ->> ${name}`;
+  return FILTER_COLUMNS.has(name) ? sql`documents.${sql(name)}` : sql`documents.metadata ->> ${name}`;
 }

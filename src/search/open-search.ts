@@ -11,6 +11,8 @@ import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { KeyRing } from '../platform/secret-key.ts';
 import type { DeletedTextAge } from './deleted-text-store.ts';
+import { removeOldChanges } from './documents/copy-store.ts';
+import { openDocumentCopies } from './documents/open-copies.ts';
 import { LastSeenIndexes } from './early-start.ts';
 import { expungeBucket, expungeDue } from './expunge-bucket.ts';
 import { FilterShares } from './filter-shares.ts';
@@ -59,6 +61,7 @@ export async function openSearch(context: {
   const tables = openTables(config);
   openIndexMetrics(metrics, sql);
   const resident = openResidentIndexes(config, { logger, metrics, onLargeRead: () => tables.releaseLarge() });
+  const documents = openDocumentCopies(config, { sql, logger, metrics });
   const index = new IndexWriter({
     ...{ sql, direct, tables, logger },
     readers: resident ? residentReaders(resident, tables) : NO_READERS,
@@ -77,6 +80,7 @@ export async function openSearch(context: {
       synonyms: new SynonymCache(),
       samples: new RowSamples(),
       filterShares: new FilterShares(),
+      documents,
       index,
       queryShares,
       links: { to: config.search.resultLinks, keyRing },
@@ -103,6 +107,7 @@ export async function openSearch(context: {
         everyMs,
         run: (signal) => expungeDue({ sql, direct, tables }, DELETED_TEXT, signal),
       },
+      { name: 'removal of noted changes of documents', everyMs, run: () => removeOldChanges(sql) },
       { name: 'settling of abandoned indexes', everyMs, run: (signal) => index.settleAbandoned(signal) },
     ],
     prepare: () => void loadLance(),
@@ -111,6 +116,7 @@ export async function openSearch(context: {
       await index.close();
       await reranker?.close();
       await resident?.close();
+      await documents?.close();
       await tables.close();
     },
   };

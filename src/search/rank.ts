@@ -1,6 +1,6 @@
+import type { DocumentDetails, LiveDocument } from './documents/document-store.ts';
 import { explainLegs, type FusedRanks } from './explain-results.ts';
 import { type FusedHit, fuseRankings } from './fuse.ts';
-import type { DocumentDetails, LiveDocument } from './index-store.ts';
 import type { Candidate, Passage } from './legs.ts';
 import type { PreparedQuery } from './prepare-query.ts';
 import type { Relevance } from './relevance/schema.ts';

@@ -1,6 +1,6 @@
 import type { ChunkSource } from './chunk-source.ts';
 import { collapse } from './collapse.ts';
-import type { DocumentDetails, LiveDocument } from './index-store.ts';
+import type { DocumentDetails, LiveDocument } from './documents/document-store.ts';
 import type { Candidate, Passage } from './legs.ts';
 import type { FoundChunk, RankedChunk } from './rank.ts';
 

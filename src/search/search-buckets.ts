@@ -4,8 +4,9 @@ import { type AttemptContext, beginAttempt, finishAttempts } from './attempt.ts'
 import { findBucketIndexes } from './bucket-index-store.ts';
 import { citePlaces } from './cite-place.ts';
 import type { CorrectedWord } from './describe-corrections.ts';
+import type { DocumentCondition } from './documents/document-store.ts';
 import { fuseRankings, type KeywordHit, weightsFor } from './fuse.ts';
-import { type DocumentCondition, originOf } from './index-store.ts';
+import { originOf } from './index-store.ts';
 import { embedQuery, type QueryVector } from './prepare-query.ts';
 import { type JudgedChunk, toResult } from './rank.ts';
 import type { SearchRequest, SearchResult } from './schema.ts';

@@ -7,16 +7,10 @@ import type { Sql } from '../platform/postgres.ts';
 import { traced } from '../platform/tracing.ts';
 import type { ChunkSource } from './chunk-source.ts';
 import { type CorrectedWord, describeCorrections } from './describe-corrections.ts';
-import { type FilterShares, widthsOf } from './filter-shares.ts';
-import {
-  type DocumentScope,
-  findLiveDocuments,
-  type IndexTable,
-  isFiltered,
-  type LiveDocument,
-  listLiveDocumentIds,
-  originOf,
-} from './index-store.ts';
+import { type DocumentScope, isFiltered, type LiveDocument } from './documents/document-store.ts';
+import type { LiveDocuments } from './documents/live-documents.ts';
+import { widthsOf } from './filter-shares.ts';
+import { type IndexTable, originOf } from './index-store.ts';
 import type { LanceTables } from './lance.ts';
 import type { Candidate, LegOptions, Passage } from './legs.ts';
 import { openSource } from './open-source.ts';
@@ -51,7 +45,7 @@ export interface IndexSearch {
   readonly tables: LanceTables;
   readonly resident: ResidentIndexes | null;
   readonly samples: RowSamples;
-  readonly filterShares: FilterShares;
+  readonly documents: LiveDocuments;
   readonly caller: Caller;
   readonly scope: DocumentScope;
   readonly request: SearchRequest;
@@ -125,7 +119,7 @@ async function searchSource(
   indexTables: readonly IndexTable[],
   embedding: Promise<QueryVector>,
 ): Promise<Found> {
-  const { sql, caller, scope, request, terms, wanted, hiding } = search;
+  const { documents, scope, request, terms, wanted, hiding } = search;
   const words = request.correct ? spelledWords(request.query) : [];
   const mayCorrect = async () => (await hiding).size === 0;
   const source = await openSource({ ...search, spelling: { words, mayCorrect } }, indexTables);
@@ -155,58 +149,65 @@ async function searchSource(
   if (!source) return finish(NOTHING);
   // A sample in memory is compared after the legs, so as not to delay them.
   if (!source.compareSample) sample();
-  const findLive = (ids: readonly string[], detailedIds: readonly string[]) =>
-    findLiveDocuments(sql, caller, scope, ids, detailedIds);
   const find = async (legs: Legs, live: ReadonlyMap<string, LiveDocument>, early?: EarlyPassages): Promise<Best> => {
     const candidates = { ...legs, live, hiding: await hiding };
     const bounds = { wanted, perDocumentMax: request.max_per_document ?? null };
     const ranked = rank(candidates, await preparing);
-    const chunks = await readBest(source, ranked, bounds, { early, readDetails: (ids) => findLive(ids, ids) });
+    const chunks = await readBest(source, ranked, bounds, { early, readDetails: (ids) => documents.find(ids, ids) });
     return { chunks, isStale: hasStaleDocument(candidates), lowestCosine: legs.vector.at(-1)?.score ?? null };
   };
   const limitMin = Math.max(CANDIDATES_MIN, wanted * 4);
-  let documentIds: string[] | null = null;
+  // In memory the number of documents plays no role for a search.
+  const listed = { documentsMax: PREFILTER_DOCUMENTS_MAX, manyIfUsedOften: source.isInMemory };
+  let documentIds: readonly string[] | null = null;
   if (isFiltered(scope) || scope.collectionId !== null) {
-    const share = search.filterShares.get(caller, scope);
+    const share = documents.likelyShare(listed);
     if (share !== 0) {
       const visible = await searchThenFilter(source, search, preparing, { limit: limitMin, share });
       sample();
       const found = visible && (await find(visible.legs, visible.live, visible.early));
       if (found && (found.chunks.length >= wanted || visible.isComplete)) return finish(found);
     }
-    documentIds = await listLiveDocumentIds(sql, caller, scope, PREFILTER_DOCUMENTS_MAX);
-    search.filterShares.note(caller, scope, documentIds === null ? undefined : 0);
-    if (documentIds?.length === 0) return finish(NOTHING);
+    documentIds = await documents.list(listed);
+    documents.noteShare(documentIds === null ? undefined : 0);
   }
 
   const first = request.mode === 'hybrid' ? limitMin : Math.max(SINGLE_CANDIDATES_MIN, wanted * 2);
-  for (let limit = first; ; limit = Math.min(CANDIDATES_MAX, limit * 4)) {
+  for (let limit = first; ; ) {
+    if (documentIds?.length === 0 && (await documents.confirm(documentIds))) return finish(NOTHING);
     const checkedIds = documentIds !== null && documentIds.length <= CHECKED_AT_ONCE_MAX ? documentIds : null;
-    const checkingAll = checkedIds && awaitLater(findLive(checkedIds, checkedIds));
+    const checkingAll = checkedIds && awaitLater(documents.find(checkedIds, checkedIds));
     // One row more than the limit shows whether a leg has more, and whether the limit cuts a tie.
     const rows = await searchLegs(source, search, preparing, { limit: limit + 1, documentIds });
     sample();
     const legs = { keyword: withinLimit(rows.keyword, limit), vector: withinLimit(rows.vector, limit) };
     const likely = presumeOrder(legs, await preparing).slice(0, wanted + PASSAGES_BEYOND);
-    const checking = checkingAll ?? findLive(documentIdsOf([...legs.keyword, ...legs.vector]), documentIdsOf(likely));
+    const checking =
+      checkingAll ?? documents.find(documentIdsOf([...legs.keyword, ...legs.vector]), documentIdsOf(likely));
     // The texts that will most likely be shown are read while PostgreSQL is asked.
     const reading = awaitLater(source.readPassages(likely));
     const found = await find(legs, await checking, reading);
+    if (documentIds !== null && !(await documents.confirm(documentIds))) {
+      documentIds = await documents.list(listed);
+      continue;
+    }
     const isExhausted = rows.keyword.length <= limit && rows.vector.length <= limit;
     // Other chunks, down to about the sixtieth, come before a boilerplate one.
     const isEnough = found.chunks.length >= wanted && (limit >= limitMin || !hasBoilerplate(legs));
     if (isEnough || isExhausted || (limit === CANDIDATES_MAX && documentIds !== null)) {
       return finish(found);
     }
-    if (limit < CANDIDATES_MAX) continue;
+    if (limit < CANDIDATES_MAX) {
+      limit = Math.min(CANDIDATES_MAX, limit * 4);
+      continue;
+    }
     // The caller may see almost none of the matches: search the visible documents only.
-    documentIds = await listLiveDocumentIds(sql, caller, scope, VISIBLE_DOCUMENTS_MAX);
+    documentIds = await documents.list({ documentsMax: VISIBLE_DOCUMENTS_MAX, manyIfUsedOften: false });
     if (documentIds === null) {
       const warning =
         'not every match could be looked at, so some results may be missing; narrow the search by a filter';
       return finish(found, warning);
     }
-    if (documentIds.length === 0) return finish(NOTHING);
   }
 }
 
@@ -253,18 +254,12 @@ async function searchThenFilter(
   { limit, share }: { readonly limit: number; readonly share: number | undefined },
 ): Promise<VisibleLegs | null> {
   if (!source.isInMemory) return null;
-  const { sql, caller, scope, wanted } = search;
+  const { documents, wanted } = search;
   for (const width of widthsOf(share, limit)) {
     const rows = await searchLegs(source, search, preparing, { limit: width + 1, documentIds: null });
     const shown = Math.ceil((wanted + PASSAGES_BEYOND) * Math.min(PRESUMED_FACTOR_MAX, width / limit));
     const likely = presumeOrder(rows, await preparing).slice(0, shown);
-    const checking = findLiveDocuments(
-      sql,
-      caller,
-      scope,
-      documentIdsOf([...rows.keyword, ...rows.vector]),
-      documentIdsOf(likely),
-    );
+    const checking = documents.find(documentIdsOf([...rows.keyword, ...rows.vector]), documentIdsOf(likely));
     const early = awaitLater(source.readPassages(likely));
     const live = await checking;
     const isVisible = ({ documentId }: Candidate) => live.has(documentId);
@@ -273,7 +268,7 @@ async function searchThenFilter(
       all.length <= width || visible.length > limit;
     if (!isAllFound(rows.keyword, keyword) || !isAllFound(rows.vector, vector)) continue;
     const [all, left] = [rows.keyword.length + rows.vector.length, keyword.length + vector.length];
-    if (left > 0) search.filterShares.note(caller, scope, left / all);
+    if (left > 0) documents.noteShare(left / all);
     return {
       ...{ live, early },
       legs: { keyword: withinLimit(keyword, limit), vector: withinLimit(vector, limit) },

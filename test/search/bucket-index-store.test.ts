@@ -65,8 +65,8 @@ it('the index for a caller says what the two questions on their own say', async 
     const hiding = await filterHiding(sql, caller, [...ids.values()]);
     for (const [name, id] of ids) {
       const index = await findBucketIndex(sql, caller.orgId, name);
-      expect(await findIndexForCaller(sql, caller, name)).toEqual({ index, isHiding: hiding.has(id) });
-      expect(await findIndexForCaller(sql, caller, id)).toEqual({ index, isHiding: hiding.has(id) });
+      expect(await findIndexForCaller(sql, caller, name)).toEqual({ index, isHiding: hiding.has(id), changes: null });
+      expect(await findIndexForCaller(sql, caller, id)).toEqual({ index, isHiding: hiding.has(id), changes: null });
     }
   }
 });

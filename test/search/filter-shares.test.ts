@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { operatorCaller } from '../../src/access/operator.ts';
+import type { DocumentScope } from '../../src/search/documents/document-store.ts';
 import { Filter } from '../../src/search/filter.ts';
 import { FilterShares, widthsOf } from '../../src/search/filter-shares.ts';
-import type { DocumentScope } from '../../src/search/index-store.ts';
 
 const caller = operatorCaller({ id: 'org_a', plan: 'free' }, 'ann');
 const scopeOf = (fields: Partial<DocumentScope> = {}): DocumentScope => ({

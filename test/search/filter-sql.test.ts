@@ -2,9 +2,11 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Caller } from '../../src/access/caller.ts';
 import { createBucket } from '../../src/documents/buckets.ts';
 import { BucketPolicy } from '../../src/documents/schema.ts';
+import { readAllFacts } from '../../src/search/documents/copy-store.ts';
+import { findLiveDocuments, listLiveDocumentIds } from '../../src/search/documents/document-store.ts';
+import { matcherOf } from '../../src/search/documents/match-filter.ts';
 import { Filter } from '../../src/search/filter.ts';
 import { isOfCommonShape } from '../../src/search/filter-sql.ts';
-import { findLiveDocuments, listLiveDocumentIds } from '../../src/search/index-store.ts';
 import { makeKeyRing, makeOrg } from '../support/access.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
 import { createTestRandom } from '../support/random.ts';
@@ -76,13 +78,15 @@ function matches(filter: Filter, fields: Fields): boolean {
   return filter.type === 'gt' ? order > 0 : order <= 0;
 }
 
-/** Ask PostgreSQL for the documents of a filter, in both ways. */
-async function select(filter: Filter): Promise<{ listed: string[]; checked: string[] }> {
+/** Find the documents of a filter in all ways: PostgreSQL lists and checks them, and they are matched in memory. */
+async function select(filter: Filter): Promise<{ listed: string[]; checked: string[]; matched: string[] }> {
   const { sql } = database;
   const scope = { bucketIds: [bucketId], collectionId: null, filter };
   const listed = await listLiveDocumentIds(sql, operator, scope, 1_000);
   const checked = await findLiveDocuments(sql, operator, scope, [...documents.keys()], []);
-  return { listed: listed?.toSorted() ?? [], checked: [...checked.keys()].toSorted() };
+  const all = await readAllFacts(sql, operator.orgId, bucketId, 1_000);
+  const matched = all?.documents.filter(matcherOf(filter)).map(({ id }) => id) ?? [];
+  return { listed: listed?.toSorted() ?? [], checked: [...checked.keys()].toSorted(), matched: matched.toSorted() };
 }
 
 it('random filters list and find exactly the documents that they describe', async () => {
@@ -92,7 +96,7 @@ it('random filters list and find exactly the documents that they describe', asyn
     const expected = [...documents].filter(([, fields]) => matches(filter, fields)).map(([id]) => id);
     expect([filter, await select(filter)]).toEqual([
       filter,
-      { listed: expected.toSorted(), checked: expected.toSorted() },
+      { listed: expected.toSorted(), checked: expected.toSorted(), matched: expected.toSorted() },
     ]);
     if (expected.length > 0 && expected.length < documents.size) selected++;
   }
@@ -115,4 +119,58 @@ it.each([
   [{ file_name: 'x' }, false],
 ])('the filter %j is one condition of equality on the metadata: %s', (filter, expected) => {
   expect(isOfCommonShape(Filter.parse(filter))).toBe(expected);
+});
+
+it('documents are compared in memory as PostgreSQL compares numbers of any length and characters of any plane', async () => {
+  const { sql } = database;
+  const texts = [
+    ...[
+      '9007199254740993',
+      '9007199254740992',
+      '-9007199254740993',
+      '0.1',
+      '0.10000000000000001',
+      '0.30000000000000004',
+    ],
+    ...[
+      '1e3',
+      '1E-3',
+      '1000',
+      '001000',
+      '+5',
+      '5.',
+      '.5',
+      '٣',
+      '１',
+      ' 1',
+      '1e100',
+      '12345678901234567890e-15',
+      '-0',
+      '',
+    ],
+    ...['\u{1F600}', '\uE000', '\uFFFD', 'a', 'A', 'é', '가', 'true'],
+  ];
+  const { id: ordered } = await createBucket(sql, operator, { name: 'ordered', policy: BucketPolicy.parse({}) });
+  for (const [nth, text] of texts.entries()) {
+    await sql`
+      INSERT INTO documents (id, org_id, bucket_id, file_name, size_bytes, sha256, object_key, ingest_options, status,
+                             active_generation, metadata)
+      VALUES (${`ordered_${nth}`}, ${operator.orgId}, ${ordered}, 'f', 1, '\\x00', 'k', '{}', 'ready', 1,
+              ${sql.json({ value: text })})`;
+  }
+  const all = await readAllFacts(sql, operator.orgId, ordered, 1_000);
+  const values = [0, -0, 1, 5, 1000, 0.1, 0.3, 0.30000000000000004, 2 ** 53, 1e21, 12345.678901234567, ...texts, true];
+  for (const type of ['gt', 'gte', 'lt', 'lte', 'eq', 'ne']) {
+    for (const value of values) {
+      const filter = Filter.parse({ type, key: 'value', value });
+      const listed = await listLiveDocumentIds(
+        sql,
+        operator,
+        { bucketIds: [ordered], collectionId: null, filter },
+        1_000,
+      );
+      const matched = all?.documents.filter(matcherOf(filter)).map(({ id }) => id);
+      expect([type, value, matched?.toSorted()]).toEqual([type, value, listed?.toSorted()]);
+    }
+  }
 });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ChunkSource } from '../../src/search/chunk-source.ts';
-import type { LiveDocument } from '../../src/search/index-store.ts';
+import type { LiveDocument } from '../../src/search/documents/document-store.ts';
 import type { Candidate } from '../../src/search/legs.ts';
 import type { RankedChunk } from '../../src/search/rank.ts';
 import { readBest } from '../../src/search/read-best.ts';

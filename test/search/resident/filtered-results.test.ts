@@ -57,7 +57,7 @@ it.each([
     for (let nth = 0; nth < 3; nth++) {
       const request = SearchRequest.parse({ query: drawText(random, 3), filter, mode, top_k: 10 });
       const [ours, theirs] = await Promise.all(
-        [search, { ...search, resident: null }].map((context) =>
+        [search, { ...search, resident: null, documents: null }].map((context) =>
           searchBucket(context, test.operator, 'teams', request),
         ),
       );
@@ -84,13 +84,16 @@ it.each([
   for (let nth = 0; nth < 3; nth++) {
     const request = SearchRequest.parse({ query: drawText(random, 3), filter, top_k: 10 });
     const find = async (filterShares: FilterShares) =>
-      (await searchBucket({ ...search, filterShares }, test.operator, 'teams', request)).results;
+      (await searchBucket({ ...search, filterShares, documents: null }, test.operator, 'teams', request)).results;
     const known = new FilterShares();
     const expected = await find(known);
     expect(expected).toHaveLength(10);
     expect(await find(known)).toEqual(expected);
     // 1 is more than nearly every filter leaves, so that the first number of candidates is too small.
     for (const share of [undefined, 1, 0.5, 0.3, 0.1]) expect(await find(new EqualShares(share))).toEqual(expected);
+    // With the documents in memory, which are read once the bucket has been searched often.
+    expect((await searchBucket(search, test.operator, 'teams', request)).results).toEqual(expected);
   }
   expect(search.resident?.totals.rows).toBe(DOCUMENTS * 2);
+  expect(search.documents?.documents).toBe(DOCUMENTS);
 });

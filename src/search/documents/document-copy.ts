@@ -1,0 +1,181 @@
+import { LRUCache } from 'lru-cache';
+import { type Reader, readTestOf } from '../../documents/visibility.ts';
+import type { DocumentChanges, DocumentFacts } from './copy-store.ts';
+import type { DocumentScope, ListBound, LiveDocument } from './document-store.ts';
+import { countConditions, matcherOf } from './match-filter.ts';
+import { includesSnapshot, type Snapshot } from './snapshot.ts';
+
+/** Part of a scope that a copy knows: it has no other condition. */
+type CopiedScope = Pick<DocumentScope, 'collectionId' | 'filter'>;
+
+/** Selections of a copy, and the documents that they have together, as a multiple of its documents. */
+const SELECTIONS_MAX = 64;
+const SELECTED_FACTOR = 4;
+const SELECTED_MIN = 10_000;
+/** Growth after which a copy is read again, so that its memory is counted. */
+const GROWTH_MAX = 1.25;
+/** Uses from which on a list is used often, so that it pays to send it to the thread that searches. */
+const LISTED_FROM_USE = 3;
+/** Comparisons for a new selection, each of up to 0.2 microseconds, in which a process does nothing else. */
+const COMPARISONS_MAX = 100_000;
+/** Memory of a document beside its texts. */
+const DOCUMENT_BYTES = 900;
+
+/** Documents that a caller may find within a scope, kept up to date. */
+interface Selection {
+  readonly ids: Set<string>;
+  includes(document: DocumentFacts): boolean;
+  /** The same ids as a list; null: it is not made. */
+  list: readonly string[] | null;
+  /** Searches that have used it since it changed last. */
+  uses: number;
+}
+
+/**
+ * Facts of all documents of a bucket that searches find, as one snapshot of PostgreSQL sees them. It answers who may find
+ * which of them as PostgreSQL would, at that snapshot or, once it has followed changes, at a later one.
+ */
+export class DocumentCopy {
+  readonly bucketId: string;
+  readonly #documents: Map<string, DocumentFacts>;
+  readonly #selections: LRUCache<string, Selection>;
+  readonly #sizeMax: number;
+  #snapshot: Snapshot;
+
+  constructor(bucketId: string, snapshot: Snapshot, documents: readonly DocumentFacts[]) {
+    this.bucketId = bucketId;
+    this.#snapshot = snapshot;
+    this.#documents = new Map(documents.map((document) => [document.id, document]));
+    this.#sizeMax = GROWTH_MAX * documents.length + SELECTED_MIN;
+    this.#selections = new LRUCache({
+      max: SELECTIONS_MAX,
+      maxSize: SELECTED_MIN + SELECTED_FACTOR * documents.length,
+    });
+  }
+
+  get snapshot(): Snapshot {
+    return this.#snapshot;
+  }
+
+  get size(): number {
+    return this.#documents.size;
+  }
+
+  /** Estimate of the memory that the documents of a copy take. */
+  get memoryBytes(): number {
+    let bytes = 0;
+    for (const document of this.#documents.values()) bytes += bytesOf(document);
+    return bytes;
+  }
+
+  /**
+   * Take over changes since a snapshot that the copy had. Those that it knows already, since it is at a later snapshot,
+   * change nothing.
+   *
+   * @param since snapshot after which they were asked for
+   * @returns false if they are incomplete, or the copy has grown too much: it must not be used any more
+   */
+  follow(since: Snapshot, { snapshot, keptFrom, changed }: DocumentChanges): boolean {
+    if (snapshot.server !== this.#snapshot.server) return false;
+    if (includesSnapshot(this.#snapshot, snapshot)) return true;
+    if (changed === null || since.xmin < keptFrom) return false;
+    this.#snapshot = snapshot;
+    for (const [id, document] of changed) {
+      if (document) this.#documents.set(id, document);
+      else this.#documents.delete(id);
+      for (const selection of this.#selections.values()) update(selection, id, document);
+    }
+    return this.#documents.size <= this.#sizeMax;
+  }
+
+  /** Return true if all documents can be compared with a scope in a short time. Only such scopes may be asked for. */
+  canSelect({ filter }: CopiedScope): boolean {
+    return filter === null || this.size * countConditions(filter) <= COMPARISONS_MAX;
+  }
+
+  /** Filter documents to those that the caller may find within the scope. */
+  find(reader: Reader, scope: CopiedScope, ids: readonly string[]): Map<string, LiveDocument> {
+    const includes = testOf(reader, scope).includes;
+    const found = new Map<string, LiveDocument>();
+    for (const id of ids) {
+      const document = this.#documents.get(id);
+      if (document && includes(document)) found.set(id, this.#toLive(document));
+    }
+    return found;
+  }
+
+  /**
+   * List the documents that the caller may find within the scope: the same array until one of them changes. Null: there are
+   * more than the bound allows.
+   */
+  list(reader: Reader, scope: CopiedScope, bound: ListBound): readonly string[] | null {
+    const selection = this.#select(reader, scope);
+    if (!isListed(selection, bound)) return null;
+    selection.list ??= [...selection.ids];
+    return selection.list;
+  }
+
+  /** Return true if a list has not changed since it was made. */
+  isCurrent(reader: Reader, scope: CopiedScope, list: readonly string[]): boolean {
+    return this.#select(reader, scope).list === list;
+  }
+
+  /** Share of the documents that the caller may find within the scope; 0 if `list` lists them. Each call is a use. */
+  use(reader: Reader, scope: CopiedScope, bound: ListBound): number {
+    const selection = this.#select(reader, scope);
+    selection.uses++;
+    return isListed(selection, bound) ? 0 : selection.ids.size / this.#documents.size;
+  }
+
+  #select(reader: Reader, scope: CopiedScope): Selection {
+    const { key, includes } = testOf(reader, scope);
+    const known = this.#selections.get(key);
+    if (known) return known;
+    const ids = new Set<string>();
+    for (const document of this.#documents.values()) if (includes(document)) ids.add(document.id);
+    const selection: Selection = { ids, includes, list: null, uses: 0 };
+    this.#selections.set(key, selection, { size: ids.size + 1 });
+    return selection;
+  }
+
+  #toLive({ active_generation, keyword_only, file_name, source_path, metadata }: DocumentFacts): LiveDocument {
+    return {
+      bucketId: this.bucketId,
+      generation: active_generation,
+      isKeywordOnly: keyword_only,
+      details: { fileName: file_name, sourcePath: source_path, metadata },
+    };
+  }
+}
+
+function isListed({ ids, uses }: Selection, { documentsMax, manyIfUsedOften }: ListBound): boolean {
+  return ids.size <= documentsMax || (manyIfUsedOften && uses >= LISTED_FROM_USE);
+}
+
+function update(selection: Selection, id: string, document: DocumentFacts | null): void {
+  const isIncluded = document !== null && selection.includes(document);
+  if (isIncluded === selection.ids.has(id)) return;
+  if (isIncluded) selection.ids.add(id);
+  else selection.ids.delete(id);
+  selection.list = null;
+  selection.uses = 0;
+}
+
+/** Make the test of a scope for a caller, and a text that is equal for tests with equal results. */
+function testOf(reader: Reader, { collectionId, filter }: CopiedScope) {
+  const { key, allows } = readTestOf(reader);
+  const matches = filter === null ? null : matcherOf(filter);
+  return {
+    key: JSON.stringify([key, collectionId, filter]),
+    includes: (document: DocumentFacts) =>
+      allows(document) &&
+      (collectionId === null || document.collection_id === collectionId) &&
+      (matches === null || matches(document)),
+  };
+}
+
+function bytesOf({ file_name, source_path, metadata }: DocumentFacts): number {
+  let characters = file_name.length + (source_path?.length ?? 0);
+  for (const [key, value] of Object.entries(metadata)) characters += key.length + value.length;
+  return DOCUMENT_BYTES + characters;
+}

@@ -1,0 +1,122 @@
+import type { Caller } from '../../access/caller.ts';
+import { readableBy } from '../../documents/visibility.ts';
+import { unprepared } from '../../platform/postgres/unprepared.ts';
+import type { Sql, SqlFragment } from '../../platform/postgres.ts';
+import type { Filter } from '../filter.ts';
+import { type FilterUse, filterSql, isOfCommonShape } from '../filter-sql.ts';
+
+/** Conditions of a search on documents, beside the caller's rights. */
+export interface DocumentScope {
+  readonly bucketIds: readonly string[];
+  readonly collectionId: string | null;
+  readonly filter: Filter | null;
+  /** Further condition on documents. */
+  readonly condition?: DocumentCondition | undefined;
+}
+
+/** Condition on a row of `documents` that no filter can express. */
+export type DocumentCondition = (sql: Sql) => SqlFragment;
+
+/** Bound on a list of documents. */
+export interface ListBound {
+  readonly documentsMax: number;
+  /** True: more are listed, too, if many searches use the same list. */
+  readonly manyIfUsedOften: boolean;
+}
+
+/** A document that the caller may find, and the active generation of its chunks. */
+export interface LiveDocument {
+  readonly bucketId: string;
+  readonly generation: number;
+  /** True if it has no vectors. */
+  readonly isKeywordOnly: boolean;
+  /** Null: they were not asked for. */
+  readonly details: DocumentDetails | null;
+}
+
+/** Facts about a document that its results show. */
+export interface DocumentDetails {
+  readonly fileName: string;
+  readonly sourcePath: string | null;
+  readonly metadata: Record<string, string>;
+}
+
+/**
+ * Filter documents to those whose chunks this caller may see now. This is the only answer to "may this caller see this
+ * chunk?"; it is taken from PostgreSQL at query time. Chunks of another generation than the returned one must not be
+ * shown.
+ *
+ * @param detailedIds documents among them whose details are wanted, which take most of the time
+ */
+export async function findLiveDocuments(
+  sql: Sql,
+  caller: Caller,
+  scope: DocumentScope,
+  documentIds: readonly string[],
+  detailedIds: readonly string[],
+): Promise<Map<string, LiveDocument>> {
+  if (documentIds.length === 0) return new Map();
+  // Keys of an object are found by a search among them; `= ANY` compares with one id after the other.
+  const detailed = sql.json(Object.fromEntries(detailedIds.map((id) => [id, 1])));
+  const query = sql`
+    SELECT id, bucket_id, active_generation, keyword_only,
+           CASE WHEN ${detailed}::jsonb ? id
+                THEN jsonb_build_array(file_name, source_path, metadata) END AS details
+    FROM documents
+    WHERE id = ANY(${sql.array([...documentIds])}::text[]) AND ${live(sql, caller, scope, 'check')}`;
+  const rows = await (isOfRareShape(scope) ? unprepared(query) : query);
+  return new Map(rows.map((row) => [row['id'] as string, toLiveDocument(row)]));
+}
+
+function toLiveDocument(row: Readonly<Record<string, unknown>>): LiveDocument {
+  const details = row['details'] as [string, string | null, Record<string, string>] | null;
+  return {
+    bucketId: row['bucket_id'] as string,
+    generation: Number(row['active_generation']),
+    isKeywordOnly: row['keyword_only'] as boolean,
+    details: details && { fileName: details[0], sourcePath: details[1], metadata: details[2] },
+  };
+}
+
+/** List ids of the documents that can be found within the scope; null if there are more than `limit`. */
+export async function listLiveDocumentIds(
+  sql: Sql,
+  caller: Caller,
+  scope: DocumentScope,
+  limit: number,
+): Promise<string[] | null> {
+  const query = sql`SELECT id FROM documents WHERE ${live(sql, caller, scope, 'list')} LIMIT ${limit + 1}`;
+  // The best plan for a filter depends on its values.
+  const rows = await (isFiltered(scope) ? unprepared(query) : query);
+  return rows.length > limit ? null : rows.map((row) => row['id'] as string);
+}
+
+/** Return true if the text of a query of a scope is one of so many that none of them is to be kept. */
+function isOfRareShape({ filter, condition }: DocumentScope): boolean {
+  return condition !== undefined || (filter !== null && !isOfCommonShape(filter));
+}
+
+/** Return true if the scope restricts documents by more than buckets and collection. */
+export function isFiltered({ filter, condition }: DocumentScope): boolean {
+  return filter !== null || condition !== undefined;
+}
+
+function live(sql: Sql, caller: Caller, scope: DocumentScope, use: FilterUse) {
+  return sql`
+    documents.org_id = ${caller.orgId} AND ${inBuckets(sql, scope.bucketIds)}
+    AND ${isSearched(sql)} AND ${readableBy(sql, caller)}
+    ${scope.collectionId === null ? sql`` : sql`AND documents.collection_id = ${scope.collectionId}`}
+    ${scope.filter === null ? sql`` : sql`AND ${filterSql(sql, scope.filter, use)}`}
+    ${scope.condition === undefined ? sql`` : sql`AND ${scope.condition(sql)}`}`;
+}
+
+/** Condition on a row of `documents`: searches find it, if the caller may read it. */
+export function isSearched(sql: Sql): SqlFragment {
+  return sql`documents.active_generation IS NOT NULL AND documents.searchable AND documents.status <> 'deleting'`;
+}
+
+function inBuckets(sql: Sql, ids: readonly string[]) {
+  const [only] = ids;
+  if (ids.length === 1 && only !== undefined) return sql`documents.bucket_id = ${only}`;
+  return sql`documents.bucket_id = ANY(${sql.array([...ids])}::text[])`;
+}

@@ -1,0 +1,99 @@
+import type { Filter, Scalar } from '../filter.ts';
+import { FILTER_COLUMNS, type FilterColumn } from '../filter-sql.ts';
+
+/** Fields of a document that a filter may name. */
+export type FilteredFields = Readonly<Record<FilterColumn, string | null>> & {
+  readonly metadata: Readonly<Record<string, string>>;
+};
+
+/** Numbers that an order comparison knows, and the digits of those whose order is that of floating-point numbers. */
+const NUMBER = /^-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]{1,2})?$/;
+const EXACT_DIGITS = 15;
+
+/** Count the conditions of a filter, each of which may be compared with every document. */
+export function countConditions(filter: Filter): number {
+  return 'filters' in filter ? filter.filters.reduce((sum, part) => sum + countConditions(part), 0) : 1;
+}
+
+/** Make a test of documents of a filter, which selects those that `filterSql` selects. */
+export function matcherOf(filter: Filter): (document: FilteredFields) => boolean {
+  switch (filter.type) {
+    case 'and': {
+      const parts = filter.filters.map(matcherOf);
+      return (document) => parts.every((matches) => matches(document));
+    }
+    case 'or': {
+      const parts = filter.filters.map(matcherOf);
+      return (document) => parts.some((matches) => matches(document));
+    }
+    case 'in':
+    case 'nin': {
+      const values = new Set(filter.value.map(String));
+      const isIn = filter.type === 'in';
+      return testOf(filter.key, (field) => (field === null ? !isIn : values.has(field) === isIn));
+    }
+    case 'eq':
+    case 'ne': {
+      const value = String(filter.value);
+      const isEqual = filter.type === 'eq';
+      return testOf(filter.key, (field) => (field === value) === isEqual);
+    }
+    default: {
+      const holds = { gt: isAbove, gte: isAtLeast, lt: isBelow, lte: isAtMost }[filter.type];
+      const order = orderTo(filter.value);
+      return testOf(filter.key, (field) => {
+        const found = field === null ? null : order(field);
+        return found !== null && holds(found);
+      });
+    }
+  }
+}
+
+const isAbove = (order: number) => order > 0;
+const isAtLeast = (order: number) => order >= 0;
+const isBelow = (order: number) => order < 0;
+const isAtMost = (order: number) => order <= 0;
+
+function testOf(key: string, test: (field: string | null) => boolean): (document: FilteredFields) => boolean {
+  if (FILTER_COLUMNS.has(key)) return (document) => test(document[key as FilterColumn]);
+  return ({ metadata }) => test(Object.hasOwn(metadata, key) ? (metadata[key] as string) : null);
+}
+
+/** Make a comparison of fields with a value: below, at or above 0 as the field is; null if it is not comparable. */
+function orderTo(value: Scalar): (field: string) => number | null {
+  if (typeof value === 'number') {
+    const isShort = isExact(String(value));
+    return (field) => {
+      if (!NUMBER.test(field)) return null;
+      if (isShort && isExact(field)) return Number(field) - value;
+      return compareDecimals(field, String(value));
+    };
+  }
+  const bytes = Buffer.from(String(value));
+  return (field) => Buffer.compare(Buffer.from(field), bytes);
+}
+
+function isExact(number: string): boolean {
+  return number.length <= EXACT_DIGITS;
+}
+
+/** Compare decimal numbers of any length. */
+function compareDecimals(a: string, b: string): number {
+  const [left, right] = [parseDecimal(a), parseDecimal(b)];
+  const exponent = Math.min(left.exponent, right.exponent);
+  const scaled = ({ digits, exponent: own }: Decimal) => digits * 10n ** BigInt(own - exponent);
+  const difference = scaled(left) - scaled(right);
+  return difference === 0n ? 0 : difference > 0n ? 1 : -1;
+}
+
+/** The number `digits` x 10 ^ `exponent`. */
+interface Decimal {
+  readonly digits: bigint;
+  readonly exponent: number;
+}
+
+function parseDecimal(text: string): Decimal {
+  const [mantissa = '', exponent = '0'] = text.toLowerCase().split('e');
+  const [whole = '', fraction = ''] = mantissa.split('.');
+  return { digits: BigInt(whole + fraction), exponent: Number(exponent) - fraction.length };
+}
