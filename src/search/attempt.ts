@@ -91,7 +91,7 @@ export function beginAttempt(
   const isInMemory = known.copy?.begun.canSelect(scope) && condition === undefined;
   const documents = known.copy && isInMemory ? documentsInMemory(known.copy, caller, scope, asked) : asked;
   const search: IndexSearch = {
-    ...{ sql, tables, resident, samples, caller, scope, request, wanted, hiding, documents, copyVersions: new Map() },
+    ...{ tables, resident, samples, scope, request, wanted, hiding, documents, copyVersions: new Map() },
     ...{ sequence, terms, ...expandByTable(request.query, sequence, terms, indexes) },
   };
   const indexTables = indexes.flatMap(({ indexTable }) => indexTable ?? []);

@@ -1,8 +1,6 @@
-import type { Caller } from '../access/caller.ts';
 import { awaitLater } from '../platform/await-later.ts';
-import type { Sql } from '../platform/postgres.ts';
 import type { ChunkSource } from './chunk-source.ts';
-import { type DocumentScope, findLiveDocuments } from './documents/document-store.ts';
+import type { LiveDocuments } from './documents/live-documents.ts';
 import type { IndexTable } from './index-store.ts';
 import type { LanceTables } from './lance.ts';
 import type { PreparedQuery, QueryVector } from './prepare-query.ts';
@@ -13,11 +11,9 @@ import type { RowSamples } from './relevance/row-samples.ts';
 
 /** Search whose results are judged. */
 interface JudgedSearch {
-  readonly sql: Sql;
   readonly tables: LanceTables;
   readonly samples: RowSamples;
-  readonly caller: Caller;
-  readonly scope: DocumentScope;
+  readonly documents: LiveDocuments;
   /** Analysed terms of the query. */
   readonly sequence: readonly string[];
   readonly hiding: Promise<ReadonlySet<string>>;
@@ -51,11 +47,10 @@ function compareEach(samples: readonly RowSample[] | null, query: SampleQuery): 
 
 /** Leave out the rows of documents that the caller may not see, where the buckets hide any. */
 async function visibleOf(
-  { sql, caller, scope, hiding }: JudgedSearch,
+  { documents, hiding }: JudgedSearch,
   sample: readonly ComparedRow[],
 ): Promise<readonly ComparedRow[]> {
   if ((await hiding).size === 0 || sample.length === 0) return sample;
-  const all = { bucketIds: scope.bucketIds, collectionId: null, filter: null, condition: undefined };
-  const live = await findLiveDocuments(sql, caller, all, [...new Set(sample.map(({ documentId }) => documentId))], []);
+  const live = await documents.findInBuckets([...new Set(sample.map(({ documentId }) => documentId))]);
   return sample.filter(({ documentId }) => live.has(documentId));
 }

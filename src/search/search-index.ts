@@ -1,9 +1,7 @@
-import type { Caller } from '../access/caller.ts';
 import type { EmbeddedTexts } from '../embedding/embedder.ts';
 import type { WeightedTerms } from '../language/analyser.ts';
 import { spelledWords } from '../language/spelled-words.ts';
 import { awaitLater } from '../platform/await-later.ts';
-import type { Sql } from '../platform/postgres.ts';
 import { traced } from '../platform/tracing.ts';
 import type { ChunkSource } from './chunk-source.ts';
 import { type CorrectedWord, describeCorrections } from './describe-corrections.ts';
@@ -41,12 +39,10 @@ const VISIBLE_DOCUMENTS_MAX = 10_000;
 
 /** Search of the indexes of one or several buckets whose vectors are of one latent space. */
 export interface IndexSearch {
-  readonly sql: Sql;
   readonly tables: LanceTables;
   readonly resident: ResidentIndexes | null;
   readonly samples: RowSamples;
   readonly documents: LiveDocuments;
-  readonly caller: Caller;
   readonly scope: DocumentScope;
   readonly request: SearchRequest;
   /** Analysed terms of the query. */

@@ -25,7 +25,11 @@ const FOR_THE_SERVICE = [
   'src/jobs/operation-store.ts',
   'src/memory/entry-store.ts',
   'src/search/deleted-text-store.ts',
+  'src/search/documents/copy-store.ts',
+  'src/search/index-store.ts',
 ];
+/** Files that have facts of documents in memory, and that which shows none without the rule of the condition. */
+const IN_MEMORY = { reading: 'src/search/documents/copy-store.ts', deciding: 'src/search/documents/document-copy.ts' };
 
 const sources = ['src', 'server', 'commands']
   .flatMap((folder) =>
@@ -49,4 +53,9 @@ it('every read of documents uses the access condition', () => {
   expect(querying).toContain(FILTER);
   expect(querying.filter((file) => !using.has(file) && !FOR_THE_SERVICE.includes(file))).toEqual([]);
   expect(FOR_THE_SERVICE.filter((file) => !querying.includes(file))).toEqual([]);
+});
+
+it('facts of documents in memory are read by the rule of the access condition', () => {
+  expect(having(/\breadTestOf\(/).toSorted()).toEqual([FILTER, IN_MEMORY.deciding]);
+  expect(having(/\bSearchedDocument\b/).toSorted()).toEqual([IN_MEMORY.reading, IN_MEMORY.deciding]);
 });

@@ -5,7 +5,7 @@ import type { FilteredFields } from './match-filter.ts';
 import { type Snapshot, type SnapshotRow, snapshotColumns, toSnapshot } from './snapshot.ts';
 
 /** Facts of a document by which searches decide who may find it, and which they show. */
-export interface DocumentFacts extends ReadableFields, FilteredFields {
+export interface SearchedDocument extends ReadableFields, FilteredFields {
   readonly id: string;
   readonly active_generation: number;
   readonly keyword_only: boolean;
@@ -24,7 +24,7 @@ export interface DocumentChanges {
    * Ids of changed documents, and their facts; null: searches do not find the document any more. Null for all: there are more
    * changes than are read at a time.
    */
-  readonly changed: readonly (readonly [string, DocumentFacts | null])[] | null;
+  readonly changed: readonly (readonly [string, SearchedDocument | null])[] | null;
 }
 
 /** Documents that are read at a time. */
@@ -60,19 +60,19 @@ export function readAllFacts(
   orgId: string,
   bucketId: string,
   documentsMax: number,
-): Promise<{ snapshot: Snapshot; documents: DocumentFacts[] } | null> {
+): Promise<{ snapshot: Snapshot; documents: SearchedDocument[] } | null> {
   return sql.begin(ONE_SNAPSHOT, async (tx) => {
     const [first] = await tx`SELECT ${snapshotColumns(tx)}`;
-    const documents: DocumentFacts[] = [];
+    const documents: SearchedDocument[] = [];
     for (let after = ''; ; ) {
       const rows = await tx`
         SELECT document_facts(documents) AS facts FROM documents
         WHERE org_id = ${orgId} AND bucket_id = ${bucketId} AND documents.id > ${after} AND ${isSearched(tx)}
         ORDER BY documents.id LIMIT ${PAGE}`;
-      for (const row of rows) documents.push(row['facts'] as DocumentFacts);
+      for (const row of rows) documents.push(row['facts'] as SearchedDocument);
       if (documents.length > documentsMax) return null;
       if (rows.length < PAGE) return { snapshot: toSnapshot(first as unknown as SnapshotRow), documents };
-      after = (documents.at(-1) as DocumentFacts).id;
+      after = (documents.at(-1) as SearchedDocument).id;
     }
   });
 }

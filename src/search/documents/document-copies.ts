@@ -12,8 +12,8 @@ const COUNTED_MAX = 10_000;
 const DOCUMENTS_MAX = 50_000;
 /** Time after which a copy is dropped that is not searched. */
 const UNUSED_MS = 15 * 60_000;
-/** Time in which a bucket is not read again that could not be read, or has too many documents. */
-const REFUSED_MS = 60_000;
+/** Time in which a bucket is not read again: after an error, if its documents are too many, and if they change too fast. */
+const REFUSED_MS = { error: 60_000, tooLarge: 600_000, tooManyChanges: 2_000 };
 
 /**
  * Copies of the facts of documents, of buckets that are searched often, within a bound of memory. Without one PostgreSQL is
@@ -24,7 +24,7 @@ export class DocumentCopies {
   readonly #logger: Logger;
   readonly #copies: LRUCache<string, DocumentCopy>;
   readonly #searches = new LRUCache<string, number>({ max: COUNTED_MAX, ttl: SEARCHES_MS });
-  readonly #refused = new LRUCache<string, true>({ max: COUNTED_MAX, ttl: REFUSED_MS });
+  readonly #refused = new LRUCache<string, true>({ max: COUNTED_MAX });
   readonly #closing = new AbortController();
   /** Reading in progress: one bucket at a time. */
   #reading: Promise<void> | null = null;
@@ -56,7 +56,9 @@ export class DocumentCopies {
 
   /** Drop a copy that must not be used any more. The next searches read it again. */
   drop(copy: DocumentCopy): void {
-    if (this.#copies.peek(copy.bucketId) === copy) this.#copies.delete(copy.bucketId);
+    if (this.#copies.peek(copy.bucketId) !== copy) return;
+    this.#copies.delete(copy.bucketId);
+    this.#refuse(copy.bucketId, 'tooManyChanges');
   }
 
   async close(): Promise<void> {
@@ -65,19 +67,21 @@ export class DocumentCopies {
     this.#copies.clear();
   }
 
+  #refuse(bucketId: string, reason: keyof typeof REFUSED_MS): void {
+    this.#refused.set(bucketId, true, { ttl: REFUSED_MS[reason] });
+  }
+
   #read(orgId: string, bucketId: string): void {
     const sql = this.#sql.limited({ ms: QUERY_MS.report, signal: this.#closing.signal });
     const read = async () => {
       const all = await readAllFacts(sql, orgId, bucketId, DOCUMENTS_MAX);
-      if (all === null) this.#refused.set(bucketId, true);
-      else {
-        const copy = new DocumentCopy(bucketId, all.snapshot, all.documents);
-        this.#copies.set(bucketId, copy, { size: 1 + copy.memoryBytes });
-      }
+      const copy = all && new DocumentCopy(bucketId, all.snapshot, all.documents);
+      if (copy) this.#copies.set(bucketId, copy, { size: 1 + copy.memoryBytes });
+      if (!this.#copies.has(bucketId)) this.#refuse(bucketId, 'tooLarge');
     };
     this.#reading = read()
       .catch((error: unknown) => {
-        this.#refused.set(bucketId, true);
+        this.#refuse(bucketId, 'error');
         if (!this.#closing.signal.aborted)
           this.#logger.warn({ err: error, bucket_id: bucketId }, 'the documents of a bucket were not read into memory');
       })

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { type Reader, readTestOf } from '../../documents/visibility.ts';
-import type { DocumentChanges, DocumentFacts } from './copy-store.ts';
+import type { DocumentChanges, SearchedDocument } from './copy-store.ts';
 import type { DocumentScope, ListBound, LiveDocument } from './document-store.ts';
 import { countConditions, matcherOf } from './match-filter.ts';
 import { includesSnapshot, type Snapshot } from './snapshot.ts';
@@ -17,14 +17,14 @@ const GROWTH_MAX = 1.25;
 /** Uses from which on a list is used often, so that it pays to send it to the thread that searches. */
 const LISTED_FROM_USE = 3;
 /** Comparisons for a new selection, each of up to 0.2 microseconds, in which a process does nothing else. */
-const COMPARISONS_MAX = 100_000;
+const COMPARISONS_MAX = 50_000;
 /** Memory of a document beside its texts. */
 const DOCUMENT_BYTES = 900;
 
 /** Documents that a caller may find within a scope, kept up to date. */
 interface Selection {
   readonly ids: Set<string>;
-  includes(document: DocumentFacts): boolean;
+  includes(document: SearchedDocument): boolean;
   /** The same ids as a list; null: it is not made. */
   list: readonly string[] | null;
   /** Searches that have used it since it changed last. */
@@ -37,12 +37,12 @@ interface Selection {
  */
 export class DocumentCopy {
   readonly bucketId: string;
-  readonly #documents: Map<string, DocumentFacts>;
+  readonly #documents: Map<string, SearchedDocument>;
   readonly #selections: LRUCache<string, Selection>;
   readonly #sizeMax: number;
   #snapshot: Snapshot;
 
-  constructor(bucketId: string, snapshot: Snapshot, documents: readonly DocumentFacts[]) {
+  constructor(bucketId: string, snapshot: Snapshot, documents: readonly SearchedDocument[]) {
     this.bucketId = bucketId;
     this.#snapshot = snapshot;
     this.#documents = new Map(documents.map((document) => [document.id, document]));
@@ -138,7 +138,7 @@ export class DocumentCopy {
     return selection;
   }
 
-  #toLive({ active_generation, keyword_only, file_name, source_path, metadata }: DocumentFacts): LiveDocument {
+  #toLive({ active_generation, keyword_only, file_name, source_path, metadata }: SearchedDocument): LiveDocument {
     return {
       bucketId: this.bucketId,
       generation: active_generation,
@@ -152,7 +152,7 @@ function isListed({ ids, uses }: Selection, { documentsMax, manyIfUsedOften }: L
   return ids.size <= documentsMax || (manyIfUsedOften && uses >= LISTED_FROM_USE);
 }
 
-function update(selection: Selection, id: string, document: DocumentFacts | null): void {
+function update(selection: Selection, id: string, document: SearchedDocument | null): void {
   const isIncluded = document !== null && selection.includes(document);
   if (isIncluded === selection.ids.has(id)) return;
   if (isIncluded) selection.ids.add(id);
@@ -167,14 +167,14 @@ function testOf(reader: Reader, { collectionId, filter }: CopiedScope) {
   const matches = filter === null ? null : matcherOf(filter);
   return {
     key: JSON.stringify([key, collectionId, filter]),
-    includes: (document: DocumentFacts) =>
+    includes: (document: SearchedDocument) =>
       allows(document) &&
       (collectionId === null || document.collection_id === collectionId) &&
       (matches === null || matches(document)),
   };
 }
 
-function bytesOf({ file_name, source_path, metadata }: DocumentFacts): number {
+function bytesOf({ file_name, source_path, metadata }: SearchedDocument): number {
   let characters = file_name.length + (source_path?.length ?? 0);
   for (const [key, value] of Object.entries(metadata)) characters += key.length + value.length;
   return DOCUMENT_BYTES + characters;

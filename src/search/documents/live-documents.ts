@@ -18,6 +18,8 @@ export interface LiveDocuments {
    * @param detailedIds documents among them whose details are wanted
    */
   find(ids: readonly string[], detailedIds: readonly string[]): Promise<ReadonlyMap<string, LiveDocument>>;
+  /** Filter documents to those of the buckets that the caller may find, whatever else the scope demands. */
+  findInBuckets(ids: readonly string[]): Promise<ReadonlyMap<string, LiveDocument>>;
   /** List the documents that can be found; null if there are more than the bound. The list may have to be `confirm`ed. */
   list(bound: ListBound): Promise<readonly string[] | null>;
   /** Return false if a list has changed since the search began. The next list needs no confirmation. */
@@ -30,10 +32,14 @@ export interface LiveDocuments {
   noteShare(share: number | undefined): void;
 }
 
+/** Scope of all documents of the buckets. */
+const WHOLE_BUCKETS = { collectionId: null, filter: null };
+
 /** Ask PostgreSQL. */
 export function askForDocuments(sql: Sql, caller: Caller, scope: DocumentScope, shares: FilterShares): LiveDocuments {
   return {
     find: (ids, detailedIds) => findLiveDocuments(sql, caller, scope, ids, detailedIds),
+    findInBuckets: (ids) => findLiveDocuments(sql, caller, { bucketIds: scope.bucketIds, ...WHOLE_BUCKETS }, ids, []),
     list: ({ documentsMax }) => listLiveDocumentIds(sql, caller, scope, documentsMax),
     confirm: async () => true,
     likelyShare: () => shares.get(caller, scope),
@@ -70,6 +76,10 @@ export function documentsInMemory(
     async find(ids, detailedIds) {
       const own = await confirmed();
       return own ? own.find(caller, scope, ids) : postgres.find(ids, detailedIds);
+    },
+    async findInBuckets(ids) {
+      const own = await confirmed();
+      return own ? own.find(caller, WHOLE_BUCKETS, ids) : postgres.findInBuckets(ids);
     },
     async list(bound) {
       const own = isConfirmed ? await copy.confirmed : copy.begun;

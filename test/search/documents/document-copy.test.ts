@@ -11,6 +11,7 @@ import { Filter } from '../../../src/search/filter.ts';
 import { makeKeyRing, makeOrg } from '../../support/access.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres.ts';
 import { createTestRandom } from '../../support/random.ts';
+import { until } from '../../support/until.ts';
 
 const DOCUMENTS = 40;
 const STEPS = 300;
@@ -138,14 +139,13 @@ it('a copy that follows changes of concurrent transactions answers as PostgreSQL
     const nth = random.int(WRITERS);
     await open[nth]?.(random.real() < 0.8);
     open[nth] = await beginWriter(parts[nth] ?? []);
-    if (random.real() < 0.3) continue;
+    if (random.real() < 0.3 && step < STEPS - 1) continue;
     const since = copy.snapshot;
     const changes = await changesOf(copy, 'followed');
     changed += changes.changed?.length ?? 0;
     expect(copy.follow(since, changes)).toBe(true);
-    if (step % 10 === 0) await expectEqual(copy);
+    if (step % 10 === 0 || step === STEPS - 1) await expectEqual(copy);
   }
-  await expectEqual(copy);
   expect(changed).toBeGreaterThan(STEPS);
   await Promise.all(open.map((end) => end(false)));
 });
@@ -205,7 +205,7 @@ it('a copy selects by filters of few conditions only, in so far as it has many d
     filter: Filter.parse(Object.fromEntries(Array.from({ length: conditions }, (_, nth) => [`key${nth}`, 'x']))),
   });
   expect(copy.canSelect({ collectionId: null, filter: null })).toBe(true);
-  expect([1, 40, 41].map((conditions) => copy.canSelect(of(conditions)))).toEqual([true, true, false]);
+  expect([1, 20, 21].map((conditions) => copy.canSelect(of(conditions)))).toEqual([true, true, false]);
 });
 
 it('many documents are listed from the third use on, until one of them changes', async () => {
@@ -246,9 +246,11 @@ it('a copy does not follow changes that may be incomplete', async () => {
   expect(copy.follow(copy.snapshot, kept)).toBe(true);
   const old = await readCopy();
   await sql`UPDATE documents SET active_generation = 5, status = 'ready' WHERE id = 'removed_1'`;
-  await move();
-  await move();
-  expect(await sql`SELECT 1 FROM document_changes WHERE bucket_id = ${bucketId}`).toHaveLength(0);
+  // Not before all transactions of the server have ended that began before, those of other databases included.
+  await until(async () => {
+    await move();
+    return (await sql`SELECT 1 FROM document_changes WHERE bucket_id = ${bucketId}`).length === 0;
+  });
   expect(old.follow(old.snapshot, await changesOf(old, 'removed'))).toBe(false);
   const read = await readCopy();
   const changes = await changesOf(read, 'removed');
