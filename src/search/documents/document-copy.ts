@@ -21,7 +21,14 @@ const COMPARISONS_MAX = 50_000;
 /** Memory of a document beside its texts. */
 const DOCUMENT_BYTES = 900;
 
-/** Documents that a caller may find within a scope, kept up to date. */
+/** Test of the documents that a caller may find within a scope. */
+interface Selector {
+  /** Text that is equal for tests with equal results. */
+  readonly key: string;
+  readonly includes: (document: SearchedDocument) => boolean;
+}
+
+/** Documents that a selector includes, kept up to date. */
 interface Selection {
   readonly ids: Set<string>;
   includes(document: SearchedDocument): boolean;
@@ -93,9 +100,8 @@ export class DocumentCopy {
     return filter === null || this.size * countConditions(filter) <= COMPARISONS_MAX;
   }
 
-  /** Filter documents to those that the caller may find within the scope. */
-  find(reader: Reader, scope: CopiedScope, ids: readonly string[]): Map<string, LiveDocument> {
-    const includes = testOf(reader, scope).includes;
+  /** Filter documents to those that the selector includes. */
+  find({ includes }: Selector, ids: readonly string[]): Map<string, LiveDocument> {
     const found = new Map<string, LiveDocument>();
     for (const id of ids) {
       const document = this.#documents.get(id);
@@ -105,30 +111,29 @@ export class DocumentCopy {
   }
 
   /**
-   * List the documents that the caller may find within the scope: the same array until one of them changes. Null: there are
+   * List the documents that the selector includes: the same array until one of them changes. Null: there are
    * more than the bound allows.
    */
-  list(reader: Reader, scope: CopiedScope, bound: ListBound): readonly string[] | null {
-    const selection = this.#select(reader, scope);
+  list(selector: Selector, bound: ListBound): readonly string[] | null {
+    const selection = this.#select(selector);
     if (!isListed(selection, bound)) return null;
     selection.list ??= [...selection.ids];
     return selection.list;
   }
 
   /** Return true if a list has not changed since it was made. */
-  isCurrent(reader: Reader, scope: CopiedScope, list: readonly string[]): boolean {
-    return this.#select(reader, scope).list === list;
+  isCurrent(selector: Selector, list: readonly string[]): boolean {
+    return this.#select(selector).list === list;
   }
 
-  /** Share of the documents that the caller may find within the scope; 0 if `list` lists them. Each call is a use. */
-  use(reader: Reader, scope: CopiedScope, bound: ListBound): number {
-    const selection = this.#select(reader, scope);
+  /** Share of the documents that the selector includes; 0 if `list` lists them. Each call is a use. */
+  use(selector: Selector, bound: ListBound): number {
+    const selection = this.#select(selector);
     selection.uses++;
     return isListed(selection, bound) ? 0 : selection.ids.size / this.#documents.size;
   }
 
-  #select(reader: Reader, scope: CopiedScope): Selection {
-    const { key, includes } = testOf(reader, scope);
+  #select({ key, includes }: Selector): Selection {
     const known = this.#selections.get(key);
     if (known) return known;
     const ids = new Set<string>();
@@ -161,13 +166,13 @@ function update(selection: Selection, id: string, document: SearchedDocument | n
   selection.uses = 0;
 }
 
-/** Make the test of a scope for a caller, and a text that is equal for tests with equal results. */
-function testOf(reader: Reader, { collectionId, filter }: CopiedScope) {
+/** Make the test of a scope for a caller, once for all questions of a search. */
+export function selectorOf(reader: Reader, { collectionId, filter }: CopiedScope): Selector {
   const { key, allows } = readTestOf(reader);
   const matches = filter === null ? null : matcherOf(filter);
   return {
     key: JSON.stringify([key, collectionId, filter]),
-    includes: (document: SearchedDocument) =>
+    includes: (document) =>
       allows(document) &&
       (collectionId === null || document.collection_id === collectionId) &&
       (matches === null || matches(document)),

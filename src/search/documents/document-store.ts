@@ -42,9 +42,9 @@ export interface DocumentDetails {
 }
 
 /**
- * Filter documents to those whose chunks this caller may see now. This is the only answer to "may this caller see this
- * chunk?"; it is taken from PostgreSQL at query time. Chunks of another generation than the returned one must not be
- * shown.
+ * Filter documents to those whose chunks this caller may see now, as PostgreSQL knows them. `DocumentCopy` answers the same in
+ * memory; nothing else may answer "may this caller see this chunk?". Chunks of another generation than the returned one must
+ * not be shown.
  *
  * @param detailedIds documents among them whose details are wanted, which take most of the time
  */

@@ -1,7 +1,7 @@
 import type { Caller } from '../../access/caller.ts';
 import type { Sql } from '../../platform/postgres.ts';
 import type { FilterShares } from '../filter-shares.ts';
-import type { DocumentCopy } from './document-copy.ts';
+import { type DocumentCopy, selectorOf } from './document-copy.ts';
 import {
   type DocumentScope,
   findLiveDocuments,
@@ -65,6 +65,7 @@ export function documentsInMemory(
   scope: DocumentScope,
   postgres: LiveDocuments,
 ): LiveDocuments {
+  const selector = selectorOf(caller, scope);
   let isConfirmed = false;
   let unconfirmed: readonly string[] | null = null;
   const confirmed = async () => {
@@ -75,24 +76,24 @@ export function documentsInMemory(
   return {
     async find(ids, detailedIds) {
       const own = await confirmed();
-      return own ? own.find(caller, scope, ids) : postgres.find(ids, detailedIds);
+      return own ? own.find(selector, ids) : postgres.find(ids, detailedIds);
     },
     async findInBuckets(ids) {
       const own = await confirmed();
-      return own ? own.find(caller, WHOLE_BUCKETS, ids) : postgres.findInBuckets(ids);
+      return own ? own.find(selectorOf(caller, WHOLE_BUCKETS), ids) : postgres.findInBuckets(ids);
     },
     async list(bound) {
       const own = isConfirmed ? await copy.confirmed : copy.begun;
       if (own === null) return postgres.list(bound);
-      const ids = own.list(caller, scope, bound);
+      const ids = own.list(selector, bound);
       if (!isConfirmed) unconfirmed = ids;
       return ids;
     },
     async confirm(list) {
       const own = await confirmed();
-      return list !== unconfirmed || own?.isCurrent(caller, scope, list) === true;
+      return list !== unconfirmed || own?.isCurrent(selector, list) === true;
     },
-    likelyShare: (bound) => copy.begun.use(caller, scope, bound),
+    likelyShare: (bound) => copy.begun.use(selector, bound),
     noteShare: () => {},
   };
 }

@@ -5,7 +5,7 @@ import { BucketPolicy } from '../../../src/documents/schema.ts';
 import type { Sql } from '../../../src/platform/postgres.ts';
 import { findIndexForCaller } from '../../../src/search/bucket-index-store.ts';
 import { type DocumentChanges, readAllFacts, removeOldChanges } from '../../../src/search/documents/copy-store.ts';
-import { DocumentCopy } from '../../../src/search/documents/document-copy.ts';
+import { DocumentCopy, selectorOf } from '../../../src/search/documents/document-copy.ts';
 import { findLiveDocuments, listLiveDocumentIds } from '../../../src/search/documents/document-store.ts';
 import { Filter } from '../../../src/search/filter.ts';
 import { makeKeyRing, makeOrg } from '../../support/access.ts';
@@ -120,9 +120,9 @@ async function expectEqual(copy: DocumentCopy): Promise<void> {
   for (const reader of readers) {
     for (const scope of SCOPES) {
       const whole = { bucketIds: [bucketId], ...scope };
-      expect(copy.find(reader, scope, ids)).toEqual(await findLiveDocuments(sql, reader, whole, ids, ids));
+      expect(copy.find(selectorOf(reader, scope), ids)).toEqual(await findLiveDocuments(sql, reader, whole, ids, ids));
       const listed = (await listLiveDocumentIds(sql, reader, whole, 1_000)) ?? [];
-      expect(copy.list(reader, scope, bound(1_000))?.toSorted()).toEqual(listed.toSorted());
+      expect(copy.list(selectorOf(reader, scope), bound(1_000))?.toSorted()).toEqual(listed.toSorted());
     }
   }
 }
@@ -165,7 +165,7 @@ it('answers that arrive in another order than they were asked for leave the newe
   expect(copy.snapshot).toEqual(second.snapshot);
   const scope = { collectionId: null, filter: null };
   const expected = await findLiveDocuments(sql, operator, { bucketIds: [bucketId], ...scope }, own, own);
-  expect(copy.find(operator, scope, own)).toEqual(expected);
+  expect(copy.find(selectorOf(operator, scope), own)).toEqual(expected);
 });
 
 it('a list is the same array until one of its documents changes', async () => {
@@ -180,15 +180,15 @@ it('a list is the same array until one of its documents changes', async () => {
   await insert('list_1', 'red');
   const copy = await readCopy();
   const scope = { collectionId: null, filter: Filter.parse({ team: 'red' }) };
-  const list = copy.list(operator, scope, bound(10));
+  const list = copy.list(selectorOf(operator, scope), bound(10));
   expect(list).toEqual(['list_1']);
   const follow = async () => copy.follow(copy.snapshot, await changesOf(copy, 'lists'));
   await insert('list_2', 'blue');
   expect(await follow()).toBe(true);
-  expect(copy.list(operator, scope, bound(10))).toBe(list);
+  expect(copy.list(selectorOf(operator, scope), bound(10))).toBe(list);
   await sql`UPDATE documents SET metadata = '{"team": "red"}' WHERE id = 'list_2'`;
   expect(await follow()).toBe(true);
-  expect(copy.list(operator, scope, bound(10))).toEqual(['list_1', 'list_2']);
+  expect(copy.list(selectorOf(operator, scope), bound(10))).toEqual(['list_1', 'list_2']);
 });
 
 it('a copy selects by filters of few conditions only, in so far as it has many documents', async () => {
@@ -217,19 +217,22 @@ it('many documents are listed from the third use on, until one of them changes',
   const copy = await readCopy();
   const scope = { collectionId: null, filter: Filter.parse({ file_name: 'f' }) };
   const often = { documentsMax: 9, manyIfUsedOften: true };
-  const use = () => [copy.use(operator, scope, often), copy.list(operator, scope, often)?.length ?? null];
+  const use = () => [
+    copy.use(selectorOf(operator, scope), often),
+    copy.list(selectorOf(operator, scope), often)?.length ?? null,
+  ];
   expect([use(), use(), use()]).toEqual([
     [1, null],
     [1, null],
     [0, 10],
   ]);
-  expect(copy.list(operator, scope, bound(9))).toBeNull();
-  const list = copy.list(operator, scope, often) ?? [];
-  expect(copy.isCurrent(operator, scope, list)).toBe(true);
+  expect(copy.list(selectorOf(operator, scope), bound(9))).toBeNull();
+  const list = copy.list(selectorOf(operator, scope), often) ?? [];
+  expect(copy.isCurrent(selectorOf(operator, scope), list)).toBe(true);
   await sql`DELETE FROM documents WHERE id = 'used_4'`;
   const since = copy.snapshot;
   expect(copy.follow(since, await changesOf(copy, 'uses'))).toBe(true);
-  expect(copy.isCurrent(operator, scope, list)).toBe(false);
+  expect(copy.isCurrent(selectorOf(operator, scope), list)).toBe(false);
   expect(use()).toEqual([0, 9]);
 });
 
