@@ -12,8 +12,8 @@ import type { Sql } from '../platform/postgres.ts';
 import type { Threads } from '../platform/threads.ts';
 import { traced } from '../platform/tracing.ts';
 import type { DocumentImages } from '../recognition/document-images.ts';
-import { findBucketOrigin, lockIndexSpace } from '../search/index-store.ts';
 import type { IndexWriter } from '../search/index-writer.ts';
+import type { IngestSource } from './begin-store.ts';
 import { ChunkBuffer } from './chunk-buffer.ts';
 import { ChunkEmbedder, type EmbeddedChunks } from './chunk-embedder.ts';
 import type { TextWindow } from './extract/blocks.ts';
@@ -21,20 +21,15 @@ import type { ChildPool } from './extract/child-pool.ts';
 import { ExtractError, PicturesDoNotFit } from './extract/errors.ts';
 import { type ExtractSummary, extractWindows } from './extract/extract-document.ts';
 import type { ImageReading } from './extract/image-texts.ts';
+import type { NewGeneration } from './generation-store.ts';
+import { type IngestWrites, ingestWrites } from './ingest-writes.ts';
 import { keepsText } from './job-operations.ts';
-import { type ExtractionRecord, recordExtraction, settleDocument } from './job-store.ts';
+import { type ExtractionRecord, extractionSnapshot, settleDocument } from './job-store.ts';
 import { activateWithoutVectors, type Outage, outageOf, withoutVectors } from './keyword-only.ts';
 import { CHUNKS_MAX, type PreparedChunk } from './prepare-chunks.ts';
 import { pictureReading } from './read-pictures.ts';
 import { restoreGeneration } from './restore-generation.ts';
-import {
-  activateGeneration,
-  beginIngest,
-  type IngestSource,
-  lockHeldJob,
-  type NewGeneration,
-  registerGeneration,
-} from './store.ts';
+import { lockHeldJob } from './store.ts';
 import { findStoredVectors } from './stored-vectors.ts';
 import { GenerationWriter } from './write-generation.ts';
 
@@ -51,28 +46,31 @@ export interface IngestContext {
 }
 
 /**
- * Handler of the ingest job: extract -> chunk -> embed -> index. Searches find nothing of it before the one transaction
+ * Handler of the ingest job: extract -> chunk -> embed -> index. Searches find nothing of it before the one statement
  * that finishes the job and makes its generation the active one of the document.
  */
 export function ingestHandler(context: IngestContext): JobHandler {
   // Each child may use a whole core and its full memory cap.
   const withSlot = pLimit(Math.max(1, availableParallelism()));
+  const writes = ingestWrites(context.sql);
   return {
     kind: 'ingest',
     firstPhase: 'extracting',
-    run: (lease) => ingest({ ...context, withSlot }, lease),
+    run: (lease) => ingest({ ...context, writes, withSlot }, lease),
     onFailed: (tx, job, failure) => settleDocument(tx, job.orgId, job.documentId as string, failure.message),
   };
 }
 
 interface WorkContext extends IngestContext {
+  readonly writes: IngestWrites;
   readonly withSlot: <T>(run: () => Promise<T>) => Promise<T>;
 }
 
 async function ingest(context: WorkContext, lease: Lease): Promise<void> {
   const { sql } = context;
   const { job, signal } = lease;
-  const source = await beginIngest(sql, job.orgId, job.documentId as string, lease.held);
+  const claimed = { held: lease.held, orgId: job.orgId, documentId: job.documentId as string };
+  const source = await context.writes.begin(claimed);
   if (!source) {
     // The deletion cancelled the jobs that it saw, and this one was created by an edit at the same moment.
     await sql.begin(async (tx) => {
@@ -109,9 +107,9 @@ async function ingest(context: WorkContext, lease: Lease): Promise<void> {
   await finish(context, lease, generation, { found: extracted, cost, extraction: extracted });
 }
 
-/** Finishes the job and makes its generation the one that searches find, in one transaction. */
+/** Finishes the job and makes its generation the one that searches find, by one statement. */
 async function finish(
-  { sql }: WorkContext,
+  { writes }: WorkContext,
   lease: Lease,
   generation: NewGeneration,
   result: {
@@ -120,20 +118,14 @@ async function finish(
     readonly extraction: ExtractionRecord | null;
   },
 ): Promise<void> {
-  const { job, signal } = lease;
   const { found, cost, extraction } = result;
-  const { format: fileType, pages: pageCount } = found;
-  signal.throwIfAborted();
-  await sql.begin(async (tx) => {
-    // Sent together, and done in this order.
-    const [, , isSameSpace, isActive] = await Promise.all([
-      lease.complete(tx, { chunksCount: generation.chunksCount, fileType, actualCost: cost }),
-      extraction === null ? null : recordExtraction(tx, job.orgId, job.id, extraction),
-      lockIndexSpace(tx, generation.bucketId, generation.space),
-      activateGeneration(tx, generation, { fileType, pageCount }),
-    ]);
-    if (!isSameSpace) throw indexMoved();
-    if (!isActive) throw new LeaseLost(job.id);
+  const snapshot = extraction && extractionSnapshot(extraction);
+  lease.signal.throwIfAborted();
+  await lease.completeBy(async (held) => {
+    const written = { held, generation, fileType: found.format, pageCount: found.pages, cost, snapshot };
+    const outcome = await writes.finish(written);
+    if (outcome === 'moved') throw indexMoved();
+    return outcome === 'ready';
   });
 }
 
@@ -225,14 +217,13 @@ async function write(
   buffer: ChunkBuffer,
 ): Promise<{ generation: NewGeneration; cost: number; outage: Outage | null }> {
   const { job, signal } = lease;
-  const comparableWith = await findBucketOrigin(context.sql, source.bucketId);
-  const { orgId, documentId } = source;
+  const { orgId, documentId, origin: comparableWith } = source;
   const stored = source.hasGeneration
     ? await findStoredVectors(context, { orgId, documentId, buffer, comparableWith, signal })
     : null;
   const embedder = new ChunkEmbedder(context.embedder, orgId, {
     ...{ signal, comparableWith },
-    // That the bucket has vectors of this space was read just now; the writer of the index checks it again.
+    // That the bucket has vectors of this space was read before; the writer of the index checks it again.
     checkSpace: async (space) => {
       if (space !== comparableWith?.space)
         await context.index.checkSpace(source.bucketId, space).catch(throwAsIndexMoved);
@@ -260,7 +251,7 @@ async function write(
       lease.worked();
       if (generation === null || writer === null) {
         generation = generationOf(job, source, buffer.count, embedded);
-        if (!(await registerGeneration(context.sql, generation))) throw new LeaseLost(job.id);
+        if (!(await context.writes.register(generation))) throw new LeaseLost(job.id);
         writer = new GenerationWriter(context, source, generation, signal);
       }
       written += page.length;

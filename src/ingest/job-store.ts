@@ -74,25 +74,20 @@ export interface ExtractionRecord {
 const LISTED_MAX = 1_000;
 const WARNINGS_MAX = 20;
 
-/**
- * Add the parts of a document that were not read to the snapshot of its job, in the transaction that finishes the job.
- */
-export async function recordExtraction(sql: Sql, orgId: string, jobId: string, found: ExtractionRecord): Promise<void> {
+/** Return what the snapshot of a job tells of the parts of a document that were not read; null: all was read. */
+export function extractionSnapshot(found: ExtractionRecord): Record<string, unknown> | null {
   const lists = {
     failed_pages: found.failedPages,
     empty_pages: found.emptyPages,
     recognised_pages: found.recognisedPages,
     skipped: found.skipped,
   };
-  if (Object.values(lists).every((list) => list.length === 0)) return; // Then no text was recognised either.
+  if (Object.values(lists).every((list) => list.length === 0)) return null; // Then no text was recognised either.
   const cut = Object.entries(lists).map(([name, list]) => [name, list.slice(0, LISTED_MAX)] as const);
   const counts = { failed_count: found.failedPages.length, empty_count: found.emptyPages.length };
   const extraction = { pages: found.pages, ...counts, ...Object.fromEntries(cut) };
   const warnings = warningsOf(found.unsurePictures);
-  const added = { extraction, ...(warnings.length === 0 ? {} : { warnings }) };
-  await sql`
-    UPDATE jobs SET metadata_snapshot = coalesce(metadata_snapshot, '{}') || ${sql.json(added as never)}
-    WHERE org_id = ${orgId} AND id = ${jobId}`;
+  return { extraction, ...(warnings.length === 0 ? {} : { warnings }) };
 }
 
 function warningsOf(pictures: readonly UnsurePicture[]): string[] {

@@ -6,7 +6,8 @@ import { KEYWORD_ONLY } from '../projection/projections.ts';
 import { INDEX_DIMENSIONS } from '../projection/resize.ts';
 import { getIndexTable, lockIndexName } from '../search/index-store.ts';
 import type { EmbeddedChunks } from './chunk-embedder.ts';
-import { isUnfound, lockHeldJob, type NewGeneration, updateToKeywordOnly } from './store.ts';
+import type { NewGeneration } from './generation-store.ts';
+import { isUnfound, lockHeldJob, updateToKeywordOnly } from './store.ts';
 
 // A document that cannot be embedded now is found by its words until it can: its generation has no vectors.
 

@@ -2,17 +2,13 @@ import { artifactKey } from '../documents/documents.ts';
 import { type Lease, LeaseLost } from '../jobs/lease.ts';
 import { AppError } from '../platform/errors.ts';
 import { KEYWORD_ONLY } from '../projection/projections.ts';
-import { findBucketOrigin } from '../search/index-store.ts';
 import type { ChunkArtifact } from './artifact.ts';
 import { readArtifactParts } from './artifact-store.ts';
+import type { IngestSource } from './begin-store.ts';
+import type { NewGeneration } from './generation-store.ts';
 import { analyseArtifacts } from './index-rows.ts';
-import {
-  findStoredGeneration,
-  type IngestSource,
-  type NewGeneration,
-  registerGeneration,
-  type StoredGeneration,
-} from './store.ts';
+import type { IngestWrites } from './ingest-writes.ts';
+import { findStoredGeneration, type StoredGeneration } from './store.ts';
 import { GenerationWriter, type WriteContext } from './write-generation.ts';
 
 /**
@@ -23,7 +19,7 @@ import { GenerationWriter, type WriteContext } from './write-generation.ts';
  * those of the bucket now.
  */
 export async function restoreGeneration(
-  context: WriteContext,
+  context: WriteContext & { readonly writes: IngestWrites },
   lease: Lease,
   source: IngestSource,
 ): Promise<NewGeneration | null> {
@@ -31,8 +27,7 @@ export async function restoreGeneration(
   if (source.isContentPending) return null;
   const stored = await findStoredGeneration(context.sql, orgId, documentId);
   if (stored === null || stored.space === KEYWORD_ONLY || source.fileType === null) return null;
-  const origin = await findBucketOrigin(context.sql, bucketId);
-  if (origin !== null && origin.space !== stored.space) return null;
+  if (source.origin !== null && source.origin.space !== stored.space) return null;
   if (!(await isWhole(context, stored, lease.signal))) return null;
   await lease.advance('chunking');
   await lease.advance('embedding');
@@ -42,7 +37,7 @@ export async function restoreGeneration(
     ...{ chunksCount: stored.chunksCount, embedModel: stored.model, embedRevision: stored.revision },
     ...{ space: stored.space, mapVersion: stored.mapVersion, nativeDimension: stored.nativeDimension, replaces: null },
   };
-  if (!(await registerGeneration(context.sql, generation))) throw new LeaseLost(lease.job.id);
+  if (!(await context.writes.register(generation))) throw new LeaseLost(lease.job.id);
   const writer = new GenerationWriter(context, source, generation, lease.signal);
   try {
     await copyParts(context, lease, writer, stored);

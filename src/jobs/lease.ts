@@ -126,8 +126,18 @@ export class Lease {
    * Finish the job in `tx`, the transaction that also makes its work visible.
    * @throws LeaseLost, which rolls the transaction back
    */
-  async complete(tx: Sql, result: { chunksCount: number; fileType: string | null; actualCost: number }): Promise<void> {
+  complete(tx: Sql, result: { chunksCount: number; fileType: string | null; actualCost: number }): Promise<void> {
+    return this.completeBy((held) => completeJob(tx, held, result));
+  }
+
+  /**
+   * Finish the job by a write that also makes its work visible.
+   *
+   * @param write returns false, and has done nothing, if the job is no longer held
+   * @throws LeaseLost, and what `write` throws
+   */
+  async completeBy(write: (held: HeldJob) => Promise<boolean>): Promise<void> {
     clearTimeout(this.#recordTimer ?? undefined);
-    if (!(await completeJob(tx, this.held, result))) throw new LeaseLost(this.job.id);
+    if (!(await write(this.held))) throw new LeaseLost(this.job.id);
   }
 }

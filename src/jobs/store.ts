@@ -168,11 +168,17 @@ export async function completeJob(
   result: { chunksCount: number; fileType: string | null; actualCost: number },
 ): Promise<boolean> {
   const rows = await sql`
-    UPDATE jobs SET status = 'ready', chunks_count = ${result.chunksCount}, file_type = ${result.fileType},
-           actual_cost = ${result.actualCost}, completed_at = now(), updated_at = now(), lease_expires_at = NULL,
-           failed_phase = NULL, error_category = NULL, error_message = NULL, retryable = NULL
+    UPDATE jobs SET ${readyState(sql)}, chunks_count = ${result.chunksCount}, file_type = ${result.fileType},
+           actual_cost = ${result.actualCost}
     WHERE id = ${held.id} AND fence = ${held.fence} AND ${isInProgress(sql)} RETURNING 1`;
   return rows.length === 1;
+}
+
+/** Assignments to a job of `jobs` that is finished; its result is set beside them. */
+export function readyState(sql: Sql): SqlFragment {
+  return sql`
+    status = 'ready', completed_at = now(), updated_at = now(), lease_expires_at = NULL, failed_phase = NULL,
+    error_category = NULL, error_message = NULL, retryable = NULL`;
 }
 
 export interface JobFailure {

@@ -1,7 +1,7 @@
 import type { VectorOrigin } from '../embedding/model-choice.ts';
 import { isInProgress } from '../jobs/state-store.ts';
 import { LEXICAL_ID } from '../models/catalog.ts';
-import type { Sql } from '../platform/postgres.ts';
+import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { KEYWORD_ONLY, modelOfSpace } from '../projection/projections.ts';
 import type { LegWeights } from './fuse.ts';
 import { isRunAlive } from './reindex-store.ts';
@@ -42,19 +42,23 @@ export async function getIndexTable(sql: Sql, bucketId: string): Promise<IndexTa
 
 export function toIndexTable(row: Readonly<Record<string, unknown>>): IndexTable {
   const space = row['space'] as string | null;
-  const model = row['model'] as string | null;
   const tuned = row['leg_weights'] as (LegWeights & { readonly space: string }) | null;
   return {
     name: row['name'] as string,
     version: Number(row['version']),
-    // The model is not recorded where a process of an earlier version wrote the row.
-    origin:
-      space === null
-        ? null
-        : { model: model ?? modelOfSpace(space) ?? LEXICAL_ID, revision: row['revision'] as string | null, space },
+    origin: toOrigin(row),
     // Vectors of another model want weights of their own.
     weights: tuned?.space === space && tuned !== null ? { keyword: tuned.keyword, vector: tuned.vector } : null,
   };
+}
+
+/** Read an origin from the columns `model`, `revision` and `space` of `index_tables`. */
+export function toOrigin(row: Readonly<Record<string, unknown>>): VectorOrigin | null {
+  const space = row['space'] as string | null;
+  if (space === null) return null;
+  // The model is not recorded where a process of an earlier version wrote the row.
+  const model = (row['model'] as string | null) ?? modelOfSpace(space) ?? LEXICAL_ID;
+  return { model, revision: row['revision'] as string | null, space };
 }
 
 /** Keep the weights of the legs for the present vectors of a bucket; null: those of the kind of the model. */
@@ -71,8 +75,7 @@ export async function updateLegWeights(sql: Sql, bucketId: string, weights: LegW
  */
 export async function lockIndexSpace(tx: Sql, bucketId: string, space: string): Promise<boolean> {
   const rows = await tx`
-    SELECT 1 FROM index_tables WHERE bucket_id = ${bucketId} AND space = ${space}
-      AND NOT EXISTS (SELECT 1 FROM reprojections WHERE bucket_id = ${bucketId} AND closing_until > now())
+    SELECT 1 FROM index_tables WHERE bucket_id = ${bucketId} AND space = ${space} AND NOT ${isClosing(tx)}
     FOR KEY SHARE`;
   return rows.length > 0;
 }
@@ -83,10 +86,16 @@ export async function lockIndexSpace(tx: Sql, bucketId: string, space: string): 
  */
 export async function lockIndexName(tx: Sql, bucketId: string, name: string): Promise<boolean> {
   const rows = await tx`
-    SELECT 1 FROM index_tables WHERE bucket_id = ${bucketId} AND coalesce(table_name, bucket_id) = ${name}
-      AND NOT EXISTS (SELECT 1 FROM reprojections WHERE bucket_id = ${bucketId} AND closing_until > now())
+    SELECT 1 FROM index_tables
+    WHERE bucket_id = ${bucketId} AND coalesce(table_name, bucket_id) = ${name} AND NOT ${isClosing(tx)}
     FOR KEY SHARE`;
   return rows.length > 0;
+}
+
+/** Condition on a row of `index_tables`: another table is about to replace this one. */
+export function isClosing(sql: Sql): SqlFragment {
+  return sql`
+    EXISTS (SELECT 1 FROM reprojections WHERE reprojections.bucket_id = index_tables.bucket_id AND closing_until > now())`;
 }
 
 /**
@@ -95,11 +104,17 @@ export async function lockIndexName(tx: Sql, bucketId: string, name: string): Pr
  */
 export async function findBucketOrigin(sql: Sql, bucketId: string): Promise<VectorOrigin | null> {
   const [row] = await sql`
-    SELECT coalesce(table_name, bucket_id) AS name, version, model, revision, space, leg_weights FROM index_tables
-    WHERE bucket_id = ${bucketId} AND EXISTS (
-      SELECT 1 FROM documents JOIN generations ON generations.id = documents.active_generation
-      WHERE documents.bucket_id = ${bucketId} AND documents.status <> 'deleting' AND NOT documents.keyword_only)`;
-  return row ? toIndexTable(row).origin : null;
+    SELECT model, revision, space FROM index_tables WHERE bucket_id = ${bucketId} AND ${hasFoundVectors(sql)}`;
+  return row ? toOrigin(row) : null;
+}
+
+/** Condition on a row of `index_tables`: searches of its bucket find vectors. */
+export function hasFoundVectors(sql: Sql): SqlFragment {
+  // Unlike EXISTS this is never planned as a hash of all documents.
+  return sql`(
+    SELECT true FROM documents JOIN generations ON generations.id = documents.active_generation
+    WHERE documents.bucket_id = index_tables.bucket_id AND documents.status <> 'deleting' AND NOT documents.keyword_only
+    LIMIT 1)`;
 }
 
 /** Return true if searches of the bucket find a document whose vectors are of another space. */

@@ -6,9 +6,9 @@
 import { openAppliance } from '../../src/appliance/open-appliance.ts';
 import { artifactKey } from '../../src/documents/documents.ts';
 import { encodeArtifact } from '../../src/ingest/artifact.ts';
+import { registerGenerations } from '../../src/ingest/generation-store.ts';
 import { toHalves } from '../../src/ingest/half-floats.ts';
 import { type ReindexContext, reprojectBucket } from '../../src/ingest/reindex/reindex-bucket.ts';
-import { registerGeneration } from '../../src/ingest/store.ts';
 import { analyse } from '../../src/language/analyser.ts';
 import { Catalog } from '../../src/models/catalog.ts';
 import { loadConfig } from '../../src/platform/config.ts';
@@ -67,11 +67,13 @@ try {
                              active_generation, chunks_count)
       VALUES (${documentId}, ${operator.orgId}, ${bucketId}, 'f', 1, '', 'k', '{}', 'ready', ${generation}, ${CHUNKS})`;
     const key = artifactKey(operator.orgId, documentId, generation);
-    await registerGeneration(sql, {
-      ...{ id: generation, orgId: operator.orgId, bucketId, documentId, jobId: 'job_bench', artifactKey: key },
-      ...{ chunksCount: CHUNKS, embedModel: MODEL, embedRevision: '1', space, mapVersion: null },
-      ...{ nativeDimension: NATIVE, replaces: null },
-    });
+    await registerGenerations(sql, [
+      {
+        ...{ id: generation, orgId: operator.orgId, bucketId, documentId, jobId: 'job_bench', artifactKey: key },
+        ...{ chunksCount: CHUNKS, embedModel: MODEL, embedRevision: '1', space, mapVersion: null },
+        ...{ nativeDimension: NATIVE, replaces: null },
+      },
+    ]);
     const vectors = numbers(CHUNKS * INDEX_DIMENSIONS);
     const native = { dimension: NATIVE, revision: '1', vectors: toHalves(numbers(CHUNKS * NATIVE)) };
     const locator = { page: null, heading_path: [], start: 0, end: words.length };

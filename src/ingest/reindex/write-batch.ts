@@ -6,8 +6,8 @@ import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
 import type { IndexWriter } from '../../search/index-writer.ts';
 import type { ReindexRun } from '../../search/reindex-store.ts';
 import { type ChunkArtifact, encodeOnThread } from '../artifact.ts';
+import { registerGenerations } from '../generation-store.ts';
 import { rowsOf } from '../index-rows.ts';
-import { registerGenerations } from '../store.ts';
 import { allSettled } from './all-settled.ts';
 import { encodeAllOnThread } from './artifacts-on-thread.ts';
 import type { VectorMaker } from './make-vectors.ts';
@@ -87,7 +87,6 @@ async function register({ sql, orgId, run }: BatchContext, works: readonly Work[
   const made = works.filter(({ source }) => source !== 'keep');
   const known = await registerGenerations(
     sql,
-    orgId,
     made.map(({ document, generation, artifact }) => ({
       ...{ id: generation, orgId, bucketId: run.bucketId, documentId: document.id, jobId: run.id },
       ...{ artifactKey: artifactKey(orgId, document.id, generation), chunksCount: artifact.chunks.length },

@@ -1,0 +1,90 @@
+import type { IngestOptions } from '../documents/schema.ts';
+import type { VectorOrigin } from '../embedding/model-choice.ts';
+import type { HeldJob } from '../jobs/store.ts';
+import { valueRows } from '../platform/postgres/value-rows.ts';
+import type { Sql } from '../platform/postgres.ts';
+import { hasFoundVectors, toOrigin } from '../search/index-store.ts';
+
+/** Fields of a document that ingest needs. */
+export interface IngestSource {
+  readonly documentId: string;
+  readonly orgId: string;
+  readonly bucketId: string;
+  readonly collectionId: string | null;
+  readonly fileName: string;
+  readonly contentType: string | null;
+  readonly sizeBytes: number;
+  readonly objectKey: string;
+  readonly options: IngestOptions;
+  readonly privacyLevel: number;
+  readonly eventTimeMs: number | null;
+  /** Format and pages as they were found before; null: not read yet, or a format without pages. */
+  readonly fileType: string | null;
+  readonly pageCount: number | null;
+  /** True if what is stored of the document is of an earlier content. */
+  readonly isContentPending: boolean;
+  /** False if nothing is stored of its chunks and vectors, as for a new document. */
+  readonly hasGeneration: boolean;
+  /** Model and space of the vectors that searches of the bucket find now; null: there are none. */
+  readonly origin: VectorOrigin | null;
+}
+
+/** Job that a worker has claimed, and its document. */
+export interface ClaimedIngest {
+  readonly held: HeldJob;
+  readonly orgId: string;
+  readonly documentId: string;
+}
+
+/**
+ * Mark the documents of held jobs as being processed and read them. The rows of the jobs are locked first: a
+ * cancellation sets the status of its document either after this statement, or before it, and then this statement does not
+ * change it.
+ *
+ * @returns for each job its document; null if it is deleted or being deleted, or the job is no longer held
+ */
+export async function beginIngests(sql: Sql, claimed: readonly ClaimedIngest[]): Promise<(IngestSource | null)[]> {
+  const jobs = valueRows(sql, 'claimed', claimed, {
+    job_id: ['text', ({ held }) => held.id],
+    fence: ['bigint', ({ held }) => held.fence],
+    org_id: ['text', ({ orgId }) => orgId],
+    document_id: ['text', ({ documentId }) => documentId],
+  });
+  const rows = await sql`
+    WITH claimed AS (SELECT * FROM ${jobs}),
+    held AS MATERIALIZED (
+      SELECT claimed.* FROM jobs JOIN claimed ON claimed.job_id = jobs.id AND claimed.fence = jobs.fence
+      WHERE jobs.status = 'extracting' ORDER BY jobs.id FOR SHARE OF jobs),
+    locked AS MATERIALIZED (
+      SELECT documents.id, documents.bucket_id, held.job_id
+      FROM documents JOIN held ON held.document_id = documents.id AND held.org_id = documents.org_id
+      WHERE documents.status <> 'deleting' ORDER BY documents.id FOR NO KEY UPDATE OF documents)
+    UPDATE documents
+    SET status = CASE WHEN active_generation IS NULL THEN 'processing' ELSE status END, updated_at = now()
+    FROM locked LEFT JOIN index_tables ON index_tables.bucket_id = locked.bucket_id AND ${hasFoundVectors(sql)}
+    WHERE documents.id = locked.id
+    RETURNING documents.*, locked.job_id, index_tables.model, index_tables.revision, index_tables.space`;
+  const sources = new Map(rows.map((row) => [row['job_id'] as string, toSource(row)]));
+  return claimed.map(({ held }) => sources.get(held.id) ?? null);
+}
+
+function toSource(row: Readonly<Record<string, unknown>>): IngestSource {
+  return {
+    documentId: row['id'] as string,
+    orgId: row['org_id'] as string,
+    bucketId: row['bucket_id'] as string,
+    collectionId: row['collection_id'] as string | null,
+    fileName: row['file_name'] as string,
+    contentType: row['content_type'] as string | null,
+    sizeBytes: Number(row['size_bytes']),
+    objectKey: row['object_key'] as string,
+    options: row['ingest_options'] as IngestOptions,
+    privacyLevel: row['privacy_level'] as number,
+    eventTimeMs: row['event_time'] instanceof Date ? row['event_time'].getTime() : null,
+    fileType: row['file_type'] as string | null,
+    pageCount: row['page_count'] as number | null,
+    isContentPending: row['content_pending'] as boolean,
+    hasGeneration: row['active_generation'] !== null || row['stored_generation'] !== null,
+    origin: toOrigin(row),
+  };
+}

@@ -1,0 +1,80 @@
+import { isInProgress } from '../jobs/state-store.ts';
+import { type HeldJob, readyState } from '../jobs/store.ts';
+import { valueRows } from '../platform/postgres/value-rows.ts';
+import type { Sql } from '../platform/postgres.ts';
+import { isClosing } from '../search/index-store.ts';
+import type { NewGeneration } from './generation-store.ts';
+
+/** Job whose generation is written. */
+export interface WrittenIngest {
+  readonly held: HeldJob;
+  readonly generation: NewGeneration;
+  readonly fileType: string;
+  readonly pageCount: number | null;
+  readonly cost: number;
+  /** Added to the snapshot of the job; null: nothing. */
+  readonly snapshot: Readonly<Record<string, unknown>> | null;
+}
+
+/**
+ * - `ready`: the job is finished, and searches find the generation.
+ * - `lost`: the job is no longer held, or its document is deleted or being deleted.
+ * - `moved`: the index of the bucket has vectors of another latent space by now, or will have soon.
+ */
+export type IngestOutcome = 'ready' | 'lost' | 'moved';
+
+/**
+ * Finish jobs, and make their generations those that searches find. If search is disabled for a document, no generation
+ * becomes active. What is not `ready` stays as it was. Rows are locked in the order of all writers: jobs, indexes of
+ * buckets, documents, each by id.
+ */
+export async function finishIngests(sql: Sql, written: readonly WrittenIngest[]): Promise<IngestOutcome[]> {
+  const jobs = valueRows(sql, 'written', written, {
+    job_id: ['text', ({ held }) => held.id],
+    fence: ['bigint', ({ held }) => held.fence],
+    org_id: ['text', ({ generation }) => generation.orgId],
+    bucket_id: ['text', ({ generation }) => generation.bucketId],
+    document_id: ['text', ({ generation }) => generation.documentId],
+    generation: ['bigint', ({ generation }) => generation.id],
+    space: ['text', ({ generation }) => generation.space],
+    chunks_count: ['integer', ({ generation }) => generation.chunksCount],
+    embed_model: ['text', ({ generation }) => generation.embedModel],
+    file_type: ['text', ({ fileType }) => fileType],
+    page_count: ['integer', ({ pageCount }) => pageCount],
+    cost: ['double', ({ cost }) => cost],
+    snapshot: ['text', ({ snapshot }) => snapshot && JSON.stringify(snapshot)],
+  });
+  const rows = await sql<{ job_id: string; outcome: IngestOutcome }[]>`
+    WITH written AS (SELECT * FROM ${jobs}),
+    held AS MATERIALIZED (
+      SELECT written.* FROM jobs JOIN written ON written.job_id = jobs.id AND written.fence = jobs.fence
+      WHERE ${isInProgress(sql)} ORDER BY jobs.id FOR NO KEY UPDATE OF jobs),
+    indexes AS MATERIALIZED (
+      SELECT index_tables.bucket_id, index_tables.space FROM index_tables
+      WHERE index_tables.bucket_id = ANY(ARRAY(SELECT bucket_id FROM held)) AND NOT ${isClosing(sql)}
+      ORDER BY index_tables.bucket_id FOR KEY SHARE OF index_tables),
+    found AS MATERIALIZED (
+      SELECT documents.id AS found_id, held.*
+      FROM documents
+      JOIN held ON held.document_id = documents.id AND held.org_id = documents.org_id
+      JOIN indexes ON indexes.bucket_id = held.bucket_id AND indexes.space = held.space
+      WHERE documents.status <> 'deleting' ORDER BY documents.id FOR NO KEY UPDATE OF documents),
+    activated AS (
+      UPDATE documents SET active_generation = CASE WHEN searchable THEN found.generation END, stored_generation = NULL,
+             status = 'ready', keyword_only = false, content_pending = false, error_message = NULL,
+             file_type = found.file_type, page_count = found.page_count,
+             chunks_count = CASE WHEN searchable THEN found.chunks_count END,
+             embed_model = found.embed_model, updated_at = now()
+      FROM found WHERE documents.id = found.found_id),
+    finished AS (
+      UPDATE jobs SET ${readyState(sql)}, chunks_count = found.chunks_count, file_type = found.file_type,
+             actual_cost = found.cost, metadata_snapshot = CASE WHEN found.snapshot IS NULL THEN metadata_snapshot
+               ELSE coalesce(metadata_snapshot, '{}') || found.snapshot::jsonb END
+      FROM found WHERE jobs.id = found.job_id)
+    SELECT job_id, CASE WHEN job_id IN (SELECT job_id FROM found) THEN 'ready'
+                        WHEN (bucket_id, space) IN (SELECT bucket_id, space FROM indexes) THEN 'lost'
+                        ELSE 'moved' END AS outcome
+    FROM held`;
+  const outcomes = new Map(rows.map(({ job_id: jobId, outcome }) => [jobId, outcome]));
+  return written.map(({ held }) => outcomes.get(held.id) ?? 'lost');
+}

@@ -1,0 +1,29 @@
+import type { Sql, SqlFragment } from '../postgres.ts';
+
+const ARRAYS = {
+  text: (sql: Sql) => sql`text[]`,
+  bigint: (sql: Sql) => sql`bigint[]`,
+  integer: (sql: Sql) => sql`integer[]`,
+  double: (sql: Sql) => sql`double precision[]`,
+};
+
+/** Column of rows that a statement is given: its type, and its value of each row, which may be null. */
+type Column<Row> = readonly [type: keyof typeof ARRAYS, of: (row: Row) => string | number | null];
+
+/**
+ * Give rows to a statement: `FROM ${valueRows(sql, 'given', rows, { id: ['text', (row) => row.id] })}`. PostgreSQL plans such
+ * a statement once for each connection. Given plain arrays it plans anew for their length each time, which takes
+ * longer than to write some rows; given JSON it expects a hundred rows, and would rather read all of a table.
+ */
+export function valueRows<Row>(
+  sql: Sql,
+  name: string,
+  rows: readonly Row[],
+  columns: Readonly<Record<string, Column<Row>>>,
+): SqlFragment {
+  const values = Object.values(columns).map(
+    ([type, of]) => sql`(SELECT ${rows.map(of)}::${ARRAYS[type](sql)})` as SqlFragment,
+  );
+  const list = values.reduce((before, each) => sql`${before}, ${each}`);
+  return sql`unnest(${list}) AS ${sql(name)} (${sql(Object.keys(columns))})`;
+}

@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { beginIngests } from '../../src/ingest/begin-store.ts';
+import { finishIngests, type WrittenIngest } from '../../src/ingest/finish-store.ts';
+import { type NewGeneration, registerGenerations } from '../../src/ingest/generation-store.ts';
+import { claimJobs, enqueueJob } from '../../src/jobs/store.ts';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
+import { until } from '../support/until.ts';
+import { waitingBackends } from '../support/waiting-backends.ts';
+
+const SPACE = 'native:m@1';
+const DOCUMENTS = ['doc_a', 'doc_b', 'doc_c', 'doc_d'];
+let db: TestDatabase;
+let written: WrittenIngest[];
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+  await db.sql`INSERT INTO organizations (id, name, plan) VALUES ('org_a', 'org_a', 'free')`;
+});
+afterAll(() => db.drop());
+
+beforeEach(async () => {
+  const { sql } = db;
+  for (const table of ['jobs', 'documents', 'generations', 'reprojections', 'index_tables', 'buckets']) {
+    await sql`DELETE FROM ${sql(table)}`;
+  }
+  for (const id of ['bkt_a', 'bkt_b']) {
+    await sql`INSERT INTO buckets (id, org_id, name, policy) VALUES (${id}, 'org_a', ${id}, '{}')`;
+    await sql`INSERT INTO index_tables (bucket_id, version, space, model, settled) VALUES (${id}, 1, ${SPACE}, 'm', true)`;
+  }
+  // The last document is of the second bucket.
+  const bucketOf = (documentId: string) => (documentId === 'doc_d' ? 'bkt_b' : 'bkt_a');
+  for (const id of DOCUMENTS) {
+    await sql`
+      INSERT INTO documents (id, org_id, bucket_id, file_name, size_bytes, sha256, object_key, ingest_options, status)
+      VALUES (${id}, 'org_a', ${bucketOf(id)}, 'f', 1, ${Buffer.from(id)}, ${id}, '{}', 'queued')`;
+    await enqueueJob(sql, {
+      ...{ id: `job_${id}`, kind: 'ingest', orgId: 'org_a', bucketId: bucketOf(id), documentId: id, priority: 2 },
+      ...{ s3Key: 'k', fileName: 'f', fileSizeBytes: 1, processingType: 'test' },
+    });
+  }
+  const claim = { kind: 'ingest', workerId: 'wrk_t', firstPhase: 'extracting', leaseMs: 60_000, limit: 4 } as const;
+  const jobs = (await claimJobs(sql, { ...claim, suspects: 'none' })).toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  written = jobs.map((job, nth) => {
+    const documentId = job.documentId as string;
+    const generation: NewGeneration = {
+      ...{ id: job.generation as number, orgId: 'org_a', bucketId: bucketOf(documentId), documentId, jobId: job.id },
+      ...{ artifactKey: `k${nth}`, chunksCount: nth + 1, embedModel: 'm', embedRevision: null, space: SPACE },
+      ...{ mapVersion: null, nativeDimension: null, replaces: null },
+    };
+    const held = { id: job.id, fence: job.fence };
+    return { held, generation, fileType: 'txt', pageCount: null, cost: nth / 2, snapshot: nth === 1 ? { a: 1 } : null };
+  });
+  await registerGenerations(
+    sql,
+    written.map(({ generation }) => generation),
+  );
+});
+
+const begin = () =>
+  beginIngests(
+    db.sql,
+    written.map(({ held, generation: { orgId, documentId } }) => ({ held, orgId, documentId })),
+  );
+
+const waitForBlocked = () => until(async () => (await waitingBackends(db.sql)).length > 0);
+
+async function states(): Promise<string[]> {
+  const rows = await db.sql`
+    SELECT documents.id, documents.status, jobs.status AS job, active_generation = generation AS is_found
+    FROM documents JOIN jobs ON document_id = documents.id ORDER BY documents.id`;
+  return rows.map((row) => `${row['job']} ${row['status']}${row['is_found'] === true ? ' found' : ''}`);
+}
+
+it('many jobs begin and are finished by one statement each, with their own results', async () => {
+  expect((await begin()).map((source) => source?.documentId)).toEqual(DOCUMENTS);
+  expect(await states()).toEqual(Array(4).fill('extracting processing'));
+  expect(await finishIngests(db.sql, written)).toEqual(Array(4).fill('ready'));
+  expect(await states()).toEqual(Array(4).fill('ready ready found'));
+  const jobs = await db.sql`SELECT chunks_count, actual_cost, file_type, metadata_snapshot FROM jobs ORDER BY id`;
+  expect([...jobs]).toEqual(
+    [1, 2, 3, 4].map((chunks, nth) => ({
+      ...{ chunks_count: chunks, actual_cost: nth / 2, file_type: 'txt' },
+      metadata_snapshot: nth === 1 ? { a: 1 } : null,
+    })),
+  );
+});
+
+it('a source names the vectors of its bucket once searches find any', async () => {
+  expect((await begin()).map((source) => source?.origin)).toEqual(Array(4).fill(null));
+  await finishIngests(db.sql, written.slice(0, 1));
+  await db.sql`UPDATE jobs SET status = 'extracting'`;
+  const found = { model: 'm', revision: null, space: SPACE };
+  expect((await begin()).map((source) => source?.origin)).toEqual([found, found, found, null]);
+});
+
+it('jobs that are lost, and documents that are deleted, do not begin, and the others do', async () => {
+  await db.sql`UPDATE jobs SET fence = fence + 1 WHERE document_id = 'doc_a'`;
+  await db.sql`UPDATE documents SET status = 'deleting' WHERE id = 'doc_c'`;
+  expect((await begin()).map((source) => source?.documentId ?? null)).toEqual([null, 'doc_b', null, 'doc_d']);
+});
+
+it('of jobs that are finished together, those that are lost or too late stay as they were', async () => {
+  await begin();
+  await db.sql`UPDATE jobs SET fence = fence + 1 WHERE document_id = 'doc_a'`;
+  await db.sql`UPDATE documents SET status = 'deleting' WHERE id = 'doc_c'`;
+  await db.sql`UPDATE index_tables SET space = 'native:other@1' WHERE bucket_id = 'bkt_b'`;
+  expect(await finishIngests(db.sql, written)).toEqual(['lost', 'ready', 'lost', 'moved']);
+  expect(await states()).toEqual([
+    'extracting processing',
+    'ready ready found',
+    'extracting deleting',
+    'extracting processing',
+  ]);
+});
+
+it('nothing becomes visible in a bucket whose index is about to be replaced', async () => {
+  await begin();
+  await db.sql`
+    INSERT INTO reprojections (id, bucket_id, kind, table_name, model, revision, space, closing_until)
+    VALUES ('rpr_a', 'bkt_a', 'rebuild', 'next', 'm', NULL, ${SPACE}, now() + interval '1 minute')`;
+  expect(await finishIngests(db.sql, written)).toEqual(['moved', 'moved', 'moved', 'ready']);
+});
+
+it('a job that is cancelled while its finish waits for it is lost, and the others are finished', async () => {
+  await begin();
+  const cancelled = Promise.withResolvers<void>();
+  const locked = Promise.withResolvers<void>();
+  const cancelling = db.sql.begin(async (tx) => {
+    await tx`UPDATE jobs SET status = 'cancelled' WHERE document_id = 'doc_b'`;
+    locked.resolve();
+    await cancelled.promise;
+  });
+  await locked.promise;
+  const finishing = finishIngests(db.sql, written);
+  await waitForBlocked();
+  cancelled.resolve();
+  await cancelling;
+  expect(await finishing).toEqual(['ready', 'lost', 'ready', 'ready']);
+  expect((await states())[1]).toBe('cancelled processing');
+});
+
+it('a document that becomes hidden from searches while its finish waits for it gets no active generation', async () => {
+  await begin();
+  const edited = Promise.withResolvers<void>();
+  const locked = Promise.withResolvers<void>();
+  const editing = db.sql.begin(async (tx) => {
+    await tx`UPDATE documents SET searchable = false WHERE id = 'doc_b'`;
+    locked.resolve();
+    await edited.promise;
+  });
+  await locked.promise;
+  const finishing = finishIngests(db.sql, written);
+  await waitForBlocked();
+  edited.resolve();
+  await editing;
+  expect(await finishing).toEqual(Array(4).fill('ready'));
+  expect(await states()).toEqual(['ready ready found', 'ready ready', 'ready ready found', 'ready ready found']);
+});
