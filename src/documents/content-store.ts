@@ -69,8 +69,8 @@ export async function findVersionsOfPath(
   sourcePath: string,
 ): Promise<PathVersion[]> {
   const rows = await sql`
-    SELECT documents.*,
-           ${lastJobOf(sql)} AS job_id
+    SELECT id, status, sha256, size_bytes, collection_id, metadata, privacy_level, classification, review_status,
+           public_accessible, scope, ${lastJobOf(sql)} AS job_id
     FROM documents
     WHERE org_id = ${caller.orgId} AND bucket_id = ${bucketId} AND md5(source_path) = md5(${sourcePath})
       AND source_path = ${sourcePath} AND source_id IS NULL AND ${visibleTo(sql, caller)}

@@ -4,7 +4,7 @@ import { artifactKey } from '../documents/documents.ts';
 import type { Embedder } from '../embedding/embedder.ts';
 import { cancelJobs } from '../jobs/document-jobs-store.ts';
 import type { JobHandler } from '../jobs/handler.ts';
-import { JobError, type Lease, LeaseLost } from '../jobs/lease.ts';
+import { JobError, type Lease, LeaseLost, RECORDED_AFTER_MS } from '../jobs/lease.ts';
 import type { Job } from '../jobs/schema.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Objects } from '../platform/objects/objects.ts';
@@ -13,7 +13,6 @@ import type { Threads } from '../platform/threads.ts';
 import { traced } from '../platform/tracing.ts';
 import type { DocumentImages } from '../recognition/document-images.ts';
 import type { IndexWriter } from '../search/index-writer.ts';
-import type { IngestSource } from './begin-store.ts';
 import { ChunkBuffer } from './chunk-buffer.ts';
 import { ChunkEmbedder, type EmbeddedChunks } from './chunk-embedder.ts';
 import type { TextWindow } from './extract/blocks.ts';
@@ -22,13 +21,14 @@ import { ExtractError, PicturesDoNotFit } from './extract/errors.ts';
 import { type ExtractSummary, extractWindows } from './extract/extract-document.ts';
 import type { ImageReading } from './extract/image-texts.ts';
 import type { NewGeneration } from './generation-store.ts';
-import { type IngestWrites, ingestWrites } from './ingest-writes.ts';
+import { type IngestStatements, ingestStatements } from './ingest-statements.ts';
 import { keepsText } from './job-operations.ts';
 import { type ExtractionRecord, extractionSnapshot, settleDocument } from './job-store.ts';
 import { activateWithoutVectors, type Outage, outageOf, withoutVectors } from './keyword-only.ts';
 import { CHUNKS_MAX, type PreparedChunk } from './prepare-chunks.ts';
 import { pictureReading } from './read-pictures.ts';
 import { restoreGeneration } from './restore-generation.ts';
+import { type ClaimedIngest, type IngestSource, markProcessing } from './source-store.ts';
 import { lockHeldJob } from './store.ts';
 import { findStoredVectors } from './stored-vectors.ts';
 import { GenerationWriter } from './write-generation.ts';
@@ -52,25 +52,36 @@ export interface IngestContext {
 export function ingestHandler(context: IngestContext): JobHandler {
   // Each child may use a whole core and its full memory cap.
   const withSlot = pLimit(Math.max(1, availableParallelism()));
-  const writes = ingestWrites(context.sql);
+  const statements = ingestStatements(context.sql);
   return {
     kind: 'ingest',
     firstPhase: 'extracting',
-    run: (lease) => ingest({ ...context, writes, withSlot }, lease),
+    run: (lease) => ingest({ ...context, statements, withSlot }, lease),
     onFailed: (tx, job, failure) => settleDocument(tx, job.orgId, job.documentId as string, failure.message),
   };
 }
 
 interface WorkContext extends IngestContext {
-  readonly writes: IngestWrites;
+  readonly statements: IngestStatements;
   readonly withSlot: <T>(run: () => Promise<T>) => Promise<T>;
 }
 
 async function ingest(context: WorkContext, lease: Lease): Promise<void> {
+  const { held, job } = lease;
+  const claimed = { held, orgId: job.orgId, documentId: job.documentId as string };
+  // A small document is ready before, and never shown as being processed.
+  const marking = setTimeout(() => markProcessing(context.sql, claimed).catch(() => undefined), RECORDED_AFTER_MS);
+  try {
+    await ingestClaimed(context, lease, claimed);
+  } finally {
+    clearTimeout(marking);
+  }
+}
+
+async function ingestClaimed(context: WorkContext, lease: Lease, claimed: ClaimedIngest): Promise<void> {
   const { sql } = context;
   const { job, signal } = lease;
-  const claimed = { held: lease.held, orgId: job.orgId, documentId: job.documentId as string };
-  const source = await context.writes.begin(claimed);
+  const source = await context.statements.findSource(claimed);
   if (!source) {
     // The deletion cancelled the jobs that it saw, and this one was created by an edit at the same moment.
     await sql.begin(async (tx) => {
@@ -109,7 +120,7 @@ async function ingest(context: WorkContext, lease: Lease): Promise<void> {
 
 /** Finishes the job and makes its generation the one that searches find, by one statement. */
 async function finish(
-  { writes }: WorkContext,
+  { statements }: WorkContext,
   lease: Lease,
   generation: NewGeneration,
   result: {
@@ -123,7 +134,7 @@ async function finish(
   lease.signal.throwIfAborted();
   await lease.completeBy(async (held) => {
     const written = { held, generation, fileType: found.format, pageCount: found.pages, cost, snapshot };
-    const outcome = await writes.finish(written);
+    const outcome = await statements.finish(written);
     if (outcome === 'moved') throw indexMoved();
     return outcome === 'ready';
   });
@@ -251,7 +262,7 @@ async function write(
       lease.worked();
       if (generation === null || writer === null) {
         generation = generationOf(job, source, buffer.count, embedded);
-        if (!(await context.writes.register(generation))) throw new LeaseLost(job.id);
+        if (!(await context.statements.register(generation))) throw new LeaseLost(job.id);
         writer = new GenerationWriter(context, source, generation, signal);
       }
       written += page.length;

@@ -4,10 +4,10 @@ import { AppError } from '../platform/errors.ts';
 import { KEYWORD_ONLY } from '../projection/projections.ts';
 import type { ChunkArtifact } from './artifact.ts';
 import { readArtifactParts } from './artifact-store.ts';
-import type { IngestSource } from './begin-store.ts';
 import type { NewGeneration } from './generation-store.ts';
 import { analyseArtifacts } from './index-rows.ts';
-import type { IngestWrites } from './ingest-writes.ts';
+import type { IngestStatements } from './ingest-statements.ts';
+import type { IngestSource } from './source-store.ts';
 import { findStoredGeneration, type StoredGeneration } from './store.ts';
 import { GenerationWriter, type WriteContext } from './write-generation.ts';
 
@@ -19,7 +19,7 @@ import { GenerationWriter, type WriteContext } from './write-generation.ts';
  * those of the bucket now.
  */
 export async function restoreGeneration(
-  context: WriteContext & { readonly writes: IngestWrites },
+  context: WriteContext & { readonly statements: IngestStatements },
   lease: Lease,
   source: IngestSource,
 ): Promise<NewGeneration | null> {
@@ -37,7 +37,7 @@ export async function restoreGeneration(
     ...{ chunksCount: stored.chunksCount, embedModel: stored.model, embedRevision: stored.revision },
     ...{ space: stored.space, mapVersion: stored.mapVersion, nativeDimension: stored.nativeDimension, replaces: null },
   };
-  if (!(await context.writes.register(generation))) throw new LeaseLost(lease.job.id);
+  if (!(await context.statements.register(generation))) throw new LeaseLost(lease.job.id);
   const writer = new GenerationWriter(context, source, generation, lease.signal);
   try {
     await copyParts(context, lease, writer, stored);

@@ -8,11 +8,11 @@ import { findKnownGenerations } from '../search/index-store.ts';
 import type { IndexWriter } from '../search/index-writer.ts';
 import type { ArtifactChunk } from './artifact.ts';
 import { ArtifactWriter } from './artifact-store.ts';
-import type { IngestSource } from './begin-store.ts';
 import type { EmbeddedChunks } from './chunk-embedder.ts';
 import type { NewGeneration } from './generation-store.ts';
 import { rowsOf } from './index-rows.ts';
 import type { PreparedChunk } from './prepare-chunks.ts';
+import type { IngestSource } from './source-store.ts';
 
 export interface WriteContext {
   readonly sql: Sql;

@@ -30,7 +30,7 @@ export function asJobError(error: unknown, known: Omit<JobFailure, 'message'> | 
 }
 
 /** Time after which a phase is recorded. A small document goes through all of them in less, and each record is a write. */
-const RECORDED_AFTER_MS = 300;
+export const RECORDED_AFTER_MS = 300;
 
 /** Lease of a worker on one job. All writes of the worker go through it and are refused once the lease is lost. */
 export class Lease {

@@ -17,7 +17,7 @@ const FOR_THE_SERVICE = [
   'src/backup/snapshot-store.ts',
   'src/documents/deletion-store.ts',
   'src/documents/growth-store.ts',
-  'src/ingest/begin-store.ts',
+  'src/ingest/source-store.ts',
   'src/ingest/calibration/store.ts',
   'src/ingest/job-store.ts',
   'src/ingest/reindex/store.ts',

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { beginIngests } from '../../src/ingest/begin-store.ts';
 import { finishIngests, type WrittenIngest } from '../../src/ingest/finish-store.ts';
 import { type NewGeneration, registerGenerations } from '../../src/ingest/generation-store.ts';
+import { findSources, markProcessing } from '../../src/ingest/source-store.ts';
 import { claimJobs, enqueueJob } from '../../src/jobs/store.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
@@ -56,11 +56,8 @@ beforeEach(async () => {
   );
 });
 
-const begin = () =>
-  beginIngests(
-    db.sql,
-    written.map(({ held, generation: { orgId, documentId } }) => ({ held, orgId, documentId })),
-  );
+const claimed = () => written.map(({ held, generation: { orgId, documentId } }) => ({ held, orgId, documentId }));
+const find = () => findSources(db.sql, claimed());
 
 const waitForBlocked = () => until(async () => (await waitingBackends(db.sql)).length > 0);
 
@@ -71,9 +68,9 @@ async function states(): Promise<string[]> {
   return rows.map((row) => `${row['job']} ${row['status']}${row['is_found'] === true ? ' found' : ''}`);
 }
 
-it('many jobs begin and are finished by one statement each, with their own results', async () => {
-  expect((await begin()).map((source) => source?.documentId)).toEqual(DOCUMENTS);
-  expect(await states()).toEqual(Array(4).fill('extracting processing'));
+it('many jobs read their documents and are finished by one statement each, with their own results', async () => {
+  expect((await find()).map((source) => source?.documentId)).toEqual(DOCUMENTS);
+  expect(await states()).toEqual(Array(4).fill('extracting queued'));
   expect(await finishIngests(db.sql, written)).toEqual(Array(4).fill('ready'));
   expect(await states()).toEqual(Array(4).fill('ready ready found'));
   const jobs = await db.sql`SELECT chunks_count, actual_cost, file_type, metadata_snapshot FROM jobs ORDER BY id`;
@@ -86,35 +83,46 @@ it('many jobs begin and are finished by one statement each, with their own resul
 });
 
 it('a source names the vectors of its bucket once searches find any', async () => {
-  expect((await begin()).map((source) => source?.origin)).toEqual(Array(4).fill(null));
+  expect((await find()).map((source) => source?.origin)).toEqual(Array(4).fill(null));
   await finishIngests(db.sql, written.slice(0, 1));
   await db.sql`UPDATE jobs SET status = 'extracting'`;
   const found = { model: 'm', revision: null, space: SPACE };
-  expect((await begin()).map((source) => source?.origin)).toEqual([found, found, found, null]);
+  expect((await find()).map((source) => source?.origin)).toEqual([found, found, found, null]);
 });
 
-it('jobs that are lost, and documents that are deleted, do not begin, and the others do', async () => {
+it('jobs that are lost, and documents that are deleted, are not read, and the others are', async () => {
   await db.sql`UPDATE jobs SET fence = fence + 1 WHERE document_id = 'doc_a'`;
   await db.sql`UPDATE documents SET status = 'deleting' WHERE id = 'doc_c'`;
-  expect((await begin()).map((source) => source?.documentId ?? null)).toEqual([null, 'doc_b', null, 'doc_d']);
+  expect((await find()).map((source) => source?.documentId ?? null)).toEqual([null, 'doc_b', null, 'doc_d']);
 });
 
-it('of jobs that are finished together, those that are lost or too late stay as they were', async () => {
-  await begin();
-  await db.sql`UPDATE jobs SET fence = fence + 1 WHERE document_id = 'doc_a'`;
+it('only a document of a held job that no search finds is marked as being processed', async () => {
+  await finishIngests(db.sql, written.slice(0, 1));
+  await db.sql`UPDATE jobs SET fence = fence + 1 WHERE document_id = 'doc_b'`;
   await db.sql`UPDATE documents SET status = 'deleting' WHERE id = 'doc_c'`;
-  await db.sql`UPDATE index_tables SET space = 'native:other@1' WHERE bucket_id = 'bkt_b'`;
-  expect(await finishIngests(db.sql, written)).toEqual(['lost', 'ready', 'lost', 'moved']);
+  for (const each of claimed()) await markProcessing(db.sql, each);
   expect(await states()).toEqual([
-    'extracting processing',
     'ready ready found',
+    'extracting queued',
     'extracting deleting',
     'extracting processing',
   ]);
 });
 
+it('of jobs that are finished together, those that are lost or too late stay as they were', async () => {
+  await db.sql`UPDATE jobs SET fence = fence + 1 WHERE document_id = 'doc_a'`;
+  await db.sql`UPDATE documents SET status = 'deleting' WHERE id = 'doc_c'`;
+  await db.sql`UPDATE index_tables SET space = 'native:other@1' WHERE bucket_id = 'bkt_b'`;
+  expect(await finishIngests(db.sql, written)).toEqual(['lost', 'ready', 'lost', 'moved']);
+  expect(await states()).toEqual([
+    'extracting queued',
+    'ready ready found',
+    'extracting deleting',
+    'extracting queued',
+  ]);
+});
+
 it('nothing becomes visible in a bucket whose index is about to be replaced', async () => {
-  await begin();
   await db.sql`
     INSERT INTO reprojections (id, bucket_id, kind, table_name, model, revision, space, closing_until)
     VALUES ('rpr_a', 'bkt_a', 'rebuild', 'next', 'm', NULL, ${SPACE}, now() + interval '1 minute')`;
@@ -122,7 +130,6 @@ it('nothing becomes visible in a bucket whose index is about to be replaced', as
 });
 
 it('a job that is cancelled while its finish waits for it is lost, and the others are finished', async () => {
-  await begin();
   const cancelled = Promise.withResolvers<void>();
   const locked = Promise.withResolvers<void>();
   const cancelling = db.sql.begin(async (tx) => {
@@ -136,11 +143,10 @@ it('a job that is cancelled while its finish waits for it is lost, and the other
   cancelled.resolve();
   await cancelling;
   expect(await finishing).toEqual(['ready', 'lost', 'ready', 'ready']);
-  expect((await states())[1]).toBe('cancelled processing');
+  expect((await states())[1]).toBe('cancelled queued');
 });
 
 it('a document that becomes hidden from searches while its finish waits for it gets no active generation', async () => {
-  await begin();
   const edited = Promise.withResolvers<void>();
   const locked = Promise.withResolvers<void>();
   const editing = db.sql.begin(async (tx) => {

@@ -1,5 +1,6 @@
 import type { IngestOptions } from '../documents/schema.ts';
 import type { VectorOrigin } from '../embedding/model-choice.ts';
+import { isInProgress } from '../jobs/state-store.ts';
 import type { HeldJob } from '../jobs/store.ts';
 import { valueRows } from '../platform/postgres/value-rows.ts';
 import type { Sql } from '../platform/postgres.ts';
@@ -37,13 +38,11 @@ export interface ClaimedIngest {
 }
 
 /**
- * Mark the documents of held jobs as being processed and read them. The rows of the jobs are locked first: a
- * cancellation sets the status of its document either after this statement, or before it, and then this statement does not
- * change it.
+ * Read the documents of held jobs.
  *
  * @returns for each job its document; null if it is deleted or being deleted, or the job is no longer held
  */
-export async function beginIngests(sql: Sql, claimed: readonly ClaimedIngest[]): Promise<(IngestSource | null)[]> {
+export async function findSources(sql: Sql, claimed: readonly ClaimedIngest[]): Promise<(IngestSource | null)[]> {
   const jobs = valueRows(sql, 'claimed', claimed, {
     job_id: ['text', ({ held }) => held.id],
     fence: ['bigint', ({ held }) => held.fence],
@@ -51,21 +50,29 @@ export async function beginIngests(sql: Sql, claimed: readonly ClaimedIngest[]):
     document_id: ['text', ({ documentId }) => documentId],
   });
   const rows = await sql`
-    WITH claimed AS (SELECT * FROM ${jobs}),
-    held AS MATERIALIZED (
-      SELECT claimed.* FROM jobs JOIN claimed ON claimed.job_id = jobs.id AND claimed.fence = jobs.fence
-      WHERE jobs.status = 'extracting' ORDER BY jobs.id FOR SHARE OF jobs),
-    locked AS MATERIALIZED (
-      SELECT documents.id, documents.bucket_id, held.job_id
-      FROM documents JOIN held ON held.document_id = documents.id AND held.org_id = documents.org_id
-      WHERE documents.status <> 'deleting' ORDER BY documents.id FOR NO KEY UPDATE OF documents)
-    UPDATE documents
-    SET status = CASE WHEN active_generation IS NULL THEN 'processing' ELSE status END, updated_at = now()
-    FROM locked LEFT JOIN index_tables ON index_tables.bucket_id = locked.bucket_id AND ${hasFoundVectors(sql)}
-    WHERE documents.id = locked.id
-    RETURNING documents.*, locked.job_id, index_tables.model, index_tables.revision, index_tables.space`;
+    SELECT job_id, documents.id, documents.org_id, documents.bucket_id, documents.collection_id, documents.file_name,
+           content_type, size_bytes, object_key, ingest_options, privacy_level, event_time, documents.file_type,
+           page_count, content_pending, active_generation, stored_generation, index_tables.model,
+           index_tables.revision, index_tables.space
+    FROM ${jobs}
+    JOIN jobs ON jobs.id = job_id AND jobs.fence = claimed.fence AND jobs.status = 'extracting'
+    JOIN documents ON documents.org_id = claimed.org_id AND documents.id = claimed.document_id
+    LEFT JOIN index_tables ON index_tables.bucket_id = documents.bucket_id AND ${hasFoundVectors(sql)}
+    WHERE documents.status <> 'deleting'`;
   const sources = new Map(rows.map((row) => [row['job_id'] as string, toSource(row)]));
   return claimed.map(({ held }) => sources.get(held.id) ?? null);
+}
+
+/**
+ * Mark the document of a held job as being processed, if searches do not find it. The row of the job is locked first: a
+ * cancellation sets the status of the document either after this statement, or before it, and then this statement
+ * changes nothing.
+ */
+export async function markProcessing(sql: Sql, { held, orgId, documentId }: ClaimedIngest): Promise<void> {
+  await sql`
+    WITH held AS (SELECT 1 FROM jobs WHERE id = ${held.id} AND fence = ${held.fence} AND ${isInProgress(sql)} FOR SHARE)
+    UPDATE documents SET status = 'processing', updated_at = now() FROM held
+    WHERE org_id = ${orgId} AND id = ${documentId} AND active_generation IS NULL AND documents.status <> 'deleting'`;
 }
 
 function toSource(row: Readonly<Record<string, unknown>>): IngestSource {
