@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Table } from '@lancedb/lancedb';
+import type { RecordBatch } from 'apache-arrow';
 import type { VectorOrigin } from '../embedding/model-choice.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
@@ -14,6 +15,7 @@ import { adoptOrigin, findKnownGenerations, forgetGenerations, forgetIndex, getI
 import { findUnsettled, markSettled, publishVersion } from './index-versions-store.ts';
 import type { LanceTables } from './lance.ts';
 import { findReindexRun, type ReindexRun } from './reindex-store.ts';
+import { toRowBatch } from './resident/read-rows.ts';
 import { isDueToSettle, KEEP_VERSIONS_MS, readTableShape, settle } from './settle.ts';
 import { generationGone, lockLost, reprojectionGone, withIndexToItself, withIndexWriterLock } from './writer-lock.ts';
 
@@ -284,7 +286,7 @@ export class IndexWriter {
   }
 
   async #write(bucketId: string, name: string, appends: Append[], stillHeld: StillHeld): Promise<Table> {
-    const table = await this.#tables.openForWriting(name);
+    const table = await this.#tables.openForAppend(name);
     const rows = toArrowTable(appends.map((append) => append.generation));
     const before = await table.version();
     if (!(await stillHeld())) throw lockLost();
@@ -296,7 +298,11 @@ export class IndexWriter {
       adding.then(() => this.#removeForgotten(bucketId, appends)).catch(() => undefined);
       throw error;
     }
-    this.#readers.onAppended(name, { before, after: await table.version() }, rows);
+    const appended = { before, after: await table.version(), batch: toRowBatch(rows.batches[0] as RecordBatch) };
+    await this.#tables.appended
+      ?.save(name, appended)
+      .catch((error) => this.#logger.debug({ err: error, table: name }, 'the file of appended rows was not written'));
+    this.#readers.onAppended(name, appended);
     return table;
   }
 

@@ -1,13 +1,15 @@
 import { opendir, statfs } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Connection, Index, Table } from '@lancedb/lancedb';
+import type { Index, Table } from '@lancedb/lancedb';
 import { LRUCache } from 'lru-cache';
 import { answerWithin } from '../platform/answer-within.ts';
 import { AppError, dependencyDown } from '../platform/errors.ts';
 import { storageFull } from '../platform/objects/objects.ts';
+import { AppendedFiles } from './appended-files.ts';
 import { chunkSchema } from './chunk-table.ts';
-import { bindLance } from './lance-environment.ts';
+import { LazyConnection, openAbsentTable, openIfThere } from './lance-connection.ts';
 import { loadLance } from './load-lance.ts';
+import type { TableFiles } from './resident/table-copy.ts';
 import { TableSnapshots } from './table-snapshots.ts';
 
 /**
@@ -49,8 +51,6 @@ const METADATA_CACHE_BYTES = 64n * 1024n * 1024n;
 const FREE_BYTES_MIN = 32 * 1024 * 1024;
 /** Time without an answer after which an object store is tried by a probe, and time in which that must be answered. */
 const SILENCE_MS = 8_000;
-/** Name that no table has, since tables are named by the ids of their buckets. */
-const ABSENT_TABLE = 'probe';
 
 /** Build the keyword index of a table; it replaces the present one. */
 export async function buildTokenIndex(table: Table): Promise<void> {
@@ -65,8 +65,9 @@ export class LanceTables {
   readonly #uri: string;
   readonly #storageOptions: Record<string, string>;
   readonly #silenceMs: number;
-  /** Null on an object store. */
+  /** Null on an object store, as the next one. */
   readonly snapshots: TableSnapshots | null;
+  readonly appended: AppendedFiles | null;
   /** Result of the last probe. */
   #isReached = true;
   readonly #reading: LazyConnection;
@@ -96,6 +97,7 @@ export class LanceTables {
     this.#uri = uri;
     this.#silenceMs = silenceMs;
     this.snapshots = this.#isOnDisk ? new TableSnapshots(uri) : null;
+    this.appended = this.#isOnDisk ? new AppendedFiles(uri) : null;
     this.#storageOptions = storageOptions;
     const connectWith = (indexBytes: bigint, metadataBytes: bigint) =>
       new LazyConnection(() => {
@@ -194,16 +196,22 @@ export class LanceTables {
 
   /**
    * Open the latest version of a table for writing; create the table if it is missing. The caller holds the bucket's
-   * writer lock. Its snapshot is removed, so that no deleted text stays in it.
+   * writer lock. Its snapshot is removed, and the files of its appended rows, so that no deleted text stays in them.
    *
    * @throws AppError `index_unavailable` (503)
    */
   openForWriting(name: string): Promise<Table> {
-    return this.mapErrors(this.#openForWriting(name));
+    return this.mapErrors(this.#openForWriting(name, { keepsAppended: false }));
   }
 
-  async #openForWriting(name: string): Promise<Table> {
+  /** Open a table as `openForWriting`, to append rows: files of rows that were appended before are kept. */
+  openForAppend(name: string): Promise<Table> {
+    return this.mapErrors(this.#openForWriting(name, { keepsAppended: true }));
+  }
+
+  async #openForWriting(name: string, { keepsAppended }: { readonly keepsAppended: boolean }): Promise<Table> {
     await this.snapshots?.remove(name);
+    if (!keepsAppended) await this.appended?.clear(name);
     const connection = await this.#writing.get();
     const cached = this.#writtenTables.get(name);
     if (cached) {
@@ -265,6 +273,13 @@ export class LanceTables {
     for (const name of names) if (name === bucketId || name.startsWith(`${bucketId}_`)) await this.drop(name);
   }
 
+  /** Return the files beside those of a table, from which its rows are read faster; null: there are none. */
+  filesOf(name: string): TableFiles | null {
+    const { snapshots, appended } = this;
+    if (snapshots === null || appended === null) return null;
+    return { snapshot: snapshots.fileOf(name), appended: (version) => appended.fileOf(name, version) };
+  }
+
   /** Check that the database answers; for health checks. @throws AppError `index_unavailable` (503) */
   async probe(): Promise<void> {
     const ask = async () => {
@@ -322,29 +337,6 @@ async function moveTo(table: Table, version: number): Promise<void> {
   await table.checkout(version).catch(() => table.checkoutLatest());
 }
 
-/** Open a table; null if it does not exist. The tables are listed, which takes time for each, only if that fails. */
-async function openIfThere(connection: Connection, name: string): Promise<Table | null> {
-  try {
-    return await connection.openTable(name);
-  } catch (error) {
-    if ((await connection.tableNames()).includes(name)) throw error;
-    return null;
-  }
-}
-
-/**
- * Check that an object store answers, by one request: opening a table that does not exist. A list of the tables takes a
- * request for each thousand of them, whatever the limit.
- */
-async function openAbsentTable(connection: Connection): Promise<void> {
-  try {
-    await connection.openTable(ABSENT_TABLE);
-  } catch (error) {
-    // LanceDB's errors have no codes.
-    if (!String(error).includes(`Table '${ABSENT_TABLE}' was not found`)) throw error;
-  }
-}
-
 /** Check that a directory can be read; LanceDB would read all of it. */
 async function readOneEntry(directory: string): Promise<void> {
   const opened = await opendir(directory);
@@ -352,32 +344,5 @@ async function readOneEntry(directory: string): Promise<void> {
     await opened.read();
   } finally {
     await opened.close();
-  }
-}
-
-/** Connection that is opened on first use, and again after a failed attempt. */
-class LazyConnection {
-  readonly #open: () => Promise<Connection>;
-  #connection: Promise<Connection> | null = null;
-
-  constructor(open: () => Promise<Connection>) {
-    this.#open = open;
-  }
-
-  /** @throws AppError `index_unavailable` (503) */
-  async get(): Promise<Connection> {
-    bindLance();
-    this.#connection ??= this.#open();
-    try {
-      return await this.#connection;
-    } catch (error) {
-      this.#connection = null;
-      throw dependencyDown('index', 'the search index cannot be opened', error);
-    }
-  }
-
-  async close(): Promise<void> {
-    (await this.#connection?.catch(() => null))?.close();
-    this.#connection = null;
   }
 }

@@ -39,7 +39,7 @@ export async function openSource(
   const found = await Promise.all(
     indexTables.map(async ({ name, version }) => {
       const open = () => tables.openForReading(name, version);
-      const copy = (await resident?.find(name, version, open, tables.snapshots?.fileOf(name))) ?? null;
+      const copy = (await resident?.find(name, version, open, tables.filesOf(name))) ?? null;
       if (copy !== null) copyVersions?.set(name, copy.version);
       return { name, copy, table: copy === null ? await open() : null };
     }),

@@ -116,6 +116,14 @@ export interface Operations {
   add: { argument: { table: number; batch: RowBatch }; result: TableSize };
   /** Make a small table of the rows of a file. Null: there is no file of this version of the rows or a newer one. */
   load: { argument: { table: number; file: string; version: number }; result: LoadedTable | null };
+  /**
+   * Add the rows of the commits after a version, each from a file, as far as the files can be read and are of the next
+   * version. `followed`: number of those commits.
+   */
+  follow: {
+    argument: { table: number; version: number; files: readonly string[] };
+    result: { followed: number; size: TableSize };
+  };
   /** Find the positions of keys that the table does not have. */
   findUnknown: { argument: { table: number; keys: RowKeys }; result: Uint32Array };
   /** Remove all rows but those of these keys. */

@@ -2,7 +2,8 @@ import { statfsSync } from 'node:fs';
 import type { Table } from '@lancedb/lancedb';
 import type { Logger } from '../../platform/logger.ts';
 import { ResidentThread } from './resident-thread.ts';
-import { type AppendedRows, TableCopy } from './table-copy.ts';
+import type { AppendedRows } from './row-file.ts';
+import { TableCopy, type TableFiles } from './table-copy.ts';
 import { FEW_ROWS } from './vector-rows.ts';
 
 /** Rows up to which a search waits until a table is read: a few tenths of a second. */
@@ -124,22 +125,22 @@ export class ResidentIndexes {
   /**
    * Return the copy of a table at this version or a newer one. Null: there is none, or not yet.
    *
-   * @param snapshot file that may have the rows of a small table (`TableSnapshots`); null: there is none
+   * @param files that may have rows of the table; null: there are none
    */
   async find(
     name: string,
     version: number,
     open: OpenTable,
-    snapshot: string | null = null,
+    files: TableFiles | null = null,
   ): Promise<TableCopy | null> {
     const refusal = this.#refused.get(name);
     if (refusal && refusal.version >= version && refusal.untilMs > performance.now()) return null;
     try {
       for (let tries = 1; ; tries++) {
-        const entry = this.#entries.get(name) ?? (await this.#admitOnce(name, version, open, snapshot));
+        const entry = this.#entries.get(name) ?? (await this.#admitOnce(name, version, open, files));
         if (entry === null) return null;
         entry.usedAtMs = performance.now();
-        if (await this.#isAt(entry, version, open)) return entry.copy;
+        if (await this.#isAt(entry, version, open, files)) return entry.copy;
         // A copy of many removed rows is dropped, and the table is read anew.
         if (this.#entries.get(name) === entry || tries === TRIES_MAX) return null;
       }
@@ -150,7 +151,7 @@ export class ResidentIndexes {
   }
 
   /** Add the rows of a commit of this process to the copy of a table that was searched lately. */
-  append(name: string, rows: () => AppendedRows): void {
+  append(name: string, rows: AppendedRows): void {
     const entry = this.#entries.get(name);
     if (!entry || !isFollowed(entry)) return;
     const { copy } = entry;
@@ -158,7 +159,7 @@ export class ResidentIndexes {
     const add = async () => {
       await before.catch(() => undefined);
       if (this.#entries.get(name) !== entry) return;
-      await copy.append(rows());
+      await copy.append(rows);
       if (!this.#makeRoom(0)) this.forget(copy);
     };
     entry.reading = add().catch((error: unknown) => {
@@ -169,10 +170,10 @@ export class ResidentIndexes {
   }
 
   /** Bring the copy of a table that was searched lately to a version, so that the next search need not. */
-  refresh(name: string, version: number, open: OpenTable): void {
+  refresh(name: string, version: number, open: OpenTable, files: TableFiles | null = null): void {
     const entry = this.#entries.get(name);
     if (!entry || !isFollowed(entry)) return;
-    this.#isAt(entry, version, open).catch((error: unknown) => this.#warnOfUpdate(name, error));
+    this.#isAt(entry, version, open, files).catch((error: unknown) => this.#warnOfUpdate(name, error));
   }
 
   #warnOfUpdate(name: string, error: unknown): void {
@@ -219,9 +220,9 @@ export class ResidentIndexes {
   }
 
   /** Read a table, or begin to if it is large; searches that come meanwhile wait for the same reading. */
-  #admitOnce(name: string, version: number, open: OpenTable, snapshot: string | null): Promise<Entry | null> {
+  #admitOnce(name: string, version: number, open: OpenTable, files: TableFiles | null): Promise<Entry | null> {
     const admit = async () => {
-      const small = snapshot === null ? null : await this.#admitSnapshot(name, version, snapshot);
+      const small = files === null ? null : await this.#admitSnapshot(name, version, files.snapshot);
       return small ?? (this.#isClosed ? null : await this.#admit(name, version, open));
     };
     const admission = this.#admissions.get(name) ?? admit().finally(() => this.#admissions.delete(name));
@@ -296,7 +297,7 @@ export class ResidentIndexes {
   }
 
   /** Bring a copy to a version. Return false if it is still read for the first time, or is dropped. */
-  async #isAt(entry: Entry, version: number, open: OpenTable): Promise<boolean> {
+  async #isAt(entry: Entry, version: number, open: OpenTable, files: TableFiles | null): Promise<boolean> {
     const { copy } = entry;
     if (copy.version === -1) {
       if (entry.firstRows > AWAITED_ROWS_MAX) return false;
@@ -307,18 +308,21 @@ export class ResidentIndexes {
       await before.catch(() => undefined);
       // It may be up to date by then, or another search has begun to bring it so.
       if (copy.version >= version || entry.reading !== before) continue;
-      entry.reading = this.#update(copy, version, open);
+      entry.reading = this.#update(copy, version, open, files);
       await entry.reading;
     }
     return this.#entries.get(copy.name) === entry;
   }
 
-  async #update(copy: TableCopy, version: number, open: OpenTable): Promise<void> {
+  async #update(copy: TableCopy, version: number, open: OpenTable, files: TableFiles | null): Promise<void> {
     try {
-      const table = await open();
-      if (table === null) throw new Error('the table is gone');
-      // Rows can move to another file while they are read.
-      await copy.update(table, version).catch(() => copy.update(table, version));
+      if (files !== null) await copy.follow(version, files);
+      if (copy.version < version) {
+        const table = await open();
+        if (table === null) throw new Error('the table is gone');
+        // Rows can move to another file while they are read.
+        await copy.update(table, version).catch(() => copy.update(table, version));
+      }
     } catch (error) {
       this.forget(copy);
       throw error;

@@ -1,16 +1,14 @@
-/**
- * File of the rows of a table, in the format of safetensors (https://github.com/huggingface/safetensors#format): the
- * length of a header, the header in JSON, and the columns one after the other.
- */
 import type { KeywordColumns } from './keyword-rows.ts';
 import type { RowBatch, Utf8Column } from './protocol.ts';
+import { type Column, type DecodedColumns, type Dtype, decodeColumns, encodeColumns } from './safetensors.ts';
 
 /**
  * Changed with the columns and with what is in them, such as the hash of terms: a file of another format is not read. The
  * test of a file's checksum fails where it was forgotten.
  */
 const FORMAT = 'rows 3';
-const METADATA = '__metadata__';
+/** As `FORMAT`. */
+const APPENDED_FORMAT = 'appended 1';
 const TEXTS = ['chunkIds', 'documentIds', 'texts', 'locators'] as const;
 const KEYWORDS = {
   slots: 'I32',
@@ -25,8 +23,6 @@ const KEYWORDS = {
   largeCounts: 'U32',
   lengths: 'U32',
 } as const satisfies Record<keyof KeywordColumns, Dtype>;
-/** Columns begin at a multiple of this, so that numbers of eight bytes can be read in place. */
-const ALIGNMENT = 8;
 
 /** Rows of one version of a table. */
 export interface TableRows {
@@ -39,47 +35,21 @@ export interface TableRows {
   readonly keywords: KeywordColumns;
 }
 
-type Column = BigInt64Array | Float64Array | Float32Array | Int32Array | Uint32Array | Uint8Array;
-const DTYPES = {
-  ...{ I64: BigInt64Array, F64: Float64Array },
-  ...{ F32: Float32Array, I32: Int32Array, U32: Uint32Array },
-  U8: Uint8Array,
-};
-type Dtype = keyof typeof DTYPES;
-
-interface Entry {
-  readonly dtype: Dtype;
-  readonly shape: readonly number[];
-  readonly data_offsets: readonly [start: number, end: number];
+/** Rows that one commit has appended to a table, and its versions before and after. */
+export interface AppendedRows {
+  readonly before: number;
+  readonly after: number;
+  readonly batch: RowBatch;
 }
 
-/** Return the parts of a file, in their order. */
+/** Return the parts of the file of the rows of a table, in their order. */
 export function encodeRows({ version, lastRowId, batches, keywords }: TableRows): Uint8Array[] {
   const columns = [
-    ...batches.flatMap((batch, nth) => columnsOf(batch).map(([name, values]) => [`${nth}.${name}`, values] as const)),
+    ...batches.flatMap((batch, nth) => columnsOf(batch, TEXTS, `${nth}.`)),
     ...Object.entries(keywords).map(([name, values]) => [`keywords.${name}`, values as Column] as const),
   ];
-  // The widest first: then each begins at a multiple of its width.
-  const ordered = columns.sort(([, a], [, b]) => b.BYTES_PER_ELEMENT - a.BYTES_PER_ELEMENT);
-  const header: Record<string, unknown> = {
-    [METADATA]: { format: FORMAT, version: `${version}`, last_row_id: `${lastRowId}`, batches: `${batches.length}` },
-  };
-  let end = 0;
-  for (const [name, values] of ordered) {
-    const start = end;
-    end += values.byteLength;
-    header[name] = { dtype: dtypeOf(values), shape: [values.length], data_offsets: [start, end] } satisfies Entry;
-  }
-  const json = Buffer.from(JSON.stringify(header));
-  const padded = Buffer.alloc(Math.ceil(json.length / ALIGNMENT) * ALIGNMENT, ' ');
-  json.copy(padded);
-  const length = Buffer.alloc(ALIGNMENT);
-  length.writeBigUInt64LE(BigInt(padded.length));
-  return [
-    length,
-    padded,
-    ...ordered.map(([, { buffer, byteOffset, byteLength }]) => Buffer.from(buffer, byteOffset, byteLength)),
-  ];
+  const count = `${batches.length}`;
+  return encodeColumns({ format: FORMAT, version: `${version}`, last_row_id: `${lastRowId}`, batches: count }, columns);
 }
 
 /**
@@ -89,38 +59,15 @@ export function encodeRows({ version, lastRowId, batches, keywords }: TableRows)
  * @throws Error if it is damaged
  */
 export function decodeRows(bytes: Uint8Array): TableRows | null {
-  const { header, data } = openHeader(bytes);
-  const { format, version, last_row_id: lastRowId, batches } = header[METADATA] as unknown as Record<string, string>;
+  const decoded = decodeColumns(bytes);
+  const { format, version, last_row_id: lastRowId, batches } = decoded.metadata;
   if (format !== FORMAT) return null;
-  const column = (name: string, dtype: Dtype) => {
-    const entry = header[name];
-    if (entry?.dtype !== dtype) throw new Error(`it has no column ${name}`);
-    const [start, end] = entry.data_offsets;
-    if (end > data.length) throw new Error('it is too short');
-    const { BYTES_PER_ELEMENT } = DTYPES[dtype];
-    return new DTYPES[dtype](data.buffer as ArrayBuffer, data.byteOffset + start, (end - start) / BYTES_PER_ELEMENT);
-  };
-  const batchOf = (nth: number): RowBatch => {
-    const generations = column(`${nth}.generations`, 'I64') as BigInt64Array;
-    const text = (name: string): Utf8Column => ({
-      offsets: column(`${nth}.${name}.offsets`, 'I32') as Int32Array,
-      bytes: column(`${nth}.${name}.bytes`, 'U8') as Uint8Array,
-    });
-    const count = generations.length;
-    return {
-      ...{ count, generations },
-      tokens: { offsets: new Int32Array(count + 1), bytes: new Uint8Array(0) },
-      chunkIndexes: column(`${nth}.chunkIndexes`, 'I32') as Int32Array,
-      vectors: column(`${nth}.vectors`, 'F32') as Float32Array,
-      ...(Object.fromEntries(TEXTS.map((name) => [name, text(name)])) as Record<(typeof TEXTS)[number], Utf8Column>),
-    };
-  };
   const rows: TableRows = {
     version: toCount(version),
     lastRowId: BigInt(lastRowId as string),
-    batches: Array.from({ length: toCount(batches) }, (_, nth) => batchOf(nth)),
+    batches: Array.from({ length: toCount(batches) }, (_, nth) => batchOf(decoded, TEXTS, `${nth}.`)),
     keywords: Object.fromEntries(
-      Object.entries(KEYWORDS).map(([name, dtype]) => [name, column(`keywords.${name}`, dtype)]),
+      Object.entries(KEYWORDS).map(([name, dtype]) => [name, decoded.column(`keywords.${name}`, dtype)]),
     ) as unknown as KeywordColumns,
   };
   if (rows.keywords.lengths.length !== rows.batches.reduce((sum, { count }) => sum + count, 0))
@@ -128,33 +75,57 @@ export function decodeRows(bytes: Uint8Array): TableRows | null {
   return rows;
 }
 
+/** Return the parts of the file of the rows of a commit, in their order. */
+export function encodeAppended({ before, after, batch }: AppendedRows): Uint8Array[] {
+  const metadata = { format: APPENDED_FORMAT, before: `${before}`, after: `${after}` };
+  return encodeColumns(metadata, columnsOf(batch, [...TEXTS, 'tokens'], ''));
+}
+
+/** Return the rows of a commit as `decodeRows`. @throws Error if the file is damaged */
+export function decodeAppended(bytes: Uint8Array): AppendedRows | null {
+  const decoded = decodeColumns(bytes);
+  const { format, before, after } = decoded.metadata;
+  if (format !== APPENDED_FORMAT) return null;
+  return { before: toCount(before), after: toCount(after), batch: batchOf(decoded, [...TEXTS, 'tokens'], '') };
+}
+
 function toCount(text: string | undefined): number {
   if (!/^\d+$/.test(text ?? '')) throw new Error('it has no version or number of batches');
   return Number(text);
 }
 
-function openHeader(bytes: Uint8Array): { header: Record<string, Entry>; data: Uint8Array } {
-  const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  const length = view.length < ALIGNMENT ? 0 : Number(view.readBigUInt64LE());
-  if (length === 0 || length > view.length - ALIGNMENT) throw new Error('it is too short');
-  const start = ALIGNMENT + length;
-  return { header: JSON.parse(view.toString('utf8', ALIGNMENT, start)), data: bytes.subarray(start) };
-}
+type TextColumn = (typeof TEXTS)[number] | 'tokens';
 
-function columnsOf(batch: RowBatch): [string, Column][] {
-  const texts = TEXTS.flatMap((name): [string, Column][] => {
+function columnsOf(batch: RowBatch, names: readonly TextColumn[], prefix: string): (readonly [string, Column])[] {
+  const texts = names.flatMap((name): [string, Column][] => {
     const { offsets, bytes } = batch[name];
     const first = offsets[0] ?? 0;
     return [
-      [`${name}.offsets`, offsets.map((offset) => offset - first)],
-      [`${name}.bytes`, bytes.subarray(first, offsets.at(-1) ?? first)],
+      [`${prefix}${name}.offsets`, offsets.map((offset) => offset - first)],
+      [`${prefix}${name}.bytes`, bytes.subarray(first, offsets.at(-1) ?? first)],
     ];
   });
   const { generations, chunkIndexes, vectors } = batch;
-  return [['generations', generations], ['chunkIndexes', chunkIndexes], ['vectors', vectors], ...texts];
+  return [
+    [`${prefix}generations`, generations],
+    [`${prefix}chunkIndexes`, chunkIndexes],
+    [`${prefix}vectors`, vectors],
+    ...texts,
+  ];
 }
 
-function dtypeOf(values: Column): Dtype {
-  const found = Object.entries(DTYPES).find(([, type]) => values instanceof type);
-  return (found as [Dtype, unknown])[0];
+function batchOf({ column }: DecodedColumns, names: readonly TextColumn[], prefix: string): RowBatch {
+  const generations = column(`${prefix}generations`, 'I64') as BigInt64Array;
+  const text = (name: string): Utf8Column => ({
+    offsets: column(`${prefix}${name}.offsets`, 'I32') as Int32Array,
+    bytes: column(`${prefix}${name}.bytes`, 'U8') as Uint8Array,
+  });
+  const count = generations.length;
+  return {
+    ...{ count, generations },
+    tokens: { offsets: new Int32Array(count + 1), bytes: new Uint8Array(0) },
+    chunkIndexes: column(`${prefix}chunkIndexes`, 'I32') as Int32Array,
+    vectors: column(`${prefix}vectors`, 'F32') as Float32Array,
+    ...(Object.fromEntries(names.map((name) => [name, text(name)])) as Record<(typeof TEXTS)[number], Utf8Column>),
+  };
 }

@@ -1,16 +1,21 @@
 import type { Table } from '@lancedb/lancedb';
 import { awaitLater } from '../../platform/await-later.ts';
-import type { RowBatch, TableSize } from './protocol.ts';
+import type { TableSize } from './protocol.ts';
 import { type AddressedKeys, largest, readKeys, readRows, takeRows, withoutFirst } from './read-rows.ts';
 import type { ResidentThread } from './resident-thread.ts';
+import type { AppendedRows } from './row-file.ts';
 
 const EMPTY: TableSize = { rows: 0, removedRows: 0, memoryBytes: 0 };
 
-/** Rows that one commit has appended to a table, and its versions before and after. */
-export interface AppendedRows {
-  readonly before: number;
-  readonly after: number;
-  readonly batch: RowBatch;
+/** Commits whose rows are read from files, at most; more are read from the table at once. */
+const FOLLOWED_MAX = 32;
+
+/** Files beside those of a table, which may be there. */
+export interface TableFiles {
+  /** All rows of a version of a small table. */
+  readonly snapshot: string;
+  /** Return the file of the rows that the commit of a version has appended. */
+  appended(version: number): string;
 }
 
 /** Copy of one LanceDB table in the memory of a thread. */
@@ -108,6 +113,23 @@ export class TableCopy {
     if (unknown.length > 0 && unknown.length < count) return;
     if (unknown.length > 0) this.#resize(await thread.call('add', { table: number, batch }));
     this.#version = after;
+  }
+
+  /**
+   * Add the rows of the commits up to a version from the files of their writer, as far as there are files. A version that
+   * removes rows or moves them has none.
+   */
+  async follow(version: number, files: TableFiles): Promise<void> {
+    const missing = version - this.#version;
+    if (missing <= 0 || missing > FOLLOWED_MAX) return;
+    const appended = Array.from({ length: missing }, (_, nth) => files.appended(this.#version + 1 + nth));
+    const { followed, size } = await this.thread.call('follow', {
+      ...{ table: this.number, version: this.#version },
+      files: appended,
+    });
+    if (followed === 0) return;
+    this.#version += followed;
+    this.#resize(size);
   }
 
   /** Read the rows that were appended since, and remove those that were deleted. @param table as for `fill` */

@@ -7,7 +7,7 @@ import { compareAll } from './compare-all.ts';
 import { DocumentLists } from './document-list.ts';
 import { KeywordRows } from './keyword-rows.ts';
 import type { Call, Operation, OperationName, Operations, RowBatch, TableSize } from './protocol.ts';
-import { withRowFile } from './read-row-file.ts';
+import { readAppended, withRowFile } from './read-row-file.ts';
 import { ResidentTable } from './resident-table.ts';
 import { type SearchCall, SearchRounds } from './search-rounds.ts';
 import { VectorBlocks } from './vector-blocks.ts';
@@ -42,6 +42,7 @@ const handlers: Handlers = {
       tables.set(table, loaded);
       return { version: rows.version, lastRowId: rows.lastRowId, size: loaded.size };
     }),
+  follow: ({ table, version, files }) => follow(table, version, files),
   findUnknown: ({ table, keys }) => tableOf(table).findUnknown(keys),
   keepOnly({ table, keys }) {
     rounds.complete();
@@ -77,6 +78,21 @@ async function addRows(table: number, batch: RowBatch): Promise<TableSize> {
     tableOf(table).add(batch, from, Math.min(batch.count, from + ROWS_AT_ONCE));
   }
   return tableOf(table).size;
+}
+
+async function follow(table: number, version: number, files: readonly string[]) {
+  let followed = 0;
+  for (const file of files) {
+    const rows = await readAppended(file);
+    if (rows === null || rows.before !== version + followed) break;
+    const { batch } = rows;
+    // A reading may have found rows of a newer version than it was to read.
+    const unknown = tableOf(table).findUnknown(batch);
+    if (unknown.length > 0 && unknown.length < batch.count) break;
+    if (unknown.length > 0) await addRows(table, batch);
+    followed++;
+  }
+  return { followed, size: tableOf(table).size };
 }
 
 function tableOf(number: number): ResidentTable {

@@ -8,7 +8,7 @@ import { toArrowTable } from '../../../src/search/chunk-table.ts';
 import { LanceTables } from '../../../src/search/lance.ts';
 import { toRowBatch } from '../../../src/search/resident/read-rows.ts';
 import { ResidentIndexes } from '../../../src/search/resident/resident-indexes.ts';
-import type { AppendedRows } from '../../../src/search/resident/table-copy.ts';
+import type { AppendedRows } from '../../../src/search/resident/row-file.ts';
 import { makeDataDir } from '../../support/appliance.ts';
 import { drawText, generationOf, randomFrom } from './draw-rows.ts';
 
@@ -65,7 +65,7 @@ async function find() {
 it('rows of a commit are added to a copy without reading the table', async () => {
   for (let generation = 2; generation < 12; generation++) {
     const rows = await commit(generation);
-    indexes.append(name, () => rows);
+    indexes.append(name, rows);
     expect((await find())?.size.rows).toBe(generation * 2);
   }
   expect(readings).toBe(0);
@@ -74,7 +74,7 @@ it('rows of a commit are added to a copy without reading the table', async () =>
 it('rows after a commit that the copy does not have are read from the table', async () => {
   await commit(2);
   const rows = await commit(3);
-  indexes.append(name, () => rows);
+  indexes.append(name, rows);
   expect((await find())?.size.rows).toBe(6);
   expect(readings).toBe(1);
 });
@@ -90,7 +90,7 @@ it('rows that the copy has already read are not added again', async () => {
   // The table is newer than the version that is asked for.
   const openLatest = () => tables.openForReading(name, rows.after);
   expect((await other.find(name, rows.before, openLatest))?.version).toBe(rows.before);
-  other.append(name, () => rows);
+  other.append(name, rows);
   const copy = await other.find(name, rows.after, openLatest);
   expect([copy?.version, copy?.size.rows]).toEqual([rows.after, 4]);
   await other.close();
@@ -99,7 +99,7 @@ it('rows that the copy has already read are not added again', async () => {
 it('after rows were added, those that are missing are read, and deleted ones are removed', async () => {
   for (let generation = 2; generation < 12; generation++) {
     const rows = await commit(generation);
-    indexes.append(name, () => rows);
+    indexes.append(name, rows);
   }
   await commit(12);
   await table.delete('generation IN (1, 2)');

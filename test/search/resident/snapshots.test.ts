@@ -58,7 +58,7 @@ async function find(version?: number) {
     readings++;
     return tables.openForReading(name, wanted);
   };
-  return indexes.find(name, wanted, open, fileOf(name));
+  return indexes.find(name, wanted, open, tables.filesOf(name));
 }
 
 it('a table of few rows is read from its snapshot, and not from its files', async () => {
@@ -117,7 +117,7 @@ it('a commit of this process is added to a copy that was read from a snapshot', 
   const before = await table.version();
   await table.add(rows as never);
   const versions = { before, after: await table.version() };
-  indexes.append(name, () => ({ ...versions, batch: toRowBatch(rows.batches[0] as RecordBatch) }));
+  indexes.append(name, { ...versions, batch: toRowBatch(rows.batches[0] as RecordBatch) });
   expect([(await find())?.size.rows, readings]).toEqual([15, 0]);
 });
 
@@ -177,7 +177,12 @@ it('copies that displace each other while they are read stay within the bound of
     await Promise.all(
       others.map(async (other) => {
         const version = await other.version();
-        return indexes.find(other.name, version, () => tables.openForReading(other.name, version), fileOf(other.name));
+        return indexes.find(
+          other.name,
+          version,
+          () => tables.openForReading(other.name, version),
+          tables.filesOf(other.name),
+        );
       }),
     );
     expect(indexes.totals.bytes).toBeLessThanOrEqual(1_000_000);

@@ -1,0 +1,67 @@
+import { open, readdir, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { type AppendedRows, encodeAppended } from './resident/row-file.ts';
+
+const PREFIX = 'appended-';
+/** Commits of a table whose files are kept: a few seconds of writing without a pause. */
+const KEPT_MAX = 64;
+/** Rows above which a commit gets no file; for many rows LanceDB takes hardly longer. */
+const ROWS_MAX = 512;
+
+/**
+ * Files of the rows that single commits have appended, beside the files of each table. LanceDB takes many milliseconds to read
+ * the rows of a commit, which the next search in every other process would wait for
+ * (docs/decisions/0060-rows-of-commits-in-files.md). They are there as long as a bucket is written: whoever opens its table for
+ * anything but an append removes them, as settling does after a pause. Whoever writes or removes one holds the writer lock
+ * of the bucket.
+ */
+export class AppendedFiles {
+  readonly #directory: string;
+  /** Versions that this process has written files of, by table, oldest first. */
+  readonly #written = new Map<string, number[]>();
+
+  /** @param directory of the database */
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  /** Return the file that has the rows of the commit of this version if there is one. */
+  fileOf(name: string, version: number): string {
+    return path.join(this.#folderOf(name), `${PREFIX}${version}.safetensors`);
+  }
+
+  /** Write the rows of a commit, before its version is published. Searches that find no file read the table. */
+  async save(name: string, rows: AppendedRows): Promise<void> {
+    // Another writer came between, whose rows are not among these.
+    if (rows.after !== rows.before + 1 || rows.batch.count > ROWS_MAX) return;
+    // Those of another process may be of versions long ago.
+    if (!this.#written.has(name)) await this.clear(name);
+    const versions = this.#written.get(name) ?? [];
+    this.#written.set(name, versions);
+    versions.push(rows.after);
+    const oldest = versions.length > KEPT_MAX ? versions.shift() : undefined;
+    if (oldest !== undefined) await rm(this.fileOf(name, oldest), { force: true });
+    const file = await open(this.fileOf(name, rows.after), 'w', 0o600);
+    try {
+      await file.writev(encodeAppended(rows));
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** Remove the files of a table. */
+  async clear(name: string): Promise<void> {
+    this.#written.delete(name);
+    const folder = this.#folderOf(name);
+    const entries = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return [];
+      throw error;
+    });
+    const files = entries.filter((entry) => entry.startsWith(PREFIX));
+    await Promise.all(files.map((file) => rm(path.join(folder, file), { force: true })));
+  }
+
+  #folderOf(name: string): string {
+    return path.join(this.#directory, `${name}.lance`);
+  }
+}
