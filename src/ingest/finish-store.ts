@@ -25,8 +25,9 @@ export type IngestOutcome = 'ready' | 'lost' | 'moved';
 
 /**
  * Finish jobs, and make their generations those that searches find. If search is disabled for a document, no generation
- * becomes active. What is not `ready` stays as it was. Rows are locked in the order of all writers: jobs, indexes of
- * buckets, documents, each by id.
+ * becomes active. What is not `ready` stays as it was. Of several jobs of one document the one that was claimed last has
+ * read its latest fields, and its generation becomes active. Rows are locked in the order of all writers: jobs, indexes
+ * of buckets, documents, each by id.
  */
 export async function finishIngests(sql: Sql, written: readonly WrittenIngest[]): Promise<IngestOutcome[]> {
   const jobs = valueRows(sql, 'written', written, {
@@ -65,7 +66,8 @@ export async function finishIngests(sql: Sql, written: readonly WrittenIngest[])
              file_type = found.file_type, page_count = found.page_count,
              chunks_count = CASE WHEN searchable THEN found.chunks_count END,
              embed_model = found.embed_model, updated_at = now()
-      FROM found WHERE documents.id = found.found_id),
+      FROM (SELECT DISTINCT ON (found_id) * FROM found ORDER BY found_id, generation DESC) AS found
+      WHERE documents.id = found.found_id),
     finished AS (
       UPDATE jobs SET ${readyState(sql)}, chunks_count = found.chunks_count, file_type = found.file_type,
              actual_cost = found.cost, metadata_snapshot = CASE WHEN found.snapshot IS NULL THEN metadata_snapshot

@@ -122,6 +122,22 @@ it('of jobs that are finished together, those that are lost or too late stay as 
   ]);
 });
 
+it('of two jobs of one document that are finished together, the generation of the later one becomes active', async () => {
+  const [first, ...others] = written as [WrittenIngest, ...WrittenIngest[]];
+  await db.sql`UPDATE jobs SET document_id = 'doc_a', generation = 1000 WHERE id = 'job_doc_b'`;
+  const later = { ...first.generation, id: 1000, chunksCount: 7 };
+  const second = { ...(others[0] as WrittenIngest), generation: later };
+  for (const both of [
+    [first, second],
+    [second, first],
+  ]) {
+    await db.sql`UPDATE jobs SET status = 'extracting'`;
+    expect(await finishIngests(db.sql, both)).toEqual(['ready', 'ready']);
+    const [row] = await db.sql`SELECT active_generation, chunks_count FROM documents WHERE id = 'doc_a'`;
+    expect(row).toEqual({ active_generation: 1000, chunks_count: 7 });
+  }
+});
+
 it('nothing becomes visible in a bucket whose index is about to be replaced', async () => {
   await db.sql`
     INSERT INTO reprojections (id, bucket_id, kind, table_name, model, revision, space, closing_until)
