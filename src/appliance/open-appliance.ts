@@ -1,6 +1,7 @@
 import { ballastChore } from '../platform/ballast.ts';
 import { choreService } from '../platform/chores.ts';
 import type { Config } from '../platform/config.ts';
+import { statisticsChore } from '../platform/table-statistics.ts';
 import type { Appliance, PartName } from './appliance.ts';
 import { readinessCheck } from './check-ready.ts';
 import {
@@ -39,6 +40,7 @@ export async function completeAppliance(installation: Installation): Promise<App
   const chores = ({ everyMs = HOUSEKEEPING_MS } = {}) => [
     ...[...stored, channels, memory, workflows].flatMap((part) => part.chores(everyMs)),
     ballast,
+    statisticsChore(parts.sql),
   ];
   return {
     ...parts,

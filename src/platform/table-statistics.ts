@@ -1,0 +1,22 @@
+import type { Chore } from './chores.ts';
+import type { Sql } from './postgres.ts';
+
+const CHECK_MS = 5_000;
+/** Rows from which a table without statistics is analysed. */
+const ROWS_MIN = 200;
+
+/**
+ * Make the chore that has PostgreSQL gather statistics of tables that have none yet. PostgreSQL does so by itself, once a minute;
+ * until then it keeps plans that were made for empty tables. In the first minute of an installation, an upload would
+ * compare its bytes with those of every document before it.
+ */
+export function statisticsChore(sql: Sql): Chore {
+  return { name: 'statistics of new tables', everyMs: CHECK_MS, run: () => analyseNewTables(sql) };
+}
+
+async function analyseNewTables(sql: Sql): Promise<void> {
+  const tables = await sql<{ name: string }[]>`
+    SELECT pg_class.relname AS name FROM pg_class JOIN pg_stat_user_tables ON relid = pg_class.oid
+    WHERE schemaname = current_schema() AND reltuples < 0 AND n_live_tup >= ${ROWS_MIN}`;
+  for (const { name } of tables) await sql`ANALYZE ${sql(name)}`;
+}
