@@ -5,7 +5,7 @@ import { type AppendedRows, encodeAppended } from './resident/row-file.ts';
 const PREFIX = 'appended-';
 /** Commits of a table whose files are kept: a few seconds of writing without a pause. */
 const KEPT_MAX = 64;
-/** Rows above which a commit gets no file; for many rows LanceDB takes hardly longer. */
+/** Rows above which a commit gets no file: it would have some megabytes. */
 const ROWS_MAX = 512;
 
 /**
