@@ -299,7 +299,9 @@ export class IndexWriter {
       throw error;
     }
     const appended = { before, after: await table.version(), batch: toRowBatch(rows.batches[0] as RecordBatch) };
-    await this.#tables.appended
+    // Nobody searches the table that a run builds.
+    const files = appends.every(({ run }) => run === null) ? this.#tables.appended : null;
+    await files
       ?.save(name, appended)
       .catch((error) => this.#logger.debug({ err: error, table: name }, 'the file of appended rows was not written'));
     this.#readers.onAppended(name, appended);
