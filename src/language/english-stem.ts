@@ -22,8 +22,8 @@ const EXCEPTIONS = new Map<string, string>([
   ['singly', 'singl'],
   ...['sky', 'news', 'howe', 'atlas', 'cosmos', 'bias', 'andes'].map((word) => [word, word] as const),
 ]);
-/** Words by their stems, where the stem begins with other letters than the word. No rule changes the first two letters. */
-export const WORDS_BEGINNING_OTHERWISE: ReadonlyMap<string, string> = new Map(
+/** Words by their stems, where the stem begins with other letters than the word. */
+const WORDS_BEGINNING_OTHERWISE: ReadonlyMap<string, string> = new Map(
   [...EXCEPTIONS].filter(([word, stem]) => !word.startsWith(stem.slice(0, 2))).map(([word, stem]) => [stem, word]),
 );
 /** Words that no further rule changes once the plural ending is removed. */
@@ -116,6 +116,15 @@ export function stemEnglish(word: string): string {
   w = apply(STEP_3, w, r1, r2);
   w = apply(STEP_4, w, r2, r2);
   return dropFinal(w, r1, r2).replaceAll('Y', 'y');
+}
+
+/**
+ * List beginnings, of which every word of a stem has one. Rules change endings only, and of a stem only its last two letters can
+ * be others than those of the word (`possibl` of `possibility`); no rule changes the first two letters.
+ */
+export function beginningsOfWords(stem: string): string[] {
+  const otherwise = WORDS_BEGINNING_OTHERWISE.get(stem);
+  return [stem.slice(0, Math.max(2, stem.length - 2)), ...(otherwise === undefined ? [] : [otherwise])];
 }
 
 /** Write a `y` that is a consonant as `Y`, so that it is not taken for a vowel. */

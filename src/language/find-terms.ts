@@ -1,35 +1,91 @@
-import { WORDS_BEGINNING_OTHERWISE } from './english-stem.ts';
+import { beginningsOfWords } from './english-stem.ts';
 import { termsOf } from './words.ts';
 
 /** Terms of scripts whose words are cut into pairs of characters. */
 const PAIR =
   /^[\p{sc=Hangul}\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}ー\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]{1,2}$/u;
 const HANGUL = /[가-힣]+/g;
-const JOINED = /[^a-z0-9]/;
+const NOT_ASCII = /[^\0-\x7f]/g;
+const SPACE = /\s/;
+/** Words in ASCII whose terms may begin otherwise than each part of the word: `x-ray`, `u.s.a`, `1,000`. */
+const JOINED_OTHERWISE = /(?<![a-z0-9])[a-z][-._/&][a-z]|\d,\d/g;
+/** Characters of words in ASCII, with those that join their parts; 2: letters and digits. */
+const WORD_CHARACTERS = new Uint8Array(128);
+for (const character of `-'._/,&+#`) WORD_CHARACTERS[character.charCodeAt(0)] = 1;
+for (const character of 'abcdefghijklmnopqrstuvwxyz0123456789') WORD_CHARACTERS[character.charCodeAt(0)] = 2;
 
 /**
  * Make a function that finds the terms that a text has, in much less time than it takes to analyse it. Pairs of characters are
- * looked for as they are, so that a pair within an ending is found too. Of a text in ASCII only those words are analysed whose
- * first two letters are those of a term.
+ * looked for as they are, so that a pair within an ending is found too. Of words in ASCII only those are analysed that have a
+ * part which begins as the words of a term do.
  */
 export function termFinder(wanted: ReadonlySet<string>): (text: string) => Set<string> {
   const pairs = [...wanted].filter((term) => PAIR.test(term));
-  const mayHave = pairs.length < wanted.size ? wordFilter(wanted) : null;
+  const words = [...wanted].filter((term) => !PAIR.test(term));
+  const beginnings = words.flatMap((term) => beginningsOf(term).map((beginning) => ({ term, beginning })));
   return (text) => {
     const composed = text.normalize('NFC');
     const found = new Set(pairs.filter((term) => composed.includes(term)));
-    if (mayHave === null) return found;
-    for (const term of termsOf(composed.replace(HANGUL, ' '), mayHave)) if (wanted.has(term)) found.add(term);
+    if (words.length === 0) return found;
+    const plain = composed.replace(HANGUL, ' ');
+    const note = (part: string) => {
+      for (const term of termsOf(part)) if (wanted.has(term)) found.add(term);
+    };
+    const others = partsBeyondAscii(plain);
+    if (others !== '') note(others);
+    findInAscii(plain.toLowerCase(), beginnings, { found, note });
     return found;
   };
 }
 
-/** Make a function that returns false only for words that have none of the terms. */
-function wordFilter(wanted: ReadonlySet<string>): (word: string) => boolean {
-  const beginnings = new Set<string>();
-  for (const term of wanted) {
-    for (const word of [term, WORDS_BEGINNING_OTHERWISE.get(term)]) if (word) beginnings.add(word.slice(0, 2));
+/** List the beginnings in ASCII, of which a part of every word in ASCII that has a term has one, unless it is `JOINED_OTHERWISE`. */
+function beginningsOf(term: string): string[] {
+  if (term.search(NOT_ASCII) >= 0) return [];
+  return /^[a-z]+$/.test(term) ? beginningsOfWords(term) : [term];
+}
+
+/** Return the parts of a text between white space that have a character beyond ASCII, joined by spaces. No term extends over those. */
+function partsBeyondAscii(text: string): string {
+  let parts = '';
+  for (NOT_ASCII.lastIndex = 0; NOT_ASCII.test(text); ) {
+    let from = NOT_ASCII.lastIndex - 1;
+    let end = from + 1;
+    while (from > 0 && !SPACE.test(text.charAt(from - 1))) from--;
+    while (end < text.length && !SPACE.test(text.charAt(end))) end++;
+    parts += `${text.slice(from, end)} `;
+    NOT_ASCII.lastIndex = end;
   }
-  // Terms of joined words may begin in the middle of them.
-  return (word) => beginnings.has(word.slice(0, 2)) || JOINED.test(word);
+  return parts;
+}
+
+/** Find terms in those words of a text in lower case that have characters of ASCII only. @param note gets words that may have them */
+function findInAscii(
+  text: string,
+  beginnings: readonly { readonly term: string; readonly beginning: string }[],
+  { found, note }: { readonly found: ReadonlySet<string>; readonly note: (words: string) => void },
+): void {
+  const noted = new Set<number>();
+  /** @returns end of the word at a place */
+  const noteAt = (at: number): number => {
+    let [from, end, isAscii] = [at, at, true];
+    const isWithin = (place: number) => {
+      const code = text.charCodeAt(place);
+      if (code > 127) isAscii = false;
+      return code > 127 || WORD_CHARACTERS[code] !== 0;
+    };
+    while (from > 0 && isWithin(from - 1)) from--;
+    while (end < text.length && isWithin(end)) end++;
+    // What has other characters is in the parts that were analysed.
+    if (isAscii && !noted.has(from)) note(text.slice(from, end));
+    noted.add(from);
+    return end;
+  };
+  let end = 0;
+  for (const { index } of text.matchAll(JOINED_OTHERWISE)) if (index >= end) end = noteAt(index);
+  for (const { term, beginning } of beginnings) {
+    for (let at = text.indexOf(beginning); at >= 0 && !found.has(term); ) {
+      const isBeginning = at === 0 || WORD_CHARACTERS[text.charCodeAt(at - 1)] !== 2;
+      at = text.indexOf(beginning, isBeginning ? noteAt(at) : at + 1);
+    }
+  }
 }

@@ -45,16 +45,11 @@ const cachedHangul = new Map<string, readonly string[]>();
  * Every string is accepted, in time linear in its length. No term contains white space or has more than 39 UTF-8 bytes.
  *
  * A change here changes the index and the vectors of `local/lexical-1`: it needs a new model id and a rebuild.
- *
- * @param isWanted of a word of a text in ASCII, in lower case, with the characters that join its parts; false: its terms may be
- *   left out
  */
-export function termsOf(text: string, isWanted: (word: string) => boolean = () => true): string[] {
+export function termsOf(text: string): string[] {
   const terms: string[] = [];
   if (!NOT_ASCII.test(text)) {
-    for (const word of text.toLowerCase().match(ASCII_WORDS) ?? []) {
-      if (isWanted(word)) append(terms, wordTerms(word));
-    }
+    for (const word of text.toLowerCase().match(ASCII_WORDS) ?? []) append(terms, wordTerms(word));
     return terms;
   }
   let wordEnd = -1;

@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest';
 import { analyse } from '../../src/language/analyser.ts';
+import { beginningsOfWords, stemEnglish } from '../../src/language/english-stem.ts';
 import { termFinder } from '../../src/language/find-terms.ts';
 import { randomFrom } from '../search/resident/draw-rows.ts';
+import { openPassages } from '../support/real-passages.ts';
 
 it.each([
   ['the bearings of the pump', 'Bearings are greased.', ['bear']],
@@ -14,11 +16,13 @@ it.each([
   expect([...termFinder(new Set(analyse(query)))(text)].toSorted()).toEqual(expected.toSorted());
 });
 
-it('the terms of a text in ASCII are those that its analysis has, whatever its words are joined by', () => {
+it('the terms of a text are those that its analysis has, whatever its words are joined by', () => {
   const random = randomFrom(11);
   const draw = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
   const parts =
-    'a be dying lying tying die lies skies sky news e mail x ray cats Running runs 10 000 1 v2 ab usa c'.split(' ');
+    'a be dying lying tying die lies skies sky news e mail x ray cats Running runs 10 000 1 v2 ab usa c café 2ème “ Ünder'.split(
+      ' ',
+    );
   const drawWord = () =>
     Array.from({ length: 1 + Math.floor(random() ** 3 * 4) }, () => draw(parts)).join(draw([...`-'._/,&`, '++', '']));
   const drawText = (words: number) => Array.from({ length: words }, drawWord).join(draw([' ', '. ', '\n', ' # ']));
@@ -31,4 +35,24 @@ it('the terms of a text in ASCII are those that its analysis has, whatever its w
     hits += expected.size;
   }
   expect(hits).toBeGreaterThan(2_000);
+});
+
+it('every word of real texts has a beginning that its stem tells', () => {
+  const passages = openPassages(10_000);
+  const words = new Set<string>();
+  for (let nth = 0; nth < passages.count; nth++)
+    for (const word of passages
+      .at(nth)
+      .toLowerCase()
+      .match(/[a-z]+/g) ?? [])
+      words.add(word);
+  expect(words.size).toBeGreaterThan(5_000);
+  const endings = ['s', 'ing', 'ed', 'ly', 'ity', 'ization', 'ational', 'ibility', 'fulness', 'ies', 'ement'];
+  for (const word of [...words].flatMap((word) => [word, ...endings.map((ending) => word + ending)])) {
+    const stem = stemEnglish(word);
+    expect(
+      beginningsOfWords(stem).some((beginning) => word.startsWith(beginning)),
+      `${word}: ${stem}`,
+    ).toBe(true);
+  }
 });
