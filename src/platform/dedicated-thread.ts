@@ -4,7 +4,7 @@ import { SlotMap } from './slot-map.ts';
 /** Size of the young generation of a thread whose data is mostly outside the heap of V8. The default takes 100 MB. */
 const YOUNG_GENERATION_MB = 12;
 
-/** Message to a thread. */
+/** Call of a thread. */
 export interface ThreadCall<Argument = unknown> {
   readonly id: number;
   readonly argument: Argument;
@@ -18,19 +18,25 @@ export interface ThreadReply {
   readonly error?: string;
 }
 
+interface Outgoing<Argument> {
+  readonly call: ThreadCall<Argument>;
+  readonly transfer: readonly ArrayBuffer[];
+}
+
 interface Pending {
   readonly resolve: (result: never) => void;
   readonly reject: (error: Error) => void;
 }
 
 /**
- * Thread of its own for one kind of work. Its module takes a `ThreadCall` with each message and answers with arrays of
- * `ThreadReply`. It starts at once, and ends with `close` or by an error; only while an answer is awaited does it keep the
- * process running.
+ * Thread of its own for one kind of work. Its module takes arrays of `ThreadCall` and answers with arrays of `ThreadReply`. It
+ * starts at once, and ends with `close` or by an error; only while an answer is awaited does it keep the process running.
  */
 export class DedicatedThread<Argument> {
   readonly #worker: Worker;
   readonly #pending = new SlotMap<Pending>();
+  /** Calls of this turn of the event loop: to wake the thread takes longer than to send most of them. */
+  #calls: Outgoing<Argument>[] = [];
   #ended: Error | null = null;
 
   /** @param name name of the thread in tools of the system and in errors */
@@ -52,19 +58,48 @@ export class DedicatedThread<Argument> {
     return this.#ended !== null;
   }
 
-  /** @param transfer buffers that are moved, not copied. @throws Error if the call fails, or if the thread has ended */
+  /**
+   * Call the thread, at the end of this turn of the event loop.
+   *
+   * @param argument must not be changed until the answer
+   * @param transfer buffers that are moved, not copied
+   * @throws Error if the call fails, or if the thread has ended
+   */
   call<Result>(argument: Argument, transfer: readonly ArrayBuffer[] = []): Promise<Result> {
     if (this.#ended !== null) return Promise.reject(this.#ended);
     return new Promise<Result>((resolve, reject) => {
       const id = this.#pending.add({ resolve, reject });
-      try {
-        this.#worker.postMessage({ id, argument } satisfies ThreadCall<Argument>, transfer);
-      } catch (error) {
-        this.#pending.delete(id);
-        throw error;
-      }
       if (this.#pending.size === 1) this.#worker.ref();
+      this.#calls.push({ call: { id, argument }, transfer });
+      if (this.#calls.length === 1) process.nextTick(() => this.#send());
     });
+  }
+
+  #send(): void {
+    const calls = this.#calls;
+    this.#calls = [];
+    try {
+      this.#post(calls);
+    } catch {
+      // One of them cannot be sent.
+      for (const own of calls) this.#sendAlone(own);
+    }
+  }
+
+  #sendAlone(own: Outgoing<Argument>): void {
+    try {
+      this.#post([own]);
+    } catch (error) {
+      this.#settle({ id: own.call.id, error: messageOf(error) });
+    }
+  }
+
+  #post(calls: readonly Outgoing<Argument>[]): void {
+    const sent: readonly ThreadCall<Argument>[] = calls.map(({ call }) => call);
+    this.#worker.postMessage(
+      sent,
+      calls.flatMap(({ transfer }) => transfer),
+    );
   }
 
   /** End the thread; calls in progress fail. */

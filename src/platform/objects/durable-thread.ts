@@ -9,12 +9,12 @@ const TOGETHER_MAX = 256;
 const port = parentPort as NonNullable<typeof parentPort>;
 const changes = new DurableChanges(workerData as string);
 
-port.on('message', (first: ThreadCall<DurableChange>) => {
-  const calls = [first];
+port.on('message', (first: readonly ThreadCall<DurableChange>[]) => {
+  const calls = [...first];
   while (calls.length < TOGETHER_MAX) {
-    const next = receiveMessageOnPort(port) as { message: ThreadCall<DurableChange> } | undefined;
+    const next = receiveMessageOnPort(port) as { message: readonly ThreadCall<DurableChange>[] } | undefined;
     if (next === undefined) break;
-    calls.push(next.message);
+    calls.push(...next.message);
   }
   port.postMessage(answer(calls));
 });

@@ -121,8 +121,12 @@ function send(reply: ThreadReply): void {
   parentPort?.postMessage([reply]);
 }
 
-parentPort?.on('message', async ({ id, argument: operation }: ThreadCall<Operation>) => {
+async function take({ id, argument: operation }: ThreadCall<Operation>): Promise<void> {
   const call: Call = { id, ...operation };
   if (call.name === 'searchVectors' || call.name === 'searchKeywords') search(call as Call<typeof call.name>);
   else send(await answer(call as Call<keyof Handlers>));
+}
+
+parentPort?.on('message', (calls: readonly ThreadCall<Operation>[]) => {
+  for (const call of calls) take(call);
 });

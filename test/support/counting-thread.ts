@@ -1,0 +1,7 @@
+/** Main of a thread that answers each call with its argument and the number of calls that came with it. */
+import { parentPort } from 'node:worker_threads';
+import type { ThreadCall } from '../../src/platform/dedicated-thread.ts';
+
+parentPort?.on('message', (calls: readonly ThreadCall[]) => {
+  parentPort?.postMessage(calls.map(({ id, argument }) => ({ id, result: { argument, together: calls.length } })));
+});
