@@ -1,4 +1,4 @@
-import { dotProductWith } from '../dot-product.ts';
+import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
 import type { ComparedRow } from './background.ts';
 
 /** Row of the sample of an index. */
@@ -22,12 +22,16 @@ const NO_TERMS: ReadonlySet<string> = new Set();
 
 /** Sample of the rows of an index, with an inverted index of the hashes of their terms. */
 export class RowSample {
-  readonly #rows: readonly Pick<SampledRow, 'documentId' | 'vector'>[];
+  readonly #documentIds: readonly string[];
+  /** Vectors by component, Float32Array [1024 x rows]: a query of few components reads few of them, in one piece each. */
+  readonly #components: Float32Array;
   readonly #rowsByHash = new Map<number, number[]>();
 
   constructor(rows: readonly SampledRow[]) {
-    this.#rows = rows.map(({ documentId, vector }) => ({ documentId, vector }));
-    for (const [row, { terms }] of rows.entries()) {
+    this.#documentIds = rows.map(({ documentId }) => documentId);
+    this.#components = new Float32Array(INDEX_DIMENSIONS * rows.length);
+    for (const [row, { vector, terms }] of rows.entries()) {
+      for (let at = 0; at < INDEX_DIMENSIONS; at++) this.#components[at * rows.length + row] = vector[at] as number;
       for (const hash of terms) {
         const known = this.#rowsByHash.get(hash);
         if (known) known.push(row);
@@ -37,18 +41,32 @@ export class RowSample {
   }
 
   get size(): number {
-    return this.#rows.length;
+    return this.#documentIds.length;
   }
 
   /** Compare all rows with a query. */
   compare({ vector, terms }: SampleQuery): ComparedRow[] {
-    const cosineWith = vector && dotProductWith(vector);
+    const cosines = vector && this.#cosinesWith(vector);
     const found = this.#find(terms);
-    return this.#rows.map(({ documentId, vector: own }, row) => ({
+    return this.#documentIds.map((documentId, row) => ({
       documentId,
-      cosine: cosineWith?.(own) ?? null,
+      cosine: cosines?.[row] ?? null,
       terms: found.get(row) ?? NO_TERMS,
     }));
+  }
+
+  /** Compute the dot products of all vectors with another. */
+  #cosinesWith(vector: Float32Array): Float64Array {
+    const [components, rows] = [this.#components, this.size];
+    const cosines = new Float64Array(rows);
+    for (let at = 0; at < INDEX_DIMENSIONS; at++) {
+      const factor = vector[at] as number;
+      if (factor === 0) continue;
+      for (let row = 0, from = at * rows; row < rows; row++) {
+        cosines[row] = (cosines[row] as number) + factor * (components[from + row] as number);
+      }
+    }
+    return cosines;
   }
 
   /** Find the rows that have terms, with those terms. */
