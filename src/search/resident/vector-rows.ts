@@ -66,7 +66,7 @@ const ESTIMATED_FIRST = 8;
 /** Share of the rows up to which it is faster to estimate some after their signs were counted than to scan all. */
 const ESTIMATED_SHARE_MAX = 1 / 3;
 /** Standard deviations by which the count of signs of a row that is among the best may be below its mean. */
-const COUNT_DEVIATIONS = 3;
+const COUNT_DEVIATIONS = 2;
 
 /**
  * Vectors of the rows of a table in memory. A search estimates all cosines and then computes those that may be among the
