@@ -30,6 +30,8 @@ export interface LegOptions {
   readonly limit: number;
   /** Restriction to these documents; null for all of the table. */
   readonly documentIds: readonly string[] | null;
+  /** Number of the best candidates whose passages will most likely be read; by default none. */
+  readonly passages?: number;
 }
 
 /**

@@ -3,6 +3,7 @@ import type { WeightedTerms } from '../language/analyser.ts';
 import { spelledWords } from '../language/spelled-words.ts';
 import { awaitLater } from '../platform/await-later.ts';
 import { traced } from '../platform/tracing.ts';
+import { LEXICAL_SPACE } from '../projection/projections.ts';
 import type { ChunkSource } from './chunk-source.ts';
 import { type CorrectedWord, describeCorrections } from './describe-corrections.ts';
 import { type DocumentScope, isFiltered, type LiveDocument } from './documents/document-store.ts';
@@ -32,6 +33,8 @@ const CANDIDATES_MAX = 3_200;
 const PREFILTER_DOCUMENTS_MAX = 2_000;
 /** Up to so many documents of a filter are checked while their chunks are searched. */
 const CHECKED_AT_ONCE_MAX = 50;
+/** Candidates of the keyword leg among which are nearly always those that a fused order of the built-in model begins with, for each. */
+const FUSED_FACTOR = 1.75;
 /** Bound of the candidates that are presumed to be shown for each one that is, since a filter may exclude the others. */
 const PRESUMED_FACTOR_MAX = 4;
 /** When hidden chunks displace the visible ones, up to this many visible documents are passed to the index. */
@@ -120,36 +123,18 @@ async function searchSource(
   const mayCorrect = async () => (await hiding).size === 0;
   const source = await openSource({ ...search, spelling: { words, mayCorrect } }, indexTables);
   const preparing = awaitLater(embedding.then((vector) => prepareQuery(request, terms, vector, asOne(indexTables))));
-  let sampling: ReturnType<typeof sampleBackground> | null = null;
-  const sample = () => {
-    sampling ??= awaitLater(sampleBackground(search, source, indexTables, { embedding, preparing }));
-    return sampling;
-  };
-  const finish = async ({ chunks: best, isStale, lowestCosine }: Best, ...more: string[]): Promise<Found> => {
-    const { embedded } = await embedding;
-    const corrections = source?.corrections() ?? [];
-    const query = {
-      ...{ terms: search.sequence, ...(await sample()), lowestCosine },
-      alternatives: [
-        ...search.alternatives,
-        ...corrections.map(({ replaced, by }) => ({ phrase: replaced, others: [by] })),
-      ],
-    };
-    return {
-      ...{ embedded, isStale, warnings: [...(await preparing).warnings, ...more] },
-      chunks: await judgeChunks(best, query),
-      terms: new Set([...allTerms(search), ...corrections.flatMap(({ by }) => by)]),
-      corrected: describeCorrections(corrections, best),
-    };
-  };
+  const { sample, finish } = judgeOf(search, source, indexTables, { embedding, preparing });
   if (!source) return finish(NOTHING);
-  // A sample in memory is compared after the legs, so as not to delay them.
-  if (!source.compareSample) sample();
+  // A sample is compared after the legs have begun, so as not to delay them; one in memory after their end.
+  if (!source.compareSample) setImmediate(sample);
   const find = async (legs: Legs, live: ReadonlyMap<string, LiveDocument>, early?: EarlyPassages): Promise<Best> => {
     const candidates = { ...legs, live, hiding: await hiding };
     const bounds = { wanted, perDocumentMax: request.max_per_document ?? null };
     const ranked = rank(candidates, await preparing);
-    const chunks = await readBest(source, ranked, bounds, { early, readDetails: (ids) => documents.find(ids, ids) });
+    const chunks = await readBest(source, ranked, bounds, {
+      early,
+      readDetails: (ids) => documents.find(ids, () => ids),
+    });
     return { chunks, isStale: hasStaleDocument(candidates), lowestCosine: legs.vector.at(-1)?.score ?? null };
   };
   const limitMin = Math.max(CANDIDATES_MIN, wanted * 4);
@@ -168,20 +153,24 @@ async function searchSource(
     documents.noteShare(documentIds === null ? undefined : 0);
   }
 
+  const passages = passagesOfLegs(search, indexTables);
   const first = request.mode === 'hybrid' ? limitMin : Math.max(SINGLE_CANDIDATES_MIN, wanted * 2);
   for (let limit = first; ; ) {
     if (documentIds?.length === 0 && (await documents.confirm(documentIds))) return finish(NOTHING);
     const checkedIds = documentIds !== null && documentIds.length <= CHECKED_AT_ONCE_MAX ? documentIds : null;
-    const checkingAll = checkedIds && awaitLater(documents.find(checkedIds, checkedIds));
+    const checkingAll = checkedIds && awaitLater(documents.find(checkedIds, () => checkedIds));
     // One row more than the limit shows whether a leg has more, and whether the limit cuts a tie.
-    const rows = await searchLegs(source, search, preparing, { limit: limit + 1, documentIds });
+    const rows = await searchLegs(source, search, preparing, { limit: limit + 1, documentIds }, passages);
     sample();
     const legs = { keyword: withinLimit(rows.keyword, limit), vector: withinLimit(rows.vector, limit) };
-    const likely = presumeOrder(legs, await preparing).slice(0, wanted + PASSAGES_BEYOND);
-    const checking =
-      checkingAll ?? documents.find(documentIdsOf([...legs.keyword, ...legs.vector]), documentIdsOf(likely));
-    // The texts that will most likely be shown are read while PostgreSQL is asked.
-    const reading = awaitLater(source.readPassages(likely));
+    const prepared = await preparing;
+    const presume = () => presumeOrder(legs, prepared).slice(0, wanted + PASSAGES_BEYOND);
+    const haveCome = passages.keyword + passages.vector > 0;
+    const likely = haveCome ? null : presume();
+    const ids = documentIdsOf([...legs.keyword, ...legs.vector]);
+    const checking = checkingAll ?? documents.find(ids, () => documentIdsOf(likely ?? presume()));
+    // The texts that will most likely be shown are read while PostgreSQL is asked, unless they have come with the legs.
+    const reading = likely ? awaitLater(source.readPassages(likely)) : undefined;
     const found = await find(legs, await checking, reading);
     if (documentIds !== null && !(await documents.confirm(documentIds))) {
       documentIds = await documents.list(listed);
@@ -205,6 +194,43 @@ async function searchSource(
       return finish(found, warning);
     }
   }
+}
+
+/**
+ * Make the functions that judge what a search has found.
+ *
+ * @returns sample: reads what the results are judged by, once; it may be called before the end of the search. finish: judges the best
+ *   chunks, with further warnings
+ */
+function judgeOf(
+  search: IndexSearch,
+  source: ChunkSource | null,
+  indexTables: readonly IndexTable[],
+  query: { readonly embedding: Promise<QueryVector>; readonly preparing: Promise<PreparedQuery> },
+) {
+  let sampling: ReturnType<typeof sampleBackground> | null = null;
+  const sample = () => {
+    sampling ??= awaitLater(sampleBackground(search, source, indexTables, query));
+    return sampling;
+  };
+  const finish = async ({ chunks: best, isStale, lowestCosine }: Best, ...more: string[]): Promise<Found> => {
+    const { embedded } = await query.embedding;
+    const corrections = source?.corrections() ?? [];
+    const judged = {
+      ...{ terms: search.sequence, ...(await sample()), lowestCosine },
+      alternatives: [
+        ...search.alternatives,
+        ...corrections.map(({ replaced, by }) => ({ phrase: replaced, others: [by] })),
+      ],
+    };
+    return {
+      ...{ embedded, isStale, warnings: [...(await query.preparing).warnings, ...more] },
+      chunks: await judgeChunks(best, judged),
+      terms: new Set([...allTerms(search), ...corrections.flatMap(({ by }) => by)]),
+      corrected: describeCorrections(corrections, best),
+    };
+  };
+  return { sample, finish };
 }
 
 /** Passages that are being read before it is known who may see them. */
@@ -255,7 +281,7 @@ async function searchThenFilter(
     const rows = await searchLegs(source, search, preparing, { limit: width + 1, documentIds: null });
     const shown = Math.ceil((wanted + PASSAGES_BEYOND) * Math.min(PRESUMED_FACTOR_MAX, width / limit));
     const likely = presumeOrder(rows, await preparing).slice(0, shown);
-    const checking = documents.find(documentIdsOf([...rows.keyword, ...rows.vector]), documentIdsOf(likely));
+    const checking = documents.find(documentIdsOf([...rows.keyword, ...rows.vector]), () => documentIdsOf(likely));
     const early = awaitLater(source.readPassages(likely));
     const live = await checking;
     const isVisible = ({ documentId }: Candidate) => live.has(documentId);
@@ -296,19 +322,33 @@ function withinLimit(rows: readonly Candidate[], limit: number): readonly Candid
   return rows.filter((row) => row.score > beyond.score);
 }
 
+/**
+ * Estimate how many passages of each leg will be shown or compared, so that a leg returns them with its candidates. A fused
+ * order of the built-in model is nearly that of the keyword leg; what is missing is read after the legs.
+ */
+function passagesOfLegs({ request: { mode }, wanted }: IndexSearch, indexTables: readonly IndexTable[]) {
+  const likely = wanted + PASSAGES_BEYOND;
+  if (mode !== 'hybrid') return { keyword: likely, vector: mode === 'vector' ? likely : 0 };
+  const isLexical = originOf(indexTables)?.space === LEXICAL_SPACE;
+  return { keyword: isLexical ? Math.ceil(likely * FUSED_FACTOR) : 0, vector: 0 };
+}
+
 /** Search both legs at once; the keyword leg runs while the query is still being embedded. */
 async function searchLegs(
   source: ChunkSource,
   { request, terms }: IndexSearch,
   preparing: Promise<PreparedQuery>,
   options: LegOptions,
+  passages: Readonly<Record<'keyword' | 'vector', number>> = { keyword: 0, vector: 0 },
 ): Promise<Legs> {
-  const searchByTerms = () => source.searchKeywords(terms, options);
+  const searchByTerms = () => source.searchKeywords(terms, { ...options, passages: passages.keyword });
   const [keyword, vector] = await Promise.all([
     request.mode === 'vector'
       ? preparing.then(({ mode }) => (mode === 'keyword' ? searchByTerms() : []))
       : searchByTerms(),
-    preparing.then((query) => (query.vector ? source.searchVectors(query.vector, options) : [])),
+    preparing.then((query) =>
+      query.vector ? source.searchVectors(query.vector, { ...options, passages: passages.vector }) : [],
+    ),
   ]);
   return { keyword, vector };
 }

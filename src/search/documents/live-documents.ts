@@ -15,9 +15,9 @@ export interface LiveDocuments {
   /**
    * Filter documents to those that can be found.
    *
-   * @param detailedIds documents among them whose details are wanted
+   * @param detailedIds lists those among them whose details are wanted, if it takes longer to find the details of all
    */
-  find(ids: readonly string[], detailedIds: readonly string[]): Promise<ReadonlyMap<string, LiveDocument>>;
+  find(ids: readonly string[], detailedIds: () => readonly string[]): Promise<ReadonlyMap<string, LiveDocument>>;
   /** Filter documents to those of the buckets that the caller may find, whatever else the scope demands. */
   findInBuckets(ids: readonly string[]): Promise<ReadonlyMap<string, LiveDocument>>;
   /** List the documents that can be found; null if there are more than the bound. The list may have to be `confirm`ed. */
@@ -38,7 +38,7 @@ const WHOLE_BUCKETS = { collectionId: null, filter: null };
 /** Ask PostgreSQL. */
 export function askForDocuments(sql: Sql, caller: Caller, scope: DocumentScope, shares: FilterShares): LiveDocuments {
   return {
-    find: (ids, detailedIds) => findLiveDocuments(sql, caller, scope, ids, detailedIds),
+    find: (ids, detailedIds) => findLiveDocuments(sql, caller, scope, ids, detailedIds()),
     findInBuckets: (ids) => findLiveDocuments(sql, caller, { bucketIds: scope.bucketIds, ...WHOLE_BUCKETS }, ids, []),
     list: ({ documentsMax }) => listLiveDocumentIds(sql, caller, scope, documentsMax),
     confirm: async () => true,

@@ -36,6 +36,8 @@ export interface LegQuery {
   readonly documents: readonly string[] | number | null;
   /** Largest number of rows altogether. */
   readonly limit: number;
+  /** Number of the best rows whose texts are returned, too; by default none. */
+  readonly texts?: number;
 }
 
 /** Search by terms. */
@@ -69,6 +71,8 @@ export interface LegRows {
   readonly boilerplate: Uint8Array;
   readonly documentIds: readonly string[];
   readonly chunkIds: readonly string[];
+  /** Texts of the first rows, as many as were asked for. */
+  readonly texts: readonly (RowText | null)[];
 }
 
 /** Query that all rows of a small table are compared with. */

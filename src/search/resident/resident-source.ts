@@ -48,6 +48,8 @@ export function residentSource(
   );
   const sampled = copies.slice(0, SAMPLED_TABLES_MAX);
   const places = new Map<string, Place>();
+  /** Passages that legs have returned, by chunk. */
+  const passages = new Map<string, RowText>();
   const byNumber = new Map(copies.map((copy) => [copy.number, copy]));
   const byThread = [...Map.groupBy(copies, ({ thread }) => thread)];
   const search = <Leg>(leg: (thread: ResidentThread, tables: readonly number[]) => Promise<Leg>): Promise<Leg[]> => {
@@ -64,26 +66,28 @@ export function residentSource(
       for (const [at, chunkId] of leg.chunkIds.entries()) {
         const copy = byNumber.get(leg.tables[at] as number) as TableCopy;
         places.set(chunkId, { copy, row: leg.rows[at] as number });
+        const text = leg.texts[at];
+        if (text) passages.set(chunkId, text);
       }
       return toCandidates(leg);
     });
   const searchWords = (
     terms: readonly WeightedTerms[],
-    { limit, documentIds }: LegOptions,
+    { limit, documentIds, passages: texts = 0 }: LegOptions,
     own: Pick<KeywordQuery, 'words' | 'correct'>,
   ) =>
     search((thread, tables) => {
       const documents = thread.listOf(documentIds);
-      return thread.call('searchKeywords', { tables, documents, limit, terms, ownTerms, ...own });
+      return thread.call('searchKeywords', { tables, documents, limit, texts, terms, ownTerms, ...own });
     });
   /** Words that are corrected, once a search has found out that there are any. */
   let misspelled: readonly SpelledWord[] = [];
   let corrections: readonly Correction[] = [];
   return {
     isInMemory: true,
-    async searchVectors(vector, { limit, documentIds }) {
+    async searchVectors(vector, { limit, documentIds, passages: texts = 0 }) {
       const legs = await search((thread, tables) =>
-        thread.call('searchVectors', { tables, documents: thread.listOf(documentIds), limit, vector }),
+        thread.call('searchVectors', { tables, documents: thread.listOf(documentIds), limit, texts, vector }),
       );
       return best(candidatesOf(legs), limit);
     },
@@ -107,13 +111,17 @@ export function residentSource(
       : null,
     corrections: () => corrections,
     async readPassages(candidates) {
-      const wanted = candidates.map((candidate) => places.get(candidate.chunkId) as Place);
-      const passages = await orGone(indexes, copies, readTexts(wanted));
-      return candidates.map((candidate, at) => {
-        const passage = passages[at];
-        if (!passage) throw new ResidentGone('a chunk was removed from memory');
-        return { ...candidate, ...passage };
-      });
+      const missing = candidates.filter(({ chunkId }) => !passages.has(chunkId));
+      if (missing.length > 0) {
+        const wanted = missing.map(({ chunkId }) => places.get(chunkId) as Place);
+        const texts = await orGone(indexes, copies, readTexts(wanted));
+        for (const [at, { chunkId }] of missing.entries()) {
+          const text = texts[at];
+          if (!text) throw new ResidentGone('a chunk was removed from memory');
+          passages.set(chunkId, text);
+        }
+      }
+      return candidates.map((candidate) => ({ ...candidate, ...(passages.get(candidate.chunkId) as RowText) }));
     },
   };
 }

@@ -120,8 +120,8 @@ export class SearchRounds {
 
 /** Group searches that differ in their vectors only. */
 function groupAlike(calls: readonly VectorCall[]): VectorCall[][] {
-  const keyOf = ({ argument: { tables, documents, limit } }: VectorCall, nth: number) =>
-    documents === null ? `${limit}: ${tables.join()}` : nth;
+  const keyOf = ({ argument: { tables, documents, limit, texts } }: VectorCall, nth: number) =>
+    documents === null ? `${limit}, ${texts}: ${tables.join()}` : nth;
   return [...Map.groupBy(calls, keyOf).values()].flatMap((alike) =>
     Array.from({ length: Math.ceil(alike.length / TOGETHER_MAX) }, (_, nth) =>
       alike.slice(nth * TOGETHER_MAX, (nth + 1) * TOGETHER_MAX),

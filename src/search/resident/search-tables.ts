@@ -33,7 +33,7 @@ export function searchKeywords(
     keywords.search(replaceTerms(ownTerms.get(number) ?? terms, own), allowed, { best, first });
   }
   const unknown = words.filter((word) => searched.every(({ table }) => isUnknown(table.keywords, word)));
-  return { rows: toLegRows(searched, best), unknown, corrections };
+  return { rows: toLegRows(searched, best, query.texts), unknown, corrections };
 }
 
 /** Put the terms of corrected words in the place of those that were replaced, with their weight. */
@@ -107,7 +107,7 @@ export function startVectorSearch(
         table.vectors.offer(own, candidates[nth] as CandidateRows, { best: own.best, first });
       }
     }
-    return queries.map(({ best }) => toLegRows(searched, best));
+    return queries.map(({ best }) => toLegRows(searched, best, query.texts));
   };
   return { isHelped, isOneScan: scanned.length <= 1, finishScan: () => scanned[0]?.table.vectors.finishScan(), answer };
 }
@@ -133,11 +133,12 @@ function tableOf(searched: readonly Searched[], row: number): ResidentTable {
   return (searched[Math.floor(row / ROWS_MAX)] as Searched).table;
 }
 
-function toLegRows(searched: readonly Searched[], best: BestRows): LegRows {
+function toLegRows(searched: readonly Searched[], best: BestRows, textsMax = 0): LegRows {
   const found = best.toSorted();
   const { length } = found;
   const documentIds: string[] = [];
   const chunkIds: string[] = [];
+  const texts: LegRows['texts'][number][] = [];
   const leg: LegRows = {
     tables: new Uint32Array(length),
     rows: new Uint32Array(length),
@@ -145,7 +146,7 @@ function toLegRows(searched: readonly Searched[], best: BestRows): LegRows {
     generations: new Float64Array(length),
     chunkIndexes: new Int32Array(length),
     boilerplate: new Uint8Array(length),
-    ...{ documentIds, chunkIds },
+    ...{ documentIds, chunkIds, texts },
   };
   for (const [nth, { row: numbered, score }] of found.entries()) {
     const { number, table } = searched[Math.floor(numbered / ROWS_MAX)] as Searched;
@@ -158,6 +159,7 @@ function toLegRows(searched: readonly Searched[], best: BestRows): LegRows {
     leg.boilerplate[nth] = table.isBoilerplate(row) ? 1 : 0;
     documentIds.push(table.documentIdOf(row));
     chunkIds.push(table.chunkIdOf(row));
+    if (nth < textsMax) texts.push(table.textOf(row));
   }
   return leg;
 }

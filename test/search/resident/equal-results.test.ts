@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { embedLexical } from '../../../src/embedding/providers/local.ts';
 import { analyse, weighTerms } from '../../../src/language/analyser.ts';
 import { openLogger } from '../../../src/platform/logger.ts';
@@ -10,6 +10,7 @@ import { LanceTables } from '../../../src/search/lance.ts';
 import type { Candidate } from '../../../src/search/legs.ts';
 import { openSource } from '../../../src/search/open-source.ts';
 import { ResidentIndexes } from '../../../src/search/resident/resident-indexes.ts';
+import { ResidentThread } from '../../../src/search/resident/resident-thread.ts';
 import { settle } from '../../../src/search/settle.ts';
 import { makeDataDir } from '../../support/appliance.ts';
 import { drawText, generationOf, randomFrom } from './draw-rows.ts';
@@ -135,6 +136,29 @@ it('passages in memory are those of the table', async () => {
   for (const { chunkId, text, locator } of ours ?? []) {
     if (texts.has(chunkId)) expect({ text, locator }).toEqual(texts.get(chunkId));
   }
+});
+
+it('passages that come with a leg are those that are read after it, and only missing ones are read', async () => {
+  const [query = ''] = queries;
+  const reads = vi.spyOn(ResidentThread.prototype, 'call');
+  const namesOf = () => reads.mock.calls.map(([name]) => name);
+  const search = async (passages: number) => {
+    const source = await openedAt(version, resident);
+    const options = { limit: LIMIT, documentIds: null, passages };
+    const found = [
+      ...(await source.searchKeywords(weighTerms(analyse(query)), options)),
+      ...(await source.searchVectors(embedLexical([query]), options)),
+    ];
+    reads.mockClear();
+    return source.readPassages(found);
+  };
+  const read = await search(0);
+  expect(read.length).toBeGreaterThan(LIMIT);
+  expect(namesOf()).toEqual(['readTexts']);
+  expect(await search(LIMIT)).toEqual(read);
+  expect(namesOf()).toEqual([]);
+  expect(await search(3)).toEqual(read);
+  expect(namesOf()).toEqual(['readTexts']);
 });
 
 it('results in memory do not depend on settling, nor on rows that were removed', async () => {
