@@ -1,8 +1,12 @@
-import { open, readdir, rm } from 'node:fs/promises';
+import { open, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { type AppendedRows, encodeAppended } from './resident/row-file.ts';
+import type { TableFiles } from './resident/table-copy.ts';
 
 const PREFIX = 'appended-';
+const NAME = /^appended-(\d+)\.safetensors$/;
+/** End of the name of a file that is being written. */
+const UNFINISHED = '.part';
 /** Commits of a table whose files are kept: a few seconds of writing without a pause. */
 const KEPT_MAX = 64;
 /** Rows above which a commit gets no file: it would have some megabytes. */
@@ -25,6 +29,15 @@ export class AppendedFiles {
     this.#directory = directory;
   }
 
+  /** Return where the files of a table are, and which has the rows of which version. */
+  of(name: string): Pick<TableFiles, 'folder' | 'appended' | 'versionOf'> {
+    return {
+      folder: this.#folderOf(name),
+      appended: (version) => this.fileOf(name, version),
+      versionOf: (file) => Number(NAME.exec(file)?.[1] ?? Number.NaN) || null,
+    };
+  }
+
   /** Return the file that has the rows of the commit of this version if there is one. */
   fileOf(name: string, version: number): string {
     return path.join(this.#folderOf(name), `${PREFIX}${version}.safetensors`);
@@ -41,12 +54,15 @@ export class AppendedFiles {
     versions.push(rows.after);
     const oldest = versions.length > KEPT_MAX ? versions.shift() : undefined;
     if (oldest !== undefined) await rm(this.fileOf(name, oldest), { force: true });
-    const file = await open(this.fileOf(name, rows.after), 'w', 0o600);
+    // Whoever watches the folder reads the file as soon as it has its name.
+    const unfinished = `${this.fileOf(name, rows.after)}${UNFINISHED}`;
+    const file = await open(unfinished, 'w', 0o600);
     try {
       await file.writev(encodeAppended(rows));
     } finally {
       await file.close();
     }
+    await rename(unfinished, this.fileOf(name, rows.after));
   }
 
   /** Remove the files of a table. */

@@ -277,7 +277,7 @@ export class LanceTables {
   filesOf(name: string): TableFiles | null {
     const { snapshots, appended } = this;
     if (snapshots === null || appended === null) return null;
-    return { snapshot: snapshots.fileOf(name), appended: (version) => appended.fileOf(name, version) };
+    return { snapshot: snapshots.fileOf(name), ...appended.of(name) };
   }
 
   /** Check that the database answers; for health checks. @throws AppError `index_unavailable` (503) */

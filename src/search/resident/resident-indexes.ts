@@ -1,6 +1,7 @@
-import { statfsSync } from 'node:fs';
 import type { Table } from '@lancedb/lancedb';
 import type { Logger } from '../../platform/logger.ts';
+import { CommitWatch } from './commit-watch.ts';
+import { estimateBytes, hasDiskFor } from './estimate-size.ts';
 import { ResidentThread } from './resident-thread.ts';
 import type { AppendedRows } from './row-file.ts';
 import { TableCopy, type TableFiles } from './table-copy.ts';
@@ -8,16 +9,8 @@ import { FEW_ROWS } from './vector-rows.ts';
 
 /** Rows up to which a search waits until a table is read: a few tenths of a second. */
 const AWAITED_ROWS_MAX = 4_096;
-/** Estimate of the memory of a table, and of each row, before it is read; a table of few rows has whole vectors. */
-const TABLE_BYTES = 1024 * 1024;
-const ROW_BYTES = 3_000;
-const FEW_ROW_BYTES = 6_000;
-const LARGE_ROW_BYTES = 850;
 /** Default of `largeRows`. */
 const LARGE_ROWS = 200_000;
-/** Estimate of the disk space of each row of a large table, and space that its files must leave to others. */
-const LARGE_ROW_DISK_BYTES = 3_000;
-const FREE_BYTES_MIN = 1024 ** 3;
 /** Default of `keptMs`. It keeps tables that are searched in turn from displacing each other. */
 const KEPT_MS = 30_000;
 /** Time without a search after which a table is dropped. */
@@ -77,6 +70,7 @@ export class ResidentIndexes {
   readonly #entries = new Map<string, Entry>();
   /** Tables that were too large or could not be read, by name. */
   readonly #refused = new Map<string, Refusal>();
+  readonly #watch = new CommitWatch();
   readonly #sweeper: NodeJS.Timeout;
   /** Tables that are about to be read, by name. */
   readonly #admissions = new Map<string, Promise<Entry | null>>();
@@ -152,17 +146,22 @@ export class ResidentIndexes {
 
   /** Add the rows of a commit of this process to the copy of a table that was searched lately. */
   append(name: string, rows: AppendedRows): void {
+    this.#addTo(name, (copy) => copy.append(rows));
+  }
+
+  /** Add rows to the copy of a table that was searched lately, once its present reading has ended. */
+  #addTo(name: string, add: (copy: TableCopy) => Promise<unknown>): void {
     const entry = this.#entries.get(name);
     if (!entry || !isFollowed(entry)) return;
     const { copy } = entry;
     const before = entry.reading;
-    const add = async () => {
+    const addNext = async () => {
       await before.catch(() => undefined);
       if (this.#entries.get(name) !== entry) return;
-      await copy.append(rows);
+      await add(copy);
       if (!this.#makeRoom(0)) this.forget(copy);
     };
-    entry.reading = add().catch((error: unknown) => {
+    entry.reading = addNext().catch((error: unknown) => {
       this.forget(copy);
       throw error;
     });
@@ -185,6 +184,7 @@ export class ResidentIndexes {
     const entry = this.#entries.get(copy.name);
     if (entry?.copy !== copy) return;
     this.#entries.delete(copy.name);
+    this.#watch.remove(copy.name);
     this.#count(entry, 0);
     copy.drop().catch((error: unknown) => {
       if (!copy.thread.isEnded)
@@ -210,6 +210,7 @@ export class ResidentIndexes {
 
   async close(): Promise<void> {
     clearInterval(this.#sweeper);
+    this.#watch.close();
     this.#isClosed = true;
     const readings = [...this.#admissions.values(), ...[...this.#entries.values()].map(({ reading }) => reading)];
     this.#entries.clear();
@@ -255,7 +256,7 @@ export class ResidentIndexes {
       if (bytes > this.#maxBytes) this.#refuse(name, version, Number.POSITIVE_INFINITY);
       return null;
     }
-    if (isLarge && !this.#hasDiskFor(firstRows)) {
+    if (isLarge && !hasDiskFor(firstRows, this.#scratchIn)) {
       this.#logger.warn({ table: name }, 'the disk has no room for a copy of an index; searches use its files');
       this.#refuse(name, version, RETRY_MS);
       return null;
@@ -316,7 +317,11 @@ export class ResidentIndexes {
 
   async #update(copy: TableCopy, version: number, open: OpenTable, files: TableFiles | null): Promise<void> {
     try {
-      if (files !== null) await copy.follow(version, files);
+      if (files !== null && (await copy.follow(version, files))) {
+        // Another process writes it: what it commits next is read before a search asks for it.
+        const follow = (latest: number) => this.#addTo(copy.name, () => copy.follow(latest, files));
+        if (this.#entries.get(copy.name)?.copy === copy) this.#watch.add(copy.name, files, follow);
+      }
       if (copy.version < version) {
         const table = await open();
         if (table === null) throw new Error('the table is gone');
@@ -344,12 +349,8 @@ export class ResidentIndexes {
     return false;
   }
 
-  #hasDiskFor(rows: number): boolean {
-    const { bavail, bsize } = statfsSync(this.#scratchIn);
-    return bavail * bsize > rows * LARGE_ROW_DISK_BYTES + FREE_BYTES_MIN;
-  }
-
   #dropIdle(): void {
+    this.#watch.removeIdle();
     const untilMs = performance.now() - IDLE_MS;
     for (const { copy, usedAtMs } of [...this.#entries.values()]) if (usedAtMs < untilMs) this.forget(copy);
   }
@@ -380,9 +381,4 @@ function isFollowed({ copy, usedAtMs }: Entry): boolean {
 function bytesOf({ copy, firstRows }: Entry): number {
   const { memoryBytes } = copy.size;
   return copy.version === -1 ? Math.max(memoryBytes, estimateBytes(firstRows, copy.isLarge)) : memoryBytes;
-}
-
-function estimateBytes(rows: number, isLarge: boolean): number {
-  if (rows <= FEW_ROWS) return rows * FEW_ROW_BYTES;
-  return TABLE_BYTES + rows * (isLarge ? LARGE_ROW_BYTES : ROW_BYTES);
 }

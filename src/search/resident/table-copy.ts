@@ -12,10 +12,14 @@ const FOLLOWED_MAX = 32;
 
 /** Files beside those of a table, which may be there. */
 export interface TableFiles {
+  /** Folder of the files of commits. */
+  readonly folder: string;
   /** All rows of a version of a small table. */
   readonly snapshot: string;
   /** Return the file of the rows that the commit of a version has appended. */
   appended(version: number): string;
+  /** Return the version whose rows a file of the folder has, by its name; null: it has no rows of a commit. */
+  versionOf(file: string): number | null;
 }
 
 /** Copy of one LanceDB table in the memory of a thread. */
@@ -118,18 +122,21 @@ export class TableCopy {
   /**
    * Add the rows of the commits up to a version from the files of their writer, as far as there are files. A version that
    * removes rows or moves them has none.
+   *
+   * @returns false if nothing was added
    */
-  async follow(version: number, files: TableFiles): Promise<void> {
+  async follow(version: number, files: TableFiles): Promise<boolean> {
     const missing = version - this.#version;
-    if (missing <= 0 || missing > FOLLOWED_MAX) return;
+    if (missing <= 0 || missing > FOLLOWED_MAX) return false;
     const appended = Array.from({ length: missing }, (_, nth) => files.appended(this.#version + 1 + nth));
     const { followed, size } = await this.thread.call('follow', {
       ...{ table: this.number, version: this.#version },
       files: appended,
     });
-    if (followed === 0) return;
+    if (followed === 0) return false;
     this.#version += followed;
     this.#resize(size);
+    return true;
   }
 
   /** Read the rows that were appended since, and remove those that were deleted. @param table as for `fill` */

@@ -13,6 +13,7 @@ import { toRowBatch } from '../../../src/search/resident/read-rows.ts';
 import { ResidentIndexes } from '../../../src/search/resident/resident-indexes.ts';
 import { encodeAppended } from '../../../src/search/resident/row-file.ts';
 import { makeDataDir } from '../../support/appliance.ts';
+import { until } from '../../support/until.ts';
 import { drawText, generationOf, randomFrom } from './draw-rows.ts';
 
 const { dataDir, remove } = makeDataDir();
@@ -98,6 +99,18 @@ it('a copy follows the commits of another process by their files, and finds what
   }
   expect(readings).toBe(0);
   await anew.close();
+});
+
+it('once a search has followed a commit, later ones are followed before a search asks for them', async () => {
+  await commit(2);
+  await find();
+  for (let generation = 3; generation < 10; generation++) await commit(generation);
+  await until(async () => indexes.totals.rows === 27, { what: 'the rows of commits without a search' });
+  expect([(await find())?.size.rows, readings]).toEqual([27, 0]);
+  // A commit without a file, and those after it, wait for the next search.
+  await commit(10, 600);
+  await commit(11);
+  expect([(await find())?.size.rows, readings]).toEqual([630, 1]);
 });
 
 it.each([
