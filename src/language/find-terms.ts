@@ -1,5 +1,5 @@
 import { beginningsOfWords } from './english-stem.ts';
-import { termsOf } from './words.ts';
+import { termsOf, wordTerms } from './words.ts';
 
 /** Terms of scripts whose words are cut into pairs of characters. */
 const PAIR =
@@ -9,10 +9,15 @@ const NOT_ASCII = /[^\0-\x7f]/g;
 const SPACE = /\s/;
 /** Words in ASCII whose terms may begin otherwise than each part of the word: `x-ray`, `u.s.a`, `1,000`. */
 const JOINED_OTHERWISE = /(?<![a-z0-9])[a-z][-._/&][a-z]|\d,\d/g;
-/** Characters of words in ASCII, with those that join their parts; 2: letters and digits. */
+/** Kinds of the characters of words: letters and digits in ASCII, what joins them, and all beyond ASCII. */
+const LETTER_OR_DIGIT = 1;
+const JOINING = 2;
+const BEYOND_ASCII = 4;
+/** Kinds of the characters of ASCII; 0: not in a word. */
 const WORD_CHARACTERS = new Uint8Array(128);
-for (const character of `-'._/,&+#`) WORD_CHARACTERS[character.charCodeAt(0)] = 1;
-for (const character of 'abcdefghijklmnopqrstuvwxyz0123456789') WORD_CHARACTERS[character.charCodeAt(0)] = 2;
+for (const character of 'abcdefghijklmnopqrstuvwxyz0123456789')
+  WORD_CHARACTERS[character.charCodeAt(0)] = LETTER_OR_DIGIT;
+for (const character of `-'._/,&+#`) WORD_CHARACTERS[character.charCodeAt(0)] = JOINING;
 
 /**
  * Make a function that finds the terms that a text has, in much less time than it takes to analyse it. Pairs of characters are
@@ -28,11 +33,11 @@ export function termFinder(wanted: ReadonlySet<string>): (text: string) => Set<s
     const found = new Set(pairs.filter((term) => composed.includes(term)));
     if (words.length === 0) return found;
     const plain = composed.replace(HANGUL, ' ');
-    const note = (part: string) => {
-      for (const term of termsOf(part)) if (wanted.has(term)) found.add(term);
+    const note = (terms: readonly string[]) => {
+      for (const term of terms) if (wanted.has(term)) found.add(term);
     };
     const others = partsBeyondAscii(plain);
-    if (others !== '') note(others);
+    if (others !== '') note(termsOf(others));
     findInAscii(plain.toLowerCase(), beginnings, { found, note });
     return found;
   };
@@ -58,33 +63,37 @@ function partsBeyondAscii(text: string): string {
   return parts;
 }
 
-/** Find terms in those words of a text in lower case that have characters of ASCII only. @param note gets words that may have them */
+/** Find terms in those words of a text in lower case that have characters of ASCII only. @param into.note gets terms of such words */
 function findInAscii(
   text: string,
   beginnings: readonly { readonly term: string; readonly beginning: string }[],
-  { found, note }: { readonly found: ReadonlySet<string>; readonly note: (words: string) => void },
+  { found, note }: { readonly found: ReadonlySet<string>; readonly note: (terms: readonly string[]) => void },
 ): void {
   const noted = new Set<number>();
   /** @returns end of the word at a place */
   const noteAt = (at: number): number => {
-    let [from, end, isAscii] = [at, at, true];
+    let [from, end] = [at, at];
+    let kinds = 0;
     const isWithin = (place: number) => {
       const code = text.charCodeAt(place);
-      if (code > 127) isAscii = false;
-      return code > 127 || WORD_CHARACTERS[code] !== 0;
+      const kind = code > 127 ? BEYOND_ASCII : (WORD_CHARACTERS[code] as number);
+      kinds |= kind;
+      return kind !== 0;
     };
     while (from > 0 && isWithin(from - 1)) from--;
     while (end < text.length && isWithin(end)) end++;
-    // What has other characters is in the parts that were analysed.
-    if (isAscii && !noted.has(from)) note(text.slice(from, end));
+    // What has characters beyond ASCII is in the parts that were analysed.
+    if (kinds >= BEYOND_ASCII || noted.has(from)) return end;
     noted.add(from);
+    const word = text.slice(from, end);
+    note(kinds === LETTER_OR_DIGIT ? wordTerms(word) : termsOf(word));
     return end;
   };
   let end = 0;
   for (const { index } of text.matchAll(JOINED_OTHERWISE)) if (index >= end) end = noteAt(index);
   for (const { term, beginning } of beginnings) {
     for (let at = text.indexOf(beginning); at >= 0 && !found.has(term); ) {
-      const isBeginning = at === 0 || WORD_CHARACTERS[text.charCodeAt(at - 1)] !== 2;
+      const isBeginning = at === 0 || WORD_CHARACTERS[text.charCodeAt(at - 1)] !== LETTER_OR_DIGIT;
       at = text.indexOf(beginning, isBeginning ? noteAt(at) : at + 1);
     }
   }

@@ -91,7 +91,8 @@ function hangulTerms(run: string, foreignBefore: boolean): readonly string[] {
   return remember(cachedHangul, key, terms);
 }
 
-function wordTerms(word: string): readonly string[] {
+/** Extract the terms of one word of another script than Hangul and the dense ones, in lower case, with what joins its parts. */
+export function wordTerms(word: string): readonly string[] {
   const known = cachedWords.get(word);
   if (known) return known;
   const terms = compoundTerms(fold(word)).map(cutToBytes);

@@ -76,9 +76,11 @@ export function embedLexicalPassages(texts: readonly string[]): Float32Array {
   return embedAll(texts, PASSAGE_MASS);
 }
 
+/** Sums of the features of one text, which is memory for the next one, too. */
+const sums = new Float64Array(LEXICAL_DIMENSIONS);
+
 function embedAll(texts: readonly string[], mass: number): Float32Array {
   const vectors = new Float32Array(texts.length * LEXICAL_DIMENSIONS);
-  const sums = new Float64Array(LEXICAL_DIMENSIONS);
   texts.forEach((text, row) => {
     sums.fill(0);
     addText(sums, text);
