@@ -57,6 +57,8 @@ export interface TableVectors {
 export const FEW_ROWS = 128;
 /** Share of the rows below which each allowed row is compared at once, without estimates of all. */
 export const COMPARED_SHARE_MAX = 1 / 16;
+/** The same share in a table that has sketches, whose signs are counted in less time. */
+const COMPARED_SKETCHED_SHARE_MAX = 1 / 64;
 /** Rows from which on a table has sketches: fewer are scanned as fast. */
 const SKETCHED_MIN = 16_384;
 /** Wanted rows up to which signs are counted: the cosine that more rows reach is nearer to that of most. */
@@ -98,7 +100,8 @@ export class VectorRows implements TableVectors {
 
   get comparedMax(): number {
     if (this.#areFew) return Number.POSITIVE_INFINITY;
-    return (this.#rows + this.#centre.waitingRows) * COMPARED_SHARE_MAX;
+    const share = this.#sketches.length > 0 ? COMPARED_SKETCHED_SHARE_MAX : COMPARED_SHARE_MAX;
+    return (this.#rows + this.#centre.waitingRows) * share;
   }
 
   add(vectors: Float32Array): void {
