@@ -67,8 +67,12 @@ const COUNTED_LIMIT_MAX = 64;
 const ESTIMATED_FIRST = 8;
 /** Share of the rows up to which it is faster to estimate some after their signs were counted than to scan all. */
 const ESTIMATED_SHARE_MAX = 1 / 3;
-/** Standard deviations by which the count of signs of a row that is among the best may be below its mean. */
-const COUNT_DEVIATIONS = 2;
+/**
+ * Standard deviations by which the count of signs of a row that is among the best may be below its mean: fewer where more rows
+ * are wanted than are shown, of which the last ones hardly matter.
+ */
+const COUNT_DEVIATIONS = { few: 2.5, many: 2 };
+const FEW_WANTED_MAX = 32;
 
 /**
  * Vectors of the rows of a table in memory. A search estimates all cosines and then computes those that may be among the
@@ -187,7 +191,8 @@ export class VectorRows implements TableVectors {
       });
     add(reached, SIGNS_COUNTED + 1);
     const { mean, deviation } = counts.expected(Math.max(likely.smallest, lowerBounds.smallest));
-    const least = Math.max(0, Math.floor(mean - COUNT_DEVIATIONS * deviation));
+    const deviations = limit <= FEW_WANTED_MAX ? COUNT_DEVIATIONS.few : COUNT_DEVIATIONS.many;
+    const least = Math.max(0, Math.floor(mean - deviations * deviation));
     if (least < reached) {
       if (counts.rowsFrom(least) > this.#rows * ESTIMATED_SHARE_MAX) return null;
       add(least, reached);
