@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import { messageOf, type ThreadReply } from '../../platform/dedicated-thread.ts';
 import type { Resolved } from './document-list.ts';
 import type { Operations } from './protocol.ts';
@@ -35,7 +34,6 @@ export class SearchRounds {
   readonly #send: (reply: ThreadReply) => void;
   #keywords: KeywordCall[] = [];
   #vectors: VectorCall[] = [];
-  #isPlanned = false;
   /** Round whose vectors were scanned; its searches are not answered yet. */
   #scanned: Round | null = null;
 
@@ -44,11 +42,10 @@ export class SearchRounds {
     this.#send = send;
   }
 
-  /** Answer a search soon, together with others that come meanwhile. */
+  /** Add a search to those that `run` answers. */
   add(call: SearchCall): void {
     if (call.name === 'searchKeywords') this.#keywords.push(call);
     else this.#vectors.push(call);
-    this.#plan();
   }
 
   /** Answer the searches whose vectors were scanned. It must be called before anything is done with tables. */
@@ -58,21 +55,18 @@ export class SearchRounds {
     if (round) this.#reply(round.calls, () => round.search.answer());
   }
 
-  #plan(): void {
-    if (this.#isPlanned) return;
-    this.#isPlanned = true;
-    setImmediate().then(() => this.#run());
-  }
-
-  /** Answer the searches that wait, but for those whose answers can wait until the next scan has begun. */
-  #run(): void {
-    this.#isPlanned = false;
+  /**
+   * Answer the searches that wait, but for those of the last scan, if their answers can wait until the next one has begun.
+   *
+   * @returns true if there are such: `run` or `complete` must follow
+   */
+  run(): boolean {
     const [keywords, vectors] = [this.#keywords, this.#vectors];
     [this.#keywords, this.#vectors] = [[], []];
     const [first, ...others] = groupAlike(vectors);
     this.#next(first, keywords);
     for (const calls of others) this.#next(calls, []);
-    if (this.#scanned) this.#plan();
+    return this.#scanned !== null;
   }
 
   /** Begin with a round, and answer meanwhile the round before and searches by terms. */

@@ -1,7 +1,7 @@
-/** Main of the thread that holds resident tables. It answers one message after the other, and searches in rounds. */
+/** Main of the thread that holds resident tables. It answers one call after the other, and searches in rounds. */
 import { availableParallelism } from 'node:os';
 import { setImmediate } from 'node:timers/promises';
-import { parentPort } from 'node:worker_threads';
+import { parentPort, receiveMessageOnPort } from 'node:worker_threads';
 import { messageOf, type ThreadCall, type ThreadReply } from '../../platform/dedicated-thread.ts';
 import { compareAll } from './compare-all.ts';
 import { DocumentLists } from './document-list.ts';
@@ -17,6 +17,7 @@ const SCANNING_MAX = 4;
 /** Rows that are added at a time, in some milliseconds; other calls are answered in between. */
 const ROWS_AT_ONCE = 64;
 
+const port = parentPort as NonNullable<typeof parentPort>;
 const vectors = new VectorBlocks({ helpers: Math.min(availableParallelism(), SCANNING_MAX) - 1 });
 const tables = new Map<number, ResidentTable>();
 const lists = new DocumentLists();
@@ -109,7 +110,7 @@ async function answer<Name extends keyof Handlers>({ id, name, argument }: Call<
   }
 }
 
-function search({ id, name, argument }: Call<'searchVectors' | 'searchKeywords'>): void {
+function addSearch({ id, name, argument }: Call<'searchVectors' | 'searchKeywords'>): void {
   try {
     rounds.add({ id, name, argument: lists.resolve(argument) } as SearchCall);
   } catch (error) {
@@ -118,15 +119,35 @@ function search({ id, name, argument }: Call<'searchVectors' | 'searchKeywords'>
 }
 
 function send(reply: ThreadReply): void {
-  parentPort?.postMessage([reply]);
+  port.postMessage([reply]);
 }
 
 async function take({ id, argument: operation }: ThreadCall<Operation>): Promise<void> {
   const call: Call = { id, ...operation };
-  if (call.name === 'searchVectors' || call.name === 'searchKeywords') search(call as Call<typeof call.name>);
+  if (call.name === 'searchVectors' || call.name === 'searchKeywords') addSearch(call as Call<typeof call.name>);
   else send(await answer(call as Call<keyof Handlers>));
 }
 
-parentPort?.on('message', (calls: readonly ThreadCall<Operation>[]) => {
+/** Take the calls of the messages that wait. @returns whether there were any */
+function takeWaiting(): boolean {
+  let taken = false;
+  for (;;) {
+    const next = receiveMessageOnPort(port) as { message: readonly ThreadCall<Operation>[] } | undefined;
+    if (next === undefined) return taken;
+    for (const call of next.message) take(call);
+    taken = true;
+  }
+}
+
+/** Answer the searches that wait. Those that come meanwhile are scanned for before the last ones are answered. */
+function search(): void {
+  if (!rounds.run()) return;
+  if (takeWaiting()) setImmediate().then(search);
+  else rounds.complete();
+}
+
+port.on('message', (calls: readonly ThreadCall<Operation>[]) => {
   for (const call of calls) take(call);
+  takeWaiting();
+  search();
 });

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { embedLexical } from '../../../src/embedding/providers/local.ts';
 import type { ThreadReply } from '../../../src/platform/dedicated-thread.ts';
@@ -37,13 +36,14 @@ function answerAlone({ argument }: ResolvedCall<'searchVectors'>) {
   return search.answer()[0];
 }
 
-async function answerAll(calls: readonly SearchCall[]): Promise<void> {
+function answerAll(calls: readonly SearchCall[]): void {
   replies.clear();
   for (const call of calls) rounds.add(call);
-  await until(async () => replies.size === calls.length, { everyMs: 1, what: 'answers' });
+  while (rounds.run());
+  expect(replies.size).toBe(calls.length);
 }
 
-it('searches of many rounds, of several tables and by terms find what each finds alone', async () => {
+it('searches of many rounds, of several tables and by terms find what each finds alone', () => {
   for (let turn = 0; turn < 20; turn++) {
     const kinds = [
       {},
@@ -62,15 +62,15 @@ it('searches of many rounds, of several tables and by terms find what each finds
         ...{ terms: [{ terms: ['term1x'], weight: 1 }], ownTerms: new Map() },
       },
     };
-    await answerAll([...calls.slice(0, 3), words, ...calls.slice(3)]);
+    answerAll([...calls.slice(0, 3), words, ...calls.slice(3)]);
     for (const { id } of calls) expect(replies.get(id)).toEqual({ id, result: expected[id] });
     expect(replies.get(words.id)?.result).toMatchObject({ rows: { documentIds: Array(5).fill('one') } });
   }
 });
 
-it('a search of a table that is gone is refused, and those of the other rounds are answered', async () => {
+it('a search of a table that is gone is refused, and those of the other rounds are answered', () => {
   const calls = [drawCall(0), drawCall(1, { tables: [9] }), drawCall(2, { tables: [3] })];
-  await answerAll(calls);
+  answerAll(calls);
   expect(replies.get(1)).toEqual({ id: 1, error: 'the table is not resident any more' });
   for (const id of [0, 2]) expect(replies.get(id)?.error).toBeUndefined();
 });
@@ -83,7 +83,7 @@ it('searches whose vectors were scanned are answered before their table is dropp
     async () => {
       replies.clear();
       for (const call of calls) rounds.add(call);
-      await setImmediate();
+      rounds.run();
       return replies.size < QUERY_SLOTS;
     },
     { what: 'a helping thread' },
@@ -94,7 +94,7 @@ it('searches whose vectors were scanned are answered before their table is dropp
   tables.get(1)?.release();
   tables.delete(1);
   replies.clear();
-  await setImmediate();
+  expect(rounds.run()).toBe(false);
   expect(replies.size).toBe(0);
 });
 
