@@ -1,5 +1,6 @@
 import type { Caller } from '../access/caller.ts';
 import { notFound } from '../platform/errors.ts';
+import { fromRecords, type RowRecord } from '../platform/postgres/records.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import type { AccessPolicy } from './access-policy.ts';
 import type {
@@ -127,18 +128,47 @@ export interface NewDocument {
 }
 
 export async function insertDocument(sql: Sql, document: NewDocument): Promise<void> {
+  await sql`${documentInsert(sql, fromRecords(sql, 'documents', [documentRecord(document)]))}`;
+}
+
+/** Return the columns of a new document, as JSON that PostgreSQL reads. */
+export function documentRecord(document: NewDocument): RowRecord {
   const { access, source } = document;
-  await sql`
+  return {
+    id: document.id,
+    org_id: document.orgId,
+    bucket_id: document.bucketId,
+    collection_id: document.collectionId,
+    file_name: document.fileName,
+    content_type: document.contentType,
+    size_bytes: document.sizeBytes,
+    sha256: `\\x${document.sha256.toString('hex')}`,
+    object_key: document.objectKey,
+    ingest_options: document.options,
+    metadata: document.metadata,
+    ...access,
+    owner_department: document.ownerDepartment,
+    uploaded_by_user_id: document.uploadedByUserId,
+    source_path: document.sourcePath,
+    source_id: source?.id,
+    source_entry_id: source?.entryId,
+    event_time: timeOf(source?.eventTimeMs ?? null),
+  };
+}
+
+/** Make the statement that inserts documents. @param records end of it, from FROM on, with `documentRecord`s as rows `record` */
+export function documentInsert(sql: Sql, records: SqlFragment): SqlFragment {
+  return sql`
     INSERT INTO documents (id, org_id, bucket_id, collection_id, file_name, content_type, size_bytes, sha256,
                            object_key, ingest_options, status, metadata, privacy_level, classification, review_status,
                            public_accessible, scope, owner_department, uploaded_by_user_id, source_path, source_id,
                            source_entry_id, event_time)
-    VALUES (${document.id}, ${document.orgId}, ${document.bucketId}, ${document.collectionId}, ${document.fileName},
-            ${document.contentType}, ${document.sizeBytes}, ${document.sha256}, ${document.objectKey},
-            ${sql.json(document.options)}, 'queued', ${sql.json(document.metadata)}, ${access.privacy_level},
-            ${access.classification}, ${access.review_status}, ${access.public_accessible}, ${access.scope},
-            ${document.ownerDepartment}, ${document.uploadedByUserId}, ${document.sourcePath}, ${source?.id ?? null},
-            ${source?.entryId ?? null}, ${timeOf(source?.eventTimeMs ?? null)})`;
+    SELECT record.id, record.org_id, record.bucket_id, record.collection_id, record.file_name, record.content_type,
+           record.size_bytes, record.sha256, record.object_key, record.ingest_options, 'queued', record.metadata,
+           record.privacy_level, record.classification, record.review_status, record.public_accessible, record.scope,
+           record.owner_department, record.uploaded_by_user_id, record.source_path, record.source_id,
+           record.source_entry_id, record.event_time
+    ${records}`;
 }
 
 /** Convert milliseconds since 1970 to a parameter of type timestamptz; null outside of the years 1 to 9999. */
@@ -180,7 +210,12 @@ export async function updateBucket(
 
 /** Serialise uploads of the same bytes into one bucket until the transaction ends. */
 export async function lockContent(sql: Sql, bucketId: string, sha256: Buffer): Promise<void> {
-  await sql`SELECT pg_advisory_xact_lock(hashtextextended(${`${bucketId}/${sha256.toString('hex')}`}, 0))`;
+  await sql`SELECT pg_advisory_xact_lock(hashtextextended(${contentLock(bucketId, sha256)}, 0))`;
+}
+
+/** Name of the advisory lock of uploads of the same bytes into one bucket. */
+export function contentLock(bucketId: string, sha256: Buffer): string {
+  return `${bucketId}/${sha256.toString('hex')}`;
 }
 
 /**
@@ -204,8 +239,7 @@ export async function findByContent(
     SELECT id, status, collection_id,
            ${lastJobOf(sql)} AS job_id
     FROM documents
-    WHERE org_id = ${caller.orgId} AND bucket_id = ${bucketId} AND sha256 = ${sha256} AND status <> 'failed'
-      AND ${visibleTo(sql, caller)}
+    WHERE bucket_id = ${bucketId} AND sha256 = ${sha256} AND ${isKept(sql, caller)}
     ORDER BY id LIMIT 1`;
   if (!row) return null;
   return {
@@ -214,6 +248,11 @@ export async function findByContent(
     collectionId: row['collection_id'] as string | null,
     jobId: row['job_id'] as string | null,
   };
+}
+
+/** Condition on a row of `documents`: the caller may see it and it has not failed, so that its bytes need not be uploaded again. */
+export function isKept(sql: Sql, caller: Caller): SqlFragment {
+  return sql`documents.org_id = ${caller.orgId} AND documents.status <> 'failed' AND ${visibleTo(sql, caller)}`;
 }
 
 /** Expression for the id of the newest job of a row of `documents`. */

@@ -67,15 +67,20 @@ function findHindrance(rule: ReadRule, document: ReadableFields): Hindrance | nu
 
 /** Test of which documents a caller may read. */
 export interface ReadTest {
-  /** Text that is equal for callers who may read the same documents, and for no others. */
+  /** Text of `readKeyOf`. */
   readonly key: string;
   allows(document: ReadableFields): boolean;
+}
+
+/** Return a text that is equal for callers who may read the same documents of their organization, and for no others. */
+export function readKeyOf(reader: Reader): string {
+  return JSON.stringify(ruleOf(reader));
 }
 
 /** Make the test of what a caller may read, for many documents. */
 export function readTestOf(reader: Reader): ReadTest {
   const rule = ruleOf(reader);
-  return { key: JSON.stringify(rule), allows: (document) => findHindrance(rule, document) === null };
+  return { key: readKeyOf(reader), allows: (document) => findHindrance(rule, document) === null };
 }
 
 /** Return true if the caller may read documents of a department; null for those of none. */

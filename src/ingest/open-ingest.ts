@@ -1,3 +1,4 @@
+import { RecentBuckets } from '../documents/recent-buckets.ts';
 import type { Embedding } from '../embedding/open-embedding.ts';
 import { type JobDefinition, lazyHandler } from '../jobs/handler.ts';
 import type { JobNotifier } from '../jobs/notifier.ts';
@@ -21,6 +22,7 @@ import { type ReembedJobs, reembedOperations } from './reindex/reembed-job.ts';
 import type { ReindexContext } from './reindex/reindex-bucket.ts';
 import { retryChore } from './retry-failed.ts';
 import type { UploadContext } from './upload.ts';
+import { UploadStatements } from './upload-statements.ts';
 
 /** Services that bring documents into the index. */
 export interface Ingest {
@@ -69,7 +71,10 @@ export function openIngest(context: {
   const reindex = { ...context.calibration, direct, tables, index, projections, embedder };
   const reembed = { sql, objects, projections, notifier, logger, ...context.embedding };
   return {
-    uploads: { sql, objects, notifier, logger, plans: config.plans },
+    uploads: {
+      ...{ sql, objects, notifier, logger, plans: config.plans },
+      ...{ recentBuckets: new RecentBuckets(), statements: new UploadStatements() },
+    },
     reading: { sql, objects },
     jobs: [
       { ...handler, ...ingestOperations(), worker: 'ingest', concurrency: config.workers.ingestConcurrency },

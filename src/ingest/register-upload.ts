@@ -1,7 +1,7 @@
 import type { Caller } from '../access/caller.ts';
 import { ACCESS_AT_UPLOAD, type AccessPolicy, clampAccess } from '../documents/access-policy.ts';
 import { findVersionsOfPath } from '../documents/content-store.ts';
-import type { BucketView } from '../documents/schema.ts';
+import type { BucketPolicy, BucketView } from '../documents/schema.ts';
 import { findByContent, insertDocument, lockBucketPolicy, lockContent, type NewDocument } from '../documents/store.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
@@ -10,56 +10,115 @@ import type { UploadReply, UploadRequest } from './schema.ts';
 import {
   ingestOptionsOf,
   linkTo,
+  newJobOf,
   queueIngest,
   type Registered,
   requireStorage,
   type StoredUpload,
 } from './stored-upload.ts';
+import type { UploadStatements } from './upload-statements.ts';
+
+/** Upload whose bytes are stored, with the request for it. */
+export interface WantedUpload {
+  readonly upload: StoredUpload;
+  readonly request: UploadRequest;
+  readonly collectionId: string | null;
+}
+
+/** The same, with what its document and its job get from the request. */
+interface Wanted extends WantedUpload {
+  readonly scope: string | undefined;
+  readonly metadata: Record<string, string>;
+}
+
+function read(wanted: WantedUpload): Wanted {
+  const { scope, ...metadata } = withoutNulls(wanted.request.metadata ?? {});
+  return { ...wanted, scope, metadata };
+}
+
+/** Return true if nothing has to be looked up for an upload but documents with the same bytes. */
+export function isPlainUpload(request: UploadRequest, storageBytesMax: number | null): boolean {
+  const { on_duplicate: onDuplicate, source_path: sourcePath, collection_id: collectionId } = request;
+  return storageBytesMax === null && onDuplicate !== 'replace' && !sourcePath && !collectionId;
+}
 
 /**
- * Write the document and the job of an upload whose bytes are stored, or find the document that has them already.
+ * Write the document and the job of a plain upload by one statement, in a fraction of the time of `registerInSteps`.
+ *
+ * Null: nothing was written, since something has to be decided or to be waited for.
+ *
+ * @param bucket as it was when it was last read
+ */
+export async function registerAtOnce(
+  sql: Sql,
+  statements: UploadStatements,
+  caller: Caller,
+  { bucket, bucketRef }: { bucket: BucketView; bucketRef: string },
+  given: WantedUpload,
+): Promise<Registered | null> {
+  const wanted = read(given);
+  const { upload, request, scope } = wanted;
+  const { access, warnings } = accessOf(caller, bucket.policy, wanted);
+  if (scope !== undefined && access.scope !== scope) return null;
+  const document = newDocumentOf(caller, bucket.id, wanted, access);
+  const job = newJobOf(caller, bucket.id, upload, wanted);
+  const isWritten = await statements.insert(sql, caller, {
+    ...{ bucket, bucketRef, document, job },
+    isUnique: refusesDuplicates(request),
+  });
+  return isWritten ? { reply: replyOf(document, job.id, warnings), replacedKey: null } : null;
+}
+
+/**
+ * Write the document and the job of an upload in a transaction that decides by what it finds: the bytes may have a document, or
+ * replace the content of one.
  *
  * @throws AppError as `uploadDocument`
  */
-export function register(
+export function registerInSteps(
   sql: Sql,
   caller: Caller,
-  bucket: BucketView,
-  collectionId: string | null,
-  upload: StoredUpload,
-  request: UploadRequest,
+  { id: bucketId }: BucketView,
+  given: WantedUpload,
 ): Promise<Registered> {
-  const { scope, ...metadata } = withoutNulls(request.metadata ?? {});
+  const wanted = read(given);
+  const { upload, request, scope, metadata, collectionId } = wanted;
   return sql.begin(async (tx) => {
     // Sent together, and done in this order.
     const [{ policy }, sameContent] = await Promise.all([
-      lockBucketPolicy(tx, caller.orgId, bucket.id),
-      refusesDuplicates(request) ? findSameContent(tx, caller, bucket.id, upload) : null,
+      lockBucketPolicy(tx, caller.orgId, bucketId),
+      refusesDuplicates(request) ? findSameContent(tx, caller, bucketId, upload) : null,
     ]);
     if (request.on_duplicate === 'replace') {
-      const wanted = { request, scope, metadata, policy, collectionId };
-      const replaced = await replaceDocument(tx, caller, bucket.id, upload, wanted);
+      const replaced = await replaceDocument(tx, caller, bucketId, upload, {
+        ...{ request, scope, metadata, policy, collectionId },
+      });
       if (replaced !== null) return replaced;
     }
-    const { access, warnings } = clampAccess(ACCESS_AT_UPLOAD, { ...request, scope }, caller, policy);
+    const { access, warnings } = accessOf(caller, policy, wanted);
     // An edit ignores such a scope; here that would show the document to every department.
     if (scope !== undefined && access.scope !== scope) {
       const listed = policy.departments?.join(', ');
       throw invalidRequest(`metadata.scope: must be one of the bucket's departments (${listed})`, 'metadata.scope');
     }
-    if (sameContent !== null) return { reply: replyOfDuplicate(bucket.id, sameContent, request), replacedKey: null };
+    if (sameContent !== null) return { reply: replyOfDuplicate(bucketId, sameContent, request), replacedKey: null };
     await requireStorage(tx, caller, upload.stored.sizeBytes, upload.storageBytesMax);
-    const older = await findOlder(tx, caller, bucket.id, request);
+    const older = await findOlder(tx, caller, bucketId, request);
+    const document = newDocumentOf(caller, bucketId, wanted, access);
     const [, jobId] = await Promise.all([
-      insertDocument(tx, newDocumentOf(caller, bucket.id, upload, { request, metadata, access, collectionId })),
-      queueIngest(tx, caller, bucket.id, upload, { request, metadata, collectionId }),
+      insertDocument(tx, document),
+      queueIngest(tx, caller, bucketId, upload, wanted),
     ]);
-    const reply = {
-      ...{ id: upload.id, job_id: jobId, bucket_id: bucket.id, collection_id: collectionId },
-      ...{ status: 'queued' as const, warnings: [...warnings, ...older] },
-    };
-    return { reply, replacedKey: null };
+    return { reply: replyOf(document, jobId, [...warnings, ...older]), replacedKey: null };
   });
+}
+
+function accessOf(caller: Caller, policy: BucketPolicy, { request, scope }: Wanted) {
+  return clampAccess(ACCESS_AT_UPLOAD, { ...request, scope }, caller, policy);
+}
+
+function replyOf({ id, bucketId, collectionId }: NewDocument, jobId: string, warnings: string[]): UploadReply {
+  return { id, job_id: jobId, bucket_id: bucketId, collection_id: collectionId, status: 'queued', warnings };
 }
 
 function refusesDuplicates({ on_duplicate: onDuplicate }: UploadRequest): boolean {
@@ -96,18 +155,9 @@ async function findOlder(tx: Sql, caller: Caller, bucketId: string, request: Upl
   return [`the bucket has an older document of this source_path, ${older.id}; on_duplicate "replace" replaces it`];
 }
 
-function newDocumentOf(
-  caller: Caller,
-  bucketId: string,
-  { id, key, stored, content }: StoredUpload,
-  given: {
-    request: UploadRequest;
-    metadata: Record<string, string>;
-    access: AccessPolicy;
-    collectionId: string | null;
-  },
-): NewDocument {
-  const { request, metadata, access, collectionId } = given;
+function newDocumentOf(caller: Caller, bucketId: string, wanted: Wanted, access: AccessPolicy): NewDocument {
+  const { request, metadata, collectionId } = wanted;
+  const { id, key, stored, content } = wanted.upload;
   return {
     id,
     orgId: caller.orgId,

@@ -2,6 +2,7 @@ import type { Caller } from '../access/caller.ts';
 import type { PathVersion } from '../documents/content-store.ts';
 import type { IngestOptions } from '../documents/schema.ts';
 import { lockStoredBytes } from '../documents/store.ts';
+import type { NewJob } from '../jobs/schema.ts';
 import { enqueueJob } from '../jobs/store.ts';
 import { AppError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
@@ -52,20 +53,37 @@ export function ingestOptionsOf({ ocr_strategy, chunk_size, chunk_overlap }: Upl
   return { ocr_strategy, chunk_size, chunk_overlap };
 }
 
+/** Facts of an upload that the job of its content gets from the request. */
+export interface GivenToJob {
+  readonly request: UploadRequest;
+  readonly metadata: Record<string, string>;
+  readonly collectionId: string | null;
+}
+
 /** Queue the job of an uploaded content. Returns its id. */
 export async function queueIngest(
   tx: Sql,
   caller: Caller,
   bucketId: string,
-  { id, key, stored, content, workflowId }: StoredUpload,
-  given: { request: UploadRequest; metadata: Record<string, string>; collectionId: string | null },
+  upload: StoredUpload,
+  given: GivenToJob,
 ): Promise<string> {
-  const job = await enqueueJob(tx, {
+  return (await enqueueJob(tx, newJobOf(caller, bucketId, upload, given))).id;
+}
+
+/** Make the job of an uploaded content. */
+export function newJobOf(
+  caller: Caller,
+  bucketId: string,
+  { id, key, stored, content, workflowId }: StoredUpload,
+  { request, metadata, collectionId }: GivenToJob,
+): NewJob {
+  return {
     id: newId('job'),
     kind: 'ingest',
     orgId: caller.orgId,
     bucketId,
-    collectionId: given.collectionId,
+    collectionId,
     documentId: id,
     workflowId,
     priority: INGEST_PRIORITY,
@@ -73,13 +91,8 @@ export async function queueIngest(
     fileName: content.fileName,
     fileSizeBytes: stored.sizeBytes,
     processingType: 'document_upload',
-    metadataSnapshot: snapshotOf({
-      fileName: content.fileName,
-      sourcePath: given.request.source_path ?? null,
-      metadata: given.metadata,
-    }),
-  });
-  return job.id;
+    metadataSnapshot: snapshotOf({ fileName: content.fileName, sourcePath: request.source_path ?? null, metadata }),
+  };
 }
 
 /**

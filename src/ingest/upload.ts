@@ -3,7 +3,8 @@ import type { Caller } from '../access/caller.ts';
 import { requireMetadataManager } from '../access/roles.ts';
 import { requireOwnDepartment } from '../documents/access-policy.ts';
 import { nextContentKey, originalKey } from '../documents/documents.ts';
-import { findBucket, findCollection } from '../documents/store.ts';
+import type { RecentBuckets } from '../documents/recent-buckets.ts';
+import { findCollection } from '../documents/store.ts';
 import type { JobNotifier } from '../jobs/notifier.ts';
 import type { Config } from '../platform/config.ts';
 import { invalidRequest } from '../platform/errors.ts';
@@ -11,14 +12,17 @@ import { newId } from '../platform/ids.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
-import { register } from './register-upload.ts';
+import { isPlainUpload, registerAtOnce, registerInSteps } from './register-upload.ts';
 import { findReplaced } from './replace-document.ts';
 import { FileName, type UploadReply, type UploadRequest } from './schema.ts';
+import type { UploadStatements } from './upload-statements.ts';
 
 export interface UploadContext {
   readonly sql: Sql;
   readonly objects: Objects;
   readonly notifier: JobNotifier;
+  readonly recentBuckets: RecentBuckets;
+  readonly statements: UploadStatements;
   readonly logger: Logger;
   /** Workflow whose run uploads, if it is one. */
   readonly workflowId?: string;
@@ -62,12 +66,15 @@ export async function uploadDocument(
   content: UploadContent,
   request: UploadRequest,
 ): Promise<UploadReply> {
-  const { sql, objects } = context;
+  const { sql, objects, recentBuckets, statements } = context;
   const name = FileName.safeParse(content.fileName);
   if (!name.success) throw invalidRequest(`filename: ${name.error.issues[0]?.message}`, 'filename');
   requireOwnDepartment(caller, request.metadata?.['scope'] ?? null);
   if (request.public_accessible) requireMetadataManager(caller);
-  const bucket = await findBucket(sql, caller.orgId, bucketRef);
+  const storageBytesMax = context.plans[caller.plan]?.storageBytes ?? null;
+  const isPlain = isPlainUpload(request, storageBytesMax);
+  // The statement that writes a plain upload checks its bucket.
+  const bucket = await recentBuckets[isPlain ? 'recall' : 'read'](sql, caller.orgId, bucketRef);
   const collection = request.collection_id
     ? await findCollection(sql, caller.orgId, bucket.id, request.collection_id)
     : null;
@@ -80,10 +87,13 @@ export async function uploadDocument(
   let replacedKey: string | null;
   try {
     if (stored.sizeBytes === 0) throw invalidRequest('the file is empty', 'file', 'empty_file');
-    const { workflowId = null, plans } = context;
-    const storageBytesMax = plans[caller.plan]?.storageBytes ?? null;
+    const { workflowId = null } = context;
     const upload = { id, isReplacement: replaced !== null, key, stored, content, workflowId, storageBytesMax };
-    ({ reply, replacedKey } = await register(sql, caller, bucket, collection?.id ?? null, upload, request));
+    const wanted = { upload, request, collectionId: collection?.id ?? null };
+    ({ reply, replacedKey } = isPlain
+      ? ((await registerAtOnce(sql, statements, caller, { bucket, bucketRef }, wanted)) ??
+        (await registerInSteps(sql, caller, await recentBuckets.read(sql, caller.orgId, bucketRef), wanted)))
+      : await registerInSteps(sql, caller, bucket, wanted));
   } catch (error) {
     await objects
       .delete(key, { unreferenced: true })

@@ -1,5 +1,6 @@
 import { notFound } from '../platform/errors.ts';
 import { idTimeMs } from '../platform/ids.ts';
+import { fromRecords, type RowRecord } from '../platform/postgres/records.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { currentWork } from '../platform/work-context.ts';
 import { type Row, toJob, toView, VIEW_COLUMNS } from './rows.ts';
@@ -20,24 +21,60 @@ export interface HeldJob {
  * The job keeps the id and the trace of the request that queues it, for the logs and spans of its worker.
  */
 export async function enqueueJob(sql: Sql, job: NewJob): Promise<JobView> {
-  const work = currentWork();
   const [row] = await sql`
+    ${jobInsert(sql, fromRecords(sql, 'jobs', [jobRecord(job)]))} RETURNING ${sql(VIEW_COLUMNS)}`;
+  return toView(row as Row);
+}
+
+/** Return the columns of a new job, as JSON that PostgreSQL reads. */
+export function jobRecord(job: NewJob): RowRecord {
+  const work = currentWork();
+  return {
+    id: job.id,
+    kind: job.kind,
+    org_id: job.orgId,
+    bucket_id: job.bucketId,
+    collection_id: job.collectionId,
+    document_id: job.documentId,
+    workflow_id: job.workflowId,
+    source_entry_id: job.sourceEntryId,
+    priority: job.priority,
+    s3_key: job.s3Key,
+    file_name: job.fileName,
+    file_size: job.fileSizeBytes,
+    file_type: job.fileType,
+    processing_type: job.processingType,
+    estimated_cost: job.estimatedCost ?? 0,
+    reprocess_of_job_id: job.reprocessOfJobId,
+    metadata_snapshot: job.metadataSnapshot,
+    request_id: work?.requestId,
+    trace_parent: work?.span?.traceParent,
+  };
+}
+
+/**
+ * Make the statement that inserts queued jobs, as `enqueueJob` does. Those of one organization get their ranks in the order of
+ * their ids, which is that of their creation.
+ *
+ * @param records end of it, from FROM on, with `jobRecord`s as rows `record`
+ */
+export function jobInsert(sql: Sql, records: SqlFragment): SqlFragment {
+  return sql`
     INSERT INTO jobs (id, kind, org_id, bucket_id, collection_id, document_id, workflow_id, source_entry_id, priority,
                       fair_rank, status, s3_key, file_name, file_size, file_type, processing_type, estimated_cost,
                       reprocess_of_job_id, metadata_snapshot, request_id, trace_parent)
-    SELECT ${job.id}, ${job.kind}, ${job.orgId}, ${job.bucketId}, ${job.collectionId ?? null},
-           ${job.documentId ?? null}, ${job.workflowId ?? null}, ${job.sourceEntryId ?? null}, ${job.priority},
+    SELECT record.id, record.kind, record.org_id, record.bucket_id, record.collection_id, record.document_id,
+           record.workflow_id, record.source_entry_id, record.priority,
            greatest(
-             coalesce((SELECT max(fair_rank) + 1 FROM jobs WHERE status = 'queued' AND kind = ${job.kind}
-                        AND priority = ${job.priority} AND org_id = ${job.orgId}), 0),
-             coalesce((SELECT min(fair_rank) FROM jobs WHERE status = 'queued' AND kind = ${job.kind}
-                        AND priority = ${job.priority}), 0)),
-           'queued', ${job.s3Key}, ${job.fileName}, ${job.fileSizeBytes}, ${job.fileType ?? null},
-           ${job.processingType}, ${job.estimatedCost ?? 0}, ${job.reprocessOfJobId ?? null},
-           ${job.metadataSnapshot ? sql.json(job.metadataSnapshot as never) : null},
-           ${work?.requestId ?? null}, ${work?.span?.traceParent ?? null}
-    RETURNING ${sql(VIEW_COLUMNS)}`;
-  return toView(row as Row);
+             coalesce((SELECT max(fair_rank) + 1 FROM jobs WHERE status = 'queued' AND kind = record.kind
+                        AND priority = record.priority AND org_id = record.org_id), 0),
+             coalesce((SELECT min(fair_rank) FROM jobs WHERE status = 'queued' AND kind = record.kind
+                        AND priority = record.priority), 0))
+             + row_number() OVER (PARTITION BY record.org_id, record.kind, record.priority ORDER BY record.id) - 1,
+           'queued', record.s3_key, record.file_name, record.file_size, record.file_type, record.processing_type,
+           record.estimated_cost, record.reprocess_of_job_id, record.metadata_snapshot, record.request_id,
+           record.trace_parent
+    ${records}`;
 }
 
 /**

@@ -1,0 +1,101 @@
+import { LRUCache } from 'lru-cache';
+import type { Caller } from '../access/caller.ts';
+import type { BucketPolicy, BucketView } from '../documents/schema.ts';
+import { contentLock, documentInsert, documentRecord, isKept, type NewDocument } from '../documents/store.ts';
+import { readKeyOf } from '../documents/visibility.ts';
+import type { NewJob } from '../jobs/schema.ts';
+import { jobInsert, jobRecord } from '../jobs/store.ts';
+import { jsonText, type RowRecord } from '../platform/postgres/records.ts';
+import { StatementBatcher } from '../platform/postgres/statement-batcher.ts';
+import type { Sql } from '../platform/postgres.ts';
+
+/** Document of an upload, and the job of its content. */
+export interface NewUpload {
+  /** Bucket as it was when it was last read, by this name or id. */
+  readonly bucket: BucketView;
+  readonly bucketRef: string;
+  readonly document: NewDocument;
+  readonly job: NewJob;
+  /** Write them only if the caller sees no document with the same bytes in the bucket. */
+  readonly isUnique: boolean;
+}
+
+/** An upload as a statement is given it. */
+interface GivenUpload {
+  readonly ref: string;
+  readonly policy: BucketPolicy;
+  /** Name of the lock of its bytes; null: other documents may have them. */
+  readonly lock: string | null;
+  readonly document: RowRecord;
+  readonly job: RowRecord;
+}
+
+const BATCHERS_MAX = 1_000;
+
+/** Writes uploads. Those into one bucket that come at the same time share a statement. */
+export class UploadStatements {
+  /** By bucket and by what a caller may read. One that is in use may be dropped: then two statements run at a time. */
+  readonly #batchers = new LRUCache<string, StatementBatcher<GivenUpload, boolean>>({ max: BATCHERS_MAX });
+
+  /**
+   * Insert a document and its job, and wait for no lock.
+   *
+   * @param sql runs the statement, which may be for other uploads as well
+   * @returns false if nothing was written: the bucket is not as it is given, somebody is changing it or uploading the same
+   *   bytes, or a document has them
+   */
+  insert(sql: Sql, caller: Caller, upload: NewUpload): Promise<boolean> {
+    const { bucket, bucketRef, document, job, isUnique } = upload;
+    const key = `${caller.orgId}/${bucket.id}/${readKeyOf(caller)}`;
+    let batcher = this.#batchers.get(key);
+    if (batcher === undefined) {
+      batcher = new StatementBatcher((uploads) => insertUploads(sql, caller, bucket.id, uploads));
+      this.#batchers.set(key, batcher);
+    }
+    return batcher.call({
+      ref: bucketRef,
+      policy: bucket.policy,
+      lock: isUnique ? contentLock(bucket.id, document.sha256) : null,
+      document: documentRecord(document),
+      job: jobRecord(job),
+    });
+  }
+}
+
+/**
+ * Insert documents and their jobs by one statement.
+ *
+ * @param caller one of those who upload, who may all read the same
+ * @returns whether it was written, of each upload
+ */
+async function insertUploads(
+  sql: Sql,
+  caller: Caller,
+  bucketId: string,
+  uploads: readonly GivenUpload[],
+): Promise<boolean[]> {
+  // A lock holds back other statements only, so that of several uploads of the same bytes one is given.
+  const byLock = new Map(uploads.toReversed().map((upload) => [upload.lock, upload]));
+  const given = uploads.filter((upload) => upload.lock === null || byLock.get(upload.lock) === upload);
+  const documentOf = sql`jsonb_populate_record(NULL::documents, accepted.document) AS record`;
+  const rows = await sql<{ document_id: string }[]>`
+    WITH given AS MATERIALIZED (
+      SELECT given.* FROM jsonb_to_recordset(${jsonText(given)}::text::jsonb)
+        AS given (ref text, policy jsonb, lock text, document jsonb, job jsonb)),
+    bucket AS MATERIALIZED (
+      SELECT id, name, policy FROM buckets
+      WHERE org_id = ${caller.orgId} AND id = ${bucketId} AND deleting_at IS NULL FOR SHARE SKIP LOCKED),
+    locked AS MATERIALIZED (
+      SELECT given.*, (given.document ->> 'sha256')::bytea AS sha256
+      FROM bucket JOIN given ON given.policy = bucket.policy AND given.ref IN (bucket.id, bucket.name)
+      WHERE CASE WHEN lock IS NULL THEN true ELSE pg_try_advisory_xact_lock(hashtextextended(lock, 0)) END),
+    accepted AS MATERIALIZED (
+      SELECT document, job FROM locked
+      WHERE lock IS NULL OR NOT EXISTS (
+        SELECT 1 FROM documents_with_content(${bucketId}, locked.sha256) AS documents WHERE ${isKept(sql, caller)})),
+    inserted AS (${documentInsert(sql, sql`FROM accepted CROSS JOIN LATERAL ${documentOf}`)})
+    ${jobInsert(sql, sql`FROM accepted CROSS JOIN LATERAL jsonb_populate_record(NULL::jobs, accepted.job) AS record`)}
+    RETURNING document_id`;
+  const written = new Set(rows.map((row) => row.document_id));
+  return uploads.map(({ document }) => written.has(document['id'] as string));
+}
