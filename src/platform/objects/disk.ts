@@ -161,11 +161,12 @@ class DiskObjects implements Objects {
 
   async *#read(key: string, start: number, end: number, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
     signal?.throwIfAborted();
-    const { file } = await this.#open(key);
+    const { file, size } = await this.#open(key);
     try {
-      for (let position = start; position <= end; ) {
+      // A file never grows, so that nothing needs to be read to find its end.
+      for (let position = start; position <= Math.min(end, size - 1); ) {
         signal?.throwIfAborted();
-        const wanted = Math.min(READ_BYTES, end - position + 1);
+        const wanted = Math.min(READ_BYTES, end - position + 1, size - position);
         const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(wanted), 0, wanted, position);
         if (bytesRead === 0) return;
         position += bytesRead;
