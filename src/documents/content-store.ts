@@ -1,5 +1,5 @@
 import type { Caller } from '../access/caller.ts';
-import type { Sql } from '../platform/postgres.ts';
+import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import type { AccessPolicy } from './access-policy.ts';
 import type { DocumentStatus, IngestOptions } from './schema.ts';
 import { lastJobOf } from './store.ts';
@@ -61,6 +61,23 @@ export async function lockPath(tx: Sql, bucketId: string, sourcePath: string): P
   await tx`SELECT pg_advisory_xact_lock(hashtextextended(${`${bucketId}/path/${sourcePath}`}, 0))`;
 }
 
+/**
+ * Condition on a row of `documents`: it is an uploaded document of a path that the caller may see.
+ *
+ * @param sourcePath a path, or an expression for it
+ */
+export function isVersionOfPath(
+  sql: Sql,
+  caller: Caller,
+  bucketId: string,
+  sourcePath: string | SqlFragment,
+): SqlFragment {
+  return sql`
+    documents.org_id = ${caller.orgId} AND documents.bucket_id = ${bucketId}
+    AND md5(documents.source_path) = md5(${sourcePath}) AND documents.source_path = ${sourcePath}
+    AND documents.source_id IS NULL AND ${visibleTo(sql, caller)}`;
+}
+
 /** Find the uploaded documents of a path that the caller may see, newest first. Those of connected sources are left out. */
 export async function findVersionsOfPath(
   sql: Sql,
@@ -72,8 +89,7 @@ export async function findVersionsOfPath(
     SELECT id, status, sha256, size_bytes, collection_id, metadata, privacy_level, classification, review_status,
            public_accessible, scope, ${lastJobOf(sql)} AS job_id
     FROM documents
-    WHERE org_id = ${caller.orgId} AND bucket_id = ${bucketId} AND md5(source_path) = md5(${sourcePath})
-      AND source_path = ${sourcePath} AND source_id IS NULL AND ${visibleTo(sql, caller)}
+    WHERE ${isVersionOfPath(sql, caller, bucketId, sourcePath)}
     ORDER BY id DESC LIMIT 1000`;
   return rows.map((row) => ({
     id: row['id'] as string,

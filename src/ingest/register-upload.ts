@@ -36,10 +36,9 @@ function read(wanted: WantedUpload): Wanted {
   return { ...wanted, scope, metadata };
 }
 
-/** Return true if nothing has to be looked up for an upload but documents with the same bytes. */
+/** Return true if an upload depends on nothing but its bucket, and documents with the same bytes or path. */
 export function isPlainUpload(request: UploadRequest, storageBytesMax: number | null): boolean {
-  const { on_duplicate: onDuplicate, source_path: sourcePath, collection_id: collectionId } = request;
-  return storageBytesMax === null && onDuplicate !== 'replace' && !sourcePath && !collectionId;
+  return storageBytesMax === null && request.on_duplicate !== 'replace' && !request.collection_id;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Caller } from '../access/caller.ts';
+import { isVersionOfPath } from '../documents/content-store.ts';
 import type { BucketPolicy, BucketView } from '../documents/schema.ts';
 import { contentLock, documentInsert, documentRecord, isKept, type NewDocument } from '../documents/store.ts';
 import { readKeyOf } from '../documents/visibility.ts';
@@ -42,7 +43,7 @@ export class UploadStatements {
    *
    * @param sql runs the statement, which may be for other uploads as well
    * @returns false if nothing was written: the bucket is not as it is given, somebody is changing it or uploading the same
-   *   bytes, or a document has them
+   *   bytes, or a document has the bytes or the path
    */
   insert(sql: Sql, caller: Caller, upload: NewUpload): Promise<boolean> {
     const { bucket, bucketRef, document, job, isUnique } = upload;
@@ -77,6 +78,8 @@ async function insertUploads(
   // A lock holds back other statements only, so that of several uploads of the same bytes one is given.
   const byLock = new Map(uploads.toReversed().map((upload) => [upload.lock, upload]));
   const given = uploads.filter((upload) => upload.lock === null || byLock.get(upload.lock) === upload);
+  // With OFFSET 0 it is looked up for each upload; a join might read all documents.
+  const ofPath = isVersionOfPath(sql, caller, bucketId, sql`locked.source_path`);
   const documentOf = sql`jsonb_populate_record(NULL::documents, accepted.document) AS record`;
   const rows = await sql<{ document_id: string }[]>`
     WITH given AS MATERIALIZED (
@@ -86,13 +89,14 @@ async function insertUploads(
       SELECT id, name, policy FROM buckets
       WHERE org_id = ${caller.orgId} AND id = ${bucketId} AND deleting_at IS NULL FOR SHARE SKIP LOCKED),
     locked AS MATERIALIZED (
-      SELECT given.*, (given.document ->> 'sha256')::bytea AS sha256
+      SELECT given.*, (given.document ->> 'sha256')::bytea AS sha256, given.document ->> 'source_path' AS source_path
       FROM bucket JOIN given ON given.policy = bucket.policy AND given.ref IN (bucket.id, bucket.name)
       WHERE CASE WHEN lock IS NULL THEN true ELSE pg_try_advisory_xact_lock(hashtextextended(lock, 0)) END),
     accepted AS MATERIALIZED (
       SELECT document, job FROM locked
-      WHERE lock IS NULL OR NOT EXISTS (
-        SELECT 1 FROM documents_with_content(${bucketId}, locked.sha256) AS documents WHERE ${isKept(sql, caller)})),
+      WHERE (lock IS NULL OR NOT EXISTS (
+          SELECT 1 FROM documents_with_content(${bucketId}, locked.sha256) AS documents WHERE ${isKept(sql, caller)}))
+        AND NOT EXISTS (SELECT 1 FROM documents WHERE ${ofPath} OFFSET 0)),
     inserted AS (${documentInsert(sql, sql`FROM accepted CROSS JOIN LATERAL ${documentOf}`)})
     ${jobInsert(sql, sql`FROM accepted CROSS JOIN LATERAL jsonb_populate_record(NULL::jobs, accepted.job) AS record`)}
     RETURNING document_id`;

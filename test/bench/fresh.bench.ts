@@ -62,7 +62,10 @@ async function run(worker: Worker): Promise<void> {
     };
     try {
       const server = await start('serve', '--port', '0', ...(worker === 'apart' ? ['--no-workers'] : []));
-      if (worker === 'apart') await start('worker', 'ingest');
+      if (worker === 'apart') {
+        await start('worker', 'ingest');
+        await start('reaper');
+      }
       await measure(sql, worker, String(server.ready['url']), key.reveal());
     } finally {
       await Promise.all(processes.map((each) => each.end('SIGTERM')));

@@ -88,6 +88,18 @@ it('bytes of a document that the caller may not see make a document of its own',
   expect((await upload('hidden', {}, low)).duplicate_of).toBe(own.id);
 });
 
+it('an upload of a path that a document has already is a document of its own, with a warning', async () => {
+  const { id, warnings } = await upload('first', { source_path: 'a/b.txt' });
+  expect(warnings).toEqual([]);
+  expect((await upload('elsewhere', { source_path: 'a/c.txt' })).warnings).toEqual([]);
+  const second = await upload('second', { source_path: 'a/b.txt' });
+  expect(second.id).not.toBe(id);
+  expect(second.warnings).toEqual([expect.stringContaining(`an older document of this source_path, ${id}`)]);
+  const low: Caller = { ...test.operator, authLevel: 2 };
+  await upload('hidden', { source_path: 'a/d.txt', privacy_level: 5 });
+  expect((await upload('seen', { source_path: 'a/d.txt' }, low)).warnings).toEqual([]);
+});
+
 it('an upload follows a change of the policy, and of the name, of a bucket that it has seen', async () => {
   const { sql } = test.appliance;
   await upload('before');
