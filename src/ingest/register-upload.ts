@@ -31,9 +31,9 @@ interface Wanted extends WantedUpload {
   readonly metadata: Record<string, string>;
 }
 
-function read(wanted: WantedUpload): Wanted {
-  const { scope, ...metadata } = withoutNulls(wanted.request.metadata ?? {});
-  return { ...wanted, scope, metadata };
+function wantedOf(given: WantedUpload): Wanted {
+  const { scope, ...metadata } = withoutNulls(given.request.metadata ?? {});
+  return { ...given, scope, metadata };
 }
 
 /** Return true if an upload depends on nothing but its bucket, and documents with the same bytes or path. */
@@ -55,7 +55,7 @@ export async function registerAtOnce(
   { bucket, bucketRef }: { bucket: BucketView; bucketRef: string },
   given: WantedUpload,
 ): Promise<Registered | null> {
-  const wanted = read(given);
+  const wanted = wantedOf(given);
   const { upload, request, scope } = wanted;
   const { access, warnings } = accessOf(caller, bucket.policy, wanted);
   if (scope !== undefined && access.scope !== scope) return null;
@@ -80,7 +80,7 @@ export function registerInSteps(
   { id: bucketId }: BucketView,
   given: WantedUpload,
 ): Promise<Registered> {
-  const wanted = read(given);
+  const wanted = wantedOf(given);
   const { upload, request, scope, metadata, collectionId } = wanted;
   return sql.begin(async (tx) => {
     // Sent together, and done in this order.
