@@ -43,7 +43,8 @@ export function clusterUnderTest(): ClusterUnderTest {
       process.kill(pid, 'SIGQUIT');
       await expectGone(pid);
     }
-    await rm(cluster.root, { recursive: true, force: true });
+    // The initdb of a process that a test has killed may still write.
+    await rm(cluster.root, { recursive: true, force: true, maxRetries: 20 });
   });
   return cluster;
 }
