@@ -74,13 +74,17 @@ export interface ReadTest {
 
 /** Return a text that is equal for callers who may read the same documents of their organization, and for no others. */
 export function readKeyOf(reader: Reader): string {
-  return JSON.stringify(ruleOf(reader));
+  return keyOf(ruleOf(reader));
+}
+
+function keyOf(rule: ReadRule): string {
+  return JSON.stringify(rule);
 }
 
 /** Make the test of what a caller may read, for many documents. */
 export function readTestOf(reader: Reader): ReadTest {
   const rule = ruleOf(reader);
-  return { key: readKeyOf(reader), allows: (document) => findHindrance(rule, document) === null };
+  return { key: keyOf(rule), allows: (document) => findHindrance(rule, document) === null };
 }
 
 /** Return true if the caller may read documents of a department; null for those of none. */

@@ -81,7 +81,7 @@ export function registerInSteps(
   given: WantedUpload,
 ): Promise<Registered> {
   const wanted = wantedOf(given);
-  const { upload, request, scope, metadata, collectionId } = wanted;
+  const { upload, request, scope } = wanted;
   return sql.begin(async (tx) => {
     // Sent together, and done in this order.
     const [{ policy }, sameContent] = await Promise.all([
@@ -89,9 +89,7 @@ export function registerInSteps(
       refusesDuplicates(request) ? findSameContent(tx, caller, bucketId, upload) : null,
     ]);
     if (request.on_duplicate === 'replace') {
-      const replaced = await replaceDocument(tx, caller, bucketId, upload, {
-        ...{ request, scope, metadata, policy, collectionId },
-      });
+      const replaced = await replaceDocument(tx, caller, bucketId, upload, { ...wanted, policy });
       if (replaced !== null) return replaced;
     }
     const { access, warnings } = accessOf(caller, policy, wanted);
