@@ -1,4 +1,5 @@
-import { setImmediate } from 'node:timers/promises';
+import { nextTick } from 'node:process';
+import { promisify } from 'node:util';
 import { findCollection } from '../documents/store.ts';
 import { awaitLater } from '../platform/await-later.ts';
 import { type Attempt, beginAttempt, reusableEmbedding, type SearchInput } from './attempt.ts';
@@ -8,6 +9,9 @@ import type { DocumentCopy } from './documents/document-copy.ts';
 import type { Snapshot } from './documents/snapshot.ts';
 import { isSameTable } from './index-store.ts';
 import type { SearchedIndex } from './synonyms/synonym-cache.ts';
+
+/** Wait until the code that only waits for other code has run: an attempt that has just begun has told the threads to search. */
+const afterMicrotasks = promisify(nextTick);
 
 /** Two for each index that a server learns when it starts: the name and the id of its bucket. */
 const NAMES_MAX = 32_768;
@@ -30,7 +34,7 @@ export async function beginSearch(input: SearchInput, lastSeen: LastSeenIndexes)
   const since = begun?.snapshot;
   const ask = () => findIndexForCaller(sql, caller, bucketRef, since ?? null);
   // The copy in memory is searched first: it takes longer than the question.
-  const asked = ready ? setImmediate().then(ask) : ask();
+  const asked = ready ? afterMicrotasks().then(ask) : ask();
   const copy = begun && since && { begun, confirmed: awaitLater(confirmCopy(context.documents, begun, since, asked)) };
   const hiding = awaitLater(asked.then(({ index, isHiding }) => new Set(isHiding ? [index.bucketId] : [])));
   const early = ready && beginAttempt(input, [ready], { collectionId: null, hiding, copy });
