@@ -1,23 +1,17 @@
 import type { Caller } from '../access/caller.ts';
 import { notFound } from '../platform/errors.ts';
-import { fromRecords, type RowRecord } from '../platform/postgres/records.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
-import type { AccessPolicy } from './access-policy.ts';
 import type {
   BucketPolicy,
   BucketView,
   CollectionView,
   DocumentStatus,
   DocumentView,
-  IngestOptions,
   ListDocumentsQuery,
 } from './schema.ts';
 import { hidesFrom, readsEverything, visibleTo } from './visibility.ts';
 
 type Row = Record<string, unknown>;
-
-const YEAR_1_MS = Date.parse('0001-01-01T00:00:00Z');
-const YEAR_10000_MS = Date.parse('+010000-01-01T00:00:00Z');
 
 export async function insertBucket(
   sql: Sql,
@@ -105,76 +99,6 @@ export async function findCollection(sql: Sql, orgId: string, bucketId: string, 
     SELECT * FROM collections WHERE org_id = ${orgId} AND bucket_id = ${bucketId} AND (id = ${ref} OR name = ${ref})`;
   if (!row) throw notFound('collection', ref);
   return toCollection(row as Row);
-}
-
-export interface NewDocument {
-  readonly id: string;
-  readonly orgId: string;
-  readonly bucketId: string;
-  readonly collectionId: string | null;
-  readonly fileName: string;
-  readonly contentType: string | null;
-  readonly sizeBytes: number;
-  readonly sha256: Buffer;
-  readonly objectKey: string;
-  readonly options: IngestOptions;
-  readonly metadata: Record<string, string>;
-  readonly access: AccessPolicy;
-  readonly ownerDepartment: string | null;
-  readonly uploadedByUserId: string | null;
-  readonly sourcePath: string | null;
-  /** Connected source of the document; absent for an upload. */
-  readonly source?: { readonly id: string; readonly entryId: string; readonly eventTimeMs: number | null };
-}
-
-export async function insertDocument(sql: Sql, document: NewDocument): Promise<void> {
-  await sql`${documentInsert(sql, fromRecords(sql, 'documents', [documentRecord(document)]))}`;
-}
-
-/** Return the columns of a new document, as JSON that PostgreSQL reads. */
-export function documentRecord(document: NewDocument): RowRecord {
-  const { access, source } = document;
-  return {
-    id: document.id,
-    org_id: document.orgId,
-    bucket_id: document.bucketId,
-    collection_id: document.collectionId,
-    file_name: document.fileName,
-    content_type: document.contentType,
-    size_bytes: document.sizeBytes,
-    sha256: `\\x${document.sha256.toString('hex')}`,
-    object_key: document.objectKey,
-    ingest_options: document.options,
-    metadata: document.metadata,
-    ...access,
-    owner_department: document.ownerDepartment,
-    uploaded_by_user_id: document.uploadedByUserId,
-    source_path: document.sourcePath,
-    source_id: source?.id,
-    source_entry_id: source?.entryId,
-    event_time: timeOf(source?.eventTimeMs ?? null),
-  };
-}
-
-/** Make the statement that inserts documents. @param records end of it, from FROM on, with `documentRecord`s as rows `record` */
-export function documentInsert(sql: Sql, records: SqlFragment): SqlFragment {
-  return sql`
-    INSERT INTO documents (id, org_id, bucket_id, collection_id, file_name, content_type, size_bytes, sha256,
-                           object_key, ingest_options, status, metadata, privacy_level, classification, review_status,
-                           public_accessible, scope, owner_department, uploaded_by_user_id, source_path, source_id,
-                           source_entry_id, event_time)
-    SELECT record.id, record.org_id, record.bucket_id, record.collection_id, record.file_name, record.content_type,
-           record.size_bytes, record.sha256, record.object_key, record.ingest_options, 'queued', record.metadata,
-           record.privacy_level, record.classification, record.review_status, record.public_accessible, record.scope,
-           record.owner_department, record.uploaded_by_user_id, record.source_path, record.source_id,
-           record.source_entry_id, record.event_time
-    ${records}`;
-}
-
-/** Convert milliseconds since 1970 to a parameter of type timestamptz; null outside of the years 1 to 9999. */
-export function timeOf(milliseconds: number | null): Date | null {
-  if (milliseconds === null || milliseconds < YEAR_1_MS || milliseconds >= YEAR_10000_MS) return null;
-  return new Date(milliseconds);
 }
 
 /**

@@ -1,8 +1,9 @@
 import type { Caller } from '../access/caller.ts';
 import { ACCESS_AT_UPLOAD, type AccessPolicy, clampAccess } from '../documents/access-policy.ts';
 import { findVersionsOfPath } from '../documents/content-store.ts';
+import { insertDocument, type NewDocument } from '../documents/insert-document.ts';
 import type { BucketPolicy, BucketView } from '../documents/schema.ts';
-import { findByContent, insertDocument, lockBucketPolicy, lockContent, type NewDocument } from '../documents/store.ts';
+import { findByContent, lockBucketPolicy, lockContent } from '../documents/store.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { replaceDocument } from './replace-document.ts';

@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import type { Caller } from '../access/caller.ts';
 import { isVersionOfPath } from '../documents/content-store.ts';
+import { documentInsert, documentRecord, type NewDocument } from '../documents/insert-document.ts';
 import type { BucketPolicy, BucketView } from '../documents/schema.ts';
-import { contentLock, documentInsert, documentRecord, isKept, type NewDocument } from '../documents/store.ts';
+import { contentLock, isKept } from '../documents/store.ts';
 import { readKeyOf } from '../documents/visibility.ts';
 import type { NewJob } from '../jobs/schema.ts';
 import { jobInsert, jobRecord } from '../jobs/store.ts';

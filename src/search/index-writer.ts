@@ -1,23 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Table } from '@lancedb/lancedb';
-import type { RecordBatch } from 'apache-arrow';
 import type { VectorOrigin } from '../embedding/model-choice.ts';
-import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
 import { inTransaction, type Sql } from '../platform/postgres.ts';
 import { traced } from '../platform/tracing.ts';
-import { type Append, fillCommit, generationOf, takeBatch } from './appends.ts';
-import { type IndexedGeneration, toArrowTable } from './chunk-table.ts';
-import { checkComparable, refusalOf } from './comparability.ts';
+import { type Append, fillCommit, takeBatch } from './appends.ts';
+import type { IndexedGeneration } from './chunk-table.ts';
+import { checkComparable } from './comparability.ts';
 import { noteDeletedText } from './deleted-text-store.ts';
+import { IndexCommits, type StillHeld } from './index-commits.ts';
 import { type IndexReaders, NO_READERS } from './index-readers.ts';
-import { adoptOrigin, findKnownGenerations, forgetGenerations, forgetIndex, getIndexTable } from './index-store.ts';
+import { forgetGenerations, forgetIndex, getIndexTable } from './index-store.ts';
 import { findUnsettled, markSettled, publishVersion } from './index-versions-store.ts';
 import type { LanceTables } from './lance.ts';
 import { findReindexRun, type ReindexRun } from './reindex-store.ts';
-import { toRowBatch } from './resident/read-rows.ts';
-import { isDueToSettle, KEEP_VERSIONS_MS, readTableShape, settle } from './settle.ts';
-import { generationGone, lockLost, reprojectionGone, withIndexToItself, withIndexWriterLock } from './writer-lock.ts';
+import { KEEP_VERSIONS_MS, readTableShape, settle } from './settle.ts';
+import { lockLost, withIndexToItself, withIndexWriterLock } from './writer-lock.ts';
 
 /** Time from one commit to the next, unless many rows wait: small documents that come together go into one commit. */
 const COMMIT_GAP_MS = 50;
@@ -27,8 +24,6 @@ const LOCK_MS_MAX = 2_000;
 const SETTLE_MS = 1_000;
 /** Time without writes after which an unsettled index counts as abandoned by its writer. */
 const ABANDONED_MS = 10_000;
-
-type StillHeld = () => Promise<boolean>;
 
 interface BucketQueue {
   appends: Append[];
@@ -51,7 +46,7 @@ export class IndexWriter {
   readonly #direct: Sql;
   readonly #tables: LanceTables;
   readonly #logger: Logger;
-  readonly #readers: IndexReaders;
+  readonly #commits: IndexCommits;
   readonly #queues = new Map<string, BucketQueue>();
 
   /**
@@ -65,11 +60,11 @@ export class IndexWriter {
     logger: Logger;
     readers?: IndexReaders;
   }) {
-    this.#readers = context.readers ?? NO_READERS;
     this.#sql = context.sql;
     this.#direct = context.direct;
     this.#tables = context.tables;
     this.#logger = context.logger;
+    this.#commits = new IndexCommits({ readers: NO_READERS, ...context }, this.dropGenerations.bind(this));
   }
 
   /**
@@ -208,7 +203,7 @@ export class IndexWriter {
           do {
             batch = takeBatch(queue.appends);
             if (batch.some(({ run }) => run === null)) queue.isUnsettled = true;
-            await this.#commit(bucketId, batch, stillHeld);
+            await this.#commits.commit(bucketId, batch, stillHeld);
             queue.committedAtMs = performance.now();
           } while (fillCommit(queue.appends) && performance.now() < untilMs);
         });
@@ -219,111 +214,6 @@ export class IndexWriter {
     queue.writing = null;
     if (queue.isUnsettled) this.#settleLater(bucketId, queue);
     else this.#queues.delete(bucketId);
-  }
-
-  /** Make one commit per table while the lock is held; resolve the appends that were written, reject the others. */
-  async #commit(bucketId: string, batch: Append[], stillHeld: StillHeld): Promise<void> {
-    // Read under the lock: a generation that a deletion forgot before it took the lock cannot come back after it.
-    const known = await findKnownGenerations(this.#sql, batch.map(generationOf));
-    for (const append of batch) if (!known.has(generationOf(append))) append.reject(generationGone());
-    const wanted = batch.filter((append) => known.has(generationOf(append)));
-    for (const [runId, appends] of Map.groupBy(wanted, (append) => append.run)) {
-      if (runId === null) await this.#commitToOwn(bucketId, appends, stillHeld);
-      else await this.#commitToNext(bucketId, runId, appends, stillHeld);
-    }
-  }
-
-  async #commitToOwn(bucketId: string, appends: Append[], stillHeld: StillHeld): Promise<void> {
-    const held = await getIndexTable(this.#sql, bucketId);
-    let origin = held?.origin ?? null;
-    const comparable: Append[] = [];
-    for (const append of appends) {
-      const given = append.origin;
-      if (given === null) {
-        comparable.push(append);
-        continue;
-      }
-      origin ??= given;
-      if (given.space !== origin.space && (await this.#adopts(bucketId, given))) origin = given;
-      if (given.space === origin.space) comparable.push(append);
-      else append.reject(await refusalOf(this.#sql, bucketId, { held: origin.space, given: given.space }));
-    }
-    if (comparable.length === 0) return;
-    const table = await this.#write(bucketId, held?.name ?? bucketId, comparable, stillHeld);
-    const written = await readTableShape(table);
-    const settled = isDueToSettle(written) && (await this.#settleBetweenCommits(bucketId, table));
-    const shape = settled ? await readTableShape(table) : written;
-    const version = await table.version();
-    await publishVersion(this.#sql, bucketId, { version, origin, settled, shape });
-    this.#readers.onPublished(table.name, version);
-    if (!(await stillHeld())) await this.#removeForgotten(bucketId, comparable);
-    for (const append of comparable) append.resolve();
-  }
-
-  /** Settle between two commits. A failure does not fail the commit: its rows are stored and searches find them. */
-  async #settleBetweenCommits(bucketId: string, table: Table): Promise<boolean> {
-    try {
-      await settle(this.#tables, table);
-      return true;
-    } catch (error) {
-      if (!(error instanceof AppError && error.code === 'settle_failed')) throw error;
-      this.#logger.warn({ err: error, bucket_id: bucketId }, 'the index was not settled');
-      return false;
-    }
-  }
-
-  /**
-   * Commit to the table that will replace the bucket's own. No search reads it yet, so it is settled once, at the end.
-   */
-  async #commitToNext(bucketId: string, runId: string, appends: Append[], stillHeld: StillHeld): Promise<void> {
-    const run = await findReindexRun(this.#sql, bucketId);
-    if (run?.id !== runId || run.tableName === null) {
-      for (const append of appends) append.reject(reprojectionGone());
-      return;
-    }
-    await this.#write(bucketId, run.tableName, appends, stillHeld);
-    for (const append of appends) append.resolve();
-  }
-
-  async #write(bucketId: string, name: string, appends: Append[], stillHeld: StillHeld): Promise<Table> {
-    const table = await this.#tables.openForAppend(name);
-    const rows = toArrowTable(appends.map((append) => append.generation));
-    const before = await table.version();
-    if (!(await stillHeld())) throw lockLost();
-    const adding = table.add(rows as never);
-    try {
-      await this.#tables.mapErrors(adding);
-    } catch (error) {
-      // A commit that was not waited for may come after all.
-      adding.then(() => this.#removeForgotten(bucketId, appends)).catch(() => undefined);
-      throw error;
-    }
-    const appended = { before, after: await table.version(), batch: toRowBatch(rows.batches[0] as RecordBatch) };
-    // Nobody searches the table that a run builds.
-    const files = appends.every(({ run }) => run === null) ? this.#tables.appended : null;
-    await files
-      ?.save(name, appended)
-      .catch((error) => this.#logger.debug({ err: error, table: name }, 'the file of appended rows was not written'));
-    this.#readers.onAppended(name, appended);
-    return table;
-  }
-
-  /**
-   * Remove rows of generations that were forgotten during the commit. LanceDB cannot refuse a commit of a writer that
-   * lost the lock just before it (a stopped process). No sweep finds generations that are already forgotten, so their
-   * writer removes them.
-   */
-  async #removeForgotten(bucketId: string, appends: readonly Append[]): Promise<void> {
-    const ids = appends.map(generationOf);
-    const known = await findKnownGenerations(this.#sql, ids);
-    const gone = ids.filter((id) => !known.has(id));
-    if (gone.length > 0) await this.dropGenerations(bucketId, gone, new AbortController().signal);
-    for (const append of appends) if (!known.has(generationOf(append))) append.reject(generationGone());
-  }
-
-  /** A bucket of which nothing is found any more takes vectors of any space. */
-  #adopts(bucketId: string, origin: VectorOrigin): Promise<boolean> {
-    return inTransaction(this.#sql, (tx) => adoptOrigin(tx, bucketId, origin));
   }
 
   /** @param steps called while the lock is held, before and after the deletion */
