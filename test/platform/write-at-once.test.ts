@@ -13,12 +13,16 @@ test('what is left for later is done at once, after the code that left it, and o
   expect(globalThis.setImmediate).toBe(original);
 });
 
-test('an error leaves setImmediate as it was', () => {
+test('an error leaves setImmediate as it was, and nothing undone', () => {
   const original = globalThis.setImmediate;
+  const order: string[] = [];
   expect(() =>
     writeAtOnce(() => {
+      setImmediate(() => order.push('first'));
+      setImmediate(() => order.push('second'));
       throw new Error('not connected');
     }),
   ).toThrow('not connected');
+  expect(order).toEqual(['first', 'second']);
   expect(globalThis.setImmediate).toBe(original);
 });

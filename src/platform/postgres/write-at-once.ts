@@ -7,15 +7,16 @@
  */
 export function writeAtOnce(submit: () => void): void {
   const { setImmediate } = globalThis;
-  let write: (() => void) | undefined;
+  const left: (() => void)[] = [];
+  // It returns nothing, which `clearImmediate` leaves alone.
   const keep = (callback: () => void): void => {
-    write = callback;
+    left.push(callback);
   };
   globalThis.setImmediate = keep as unknown as typeof setImmediate;
   try {
     submit();
   } finally {
     globalThis.setImmediate = setImmediate;
+    for (const write of left) write();
   }
-  write?.();
 }
