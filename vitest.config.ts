@@ -10,7 +10,7 @@ export default defineConfig({
     // Node reads the sources itself, as in production, and caches what it compiled for the next process.
     experimental: { viteModuleRunner: false, nodeLoader: false },
     pool: 'forks',
-    // The files share two processes, since reading the sources anew for each takes a third of the time; `test:all` isolates them.
+    // The files share two processes, since reading the sources anew for each takes a third of the time; `test:long` isolates its own.
     isolate: false,
     maxWorkers: 2,
     // Generous: a test that hangs is rare, a machine that is busy with something else is not.
