@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { FairGate } from '../../src/platform/fair-gate.ts';
 import { mapPostgresError } from '../../src/platform/postgres.ts';
@@ -83,3 +84,30 @@ test('a query whose time is over while it waits for a place is never sent', asyn
   await held;
   expect(await sql`select to_regclass('never_sent') as found`).toEqual([{ found: null }]);
 });
+
+// The request to cancel arrives on a connection of its own, often after the query has ended by itself.
+test.each(['a query', 'a transaction'])(
+  '%s that is cancelled at the moment of its end does not cancel the next query of its connection',
+  async (kind) => {
+    const lone = await createTestDatabase({ isEmpty: true, poolMax: 1 });
+    try {
+      for (let nth = 0; nth < 60; nth++) {
+        const controller = new AbortController();
+        const sql = lone.sql.limited({ ms: 60_000, signal: controller.signal });
+        const cancelled =
+          kind === 'a query' ? sql`select pg_sleep(0.004)` : sql.begin((tx) => tx`select pg_sleep(0.004)`);
+        const ended = cancelled.then(
+          () => undefined,
+          () => undefined,
+        );
+        const next = lone.sql`select pg_sleep(0.02), 1 as one`.execute();
+        await delay(3 + (nth % 4));
+        controller.abort(new Error('the client is gone'));
+        await ended;
+        expect(await next).toMatchObject([{ one: 1 }]);
+      }
+    } finally {
+      await lone.drop();
+    }
+  },
+);

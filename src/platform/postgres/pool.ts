@@ -1,4 +1,5 @@
 import { answerWithin } from '../answer-within.ts';
+import { cancellationOf } from './cancel-query.ts';
 import { type Client, type Connection, Connections } from './connections.ts';
 import { isConnectionLoss } from './errors.ts';
 import { makeFacade, overloaded } from './facade.ts';
@@ -44,8 +45,13 @@ export function openPool(connect: () => Client, { max, defaultLimit = null, sile
       if (query.cancelled === true) return false; // while it waited
       onReject(query, (error) => pool.onError(of, error));
       onSettled(query, silence.track(query.reject));
-      // One that was cancelled while its client connected leaves that client waiting for ever.
-      onSettled(query, () => pool.done(connection, of, query.cancelled !== true));
+      onSettled(query, () => {
+        // One that was cancelled while its client connected leaves that client waiting for ever.
+        const isUsable = query.cancelled !== true;
+        const cancellation = cancellationOf(query);
+        if (cancellation === undefined) pool.done(connection, of, isUsable);
+        else void cancellation.then((isConfirmed) => pool.done(connection, of, isUsable && isConfirmed));
+      });
       connection.submit(query);
       return true;
     };

@@ -1,5 +1,6 @@
 import type postgres from 'postgres';
 import { dependencyDown } from '../errors.ts';
+import { cancellationOf } from './cancel-query.ts';
 import type { Client } from './connections.ts';
 import { isConnectionLoss } from './errors.ts';
 import { makeFacade, overloaded } from './facade.ts';
@@ -22,7 +23,8 @@ function guardOf(limit: QueryLimit | null): string {
 }
 
 /**
- * Run `fn` in a transaction on a connection that nothing else uses meanwhile.
+ * Run `fn` in a transaction on a connection that nothing else uses meanwhile, until no cancellation of its statements can
+ * arrive any more.
  *
  * @param options options of SQL's BEGIN, or nothing
  * @throws what `fn` throws, once the transaction is rolled back; the error of a lost connection
@@ -52,6 +54,7 @@ export async function beginTransaction<T>(
     );
   } finally {
     untrack();
+    await Promise.all(transaction.cancellations);
   }
 }
 
@@ -61,6 +64,8 @@ interface Transaction {
   readonly silence: SilenceWatch;
   /** Reason why the transaction accepts no more statements; null while it accepts them. */
   refusal: Error | null;
+  /** Cancellations of its statements that were sent. */
+  readonly cancellations: Promise<boolean>[];
   readonly lost: Promise<never>;
   lose(error: unknown): void;
 }
@@ -71,6 +76,7 @@ function newTransaction(limit: QueryLimit | null, silence: SilenceWatch): Transa
   const transaction: Transaction = {
     ...{ limit, silence },
     refusal: null,
+    cancellations: [],
     lost: promise,
     lose: (error) => {
       transaction.refusal ??= dependencyDown(
@@ -133,6 +139,10 @@ function toTransactionSql(
     if (readsAllColumns(query)) unprepared(query);
     if (transaction.limit?.signal?.aborted === true) return;
     onSettled(query, transaction.silence.track(query.reject));
+    onSettled(query, () => {
+      const cancellation = cancellationOf(query);
+      if (cancellation !== undefined) transaction.cancellations.push(cancellation);
+    });
     submit(query);
   });
   const tx: Sql = Object.assign(facade, {
