@@ -11,7 +11,7 @@ import { invalidRequest } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Objects } from '../platform/objects/objects.ts';
-import type { Sql } from '../platform/postgres.ts';
+import { mayHaveCommitted, type Sql } from '../platform/postgres.ts';
 import { isPlainUpload, registerAtOnce, registerInSteps } from './register-upload.ts';
 import { findReplaced } from './replace-document.ts';
 import { FileName, type UploadReply, type UploadRequest } from './schema.ts';
@@ -53,8 +53,8 @@ export function contentOfJson(request: UploadRequest): UploadContent & { readonl
 }
 
 /**
- * Upload a document: store its bytes, then write the document and its job in one transaction. A crash in between leaves
- * unreferenced bytes, but never a document without bytes or without a job.
+ * Upload a document: store its bytes, then write the document and its job in one transaction. A crash in between, or
+ * a database that is lost before it answers, leaves unreferenced bytes, but never a document without bytes or without a job.
  *
  * @throws AppError `bucket_not_found`, `collection_not_found` (404), `duplicate_document` (409), `scope_not_yours`,
  *   `scope_missing`, `role_missing` (403), `storage_quota_exceeded` (402), `path_busy` (409), 400
@@ -95,11 +95,14 @@ export async function uploadDocument(
         (await registerInSteps(sql, caller, await recentBuckets.read(sql, caller.orgId, bucketRef), wanted)))
       : await registerInSteps(sql, caller, bucket, wanted));
   } catch (error) {
-    await objects
-      .delete(key, { unreferenced: true })
-      .catch((cause) =>
-        context.logger.warn({ err: cause, key }, 'the stored bytes of a refused upload could not be deleted'),
-      );
+    // The rows may be there all the same; bytes without rows are swept.
+    if (!mayHaveCommitted(error)) {
+      await objects
+        .delete(key, { unreferenced: true })
+        .catch((cause) =>
+          context.logger.warn({ err: cause, key }, 'the stored bytes of a refused upload could not be deleted'),
+        );
+    }
     throw error;
   }
   // A crash before this leaves the replaced content until its document is deleted.

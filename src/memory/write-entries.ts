@@ -11,7 +11,7 @@ import { LeaseLost } from '../jobs/lease.ts';
 import { enqueueJob, forgetCrashes, type HeldJob } from '../jobs/store.ts';
 import { newId } from '../platform/ids.ts';
 import type { Objects } from '../platform/objects/objects.ts';
-import type { Sql } from '../platform/postgres.ts';
+import { mayHaveCommitted, type Sql } from '../platform/postgres.ts';
 import * as entries from './entry-store.ts';
 import { SOURCE_CONNECTOR, SYNC_PRIORITY } from './queue-sync.ts';
 import type { ReadEntry } from './readers/source-reader.ts';
@@ -76,7 +76,9 @@ export async function writeEntries(
     signal.throwIfAborted();
     replaced = await sql.begin((tx) => writeAll(tx, context, stored));
   } catch (error) {
-    for (const { objectKey } of stored) if (objectKey !== null) await objects.delete(objectKey).catch(() => undefined);
+    // The rows may be there all the same.
+    const written = mayHaveCommitted(error) ? [] : stored;
+    for (const { objectKey } of written) if (objectKey !== null) await objects.delete(objectKey).catch(() => undefined);
     throw error;
   }
   // A crash before this leaves them until their document is deleted.

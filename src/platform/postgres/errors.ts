@@ -126,6 +126,15 @@ export function isConnectionLoss(error: unknown): boolean {
   );
 }
 
+/**
+ * Return true if a transaction, or a statement on its own, may have been committed although it failed with this error: the
+ * answer to COMMIT was lost, or did not come in time. What a committed row may refer to must not be deleted then.
+ */
+export function mayHaveCommitted(error: unknown): boolean {
+  const known = mapPostgresError(error);
+  return known instanceof AppError && known.status >= 500 && known.code !== 'postgres_contention';
+}
+
 /** Return true if a unique constraint refused the row; if `constraint` (or a unique index) is named, only that one. */
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {
   return (
