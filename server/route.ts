@@ -159,6 +159,8 @@ export interface Route<
   readonly bodyLimitBytes?: number;
   /** Bound on values of a JSON body, if it differs from `VALUES_MAX` of the parser. */
   readonly bodyValuesMax?: number;
+  /** Fault of a body beyond that bound: the field that holds so many values, and what it may hold. */
+  readonly tooManyValues?: { readonly param: string; readonly message: string };
   /** Set if the answer goes on for long, so that the caller is checked again meanwhile. */
   readonly streams?: true;
   /** Slow down refusals of this route, which checks a credential in its body. */

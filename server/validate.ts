@@ -24,7 +24,8 @@ function faultOf(issues: readonly z.core.$ZodIssue[]): AppError {
     const { path, message } = mostTelling(issue);
     const place = placeOf(path);
     param ??= place;
-    shown.push(place === null ? message : `${place}: ${message}`);
+    const text = place === null ? message : `${place}: ${message}`;
+    if (!shown.includes(text)) shown.push(text);
   }
   if (issues.length > FAULTS_SHOWN_MAX) shown.push(`and ${issues.length - FAULTS_SHOWN_MAX} more`);
   return invalidRequest(shown.join('; '), param);

@@ -3,6 +3,9 @@ import { type AppError, invalidRequest } from '../../src/platform/errors.ts';
 /** Bound on nesting: deeper bodies have no use in this API, and recursive code over them would overflow the stack. */
 const DEPTH_MAX = 64;
 
+/** Code of the error for a body with too many values. */
+export const TOO_MANY_VALUES = 'too_many_values';
+
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const BACKSLASH = 0x5c;
@@ -87,5 +90,5 @@ export function checkJsonShape(bytes: Uint8Array, valuesMax: number): void {
 }
 
 function tooManyValues(valuesMax: number): AppError {
-  return invalidRequest(`the body holds more than ${valuesMax} values`);
+  return invalidRequest(`the body holds more than ${valuesMax} values`, null, TOO_MANY_VALUES);
 }

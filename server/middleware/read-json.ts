@@ -1,4 +1,6 @@
+import { AppError, invalidRequest } from '../../src/platform/errors.ts';
 import { announcesBody, isJson, unsupportedType } from '../body/body-headers.ts';
+import { TOO_MANY_VALUES } from '../body/check-json-shape.ts';
 import { jsonBodyReader } from '../body/json-body-reader.ts';
 import { parseJsonObject, VALUES_MAX } from '../body/parse-json.ts';
 import { INLINE_BYTES_MAX } from '../body/parse-on-thread.ts';
@@ -20,11 +22,22 @@ export function readJson(route: Route, limitBytes: number): RequestMiddleware {
   return async (ctx, next) => {
     if (!allowsEmpty || announcesBody(ctx.req)) {
       if (!isJson(ctx.req.headers['content-type'])) throw unsupportedType('application/json');
-      const bytes = await read(ctx);
-      ctx.state.body = bytes === null ? undefined : staysBytes ? bytes : parsedIfSmall(bytes);
+      try {
+        const bytes = await read(ctx);
+        ctx.state.body = bytes === null ? undefined : staysBytes ? bytes : parsedIfSmall(bytes);
+      } catch (error) {
+        throw nameValues(route, error);
+      }
     }
     await next();
   };
+}
+
+/** Name the field of a route that holds too many values, if that is the error. */
+export function nameValues({ tooManyValues }: Pick<Route, 'tooManyValues'>, error: unknown): unknown {
+  if (tooManyValues === undefined || !(error instanceof AppError) || error.code !== TOO_MANY_VALUES) return error;
+  const { param, message } = tooManyValues;
+  return invalidRequest(`${param}: ${message}`, param);
 }
 
 /** @throws AppError 400 */

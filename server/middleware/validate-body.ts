@@ -3,12 +3,14 @@ import { parseJsonBody } from '../body/parse-on-thread.ts';
 import type { RequestMiddleware } from '../request-state.ts';
 import type { Route } from '../route.ts';
 import { validate } from '../validate.ts';
+import { nameValues } from './read-json.ts';
 
 /**
  * Replace the body as sent by the output of the route's schema, or of the route's own parser. A body that is still in
  * bytes is parsed on a thread.
  */
-export function validateBody({ body: schema, parse }: Route, threads: Threads): RequestMiddleware {
+export function validateBody(route: Route, threads: Threads): RequestMiddleware {
+  const { body: schema, parse } = route;
   return (ctx, next) => {
     const { body } = ctx.state;
     if (Buffer.isBuffer(body)) return parseThenValidate(ctx, next, body);
@@ -22,8 +24,12 @@ export function validateBody({ body: schema, parse }: Route, threads: Threads): 
     bytes: Buffer,
   ): Promise<void> {
     const { signal } = ctx.state;
-    if (parse !== undefined) ctx.state.body = await parse(bytes, signal);
-    else if (schema !== undefined) ctx.state.body = validate(schema, await parseJsonBody(threads, bytes, signal));
+    try {
+      if (parse !== undefined) ctx.state.body = await parse(bytes, signal);
+      else if (schema !== undefined) ctx.state.body = validate(schema, await parseJsonBody(threads, bytes, signal));
+    } catch (error) {
+      throw nameValues(route, error);
+    }
     await next();
   }
 }

@@ -3,8 +3,9 @@ import type { RequestMiddleware } from '../request-state.ts';
 import type { Route } from '../route.ts';
 import { validate } from '../validate.ts';
 
-/** Refuse NUL in the URL, and validate path parameters and query parameters. Throws AppError 400. */
+/** Validate path parameters and query parameters, and refuse NUL in them. Throws AppError 400. */
 export function validateUrl({ params, query }: Route): RequestMiddleware {
+  if (params === undefined && query === undefined) return (_ctx, next) => next();
   return (ctx, next) => {
     const url = ctx.req.url ?? '';
     // PostgreSQL accepts no NUL in a text, and no name in this API contains one.

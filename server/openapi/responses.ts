@@ -139,13 +139,13 @@ function refusalsOf(route: Route): number[] {
   const hasCaller = access !== 'public' && access !== 'signature';
   return [
     ...[400, 431, 500, 503],
-    ...(hasCaller ? [401] : []),
+    // Many refused credentials of an address or a key slow down its further ones.
+    ...(hasCaller ? [401, 429] : []),
     // A session is refused without its CSRF token.
     ...(hasCaller ? [403] : []),
     ...(route.params === undefined ? [] : [404]),
     ...(route.reads === 'none' ? [] : [408, 413, 415]),
     ...(route.idempotent ? [409, 410, 422] : []),
-    ...(route.axis === undefined ? [] : [429]),
     ...(route.refusals ?? []),
   ];
 }

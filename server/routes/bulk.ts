@@ -34,6 +34,7 @@ export function bulkRoutes(context: BulkContext, settings: { bodyBytes: number }
       idempotent: true,
       body: BulkRequest,
       bodyValuesMax: BULK_VALUES_MAX,
+      tooManyValues: { param: 'texts', message: 'takes up to 10,000 texts, which must be strings' },
       parse: (bytes, signal) => parseBulkBody(threads, bytes, signal),
       axis: () => 'embed_batch',
       responses: { 200: { description: 'Queued', schema: BulkReply, headers: ['X-Service-Warning'] } },

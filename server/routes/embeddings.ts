@@ -1,5 +1,6 @@
 import type { Caller } from '../../src/access/caller.ts';
 import { axisOf, type EmbeddedTexts, type Embedder } from '../../src/embedding/embedder.ts';
+import { nameField } from '../../src/embedding/name-field.ts';
 import {
   EmbedBatchRequest,
   EmbedBatchResponse,
@@ -26,6 +27,9 @@ export const VECTOR_HEADERS = ['X-Service-Projection', 'X-Service-Effective-Dime
 /** Refusals of every route that embeds: the quota, the plan, and both models that failed. */
 export const EMBEDDING_REFUSALS = [402, 403, 502] as const;
 
+const TOO_MANY_TEXTS =
+  'takes up to 100 texts, and items must be strings; token ids are not accepted; use POST /v1/embed/jobs for up to 10,000';
+
 export function embeddingRoutes(
   embedder: Embedder,
   settings: { base64: 'auto' | 'always' | 'never'; bodyBytes: number },
@@ -42,6 +46,7 @@ export function embeddingRoutes(
       bodyLimitBytes: settings.bodyBytes,
       capacity: 'none',
       body: EmbeddingsRequest,
+      tooManyValues: { param: 'input', message: TOO_MANY_TEXTS },
       axis: (body) => axisOf(body.input),
       responses: {
         200: { description: 'Vectors in the order of the input', schema: EmbeddingsResponse, headers: VECTOR_HEADERS },
@@ -75,6 +80,7 @@ export function embeddingRoutes(
       bodyLimitBytes: settings.bodyBytes,
       capacity: 'none',
       body: EmbedBatchRequest,
+      tooManyValues: { param: 'texts', message: TOO_MANY_TEXTS },
       axis: () => 'embed_batch',
       headers: BATCH_IS_DEPRECATED,
       responses: {
@@ -82,7 +88,7 @@ export function embeddingRoutes(
       },
       refusals: EMBEDDING_REFUSALS,
       async handle({ body, caller, signal }) {
-        const result = await embedder.embed({
+        const wanted = {
           texts: body.texts,
           model: body.model,
           dimensions: body.dimensions,
@@ -90,6 +96,9 @@ export function embeddingRoutes(
           orgId: caller.orgId,
           charge: { account: accountOf(caller), axis: 'embed_batch' },
           signal,
+        } as const;
+        const result = await embedder.embed(wanted).catch((error: unknown) => {
+          throw nameField(error, 'texts');
         });
         const usage = { tokens: result.tokens, count: body.texts.length };
         return vectorRowsReply(result, usage);

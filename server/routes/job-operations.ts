@@ -42,6 +42,7 @@ export function jobOperationRoutes(operations: JobOperations): Route[] {
       idempotent: true,
       params: JobParams,
       responses: { 200: { description: 'The new job', schema: JobView } },
+      refusals: [402],
       handle: async ({ caller, params }) => ({ body: await reprocessJob(operations, caller, params.job) }),
     }),
     defineRoute({

@@ -51,7 +51,7 @@ export function modelRoutes({ sql, ...models }: ListContext & { readonly sql: Sq
       operationId: 'listProjections',
       summary: 'Maps of models into the canonical latent space, the newest first',
       access: 'caller',
-      errors: 'embedding',
+      errors: 'detail',
       reads: 'none',
       responses: {
         200: { description: 'Maps', schema: z.object({ object: z.literal('list'), data: z.array(MapDetails) }) },

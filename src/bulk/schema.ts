@@ -24,11 +24,11 @@ const Texts = z
     if (texts === undefined) return refuse([], 'is required: a list of strings');
     if (!Array.isArray(texts)) return refuse([], 'must be a list of strings');
     if (texts.length === 0) return refuse([], 'must have at least one text');
+    const other = texts.findIndex((text) => typeof text !== 'string');
+    if (other !== -1) return refuse([other], 'items must be strings; token ids are not accepted');
     if (texts.length > BULK_TEXTS_MAX) return refuse([], `takes up to ${BULK_TEXTS_MAX.toLocaleString('en')} texts`);
-    for (const [index, text] of texts.entries()) {
-      if (typeof text !== 'string') return refuse([index], 'items must be strings; token ids are not accepted');
-      if (text === '') return refuse([index], 'must not be empty');
-    }
+    const empty = texts.indexOf('');
+    if (empty !== -1) return refuse([empty], 'must not be empty');
     return packTexts(texts);
   })
   .meta({ type: 'array', items: { type: 'string', minLength: 1 }, minItems: 1, maxItems: BULK_TEXTS_MAX });

@@ -5,9 +5,11 @@ import { BULK_PRIORITY_BY_PLAN } from '../access/plans.ts';
 import type { JobModels } from '../embedding/model-choice.ts';
 import { enqueueJob } from '../jobs/store.ts';
 import type { Model } from '../models/catalog.ts';
+import { limitingModel, sizeOf, tokenLimitExceeded } from '../models/count-tokens.ts';
 import type { TaskType } from '../models/task-types.ts';
 import { AppError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
+import { mayHaveCommitted } from '../platform/postgres.ts';
 import type { Threads } from '../platform/threads.ts';
 import { bookReservation } from '../usage/booked-reservations.ts';
 import type { BulkContext } from './bulk.ts';
@@ -78,14 +80,17 @@ export async function submitBulkJob(
       await insertBulkJob(tx, id, spec);
     });
   } catch (error) {
-    await objects
-      .delete(key)
-      .catch((cause) =>
-        logger.warn(
-          { err: cause, key },
-          'the input of a refused bulk job could not be deleted; a sweep removes it later',
-        ),
-      );
+    // The job may be there all the same; an input without a job is swept.
+    if (!mayHaveCommitted(error)) {
+      await objects
+        .delete(key)
+        .catch((cause) =>
+          logger.warn(
+            { err: cause, key },
+            'the input of a refused bulk job could not be deleted; a sweep removes it later',
+          ),
+        );
+    }
     throw error;
   }
   await context.notifier
@@ -99,7 +104,7 @@ export async function submitBulkJob(
       usage: { tokens, count: texts.count },
       chunk_size: CHUNK_TEXTS,
     },
-    warnings: choice.isDimensionIgnored ? ['dimensions-ignored'] : [],
+    warnings: [...choice.warnings],
   };
 }
 
@@ -124,7 +129,7 @@ async function countAll(
   const checks = checkedBy.map(
     (each): TokenCheck => ({
       tokenizer: each.tokenizer,
-      tokensMax: Math.min(asked.maxTokens, each.maxTokens),
+      tokensMax: limitingModel(asked, each).maxTokens,
       prefix: (taskType !== null && each.prefixes[taskType]) || '',
     }),
   );
@@ -147,30 +152,21 @@ async function countAll(
   for (const reply of replies) {
     if (reply === undefined) continue; // not counted, since an earlier text was refused
     if ('tokens' in reply) tokens += reply.tokens;
-    else throw refusal(reply, checkedBy, checks);
+    else throw refusal(reply, choice);
   }
   return tokens;
 }
 
 function refusal(
   reply: Exclude<TokenCheckReply, { tokens: number }>,
-  models: readonly Model[],
-  checks: readonly TokenCheck[],
+  { asked, checkedBy }: Pick<JobModels, 'asked' | 'checkedBy'>,
 ): AppError {
   if ('fault' in reply) {
-    const { id = '' } = models[reply.check] ?? {};
+    const { id } = checkedBy[reply.check] as Model;
     const message = `settings are not valid:\n  - models: the tokenizer of ${id} ${reply.fault}`;
     return new AppError({ code: 'config_invalid', status: 500, message });
   }
   const { index, tokens, check } = reply.tooLong;
-  const tokensMax = checks[check]?.tokensMax ?? 0;
-  const isExact = checks[check]?.tokenizer.kind !== 'estimate';
-  const size = `${isExact ? '' : 'about '}${tokens}`;
-  return new AppError({
-    code: 'token_limit_exceeded',
-    status: 400,
-    param: `texts[${index}]`,
-    message: `texts[${index}] has ${size} tokens; ${models[check]?.id} takes at most ${tokensMax}`,
-    details: { max_tokens: tokensMax },
-  });
+  const model = checkedBy[check] as Model;
+  return tokenLimitExceeded(limitingModel(asked, model), `texts[${index}]`, sizeOf(tokens, model));
 }

@@ -4,6 +4,7 @@ import { type ImageReader, NO_TEXT_PLACEHOLDER } from '../recognition/read-image
 import type { Account, Meter } from '../usage/meter.ts';
 import { startDeadline } from './deadline.ts';
 import type { EmbeddedTexts, Embedder } from './embedder.ts';
+import { nameField } from './name-field.ts';
 
 export interface ImageContext {
   readonly embedder: Embedder;
@@ -47,7 +48,7 @@ export async function embedImages(context: ImageContext, request: EmbedImagesReq
     return isTextless ? { ...embedded, warnings: [...embedded.warnings, 'no-text-in-image'] } : embedded;
   } catch (error) {
     await reservation.release();
-    throw nameImage(error);
+    throw nameField(error, 'images', (image) => `the text of ${image}`);
   } finally {
     deadline.clear();
   }
@@ -61,12 +62,4 @@ function tooSlow(): AppError {
     retryable: true,
     retryAfterSeconds: 5,
   });
-}
-
-/** Rewrite an error about a text of the embedder so that it names the image of the text. */
-function nameImage(error: unknown): unknown {
-  if (!(error instanceof AppError) || !error.param?.startsWith('input[')) return error;
-  const param = error.param.replace('input', 'images');
-  const message = error.message.replaceAll(error.param, `the text of ${param}`);
-  return new AppError({ code: error.code, status: error.status, message, param, cause: error });
 }

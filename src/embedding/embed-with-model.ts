@@ -13,6 +13,8 @@ import type { Projector } from './projector.ts';
 
 export interface ModelCall {
   readonly model: Model;
+  /** Model that the caller named: `model`, or an alias with a limit of its own. */
+  readonly asked: Model;
   readonly texts: readonly string[];
   /** Position of each text in the request; errors name it. */
   readonly indexes: readonly number[];
@@ -65,7 +67,7 @@ export async function embedWithModel(context: ModelContext, call: ModelCall): Pr
   const provider = context.backends.providerOf(model);
   const prefix = taskType === null ? undefined : model.prefixes[taskType];
   const texts = prefix ? call.texts.map((text) => prefix + text) : call.texts;
-  await checkTokenLimit(counters, model, texts, { indexes: call.indexes, signal });
+  await checkTokenLimit(counters, model, texts, { indexes: call.indexes, asked: call.asked, signal });
   const count = (some: readonly string[]) => counters.count(model, some, signal);
   // Computing a lexical vector costs less than finding it in a cache.
   const native =

@@ -128,7 +128,7 @@ export interface Embedder {
   chooseForJob(
     orgId: string,
     request: Pick<ModelRequest, 'model' | 'dimensions'> & { readonly sample: readonly string[] },
-  ): Promise<JobModels>;
+  ): Promise<JobModels & Pick<EmbeddedTexts, 'warnings'>>;
 }
 
 export interface EmbedderContext extends ModelContext {
@@ -160,7 +160,8 @@ export function openEmbedder(context: EmbedderContext): Embedder {
       return { model: fallback, isComparable: backends.areComparable([modelId, fallback.id]) };
     },
     async chooseForJob(orgId, request) {
-      return chooseJobModels(backends, await routing.of(orgId), request);
+      const chosen = await chooseJobModels(backends, await routing.of(orgId), request);
+      return { ...chosen, warnings: warningsOf(backends, chosen.asked, chosen.isDimensionIgnored) };
     },
     async embed(request) {
       const { stages } = chooseModels(backends, await routing.of(request.orgId), request);
@@ -266,6 +267,7 @@ async function embedAll(
     const own = groups.length === 1 ? texts : indexes.map((index) => texts[index] as string);
     const call = {
       model,
+      asked,
       texts: own,
       indexes,
       taskType,

@@ -18,16 +18,15 @@ function faultOfTexts(input: unknown, form: string): Fault | null {
   const items: unknown = typeof input === 'string' ? [input] : input;
   if (!Array.isArray(items)) return { path: [], message: `must be ${form}` };
   if (items.length === 0) return { path: [], message: 'must have at least one text' };
+  // Before the number of items: a text as token ids is one text, and has many of them.
+  const other = items.findIndex((item) => typeof item !== 'string');
+  if (other !== -1) return { path: [other], message: 'items must be strings; token ids are not accepted' };
   if (items.length > SYNCHRONOUS_TEXTS_MAX) {
     const message = `takes up to ${SYNCHRONOUS_TEXTS_MAX} texts; use POST /v1/embed/jobs for up to 10,000`;
     return { path: [], message };
   }
-  for (const [index, item] of items.entries()) {
-    const path = typeof input === 'string' ? [] : [index];
-    if (typeof item !== 'string') return { path, message: 'items must be strings; token ids are not accepted' };
-    if (item === '') return { path, message: 'must not be empty' };
-  }
-  return null;
+  const empty = items.indexOf('');
+  return empty === -1 ? null : { path: typeof input === 'string' ? [] : [empty], message: 'must not be empty' };
 }
 
 const LIST_OF_TEXTS = {

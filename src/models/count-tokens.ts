@@ -21,13 +21,12 @@ const SAMPLE_TEXT = 'Every text of a job is counted before it is sent; 1,024 of 
 export interface TokenCounters {
   /**
    * Count the tokens of each text: at once if the work is small and the tokenizer is loaded; else on a worker thread,
-   * or after the vocabulary is read. If `isExact`, counts are exact up to 4 times the model's limit; a longer text may
-   * get any number above that.
+   * or after the vocabulary is read. Unless it is an estimate, a count is exact up to 4 times the model's limit; a longer
+   * text may get any number above that.
    *
    * @throws AppError `config_invalid` (500) for a tokenizer file that is missing or broken; the signal's reason
    */
   count(model: Model, texts: readonly string[], signal?: AbortSignal): readonly number[] | Promise<readonly number[]>;
-  isExact(model: Model): boolean;
   /**
    * Load the tokenizers of these models into this process, so that small texts are counted at once from then on.
    * Parsing a `tokenizer.json` blocks the event loop (0.4 s for 250,000 tokens), so call this before listening. Without
@@ -45,7 +44,6 @@ export interface TokenCounters {
 
 export function openTokenCounters(threads: Threads): TokenCounters {
   return {
-    isExact: (model) => model.tokenizer.kind !== 'estimate',
     count(model, texts, signal) {
       signal?.throwIfAborted();
       const { tokenizer } = model;
@@ -79,6 +77,7 @@ export function openTokenCounters(threads: Threads): TokenCounters {
  *
  * @param options.indexes position of each text in the request, which the error names; by default its position in the
  *   list
+ * @param options.asked model that the caller named, which may accept less than `model`, which embeds the texts
  * @returns tokens of each text that was counted; null for the others
  * @throws AppError `token_limit_exceeded` (400, param `input[i]`); what `count` throws
  */
@@ -86,11 +85,12 @@ export async function checkTokenLimit(
   counters: TokenCounters,
   model: Model,
   texts: readonly string[],
-  options: { indexes?: readonly number[]; signal?: AbortSignal } = {},
+  options: { indexes?: readonly number[]; asked?: Model; signal?: AbortSignal } = {},
 ): Promise<(number | null)[]> {
+  const limiting = limitingModel(options.asked ?? model, model);
   const candidates: number[] = [];
   for (const [at, text] of texts.entries()) {
-    if (model.tokenizer.kind === 'file' || tokenUpperBound(text) > model.maxTokens) candidates.push(at);
+    if (model.tokenizer.kind === 'file' || tokenUpperBound(text) > limiting.maxTokens) candidates.push(at);
     if (tokenLowerBound(model, text) > countedMax(model)) refuse(at, Number.POSITIVE_INFINITY);
   }
   const found: (number | null)[] = texts.map(() => null);
@@ -99,13 +99,15 @@ export async function checkTokenLimit(
   const counts = await counters.count(model, candidateTexts, options.signal);
   for (const [nth, at] of candidates.entries()) {
     const tokens = counts[nth] as number;
-    if (tokens > model.maxTokens) refuse(at, tokens);
+    if (tokens > limiting.maxTokens) refuse(at, tokens);
     found[at] = tokens;
   }
   return found;
 
   function refuse(at: number, tokens: number): never {
-    throw tokenLimitExceeded(model, options.indexes?.[at] ?? at, tokens, counters.isExact(model));
+    const place = `input[${options.indexes?.[at] ?? at}]`;
+    const size = tokens > countedMax(model) ? `more than ${countedMax(model)}` : sizeOf(tokens, model);
+    throw tokenLimitExceeded(limiting, place, size);
   }
 }
 
@@ -117,15 +119,31 @@ export function tokenBounds(model: Model, texts: readonly string[]): number[] | 
   return model.tokenizer.kind === 'cl100k' ? texts.map(tokenUpperBound) : null;
 }
 
-function tokenLimitExceeded(model: Model, index: number, tokens: number, isExact: boolean): AppError {
-  const countedTo = countedMax(model);
-  const size = tokens > countedTo ? `more than ${countedTo}` : `${isExact ? '' : 'about '}${tokens}`;
+/** Choose the one of two models that accepts less: an alias may have backends that accept more than it does. */
+export function limitingModel(asked: Model, model: Model): Model {
+  return asked.maxTokens < model.maxTokens ? asked : model;
+}
+
+/** Describe a number of tokens that a model's tokenizer counted. */
+export function sizeOf(tokens: number, { tokenizer }: Pick<Model, 'tokenizer'>): string {
+  return tokenizer.kind === 'estimate' ? `about ${tokens}` : String(tokens);
+}
+
+/**
+ * Create the error for a text that is too long.
+ *
+ * @param limiting model whose limit it exceeds
+ * @param place text in the request: `input[3]`
+ * @param size its tokens: `9000`, `about 9000`
+ */
+export function tokenLimitExceeded(limiting: Model, place: string, size: string): AppError {
+  const { id, maxTokens } = limiting;
   return new AppError({
     code: 'token_limit_exceeded',
     status: 400,
-    param: `input[${index}]`,
-    message: `input[${index}] has ${size} tokens; ${model.id} takes at most ${model.maxTokens}; shorten or split the text`,
-    details: { max_tokens: model.maxTokens },
+    param: place,
+    message: `${place} has ${size} tokens; ${id} takes at most ${maxTokens}; shorten or split the text`,
+    details: { max_tokens: maxTokens },
   });
 }
 

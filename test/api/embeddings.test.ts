@@ -160,6 +160,7 @@ describe('POST /v1/embed', () => {
       error: { code: 'endpoint_retired', details: { successor: { method: 'POST', path: '/v1/embeddings' } } },
       request_id: headers.get('x-request-id'),
     });
+    expect((await test.call('POST', '/v1/embed?x=%00')).status).toBe(410);
   });
 
   it('POST /v1/embed answers before any byte of the body has arrived', async () => {

@@ -114,7 +114,61 @@ describe('POST /v1/embeddings through a vendor', () => {
   });
 });
 
+describe('faults of the texts', () => {
+  const tokenIds = (count: number) => Array.from({ length: count }, (_, id) => id);
+  const bulk = (json: unknown) => test.call('POST', '/v1/embed/jobs', { key, json });
+  const batch = (json: unknown) => test.call('POST', '/v1/embed/batch', { key, json });
+
+  it.each([101, 5_000])('%i token ids are refused as such, and not as too many texts', async (count) => {
+    for (const [send, field] of [
+      [embed, 'input'],
+      [batch, 'texts'],
+      [bulk, 'texts'],
+    ] as const) {
+      const { status, body } = await send({ [field]: tokenIds(count) });
+      expect([status, body.error.param]).toEqual([400, `${field}[0]`]);
+      expect(body.error.message).toContain('items must be strings; token ids are not accepted');
+    }
+  });
+
+  it('a body with more values than are parsed is refused with the bound of its texts', async () => {
+    const texts = await embed({ input: tokenIds(10_001) });
+    expect([texts.status, texts.body.error.param]).toEqual([400, 'input']);
+    expect(texts.body.error.message).toMatch(/up to 100 texts.*token ids are not accepted.*POST \/v1\/embed\/jobs/);
+    const long = await embed({ input: new Array(10_001).fill('x'.repeat(40)) });
+    expect([long.status, long.body.error.param]).toEqual([400, 'input']);
+    const many = await bulk({ texts: new Array(20_001).fill('x') });
+    expect([many.status, many.body.error.param]).toEqual([400, 'texts']);
+    expect(many.body.error.message).toContain('up to 10,000 texts');
+  });
+
+  it('an error of the deprecated batch endpoint names its own field', async () => {
+    const long = await batch({ texts: ['ok', 'word '.repeat(9_000)], model: SMALL });
+    expect(long.body.error).toMatchObject({ param: 'texts[1]', details: { max_tokens: 8191 } });
+    expect(long.body.error.message).toMatch(/^texts\[1\] has 9001 tokens/);
+    test.upstream.next({ kind: 'status', status: 400, body: { error: { message: 'bad input', code: 'bad' } } });
+    expect((await batch({ texts: [fresh()], model: SMALL })).body.error.param).toBe('texts');
+  });
+
+  it('the limit of the alias holds for its backends, in requests and in bulk jobs', async () => {
+    const text = 'word '.repeat(9_000);
+    for (const { status, body } of [await embed({ input: [text] }), await bulk({ texts: [text] })]) {
+      expect([status, body.error.code, body.error.details]).toEqual([
+        400,
+        'token_limit_exceeded',
+        { max_tokens: 8192 },
+      ]);
+      expect(body.error.message).toMatch(/service-embed-1-small takes at most 8192; shorten or split the text/);
+    }
+  });
+});
+
 describe('the alias', () => {
+  it('a bulk job with the alias gets the warnings of a request', async () => {
+    const { status, headers } = await test.call('POST', '/v1/embed/jobs', { key, json: { texts: [fresh()] } });
+    expect([status, headers.get('x-service-warning')]).toEqual([200, 'alias-not-calibrated']);
+  });
+
   it('the alias uses one backend for all languages until they are calibrated, and warns of it', async () => {
     const english = await embed({ input: fresh('The ferry leaves the harbour at seven in the morning') });
     const korean = await embed({ input: fresh('배는 아침 일곱 시에 항구를 떠납니다') });

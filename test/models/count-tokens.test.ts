@@ -65,7 +65,6 @@ it('threads are prepared for the built-in vocabulary, and not if no model has it
 
 describe('TokenCounters', () => {
   it('counts with the vocabulary of OpenAI models are exact, and synchronous once it is loaded', async () => {
-    expect(counters.isExact(openai)).toBe(true);
     const texts = ['tiktoken is great!', '', '<|endoftext|>'];
     expect(await counters.count(openai, texts)).toEqual([6, 0, 7]);
     expect(counters.count(openai, texts)).toEqual([6, 0, 7]);
@@ -85,7 +84,6 @@ describe('TokenCounters', () => {
   });
 
   it('tokens without a tokenizer are estimated, for large texts on a thread', async () => {
-    expect(counters.isExact(estimated)).toBe(false);
     expect(counters.count(estimated, ['some text', ''])).toEqual([countTokens('some text'), 0]);
     const long = manyWords(50_000);
     expect(await counters.count(estimated, [long])).toEqual([countTokens(long)]);
@@ -101,7 +99,6 @@ describe('TokenCounters', () => {
     async (name, tokenizer, expected) => {
       const model = withFile(name, tokenizer);
       const texts = ['lower', 'low', ''];
-      expect(counters.isExact(model)).toBe(true);
       expect(await counters.count(model, texts)).toEqual(expected);
       expect(called).toEqual(['countOnThread']);
       await counters.prepare([model, openai, estimated]);

@@ -17,6 +17,11 @@ function faultOf(schema: z.ZodType, value: unknown): { message: string; param: s
 }
 
 describe('validate', () => {
+  test('a fault that two rules of a schema find is told once', () => {
+    const schema = z.object({ n: z.coerce.number().int().max(Number.MAX_SAFE_INTEGER) });
+    expect(faultOf(schema, { n: '99999999999999999999' }).message).toBe('n: must be at most 9007199254740991');
+  });
+
   test('validate returns the output of the schema', () => {
     const schema = z.object({ n: z.coerce.number(), d: z.string().default('x') });
     expect(validate(schema, { n: '3', other: 1 })).toEqual({ n: 3, d: 'x' });
