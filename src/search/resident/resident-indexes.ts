@@ -127,10 +127,10 @@ export class ResidentIndexes {
     open: OpenTable,
     files: TableFiles | null = null,
   ): Promise<TableCopy | null> {
-    const refusal = this.#refused.get(name);
-    if (refusal && refusal.version >= version && refusal.untilMs > performance.now()) return null;
     try {
       for (let tries = 1; ; tries++) {
+        const refusal = this.#refused.get(name);
+        if (refusal && refusal.version >= version && refusal.untilMs > performance.now()) return null;
         const entry = this.#entries.get(name) ?? (await this.#admitOnce(name, version, open, files));
         if (entry === null) return null;
         entry.usedAtMs = performance.now();
@@ -263,7 +263,7 @@ export class ResidentIndexes {
     }
     const copy = this.#newCopy(name, isLarge ? this.#scratchIn : null);
     const reading = copy.fill(table, version, this.#maxBytes).then(() => {
-      if (!this.#makeRoom(0)) this.forget(copy);
+      if (!this.#makeRoom(0)) this.#dropForLackOfRoom(copy);
       else if (isLarge) this.#onLargeRead();
     });
     const entry = this.#enter(copy, firstRows, reading);
@@ -333,7 +333,14 @@ export class ResidentIndexes {
       throw error;
     }
     const { rows, removedRows } = copy.size;
-    if (removedRows > rows * REMOVED_SHARE_MAX || !this.#makeRoom(0)) this.forget(copy);
+    if (removedRows > rows * REMOVED_SHARE_MAX) this.forget(copy);
+    else if (!this.#makeRoom(0)) this.#dropForLackOfRoom(copy);
+  }
+
+  /** Drop a copy that is larger than was expected, for a while: the next search would read its table again in vain. */
+  #dropForLackOfRoom(copy: TableCopy): void {
+    this.forget(copy);
+    this.#refuse(copy.name, Number.POSITIVE_INFINITY, RETRY_MS);
   }
 
   /** Drop the least recently searched tables until there is room; return false if they are all in use. */

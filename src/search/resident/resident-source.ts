@@ -52,6 +52,7 @@ export function residentSource(
   const passages = new Map<string, RowText>();
   const byNumber = new Map(copies.map((copy) => [copy.number, copy]));
   const byThread = [...Map.groupBy(copies, ({ thread }) => thread)];
+  const rows = copies.reduce((sum, { size }) => sum + size.rows, 0);
   const search = <Leg>(leg: (thread: ResidentThread, tables: readonly number[]) => Promise<Leg>): Promise<Leg[]> => {
     const found = byThread.map(([thread, own]) =>
       leg(
@@ -77,7 +78,7 @@ export function residentSource(
     own: Pick<KeywordQuery, 'words' | 'correct'>,
   ) =>
     search((thread, tables) => {
-      const documents = thread.listOf(documentIds);
+      const documents = thread.listOf(documentIds, rows);
       return thread.call('searchKeywords', { tables, documents, limit, texts, terms, ownTerms, ...own });
     });
   /** Words that are corrected, once a search has found out that there are any. */
@@ -87,7 +88,7 @@ export function residentSource(
     isInMemory: true,
     async searchVectors(vector, { limit, documentIds, passages: texts = 0 }) {
       const legs = await search((thread, tables) =>
-        thread.call('searchVectors', { tables, documents: thread.listOf(documentIds), limit, texts, vector }),
+        thread.call('searchVectors', { tables, documents: thread.listOf(documentIds, rows), limit, texts, vector }),
       );
       return best(candidatesOf(legs), limit);
     },

@@ -21,7 +21,7 @@ it('the rows of a list follow those of its tables', () => {
 });
 
 it('a thread keeps the lists that are used again and again, and finds the same with more of them than it keeps', async () => {
-  const thread = new ResidentThread();
+  const thread = new ResidentThread(200_000);
   try {
     await thread.call('create', { table: 1, scratchIn: null });
     await thread.call('add', { table: 1, batch: drawBatch('one', 20, random) });
@@ -30,7 +30,7 @@ it('a thread keeps the lists that are used again and again, and finds the same w
     const lists = ['one', 'two', 'one', 'two', 'three'].map((id) => [id, ...others]);
     const vector = new Float32Array(1024).fill(1 / 32);
     const find = async (ids: readonly string[]) => {
-      const documents = thread.listOf(ids);
+      const documents = thread.listOf(ids, 40);
       const { documentIds } = await thread.call('searchVectors', { tables: [1], documents, limit: 5, vector });
       return { documentIds, isKept: typeof documents === 'number' };
     };
@@ -43,6 +43,26 @@ it('a thread keeps the lists that are used again and again, and finds the same w
     const terms = [{ terms: [drawText(random, 1)], weight: 1 }];
     const query = { tables: [1], limit: 5, terms, ownTerms: new Map(), words: [], correct: false };
     await expect(thread.call('searchKeywords', { ...query, documents: 1_000 })).rejects.toThrow('not there any more');
+  } finally {
+    await thread.close();
+  }
+});
+
+it('a list counts with the rows of the tables that it is used with, whose flags the thread keeps', async () => {
+  const thread = new ResidentThread(100);
+  try {
+    const [first, second] = [['one'], ['two']] as const;
+    const isKept = (ids: readonly string[], rows: number) => {
+      for (let use = 0; use < 3; use++) thread.listOf(ids, rows);
+      return () => typeof thread.listOf(ids, rows) === 'number';
+    };
+    const small = [isKept(first, 640), isKept(second, 640)];
+    expect(small.map((check) => check())).toEqual([true, true]);
+    const large = isKept(['three'], 64 * 90);
+    expect(large()).toBe(true);
+    expect(isKept(['four'], 64 * 90)()).toBe(true);
+    // It has made room for the last one, and is sent with each search until it is used often again.
+    expect(typeof thread.listOf(['five'], 64 * 200)).toBe('object');
   } finally {
     await thread.close();
   }

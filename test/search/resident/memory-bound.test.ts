@@ -7,6 +7,7 @@ import { openMetrics } from '../../../src/platform/metrics.ts';
 import { toArrowTable } from '../../../src/search/chunk-table.ts';
 import { LanceTables } from '../../../src/search/lance.ts';
 import { openSource } from '../../../src/search/open-source.ts';
+import { estimateBytes } from '../../../src/search/resident/estimate-size.ts';
 import { openResidentIndexes } from '../../../src/search/resident/open-resident.ts';
 import { ResidentIndexes } from '../../../src/search/resident/resident-indexes.ts';
 import { makeDataDir } from '../../support/appliance.ts';
@@ -83,6 +84,31 @@ it('a table that is larger than all the memory is never read', async () => {
   const indexes = open(100_000);
   expect(await find(indexes, NAMES[0] as string)).toBeNull();
   expect(indexes.totals).toEqual({ tables: 0, rows: 0, bytes: 0 });
+});
+
+it('a table that turns out larger than there is room for is read once, and then searched in its files for a while', async () => {
+  const random = randomFrom(6);
+  const generations = Array.from({ length: 30 }, (_, nth) => generationOf(900 + nth, [drawText(random, 200)]));
+  await (await tables.openForWriting('buc_long')).add(toArrowTable(generations) as never);
+  const probe = open(64 * MIB);
+  const [one = ''] = NAMES;
+  await find(probe, one);
+  const bytesOfOne = probe.totals.bytes;
+  await find(probe, 'buc_long');
+  const bytes = probe.totals.bytes - bytesOfOne;
+  const estimate = estimateBytes(30, false);
+  expect(bytes).toBeGreaterThan(1.2 * estimate);
+  const indexes = open(bytesOfOne + (bytes + estimate) / 2);
+  await find(indexes, one);
+  let readings = 0;
+  const openCounted = () => {
+    readings++;
+    return tables.openForReading('buc_long', 1);
+  };
+  for (let search = 0; search < 3; search++) {
+    expect(await indexes.find('buc_long', 1 + search, openCounted)).toBeNull();
+  }
+  expect([readings, indexes.totals.tables]).toEqual([1, 1]);
 });
 
 it('without memory nothing is held, and metrics show what is held', async () => {
