@@ -1,5 +1,6 @@
 import { isUnfinished } from '../jobs/state-store.ts';
 import type { Sql } from '../platform/postgres.ts';
+import type { ReadableFields } from './visibility.ts';
 
 /** A document that is marked as deleted and yet to be removed. */
 export interface MarkedDocument {
@@ -80,6 +81,18 @@ export async function findFileHashes(
     fileNameSha256: row['file_name_sha256'] as string,
     sha256: row['sha256'] as string,
   }));
+}
+
+/** Read the fields that decide who may read these documents, by id; a document that is gone is left out. */
+export async function readAccessFields(
+  sql: Sql,
+  orgId: string,
+  documentIds: readonly string[],
+): Promise<Record<string, ReadableFields>> {
+  const rows = await sql`
+    SELECT id, privacy_level, scope, classification, public_accessible
+    FROM documents WHERE org_id = ${orgId} AND id = ANY(${sql.array([...documentIds])}::text[])`;
+  return Object.fromEntries(rows.map(({ id, ...fields }) => [id as string, fields as unknown as ReadableFields]));
 }
 
 /** A document that its hard delete no longer removes, with the fields of its next job. */

@@ -69,7 +69,7 @@ async function forgetDocuments({ sql, erase }: RemovalContext, documents: readon
   const ids = documents.map(({ id }) => id);
   await sql.begin(async (tx) => {
     // Lock jobs before documents, in the order of a job that finishes.
-    await forgetDocumentsOfJobs(tx, orgId, ids);
+    await forgetDocumentsOfJobs(tx, orgId, ids, await store.readAccessFields(tx, orgId, ids));
     await eraseAuditedValues(tx, orgId, ids);
     await forgetResponsesAbout(tx, orgId, ids);
     await erase(tx, orgId, ids);

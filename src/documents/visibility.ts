@@ -151,18 +151,30 @@ export function hidesFrom(
 }
 
 /**
- * Condition on a row of `jobs`: the caller may read its document, whose name and metadata the job contains, and may see
- * the source that it synchronises. Another job of a whole bucket, which contains counts and costs of all its documents,
- * needs that none of them is hidden.
+ * Condition on a row of `jobs`: the caller may read its document, whose name and metadata the job contains, or could read
+ * it until it was removed, and may see the source that it synchronises. Another job of a whole bucket, which contains
+ * counts and costs of all its documents, needs that none of them is hidden.
  */
 export function jobVisibleTo(sql: Sql, caller: Caller): SqlFragment {
   if (readsEverything(caller)) return sql`true`;
   return sql`(
-    NOT EXISTS (SELECT 1 FROM documents
-                WHERE documents.id = jobs.document_id AND (${readableBy(sql, caller)}) IS NOT TRUE)
+    (jobs.document_id IS NULL
+     OR EXISTS (SELECT 1 FROM documents WHERE documents.id = jobs.document_id AND ${readableBy(sql, caller)})
+     OR ${removedReadableBy(sql, caller)})
     AND (jobs.document_id IS NOT NULL OR jobs.bucket_id IS NULL OR jobs.kind = 'sync'
          OR NOT ${hidesFrom(sql, caller, { orgId: sql`jobs.org_id`, id: sql`jobs.bucket_id` })})
     AND ${syncJobVisibleTo(sql, caller)})`;
+}
+
+/**
+ * Condition on a row of `jobs`: its document was removed, and the caller could read it. It is false for a document that is
+ * there, and for one that was removed without its access fields.
+ */
+function removedReadableBy(sql: Sql, caller: Caller): SqlFragment {
+  return sql`EXISTS (
+    SELECT 1 FROM jsonb_to_record(jobs.document_access)
+      AS removed (privacy_level int, scope text, classification text, public_accessible boolean)
+    WHERE jobs.document_access IS NOT NULL AND ${readableBy(sql, caller, 'removed')})`;
 }
 
 /** Return true if the owner of a source plays no role for the caller: administrators, and keys that manage sources. */

@@ -53,13 +53,23 @@ export async function cancelJobsOfDocuments(tx: Sql, orgId: string, documentIds:
   );
 }
 
-/** Erase file names and metadata of deleted documents from their jobs. */
-export async function forgetDocumentsOfJobs(sql: Sql, orgId: string, documentIds: readonly string[]): Promise<void> {
+/**
+ * Erase file names and metadata of deleted documents from their jobs, which keep the fields that decide who may see them.
+ *
+ * @param access fields of the documents that are still there, by id
+ */
+export async function forgetDocumentsOfJobs(
+  sql: Sql,
+  orgId: string,
+  documentIds: readonly string[],
+  access: Readonly<Record<string, object>>,
+): Promise<void> {
   // Locked in order of their ids first, since two processes may remove the same documents at once.
   await sql`
     WITH own AS MATERIALIZED (
       SELECT id FROM jobs WHERE org_id = ${orgId} AND document_id = ANY(${sql.array([...documentIds])}::text[])
       ORDER BY id FOR UPDATE)
-    UPDATE jobs SET file_name = 'deleted', metadata_snapshot = NULL, updated_at = now()
+    UPDATE jobs SET file_name = 'deleted', metadata_snapshot = NULL, updated_at = now(),
+           document_access = coalesce(${JSON.stringify(access)}::text::jsonb -> jobs.document_id, jobs.document_access)
     FROM own WHERE jobs.id = own.id`;
 }

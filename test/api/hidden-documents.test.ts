@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openTestApi, type TestApi } from '../support/api.ts';
 import { makeUserToken } from '../support/tokens.ts';
+import { until } from '../support/until.ts';
 
 // Whatever a caller sends, the answer is the same whether hidden documents are there or not.
 
@@ -158,4 +159,44 @@ it('a job of a whole bucket is hidden from a caller from whom the bucket hides s
   expect(await seenBy(owner)).toEqual([200, true]);
   const { body } = await test.call('GET', `/v1/jobs/${deletion.body.job_id}`, { key: owner });
   expect(body).toMatchObject({ file_name: 'documents', file_size: 1 });
+});
+
+it('the job of a removed document is shown to those who could read the document, and to no others', async () => {
+  const keyOf = (authLevel: number) =>
+    test.key({ scopes: ['documents:write', 'jobs:write'], authLevel, org: 'removing' });
+  const [reader, able, other] = [await keyOf(3), await keyOf(9), await keyOf(9)];
+  const seesAll = await test.key({ scopes: ['platform_admin', 'jobs:write'], authLevel: 10, org: 'removing' });
+  const documents = '/v1/buckets/default/documents';
+  const upload = async (privacy_level: number) => {
+    const json = { filename: 'a.txt', text: `level ${privacy_level}`, privacy_level };
+    return (await test.call('POST', documents, { key: able, json })).body as { id: string; job_id: string };
+  };
+  const [open, hidden] = [await upload(2), await upload(9)];
+  const seenBy = async (key: string) => {
+    const { body: all } = await test.call('GET', '/v1/jobs', { key });
+    const { body: overview } = await test.call('GET', '/v1/overview', { key });
+    const { body: ofHidden } = await test.call('GET', `/v1/jobs?document_id=${hidden.id}`, { key });
+    return {
+      listed: all.map(({ id }: { id: string }) => id).toSorted(),
+      ended: overview.jobs.last_day.cancelled,
+      ofHidden: ofHidden.length,
+      read: (await test.call('GET', `/v1/jobs/${hidden.job_id}`, { key })).status,
+      files: (await test.call('GET', `/v1/jobs/${hidden.job_id}/files`, { key })).status,
+    };
+  };
+  for (const { id } of [open, hidden]) await test.call('DELETE', `${documents}/${id}`, { key: able });
+  const { sql } = test.appliance;
+  const left = () => sql`SELECT 1 FROM documents WHERE id IN ${sql([open.id, hidden.id])}`;
+  await until(async () => (await left()).length === 0, { what: 'the removal of both documents', withinMs: 30_000 });
+  const both = { listed: [open.job_id, hidden.job_id].toSorted(), ended: 2, ofHidden: 1, read: 200, files: 200 };
+  expect(await seenBy(reader)).toEqual({ listed: [open.job_id], ended: 1, ofHidden: 0, read: 404, files: 404 });
+  expect(await seenBy(other)).toEqual(both);
+  expect(await seenBy(seesAll)).toEqual(both);
+  const remove = (key: string) => test.call('DELETE', `/v1/jobs/${hidden.job_id}`, { key });
+  expect((await remove(reader)).status).toBe(404);
+  // A release before this one kept nothing of a removed document: its job is shown to those only who may read everything.
+  await sql`UPDATE jobs SET document_access = NULL WHERE id = ${hidden.job_id}`;
+  expect((await seenBy(other)).read).toBe(404);
+  expect(await seenBy(seesAll)).toEqual(both);
+  expect((await remove(seesAll)).status).toBe(204);
 });

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { Caller } from '../../access/caller.ts';
+import { jobVisibleTo } from '../../documents/visibility.ts';
 import { listModels } from '../../embedding/list-models.ts';
 import { JobsSelector, type JobsSnapshot, type WatchedJob, watchJobs } from '../../jobs/watch.ts';
 import { QUERY_MS, type Sql } from '../../platform/postgres.ts';
 import { selectRecentRuns } from '../../workflows/run-store.ts';
 import type { Appliance } from '../appliance.ts';
 import type { Change, EventQueue, LiveEvent, Topic } from './events.ts';
-import { jobToldTo, selectDocumentChanges, selectLastAuditId, selectSourceStates } from './live-store.ts';
+import { selectDocumentChanges, selectLastAuditId, selectSourceStates } from './live-store.ts';
 
 export type FeedContext = Pick<Appliance, 'sql' | 'queryShares' | 'embedding' | 'projections' | 'logger'>;
 
@@ -73,7 +74,7 @@ export class Feed {
     const { signal } = this.#stop;
     const sql = this.#sql;
     const selector = new PacedSelector(this.#intervalMs);
-    const visible = (tx: Sql) => jobToldTo(tx, this.#caller);
+    const visible = (tx: Sql) => jobVisibleTo(tx, this.#caller);
     try {
       this.#entriesAfter = await selectLastAuditId(sql);
       for await (const snapshot of watchJobs(sql, orgId, { visible, signal, selector })) {

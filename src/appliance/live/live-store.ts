@@ -1,6 +1,6 @@
 import type { Caller } from '../../access/caller.ts';
-import { jobVisibleTo, readableBy, readsEverything, sourceVisibleTo } from '../../documents/visibility.ts';
-import type { Sql, SqlFragment } from '../../platform/postgres.ts';
+import { readableBy, readsEverything, sourceVisibleTo } from '../../documents/visibility.ts';
+import type { Sql } from '../../platform/postgres.ts';
 
 /** Time after which no transaction of an earlier entry of the audit log is expected to end. */
 const SETTLE_SECONDS = 20;
@@ -46,17 +46,6 @@ export async function selectDocumentChanges(
     documentId: row['target'] as string,
     bucketId: row['bucket_id'] as string | null,
   }));
-}
-
-/**
- * Condition on a row of `jobs`: its changes are told to the caller. The job of a document that is gone shows nothing of it,
- * but the id would tell that a hidden document was there, so it is told only to callers who may read everything.
- */
-export function jobToldTo(sql: Sql, caller: Caller): SqlFragment {
-  if (readsEverything(caller)) return jobVisibleTo(sql, caller);
-  return sql`${jobVisibleTo(sql, caller)} AND (
-    jobs.document_id IS NULL
-    OR EXISTS (SELECT 1 FROM documents WHERE documents.id = jobs.document_id AND ${readableBy(sql, caller)}))`;
 }
 
 /** List the states of the sources that the caller may see. */
