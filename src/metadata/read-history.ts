@@ -2,9 +2,10 @@ import { z } from 'zod';
 import { selectAuditRows } from '../access/audit-store.ts';
 import type { Caller } from '../access/caller.ts';
 import { requireOrgAdmin } from '../access/roles.ts';
+import { readsEverything } from '../documents/visibility.ts';
 import { notFound } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
-import { documentExists } from './store.ts';
+import { isReadable } from './store.ts';
 
 const values = z.record(z.string(), z.unknown());
 
@@ -23,11 +24,12 @@ export const HistoryEntry = z
 export type HistoryEntry = z.output<typeof HistoryEntry>;
 
 /**
- * Read the changes of a document, newest first, also of a deleted one. They contain values regardless of the document's
- * privacy level, so only administrators of the organization may read them.
+ * Read the changes of a document, newest first. They contain what it was before, so only administrators of the
+ * organization who may read the document may read them. A document that is gone has no level or department any more, so
+ * its changes are told only to administrators who may read everything.
  *
- * @throws AppError `role_missing` (403); `document_not_found` (404) for a document that never existed or has no audit
- *   records left
+ * @throws AppError `role_missing` (403); `document_not_found` (404) for a document that the caller may not read, that never
+ *   existed, or that is gone and has no audit records left
  */
 export async function readHistory(
   sql: Sql,
@@ -36,10 +38,10 @@ export async function readHistory(
   rowsMax: number,
 ): Promise<HistoryEntry[]> {
   requireOrgAdmin(caller);
+  const isThere = await isReadable(sql, caller, documentId);
+  if (!isThere && !readsEverything(caller)) throw notFound('document', documentId);
   const rows = await selectAuditRows(sql, caller.orgId, documentId, rowsMax);
-  if (rows.length === 0 && !(await documentExists(sql, caller.orgId, documentId))) {
-    throw notFound('document', documentId);
-  }
+  if (rows.length === 0 && !isThere) throw notFound('document', documentId);
   return rows.map(({ at, actor, action, detail: { statement, before, after, ...detail } }) => ({
     at: at.toISOString(),
     actor,

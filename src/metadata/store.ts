@@ -62,9 +62,10 @@ export async function findFileNames(
   return new Map(rows.map((row) => [row['id'] as string, row['file_name'] as string]));
 }
 
-/** Return true if the organization has this document, even if the caller may not see it. */
-export async function documentExists(sql: Sql, orgId: string, documentId: string): Promise<boolean> {
-  const rows = await sql`SELECT 1 FROM documents WHERE org_id = ${orgId} AND id = ${documentId}`;
+/** Return true if a document is there and the caller may read it, even if it is being deleted. */
+export async function isReadable(sql: Sql, caller: Caller, documentId: string): Promise<boolean> {
+  const rows = await sql`
+    SELECT 1 FROM documents WHERE org_id = ${caller.orgId} AND id = ${documentId} AND ${readableBy(sql, caller)}`;
   return rows.length > 0;
 }
 

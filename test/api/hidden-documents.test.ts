@@ -200,3 +200,32 @@ it('the job of a removed document is shown to those who could read the document,
   expect(await seenBy(seesAll)).toEqual(both);
   expect((await remove(seesAll)).status).toBe(204);
 });
+
+it('the history of a document is shown to administrators who may read it, and of a removed one to those who read all', async () => {
+  const [admin, higher, highest] = await Promise.all(
+    [7, 9, 10].map((authLevel) => makeUserToken(test.appliance, { role: 'admin', authLevel })),
+  );
+  const documents = '/v1/buckets/default/documents';
+  const make = async (privacy_level: number) => {
+    const json = { filename: 'a.txt', text: `history ${privacy_level}`, privacy_level, metadata: { pay: '1' } };
+    const { id } = (await test.call('POST', documents, { key: operator, json })).body;
+    const edit = { metadata: { pay: '90210' }, reindex: false };
+    await test.call('PATCH', `${documents}/${id}/metadata`, { key: operator, json: edit });
+    return id as string;
+  };
+  const [open, hidden] = [await make(7), await make(9)];
+  const read = async (id: string) => {
+    const answers = await Promise.all(
+      [admin, higher, highest].map((key) => test.call('GET', `/v1/documents/${id}/history`, { key: key as string })),
+    );
+    return answers.map(({ status, body }) => (status === 200 ? body.data.length > 0 : status));
+  };
+  expect(await read(open)).toEqual([true, true, true]);
+  expect(await read(hidden)).toEqual([404, true, true]);
+  for (const id of [open, hidden]) await test.call('DELETE', `${documents}/${id}`, { key: operator });
+  const { sql } = test.appliance;
+  const left = () => sql`SELECT 1 FROM documents WHERE id IN ${sql([open, hidden])}`;
+  await until(async () => (await left()).length === 0, { what: 'the removal of both documents', withinMs: 30_000 });
+  for (const id of [open, hidden]) expect(await read(id)).toEqual([404, 404, true]);
+  expect(await read('doc_00000000000000000000000000')).toEqual([404, 404, 404]);
+});
