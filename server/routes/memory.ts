@@ -111,6 +111,8 @@ function searchRoute(memory: Memory): Route {
     errors: 'detail',
     reads: 'json',
     bodyLimitBytes: SMALL_BODY_BYTES_MAX,
+    axis: () => 'search',
+    capacity: 'search',
     body: MemorySearchRequest,
     responses: { 200: { description: 'Chunks, best first', schema: MemorySearchResponse } },
     async handle({ caller, body, origin, signal }) {

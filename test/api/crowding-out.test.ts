@@ -85,4 +85,6 @@ test('searches have a request rate of the plan', async () => {
   expect(statuses).toEqual([200, 200, 200, 429]);
   const other = await api.call('POST', '/v1/vector_stores/default/search', { key, json: { query: 'x' } });
   expect([other.status, other.headers.get('ratelimit-limit')]).toEqual([429, '3']);
+  const overSeveral = await api.call('POST', '/v1/memory/search', { key, json: { query: 'x', buckets: ['default'] } });
+  expect([overSeveral.status, overSeveral.headers.get('ratelimit-limit')]).toEqual([429, '3']);
 });
