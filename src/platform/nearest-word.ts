@@ -1,9 +1,14 @@
 /** Limit of the length of a word: a longer one is not a typing error, and the work grows with its length. */
 const WORD_CHARACTERS_MAX = 64;
+/** Shorter words resemble words that mean something else: one letter of two is half of the word. */
+const WORD_CHARACTERS_MIN = 3;
 
-/** Find the candidate that a person most likely meant, ignoring case; null if no candidate is similar. */
+/**
+ * Find the candidate that a person most likely meant, ignoring case; null if no candidate is similar, or the word is too
+ * short to tell.
+ */
 export function findNearest(word: string, candidates: Iterable<string>): string | null {
-  if (word.length > WORD_CHARACTERS_MAX) return null;
+  if (word.length < WORD_CHARACTERS_MIN || word.length > WORD_CHARACTERS_MAX) return null;
   const typed = word.toLowerCase();
   let nearest: string | null = null;
   // A third of the letters may be wrong; a suggestion beyond that would be a guess.

@@ -7,6 +7,9 @@ test.each([
   ['bucket', ['org', 'bucket'], 'bucket'],
   ['frobnicate', ['bucket', 'org', 'yes'], null],
   ['x', [], null],
+  ['x', ['id', 'q'], null],
+  ['ab', ['a', 'abc', 'ba'], null],
+  ['bka', ['abc', 'bkt'], 'bkt'],
   ['sleect', ['UPDATE', 'SELECT'], 'SELECT'],
   ['a'.repeat(65), ['a'.repeat(65)], null],
 ])('the candidate nearest to "%s" among %j is %j', (word, candidates, nearest) => {
