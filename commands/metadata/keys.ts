@@ -12,7 +12,11 @@ export default class MetadataKeys extends BaseCommand {
     const keys = describeReservedKeys();
     await this.showTable('keys', keyRows(keys), keyColumns);
     this.log('');
-    await this.showFields({ 'fields of conditions': keys.knowledge_search.system_filterable, ...keys.limits });
+    await this.showFields({
+      'fields of conditions': keys.statement_fields,
+      'keys of search filters': keys.knowledge_search.system_filterable,
+      ...keys.limits,
+    });
     return keys;
   }
 }

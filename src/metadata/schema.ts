@@ -10,6 +10,7 @@ import {
   UserMetadata,
   UserMetadataInput,
 } from '../documents/user-metadata.ts';
+import { SYSTEM_FILTERABLE } from '../search/filter-keys.ts';
 import { FIELD_NAMES } from './statement/fields.ts';
 import { STATEMENT_LIMITS, STATEMENT_OPERATIONS } from './statement/parser.ts';
 
@@ -103,7 +104,7 @@ export const ReservedKeys = z
     document_state: z.array(z.string()),
     knowledge_search: z.object({
       citation_metadata: z.array(z.string()),
-      system_filterable: z.array(z.string()),
+      system_filterable: z.array(z.string()).describe('keys of the service that search filters can match'),
       user_filterable: z.string(),
     }),
     limits: z.object({
@@ -113,11 +114,12 @@ export const ReservedKeys = z
       value_length: z.int(),
     }),
     statement_operations: z.array(z.string()),
+    statement_fields: z.array(z.string()).describe('fields of a document that conditions of statements can name'),
   })
   .meta({ id: 'ReservedKeys' });
 export type ReservedKeys = z.output<typeof ReservedKeys>;
 
-/** Describe reserved keys, keys that conditions can use, and the bounds of metadata (contract 4.14). */
+/** Describe reserved keys, keys that search filters and statements can use, and the bounds of metadata (contract 4.14). */
 export function describeReservedKeys(): ReservedKeys {
   return {
     pipeline_reserved: [...PIPELINE_RESERVED_KEYS],
@@ -126,7 +128,7 @@ export function describeReservedKeys(): ReservedKeys {
     document_state: [...DOCUMENT_STATE_KEYS],
     knowledge_search: {
       citation_metadata: ['file_name', 'source_path', 'locator', 'url'],
-      system_filterable: [...FIELD_NAMES],
+      system_filterable: [...SYSTEM_FILTERABLE],
       user_filterable: 'any key of user metadata: 1 to 64 characters of A-Z a-z 0-9 _ . - that is not reserved',
     },
     limits: {
@@ -136,5 +138,6 @@ export function describeReservedKeys(): ReservedKeys {
       value_length: METADATA_LIMITS.valueLength,
     },
     statement_operations: [...STATEMENT_OPERATIONS],
+    statement_fields: [...FIELD_NAMES],
   };
 }

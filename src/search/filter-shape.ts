@@ -1,6 +1,10 @@
+import { UNMATCHED_KEYS } from './filter-keys.ts';
+
 const scalar = { anyOf: [{ type: 'string', maxLength: 512 }, { type: 'number' }, { type: 'boolean' }] };
 const scalars = { type: 'array', items: scalar, minItems: 1, maxItems: 100 };
-const key = { type: 'string', minLength: 1, maxLength: 64 };
+const name = { type: 'string', minLength: 1, maxLength: 64 };
+const unmatched = [...UNMATCHED_KEYS];
+const key = { ...name, not: { enum: unmatched } };
 
 const node = (types: readonly string[], fields: Readonly<Record<string, unknown>>) => ({
   type: 'object',
@@ -26,7 +30,7 @@ export const FILTER_SHAPE = {
     compound(nested),
     {
       type: 'object',
-      propertyNames: { ...key, not: { enum: ['type', 'key', 'filters'] } },
+      propertyNames: { ...name, not: { enum: ['type', 'key', 'filters', ...unmatched] } },
       additionalProperties: { anyOf: [scalar, scalars] },
       maxProperties: 10,
     },

@@ -1,18 +1,6 @@
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import type { Comparison, Filter, Membership, Scalar } from './filter.ts';
-
-const COLUMNS = [
-  'file_name',
-  'file_type',
-  'classification',
-  'review_status',
-  'scope',
-  'owner_department',
-  'source_path',
-] as const;
-export type FilterColumn = (typeof COLUMNS)[number];
-/** Fields of a document that a filter may name beside user metadata. */
-export const FILTER_COLUMNS: ReadonlySet<string> = new Set(COLUMNS);
+import { FILTER_COLUMNS } from './filter-keys.ts';
 
 /** Condition that the metadata of a document contain one of these objects. */
 interface Containment {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { filterKeyFault } from './filter-keys.ts';
 import { FILTER_SHAPE } from './filter-shape.ts';
 
 const wellFormed = (text: string) => text.isWellFormed();
@@ -33,7 +34,7 @@ const Plain = z.record(key, z.union([scalar, z.array(scalar).min(1)]));
 /**
  * Filter of documents: `{key: scalar | [scalars]}` (every key must match), or OpenAI's shape `{type: "eq", key, value}`
  * / `{type: "and", filters: […]}`. An object with a string `type` and a `key` or `filters` is of the second shape.
- * Altogether it has at most 50 conditions, 1,000 values and 20 levels.
+ * Altogether it has at most 50 conditions, 1,000 values and 20 levels, and no reserved key that no document can match.
  */
 export const Filter = z
   .unknown()
@@ -54,7 +55,13 @@ export const Filter = z
       });
       return z.NEVER;
     }
-    return compound ? (parsed.data as Condition) : fromPlain(parsed.data as z.output<typeof Plain>);
+    const filter = compound ? (parsed.data as Condition) : fromPlain(parsed.data as z.output<typeof Plain>);
+    const ofKey = findKeyFault(filter);
+    if (ofKey !== null) {
+      context.addIssue({ code: 'custom', message: ofKey });
+      return z.NEVER;
+    }
+    return filter;
   })
   .meta(FILTER_SHAPE);
 export type Filter = Condition;
@@ -65,6 +72,16 @@ function fromPlain(plain: z.output<typeof Plain>): Condition {
       Array.isArray(value) ? { type: 'in', key: name, value } : { type: 'eq', key: name, value },
   );
   return { type: 'and', filters };
+}
+
+/** Find the fault of the first key that no document can match; null if there is none. */
+function findKeyFault(filter: Condition): string | null {
+  if (!('filters' in filter)) return filterKeyFault(filter.key);
+  for (const part of filter.filters) {
+    const fault = findKeyFault(part);
+    if (fault !== null) return fault;
+  }
+  return null;
 }
 
 /** Find a bound that a filter exceeds, level by level and without recursion; null if it exceeds none. */

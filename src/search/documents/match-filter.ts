@@ -1,5 +1,5 @@
 import type { Filter, Scalar } from '../filter.ts';
-import { FILTER_COLUMNS, type FilterColumn } from '../filter-sql.ts';
+import { FILTER_COLUMNS, type FilterColumn } from '../filter-keys.ts';
 
 /** Fields of a document that a filter may name. */
 export type FilteredFields = Readonly<Record<FilterColumn, string | null>> & {

@@ -46,7 +46,7 @@ export function completionsAt(
   if (word === '') return [];
   if (before.trim() === word) return matching(STARTS, word, 'keyword');
   return [
-    ...matching(keys?.knowledge_search.system_filterable ?? [], word, 'field'),
+    ...matching(keys?.statement_fields ?? [], word, 'field'),
     ...matching(userKeys, word, 'key'),
     ...matching(KEYWORDS, word, 'keyword'),
   ].slice(0, SHOWN_MAX);
