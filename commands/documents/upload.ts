@@ -56,7 +56,8 @@ export default class DocumentsUpload extends BaseCommand {
       env: 'SERVICE_CHUNK_SIZE',
     }),
     'chunk-overlap': Flags.integer({
-      description: 'number of tokens that a chunk repeats from the one before (default: 60)',
+      description:
+        'number of tokens that a chunk repeats from the one before (default: 60, or half of the chunk size where that is less)',
       env: 'SERVICE_CHUNK_OVERLAP',
     }),
     'ocr-strategy': Flags.string({

@@ -84,16 +84,41 @@ export function formBoolean<T extends z.ZodType>(schema: T) {
   return z.preprocess((value) => (value === 'true' || value === 'false' ? value === 'true' : value), schema);
 }
 
-export const IngestOptions = z
-  .object({
-    ocr_strategy: z.enum(['auto', 'never', 'always']).default('auto'),
-    chunk_size: formNumber(z.int().min(64).max(4000).default(400).describe('tokens a chunk')),
-    chunk_overlap: formNumber(z.int().min(0).default(60).describe('tokens shared with the chunk before')),
-  })
-  .refine((options) => options.chunk_overlap <= options.chunk_size / 2, {
-    path: ['chunk_overlap'],
-    message: 'must be at most half of chunk_size',
-  });
+/** Default of `chunk_overlap`, unless half of `chunk_size` is less. */
+const OVERLAP_TOKENS = 60;
+
+/** Options of an ingest as a request gives them; `completeOptions` adds the overlap. */
+export const IngestFields = z.object({
+  ocr_strategy: z.enum(['auto', 'never', 'always']).default('auto'),
+  chunk_size: formNumber(z.int().min(64).max(4000).default(400).describe('tokens a chunk')),
+  chunk_overlap: formNumber(
+    z
+      .int()
+      .min(0)
+      .optional()
+      .describe(
+        `tokens shared with the chunk before; default ${OVERLAP_TOKENS}, or half of chunk_size where that is less`,
+      ),
+  ),
+});
+export type IngestFields = z.output<typeof IngestFields>;
+
+/** Return true if the overlap is at most half of the chunk. */
+export function overlapFits({ chunk_size: size, chunk_overlap: overlap = 0 }: IngestFields): boolean {
+  return overlap <= size / 2;
+}
+export const OVERLAP_RULE = { path: ['chunk_overlap'], message: 'must be at most half of chunk_size' };
+
+/** Select the options of an ingest, with the default of those that depend on others. */
+export function completeOptions({ ocr_strategy, chunk_size, chunk_overlap }: IngestFields) {
+  return {
+    ocr_strategy,
+    chunk_size,
+    chunk_overlap: chunk_overlap ?? Math.min(OVERLAP_TOKENS, Math.floor(chunk_size / 2)),
+  };
+}
+
+export const IngestOptions = IngestFields.refine(overlapFits, OVERLAP_RULE).transform(completeOptions);
 export type IngestOptions = z.output<typeof IngestOptions>;
 
 export const DocumentView = z

@@ -2,21 +2,13 @@ import type { Caller } from '../access/caller.ts';
 import { ACCESS_AT_UPLOAD, type AccessPolicy, clampAccess } from '../documents/access-policy.ts';
 import { findVersionsOfPath } from '../documents/content-store.ts';
 import { insertDocument, type NewDocument } from '../documents/insert-document.ts';
-import type { BucketPolicy, BucketView } from '../documents/schema.ts';
+import { type BucketPolicy, type BucketView, completeOptions } from '../documents/schema.ts';
 import { findByContent, lockBucketPolicy, lockContent } from '../documents/store.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { replaceDocument } from './replace-document.ts';
 import type { UploadReply, UploadRequest } from './schema.ts';
-import {
-  ingestOptionsOf,
-  linkTo,
-  newJobOf,
-  queueIngest,
-  type Registered,
-  requireStorage,
-  type StoredUpload,
-} from './stored-upload.ts';
+import { linkTo, newJobOf, queueIngest, type Registered, requireStorage, type StoredUpload } from './stored-upload.ts';
 import type { UploadStatements } from './upload-statements.ts';
 
 /** Upload whose bytes are stored, with the request for it. */
@@ -166,7 +158,7 @@ function newDocumentOf(caller: Caller, bucketId: string, wanted: Wanted, access:
     sizeBytes: stored.sizeBytes,
     sha256: Buffer.from(stored.sha256, 'hex'),
     objectKey: key,
-    options: ingestOptionsOf(request),
+    options: completeOptions(request),
     metadata,
     access,
     ownerDepartment: caller.department,

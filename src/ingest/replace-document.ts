@@ -11,20 +11,13 @@ import {
   updateReplaced,
 } from '../documents/content-store.ts';
 import { removeDocumentsOf } from '../documents/documents.ts';
-import type { BucketPolicy } from '../documents/schema.ts';
+import { type BucketPolicy, completeOptions } from '../documents/schema.ts';
 import { mergedMetadataFault } from '../documents/user-metadata.ts';
 import { cancelJobsOfDocuments } from '../jobs/document-jobs-store.ts';
 import { conflict, invalidRequest } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { UploadRequest } from './schema.ts';
-import {
-  ingestOptionsOf,
-  linkTo,
-  queueIngest,
-  type Registered,
-  requireStorage,
-  type StoredUpload,
-} from './stored-upload.ts';
+import { linkTo, queueIngest, type Registered, requireStorage, type StoredUpload } from './stored-upload.ts';
 
 /** Request of an upload that replaces, with its parts as the upload read them. */
 export interface ReplaceRequest {
@@ -93,7 +86,7 @@ export async function replaceDocument(
   const facts = { fileName, sourcePath, metadata: wanted.metadata, eventTime: null };
   const replacedKey = await replaceContent(tx, caller.orgId, newest.id, content, facts);
   if (replacedKey === null) throw conflict('the document was deleted meanwhile; send the upload again', 'path_busy');
-  await updateReplaced(tx, caller.orgId, newest.id, { collectionId, options: ingestOptionsOf(request), access });
+  await updateReplaced(tx, caller.orgId, newest.id, { collectionId, options: completeOptions(request), access });
   await removeDocumentsOf(tx, caller.orgId, olderIds);
   const jobId = await queueIngest(tx, caller, bucketId, upload, { request, metadata, collectionId });
   await recordAudit(tx, {

@@ -1,5 +1,13 @@
 import { z } from 'zod';
-import { CLASSIFICATIONS, DOCUMENT_STATUSES, formBoolean, formNumber, IngestOptions } from '../documents/schema.ts';
+import {
+  CLASSIFICATIONS,
+  DOCUMENT_STATUSES,
+  formBoolean,
+  formNumber,
+  IngestFields,
+  OVERLAP_RULE,
+  overlapFits,
+} from '../documents/schema.ts';
 import { UserMetadataInput } from '../documents/user-metadata.ts';
 
 /** Name of a file as given by the uploader: shown and searched for, never used as a path. */
@@ -51,7 +59,7 @@ const UploadFields = z.object({
     .enum(['link', 'reject', 'allow', 'replace'])
     .default('link')
     .describe('replace: the document of the same source_path gets this content'),
-  ...IngestOptions.shape,
+  ...IngestFields.shape,
 });
 
 /**
@@ -64,9 +72,7 @@ export const UploadRequest = UploadFields.extend({
   content_base64: z.base64('must be standard base64').optional(),
 })
   .superRefine((fields, context) => {
-    if (fields.chunk_overlap > fields.chunk_size / 2) {
-      context.addIssue({ code: 'custom', path: ['chunk_overlap'], message: 'must be at most half of chunk_size' });
-    }
+    if (!overlapFits(fields)) context.addIssue({ code: 'custom', ...OVERLAP_RULE });
     if (fields.on_duplicate === 'replace' && !fields.source_path) {
       const message = 'is required if on_duplicate is replace, since it tells which document is replaced';
       context.addIssue({ code: 'custom', path: ['source_path'], message });

@@ -1,6 +1,5 @@
 import type { Caller } from '../access/caller.ts';
 import type { PathVersion } from '../documents/content-store.ts';
-import type { IngestOptions } from '../documents/schema.ts';
 import { lockStoredBytes } from '../documents/store.ts';
 import type { NewJob } from '../jobs/schema.ts';
 import { enqueueJob } from '../jobs/store.ts';
@@ -47,10 +46,6 @@ export function linkTo(
     duplicate_of: duplicate.id,
     warnings: [],
   };
-}
-
-export function ingestOptionsOf({ ocr_strategy, chunk_size, chunk_overlap }: UploadRequest): IngestOptions {
-  return { ocr_strategy, chunk_size, chunk_overlap };
 }
 
 /** Facts of an upload that the job of its content gets from the request. */

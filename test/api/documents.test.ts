@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { IngestOptions } from '../../src/documents/schema.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
 import { makeUserToken } from '../support/tokens.ts';
 import { until } from '../support/until.ts';
@@ -147,6 +148,19 @@ describe('upload, search, delete over HTTP', () => {
     const other = await test.call('POST', DOCUMENTS, { key: await test.key(), json, headers });
     expect(other.status).toBe(202);
     expect(other.body.id).not.toBe(mine.body.id);
+  });
+
+  it.each([
+    [64, 32],
+    [119, 59],
+    [120, 60],
+    [4000, 60],
+  ])('an upload with a chunk size of %i tokens and no overlap gets one of %i', async (chunk_size, overlap) => {
+    const { status, body } = await upload({ filename: 'a.txt', text: `Chunks of ${chunk_size}.`, chunk_size });
+    expect(status).toBe(202);
+    const [row] = await test.appliance.sql`SELECT ingest_options FROM documents WHERE id = ${body.id}`;
+    expect(row?.['ingest_options']).toEqual({ ocr_strategy: 'auto', chunk_size, chunk_overlap: overlap });
+    expect(IngestOptions.parse({ chunk_size }).chunk_overlap).toBe(overlap);
   });
 
   it.each([
