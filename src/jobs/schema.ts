@@ -91,9 +91,9 @@ export const ListJobsQuery = z.object({
   cursor: z
     .string()
     .max(128)
-    .regex(/^(?:job_\w+)?$/, 'must be the next_cursor of an earlier page')
+    .regex(/^(?:job_\w+)?$/, 'must be the id of the last job of the page before')
     .optional()
-    .describe('next_cursor of the page before'),
+    .describe('id of the last job of the page before'),
   status: JobStatus.optional(),
   limit: z.coerce.number().int().min(1).max(200).default(50),
 });

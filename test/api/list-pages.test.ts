@@ -85,6 +85,14 @@ it.each(LISTS)('a cursor of %s shows another organization nothing of this one', 
   else expect(JSON.stringify(shown.body)).not.toMatch(/list-|"name":"(?!default)/);
 });
 
+it('a cursor of jobs that is no id of a job is refused with words that say what it is', async () => {
+  const { status, body } = await test.call('GET', '/v1/jobs?cursor=zzz', { key });
+  expect([status, body.detail]).toEqual([
+    400,
+    expect.stringContaining('must be the id of the last job of the page before'),
+  ]);
+});
+
 it('a page goes on after its cursor when the row of the cursor is deleted meanwhile', async () => {
   const { sql } = test.appliance;
   const first = await test.call('GET', '/v1/buckets?limit=3', { key });
