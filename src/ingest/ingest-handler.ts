@@ -57,7 +57,8 @@ export function ingestHandler(context: IngestContext): JobHandler {
     kind: 'ingest',
     firstPhase: 'extracting',
     run: (lease) => ingest({ ...context, statements, withSlot }, lease),
-    onFailed: (tx, job, failure) => settleDocument(tx, job.orgId, job.documentId as string, failure.message),
+    onFailed: (tx, job, failure) =>
+      settleDocument(tx, job.orgId, job.documentId as string, { failure: failure.message }),
   };
 }
 

@@ -2,7 +2,6 @@ import type { JobKindOperations } from '../jobs/handler.ts';
 import type { Job } from '../jobs/schema.ts';
 import { enqueueJob } from '../jobs/store.ts';
 import { notFound } from '../platform/errors.ts';
-import type { Sql } from '../platform/postgres.ts';
 import { requeueDocument, settleDocument } from './job-store.ts';
 import { snapshotOf } from './snapshot.ts';
 
@@ -16,14 +15,20 @@ export function keepsText(processingType: string | null): boolean {
   return processingType === METADATA_EDIT || processingType === DOCUMENT_RESTORE;
 }
 
+/** Return the reason for which a document was not processed: a job that was deleted while it was queued is gone. */
+function reasonOf(job: Job): string {
+  return job.status === 'cancelled'
+    ? 'its job was cancelled; reprocess the job'
+    : 'its job was deleted; upload the document again';
+}
+
 /**
  * Operations on ingest jobs. A document that is ingested again is found by its old generation until the new one is
  * live. The rows of a cancelled job are never found; they are swept as a dead generation.
  */
 export function ingestOperations(): JobKindOperations {
-  const settle = (tx: Sql, job: Job) => settleDocument(tx, job.orgId, job.documentId as string);
   return {
-    onCancelled: settle,
+    onCancelled: (tx, job) => settleDocument(tx, job.orgId, job.documentId as string, { cancellation: reasonOf(job) }),
     async reprocess(tx, job, newJobId) {
       const documentId = job.documentId as string;
       const document = await requeueDocument(tx, job.orgId, documentId);

@@ -2,32 +2,31 @@ import { isUnfinished } from '../jobs/state-store.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { UnsurePicture } from './extract/image-texts.ts';
 
+/** Reason for which a job ended without a result, for the owner of the document. */
+export type EndReason = { readonly failure: string } | { readonly cancellation: string };
+
 /**
  * Set the status of a document after one of its jobs ended without a result, in the transaction of that job: it stays
  * ready if an earlier generation with vectors is live, keeps its status while another job works on it, and becomes
- * failed otherwise.
- *
- * @param reason message of the failure for the owner of the document
+ * failed otherwise. A cancellation is told only of a document whose newest content nothing will make searchable.
  */
-export async function settleDocument(
-  sql: Sql,
-  orgId: string,
-  documentId: string,
-  reason: string | null = null,
-): Promise<void> {
+export async function settleDocument(sql: Sql, orgId: string, documentId: string, reason: EndReason): Promise<void> {
   // The row is locked before it is read, so that of two jobs that end at the same time the second sees the end of the
   // first.
   const [row] = await sql`
     SELECT 1 FROM documents WHERE org_id = ${orgId} AND id = ${documentId} AND status <> 'deleting' FOR UPDATE`;
   if (!row) return;
+  const isLive = sql`active_generation IS NOT NULL AND NOT keyword_only`;
+  const isWorkedOn = sql`EXISTS (SELECT 1 FROM jobs WHERE jobs.document_id = documents.id AND ${isUnfinished(sql)})`;
+  const message =
+    'failure' in reason
+      ? sql`${reason.failure}`
+      : sql`CASE WHEN ${isLive} AND NOT content_pending OR ${isWorkedOn} THEN error_message
+                 ELSE ${reason.cancellation} END`;
   await sql`
     UPDATE documents
-    SET status = CASE
-          WHEN active_generation IS NOT NULL AND NOT keyword_only THEN 'ready'
-          WHEN EXISTS (SELECT 1 FROM jobs WHERE jobs.document_id = documents.id
-                       AND ${isUnfinished(sql)}) THEN status
-          ELSE 'failed' END,
-        error_message = coalesce(${reason}, error_message), updated_at = now()
+    SET status = CASE WHEN ${isLive} THEN 'ready' WHEN ${isWorkedOn} THEN status ELSE 'failed' END,
+        error_message = ${message}, updated_at = now()
     WHERE org_id = ${orgId} AND id = ${documentId}`;
 }
 

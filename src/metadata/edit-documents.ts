@@ -18,6 +18,8 @@ import { selectMatchIds, selectVisibleMatches } from './store.ts';
 
 /** Most documents that one transaction changes. */
 const BATCH_DOCUMENTS = 500;
+/** Reason for which a document that was taken out of search before it was processed has failed. */
+const TAKEN_OUT = 'its job was cancelled since it was taken out of search; make it searchable to process it';
 
 export interface BulkEditContext extends EditContext {
   /** Hide documents from all readers and queue the job that removes them for good. */
@@ -219,7 +221,7 @@ class BulkRun {
       const gone = ids.length - documents.length;
       const { statement } = this.#request;
       const edits = await applyEdits(tx, this.#caller, this.#bucket.id, plans, statement);
-      for (const documentId of cancelled) await settleDocument(tx, this.#caller.orgId, documentId);
+      for (const id of cancelled) await settleDocument(tx, this.#caller.orgId, id, { cancellation: TAKEN_OUT });
       return { applied: edits, skips, gone };
     });
     // Counted after the commit only.

@@ -60,7 +60,10 @@ it('a queued job is cancelled, reprocessed and deleted, and its document stays',
   expect([refused.status, refused.body]).toEqual([400, { detail: expect.stringContaining('queued') }]);
   const cancelled = await fixture.call('POST', `/v1/jobs/${job_id}/cancel`);
   expect([cancelled.status, cancelled.body]).toEqual([200, { status: 'cancelled' }]);
-  expect((await fixture.call('GET', `${DOCUMENTS}/${id}`)).body.status).toBe('failed');
+  expect((await fixture.call('GET', `${DOCUMENTS}/${id}`)).body).toMatchObject({
+    status: 'failed',
+    error_message: 'its job was cancelled; reprocess the job',
+  });
   const again = await fixture.call('POST', `/v1/jobs/${job_id}/cancel`);
   expect([again.status, again.body]).toEqual([200, { status: 'cancelled', detail: 'the job is already cancelled' }]);
   const reprocessed = await fixture.call('POST', `/v1/jobs/${job_id}/reprocess`);
@@ -74,7 +77,10 @@ it('a queued job is cancelled, reprocessed and deleted, and its document stays',
   const deleted = await fixture.call('DELETE', `/v1/jobs/${reprocessed.body.id}`);
   expect([deleted.status, deleted.body]).toEqual([204, '']);
   expect((await fixture.call('GET', `/v1/jobs/${reprocessed.body.id}`)).status).toBe(404);
-  expect((await fixture.call('GET', `${DOCUMENTS}/${id}`)).body.status).toBe('ready');
+  expect((await fixture.call('GET', `${DOCUMENTS}/${id}`)).body).toMatchObject({
+    status: 'ready',
+    error_message: null,
+  });
   const json = { query: 'A curlew' };
   const search = await fixture.call('POST', '/v2/buckets/default/search', {
     key: await fixture.test.key({ scopes: ['search'] }),

@@ -48,8 +48,11 @@ async function upload(text = `Lantern number ${++uploads}.`): Promise<{ id: stri
 const jobOf = (id: string) => getVisibleJob(test.appliance.sql, test.operator, id);
 const endOf = (id: string, status: string) => until(async () => (await jobOf(id)).status === status, { what: status });
 
-async function documentOf(id: string): Promise<{ status: string; active_generation: number | null }> {
-  const [row] = await test.appliance.sql`SELECT status, active_generation FROM documents WHERE id = ${id}`;
+async function documentOf(
+  id: string,
+): Promise<{ status: string; error_message: string | null; active_generation: number | null }> {
+  const [row] = await test.appliance
+    .sql`SELECT status, error_message, active_generation FROM documents WHERE id = ${id}`;
   return row as never;
 }
 
@@ -149,14 +152,17 @@ describe('a document whose job ends without a result', () => {
     await services.pop()?.stop();
     const again = await reprocessJob(operations, test.operator, job);
     await cancelJob(operations, test.operator, again.id, { force: false });
-    expect((await documentOf(id)).status).toBe('ready');
+    expect(await documentOf(id)).toMatchObject({ status: 'ready', error_message: null });
     expect(await found('otter sleeps', id)).toBe(1);
   });
 
   it('a document has failed when its queued job is deleted, and can be uploaded again', async () => {
     const { id, job } = await upload('The same bytes.');
     await deleteJob(operations, test.operator, job);
-    expect((await documentOf(id)).status).toBe('failed');
+    expect(await documentOf(id)).toMatchObject({
+      status: 'failed',
+      error_message: 'its job was deleted; upload the document again',
+    });
     const again = await upload('The same bytes.');
     expect(again.id).not.toBe(id);
     await deleteJob(operations, test.operator, again.job);

@@ -223,10 +223,13 @@ describe('taking documents out of search', () => {
     const reply = await edit({ statement: `SOFTDELETE FROM documents WHERE kind IN ('ready', 'waiting')` });
     expect(reply).toMatchObject({ matched: 2, updated: 2, reindex_queued: 0, indexed_vectors_deleted: 1 });
     const rows =
-      await sql`SELECT id, searchable, active_generation, status FROM documents WHERE bucket_id = ${bucketId} ORDER BY id`;
+      await sql`SELECT id, searchable, active_generation, status, error_message FROM documents WHERE bucket_id = ${bucketId} ORDER BY id`;
     expect(rows).toEqual([
-      { id: ready, searchable: false, active_generation: null, status: 'ready' },
-      { id: waiting, searchable: false, active_generation: null, status: 'failed' },
+      { id: ready, searchable: false, active_generation: null, status: 'ready', error_message: null },
+      {
+        ...{ id: waiting, searchable: false, active_generation: null, status: 'failed' },
+        error_message: expect.stringContaining('taken out of search'),
+      },
     ]);
     const unfinished =
       await sql`SELECT 1 FROM jobs WHERE bucket_id = ${bucketId} AND status NOT IN ('ready', 'cancelled')`;
