@@ -1,3 +1,4 @@
+import { storedMessage } from '../jobs/failure-message.ts';
 import { isUnfinished } from '../jobs/state-store.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { UnsurePicture } from './extract/image-texts.ts';
@@ -20,7 +21,7 @@ export async function settleDocument(sql: Sql, orgId: string, documentId: string
   const isWorkedOn = sql`EXISTS (SELECT 1 FROM jobs WHERE jobs.document_id = documents.id AND ${isUnfinished(sql)})`;
   const message =
     'failure' in reason
-      ? sql`${reason.failure}`
+      ? sql`${storedMessage(reason.failure)}`
       : sql`CASE WHEN ${isLive} AND NOT content_pending OR ${isWorkedOn} THEN error_message
                  ELSE ${reason.cancellation} END`;
   await sql`

@@ -1,5 +1,6 @@
 import type { Caller } from '../access/caller.ts';
 import { visibleTo } from '../documents/visibility.ts';
+import { storedMessage } from '../jobs/failure-message.ts';
 import { isInProgress } from '../jobs/state-store.ts';
 import type { HeldJob } from '../jobs/store.ts';
 import { notFound } from '../platform/errors.ts';
@@ -107,7 +108,7 @@ export async function updateToKeywordOnly(
   await tx`
     UPDATE documents SET active_generation = ${id}::bigint, keyword_only = true, content_pending = false,
            chunks_count = ${chunksCount},
-           status = 'failed', error_message = ${found.reason}, embed_model = NULL, file_type = ${found.format},
+           status = 'failed', error_message = ${storedMessage(found.reason)}, embed_model = NULL, file_type = ${found.format},
            page_count = ${found.pages}, updated_at = now()
     WHERE org_id = ${orgId} AND id = ${documentId} AND active_generation IS NULL AND searchable
       AND status <> 'deleting'`;

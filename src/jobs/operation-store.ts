@@ -1,4 +1,5 @@
 import type { Sql } from '../platform/postgres.ts';
+import { storedMessage } from './failure-message.ts';
 import { type Row, toJob } from './rows.ts';
 import { type Job, type JobStatus, UNFINISHED } from './schema.ts';
 import { isFinished, isInProgress } from './state-store.ts';
@@ -65,7 +66,7 @@ export async function failStale(
 ): Promise<boolean> {
   const rows = await sql`
     UPDATE jobs SET status = 'failed', fence = fence + 1, failed_phase = ${stale.status},
-           error_category = ${failure.category}, error_message = ${failure.message}, retryable = ${failure.retryable},
+           error_category = ${failure.category}, error_message = ${storedMessage(failure.message)}, retryable = ${failure.retryable},
            completed_at = now(), updated_at = now(), lease_expires_at = NULL
     WHERE id = ${stale.id} AND fence = ${stale.fence} AND status = ${stale.status} AND ${isIdle(sql, idleMs)}
     RETURNING 1`;

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
 import { mapPostgresError, type Sql } from '../platform/postgres.ts';
+import { REFUSED_MESSAGE } from './failure-message.ts';
 import type { JobHandler } from './handler.ts';
 import { JobError, type Lease, LeaseLost } from './lease.ts';
 import { deferJob, failJob, type JobFailure, releaseJob, retryJob } from './store.ts';
@@ -83,7 +84,27 @@ export class OutcomeRecorder {
     const retry =
       failure.retryable && (lease.job.retryCount < this.#options.retriesMax || this.#outlives(lease, failure));
     log.info({ category: failure.category, retry }, failure.message);
-    return retry ? this.#retry(lease, failure) : this.#fail(lease, failure);
+    return this.#recordFailure(failure, log, (stored) =>
+      retry ? this.#retry(lease, stored) : this.#fail(lease, stored),
+    );
+  }
+
+  /**
+   * Record a failure. If PostgreSQL refuses to store it, record it with a fixed message: without an outcome the job would
+   * keep its lease until that expires, and end as one that kills its workers.
+   */
+  async #recordFailure(
+    failure: JobFailure,
+    log: Logger,
+    record: (failure: JobFailure) => Promise<Outcome>,
+  ): Promise<Outcome> {
+    try {
+      return await record(failure);
+    } catch (error) {
+      if (isUnavailable(error)) throw error;
+      log.error({ err: error }, 'the failure of a job could not be recorded; it is tried with a fixed message');
+      return record({ ...failure, message: REFUSED_MESSAGE });
+    }
   }
 
   /** Return true if an outage of an upstream may last as long as this one has: the job waits for its end. */
@@ -135,14 +156,18 @@ export class OutcomeRecorder {
       try {
         return await write();
       } catch (error) {
-        const known = mapPostgresError(error);
-        const isUnavailable = known instanceof AppError && known.retryable;
         const waitMs = backoffMs(attempt, WRITE_RETRY_MS, WRITE_RETRY_MS_MAX);
-        if (!isUnavailable || performance.now() + waitMs > endMs || this.#options.stop.aborted) throw error;
+        if (!isUnavailable(error) || performance.now() + waitMs > endMs || this.#options.stop.aborted) throw error;
         await delay(waitMs);
       }
     }
   }
+}
+
+/** Return true for an error of the database after which the same write may succeed later. */
+function isUnavailable(error: unknown): boolean {
+  const known = mapPostgresError(error);
+  return known instanceof AppError && known.retryable;
 }
 
 /** Full-jitter exponential backoff. */

@@ -3,6 +3,7 @@ import { idTimeMs } from '../platform/ids.ts';
 import { fromRecords, type RowRecord } from '../platform/postgres/records.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { currentWork } from '../platform/work-context.ts';
+import { storedMessage } from './failure-message.ts';
 import { type Row, toJob, toView, VIEW_COLUMNS } from './rows.ts';
 import type { ErrorCategory, Job, JobKind, JobPhase, JobView, ListJobsQuery, NewJob } from './schema.ts';
 import { isFinished, isInProgress } from './state-store.ts';
@@ -229,7 +230,7 @@ export interface JobFailure {
 export async function failJob(sql: Sql, held: HeldJob, phase: string, failure: JobFailure): Promise<boolean> {
   const rows = await sql`
     UPDATE jobs SET status = 'failed', failed_phase = ${phase}, error_category = ${failure.category},
-           error_message = ${failure.message}, retryable = ${failure.retryable}, completed_at = now(),
+           error_message = ${storedMessage(failure.message)}, retryable = ${failure.retryable}, completed_at = now(),
            updated_at = now(), lease_expires_at = NULL
     WHERE id = ${held.id} AND fence = ${held.fence}
       AND ${isInProgress(sql)} RETURNING 1`;
@@ -246,7 +247,7 @@ export async function retryJob(
 ): Promise<boolean> {
   const rows = await sql`
     UPDATE jobs SET status = 'queued', retry_count = retry_count + 1, failed_phase = ${phase},
-           error_category = ${failure.category}, error_message = ${failure.message}, retryable = true,
+           error_category = ${failure.category}, error_message = ${storedMessage(failure.message)}, retryable = true,
            scheduled_at = now() + ${delayMs} * interval '1 millisecond', worker_id = NULL,
            lease_expires_at = NULL, updated_at = now()
     WHERE id = ${held.id} AND fence = ${held.fence}

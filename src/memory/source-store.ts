@@ -1,5 +1,6 @@
 import type { Caller } from '../access/caller.ts';
 import { sourceVisibleTo, visibleTo } from '../documents/visibility.ts';
+import { storedMessage } from '../jobs/failure-message.ts';
 import { isUnfinished } from '../jobs/state-store.ts';
 import type { HeldJob } from '../jobs/store.ts';
 import { notFound } from '../platform/errors.ts';
@@ -164,7 +165,7 @@ export async function endSync(
   end: { state: 'idle' | 'error'; counts: Pick<SyncCounts, 'unchanged' | 'failed'> | null; message: string | null },
 ): Promise<boolean> {
   const [row] = await tx`
-    UPDATE sources SET sync_state = ${end.state}, sync_fence = NULL, error_message = ${end.message}, updated_at = now(),
+    UPDATE sources SET sync_state = ${end.state}, sync_fence = NULL, error_message = ${end.message === null ? null : storedMessage(end.message)}, updated_at = now(),
            counts = counts || ${tx.json(end.counts ?? {})},
            last_synced_at = CASE WHEN ${end.state === 'idle'} THEN now() ELSE last_synced_at END
     WHERE org_id = ${source.orgId} AND id = ${source.id} AND sync_job_id = ${jobId}

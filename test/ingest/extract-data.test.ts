@@ -131,6 +131,8 @@ describe('json', () => {
     ['{"a":"x\ny"}', 'line 1: a string does not end'],
     ['{"a":"\\q"}', 'line 1: a string has an unknown escape'],
     ['[1,]', 'line 1: "]" is out of place'],
+    ['{"a": 1 \u0000}', String.raw`line 1: "\u0000" is out of place`],
+    ['[🎉]', 'line 1: "🎉" is out of place'],
     [`${'['.repeat(1000)}`, 'nested too deeply'],
   ])('the text %j is refused as invalid JSON', async (content, message) => {
     await expect(readHere(Buffer.from(content), 'a.json')).rejects.toMatchObject({

@@ -144,6 +144,7 @@ describe('bad input', () => {
     ['not-a.pdf', 'I only say that I am a PDF', 'corrupt'],
     ['bomb.pdf', zip, 'corrupt'],
     ['program.txt', Buffer.from('\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0', 'latin1'), 'unsupported_type'],
+    ['nul.json', '{"a": 1 \u0000}', 'corrupt'],
     ['blank.txt', ' \n\n \n', 'unsupported_type'],
   ];
   it.each(hostile)('an upload of %s ends as a failed job with category and message', async (name, bytes, category) => {

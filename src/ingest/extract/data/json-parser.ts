@@ -1,3 +1,4 @@
+import { escapeUnprintable } from '../../../platform/printable.ts';
 import { ExtractError } from '../errors.ts';
 
 const DEPTH_MAX = 512;
@@ -73,18 +74,22 @@ export class JsonParser {
         return at;
       }
       if (character === '\n') this.#line++;
-      else if (character !== ' ' && character !== '\t' && character !== '\r') this.#takeMark(character);
+      else if (character !== ' ' && character !== '\t' && character !== '\r') this.#takeMark(text, at - 1);
     }
     return at;
   }
 
-  #takeMark(mark: string): void {
+  #takeMark(text: string, at: number): void {
+    const mark = text[at] as string;
     if (mark === '{' || mark === '[') this.#open(mark === '{' ? 'object' : 'array');
     else if (mark === '}' || mark === ']') this.#close(mark === '}' ? 'object' : 'array');
     else if (mark === ',' && this.#expected === 'comma' && this.#stack.length > 0) {
       this.#expected = this.#stack.at(-1) === 'object' ? 'key' : 'value';
     } else if (mark === ':' && this.#expected === 'colon') this.#expected = 'value';
-    else if (mark !== '\ufeff') throw this.#fault(`"${mark}" is out of place`);
+    else if (mark !== '\ufeff') {
+      const found = String.fromCodePoint(text.codePointAt(at) as number);
+      throw this.#fault(`"${escapeUnprintable(found)}" is out of place`);
+    }
   }
 
   #open(kind: 'object' | 'array'): void {
