@@ -1,8 +1,9 @@
+import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
-import type { Sql } from '../platform/postgres.ts';
+import { mapPostgresError, type Sql } from '../platform/postgres.ts';
 import type { JobHandler } from './handler.ts';
 import type { JobNotifier } from './notifier.ts';
-import type { JobKind } from './schema.ts';
+import type { Job, JobKind } from './schema.ts';
 import { failJob, findExpired, lockExpired, requeueExpired } from './store.ts';
 import { expireDeadWorkers, forgetOldWorkers, processHost } from './worker-registry.ts';
 
@@ -10,44 +11,62 @@ import { expireDeadWorkers, forgetOldWorkers, processHost } from './worker-regis
 export const CRASHES_MAX = 3;
 const BATCH_MAX = 500;
 
+/** Codes of errors after which no other job can be recovered either. */
+const OUTAGES: ReadonlySet<string> = new Set(['postgres_unavailable', 'postgres_refused']);
+
+type Handlers = ReadonlyMap<JobKind, Pick<JobHandler, 'onFailed' | 'crashesMax'>>;
+
 /**
  * Recover jobs whose worker is gone: a job with an expired lease returns to the queue; the third expired lease in a row
  * without progress fails it as `poison`, or a later one if its kind allows more. Any number of processes may do this at once.
+ * A job that cannot be recovered, for example because its cleanup fails, is logged and tried again by the next call.
+ *
+ * @throws AppError `postgres_unavailable`, `postgres_refused`
  */
 export async function recoverJobs(
   sql: Sql,
-  handlers: ReadonlyMap<JobKind, Pick<JobHandler, 'onFailed' | 'crashesMax'>>,
+  handlers: Handlers,
+  logger: Pick<Logger, 'error'>,
 ): Promise<{ requeued: number; poisoned: number }> {
   await expireDeadWorkers(sql, processHost());
-  let requeued = 0;
-  let poisoned = 0;
+  const counts = { requeued: 0, poisoned: 0 };
   for (const job of await findExpired(sql, BATCH_MAX)) {
-    const crashesMax = handlers.get(job.kind)?.crashesMax ?? CRASHES_MAX;
-    if (job.crashCount + 1 < crashesMax) {
-      if (await requeueExpired(sql, job)) requeued++;
-      continue;
+    try {
+      const end = await recoverJob(sql, handlers, job);
+      if (end !== null) counts[end]++;
+    } catch (error) {
+      // It must not block the jobs behind it.
+      const known = mapPostgresError(error);
+      if (known instanceof AppError && OUTAGES.has(known.code)) throw known;
+      logger.error({ err: error, job_id: job.id }, 'a job whose worker is gone could not be recovered');
     }
-    const failure = {
-      category: 'poison',
-      message: `the job crashed its worker ${crashesMax} times, so it is not tried again; check its input`,
-      retryable: false,
-    } as const;
-    await sql.begin(async (tx) => {
-      if (!(await lockExpired(tx, job)) || !(await failJob(tx, job, job.status, failure))) return;
-      await handlers.get(job.kind)?.onFailed(tx, job, failure);
-      poisoned++;
-    });
   }
   await forgetOldWorkers(sql);
-  return { requeued, poisoned };
+  return counts;
+}
+
+/** Recover a job; return null if it has changed, or if another transaction holds its row. */
+async function recoverJob(sql: Sql, handlers: Handlers, job: Job): Promise<'requeued' | 'poisoned' | null> {
+  const crashesMax = handlers.get(job.kind)?.crashesMax ?? CRASHES_MAX;
+  if (job.crashCount + 1 < crashesMax) return (await requeueExpired(sql, job)) ? 'requeued' : null;
+  const failure = {
+    category: 'poison',
+    message: `the job crashed its worker ${crashesMax} times, so it is not tried again; check its input`,
+    retryable: false,
+  } as const;
+  return sql.begin(async (tx) => {
+    if (!(await lockExpired(tx, job)) || !(await failJob(tx, job, job.status, failure))) return null;
+    await handlers.get(job.kind)?.onFailed(tx, job, failure);
+    return 'poisoned';
+  });
 }
 
 /** Run `recoverJobs`, and notify workers of the jobs that returned to the queue. */
 export async function recoverAndNotify(
   context: { sql: Sql; notifier: JobNotifier; logger: Logger },
-  handlers: ReadonlyMap<JobKind, Pick<JobHandler, 'onFailed' | 'crashesMax'>>,
+  handlers: Handlers,
 ): Promise<void> {
-  const { requeued, poisoned } = await recoverJobs(context.sql, handlers);
+  const { requeued, poisoned } = await recoverJobs(context.sql, handlers, context.logger);
   if (requeued + poisoned === 0) return;
   context.logger.info({ requeued, poisoned }, 'recovered jobs whose worker was gone');
   for (const kind of handlers.keys()) await context.notifier.notifyQueued(kind);

@@ -17,7 +17,8 @@ import { openPostgresProxy } from '../support/postgres-proxy.ts';
 import { until } from '../support/until.ts';
 
 const LEASE_MS = 5_000;
-const context = () => ({ sql: db.sql, notifier, logger: openLogger('silent'), metrics: openMetrics() });
+const silent = openLogger('silent');
+const context = () => ({ sql: db.sql, notifier, logger: silent, metrics: openMetrics() });
 let db: TestDatabase;
 let notifier: JobNotifier;
 
@@ -112,7 +113,7 @@ describe('claiming', () => {
   it('writes with an older fence are refused', async () => {
     const job = await submit();
     const [first] = (await claim(1, 'none', -1_000)) as [Job];
-    expect(await recoverJobs(db.sql, new Map())).toEqual({ requeued: 1, poisoned: 0 });
+    expect(await recoverJobs(db.sql, new Map(), silent)).toEqual({ requeued: 1, poisoned: 0 });
     const [second] = (await claim(1, 'only')) as [Job];
     expect(second.fence).toBeGreaterThan(first.fence);
     expect(second.generation).not.toBe(first.generation);
@@ -279,7 +280,7 @@ describe('a worker', () => {
   it('a worker runs a job alone that has lost its lease', async () => {
     const suspect = await submit();
     await claim(1, 'none', -1_000);
-    await recoverJobs(db.sql, new Map());
+    await recoverJobs(db.sql, new Map(), silent);
     const innocent = await submit();
     const concurrent: string[][] = [];
     const running = new Set<string>();
@@ -308,7 +309,7 @@ describe('recovery', () => {
     ]);
     for (let crash = 1; crash <= CRASHES_MAX; crash++) {
       await claim(1, crash === 1 ? 'none' : 'only', -1_000);
-      await recoverJobs(db.sql, handlers);
+      await recoverJobs(db.sql, handlers, silent);
     }
     expect(await readJob(db.sql, 'org_a', job.id)).toMatchObject({
       status: 'failed',
@@ -323,7 +324,7 @@ describe('recovery', () => {
     for (let crash = 1; crash <= 2 * CRASHES_MAX; crash++) {
       const [held] = (await claim(1, crash === 1 ? 'none' : 'only', -1_000)) as [Job];
       await new Lease(db.sql, held, 'extracting').progressed();
-      expect(await recoverJobs(db.sql, new Map())).toEqual({ requeued: 1, poisoned: 0 });
+      expect(await recoverJobs(db.sql, new Map(), silent)).toEqual({ requeued: 1, poisoned: 0 });
     }
     expect(await statusOf(job.id)).toBe('queued');
   });
@@ -335,14 +336,14 @@ describe('recovery', () => {
     const before = await leaseOf(renewed.id);
     await db.sql.begin(async (tx) => {
       await tx`SELECT 1 FROM jobs WHERE id IN (${hung.id}, ${renewed.id}) FOR UPDATE`;
-      expect(await recoverJobs(db.sql, new Map())).toEqual({ requeued: 1, poisoned: 0 });
+      expect(await recoverJobs(db.sql, new Map(), silent)).toEqual({ requeued: 1, poisoned: 0 });
       expect(await statusOf(other.id)).toBe('queued');
       expect(await renewLeases(db.sql, 'wrk_t', [{ ...live, hasWorked: true }], 60_000)).toEqual([
         { id: live.id, fence: live.fence, isWritten: false },
       ]);
     });
     expect(await leaseOf(renewed.id)).toBe(before);
-    expect(await recoverJobs(db.sql, new Map())).toEqual({ requeued: 1, poisoned: 0 });
+    expect(await recoverJobs(db.sql, new Map(), silent)).toEqual({ requeued: 1, poisoned: 0 });
     expect(await renewLeases(db.sql, 'wrk_t', [{ ...live, hasWorked: true }], 60_000)).toMatchObject([
       { isWritten: true },
     ]);
@@ -355,7 +356,7 @@ describe('recovery', () => {
     await retryJob(db.sql, held, 'extracting', { category: 'storage', message: 'm', retryable: true }, 60_000);
     await submit();
     await claim();
-    expect(await recoverJobs(db.sql, new Map())).toEqual({ requeued: 0, poisoned: 0 });
+    expect(await recoverJobs(db.sql, new Map(), silent)).toEqual({ requeued: 0, poisoned: 0 });
     expect(await statusOf(scheduled.id)).toBe('queued');
     expect(await claim()).toEqual([]);
   });

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { recoverJobs } from '../../src/jobs/recovery.ts';
 import { claimJobs } from '../../src/jobs/store.ts';
 import type { Service } from '../../src/platform/lifecycle.ts';
+import { openLogger } from '../../src/platform/logger.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
 import { filesWith } from '../support/files-with.ts';
 import { makeUserToken } from '../support/tokens.ts';
@@ -329,7 +330,7 @@ describe('the job of a HARDDELETE', () => {
     const [held] = await claimJobs(test.appliance.sql, claim);
     expect(held?.id).toBe(job_id);
     await test.appliance.sql`UPDATE jobs SET lease_expires_at = now() - interval '1 second' WHERE id = ${job_id}`;
-    await recoverJobs(test.appliance.sql, new Map());
+    await recoverJobs(test.appliance.sql, new Map(), openLogger('silent'));
     await finishJobs();
     expect((await rowsAbout(id))['documents']).toBe(0);
     expect((await test.call('DELETE', `/v1/jobs/${job_id}`, { key })).status).toBe(204);

@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 import { createBucket } from '../../src/documents/buckets.ts';
 import { BucketPolicy } from '../../src/documents/schema.ts';
 import { recoverJobs } from '../../src/jobs/recovery.ts';
+import { openLogger } from '../../src/platform/logger.ts';
 import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
 import { filesWith } from '../support/files-with.ts';
 import { ingestAll } from '../support/ingest-all.ts';
@@ -98,7 +99,7 @@ export class KilledDeletions {
     for (const [crashes, step] of steps.entries()) {
       await this.killAt(step, 'worker', 'ingest');
       expect(await this.countOf('documents')).toBeGreaterThan(INGESTED / 2);
-      await recoverJobs(sql, new Map());
+      await recoverJobs(sql, new Map(), openLogger('silent'));
       expect(await jobOf()).toEqual({ status: 'queued', crash_count: crashes + 1 });
     }
     await this.startProcess('worker', 'ingest');
