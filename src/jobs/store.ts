@@ -82,8 +82,7 @@ export function jobInsert(sql: Sql, records: SqlFragment): SqlFragment {
  * Claim up to `limit` due jobs in order of priority, fair rank and age. A claimed job gets the next fence and a new
  * generation; a former holder can write nothing any more.
  *
- * `suspects`: `only` claims jobs that have lost a lease before; `none` claims the other jobs, and nothing at all while
- * a due job that has lost a lease is queued.
+ * `suspects`: `only` claims jobs that have lost a lease before; `none` claims the other jobs.
  */
 export async function claimJobs(
   sql: Sql,
@@ -100,7 +99,7 @@ export async function claimJobs(
     WITH due AS (
       SELECT id FROM jobs
       WHERE status = 'queued' AND kind = ${claim.kind} AND (scheduled_at IS NULL OR scheduled_at <= now())
-        AND ${claim.suspects === 'only' ? sql`crash_count > 0` : sql`crash_count = 0 AND NOT ${dueSuspect(sql, claim.kind)}`}
+        AND ${claim.suspects === 'only' ? sql`crash_count > 0` : sql`crash_count = 0`}
       ORDER BY priority, fair_rank, created_at
       FOR UPDATE SKIP LOCKED LIMIT ${claim.limit})
     UPDATE jobs SET status = ${claim.firstPhase}, worker_id = ${claim.workerId}, fence = fence + 1,
@@ -119,18 +118,6 @@ function byQueueOrder(a: Row, b: Row): number {
     if (difference !== 0) return difference;
   }
   return 0;
-}
-
-/** Return true if a due job has lost a lease before: it may have killed its worker, so it must run alone. */
-export async function hasDueSuspect(sql: Sql, kind: JobKind): Promise<boolean> {
-  const [row] = await sql`SELECT ${dueSuspect(sql, kind)} AS found`;
-  return row?.['found'] === true;
-}
-
-function dueSuspect(sql: Sql, kind: JobKind) {
-  return sql`
-    EXISTS (SELECT 1 FROM jobs AS suspect WHERE suspect.status = 'queued' AND suspect.kind = ${kind}
-            AND suspect.crash_count > 0 AND (suspect.scheduled_at IS NULL OR suspect.scheduled_at <= now()))`;
 }
 
 /** Held job whose lease is to be extended. */

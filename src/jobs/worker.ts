@@ -12,7 +12,8 @@ import { Lease, LeaseLost } from './lease.ts';
 import type { JobNotifier } from './notifier.ts';
 import { Draining, LeaseLapsed, type Outcome, OutcomeRecorder } from './outcome.ts';
 import type { Job } from './schema.ts';
-import { claimJobs, hasDueSuspect, renewLeases } from './store.ts';
+import { claimJobs, renewLeases } from './store.ts';
+import { type SuspectTimes, SuspectTurns } from './suspect-turns.ts';
 import { processHost, removeWorker, touchWorker } from './worker-registry.ts';
 
 export interface WorkerOptions {
@@ -26,6 +27,8 @@ export interface WorkerOptions {
   readonly sweepMs?: number;
   /** Time that running jobs have to finish after a stop is requested; then they return to the queue. */
   readonly drainMs?: number;
+  /** Times of the turns in which the worker runs jobs alone that have lost a lease. */
+  readonly suspects?: Partial<SuspectTimes>;
 }
 
 interface WorkerContext {
@@ -61,13 +64,16 @@ export class JobWorker implements Service {
   #heartbeat: Promise<void> = Promise.resolve();
   #nextHeartbeat: Promise<void> | null = null;
   readonly #outcomes: OutcomeRecorder;
+  readonly #turns: SuspectTurns;
 
   constructor(context: WorkerContext, handler: JobHandler, options: WorkerOptions) {
     this.name = `${handler.kind} worker`;
     this.#context = context;
     this.#handler = handler;
-    this.#options = { retryWindowMs: 0, sweepMs: 5_000, drainMs: 10_000, ...options };
+    this.#options = { retryWindowMs: 0, sweepMs: 5_000, drainMs: 10_000, suspects: {}, ...options };
     this.#outcomes = new OutcomeRecorder(context.sql, handler, { ...this.#options, stop: this.#stop.signal });
+    const { leaseMs, suspects } = this.#options;
+    this.#turns = new SuspectTurns(context.sql, { id: this.id, kind: handler.kind, leaseMs }, suspects);
   }
 
   async start(): Promise<void> {
@@ -75,7 +81,7 @@ export class JobWorker implements Service {
     const listener = {
       onNotification: () => {
         this.#wake();
-        return this.#running.size < this.#options.concurrency;
+        return !this.#isExclusive && !this.#turns.hasTurn && this.#running.size < this.#options.concurrency;
       },
       onLost: (jobId: string | null) => {
         if (jobId === null ? this.#running.size > 0 : this.#isRunning(jobId)) void this.#renewSoon();
@@ -117,15 +123,17 @@ export class JobWorker implements Service {
     this.#endWait();
   }
 
-  /** Wait for a notification or a finished job, for `sweepMs` at most. */
+  /** Wait for a notification or a finished job, for `sweepMs` at most, or until the turn for suspects is to be checked. */
   async #waitForNotification(): Promise<void> {
     if (!this.#isNotified) {
+      const { sweepMs } = this.#options;
+      const waitMs = this.#isExclusive ? sweepMs : Math.min(sweepMs, this.#turns.checkInMs ?? sweepMs);
       const timer = new AbortController();
       await Promise.race([
         new Promise<void>((resolve) => {
           this.#endWait = resolve;
         }),
-        delay(this.#options.sweepMs, undefined, { signal: timer.signal }).catch(() => undefined),
+        delay(waitMs, undefined, { signal: timer.signal }).catch(() => undefined),
       ]);
       timer.abort();
     }
@@ -148,17 +156,22 @@ export class JobWorker implements Service {
 
   /**
    * Claim jobs for all free slots. A job that has lost a lease before may be one that kills its worker, so it runs
-   * alone and a further crash counts for no other job; no job is claimed until the worker is idle and can run it.
+   * alone and a further crash counts for no other job: it is claimed by an idle worker that finds no other job, or that
+   * became idle in its turn.
    */
   async #claim(): Promise<number> {
-    const { sql } = this.#context;
     const free = this.#options.concurrency - this.#running.size;
     if (free <= 0 || this.#isExclusive) return 0;
-    let jobs = await this.#claimUpTo(free, 'none');
+    const isTurn = await this.#turns.isOpen();
+    let jobs = isTurn ? [] : await this.#claimUpTo(free, 'none');
     let isSuspect = false;
-    if (jobs.length === 0 && (await hasDueSuspect(sql, this.#handler.kind)) && this.#running.size === 0) {
+    if (jobs.length === 0 && this.#running.size === 0) {
       jobs = await this.#claimUpTo(1, 'only');
       isSuspect = jobs.length > 0;
+      if (isTurn && !isSuspect) {
+        await this.#turns.end();
+        jobs = await this.#claimUpTo(free, 'none');
+      }
     }
     if (this.#running.size === 0) this.#lastRenewalMs = performance.now();
     this.#isExclusive = isSuspect;
@@ -179,8 +192,10 @@ export class JobWorker implements Service {
 
   #launch(job: Job): void {
     const lease = new Lease(this.#context.sql, job, this.#handler.firstPhase);
+    const beganMs = performance.now();
     const done = this.#run(lease).finally(() => {
       this.#running.delete(id);
+      if (this.#isExclusive) this.#turns.pauseAfter(beganMs);
       if (this.#running.size === 0) this.#isExclusive = false;
       this.#wake();
     });

@@ -7,6 +7,7 @@ import { JobWorker, type WorkerOptions } from '../../src/jobs/worker.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { openMetrics } from '../../src/platform/metrics.ts';
+import type { Sql } from '../../src/platform/postgres.ts';
 import { readJob } from '../support/jobs.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 
@@ -14,6 +15,17 @@ export const LEASE_MS = 5_000;
 
 /** Queue in a database of its own, with the organizations `org_a` and `org_b`. */
 export interface QueueUnderTest extends Awaited<ReturnType<typeof openQueue>> {}
+
+interface NewTestJob {
+  readonly org?: 'org_a' | 'org_b';
+  readonly kind?: JobKind;
+}
+
+async function submitJob(sql: Sql, { org: orgId = 'org_a', kind = 'ingest' }: NewTestJob): Promise<string> {
+  const file = { s3Key: 'k', fileName: 'f', fileSizeBytes: 1, processingType: 'test' };
+  const job = await enqueueJob(sql, { id: newId('job'), kind, orgId, bucketId: 'bkt_x', priority: 2, ...file });
+  return job.id;
+}
 
 export async function openQueue() {
   const db = await createTestDatabase();
@@ -29,19 +41,15 @@ export async function openQueue() {
       for (const id of ['org_a', 'org_b'])
         await sql`INSERT INTO organizations (id, name, plan) VALUES (${id}, ${id}, 'free')`;
     },
-    async submit(options: { org?: 'org_a' | 'org_b'; kind?: JobKind } = {}): Promise<string> {
-      const { org: orgId = 'org_a', kind = 'ingest' } = options;
-      const file = { s3Key: 'k', fileName: 'f', fileSizeBytes: 1, processingType: 'test' };
-      const job = await enqueueJob(sql, { id: newId('job'), kind, orgId, bucketId: 'bkt_x', priority: 2, ...file });
-      return job.id;
-    },
+    submit: (options: NewTestJob = {}) => submitJob(sql, options),
     /** Submit a job that has lost a lease, and is due since a time. */
-    async submitSuspect(dueSinceMs: number, org: 'org_a' | 'org_b' = 'org_a'): Promise<string> {
-      const id = await this.submit({ org });
-      await sql`
-        UPDATE jobs SET crash_count = 1, updated_at = now() - ${dueSinceMs} * interval '1 millisecond' WHERE id = ${id}`;
-      return id;
-    },
+    submitSuspect: (dueSinceMs: number, org: 'org_a' | 'org_b' = 'org_a') =>
+      sql.begin(async (tx) => {
+        const id = await submitJob(tx, { org });
+        await tx`
+          UPDATE jobs SET crash_count = 1, updated_at = now() - ${dueSinceMs} * interval '1 millisecond' WHERE id = ${id}`;
+        return id;
+      }),
     claim(limit: number, leaseMs: number, kind: JobKind = 'ingest'): Promise<Job[]> {
       const claim = { kind, workerId: 'wrk_t', firstPhase: 'extracting', leaseMs, limit, suspects: 'none' } as const;
       return claimJobs(sql, claim);

@@ -1,0 +1,115 @@
+import type { Sql } from '../platform/postgres.ts';
+import type { JobKind } from './schema.ts';
+import { beginSuspectTurn, endSuspectTurn, readSuspectWaitMs } from './suspect-store.ts';
+
+/** Times of the turns of one worker. */
+export interface SuspectTimes {
+  /** Time for which a due suspect waits for a worker that has nothing else to do, before a worker makes room for it. */
+  readonly waitMs: number;
+  /** Bounds of the length of a turn. */
+  readonly turnMsMin: number;
+  readonly turnMsMax: number;
+  /** Least time after a turn, or after a suspect that ran without one, before the next turn of a worker. */
+  readonly pauseMsMin: number;
+  /** Least time between two reads of the queue for suspects. */
+  readonly checkEveryMs: number;
+}
+
+const SUSPECT_TIMES: SuspectTimes = {
+  waitMs: 3_000,
+  turnMsMin: 5_000,
+  turnMsMax: 30_000,
+  pauseMsMin: 10_000,
+  checkEveryMs: 1_000,
+};
+
+/**
+ * Turns of a worker for suspects: jobs that have lost a lease before. Each of them may kill its worker, so it runs alone,
+ * and a worker with many jobs would never be idle for it.
+ *
+ * During a turn the worker claims no other jobs, so that it becomes idle; it then runs suspects one after the other until
+ * its turn is over. One worker of a kind has a turn at a time, and the others go on. A turn lasts for half of the time for
+ * which the suspect has waited, within bounds: one that waits for a longer job gets longer turns. After it the worker claims
+ * other jobs for at least as long, so neither a long job nor an organization with many suspects takes more than half of
+ * its time.
+ */
+export class SuspectTurns {
+  readonly #sql: Sql;
+  readonly #worker: { readonly id: string; readonly kind: JobKind; readonly leaseMs: number };
+  readonly #times: SuspectTimes;
+  /** Turn of this worker, in times of `performance.now()`. */
+  #turn: { readonly beganMs: number; readonly endsMs: number } | null = null;
+  /** True while the row of the worker may have a turn. */
+  #isStored = false;
+  #pausesUntilMs = 0;
+  #nextCheckMs = 0;
+
+  constructor(
+    sql: Sql,
+    worker: { readonly id: string; readonly kind: JobKind; readonly leaseMs: number },
+    times: Partial<SuspectTimes> = {},
+  ) {
+    this.#sql = sql;
+    this.#worker = worker;
+    this.#times = { ...SUSPECT_TIMES, ...times };
+  }
+
+  get hasTurn(): boolean {
+    return this.#turn !== null;
+  }
+
+  /** Time after which a worker that waits must call `isOpen` again; null while it has no turn. */
+  get checkInMs(): number | null {
+    if (this.#turn === null) return null;
+    return Math.max(0, Math.min(this.#nextCheckMs, this.#turn.endsMs) - performance.now());
+  }
+
+  /** Return true while this worker may claim suspects only; a turn begins or ends now if it is time. */
+  async isOpen(): Promise<boolean> {
+    const nowMs = performance.now();
+    if (this.#turn !== null && nowMs >= this.#turn.endsMs) this.#stop(nowMs);
+    if (this.#turn === null && this.#isStored) await this.#clear();
+    const canBegin = nowMs >= this.#pausesUntilMs;
+    if (nowMs < this.#nextCheckMs || (this.#turn === null && !canBegin)) return this.#turn !== null;
+    this.#nextCheckMs = nowMs + this.#times.checkEveryMs;
+    const waitMs = await readSuspectWaitMs(this.#sql, this.#worker.kind);
+    if (this.#turn !== null && waitMs === null) await this.end();
+    if (this.#turn === null && waitMs !== null && waitMs >= this.#times.waitMs && canBegin) await this.#begin(waitMs);
+    return this.#turn !== null;
+  }
+
+  /** End the turn early, since no suspect is due. */
+  async end(): Promise<void> {
+    this.#stop(performance.now());
+    if (this.#isStored) await this.#clear();
+  }
+
+  /** Begin no turn for as long as other jobs could not be claimed. It changes nothing during a turn. */
+  pauseAfter(beganMs: number, nowMs = performance.now()): void {
+    if (this.#turn === null) this.#pausesUntilMs = nowMs + Math.max(this.#times.pauseMsMin, nowMs - beganMs);
+  }
+
+  async #begin(waitMs: number): Promise<void> {
+    const { id, kind, leaseMs } = this.#worker;
+    const { turnMsMin, turnMsMax } = this.#times;
+    this.#isStored = true;
+    if (!(await beginSuspectTurn(this.#sql, kind, id, leaseMs))) {
+      this.#isStored = false;
+      return;
+    }
+    const beganMs = performance.now();
+    this.#turn = { beganMs, endsMs: beganMs + Math.min(turnMsMax, Math.max(turnMsMin, waitMs / 2)) };
+  }
+
+  #stop(nowMs: number): void {
+    if (this.#turn === null) return;
+    const { beganMs } = this.#turn;
+    this.#turn = null;
+    this.pauseAfter(beganMs, nowMs);
+  }
+
+  async #clear(): Promise<void> {
+    await endSuspectTurn(this.#sql, this.#worker.id);
+    this.#isStored = false;
+  }
+}
