@@ -64,9 +64,10 @@ async function expungeLocked(
   if (next !== null) await expunge(tables, next, checkHeld, async () => {});
   const own = await getIndexTable(sql, bucketId);
   if (own === null) return;
-  await expunge(tables, own.name, checkHeld, async (version) => {
-    await publishVersion(sql, bucketId, { version, origin: null, settled: false, shape: null });
-    await markSettled(sql, bucketId, version, null);
+  const { name } = own;
+  await expunge(tables, name, checkHeld, async (version) => {
+    await publishVersion(sql, bucketId, { name, version, origin: null, settled: false, shape: null });
+    await markSettled(sql, bucketId, { name, version, shape: null });
   });
 }
 

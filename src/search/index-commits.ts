@@ -79,7 +79,7 @@ export class IndexCommits {
     const settled = isDueToSettle(written) && (await this.#settleBetweenCommits(bucketId, table));
     const shape = settled ? await readTableShape(table) : written;
     const version = await table.version();
-    await publishVersion(this.#sql, bucketId, { version, origin, settled, shape });
+    await publishVersion(this.#sql, bucketId, { name: table.name, version, origin, settled, shape });
     this.#readers.onPublished(table.name, version);
     if (!(await stillHeld())) await this.#removeForgotten(bucketId, comparable);
     for (const append of comparable) append.resolve();

@@ -241,7 +241,13 @@ export class IndexWriter {
         // Deleted rows are only marked: their text is removed with their file, once enough of the file is deleted, or
         // at once by `expungeBucket`.
         const version = await table.version();
-        await publishVersion(this.#sql, bucketId, { version, origin: null, settled: false, shape: null });
+        await publishVersion(this.#sql, bucketId, {
+          name: own.name,
+          version,
+          origin: null,
+          settled: false,
+          shape: null,
+        });
       }
       if (!(await stillHeld())) throw lockLost();
       await steps.after?.();
@@ -275,7 +281,8 @@ export class IndexWriter {
       const table = await this.#tables.openForWriting(own.name);
       await settle(this.#tables, table);
       await this.#tables.saveSnapshot(table);
-      await markSettled(this.#sql, bucketId, await table.version(), await readTableShape(table));
+      const [version, shape] = [await table.version(), await readTableShape(table)];
+      await markSettled(this.#sql, bucketId, { name: own.name, version, shape });
     });
   }
 }

@@ -18,7 +18,7 @@ afterAll(() => test.close());
 async function makeIndex(name: string, version: number): Promise<string> {
   const { sql } = test.appliance;
   const { id } = await createBucket(sql, test.operator, { name, policy: BucketPolicy.parse({}) });
-  const index = { version, origin: originIn('lexical-1'), settled: true, shape: null };
+  const index = { name: id, version, origin: originIn('lexical-1'), settled: true, shape: null };
   await publishVersion(sql, id, index);
   return id;
 }

@@ -86,7 +86,10 @@ export async function fillIndexDirectly(
   await adding;
   await settle(tables, table);
   const [version, written] = [await table.version(), await readTableShape(table)];
-  await publishVersion(sql, bucketId, { version, origin: originIn(LEXICAL_SPACE), settled: true, shape: written });
+  await publishVersion(sql, bucketId, {
+    ...{ name: bucketId, version, origin: originIn(LEXICAL_SPACE) },
+    ...{ settled: true, shape: written },
+  });
   await sql`UPDATE index_tables SET cleaned_at = now() + interval '1 day' WHERE bucket_id = ${bucketId}`;
 }
 
