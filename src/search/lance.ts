@@ -172,26 +172,42 @@ export class LanceTables {
   async #openForReading(name: string, version: number): Promise<Table | null> {
     const cached = this.#readTables.get(name);
     if (cached) {
-      if (cached.version < version) {
-        await (cached.isLarge ? moveTo(cached.table, version) : cached.table.checkoutLatest());
-        cached.version = version;
-        if (!cached.isLarge && (await isLarge(cached.table))) this.#readTables.delete(name);
-      }
+      if (cached.version < version) await this.#advance(name, cached, version);
       return cached.table;
     }
     const small = await openIfThere(await this.#reading.get(), name);
     if (small === null) return null;
-    if (!(await isLarge(small))) return this.#keep(name, { table: small, version, isLarge: false });
+    if (!(await isLarge(small))) return this.#keep(name, small, false);
     small.close();
     const table = await openIfThere(await this.#readingLarge.get(), name);
     if (table === null) return null;
     await moveTo(table, version);
-    return this.#keep(name, { table, version, isLarge: true });
+    return this.#keep(name, table, true);
   }
 
-  #keep(name: string, opened: ReadTable): Table {
-    this.#readTables.set(name, opened);
-    return opened.table;
+  async #keep(name: string, table: Table, isOfLarge: boolean): Promise<Table> {
+    const version = await table.version();
+    this.#readTables.set(name, { table, version, isLarge: isOfLarge, moving: Promise.resolve() });
+    return table;
+  }
+
+  /**
+   * Bring a table that searches share to a version, one search after the other: a large one would otherwise be moved back
+   * by the search that wants the older of two versions.
+   */
+  #advance(name: string, opened: ReadTable, version: number): Promise<void> {
+    const move = async () => {
+      if (opened.version >= version) return;
+      const { table } = opened;
+      await (opened.isLarge ? moveTo(table, version) : table.checkoutLatest());
+      // A table may be behind what PostgreSQL says, after its directory was restored: then each search looks again.
+      opened.version = await table.version();
+      if (opened.isLarge || !(await isLarge(table))) return;
+      if (this.#readTables.get(name) === opened) this.#readTables.delete(name);
+    };
+    const moved = opened.moving.then(move);
+    opened.moving = moved.catch(() => undefined);
+    return moved;
   }
 
   /**
@@ -320,7 +336,10 @@ export class LanceTables {
 
 interface ReadTable {
   readonly table: Table;
+  /** Version that the table really is at. */
   version: number;
+  /** The last move to a newer version, which may be in progress; it never rejects. */
+  moving: Promise<void>;
   /** True if its connection is that of large tables. */
   readonly isLarge: boolean;
 }

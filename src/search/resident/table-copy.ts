@@ -78,8 +78,14 @@ export class TableCopy {
     return true;
   }
 
-  /** Read all rows. @param table at `version` or a newer one @throws RangeError if they take more memory than `maxBytes` */
+  /**
+   * Read all rows.
+   *
+   * @param table at `version` or a newer one; an older one is refused
+   * @throws RangeError if they take more memory than `maxBytes`
+   */
   async fill(table: Table, version: number, maxBytes: number): Promise<void> {
+    await requireVersion(table, version);
     const { number, thread } = this;
     const creating = thread.call('create', { table: number, scratchIn: this.#scratchIn });
     // Rows are added while the next ones are read. The reading may fail before the creation is awaited.
@@ -142,7 +148,7 @@ export class TableCopy {
   /** Read the rows that were appended since, and remove those that were deleted. @param table as for `fill` */
   async update(table: Table, version: number): Promise<void> {
     // The rows that are read are those of this version or a newer one.
-    const latest = Math.max(version, await table.version());
+    const latest = await requireVersion(table, version);
     if (!(await this.#addAppended(table))) await this.#addUnknown(table, await readKeys(table, this.#lastRowId));
     const { rows, removedRows } = this.#size;
     if ((await table.countRows()) !== rows - removedRows) {
@@ -193,4 +199,11 @@ export class TableCopy {
     const last = largest(rowIds);
     if (last > this.#lastRowId) this.#lastRowId = last;
   }
+}
+
+/** Return the version that a table is at; throw if that is older than the wanted one. */
+async function requireVersion(table: Table, wanted: number): Promise<number> {
+  const version = await table.version();
+  if (version < wanted) throw new Error(`the table is at version ${version}, before version ${wanted}`);
+  return version;
 }
