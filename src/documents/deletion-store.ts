@@ -48,13 +48,20 @@ export async function markDocuments(
 /**
  * Find marked documents of all organizations, except those that an unfinished hard delete will remove, in order of
  * bucket and id: processes that remove the same documents then lock them in one order.
+ *
+ * @param exceptBuckets ids of buckets whose documents are left out
  */
-export async function findMarked(sql: Sql, limit: number): Promise<MarkedDocument[]> {
+export async function findMarked(
+  sql: Sql,
+  limit: number,
+  exceptBuckets: readonly string[] = [],
+): Promise<MarkedDocument[]> {
   const rows = await sql`
     SELECT id, org_id, bucket_id, chunks_count, hard_delete_job_id FROM documents
     WHERE status = 'deleting' AND NOT EXISTS (
       SELECT 1 FROM jobs WHERE jobs.id = documents.hard_delete_job_id
         AND ${isUnfinished(sql)})
+      AND bucket_id <> ALL(${sql.array([...exceptBuckets])}::text[])
     ORDER BY bucket_id, id LIMIT ${limit}`;
   return rows.map(toMarked);
 }

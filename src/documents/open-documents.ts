@@ -1,4 +1,5 @@
 import type { Chore } from '../platform/chores.ts';
+import type { Logger } from '../platform/logger.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { type IndexRemoval, purgeDeleted, type RemovalContext } from './remove-documents.ts';
@@ -22,17 +23,23 @@ export function openDocuments(context: {
   readonly sql: Sql;
   readonly objects: Objects;
   readonly index: IndexRemoval;
+  readonly logger: Logger;
   readonly erase: RemovalContext['erase'];
 }): Documents {
-  const { sql, objects, index, erase } = context;
-  const removal: RemovalContext = { sql, objects, index, erase };
+  const { sql, objects, index, logger, erase } = context;
+  const removal: RemovalContext = { sql, objects, index, logger, erase };
   const purge = async (signal: AbortSignal) => void (await purgeDeleted(removal, signal));
   return {
     removal,
     purge,
     async purgeWithText(signal) {
-      await purge(signal);
+      // Text that other removals have left is taken out even if the removal from one bucket fails.
+      const failure = await purge(signal).then(
+        () => null,
+        (error: unknown) => ({ error }),
+      );
       await index.expungeSmall(signal);
+      if (failure) throw failure.error;
     },
     chores: (everyMs) => [
       { name: 'removal of deleted documents', everyMs, run: purge },

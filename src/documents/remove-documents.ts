@@ -1,8 +1,10 @@
 import { eraseAuditedValues } from '../access/audit-store.ts';
 import { forgetResponsesAbout } from '../access/idempotency-store.ts';
 import { forgetDocumentsOfJobs } from '../jobs/document-jobs-store.ts';
+import type { Logger } from '../platform/logger.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
+import { BucketFaults } from './bucket-faults.ts';
 import type { MarkedDocument } from './deletion-store.ts';
 import * as store from './deletion-store.ts';
 
@@ -25,6 +27,7 @@ export interface RemovalContext {
   readonly sql: Sql;
   readonly objects: Objects;
   readonly index: IndexRemoval;
+  readonly logger: Logger;
   /** Erase what other domains have stored about removed documents, in the transaction that removes their rows. */
   readonly erase: (tx: Sql, orgId: string, documentIds: readonly string[]) => Promise<void>;
 }
@@ -79,35 +82,40 @@ async function forgetDocuments({ sql, erase }: RemovalContext, documents: readon
 
 /**
  * Remove the documents and buckets of all organizations that are marked as deleted, except documents that the job of an
- * unfinished hard delete will remove.
+ * unfinished hard delete will remove. A bucket that fails does not keep the others.
  *
  * @returns number of removed documents
+ * @throws the error of the first bucket that failed, once the others are done
  */
 export async function purgeDeleted(context: RemovalContext, signal: AbortSignal): Promise<number> {
-  const { sql, index } = context;
+  const { sql, index, logger } = context;
+  const faults = new BucketFaults(logger, signal, 'deleted documents of a bucket were not removed; trying again later');
   let purged = 0;
+  const remove = async (bucketId: string, documents: readonly MarkedDocument[], expunges: boolean) => {
+    const work = () => removeMarked(context, bucketId, documents, { expunges, signal });
+    if (await faults.attempt(bucketId, work)) purged += documents.length;
+  };
   for (;;) {
-    const marked = await store.findMarked(sql, BATCH_DOCUMENTS);
+    const marked = await store.findMarked(sql, BATCH_DOCUMENTS, faults.failed);
     if (marked.length === 0) break;
     const plain = marked.filter((document) => document.hardDeleteJobId === null);
-    for (const [bucketId, documents] of Map.groupBy(plain, (document) => document.bucketId)) {
-      await removeMarked(context, bucketId, documents, { expunges: false, signal });
-      purged += documents.length;
-    }
+    for (const [bucketId, documents] of Map.groupBy(plain, (document) => document.bucketId))
+      await remove(bucketId, documents, false);
     // Documents that a failed hard delete left must be expunged too, all of one job at once.
     for (const [jobId, [first]] of Map.groupBy(marked, (document) => document.hardDeleteJobId)) {
       if (jobId === null) continue;
       const { orgId, bucketId } = first as MarkedDocument;
       const documents = await store.findMarkedBy(sql, orgId, jobId);
-      await removeMarked(context, bucketId, documents, { expunges: true, signal });
-      purged += documents.length;
+      await remove(bucketId, documents, true);
     }
   }
   for (const bucket of await store.findEmptiedBuckets(sql)) {
-    signal.throwIfAborted();
-    await index.dropBucket(bucket.id, signal);
-    await store.removeBucket(sql, bucket.orgId, bucket.id);
+    await faults.attempt(bucket.id, async () => {
+      await index.dropBucket(bucket.id, signal);
+      await store.removeBucket(sql, bucket.orgId, bucket.id);
+    });
   }
+  faults.throwFirst();
   return purged;
 }
 

@@ -1,10 +1,11 @@
 import type { Table } from '@lancedb/lancedb';
+import { BucketFaults } from '../documents/bucket-faults.ts';
 import { type DeletedTextAge, findDeletedText, findDueDeletedText, forgetDeletedText } from './deleted-text-store.ts';
 import { getIndexTable } from './index-store.ts';
 import { markSettled, publishVersion } from './index-versions-store.ts';
 import { buildTokenIndex, type LanceTables } from './lance.ts';
 import { findReindexRun, findRetiredTablesOf, forgetRetiredTable } from './reindex-store.ts';
-import type { TableContext } from './replace-table.ts';
+import type { ChoreContext, TableContext } from './replace-table.ts';
 import { indexVectors, mergeTable } from './settle.ts';
 import { dropVectorIndex } from './vector-index.ts';
 import { lockLost, withIndexToItself } from './writer-lock.ts';
@@ -33,19 +34,24 @@ export async function expungeBucket(context: TableContext, bucketId: string, sig
 
 /**
  * Rewrite the indexes from whose rows documents were deleted. A large one is rewritten only once in a while, for all
- * documents that were deleted meanwhile.
+ * documents that were deleted meanwhile. An index that fails does not keep the others.
+ *
+ * @throws the error of the first index that failed, once the others are done
  */
-export async function expungeDue(context: TableContext, age: DeletedTextAge, signal: AbortSignal): Promise<void> {
+export async function expungeDue(context: ChoreContext, age: DeletedTextAge, signal: AbortSignal): Promise<void> {
+  const message = 'deleted text was not removed from an index; trying again later';
+  const faults = new BucketFaults(context.logger, signal, message);
   for (const bucketId of await findDueDeletedText(context.sql, age)) {
-    signal.throwIfAborted();
-    await withIndexToItself(context.direct, bucketId, async (stillHeld) => {
+    const work = async (stillHeld: () => Promise<boolean>) => {
       // Another process may have done it while this one waited.
       const deletedAt = await findDeletedText(context.sql, bucketId);
       if (deletedAt === null) return;
       await expungeLocked(context, bucketId, stillHeld);
       await forgetDeletedText(context.sql, bucketId, deletedAt);
-    });
+    };
+    await faults.attempt(bucketId, () => withIndexToItself(context.direct, bucketId, work));
   }
+  faults.throwFirst();
 }
 
 async function expungeLocked(

@@ -171,11 +171,14 @@ export async function findGenerationRange(sql: Sql, after: number, limit: number
 /**
  * Find generations of a range that nothing can make visible any more: they are not active, and no job in progress and
  * no live reprojection that is still to activate them writes them.
+ *
+ * @param exceptBuckets ids of buckets whose generations are left out
  */
 export async function findDeadGenerations(
   sql: Sql,
   range: GenerationRange,
   limit: number,
+  exceptBuckets: readonly string[] = [],
 ): Promise<{ id: number; bucketId: string; artifactKey: string }[]> {
   const rows = await sql`
     SELECT g.id, g.bucket_id, g.artifact_key FROM generations g LEFT JOIN documents d ON d.id = g.document_id
@@ -185,6 +188,7 @@ export async function findDeadGenerations(
       AND d.stored_generation IS DISTINCT FROM g.id
       AND NOT EXISTS (SELECT 1 FROM reprojections r WHERE r.id = g.job_id AND d.active_generation = g.replaces
                       AND ${isRunAlive(sql)})
+      AND g.bucket_id <> ALL(${sql.array([...exceptBuckets])}::text[])
     ORDER BY g.id LIMIT ${limit}`;
   return rows.map((row) => ({
     id: Number(row['id']),

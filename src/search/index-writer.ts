@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { BucketFaults } from '../documents/bucket-faults.ts';
 import type { VectorOrigin } from '../embedding/model-choice.ts';
 import type { Logger } from '../platform/logger.ts';
 import { inTransaction, type Sql } from '../platform/postgres.ts';
@@ -153,12 +154,17 @@ export class IndexWriter {
     if (queue.writing === null && queue.settling === null) this.#settleLater(bucketId, queue);
   }
 
-  /** Settle indexes whose writer was killed before it settled them, or which still keep old versions of their rows. */
+  /**
+   * Settle indexes whose writer was killed before it settled them, or which still keep old versions of their rows. An
+   * index that fails does not keep the others.
+   *
+   * @throws the error of the first index that failed, once the others are done
+   */
   async settleAbandoned(signal: AbortSignal): Promise<void> {
-    for (const bucketId of await findUnsettled(this.#sql, ABANDONED_MS, KEEP_VERSIONS_MS)) {
-      signal.throwIfAborted();
-      await this.#settle(bucketId);
-    }
+    const faults = new BucketFaults(this.#logger, signal, 'an abandoned index was not settled; trying again later');
+    for (const bucketId of await findUnsettled(this.#sql, ABANDONED_MS, KEEP_VERSIONS_MS))
+      await faults.attempt(bucketId, () => this.#settle(bucketId));
+    faults.throwFirst();
   }
 
   /** Finish all pending writes. Called after the workers have stopped. */

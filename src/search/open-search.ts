@@ -88,24 +88,24 @@ export async function openSearch(context: {
     removal: {
       dropDocuments: (bucketId, documentIds, signal) => index.dropDocuments(bucketId, documentIds, signal),
       expunge: (bucketId, signal) => expungeBucket({ sql, direct, tables }, bucketId, signal),
-      expungeSmall: (signal) => expungeDue({ sql, direct, tables }, { ...DELETED_TEXT, pauseMs: 0 }, signal),
+      expungeSmall: (signal) => expungeDue({ sql, direct, tables, logger }, { ...DELETED_TEXT, pauseMs: 0 }, signal),
       dropBucket: (bucketId, signal) => index.dropBucket(bucketId, signal),
     },
     chores: (everyMs) => [
       {
         name: 'removal of replaced index tables',
         everyMs,
-        run: async (signal) => void (await sweepTables({ sql, direct, tables }, signal)),
+        run: async (signal) => void (await sweepTables({ sql, direct, tables, logger }, signal)),
       },
       {
         name: 'removal of dead generations',
         everyMs,
-        run: async (signal) => void (await sweepGenerations(sql, objects, index, signal, generations)),
+        run: async (signal) => void (await sweepGenerations({ sql, objects, index, logger }, signal, generations)),
       },
       {
         name: 'removal of deleted text from the indexes',
         everyMs,
-        run: (signal) => expungeDue({ sql, direct, tables }, DELETED_TEXT, signal),
+        run: (signal) => expungeDue({ sql, direct, tables, logger }, DELETED_TEXT, signal),
       },
       { name: 'removal of noted changes of documents', everyMs, run: () => removeOldChanges(sql) },
       { name: 'settling of abandoned indexes', everyMs, run: (signal) => index.settleAbandoned(signal) },

@@ -1,6 +1,8 @@
 import type { Table } from '@lancedb/lancedb';
+import { BucketFaults } from '../documents/bucket-faults.ts';
 import { lockBucketPolicy } from '../documents/store.ts';
 import { AppError } from '../platform/errors.ts';
+import type { Logger } from '../platform/logger.ts';
 import { inTransaction, type Sql } from '../platform/postgres.ts';
 import { getIndexTable } from './index-store.ts';
 import type { LanceTables } from './lance.ts';
@@ -21,6 +23,11 @@ export interface TableContext {
   /** Connection pool for advisory locks; must not go through a transaction pooler. */
   readonly direct: Sql;
   readonly tables: LanceTables;
+}
+
+/** Context of maintenance that goes through the tables of all buckets. */
+export interface ChoreContext extends TableContext {
+  readonly logger: Logger;
 }
 
 /** Name of the table that replaces a bucket's present one; its prefix lets it be dropped with the bucket. */
@@ -108,22 +115,30 @@ async function countByGeneration(table: Table): Promise<Map<number, number>> {
   return counts;
 }
 
-/** Give up dead runs, and drop tables that no search uses any more. @returns number of dropped tables */
-export async function sweepTables({ sql, direct, tables }: TableContext, signal: AbortSignal): Promise<number> {
+/**
+ * Give up dead runs, and drop tables that no search uses any more. A bucket that fails does not keep the others.
+ *
+ * @returns number of dropped tables
+ * @throws the error of the first bucket that failed, once the others are done
+ */
+export async function sweepTables({ sql, direct, tables, logger }: ChoreContext, signal: AbortSignal): Promise<number> {
+  const faults = new BucketFaults(logger, signal, 'a replaced index table was not removed; trying again later');
   for (const bucketId of await findAbandonedReindexRuns(sql)) {
-    signal.throwIfAborted();
-    await withIndexWriterLock(direct, bucketId, async () => {
+    const giveUp = async () => {
       // Asked again under the lock: it may have come back to life.
       if (!(await findAbandonedReindexRuns(sql)).includes(bucketId)) return;
       await inTransaction(sql, (tx) => dropReindexRun(tx, bucketId));
-    });
+    };
+    await faults.attempt(bucketId, () => withIndexWriterLock(direct, bucketId, giveUp));
   }
   let dropped = 0;
   for (const { bucketId, tableName } of await findRetiredTables(sql, KEEP_VERSIONS_MS)) {
-    signal.throwIfAborted();
-    await withIndexToItself(direct, bucketId, () => tables.drop(tableName));
-    await forgetRetiredTable(sql, tableName);
-    dropped++;
+    const drop = async () => {
+      await withIndexToItself(direct, bucketId, () => tables.drop(tableName));
+      await forgetRetiredTable(sql, tableName);
+    };
+    if (await faults.attempt(bucketId, drop)) dropped++;
   }
+  faults.throwFirst();
   return dropped;
 }

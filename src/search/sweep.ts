@@ -1,3 +1,5 @@
+import { BucketFaults } from '../documents/bucket-faults.ts';
+import type { Logger } from '../platform/logger.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { findDeadGenerations, findGenerationRange, findNewestGeneration } from './index-store.ts';
@@ -15,22 +17,30 @@ export interface SweepCursor {
   after: number | null;
 }
 
+export interface SweepContext {
+  readonly sql: Sql;
+  readonly objects: Objects;
+  readonly index: IndexWriter;
+  readonly logger: Logger;
+}
+
 /**
  * Remove dead generations: those replaced by a newer one, and those of an attempt that never finished. A sweep looks at
  * the next 60,000 generations after the cursor, the last one being followed by the first; of up to 40,000 it sees all. The
  * artifact is deleted first and the row last, so that the remains of a crash are found again. The artifact is deleted
- * once more after the row, since an attempt that lost its job without knowing may have written it in between.
+ * once more after the row, since an attempt that lost its job without knowing may have written it in between. A bucket
+ * that fails does not keep the others.
  *
  * @returns number of removed generations
+ * @throws the error of the first bucket that failed, once the others are done
  */
 export async function sweepGenerations(
-  sql: Sql,
-  objects: Objects,
-  index: IndexWriter,
+  { sql, objects, index, logger }: SweepContext,
   signal: AbortSignal,
   cursor: SweepCursor = { after: null },
   rangeMax = RANGE_MAX,
 ): Promise<number> {
+  const faults = new BucketFaults(logger, signal, 'dead generations of a bucket were not removed; trying again later');
   let swept = 0;
   let hasWrapped = false;
   cursor.after ??= Math.floor(Math.random() * (await findNewestGeneration(sql)));
@@ -42,20 +52,23 @@ export async function sweepGenerations(
     }
     if (range === null) break;
     for (;;) {
-      const dead = await findDeadGenerations(sql, range, BATCH_MAX);
+      const dead = await findDeadGenerations(sql, range, BATCH_MAX, faults.failed);
       if (dead.length === 0) break;
       for (const [bucketId, generations] of Map.groupBy(dead, (generation) => generation.bucketId)) {
         const ids = generations.map((generation) => generation.id);
         const deleteArtifacts = async () => {
           for (const generation of generations) await objects.delete(generation.artifactKey);
         };
-        await deleteArtifacts();
-        await index.dropGenerations(bucketId, ids, signal);
-        await deleteArtifacts();
+        const remove = async () => {
+          await deleteArtifacts();
+          await index.dropGenerations(bucketId, ids, signal);
+          await deleteArtifacts();
+        };
+        if (await faults.attempt(bucketId, remove)) swept += ids.length;
       }
-      swept += dead.length;
     }
     cursor.after = range.upTo;
   }
+  faults.throwFirst();
   return swept;
 }

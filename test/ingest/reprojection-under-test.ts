@@ -102,9 +102,9 @@ export class ReprojectionUnderTest {
   }
 
   async sweep(): Promise<void> {
-    const { sql, objects } = this.test.appliance;
-    await sweepTables(this.context, signal);
-    await sweepGenerations(sql, objects, this.context.index, signal);
+    const { sql, objects, logger } = this.test.appliance;
+    await sweepTables({ ...this.context, logger }, signal);
+    await sweepGenerations({ sql, objects, index: this.context.index, logger }, signal);
   }
 
   /** Read the current table: its rows, and the live generations that PostgreSQL has for it. */

@@ -31,8 +31,8 @@ beforeAll(async () => {
 afterAll(() => test.close());
 
 const context = () => {
-  const { sql, search } = test.appliance;
-  return { sql, direct: sql, tables: search.tables };
+  const { sql, search, logger } = test.appliance;
+  return { sql, direct: sql, tables: search.tables, logger };
 };
 
 function generation(id: number, text: string): IndexedGeneration {

@@ -23,8 +23,13 @@ beforeEach(async () => {
 afterEach(() => test.close());
 
 async function sweep(cursor: SweepCursor): Promise<number> {
-  const { sql, objects, search } = test.appliance;
-  return sweepGenerations(sql, objects, search.index, new AbortController().signal, cursor, RANGE_MAX);
+  const { sql, objects, search, logger } = test.appliance;
+  return sweepGenerations(
+    { sql, objects, index: search.index, logger },
+    new AbortController().signal,
+    cursor,
+    RANGE_MAX,
+  );
 }
 
 it('a sweep looks at the next three ranges of generations, and after the last one at the first', async () => {
