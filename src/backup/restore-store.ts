@@ -142,6 +142,12 @@ export async function resetRuntimeState(tx: Sql, backupId: string): Promise<void
     DELETE FROM index_tables t WHERE NOT EXISTS (
       SELECT 1 FROM documents d
       WHERE d.bucket_id = t.bucket_id AND d.active_generation IS NOT NULL AND d.status <> 'deleting')`;
+  // A restore over the same installation leaves its tables: they are dropped later.
+  await tx`
+    INSERT INTO retired_index_tables (table_name, bucket_id)
+    SELECT table_name, bucket_id FROM index_tables WHERE table_name IS NOT NULL`;
+  // No table has the version of the backup, which a reader would wait for.
+  await tx`UPDATE index_tables SET version = 0, table_name = NULL`;
   // They name transactions of the server of the backup.
   if (await hasTable(tx, 'document_changes')) {
     await tx`TRUNCATE document_changes`;
@@ -161,10 +167,11 @@ export interface BucketToIndex {
   readonly chunks: number;
 }
 
+/** List the buckets with documents that searches find, those without vectors included. */
 export async function selectBucketsToIndex(sql: Sql): Promise<BucketToIndex[]> {
   const rows = await sql`
     SELECT b.id, b.org_id, b.name, sum(g.chunks_count)::bigint AS chunks
-    FROM buckets b JOIN index_tables t ON t.bucket_id = b.id AND t.space IS NOT NULL
+    FROM buckets b JOIN index_tables t ON t.bucket_id = b.id
     JOIN documents d ON d.bucket_id = b.id AND d.status <> 'deleting'
     JOIN generations g ON g.id = d.active_generation
     WHERE b.deleting_at IS NULL GROUP BY 1, 2, 3 ORDER BY 1`;

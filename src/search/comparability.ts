@@ -24,7 +24,7 @@ export async function refusalOf(
   bucketId: string,
   { held, given }: { held: string; given: string },
 ): Promise<AppError> {
-  if ((await findReindexRun(sql, bucketId))?.origin.space === given) {
+  if ((await findReindexRun(sql, bucketId))?.origin?.space === given) {
     return new AppError({
       code: 'index_moving',
       status: 503,

@@ -56,7 +56,7 @@ async function readIndexStats(
     fragments: fragments?.numFragments ?? 0,
     small_fragments: fragments?.numSmallFragments ?? 0,
     unindexed_rows: (table && (await table.indexStats(TOKEN_INDEX_NAME)))?.numUnindexedRows ?? 0,
-    reprojecting_to: (await findReindexRun(sql, bucket.id))?.origin.space ?? null,
+    reprojecting_to: (await findReindexRun(sql, bucket.id))?.origin?.space ?? null,
     models: models.map((each) => ({
       ...{ model: each.model, revision: each.revision, map_version: each.mapVersion },
       ...{ documents: each.documents, chunks: each.chunks, native: each.nativeDimension !== null },

@@ -1,6 +1,7 @@
 import type { VectorOrigin } from '../embedding/model-choice.ts';
 import { isUnfinished } from '../jobs/state-store.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
+import { KEYWORD_ONLY } from '../projection/projections.ts';
 
 /** A run that has not been heard of for so long is given up. */
 const REINDEX_ALIVE_MS = 3_600_000;
@@ -19,8 +20,8 @@ export interface ReindexRun {
   readonly kind: ReindexKind;
   /** Name of the table that will replace the bucket's; null: rows go to the bucket's own. */
   readonly tableName: string | null;
-  /** Model and space of the index after the run. */
-  readonly origin: VectorOrigin;
+  /** Model and space of the index after the run; null: as they are then. */
+  readonly origin: VectorOrigin | null;
   /** Null: a command runs it. */
   readonly jobId: string | null;
 }
@@ -38,7 +39,8 @@ export async function resumeReindexRun(
 ): Promise<ReindexRun | null> {
   const [row] = await sql`
     UPDATE reprojections SET touched_at = now()
-    WHERE bucket_id = ${bucketId} AND kind = ${kind} AND space = ${origin.space} AND model = ${origin.model}
+    WHERE bucket_id = ${bucketId} AND kind = ${kind} AND space = ${origin?.space ?? KEYWORD_ONLY}
+      AND model IS NOT DISTINCT FROM ${origin?.model ?? null}
       AND job_id IS NOT DISTINCT FROM ${jobId} AND table_name IS NOT NULL
       AND (job_id IS NOT NULL OR touched_at > now() - ${RESUMABLE_MS} * interval '1 millisecond')
     RETURNING *`;
@@ -51,7 +53,8 @@ export async function startReindexRun(tx: Sql, run: ReindexRun): Promise<void> {
   await dropReindexRun(tx, bucketId);
   await tx`
     INSERT INTO reprojections (id, bucket_id, kind, table_name, model, revision, space, job_id)
-    VALUES (${id}, ${bucketId}, ${kind}, ${tableName}, ${origin.model}, ${origin.revision}, ${origin.space}, ${jobId})`;
+    VALUES (${id}, ${bucketId}, ${kind}, ${tableName}, ${origin?.model ?? null}, ${origin?.revision ?? null},
+            ${origin?.space ?? KEYWORD_ONLY}, ${jobId})`;
 }
 
 /** Record that a run is alive, and how far it is. False: the run was given up, or its bucket is gone. */
@@ -139,10 +142,13 @@ export async function replaceTable(
   const [row] = await tx`
     SELECT coalesce(table_name, bucket_id) AS name FROM index_tables WHERE bucket_id = ${bucketId}`;
   await tx`
-    UPDATE index_tables SET table_name = ${tableName}, version = ${version}, model = ${origin.model},
-           revision = ${origin.revision}, space = ${origin.space}, settled = false, cleaned_at = now(),
+    UPDATE index_tables SET table_name = ${tableName}, version = ${version}, settled = false, cleaned_at = now(),
            updated_at = now()
     WHERE bucket_id = ${bucketId}`;
+  if (origin !== null)
+    await tx`
+      UPDATE index_tables SET model = ${origin.model}, revision = ${origin.revision}, space = ${origin.space}
+      WHERE bucket_id = ${bucketId}`;
   await tx`DELETE FROM reprojections WHERE bucket_id = ${bucketId}`;
   await retireTable(tx, bucketId, row?.['name'] as string);
 }
@@ -175,16 +181,16 @@ export async function forgetRetiredTable(sql: Sql, tableName: string): Promise<v
 }
 
 function toReindexRun(row: Record<string, unknown>): ReindexRun {
+  const space = row['space'] as string;
   return {
     id: row['id'] as string,
     bucketId: row['bucket_id'] as string,
     kind: row['kind'] as ReindexKind,
     tableName: row['table_name'] as string | null,
-    origin: {
-      model: (row['model'] as string | null) ?? '',
-      revision: row['revision'] as string | null,
-      space: row['space'] as string,
-    },
+    origin:
+      space === KEYWORD_ONLY
+        ? null
+        : { model: (row['model'] as string | null) ?? '', revision: row['revision'] as string | null, space },
     jobId: row['job_id'] as string | null,
   };
 }

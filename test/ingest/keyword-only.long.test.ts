@@ -1,7 +1,13 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import type { Caller } from '../../src/access/caller.ts';
+import type { Appliance } from '../../src/appliance/appliance.ts';
 import { rebuildIndex } from '../../src/ingest/reindex/reindex-bucket.ts';
+import { UploadRequest } from '../../src/ingest/schema.ts';
+import { uploadDocument } from '../../src/ingest/upload.ts';
 import { doChores } from '../../src/platform/chores.ts';
 import type { Service } from '../../src/platform/lifecycle.ts';
+import { getIndexTable } from '../../src/search/index-store.ts';
+import { backUp, makeFolder, openOtherMachine, searchTexts, secretKeyOf } from '../backup/support.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { until } from '../support/until.ts';
 
@@ -148,3 +154,73 @@ it('a rebuild keeps documents without vectors, a reembed embeds them, and a dele
   expect(await read('rebuilt', waiting.id)).toMatchObject({ status: 'ready', embed_model: VENDOR });
   expect((await find('rebuilt', 'harbour water', 'vector')).toSorted()).toEqual([embedded.id, waiting.id].toSorted());
 });
+
+it('a bucket with nothing but documents without vectors is rebuilt, and takes vectors of any space afterwards', async () => {
+  await call('POST', '/v1/buckets', { name: 'words' });
+  take();
+  const first = await upload('words');
+  const { appliance } = test;
+  const [row] = await appliance.sql`SELECT id FROM buckets WHERE name = 'words'`;
+  const bucketId = row?.['id'] as string;
+  const before = await getIndexTable(appliance.sql, bucketId);
+  expect(before?.origin).toBeNull();
+  const signal = new AbortController().signal;
+  const report = await rebuildIndex(appliance.ingest.reindex, test.operator, 'words', { signal });
+  expect(report).toMatchObject({ documents: 1, chunks: 1, left_out: [] });
+  const after = await getIndexTable(appliance.sql, bucketId);
+  expect(after?.origin).toBeNull();
+  expect(after?.name).not.toBe(before?.name);
+  expect(await find('words', first.word, 'keyword')).toEqual([first.id]);
+  await giveBack();
+  const second = await upload('words');
+  expect(second.status).toBe('ready');
+  expect(await find('words', second.word, 'vector')).toEqual([second.id]);
+  expect((await find('words', 'harbour', 'keyword')).toSorted()).toEqual([first.id, second.id].toSorted());
+});
+
+it('a restore builds the index of a bucket with nothing but documents without vectors, and later uploads are found', async () => {
+  await call('POST', '/v1/buckets', { name: 'restored' });
+  take();
+  const own = [await upload('restored'), await upload('restored'), await upload('restored')];
+  await giveBack();
+  const folder = makeFolder();
+  const other = await openOtherMachine(secretKeyOf(test.dataDir));
+  onTestFinished(async () => {
+    await other.remove();
+    folder.remove();
+  });
+  const { appliance } = test;
+  await call('PUT', '/v1/routing', { primary: 'local/lexical-1' });
+  await backUp(appliance, folder.location);
+  await call('PUT', '/v1/routing', { primary: VENDOR });
+  await other.restore(folder.location);
+
+  const restored = await other.open();
+  const restoredWorker = restored.jobs.worker('ingest');
+  onTestFinished(async () => {
+    await restoredWorker.stop();
+    await restored.close();
+  });
+  const operator = await restored.access.operator('default');
+  const findThere = async (query: string) =>
+    (await searchTexts(restored, operator, 'restored', query)).map(([text]) => /heron\d+q|later\d/.exec(text)?.[0]);
+  expect((await findThere('harbour')).toSorted()).toEqual(own.map(({ word }) => word).toSorted());
+  await restoredWorker.start(new AbortController().signal);
+  for (const word of ['later1', 'later2']) {
+    await uploadText(restored, operator, `The ${word} comes into the harbour.`);
+    expect(await findThere(word)).toContain(word);
+  }
+  expect(await findThere('harbour')).toHaveLength(5);
+});
+
+/** Upload a text into the restored bucket, and wait until it is ready. */
+async function uploadText(appliance: Appliance, caller: Caller, text: string): Promise<void> {
+  const content = { bytes: Buffer.from(text), fileName: 'later.txt', contentType: null };
+  const request = UploadRequest.parse({ on_duplicate: 'allow' });
+  const { id } = await uploadDocument(appliance.ingest.uploads, caller, 'restored', content, request);
+  const isReady = async () => {
+    const [row] = await appliance.sql`SELECT status FROM documents WHERE id = ${id}`;
+    return row?.['status'] === 'ready';
+  };
+  await until(isReady, { withinMs: 60_000, what: 'a document' });
+}

@@ -1,4 +1,5 @@
 import { type Embedder, embedForIndex } from '../../embedding/embedder.ts';
+import type { VectorOrigin } from '../../embedding/model-choice.ts';
 import { AppError } from '../../platform/errors.ts';
 import { freeMemory } from '../../platform/free-memory.ts';
 import { INDEX_DIMENSIONS, resizeVectors } from '../../projection/resize.ts';
@@ -59,10 +60,16 @@ export class VectorMaker {
     for (const group of groups) await this.#embed(group, signal);
   }
 
+  get #origin(): VectorOrigin {
+    const { origin } = this.#plan;
+    if (origin === null) throw new Error('no space for new vectors');
+    return origin;
+  }
+
   /** Many small documents go through one product, a large one through several. */
   async #project(model: string, works: readonly Work[], signal: AbortSignal): Promise<void> {
     const map = this.#plan.mapOf(model);
-    const { origin } = this.#plan;
+    const origin = this.#origin;
     const k = works[0]?.artifact.native?.dimension ?? 0;
     const targets = works.map(({ artifact }) => new Float32Array(artifact.chunks.length * INDEX_DIMENSIONS));
     for (const slices of slicesOf(works, PROJECT_ROWS)) {
@@ -82,9 +89,10 @@ export class VectorMaker {
 
   /** Send the texts of documents in requests that are at work at the same time; when one fails, the others end. */
   async #embed(works: readonly Work[], signal: AbortSignal): Promise<void> {
-    const { embedder, origin } = this.#plan;
+    const { embedder } = this.#plan;
     if (works.length === 0) return;
     if (embedder === null) throw new Error('no model to embed with');
+    const origin = this.#origin;
     const made: Embedded = {
       targets: works.map(({ artifact }) => new Float32Array(artifact.chunks.length * INDEX_DIMENSIONS)),
       natives: works.map(() => null),
@@ -126,7 +134,7 @@ export class VectorMaker {
         ),
         model: made.facts?.model ?? this.#plan.embedder?.id,
         exactly: true,
-        comparableWith: this.#plan.origin,
+        comparableWith: this.#origin,
         keepNative: true,
         isBulk: true,
         takesVendorTokens: true,

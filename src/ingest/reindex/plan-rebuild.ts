@@ -13,12 +13,15 @@ import type { ReindexPlan } from './plan.ts';
  */
 export async function planRebuild(sql: Sql, caller: Pick<Caller, 'orgId'>, bucketRef: string): Promise<ReindexPlan> {
   const bucket = await findBucket(sql, caller.orgId, bucketRef);
-  const origin = (await getIndexTable(sql, bucket.id))?.origin ?? null;
-  if (origin === null) throw conflict('nothing was indexed in this bucket yet', 'index_empty');
+  const own = await getIndexTable(sql, bucket.id);
+  if (own === null) throw conflict('nothing was indexed in this bucket yet', 'index_empty');
+  const { origin } = own;
   const groups = await selectLiveGroups(sql, caller.orgId, bucket.id);
   return {
     ...{ kind: 'rebuild', bucketId: bucket.id, bucketName: bucket.name, mode: 'new_table', origin },
-    sourceOf: ({ space }) => (space === origin.space || space === KEYWORD_ONLY ? 'keep' : 'refuse'),
+    // Without an origin no document has vectors, and those that come meanwhile decide on the space of the index.
+    sourceOf: ({ space }) =>
+      origin === null || space === origin.space || space === KEYWORD_ONLY ? 'keep' : 'refuse',
     mapOf: () => null,
     embedder: null,
     documents: groups.reduce((sum, { documents }) => sum + documents, 0),

@@ -32,6 +32,7 @@ export interface ReembedRequest {
 
 /** Plan of embedding a bucket by another model, with an estimate of what it costs. */
 export interface ReembedPlan extends ReindexPlan {
+  readonly origin: VectorOrigin;
   readonly model: Model;
   readonly from: VectorOrigin;
   /** Chunks whose text a provider embeds; the vectors of the others are there already. */

@@ -1,3 +1,4 @@
+import type { VectorOrigin } from '../../embedding/model-choice.ts';
 import type { Caller } from '../../access/caller.ts';
 import { findBucket } from '../../documents/buckets.ts';
 import { LEXICAL_ID, type Model } from '../../models/catalog.ts';
@@ -31,6 +32,7 @@ export interface TargetModel {
 }
 
 export interface ReprojectPlan extends ReindexPlan {
+  readonly origin: VectorOrigin;
   readonly targets: readonly TargetModel[];
 }
 

@@ -21,8 +21,8 @@ export interface ReindexPlan {
    * built and replaces the present one. `nothing`: all is as it should be.
    */
   readonly mode: 'in_place' | 'new_table' | 'nothing';
-  /** Model and space of the index afterwards. */
-  readonly origin: VectorOrigin;
+  /** Model and space of the index afterwards; null: as now, since the plan makes no vectors. */
+  readonly origin: VectorOrigin | null;
   readonly sourceOf: (facts: VectorFacts) => VectorSource;
   /** The map of a model; null: its native vectors are used as they are. */
   readonly mapOf: (modelId: string) => ActiveMap | null;

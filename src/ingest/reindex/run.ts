@@ -287,7 +287,7 @@ export class Reindexing {
 
   #activate(run: ReindexRun, generations: readonly number[]): Promise<string[]> {
     return inTransaction(this.#context.sql, async (tx) => {
-      if (!(await lockIndexSpace(tx, run.bucketId, run.origin.space))) throw gone();
+      if (run.origin === null || !(await lockIndexSpace(tx, run.bucketId, run.origin.space))) throw gone();
       return store.activateRunGenerations(tx, { runId: run.id, bucketId: run.bucketId }, generations);
     });
   }
@@ -300,7 +300,7 @@ export class Reindexing {
       if (live.some((id) => !this.#covered.has(id) && !this.#leftOut.has(id))) return false;
       // Jobs in progress have written to the present table, and will write the rest to the new one.
       const held = await findBucketOrigin(tx, run.bucketId);
-      if (held === null || held.space === run.origin.space) {
+      if (held === null || run.origin === null || held.space === run.origin.space) {
         await copyGenerations(this.#context, run, table, await store.selectPendingIds(tx, scope));
       }
       await store.activateRunGenerations(tx, { runId: run.id, bucketId: run.bucketId }, null);
