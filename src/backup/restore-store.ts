@@ -155,6 +155,10 @@ export async function resetRuntimeState(tx: Sql, backupId: string): Promise<void
       UPDATE document_change_log SET kept_from = pg_snapshot_xmin(pg_current_snapshot()),
         next_kept_from = pg_snapshot_xmin(pg_current_snapshot())`;
   }
+  if (await hasTable(tx, 'server_run')) {
+    await tx`TRUNCATE server_run`;
+    await tx`INSERT INTO server_run DEFAULT VALUES`;
+  }
   await tx`DELETE FROM restores`;
   await tx`INSERT INTO restores (backup_id) VALUES (${backupId})`;
 }

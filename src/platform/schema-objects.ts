@@ -17,7 +17,7 @@ export async function readSchemaObjects(directory: string): Promise<SchemaObject
   const texts = await Promise.all(files.map((name) => readFile(path.join(directory, name), 'utf8')));
   const text = texts.join('\n').replace(/--.*$/gm, '');
   return {
-    tables: namesAfter(text, /\bCREATE\s+TABLE\s+([a-z_][a-z0-9_]*)/gi),
+    tables: namesAfter(text, /\bCREATE\s+(?:UNLOGGED\s+)?TABLE\s+([a-z_][a-z0-9_]*)/gi),
     sequences: namesAfter(text, /\bCREATE\s+SEQUENCE\s+([a-z_][a-z0-9_]*)/gi),
     functions: namesAfter(text, /\bCREATE\s+(?:OR\s+REPLACE\s+)?FUNCTION\s+([a-z_][a-z0-9_]*)/gi),
   };

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { MIGRATIONS } from '../../src/appliance/stores.ts';
 import { planBackup } from '../../src/backup/make-backup.ts';
+import type { Sql } from '../../src/platform/postgres.ts';
 import { readSchemaObjects } from '../../src/platform/schema-objects.ts';
 import { getSynonyms, setSynonyms } from '../../src/search/synonyms/edit-synonyms.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
@@ -143,6 +144,10 @@ test('a restore into a new installation that was started replaces its admin key'
     index: { buckets: 1, chunks: DOCUMENTS },
   });
   expect(existsSync(path.join(other.dataDir, 'admin.key'))).toBe(false);
+  // The id of a run of the server is not restored.
+  const runOf = async (sql: Sql) => (await sql`SELECT run FROM server_run`).map((row) => row['run'] as string);
+  const [run] = await runOf(source.appliance.sql);
+  expect(await runOf(other.database.sql)).toEqual([expect.not.stringMatching(run as string)]);
 });
 
 test('a restore is refused while the service runs, or into an installation with documents unless it is forced', async () => {

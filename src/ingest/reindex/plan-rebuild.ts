@@ -20,8 +20,7 @@ export async function planRebuild(sql: Sql, caller: Pick<Caller, 'orgId'>, bucke
   return {
     ...{ kind: 'rebuild', bucketId: bucket.id, bucketName: bucket.name, mode: 'new_table', origin },
     // Without an origin no document has vectors, and those that come meanwhile decide on the space of the index.
-    sourceOf: ({ space }) =>
-      origin === null || space === origin.space || space === KEYWORD_ONLY ? 'keep' : 'refuse',
+    sourceOf: ({ space }) => (origin === null || space === origin.space || space === KEYWORD_ONLY ? 'keep' : 'refuse'),
     mapOf: () => null,
     embedder: null,
     documents: groups.reduce((sum, { documents }) => sum + documents, 0),

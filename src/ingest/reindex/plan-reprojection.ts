@@ -1,6 +1,6 @@
-import type { VectorOrigin } from '../../embedding/model-choice.ts';
 import type { Caller } from '../../access/caller.ts';
 import { findBucket } from '../../documents/buckets.ts';
+import type { VectorOrigin } from '../../embedding/model-choice.ts';
 import { LEXICAL_ID, type Model } from '../../models/catalog.ts';
 import { AppError, conflict, invalidRequest } from '../../platform/errors.ts';
 import type { Sql } from '../../platform/postgres.ts';

@@ -51,16 +51,25 @@ export function toChanges(value: unknown): DocumentChanges {
   return { snapshot: toSnapshot(row), keptFrom: Number(row.kept_from), changed: row.changed };
 }
 
+/** Give the run of the server an id unless it has one. A role that may only read fails where there is none. */
+async function nameServerRun(sql: Sql): Promise<void> {
+  if ((await sql`SELECT 1 FROM server_run`).length > 0) return;
+  await sql`INSERT INTO server_run DEFAULT VALUES ON CONFLICT DO NOTHING`;
+}
+
 /**
  * Read the facts of all documents of a bucket that searches find, in pages of one snapshot; null: there are more than
  * `documentsMax`.
+ *
+ * @throws the error of postgres.js if the run of the server has no id, and the role may not write
  */
-export function readAllFacts(
+export async function readAllFacts(
   sql: Sql,
   orgId: string,
   bucketId: string,
   documentsMax: number,
 ): Promise<{ snapshot: Snapshot; documents: SearchedDocument[] } | null> {
+  await nameServerRun(sql);
   return sql.begin(ONE_SNAPSHOT, async (tx) => {
     const [first] = await tx`SELECT ${snapshotColumns(tx)}`;
     const documents: SearchedDocument[] = [];

@@ -3,7 +3,7 @@ import { type Reader, readTestOf } from '../../documents/visibility.ts';
 import type { DocumentChanges, SearchedDocument } from './copy-store.ts';
 import type { DocumentScope, ListBound, LiveDocument } from './document-store.ts';
 import { countConditions, matcherOf } from './match-filter.ts';
-import { includesSnapshot, type Snapshot } from './snapshot.ts';
+import { includesSnapshot, isOfSameServer, type Snapshot } from './snapshot.ts';
 
 /** Part of a scope that a copy knows: it has no other condition. */
 type CopiedScope = Pick<DocumentScope, 'collectionId' | 'filter'>;
@@ -83,7 +83,7 @@ export class DocumentCopy {
    * @returns false if they are incomplete, or the copy has grown too much: it must not be used any more
    */
   follow(since: Snapshot, { snapshot, keptFrom, changed }: DocumentChanges): boolean {
-    if (snapshot.server !== this.#snapshot.server) return false;
+    if (!isOfSameServer(snapshot, this.#snapshot)) return false;
     if (includesSnapshot(this.#snapshot, snapshot)) return true;
     if (changed === null || since.xmin < keptFrom) return false;
     this.#snapshot = snapshot;

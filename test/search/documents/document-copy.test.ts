@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Caller } from '../../../src/access/caller.ts';
 import { createBucket } from '../../../src/documents/buckets.ts';
 import { BucketPolicy } from '../../../src/documents/schema.ts';
-import type { Sql } from '../../../src/platform/postgres.ts';
+import { openPostgres, type Sql } from '../../../src/platform/postgres.ts';
 import { findIndexForCaller } from '../../../src/search/bucket-index-store.ts';
 import { type DocumentChanges, readAllFacts, removeOldChanges } from '../../../src/search/documents/copy-store.ts';
 import { DocumentCopy, selectorOf } from '../../../src/search/documents/document-copy.ts';
@@ -262,6 +262,37 @@ it('a copy does not follow changes that may be incomplete', async () => {
   ).toBe(false);
   const elsewhere = { ...changes.snapshot, server: 'another start' };
   expect(read.follow(read.snapshot, { ...changes, snapshot: elsewhere })).toBe(false);
+});
+
+it('a copy does not follow once the id of the run of the server is gone, and the next reading gives one new id', async () => {
+  bucketId = await makeBucket('crashed');
+  const before = await readCopy();
+  // As PostgreSQL does after a crash.
+  await sql`TRUNCATE server_run`;
+  const nameless = await changesOf(before, 'crashed');
+  expect(nameless.snapshot.server).toBeNull();
+  expect(before.follow(before.snapshot, nameless)).toBe(false);
+  const nobody = new DocumentCopy(bucketId, nameless.snapshot, []);
+  expect(nobody.follow(nobody.snapshot, nameless)).toBe(false);
+  const copies = await Promise.all([readCopy(), readCopy(), readCopy(), readCopy()]);
+  expect(new Set(copies.map(({ snapshot }) => snapshot.server)).size).toBe(1);
+  expect(copies[0]?.snapshot.server).not.toBe(before.snapshot.server);
+  for (const copy of copies) expect(copy.follow(copy.snapshot, await changesOf(copy, 'crashed'))).toBe(true);
+  expect(before.follow(before.snapshot, await changesOf(before, 'crashed'))).toBe(false);
+});
+
+it('a role that may only read has no copy while the run of the server has no id', async () => {
+  bucketId = await makeBucket('reader');
+  const reader = openPostgres(database.connection, { poolMax: 1, applicationName: 'test' });
+  try {
+    await sql`TRUNCATE server_run`;
+    await reader`SET default_transaction_read_only = on`;
+    await expect(readAllFacts(reader, operator.orgId, bucketId, 10)).rejects.toMatchObject({ code: '25006' });
+    await readCopy();
+    expect(await readAllFacts(reader, operator.orgId, bucketId, 10)).toMatchObject({ documents: [] });
+  } finally {
+    await reader.end({ timeout: 1 });
+  }
 });
 
 it('changes of more documents than are read at a time are told to be too many', async () => {
