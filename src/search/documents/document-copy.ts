@@ -12,8 +12,9 @@ type CopiedScope = Pick<DocumentScope, 'collectionId' | 'filter'>;
 const SELECTIONS_MAX = 64;
 const SELECTED_FACTOR = 4;
 const SELECTED_MIN = 10_000;
-/** Growth after which a copy is read again, so that its memory is counted. */
+/** Growth after which a copy is read again, so that its memory is counted: as a factor, and what a small one may grow by. */
 const GROWTH_MAX = 1.25;
+const GROWTH_BYTES_MIN = 1024 * 1024;
 /** Uses from which on a list is used often, so that it pays to send it to the thread that searches. */
 const LISTED_FROM_USE = 3;
 /** Comparisons for a new selection, each of up to 0.2 microseconds, in which a process does nothing else. */
@@ -47,6 +48,8 @@ export class DocumentCopy {
   readonly #documents: Map<string, SearchedDocument>;
   readonly #selections: LRUCache<string, Selection>;
   readonly #sizeMax: number;
+  readonly #memoryBytesMax: number;
+  #memoryBytes = 0;
   #snapshot: Snapshot;
 
   constructor(bucketId: string, snapshot: Snapshot, documents: readonly SearchedDocument[]) {
@@ -54,6 +57,8 @@ export class DocumentCopy {
     this.#snapshot = snapshot;
     this.#documents = new Map(documents.map((document) => [document.id, document]));
     this.#sizeMax = GROWTH_MAX * documents.length + SELECTED_MIN;
+    for (const document of this.#documents.values()) this.#memoryBytes += bytesOf(document);
+    this.#memoryBytesMax = GROWTH_MAX * this.#memoryBytes + GROWTH_BYTES_MIN;
     this.#selections = new LRUCache({
       max: SELECTIONS_MAX,
       maxSize: SELECTED_MIN + SELECTED_FACTOR * documents.length,
@@ -70,9 +75,7 @@ export class DocumentCopy {
 
   /** Estimate of the memory that the documents of a copy take. */
   get memoryBytes(): number {
-    let bytes = 0;
-    for (const document of this.#documents.values()) bytes += bytesOf(document);
-    return bytes;
+    return this.#memoryBytes;
   }
 
   /**
@@ -88,11 +91,19 @@ export class DocumentCopy {
     if (changed === null || since.xmin < keptFrom) return false;
     this.#snapshot = snapshot;
     for (const [id, document] of changed) {
-      if (document) this.#documents.set(id, document);
-      else this.#documents.delete(id);
+      this.#set(id, document);
       for (const selection of this.#selections.values()) update(selection, id, document);
     }
-    return this.#documents.size <= this.#sizeMax;
+    return this.#documents.size <= this.#sizeMax && this.#memoryBytes <= this.#memoryBytesMax;
+  }
+
+  #set(id: string, document: SearchedDocument | null): void {
+    const before = this.#documents.get(id);
+    if (before) this.#memoryBytes -= bytesOf(before);
+    if (document) {
+      this.#documents.set(id, document);
+      this.#memoryBytes += bytesOf(document);
+    } else this.#documents.delete(id);
   }
 
   /** Return true if all documents can be compared with a scope in a short time. Only such scopes may be asked for. */

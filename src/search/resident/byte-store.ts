@@ -19,14 +19,20 @@ export class ByteStore {
   /** Append a string of bytes; its number is the next one, from 0. */
   add(bytes: Uint8Array): void {
     const isLong = bytes.length > FIRST_PAGE_BYTES;
-    const left = (this.#pages.at(-1)?.length ?? 0) - this.#used;
     if (isLong) this.#openPage(bytes.length);
-    else if (bytes.length > left) this.#openPage(Math.min(PAGE_BYTES, Math.max(FIRST_PAGE_BYTES, this.#pageBytes)));
+    else if (bytes.length > this.#left)
+      this.#openPage(Math.min(PAGE_BYTES, Math.max(FIRST_PAGE_BYTES, this.#pageBytes)));
     const page = this.#pages.length - 1;
     (this.#pages[page] as Uint8Array).set(bytes, this.#used);
     this.#reserve();
     this.#places.set([page, this.#used, bytes.length], this.#size++ * 3);
     this.#used += bytes.length;
+  }
+
+  /** Bytes of the last page that are free; -1: there is no page, not even for an empty string. */
+  get #left(): number {
+    const page = this.#pages.at(-1);
+    return page ? page.length - this.#used : -1;
   }
 
   /** Return the bytes of a number; the view must not be written to. */

@@ -233,13 +233,13 @@ export class ResidentIndexes {
 
   /** Read a small table from a file. Null: there is no file of this version, or no room. */
   async #admitSnapshot(name: string, version: number, file: string): Promise<Entry | null> {
-    if (!this.#makeRoom(estimateBytes(FEW_ROWS, false))) return null;
+    if (this.#isClosed || !this.#makeRoom(estimateBytes(FEW_ROWS, false))) return null;
     const copy = this.#newCopy(name, null);
     const isLoaded = await copy.load(file, version).catch((error: unknown) => {
       if (!copy.thread.isEnded) this.#logger.warn({ err: error, file }, 'a snapshot of an index cannot be read');
       return false;
     });
-    if (!isLoaded) return null;
+    if (!isLoaded || this.#isClosed) return null;
     const { rows: firstRows } = copy.size;
     const entry = this.#enter(copy, firstRows, Promise.resolve());
     if (!this.#makeRoom(0)) this.forget(copy);

@@ -4,9 +4,15 @@ import { createBucket } from '../../../src/documents/buckets.ts';
 import { BucketPolicy } from '../../../src/documents/schema.ts';
 import { openPostgres, type Sql } from '../../../src/platform/postgres.ts';
 import { findIndexForCaller } from '../../../src/search/bucket-index-store.ts';
-import { type DocumentChanges, readAllFacts, removeOldChanges } from '../../../src/search/documents/copy-store.ts';
+import {
+  type DocumentChanges,
+  readAllFacts,
+  removeOldChanges,
+  type SearchedDocument,
+} from '../../../src/search/documents/copy-store.ts';
 import { DocumentCopy, selectorOf } from '../../../src/search/documents/document-copy.ts';
 import { findLiveDocuments, listLiveDocumentIds } from '../../../src/search/documents/document-store.ts';
+import type { Snapshot } from '../../../src/search/documents/snapshot.ts';
 import { Filter } from '../../../src/search/filter.ts';
 import { makeKeyRing, makeOrg } from '../../support/access.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres.ts';
@@ -293,6 +299,36 @@ it('a role that may only read has no copy while the run of the server has no id'
   } finally {
     await reader.end({ timeout: 1 });
   }
+});
+
+it('a copy does not follow edits by which its documents grow by more than a quarter, however many there are', () => {
+  const documentOf = (id: string, note: string) =>
+    ({
+      id,
+      active_generation: 1,
+      file_name: 'f',
+      source_path: null,
+      metadata: { note },
+    }) as unknown as SearchedDocument;
+  const snapshotAt = (xmax: number): Snapshot => ({ server: 'here', xmin: xmax, xmax, inProgress: [] });
+  const own = Array.from({ length: 4_000 }, (_, nth) => documentOf(`doc_${nth}`, 'x'.repeat(1_000)));
+  const copy = new DocumentCopy('bkt_x', snapshotAt(1), own);
+  const admitted = copy.memoryBytes;
+  let at = 1;
+  const follow = (changed: readonly (readonly [string, SearchedDocument | null])[]) =>
+    copy.follow(copy.snapshot, { snapshot: snapshotAt(++at), keptFrom: 1, changed });
+  const edit = (from: number, length: number) =>
+    own.slice(from, from + 500).map(({ id }) => [id, documentOf(id, 'y'.repeat(length))] as const);
+  for (let round = 0; round < 10; round++) expect(follow(edit(0, 1_000))).toBe(true);
+  expect(copy.memoryBytes).toBe(admitted);
+  expect(follow(edit(0, 3_000))).toBe(true);
+  expect(copy.memoryBytes).toBe(admitted + 500 * 2_000);
+  expect(follow(edit(500, 3_000))).toBe(true);
+  expect(follow(edit(500, 1_000))).toBe(true);
+  expect(follow(own.slice(0, 500).map(({ id }) => [id, null] as const))).toBe(true);
+  expect(copy.memoryBytes).toBe((admitted * 7) / 8);
+  expect([500, 1_000, 1_500, 2_000].map((from) => follow(edit(from, 3_000)))).toEqual([true, true, true, false]);
+  expect(copy.size).toBe(3_500);
 });
 
 it('changes of more documents than are read at a time are told to be too many', async () => {

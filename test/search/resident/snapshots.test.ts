@@ -236,3 +236,10 @@ it('a writer that lost the lock while it wrote a snapshot does not leave it', as
   expect(await table.version()).toBeGreaterThan(before);
   await other.close();
 });
+
+it('a search after the indexes in memory were closed reads no table into memory', async () => {
+  await write(20);
+  await indexes.close();
+  expect(await find()).toBeNull();
+  expect(indexes.totals).toEqual({ tables: 0, rows: 0, bytes: 0 });
+});
