@@ -1,15 +1,16 @@
-import type { ComponentType } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import { closeEvents, openEvents } from './lib/events.ts';
 import { t } from './lib/i18n.ts';
-import { type PageProps, useLinks, usePlace } from './lib/router.ts';
+import { loadPage } from './lib/page-file.ts';
+import { useResource } from './lib/resource.ts';
+import { useLinks, usePlace } from './lib/router.ts';
 import { session } from './lib/session.ts';
 import { useStore } from './lib/store.ts';
-import { type PageModule, pageOf } from './routes.ts';
+import { pageOf } from './routes.ts';
 import { Shell } from './shell.tsx';
 import { SessionDialog, SignIn } from './sign-in.tsx';
 import { PageHeader } from './ui/page.tsx';
-import { Empty, Loading } from './ui/states.tsx';
+import { Empty, Failure, Loading } from './ui/states.tsx';
 import { Toasts } from './ui/toast.tsx';
 
 /** The console: the sign-in, or the pages in their frame. */
@@ -37,26 +38,32 @@ export function App() {
 
 function CurrentPage() {
   const place = usePlace();
-  const { load, parameters } = pageOf(place.segments);
-  const [loaded, setLoaded] = useState<{ load: unknown; Page: ComponentType<PageProps> | null }>({
-    load: null,
-    Page: null,
+  const { pattern, load, parameters } = pageOf(place.segments);
+  const file = useResource(load === undefined ? null : `page ${pattern}`, async () => {
+    if (load === undefined) throw new TypeError('there is no page to load');
+    return loadPage(pattern, load);
   });
+  const { refreshQuietly: retry } = file;
+  const isMissing = file.data === null && file.error !== null;
   useEffect(() => {
-    let isStopped = false;
-    load?.().then(
-      (module: PageModule) => isStopped || setLoaded({ load, Page: module.default }),
-      // The file of a page is gone after an upgrade of the service: the new page names the new files.
-      () => isStopped || location.reload(),
-    );
-    return () => {
-      isStopped = true;
-    };
-  }, [load]);
+    if (!isMissing) return;
+    addEventListener('online', retry);
+    return () => removeEventListener('online', retry);
+  }, [isMissing, retry]);
   if (load === undefined) return <NotFound />;
-  const { Page } = loaded;
-  if (Page === null || loaded.load !== load) return <Loading />;
-  return <Page key={parameters.join('/')} place={place} parameters={parameters} />;
+  if (file.data !== null) {
+    const { default: Page } = file.data;
+    return <Page key={parameters.join('/')} place={place} parameters={parameters} />;
+  }
+  if (file.error === null) return <Loading />;
+  return (
+    <div class="page">
+      <PageHeader title={t('This page could not be loaded')} />
+      <div class="panel">
+        <Failure error={file.error} onRetry={file.refresh} />
+      </div>
+    </div>
+  );
 }
 
 function NotFound() {

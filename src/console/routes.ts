@@ -5,7 +5,8 @@ export interface PageModule {
   readonly default: ComponentType<PageProps>;
 }
 
-type Load = () => Promise<PageModule>;
+/** Loads the file of a page. */
+export type Load = () => Promise<PageModule>;
 
 /** Pages by their address below `/console`; `*` stands for any segment. Each is loaded when it is first opened. */
 const PAGES: readonly (readonly [pattern: string, load: Load])[] = [
@@ -36,12 +37,18 @@ const PAGES: readonly (readonly [pattern: string, load: Load])[] = [
 
 const TABLE = PAGES.map(([pattern, load]) => ({ pattern: pattern.split('/').filter(Boolean), load }));
 
-/** Find the page of an address. `load` is undefined if there is none. */
-export function pageOf(segments: readonly string[]): { load: Load | undefined; parameters: readonly string[] } {
+/** Page of an address. `load` is undefined if there is none. */
+interface FoundPage {
+  readonly pattern: string;
+  readonly load: Load | undefined;
+  readonly parameters: readonly string[];
+}
+
+export function pageOf(segments: readonly string[]): FoundPage {
   const found = TABLE.find(
     ({ pattern }) =>
       pattern.length === segments.length && pattern.every((part, at) => part === '*' || part === segments[at]),
   );
   const parameters = segments.filter((_, at) => found?.pattern[at] === '*');
-  return { load: found?.load, parameters };
+  return { pattern: found?.pattern.join('/') ?? '', load: found?.load, parameters };
 }

@@ -26,9 +26,10 @@ export function SignIn() {
         </div>
         {reason === 'link' && (
           <Notice tone="warn" title={t('The sign-in link is not valid any more')}>
-            {t(
-              'A link works once and for a short time. Sign in with a key, or start the service again for a new link.',
-            )}
+            <span>
+              {t('A link works once and for a short time. Sign in with a key, or make a new link with this command:')}{' '}
+              <code>service console link</code>
+            </span>
           </Notice>
         )}
         {reason === 'oidc' && (
@@ -44,7 +45,7 @@ export function SignIn() {
         <CredentialForm onSession={acceptSession} />
         <OidcLink />
         <p class="faint">
-          {t('An operator makes a key with this command:')} <code>service keys create</code>
+          {t('An operator makes a key with this command:')} <code>service keys create --name browser</code>
         </p>
       </div>
     </main>

@@ -51,6 +51,8 @@ inBrowser('a one-time link that is not valid is explained, and its token leaves 
   const { page, context, faults } = await console.open('/console#link=not-a-token', { key: null });
   await page.getByText('The sign-in link is not valid any more').waitFor();
   expect(page.url()).not.toContain('link');
+  await page.getByText('service console link').waitFor();
+  await page.getByText(/service keys create --name/).waitFor();
   expect(faults).toEqual([]);
   await context.close();
 });

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { apiService } from '../../server/api-service.ts';
-import { type ConsoleTest, HAS_CHROMIUM, openConsole, takePicture } from './support.ts';
+import { type ConsoleTest, expectAccessible, HAS_CHROMIUM, openConsole, takePicture } from './support.ts';
 
 let console: ConsoleTest;
 let folder: string;
@@ -60,6 +60,43 @@ inBrowser(
     await second.stop();
   },
 );
+
+inBrowser(
+  'a page that is opened while the network is away stays in the console, and is shown once it is back',
+  async () => {
+    const { page, context } = await console.open('/console/documents');
+    await page.getByRole('link', { name: 'default' }).waitFor();
+    await context.setOffline(true);
+    await page.getByRole('link', { name: 'Usage' }).click();
+    await page.getByRole('heading', { name: 'This page could not be loaded' }).waitFor();
+    await page.getByText('The service cannot be reached').first().waitFor();
+    await expectAccessible(page, 'page-offline');
+    await context.setOffline(false);
+    await page.getByRole('heading', { name: 'Usage', level: 1 }).waitFor();
+    await context.close();
+  },
+);
+
+inBrowser('a page whose file is blocked causes one reload, then says so, and is shown once it is not', async () => {
+  const { page, context } = await console.open('/console/documents');
+  await page.getByRole('link', { name: 'default' }).waitFor();
+  let loads = 0;
+  page.on('load', () => {
+    loads += 1;
+  });
+  const file = /\/assets\/usage-[A-Z0-9]+\.js$/;
+  await page.route(file, (route) => route.abort());
+  await page.getByRole('link', { name: 'Usage' }).click();
+  await page.getByText('The service answers, but not with this page').waitFor();
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByText('The service answers, but not with this page').waitFor();
+  expect(loads).toBe(1);
+  await page.unroute(file);
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByRole('heading', { name: 'Usage', level: 1 }).waitFor();
+  expect(loads).toBe(1);
+  await context.close();
+});
 
 inBrowser('a file of 5 GB that is dropped on a bucket is refused in words, and the page goes on', async () => {
   const file = path.join(folder, 'huge.bin');

@@ -84,18 +84,23 @@ export function openEvents(): void {
   for (const topic of TOPICS) stream.addEventListener(topic, () => announce(topic));
 }
 
+/** Ask the service if it runs. */
+export async function isAnswering(): Promise<boolean> {
+  return fetch('/healthz', { cache: 'no-store' }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+}
+
 /**
  * Connect again after a while. The browser alone would stop for good after a status other than 200, for example of a
  * proxy while the service restarts. Meanwhile the pages repeat their requests.
  */
 async function recover(stream: EventSource): Promise<void> {
   stream.close();
-  const isAnswering = await fetch('/healthz').then(
-    ({ ok }) => ok,
-    () => false,
-  );
+  const isUp = await isAnswering();
   if (source !== stream) return;
-  connection.set(isAnswering ? 'polling' : 'down');
+  connection.set(isUp ? 'polling' : 'down');
   retry = setTimeout(openEvents, delayMs);
   delayMs = Math.min(delayMs * 2, RECONNECT_MAX_MS);
   announce('all');

@@ -265,6 +265,7 @@ export function ActionError({ error }: { error: ApiError | null }) {
 
 export function titleOf({ status, code }: ApiError): string {
   if (code === 'unreachable') return t('The service cannot be reached');
+  if (code === 'page_file') return t('The service answers, but not with this page');
   if (status === 404) return t('This does not exist, or not any more');
   if (status === 403) return t('You may not do this');
   if (status === 409) return t('This is not possible now');

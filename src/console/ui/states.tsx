@@ -35,6 +35,7 @@ export function Empty({
   );
 }
 
+/** Reason that something is missing. Nobody is invited to repeat what they have no right to. */
 export function Failure({ error, onRetry }: { error: ApiError; onRetry: () => void }) {
   const message =
     error.code === 'unreachable' ? t('This page tries again by itself as soon as the service answers.') : error.message;
@@ -42,9 +43,11 @@ export function Failure({ error, onRetry }: { error: ApiError; onRetry: () => vo
     <div class="state" role="alert">
       <h2>{titleOf(error)}</h2>
       <p>{message}</p>
-      <Button icon="refresh" onClick={onRetry}>
-        {t('Try again')}
-      </Button>
+      {error.status !== 403 && (
+        <Button icon="refresh" onClick={onRetry}>
+          {t('Try again')}
+        </Button>
+      )}
     </div>
   );
 }
