@@ -55,7 +55,11 @@ export function Deliveries({ configs }: Configs) {
                     wide: true,
                     cell: ({ duration_ms }) => (duration_ms === null ? '–' : formatDuration(duration_ms)),
                   },
-                  { title: t('Reply'), cell: ({ texts }) => <span class="result-text">{texts.join('\n')}</span> },
+                  {
+                    title: t('Reply'),
+                    class: 'reply',
+                    cell: ({ texts }) => <span class="result-text">{texts.join('\n')}</span>,
+                  },
                 ]}
               />
               <MoreButton of={deliveries} />

@@ -22,7 +22,7 @@ export function Result({ result, rank, query }: ResultProps) {
   const where = [citation.locator.heading_path.join(' › '), placeOf(citation.locator)].filter(Boolean).join(' · ');
   return (
     <li class="result">
-      <div class="row spread">
+      <div class="row spread result-head">
         <span class="grow">
           <span class="faint number">{rank}</span>{' '}
           <a class="result-name" href={`${linkTo('documents', documentId)}#${index}`}>
