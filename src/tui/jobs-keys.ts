@@ -1,6 +1,6 @@
 import { isTerminal } from '../jobs/schema.ts';
 import type { WatchedJob } from '../jobs/watch.ts';
-import { FILTERS, findSelected, type JobsWatchProps, type State } from './jobs-watch-state.ts';
+import { FILTERS, findNewest, findSelected, type JobsWatchProps, type State } from './jobs-watch-state.ts';
 
 /** A watch as its keys see it. */
 export interface JobsKeysView {
@@ -32,6 +32,7 @@ export function handleKey(key: string, view: JobsKeysView): void {
         change({ notice: { text: 'not cancelled', isError: false } });
         return;
       }
+      if (isTerminal(findNewest(props.snapshot, mode.job).status)) return;
       act(view, `cancelling ${mode.job.file_name}`, () => props.actions.cancel(mode.job, { force: key === 'F' }));
       return;
     case 'filter':

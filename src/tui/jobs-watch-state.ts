@@ -45,6 +45,11 @@ export interface State {
 /** States that the list may be limited to; null: all jobs that are not finished. */
 export const FILTERS: readonly (JobStatus | null)[] = [null, ...JOB_STATUSES];
 
+/** Find the newest copy of a job: that of the snapshot if it is there. */
+export function findNewest({ jobs, open, finished }: JobsSnapshot, job: WatchedJob): WatchedJob {
+  return [...jobs, ...finished, ...(open === null ? [] : [open])].find(({ id }) => id === job.id) ?? job;
+}
+
 /** Find the selected job; if it has left the list, the job in its place. */
 export function findSelected(jobs: readonly WatchedJob[], cursor: State['cursor']): WatchedJob | null {
   const selected = jobs.find((job) => job.id === cursor.id);

@@ -6,7 +6,15 @@ import { formatClock, formatCount, formatDuration, formatPerSecond } from './fig
 import { jobDetails, jobsHelp } from './jobs-details.ts';
 import { handleKey } from './jobs-keys.ts';
 import { describeDone, describeLive, finishedLine, jobsTable } from './jobs-table.ts';
-import { FILTERS, findSelected, type JobsWatchProps, type Mode, type Notice, type State } from './jobs-watch-state.ts';
+import {
+  FILTERS,
+  findNewest,
+  findSelected,
+  type JobsWatchProps,
+  type Mode,
+  type Notice,
+  type State,
+} from './jobs-watch-state.ts';
 import { useKeyPresses } from './key-presses.ts';
 import { Coloured, line, lines as linesOf, textLine } from './line.ts';
 
@@ -94,16 +102,12 @@ function footer({ mode, notice, snapshot, selection, hasKeys, job }: FooterProps
   const style = { color: notice?.isError || snapshot.trouble !== null ? 'red' : 'yellow' };
   return linesOf('footer', [
     textLine('message', messageOf(mode, notice, snapshot, selection), style),
-    textLine('keys', hasKeys ? keysOf(mode, job) : 'Ctrl-C quits', { dimColor: true }),
+    textLine('keys', hasKeys ? keysOf(mode, job, snapshot) : 'Ctrl-C quits', { dimColor: true }),
   ]);
 }
 
-function messageOf(
-  mode: Mode,
-  notice: Notice | null,
-  { trouble, jobs, live }: JobsSnapshot,
-  selection: JobsSelection,
-): string {
+function messageOf(mode: Mode, notice: Notice | null, snapshot: JobsSnapshot, selection: JobsSelection): string {
+  const { trouble, jobs, live } = snapshot;
   if (mode.name === 'filter') {
     const choices = FILTERS.map((status, index) => {
       const name = status ?? 'all';
@@ -112,8 +116,10 @@ function messageOf(
     return `show: ${choices.join(' ')}`;
   }
   if (mode.name === 'confirm') {
-    const { status, file_name } = mode.job;
+    // It may have gone on since the key was pressed.
+    const { status, file_name } = findNewest(snapshot, mode.job);
     // A long name is cut, so it comes last.
+    if (isTerminal(status)) return `the job is ${status} already  ${file_name}`;
     const hint = status === 'queued' ? '' : ` It is ${status}: only F cancels it.`;
     return `cancel this job?${hint}  ${file_name}`;
   }
@@ -124,19 +130,22 @@ function messageOf(
 }
 
 /** List the keys that have an effect now: only what can be done with the job is offered. */
-function keysOf(mode: Mode, job: WatchedJob | null): string {
+function keysOf(mode: Mode, job: WatchedJob | null, snapshot: JobsSnapshot): string {
   const act = job === null ? '' : isTerminal(job.status) ? 'r reprocess  ' : 'c cancel  ';
   switch (mode.name) {
     case 'filter':
       return 'left/right or a first letter: choose  enter: show  escape: no change';
-    case 'confirm':
-      return `${mode.job.status === 'queued' ? 'y cancel' : 'F cancel in progress'}  any other key: do not cancel`;
+    case 'confirm': {
+      const { status } = findNewest(snapshot, mode.job);
+      if (isTerminal(status)) return 'any key goes back';
+      return `${status === 'queued' ? 'y cancel' : 'F cancel in progress'}  any other key: do not cancel`;
+    }
     case 'help':
       return 'any key goes back';
     case 'details':
-      return `${act}q back`;
+      return `q back  ${act}`.trimEnd();
     case 'table':
-      return `${job === null ? '' : 'up/down select  enter details  '}f filter  ${act}? help  q quit`;
+      return `q quit  ${job === null ? '' : 'up/down select  enter details  '}f filter  ${act}? help`;
   }
 }
 

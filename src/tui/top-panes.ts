@@ -70,7 +70,7 @@ export function queuePane({ queues }: QueueLoad, columns: number, room: number):
 export function workerPane({ workers }: QueueLoad, columns: number, room: number): ReactElement {
   const table: Column<WorkerLoad>[] = [
     { header: 'WORKER', cells: columns >= 76 ? 30 : 20, text: (worker) => worker.id },
-    { header: 'KIND', cells: 6, text: (worker) => worker.kind ?? 'gone', style: warningStyle },
+    { header: 'KIND', cells: columns >= 90 ? 11 : 6, text: (worker) => worker.kind ?? 'gone', style: warningStyle },
     { header: 'JOBS', cells: 5, text: (worker) => formatCount(worker.jobs), isNumber: true },
     { header: 'LEASE', cells: 6, text: describeLease, style: warningStyle, isNumber: true },
     {

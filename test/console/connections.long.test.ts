@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ingestAll } from '../support/ingest-all.ts';
-import { type ConsoleTest, expectGoodLooks, HAS_CHROMIUM, openConsole, takePicture } from './support.ts';
+import { ALL_SCOPES, type ConsoleTest, expectGoodLooks, HAS_CHROMIUM, openConsole, takePicture } from './support.ts';
 
 let console: ConsoleTest;
 let folder: string;
@@ -135,6 +135,34 @@ inBrowser('a workflow is published, and its side effect happens only after an ap
   await page.getByRole('row').filter({ hasText: 'live' }).getByRole('link').click();
   await page.getByRole('heading', { name: 'Run', level: 1 }).waitFor();
   await expectGoodLooks(page, 'workflow-run');
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+inBrowser('an edited definition of a workflow is still there after the page was left and loaded anew', async () => {
+  const key = await console.test.key({ scopes: [...ALL_SCOPES], authLevel: 10 });
+  const json = { name: 'Drafted', definition: DEFINITION };
+  const { id } = (await console.test.call('POST', '/v1/workflows', { key, json })).body;
+  const { page, context, faults } = await console.open(`/console/workflows/${id}`, { key });
+  const field = page.getByRole('textbox', { name: 'Definition as JSON' });
+  await page.getByRole('button', { name: 'Edit' }).click();
+  await field.fill('{"blocks": [half-written');
+  await page.getByRole('link', { name: 'Usage' }).click();
+  await page.getByRole('heading', { name: 'Usage', level: 1 }).waitFor();
+  await page.goBack();
+  expect(await field.inputValue()).toBe('{"blocks": [half-written');
+  await page.reload();
+  expect(await field.inputValue()).toBe('{"blocks": [half-written');
+  const changed = { ...DEFINITION, output: 'a new output' };
+  await field.fill(JSON.stringify(changed));
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('heading', { name: 'Definition, version 2' }).waitFor();
+  await page.getByText('a new output').waitFor();
+  await page.getByRole('button', { name: 'Edit' }).click();
+  expect(await field.inputValue()).toContain('a new output');
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await page.reload();
+  await page.getByRole('button', { name: 'Edit' }).waitFor();
   expect(faults).toEqual([]);
   await context.close();
 });

@@ -108,6 +108,33 @@ inBrowser('a cited chunk far down in a document is marked and in view, under its
   await context.close();
 });
 
+inBrowser('a citation of a passage that is not there any more says so above the text from the start', async () => {
+  const { document } = await citedChunk();
+  const { page, context, faults } = await console.open(`/console/documents/${document}#9999`);
+  await page.getByText('The cited passage is not there any more').waitFor();
+  await page.locator('#chunk-0').waitFor();
+  expect(await page.getByText('This document has no text').count()).toBe(0);
+  await page.goto(`${console.test.api.url}/console/documents/${document}#2`);
+  await page.locator('.passage.cited').waitFor();
+  expect(await page.getByText('The cited passage is not there any more').count()).toBe(0);
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+inBrowser('a caller who may not change metadata is offered no editing of a document', async () => {
+  const { document } = await citedChunk();
+  const searching = await console.test.key({ scopes: ['search', 'documents:write'], authLevel: 10 });
+  const { page, context, faults } = await console.open(`/console/documents/${document}`, { key: searching });
+  await page.getByRole('heading', { name: 'Access' }).waitFor();
+  await page.locator('#chunk-0').waitFor();
+  expect(await page.getByRole('button', { name: 'Edit' }).count()).toBe(0);
+  await page.goto(`${console.test.api.url}/console/organizations`);
+  await page.getByText('You may not do this').waitFor();
+  expect(await page.getByRole('button', { name: /New organization|Try again/ }).count()).toBe(0);
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
 inBrowser('metadata and access of a document are edited in place', async () => {
   const { document } = await citedChunk();
   const { page, context, faults } = await console.open(`/console/documents/${document}`);

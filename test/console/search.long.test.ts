@@ -175,7 +175,17 @@ inBrowser('a query without results and a bucket that is not there are told in wo
   await page.getByText('Nothing was found').waitFor();
   await page.goto(`${console.test.api.url}/console/search?bucket=missing&q=harbour`);
   await page.getByText('This does not exist, or not any more').waitFor();
+  expect(await page.getByText('0 results').count()).toBe(0);
   await expectGoodLooks(page, 'search-refused');
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+inBrowser('a search in an empty bucket says that it is empty', async () => {
+  const key = await console.test.key({ scopes: ['search', 'buckets:manage'] });
+  await console.test.call('POST', '/v1/buckets', { key, json: { name: 'empty' } });
+  const { page, context, faults } = await console.open('/console/search?bucket=empty&q=harbour');
+  await page.getByText('This bucket is empty').waitFor();
   expect(faults).toEqual([]);
   await context.close();
 });

@@ -99,6 +99,19 @@ inBrowser('a key is made, shown once, rotated and revoked', async () => {
   await context.close();
 });
 
+inBrowser('revoking the key of the session warns that the session ends', async () => {
+  const own = await console.test.key({ scopes: ['search', 'keys:manage'] });
+  const { page, context, faults } = await console.open('/console/keys', { key: own });
+  const { id } = (await console.test.call('GET', '/v1/me', { key: own })).body.key;
+  const row = page.getByRole('row').filter({ hasText: id });
+  await row.getByRole('button', { name: 'Revoke' }).click();
+  await page.getByRole('dialog').getByText('You are signed in with this key').waitFor();
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+  await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
 inBrowser('a person is added, gets a department, and is suspended', async () => {
   // Only administrators give departments.
   const key = await console.test.key({ scopes: [...ALL_SCOPES, 'platform_admin'], authLevel: 10 });

@@ -53,7 +53,9 @@ inBrowser('a queued job is cancelled from its page', async () => {
   // Nobody claims it: its turn comes in an hour.
   await appliance.sql`UPDATE jobs SET status = 'queued', scheduled_at = now() + interval '1 hour', worker_id = NULL,
     lease_expires_at = NULL, completed_at = NULL, fence = fence + 1 WHERE id = ${body.job_id}`;
+  await appliance.sql`UPDATE jobs SET started_at = NULL WHERE id = ${body.job_id}`;
   const { page, context, faults } = await console.open(`/console/jobs/${body.job_id}`);
+  expect(await page.locator('dt', { hasText: 'Attempts' }).locator('+ dd').innerText()).toBe('0');
   await page.getByRole('button', { name: 'Cancel the job' }).click();
   await page.getByText('cancelled', { exact: true }).waitFor();
   expect(faults).toEqual([]);
@@ -115,11 +117,13 @@ inBrowser('a change is previewed, then executed, and the preview is void once th
   await page.getByLabel(/Make the vectors/).uncheck();
   await page.getByRole('button', { name: 'Show what it would change' }).click();
   await page.getByText('3 documents match.').waitFor();
+  await page.getByRole('columnheader', { name: 'Metadata after the change' }).waitFor();
   await expectGoodLooks(page, 'metadata');
   await editor.press('End');
   await editor.pressSequentially(' LIMIT 2');
   await page.getByRole('button', { name: 'Execute' }).waitFor({ state: 'detached' });
   await page.getByRole('button', { name: 'Show what it would change' }).click();
+  await page.getByText('The first 2 of the documents that match.').waitFor();
   await page.getByRole('button', { name: 'Execute' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Execute' }).click();
   await page.getByText(/2 documents were changed/).waitFor();

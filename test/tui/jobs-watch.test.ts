@@ -114,7 +114,7 @@ describe('the table', () => {
     expect(header).toMatch(/^ {2}FILE +STATE +PROGRESS +DONE +RATE +ETA +AGE$/);
     expect(first).toMatch(/^> 십만 건의 글을 .*… +embedding +██░{8} +2500\/10k 1,250\/s {2}1m35s {2}2m00s$/);
     expect(second).toMatch(/^ {2}manual\.pdf +queued +- +- +- +30s$/);
-    expect([message, keys]).toEqual(['', expect.stringMatching(/^up\/down select .* q quit$/)]);
+    expect([message, keys]).toEqual(['', expect.stringMatching(/^q quit {2}up\/down select .* \? help$/)]);
     expect(view.width()).toBeLessThanOrEqual(80);
     expect(stringWidth(first ?? '')).toBe(80);
     view.unmount();
@@ -227,6 +227,27 @@ describe('keys', () => {
     view.unmount();
   });
 
+  it('the question before a cancellation follows the job, and is void once the job has ended', () => {
+    const view = open(snapshotOf(jobs));
+    view.pressKeys('j', 'c');
+    expect(view.frame()).toContain('y cancel');
+    const started = job({ id: 'job_2', file_name: 'two.md', status: 'embedding' });
+    view.show(snapshotOf([started], { sequence: 2 }));
+    expect(view.frame()).toContain('It is embedding: only F cancels it.');
+    expect(view.frame()).toContain('F cancel in progress');
+    view.show(snapshotOf([], { sequence: 3, finished: [{ ...started, status: 'ready' }] }));
+    expect(view.frame()).toContain('the job is ready already  two.md');
+    view.pressKeys('F');
+    expect(view.requests).toEqual([]);
+    view.unmount();
+  });
+
+  it('the key to leave stays in the footer of a narrow terminal', () => {
+    const view = open(snapshotOf(jobs), { columns: 40 });
+    expect(view.frame()).toMatch(/^q quit/m);
+    view.unmount();
+  });
+
   it('keys that arrive together are handled one after the other', async () => {
     const view = open(snapshotOf(jobs));
     view.pressKeys('jjcy');
@@ -251,7 +272,7 @@ describe('keys', () => {
     expect(view.frame()).toContain('the job is failed already; the key r reprocesses it');
     expect(view.requests).toEqual([]);
     view.show(snapshotOf([], { sequence: 2 }));
-    expect(view.frame()).toMatch(/^f filter {2}\? help {2}q quit/m);
+    expect(view.frame()).toMatch(/^q quit {2}f filter {2}\? help/m);
     view.unmount();
   });
 

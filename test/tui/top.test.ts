@@ -100,6 +100,12 @@ describe('the screen', () => {
     const view = open(snapshotOf(), 200, 50);
     expect(view.frame()).toMatch(/^QUEUE .* OLDEST +WORKER .* PID HOST/m);
     expect(view.frame()).toMatch(/^vendor-a .* open +▂█/m);
+    view.unmount();
+  });
+
+  it('the kind of a worker is whole in a wide terminal', () => {
+    const view = open(snapshotOf({ workers: [worker('wrk_1', { kind: 'hard_delete' })] }), 200, 50);
+    expect(view.frame()).toMatch(/wrk_1 +hard_delete +4/);
     expect(view.width()).toBeLessThanOrEqual(200);
     view.unmount();
   });

@@ -37,11 +37,15 @@ export async function readOrganization(sql: Sql, caller: Caller): Promise<Omit<O
 function attentionOf(failedJobs: number, keywordOnly: number): Attention[] {
   const found: Attention[] = [];
   if (failedJobs > 0) {
-    const message = `${failedJobs} jobs failed in the last 24 hours; see their reasons, and reprocess them`;
+    const message =
+      failedJobs === 1
+        ? '1 job failed in the last 24 hours; see its reason, and reprocess it'
+        : `${failedJobs} jobs failed in the last 24 hours; see their reasons, and reprocess them`;
     found.push({ severity: 'warning', name: 'jobs', message });
   }
   if (keywordOnly > 0) {
-    const message = `${keywordOnly} documents are found by their words only, since their model did not answer; this ends by itself once it does`;
+    const subject = keywordOnly === 1 ? '1 document is found by its' : `${keywordOnly} documents are found by their`;
+    const message = `${subject} words only, since the model did not answer; this ends by itself once it does`;
     found.push({ severity: 'warning', name: 'documents', message });
   }
   return found;

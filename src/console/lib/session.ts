@@ -60,6 +60,13 @@ export function currentCaller(): CallerDescription {
   return state.me;
 }
 
+/** Tell if the caller may change the metadata and the access of documents: as a person, only with an administrator's role. */
+export function mayEditMetadata(): boolean {
+  const { kind, user } = currentCaller();
+  if (kind === 'key') return mayUse('buckets:manage');
+  return kind === 'operator' || (user !== undefined && user.role !== 'member');
+}
+
 export function mayUse(scope: Scope): boolean {
   const { scopes } = currentCaller();
   return scopes.includes(scope) || scopes.includes('platform_admin');

@@ -74,6 +74,9 @@ export const KOREAN_DOCUMENTS = {
   'It appears here as soon as the document is processed.': '문서 처리가 끝나면 여기에 나타납니다.',
   'Show earlier text': '앞부분 보기',
   'Show more text': '뒷부분 보기',
+  'The cited passage is not there any more': '인용된 부분이 더 이상 없습니다',
+  'The document has changed since. This is its text from the start.':
+    '그 뒤에 문서가 변경되었습니다. 본문을 처음부터 보여 줍니다.',
   'Cited passage': '인용된 부분',
   'Chunk {number}': '청크 {number}',
   'Sheet {name}': '시트 {name}',

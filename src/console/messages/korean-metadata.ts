@@ -28,8 +28,8 @@ export const KOREAN_METADATA = {
   'Change the condition and try again.': '조건을 바꾸어 다시 시도하세요.',
   '{count|document matches|documents match}.': '문서 {count}개가 일치합니다.',
   'The vectors of {count} are made anew.': '{count}개의 벡터를 다시 만듭니다.',
-  'Metadata now': '현재 메타데이터',
-  'Metadata afterwards': '변경 후 메타데이터',
+  'The first {count} of the documents that match.': '일치하는 문서 중 처음 {count}개입니다.',
+  'Metadata after the change': '변경 후 메타데이터',
   Searchable: '검색 가능',
   Note: '비고',
 } as const;

@@ -21,6 +21,9 @@ export const KOREAN_PEOPLE = {
   'Revoke the key {name}?': '키 {name}을(를) 폐기할까요?',
   'Programs that use it are refused at once. This cannot be undone.':
     '이 키를 쓰는 프로그램은 즉시 거부됩니다. 되돌릴 수 없습니다.',
+  'You are signed in with this key': '지금 이 키로 로그인되어 있습니다',
+  'This session ends too, and you need another key to sign in again.':
+    '이 세션도 끝나며, 다시 로그인하려면 다른 키가 필요합니다.',
   'The key was revoked': '키를 폐기했습니다',
   'Rotate the key {name}?': '키 {name}을(를) 교체할까요?',
   'A new key with the same scopes is made. The old one works for one more hour.':

@@ -21,6 +21,7 @@ export const KOREAN_SEARCH = {
   '{count|result|results}': '결과 {count}개',
   'Nothing was found': '검색 결과가 없습니다',
   'Try other words, another mode or fewer conditions.': '다른 단어나 모드를 쓰거나 조건을 줄여 보세요.',
+  'Upload documents to it, and then search again.': '문서를 올린 뒤 다시 검색하세요.',
   Less: '접기',
   'Why is it here?': '나온 이유',
   meaning: '의미',

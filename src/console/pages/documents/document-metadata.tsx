@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { call, pathOf } from '../../lib/api.ts';
 import { t } from '../../lib/i18n.ts';
 import { useAction } from '../../lib/resource.ts';
+import { mayEditMetadata } from '../../lib/session.ts';
 import type { DocumentView, EditReply } from '../../types.ts';
 import { ActionError, Button, Check, Form, IconButton, Warnings } from '../../ui/controls.tsx';
 import { Facts, Panel } from '../../ui/page.tsx';
@@ -17,13 +18,13 @@ interface Pair {
 export function MetadataPanel({ document, onSaved }: { document: DocumentView; onSaved: () => void }) {
   const [isEditing, setIsEditing] = useState(false);
   const entries = Object.entries(document.metadata);
-  const edit = (
+  const edit = !isEditing && mayEditMetadata() && (
     <Button small onClick={() => setIsEditing(true)}>
       {t('Edit')}
     </Button>
   );
   return (
-    <Panel title={t('Metadata')} actions={!isEditing && edit} padded>
+    <Panel title={t('Metadata')} actions={edit} padded>
       {isEditing ? (
         <MetadataForm document={document} onDone={() => setIsEditing(false)} onSaved={onSaved} />
       ) : entries.length === 0 ? (

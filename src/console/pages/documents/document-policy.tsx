@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { call, pathOf } from '../../lib/api.ts';
 import { t, translateName } from '../../lib/i18n.ts';
 import { useAction } from '../../lib/resource.ts';
+import { mayEditMetadata } from '../../lib/session.ts';
 import type { DocumentView, EditReply } from '../../types.ts';
 import { ActionError, Button, Check, Form, SelectField, TextField, Warnings } from '../../ui/controls.tsx';
 import { Facts, Panel } from '../../ui/page.tsx';
@@ -14,13 +15,13 @@ const optionsOf = (names: readonly string[]) => names.map((value) => ({ value, l
 /** Access policy of a document, edited in place. */
 export function PolicyPanel({ document, onSaved }: { document: DocumentView; onSaved: () => void }) {
   const [isEditing, setIsEditing] = useState(false);
-  const edit = (
+  const edit = !isEditing && mayEditMetadata() && (
     <Button small onClick={() => setIsEditing(true)}>
       {t('Edit')}
     </Button>
   );
   return (
-    <Panel title={t('Access')} actions={!isEditing && edit} padded>
+    <Panel title={t('Access')} actions={edit} padded>
       {isEditing ? (
         <PolicyForm document={document} onDone={() => setIsEditing(false)} onSaved={onSaved} />
       ) : (

@@ -3,7 +3,7 @@ import { call, pathOf } from '../../lib/api.ts';
 import { t } from '../../lib/i18n.ts';
 import { useResource } from '../../lib/resource.ts';
 import type { DocumentChunks, DocumentView, Locator } from '../../types.ts';
-import { Button } from '../../ui/controls.tsx';
+import { Button, Notice } from '../../ui/controls.tsx';
 import { Empty, Failure, Loading } from '../../ui/states.tsx';
 
 const CHUNKS_READ = 60;
@@ -19,10 +19,15 @@ function chunkIndexOf(fragment: string): number | null {
 
 /** Text of a document under its headings and pages; more of it is loaded on request. */
 export function Reader({ document, cited }: { document: DocumentView; cited: string }) {
-  const citedIndex = chunkIndexOf(cited);
+  const askedIndex = chunkIndexOf(cited);
+  const count = document.chunks_count ?? 0;
+  const isGone = askedIndex !== null && count > 0 && askedIndex >= count;
+  const citedIndex = isGone ? null : askedIndex;
   const start = Math.max(0, (citedIndex ?? 0) - CHUNKS_BEFORE_CITED);
   const [range, setRange] = useState({ first: start, end: start + CHUNKS_READ });
-  const isInside = citedIndex === null || (citedIndex >= range.first && citedIndex < range.end);
+  const isInside = isGone
+    ? range.first === 0
+    : citedIndex === null || (citedIndex >= range.first && citedIndex < range.end);
   useEffect(() => {
     if (!isInside) setRange({ first: start, end: start + CHUNKS_READ });
   }, [isInside, start]);
@@ -44,6 +49,11 @@ export function Reader({ document, cited }: { document: DocumentView; cited: str
   if (shown.chunks.length === 0) return <Empty title={t('This document has no text')} />;
   return (
     <div class="reader">
+      {isGone && (
+        <Notice tone="warn" title={t('The cited passage is not there any more')}>
+          {t('The document has changed since. This is its text from the start.')}
+        </Notice>
+      )}
       {range.first > 0 && (
         <Button small onClick={() => setRange({ ...range, first: Math.max(0, range.first - CHUNKS_READ) })}>
           {t('Show earlier text')}

@@ -1,6 +1,11 @@
 import { formatDuration } from '../../lib/format.ts';
 import type { JobView } from '../../types.ts';
 
+/** Attempts that have begun. A job that waits for its next one has not begun it. */
+export function attemptsOf({ status, started_at, retry_count }: JobView): number {
+  return status === 'queued' || started_at === null ? retry_count : retry_count + 1;
+}
+
 /** Time from the start of a job to its end, or to now. */
 export function lengthOf({ started_at, completed_at }: JobView): string {
   if (started_at === null) return '–';

@@ -12,7 +12,7 @@ import { Facts, PageHeader, Panel } from '../../ui/page.tsx';
 import { Loaded } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { hasEnded, JobState } from './job-state.tsx';
-import { lengthOf } from './job-times.ts';
+import { attemptsOf, lengthOf } from './job-times.ts';
 
 /** Page `/console/jobs/{id}`. */
 export default function JobPage({ parameters }: PageProps) {
@@ -99,7 +99,7 @@ function JobFacts({ job }: { job: JobView }) {
           : [[t('Category of the error'), translateName(job.error_category)] as const]),
         [t('Size'), formatBytes(job.file_size)],
         [t('Chunks'), job.chunks_count === null ? '–' : formatNumber(job.chunks_count)],
-        [t('Attempts'), formatNumber(job.retry_count + 1)],
+        [t('Attempts'), formatNumber(attemptsOf(job))],
         [t('Priority'), job.priority],
         [t('Cost'), `${job.actual_cost ?? job.estimated_cost}`],
         [t('Created'), timeOf(job.created_at)],

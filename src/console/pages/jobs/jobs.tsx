@@ -9,7 +9,7 @@ import { PageHeader, Panel } from '../../ui/page.tsx';
 import { Empty, Loaded } from '../../ui/states.tsx';
 import { MoreButton, Table } from '../../ui/table.tsx';
 import { JobState } from './job-state.tsx';
-import { lengthOf } from './job-times.ts';
+import { attemptsOf, lengthOf } from './job-times.ts';
 
 const STATUSES = ['queued', 'extracting', 'chunking', 'embedding', 'indexing', 'ready', 'failed', 'cancelled'];
 const PAGE_ROWS = 50;
@@ -94,7 +94,7 @@ function JobTable({ jobs }: { jobs: PagedResource<JobView> }) {
                   wide: true,
                   cell: ({ file_size }) => (file_size === 0 ? '–' : formatBytes(file_size)),
                 },
-                { title: t('Attempts'), numeric: true, wide: true, cell: ({ retry_count }) => retry_count + 1 },
+                { title: t('Attempts'), numeric: true, wide: true, cell: attemptsOf },
                 { title: t('Took'), numeric: true, wide: true, cell: lengthOf },
                 { title: t('Created'), wide: true, class: 'nowrap', cell: ({ created_at }) => formatAgo(created_at) },
               ]}

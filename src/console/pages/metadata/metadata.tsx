@@ -15,11 +15,15 @@ import { StatementFault } from './statement-fault.tsx';
 
 const EXAMPLE = "SELECT documents WHERE status = 'ready' LIMIT 20";
 
-/** Result of a dry run, and the statement that it is of. */
-interface Preview {
+/** Reply to a statement. */
+interface Executed {
   readonly statement: string;
-  readonly bucket: string;
   readonly reply: BulkEditReply;
+}
+
+/** Result of a dry run, and the bucket that it is of. */
+interface Preview extends Executed {
+  readonly bucket: string;
 }
 
 const isSelect = (statement: string) => /^\s*select\b/i.test(statement);
@@ -33,7 +37,7 @@ export default function MetadataPage() {
   const [reindex, setReindex] = useState(true);
   const [preview, setPreview] = useState<Preview | null>(null);
   const [isConfirming, setIsConfirming] = useState(false);
-  const [done, setDone] = useState<BulkEditReply | null>(null);
+  const [done, setDone] = useState<Executed | null>(null);
   const all = buckets.data ?? [];
   const bucket = all.find(({ name }) => name === chosen) ?? all[0];
   const send = (json: Record<string, unknown>) =>
@@ -49,7 +53,7 @@ export default function MetadataPage() {
   const run = useOnceLoaded(buckets, () => dryRun.run());
   const apply = async () => {
     const confirm = isHardDelete(statement) ? { confirm: `HARDDELETE ${bucket?.id}` } : {};
-    setDone(await send({ dry_run: false, ...confirm }));
+    setDone({ statement, reply: await send({ dry_run: false, ...confirm }) });
     setPreview(null);
     toast(t('The statement was executed'));
   };
@@ -89,10 +93,10 @@ export default function MetadataPage() {
           </div>
         </div>
       </div>
-      {done && <DoneView reply={done} />}
+      {done && <DoneView {...done} />}
       {isPreviewed && (
         <Panel title={isSelect(statement) ? t('Documents') : t('What it would change')}>
-          <ReplyView reply={preview.reply} isSelect={isSelect(statement)} />
+          <ReplyView reply={preview.reply} statement={statement} isSelect={isSelect(statement)} />
         </Panel>
       )}
       {isConfirming && preview && bucket && (
@@ -124,7 +128,7 @@ function FaultView({ error, statement }: { error: ApiError | null; statement: st
   );
 }
 
-function DoneView({ reply }: { reply: BulkEditReply }) {
+function DoneView({ reply, statement }: Executed) {
   const text =
     reply.status === 'queued'
       ? t('A job removes {count|document|documents}.', { count: reply.matched })
@@ -138,7 +142,7 @@ function DoneView({ reply }: { reply: BulkEditReply }) {
         {text}
       </Notice>
       <Panel title={t('Result')}>
-        <ReplyView reply={reply} isSelect={false} />
+        <ReplyView reply={reply} statement={statement} isSelect={false} />
       </Panel>
     </>
   );

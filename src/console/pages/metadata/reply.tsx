@@ -5,15 +5,29 @@ import { Warnings } from '../../ui/controls.tsx';
 import { Empty } from '../../ui/states.tsx';
 import { Table } from '../../ui/table.tsx';
 
+interface ReplyProps {
+  readonly reply: BulkEditReply;
+  readonly statement: string;
+  readonly isSelect: boolean;
+}
+
+/** Number after LIMIT at the end of a statement. */
+function limitOf(statement: string): number | null {
+  const digits = /\blimit\s+(\d+)\s*;?\s*$/i.exec(statement)?.[1];
+  return digits === undefined ? null : Number(digits);
+}
+
 /** Documents that a statement matches, and what happens to each. */
-export function ReplyView({ reply, isSelect }: { reply: BulkEditReply; isSelect: boolean }) {
+export function ReplyView({ reply, statement, isSelect }: ReplyProps) {
   if (reply.matched === 0)
     return <Empty title={t('No document matches')}>{t('Change the condition and try again.')}</Empty>;
   return (
     <>
       <div class="panel-body stack">
         <p>
-          {t('{count|document matches|documents match}.', { count: reply.matched })}{' '}
+          {reply.matched === limitOf(statement)
+            ? t('The first {count} of the documents that match.', { count: reply.matched })
+            : t('{count|document matches|documents match}.', { count: reply.matched })}{' '}
           {!isSelect &&
             reply.reindex_queued > 0 &&
             t('The vectors of {count} are made anew.', { count: reply.reindex_queued })}
@@ -27,7 +41,7 @@ export function ReplyView({ reply, isSelect }: { reply: BulkEditReply; isSelect:
         columns={[
           { title: t('Document'), cell: ({ id }) => <a href={linkTo('documents', id)}>{id}</a> },
           {
-            title: isSelect ? t('Metadata') : reply.dry_run ? t('Metadata now') : t('Metadata afterwards'),
+            title: isSelect ? t('Metadata') : t('Metadata after the change'),
             cell: ({ metadata }) => describe(metadata),
           },
           { title: t('Searchable'), wide: true, cell: ({ searchable }) => (searchable ? t('Yes') : t('No')) },

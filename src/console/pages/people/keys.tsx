@@ -3,9 +3,9 @@ import { call, pathOf } from '../../lib/api.ts';
 import { formatAgo, formatDate } from '../../lib/format.ts';
 import { t } from '../../lib/i18n.ts';
 import { type Page, usePages } from '../../lib/resource.ts';
-import { mayUse } from '../../lib/session.ts';
+import { currentCaller, mayUse } from '../../lib/session.ts';
 import type { ApiKey } from '../../types.ts';
-import { Button } from '../../ui/controls.tsx';
+import { Button, Notice } from '../../ui/controls.tsx';
 import { ConfirmDialog } from '../../ui/dialog.tsx';
 import { PageHeader, Panel } from '../../ui/page.tsx';
 import { Empty, Loaded } from '../../ui/states.tsx';
@@ -115,7 +115,7 @@ function KeyTable({ rows, onOpen }: { rows: readonly ApiKey[]; onOpen?: (open: O
           ),
         },
         { title: t('State'), cell: (key) => <Status of={stateOf(key)} /> },
-        { title: t('Scopes'), wide: true, cell: ({ scopes }) => <Scopes of={scopes} /> },
+        { title: t('Scopes'), wide: true, class: 'scopes', cell: ({ scopes }) => <Scopes of={scopes} /> },
         { title: t('Level'), numeric: true, wide: true, cell: ({ auth_level }) => auth_level },
         {
           title: t('Expires'),
@@ -162,6 +162,11 @@ function RevokeDialog({ apiKey, onClose, onDone }: { apiKey: ApiKey; onClose: ()
       onClose={onClose}
     >
       <p>{t('Programs that use it are refused at once. This cannot be undone.')}</p>
+      {currentCaller().key?.id === apiKey.id && (
+        <Notice tone="warn" title={t('You are signed in with this key')}>
+          {t('This session ends too, and you need another key to sign in again.')}
+        </Notice>
+      )}
     </ConfirmDialog>
   );
 }

@@ -3,6 +3,7 @@ import { call, pathOf } from '../../lib/api.ts';
 import { formatAgo } from '../../lib/format.ts';
 import { t, translateName } from '../../lib/i18n.ts';
 import { type Page, useAction, usePages } from '../../lib/resource.ts';
+import { mayUse } from '../../lib/session.ts';
 import type { Organization } from '../../types.ts';
 import { ActionError, Button, Check, Form, SelectField, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -22,14 +23,17 @@ export default function OrganizationsPage() {
   const organizations = usePages<Organization>('organizations', (cursor, signal) =>
     call<Page<Organization>>('/v1/orgs', { query: { cursor, limit: PAGE_ROWS }, signal }),
   );
+  const canManage = mayUse('platform_admin');
   return (
     <div class="page">
       <PageHeader
         title={t('Organizations')}
         actions={
-          <Button look="primary" icon="plus" onClick={() => setOpen({ known: null })}>
-            {t('New organization')}
-          </Button>
+          canManage && (
+            <Button look="primary" icon="plus" onClick={() => setOpen({ known: null })}>
+              {t('New organization')}
+            </Button>
+          )
         }
       >
         {t('Each organization has its own documents, keys and people.')}
@@ -61,11 +65,12 @@ export default function OrganizationsPage() {
                     },
                     {
                       title: t('Change'),
-                      cell: (known) => (
-                        <Button small look="quiet" onClick={() => setOpen({ known })}>
-                          {t('Edit')}
-                        </Button>
-                      ),
+                      cell: (known) =>
+                        canManage && (
+                          <Button small look="quiet" onClick={() => setOpen({ known })}>
+                            {t('Edit')}
+                          </Button>
+                        ),
                     },
                   ]}
                 />

@@ -1,12 +1,13 @@
 import { useMemo } from 'preact/hooks';
+import { call, pathOf } from '../../lib/api.ts';
 import { formatDuration } from '../../lib/format.ts';
 import { t } from '../../lib/i18n.ts';
-import { useResource } from '../../lib/resource.ts';
+import { type Page, useResource } from '../../lib/resource.ts';
 import { linkTo, navigate, type PageProps } from '../../lib/router.ts';
 import type { SearchResponse } from '../../types.ts';
 import { ActionError, Button, Notice, Warnings } from '../../ui/controls.tsx';
 import { PageHeader, Panel } from '../../ui/page.tsx';
-import { Empty, Loaded } from '../../ui/states.tsx';
+import { Empty, Loaded, Loading } from '../../ui/states.tsx';
 import { type Answer, searchAll } from './answers.ts';
 import { Filters } from './filters.tsx';
 import { RequestCode } from './request-panel.tsx';
@@ -58,7 +59,7 @@ function Answers({ answers, form, onAsSpelled }: AnswersProps) {
             <h2>{t(MODE_NAMES[answer.mode])}</h2>
             <span class="faint">{summaryOf(answer)}</span>
           </div>
-          <AnswerResults answer={answer} query={form.query} onAsSpelled={onAsSpelled} />
+          <AnswerResults answer={answer} form={form} onAsSpelled={onAsSpelled} />
         </section>
       ))}
     </div>
@@ -66,17 +67,17 @@ function Answers({ answers, form, onAsSpelled }: AnswersProps) {
 }
 
 function summaryOf({ response, ms }: Answer): string {
-  const count = response?.results.length ?? 0;
-  return [t('{count|result|results}', { count }), formatDuration(ms), response?.model].filter(Boolean).join(' · ');
+  const count = response && t('{count|result|results}', { count: response.results.length });
+  return [count, formatDuration(ms), response?.model].filter(Boolean).join(' · ');
 }
 
 interface AnswerResultsProps {
   readonly answer: Answer;
-  readonly query: string;
+  readonly form: SearchForm;
   readonly onAsSpelled: () => void;
 }
 
-function AnswerResults({ answer, query, onAsSpelled }: AnswerResultsProps) {
+function AnswerResults({ answer, form, onAsSpelled }: AnswerResultsProps) {
   const { response, error } = answer;
   if (error) {
     return (
@@ -86,18 +87,29 @@ function AnswerResults({ answer, query, onAsSpelled }: AnswerResultsProps) {
     );
   }
   if (response === null || response.results.length === 0) {
-    return <Empty title={t('Nothing was found')}>{t('Try other words, another mode or fewer conditions.')}</Empty>;
+    return <NothingFound bucket={form.bucket} />;
   }
   return (
     <>
       <Notes response={response} onAsSpelled={onAsSpelled} />
       <ol>
         {response.results.map((result, at) => (
-          <Result key={result.id} result={result} rank={at + 1} query={query} />
+          <Result key={result.id} result={result} rank={at + 1} query={form.query} />
         ))}
       </ol>
     </>
   );
+}
+
+/** Reason that there are no results: the bucket has no documents, or none of them matches. */
+function NothingFound({ bucket }: { bucket: string }) {
+  const documents = useResource(`any document of ${bucket}`, (signal) =>
+    call<Page<unknown>>(pathOf('v1', 'buckets', bucket, 'documents'), { query: { limit: 1 }, signal }),
+  );
+  if (documents.isLoading) return <Loading />;
+  if (documents.data?.data.length === 0)
+    return <Empty title={t('This bucket is empty')}>{t('Upload documents to it, and then search again.')}</Empty>;
+  return <Empty title={t('Nothing was found')}>{t('Try other words, another mode or fewer conditions.')}</Empty>;
 }
 
 /** Remarks on an answer as a whole: warnings, corrected words, and that nothing seems to answer the query. */

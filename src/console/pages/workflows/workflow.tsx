@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { call, pathOf } from '../../lib/api.ts';
+import { useDraft } from '../../lib/draft.ts';
 import { formatAgo, formatTime } from '../../lib/format.ts';
 import { t, translateName } from '../../lib/i18n.ts';
 import { type Page, useAction, usePages, useResource } from '../../lib/resource.ts';
@@ -123,22 +124,28 @@ function WorkflowFacts({ workflow }: { workflow: WorkflowDetail }) {
 
 function DefinitionPanel({ workflow, onSaved }: { workflow: WorkflowDetail; onSaved: () => void }) {
   const stored = JSON.stringify(workflow.definition, null, 2);
-  const [text, setText] = useState<string | null>(null);
+  const canEdit = mayUse('workflows:manage');
+  const [text, setText] = useDraft(`workflow ${workflow.id} ${workflow.version}`, stored);
+  const [isEditing, setIsEditing] = useState(canEdit && text !== stored);
+  const startOver = (next: { isEditing: boolean }) => {
+    setText(stored);
+    setIsEditing(next.isEditing);
+  };
   const save = useAction(async () => {
-    const json = { definition: parseDefinition(text ?? stored) };
+    const json = { definition: parseDefinition(text) };
     await call<WorkflowDetail>(pathOf('v1', 'workflows', workflow.id), { method: 'PUT', json });
     toast(t('Saved'));
-    setText(null);
+    startOver({ isEditing: false });
     onSaved();
   });
-  const edit = text === null && mayUse('workflows:manage') && (
-    <Button small onClick={() => setText(stored)}>
+  const edit = !isEditing && canEdit && (
+    <Button small onClick={() => startOver({ isEditing: true })}>
       {t('Edit')}
     </Button>
   );
   return (
     <Panel title={t('Definition, version {number}', { number: workflow.version })} actions={edit} padded>
-      {text === null ? (
+      {!isEditing ? (
         <CodeBlock code={stored} label={t('Definition as JSON')} />
       ) : (
         <Form onSubmit={() => save.run()} aria-label={t('Definition as JSON')}>
@@ -159,7 +166,7 @@ function DefinitionPanel({ workflow, onSaved }: { workflow: WorkflowDetail; onSa
           </Field>
           <ActionError error={save.error} />
           <div class="form-actions">
-            <Button onClick={() => setText(null)}>{t('Cancel')}</Button>
+            <Button onClick={() => startOver({ isEditing: false })}>{t('Cancel')}</Button>
             <Button type="submit" look="primary" isBusy={save.isRunning}>
               {t('Save')}
             </Button>
