@@ -7,7 +7,8 @@ const PAGE = new URL('../../docs/settings.md', import.meta.url);
 const HEAD = `# Settings
 
 The settings are read from \`service.yaml\` in the data directory, or from the file that \`SERVICE_CONFIG\` names. Variables of
-the environment take precedence over the file, and flags over both. \`\${NAME}\` in a text of the file stands for a variable.
+the environment take precedence over the file, and flags over both. \`\${NAME}\` in a text of the file stands for a variable;
+inside braces it needs quotes: \`{api_key: "\${NAME}"}\`. Restart the service after a change of the file.
 \`service config check\` prints the settings in force and where each comes from, \`service config example\` prints this page as
 a file, and \`service init\` writes a file for one vendor. This page is generated from the schema of the file by
 \`npm run docs:settings\`.
