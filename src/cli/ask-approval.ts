@@ -1,6 +1,6 @@
 import { printable } from '../platform/printable.ts';
 import type { Block } from '../workflows/schema.ts';
-import { ask } from './confirm.ts';
+import { ask, isYes } from './confirm.ts';
 import { note, paint } from './output.ts';
 
 /** Characters of one argument that are shown. */
@@ -11,8 +11,7 @@ export function askApproval(signal: AbortSignal) {
   return async (block: Block, would: Readonly<Record<string, unknown>>): Promise<boolean> => {
     note(`\n${paint('bold', `Block ${block.id} (${block.type}) would run with:`, process.stderr)}`);
     for (const [name, value] of Object.entries(would)) note(indent(`${name}: ${shown(value)}`));
-    const answer = await ask(`Approve block ${block.id}? [y/N]`, signal);
-    return /^y(es)?$/i.test(answer);
+    return isYes(await ask(`Approve block ${block.id}? [y/N]`, signal));
   };
 }
 

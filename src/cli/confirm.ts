@@ -6,11 +6,19 @@ export function canAsk(): boolean {
   return process.stdin.isTTY === true && process.stderr.isTTY === true;
 }
 
-/** Ask a user at a terminal, and return the answer without surrounding blanks. */
-export async function ask(question: string, signal: AbortSignal): Promise<string> {
+/**
+ * Ask a user at a terminal, and return the answer without surrounding blanks; null if the input ends (Ctrl-D).
+ * `node:readline/promises` never settles a question whose input ends.
+ */
+export async function ask(question: string, signal: AbortSignal): Promise<string | null> {
+  if (process.stdin.readableEnded) return null;
   const terminal = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
   try {
-    return (await terminal.question(`${question} `, { signal })).trim();
+    const ended = new Promise<null>((resolve) => terminal.once('close', () => resolve(null)));
+    const answer = await Promise.race([terminal.question(`${question} `, { signal }), ended]);
+    // The cursor is still behind the question.
+    if (answer === null) process.stderr.write('\n');
+    return answer?.trim() ?? null;
   } finally {
     terminal.close();
   }
@@ -24,7 +32,12 @@ export async function ask(question: string, signal: AbortSignal): Promise<string
 export async function confirm(question: string, yes: boolean, signal: AbortSignal): Promise<void> {
   if (yes) return;
   if (!canAsk()) throw invalidRequest(`${question} Confirm with --yes.`, 'yes', 'confirmation_missing');
-  if (!/^y(es)?$/i.test(await ask(`${question} [y/N]`, signal))) throw notConfirmed();
+  if (!isYes(await ask(`${question} [y/N]`, signal))) throw notConfirmed();
+}
+
+/** Return true if the answer to a question is yes. */
+export function isYes(answer: string | null): boolean {
+  return answer !== null && /^y(es)?$/i.test(answer);
 }
 
 /** Create the error 409 `not_confirmed`. */

@@ -74,7 +74,7 @@ export function completeVendor(given: GivenChoice): VendorChoice {
 async function askForProtocol(signal: AbortSignal): Promise<VendorChoice['protocol']> {
   for (const [index, { label }] of VENDORS.entries()) note(`${index + 1}) ${label}`);
   for (;;) {
-    const answer = Number(await ask(`Which of them makes the embeddings? [1-${VENDORS.length}]`, signal));
+    const answer = Number(await askNeeded(`Which of them makes the embeddings? [1-${VENDORS.length}]`, signal));
     const chosen = VENDORS[answer - 1];
     if (chosen !== undefined) return chosen.protocol;
     note(`Answer with a number from 1 to ${VENDORS.length}; Ctrl-C stops.`);
@@ -83,11 +83,18 @@ async function askForProtocol(signal: AbortSignal): Promise<VendorChoice['protoc
 
 async function askWithDefault(question: string, fallback: string | null, signal: AbortSignal): Promise<string> {
   for (;;) {
-    const answer = await ask(`${question}${fallback === null ? ':' : ` [${fallback}]:`}`, signal);
+    const answer = await askNeeded(`${question}${fallback === null ? ':' : ` [${fallback}]:`}`, signal);
     const value = answer === '' ? fallback : answer;
     if (value !== null) return value;
     note('This is needed; Ctrl-C stops.');
   }
+}
+
+/** Ask a question that needs an answer. @throws AppError `interrupted` if the input ends */
+async function askNeeded(question: string, signal: AbortSignal): Promise<string> {
+  const answer = await ask(question, signal);
+  if (answer === null) throw new AppError({ code: 'interrupted', status: 499, message: 'interrupted' });
+  return answer;
 }
 
 function variableOf(vendor: string): string {

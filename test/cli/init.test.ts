@@ -119,3 +119,13 @@ test.skipIf(!CAN_MAKE_TERMINAL)('init asks on a terminal for what was not given,
   expect(await terminal.code).toBe(0);
   expect(parse(readFileSync(file, 'utf8')).providers.ollama.protocol).toBe('ollama');
 });
+
+test.runIf(CAN_MAKE_TERMINAL)('the end of the input (Ctrl-D) at a question of init interrupts it', async () => {
+  const terminal = startOnTerminal(['init'], env, { columns: 80, rows: 24 });
+  await terminal.shows('Which of them makes the embeddings? [1-7]');
+  terminal.pressKeys('\x04');
+  await terminal.shows('interrupted');
+  expect(await terminal.code).toBe(130);
+  expect(terminal.raw()).not.toContain('unsettled');
+  expect(existsSync(file)).toBe(false);
+});

@@ -202,6 +202,11 @@ describe.skipIf(!CAN_MAKE_TERMINAL)('service metadata exec on a terminal', () =>
     await no.shows(`This changes 1 document of bucket ${bucket}. Change them? [y/N]`);
     no.pressKeys('\n');
     expect(await no.code).toBe(4);
+    const ended = onTerminal(UPDATE);
+    await ended.shows('[y/N]');
+    ended.pressKeys('\x04'); // Ctrl-D
+    await ended.shows('the command was not confirmed; nothing was changed');
+    expect(await ended.code).toBe(4);
     expect(await metadataOf(id)).toEqual({ team: 'a' });
     const yes = onTerminal(UPDATE, '--no-reindex');
     await yes.shows('[y/N]');

@@ -221,3 +221,14 @@ test.runIf(CAN_MAKE_TERMINAL)('on a terminal each side effect is shown, and done
   expect(await run.code).toBe(4);
   expect(sent()).toEqual(['FIRST']);
 });
+
+test.runIf(CAN_MAKE_TERMINAL)('the end of the input (Ctrl-D) approves no side effect of a workflow', async () => {
+  await workflows('import', writeDefinition('Left'), '--publish');
+  provider.reset();
+  const run = startOnTerminal(['workflows', 'run', 'Left', ...INPUT, '--mode', 'live'], env, { columns: 100, rows: 30 });
+  await run.shows('Approve block send? [y/N]');
+  run.pressKeys('\x04');
+  await run.shows('not approved: send');
+  expect(await run.code).toBe(4);
+  expect(sent()).toEqual([]);
+});
