@@ -47,6 +47,9 @@ export default class Embed extends BaseCommand {
     }
     if (args.text === undefined && file === undefined)
       throw invalidRequest('give a text, - for stdin, or --input-file', 'text');
+    if (!isStdin && args.text?.includes('-')) {
+      throw invalidRequest('TEXT: - reads stdin and cannot be given with other texts', 'text');
+    }
     const { readLines } = await import('../src/cli/read-lines.ts');
     const input = file === undefined ? (args.text as string[]) : await readLines(file);
     const request = { input, model: flags.model, dimensions: flags.dimensions, task_type: flags['task-type'] };

@@ -104,7 +104,6 @@ export function createHttpServer(
   server.on('clientError', (error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: Socket) => {
     connections.get(socket)?.refuse(protocolError(error), error.rawPacket);
   });
-  server.on('error', (error) => settings.logger.error({ err: error }, 'the HTTP server failed'));
   server.on('drop', () =>
     settings.logger.warn({ connections: connections.size }, 'a connection was refused because too many are open'),
   );
@@ -127,7 +126,9 @@ export function createHttpServer(
 
   return {
     async listen(address) {
+      // The caller reports the error of a server that cannot listen.
       await listening(server, address);
+      server.on('error', (error) => settings.logger.error({ err: error }, 'the HTTP server failed'));
       const { port } = server.address() as AddressInfo;
       let closing: Promise<void> | null = null;
       return {

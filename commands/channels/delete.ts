@@ -8,25 +8,25 @@ export default class ChannelsDelete extends BaseCommand {
   static override description =
     'Delete the configuration of a messaging channel with its credentials. This cannot be undone.';
   static override examples = [
-    '<%= config.bin %> channels delete chn_01h8',
+    '<%= config.bin %> channels delete support',
     '<%= config.bin %> channels delete chn_01h8 --yes --json',
   ];
   static override args = {
-    channel: Args.string({ description: 'id of the configuration', required: true, ignoreStdin: true }),
+    channel: Args.string({
+      description: 'id of the configuration, its bot_id, or its name',
+      required: true,
+      ignoreStdin: true,
+    }),
   };
   static override flags = { org: orgFlag, yes: yesFlag };
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(ChannelsDelete);
     return this.withSession(flags, async (session, signal) => {
-      const { name } = await session.call('channels.find', { channel: args.channel });
-      await confirm(
-        `This deletes the channel ${name} (${args.channel}) with its credentials. Delete it?`,
-        flags.yes,
-        signal,
-      );
-      const deleted = await session.call('channels.remove', { channel: args.channel });
-      this.log(`deleted channel ${name} (${args.channel})`);
+      const { id, name } = await session.call('channels.find', { channel: args.channel });
+      await confirm(`This deletes the channel ${name} (${id}) with its credentials. Delete it?`, flags.yes, signal);
+      const deleted = await session.call('channels.remove', { channel: id });
+      this.log(`deleted channel ${name} (${id})`);
       return deleted;
     });
   }

@@ -18,7 +18,7 @@ export default class ConfigCheck extends BaseCommand {
     const settings = listSettings({ overrides });
     const config = loadConfig({ overrides });
     checkEmbeddingSettings(config);
-    for (const warning of config.warnings) this.warn(warning);
+    for (const warning of config.warnings) this.logToStderr(`warning: ${warning}`);
     await this.showTable('settings', settings, [
       ['setting', (setting) => setting.name],
       ['value', (setting) => (setting.value === null ? null : String(setting.value)), 'may be cut'],

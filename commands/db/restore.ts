@@ -45,13 +45,17 @@ export default class DbRestore extends BaseCommand {
     });
     const { index } = report;
     this.log(
-      `restored backup ${report.id} of ${report.created_at}: ${report.rows} rows of ${report.tables} tables, ${report.files} files (${formatBytes(report.bytes)})`,
+      `restored backup ${report.id} of ${report.created_at}: ${numberOf(report.rows, 'row')} of ${numberOf(report.tables, 'table')}, ${numberOf(report.files, 'file')} (${formatBytes(report.bytes)})`,
     );
-    this.log(`built the indexes of ${index.buckets} buckets with ${index.chunks} chunks`);
+    this.log(`built the indexes of ${numberOf(index.buckets, 'bucket')} with ${numberOf(index.chunks, 'chunk')}`);
     for (const id of index.left_out) {
       this.logToStderr(`warning: the stored chunks of the document ${id} are missing or damaged; reprocess its job`);
     }
     this.log('API keys and tokens are those of the installation that was backed up; start the service again');
     return report;
   }
+}
+
+function numberOf(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

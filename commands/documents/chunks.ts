@@ -8,7 +8,7 @@ export default class DocumentsChunks extends BaseCommand {
   static override setsUp = false;
   static override description = 'List the chunks of documents, which searches find, with the place of each.';
   static override examples = [
-    '<%= config.bin %> documents chunks manuals/pump.md --bucket manuals',
+    '<%= config.bin %> documents chunks pump.md --bucket manuals',
     '<%= config.bin %> documents chunks doc_01h8 --from 100 --limit 50 --json',
   ];
   static override args = { document: documentArg };

@@ -14,7 +14,7 @@ export default class DocumentsDelete extends BaseCommand {
   static override setsUp = false;
   static override description = 'Delete documents with their files and vectors. This cannot be undone.';
   static override examples = [
-    '<%= config.bin %> documents delete manuals/pump.md --bucket manuals',
+    '<%= config.bin %> documents delete pump.md --bucket manuals',
     `<%= config.bin %> documents delete --where "team = 'old'" --yes --json`,
   ];
   static override args = { document: documentArg };

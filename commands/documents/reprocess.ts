@@ -9,7 +9,7 @@ export default class DocumentsReprocess extends BaseCommand {
   static override description =
     'Read documents again, as new jobs.\nSearches find the old text of a document until its new job is done.';
   static override examples = [
-    '<%= config.bin %> documents reprocess manuals/pump.pdf --bucket manuals',
+    '<%= config.bin %> documents reprocess pump.pdf --bucket manuals',
     `<%= config.bin %> documents reprocess --where "status = 'failed'" --json`,
   ];
   static override args = { document: documentArg };

@@ -6,7 +6,7 @@ export default class DocumentsShow extends BaseCommand {
   static override setsUp = false;
   static override description = 'Show documents: their state, size, newest job, access policy and metadata.';
   static override examples = [
-    '<%= config.bin %> documents show manuals/pump.md --bucket manuals',
+    '<%= config.bin %> documents show pump.md --bucket manuals',
     `<%= config.bin %> documents show --where "status = 'failed'" --json`,
   ];
   static override args = { document: documentArg };

@@ -7,7 +7,7 @@ export default class DocumentsText extends BaseCommand {
   static override description =
     'Print the text of documents as it was extracted.\nSeveral documents are separated by lines with their names.';
   static override examples = [
-    '<%= config.bin %> documents text manuals/pump.md --bucket manuals',
+    '<%= config.bin %> documents text pump.md --bucket manuals',
     '<%= config.bin %> documents text doc_01h8 doc_01h9 --json',
   ];
   static override args = { document: documentArg };

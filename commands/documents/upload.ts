@@ -48,7 +48,7 @@ export default class DocumentsUpload extends BaseCommand {
     }),
     'on-duplicate': Flags.string({
       description:
-        'what to do with a file that the bucket already has: link to that document, reject the file, allow a second document, or replace the document of the same path whatever it contains (default: link)',
+        'what to do with a file that the bucket already has: link to that document unless it has failed, reject the file, allow a second document, or replace the document of the same path whatever it contains (default: link)',
       env: 'SERVICE_ON_DUPLICATE',
     }),
     'chunk-size': Flags.integer({

@@ -36,8 +36,12 @@ export default class IndexReembed extends BaseCommand {
     return this.withSession(flags, async (session, signal) => {
       const plan = await session.call('index.reembed', { ...request, dry_run: true });
       const { describeReembed } = await import('../../src/cli/reprojection.ts');
-      this.logToStderr(describeReembed(flags.bucket, plan));
-      if (flags['dry-run']) return plan;
+      const described = describeReembed(flags.bucket, plan);
+      if (flags['dry-run']) {
+        this.log(described);
+        return plan;
+      }
+      this.logToStderr(described);
       await confirm('Go on?', flags.yes, signal);
       const reply = await session.call('index.reembed', { ...request, dry_run: false });
       if (reply.job_id === null || !flags.wait) return this.#report(reply);

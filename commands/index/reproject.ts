@@ -34,8 +34,12 @@ export default class IndexReproject extends BaseCommand {
       const { describeReprojection, showReprojection } = await import('../../src/cli/reprojection.ts');
       const { warnings, bucket_name: bucketName, plan } = await session.call('index.planReproject', request);
       for (const warning of warnings) this.logToStderr(`warning: ${warning}`);
-      this.logToStderr(describeReprojection(bucketName, plan));
-      if (flags['dry-run']) return { ...plan, dry_run: true };
+      const described = describeReprojection(bucketName, plan);
+      if (flags['dry-run']) {
+        this.log(described);
+        return { ...plan, dry_run: true };
+      }
+      this.logToStderr(described);
       if (plan.mode !== 'nothing') await confirm('Go on?', flags.yes, signal);
       const { body } = await session.receive('index.reproject', request);
       const report = await showReprojection(plan, body, signal);

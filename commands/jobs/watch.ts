@@ -17,7 +17,7 @@ export default class JobsWatch extends BaseCommand {
     org: orgFlag,
     bucket: Flags.string({ description: 'name or id of the only bucket whose jobs are shown', env: 'SERVICE_BUCKET' }),
     kind: Flags.string({
-      description: 'only jobs of this kind: ingest, bulk, hard_delete or reindex',
+      description: 'only jobs of this kind: ingest, bulk, hard_delete, reindex or sync',
       env: 'SERVICE_KIND',
     }),
     status: Flags.string({

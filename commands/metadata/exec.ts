@@ -140,7 +140,7 @@ export default class MetadataExec extends BaseCommand {
 
 function tooManyAffected(matched: number, affectedMax: number): AppError {
   return conflict(
-    `the statement matches ${matched} documents, more than the ${affectedMax} of --max-affected; nothing was changed`,
+    `the statement matches ${matched === 1 ? '1 document' : `${matched} documents`}, more than the ${affectedMax} of --max-affected; nothing was changed`,
     'too_many_affected',
   );
 }

@@ -1,7 +1,6 @@
-import { Args } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { confirm } from '../../src/cli/confirm.ts';
-import { yesFlag } from '../../src/cli/flags.ts';
+import { mapVersionArg, yesFlag } from '../../src/cli/flags.ts';
 
 export default class ProjectionsActivate extends BaseCommand {
   static override setsUp = false;
@@ -11,14 +10,7 @@ export default class ProjectionsActivate extends BaseCommand {
     '<%= config.bin %> projections activate 3',
     '<%= config.bin %> projections activate 3 --yes --json',
   ];
-  static override args = {
-    version: Args.integer({
-      description: 'version of the map, as in "projections list"',
-      required: true,
-      min: 1,
-      ignoreStdin: true,
-    }),
-  };
+  static override args = { version: mapVersionArg };
   static override flags = { yes: yesFlag };
 
   async run(): Promise<unknown> {

@@ -1,18 +1,11 @@
-import { Args } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
+import { mapVersionArg } from '../../src/cli/flags.ts';
 
 export default class ProjectionsShow extends BaseCommand {
   static override setsUp = false;
   static override description = 'Show a map and the figures that were measured on held-out texts.';
   static override examples = ['<%= config.bin %> projections show 3', '<%= config.bin %> projections show 3 --json'];
-  static override args = {
-    version: Args.integer({
-      description: 'version of the map, as in "projections list"',
-      required: true,
-      min: 1,
-      ignoreStdin: true,
-    }),
-  };
+  static override args = { version: mapVersionArg };
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(ProjectionsShow);

@@ -28,11 +28,17 @@ export default class SourcesRemove extends BaseCommand {
     const keepDocuments = flags['keep-documents'] ?? false;
     return this.withSession(flags, async (session, signal) => {
       const { id, name, indexed_document_count: count } = await session.call('sources.show', { source: args.source });
-      const effect = keepDocuments ? `its ${count} documents stay` : `its ${count} documents are removed`;
+      const [is, stays] = count === 1 ? ['is', 'stays'] : ['are', 'stay'];
+      const effect = `its ${documentsOf(count)} ${keepDocuments ? stays : `${is} removed`}`;
       await confirm(`This disconnects the source ${name}; ${effect}. Disconnect it?`, flags.yes, signal);
       const deleted = await session.call('sources.remove', { source: id, keep_documents: keepDocuments });
-      this.log(`disconnected ${name}; ${deleted.documents} documents ${keepDocuments ? 'stay' : 'removed'}`);
+      const done = keepDocuments ? 'left in the bucket' : 'removed';
+      this.log(`disconnected ${name}; ${documentsOf(deleted.documents)} ${done}`);
       return deleted;
     });
   }
+}
+
+function documentsOf(count: number): string {
+  return count === 1 ? '1 document' : `${count} documents`;
 }

@@ -7,7 +7,8 @@ import { invalidRequest } from '../../src/platform/errors.ts';
 export default class TokensRevoke extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Revoke one token by its id, or all tokens of a user: they are refused within a second. Keys are not affected.';
+    'Revoke one token by its id, or all tokens of a user: they are refused within a second. Keys are not affected.\n' +
+    'The service keeps no list of tokens: an id that no token has is accepted too, so check the id.';
   static override examples = [
     '<%= config.bin %> tokens revoke tok_01h8xk3v9e7m2q4r6s8t0v1w2x',
     '<%= config.bin %> tokens revoke --user ana@example.com --yes --json',
@@ -32,8 +33,13 @@ export default class TokensRevoke extends BaseCommand {
       const what = id === undefined ? `all tokens of ${user}` : `the token ${id}`;
       await confirm(`Requests with ${what} will be refused. Revoke?`, flags.yes, signal);
       const revoked = await session.call('keys.revokeToken', { id, user });
-      this.log(`revoked ${what}`);
+      this.log(id === undefined ? `revoked ${what}` : describeRevoked(id));
       return revoked;
     });
   }
+}
+
+/** Describe the effect without claiming that there is a token of this id, which the service cannot know. */
+function describeRevoked(id: string): string {
+  return `tokens with the id ${id} are refused from now on; the service keeps no list of tokens, so check the id`;
 }

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { invalidRequest } from '../platform/errors.ts';
+import { mostTelling, PARSE_OPTIONS } from '../platform/zod-faults.ts';
 
 /**
  * Check the input of an operation.
@@ -7,9 +8,10 @@ import { invalidRequest } from '../platform/errors.ts';
  * @throws AppError `invalid_request` (400) that names the field of the first fault
  */
 export function parseInput<T extends z.ZodType>(schema: T, input: z.input<T>): z.output<T> {
-  const parsed = schema.safeParse(input);
+  const parsed = schema.safeParse(input, PARSE_OPTIONS);
   if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  const param = issue?.path.join('.') || null;
-  throw invalidRequest(`${param ?? 'input'}: ${issue?.message ?? 'is not valid'}`, param);
+  const [issue] = parsed.error.issues;
+  const { message, path } = issue ? mostTelling(issue) : { message: 'is not valid', path: [] };
+  const param = path.join('.') || null;
+  throw invalidRequest(`${param ?? 'input'}: ${message}`, param);
 }

@@ -80,7 +80,7 @@ export async function listChannels(
 }
 
 /** Find a configuration of any provider. @throws AppError `channel_configuration_not_found` (404) */
-export async function requireChannel(sql: Sql, orgId: string, id: string): Promise<ConfigRow> {
+async function requireChannel(sql: Sql, orgId: string, id: string): Promise<ConfigRow> {
   const row = await selectConfig(sql, orgId, id);
   if (row === null) throw notFound('channel configuration', id);
   return row;

@@ -50,10 +50,11 @@ export async function tryCanaries(sql: Sql): Promise<string> {
   const oldestMs = Math.max(...ages);
   if (oldestMs > CANARIES_MS_MAX) {
     throw down(
-      `the canaries of a map were not compared for ${formatAge(oldestMs)}; run "service serve" or "service reaper" with its vendor configured`,
+      `no vendor was asked for ${formatAge(oldestMs)} whether its model still fits its map; run "service serve" or "service reaper" with its vendor configured`,
     );
   }
-  return `${maps.length} maps match their models, checked ${formatAge(oldestMs)} ago or later`;
+  const match = maps.length === 1 ? '1 map matches its model' : `${maps.length} maps match their models`;
+  return `${match}, checked ${formatAge(oldestMs)} ago or later`;
 }
 
 /** Check that the newest backup of the schedule is there and not too old. */

@@ -51,7 +51,7 @@ async function findIdleQueues(sql: Sql, { workers }: Config): Promise<Warning[]>
   for (const [kind, jobs] of waiting) {
     if ((await countLiveWorkers(sql, kind, workers.leaseMs)) > 0) continue;
     const command = kind === 'bulk' ? 'service worker embed' : 'service worker ingest';
-    const detail = `${jobs} ${kind} jobs wait, and no worker runs; start "service serve" or "${command}"`;
+    const detail = `${jobs === 1 ? `1 ${kind} job waits` : `${jobs} ${kind} jobs wait`}, and no worker runs; start "service serve" or "${command}"`;
     warnings.push({ name: 'workers', detail });
   }
   return warnings;

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import type { Appliance } from '../appliance/appliance.ts';
-import { notFound } from '../platform/errors.ts';
+import { AppError } from '../platform/errors.ts';
 import { evaluateProjection } from '../projection/evaluate-projection.ts';
 import { evaluateRetrieval, type RetrievalScores, textsToEmbed } from '../projection/evaluate-retrieval.ts';
 import type { Evaluation } from '../projection/fit/evaluate-map.ts';
@@ -30,7 +30,7 @@ export async function evaluateMaps(
 ): Promise<MapEvaluation[]> {
   const active = await selectActiveMaps(appliance.sql);
   const maps = options.model === undefined ? active : active.filter(({ model }) => model === options.model);
-  if (maps.length === 0) throw notFound('map', `${options.model ?? 'any model'}, in use`);
+  if (maps.length === 0) throw noMap(options.model);
   const space = await selectSpace(appliance.sql, SPACE_ID);
   const results: MapEvaluation[] = [];
   for (const record of maps) {
@@ -39,6 +39,16 @@ export async function evaluateMaps(
     results.push({ map: viewOfMap(record), reference_model: space?.referenceModel ?? '', evaluation, retrieval });
   }
   return results;
+}
+
+function noMap(model: string | undefined): AppError {
+  const where = model === undefined ? '' : ` for ${model}`;
+  const fit = `service projections fit${model === undefined ? '' : ` --model ${model}`}`;
+  return new AppError({
+    code: 'map_not_found',
+    status: 404,
+    message: `no map is in use${where}; fit one with "${fit}"`,
+  });
 }
 
 async function evaluateOn(

@@ -1,7 +1,7 @@
-import { Flags } from '@oclif/core';
+import { Args, Flags } from '@oclif/core';
 import { invalidRequest } from '../platform/errors.ts';
 
-/** Flags that several commands have. The variable of every flag is `SERVICE_` and its name, with few exceptions; a test checks this. */
+/** Flags and arguments that several commands have. The variable of every flag is `SERVICE_` and its name, with few exceptions; a test checks this. */
 
 export const orgFlag = Flags.string({
   description: 'name or id of the organization',
@@ -14,6 +14,18 @@ export const bucketFlag = Flags.string({
   default: 'default',
   env: 'SERVICE_BUCKET',
 });
+
+/** Version of a map. `Args.integer` of oclif reports a wrong one as an internal fault. */
+export const mapVersionArg = Args.custom<number>({
+  description: 'version of the map, as in "projections list"',
+  required: true,
+  ignoreStdin: true,
+  async parse(text) {
+    const version = Number(text);
+    if (/^\d+$/.test(text) && Number.isSafeInteger(version) && version > 0) return version;
+    throw invalidRequest(`VERSION must be a positive integer, as in "projections list", not "${text}"`, 'version');
+  },
+})();
 
 /** No variable sets the following flags, because it would confirm every command from then on. */
 export const yesFlag = Flags.boolean({ description: 'do not ask for confirmation' });

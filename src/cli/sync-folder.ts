@@ -59,7 +59,7 @@ export function resolveSyncedFolder(directory: string, dataDir: string): Promise
       ? new AppError({
           code: 'file_not_found',
           status: 404,
-          message: error.message.replace('folder .', `folder ${directory}`),
+          message: error.message.replace('folder .', `folder ${directory}`).replace(/^\. /, `${directory} `),
         })
       : error;
   });

@@ -2,6 +2,7 @@ import { Config } from '@oclif/core/config';
 import { findNearest } from '../platform/nearest-word.ts';
 import { describeFailure, EXIT } from './exit-codes.ts';
 import { printFailure, wantsJson } from './output.ts';
+import { asksForHelp } from './show-help.ts';
 
 /** Options with which oclif loads the project; with `ignoreManifest` it reads the files of the commands. */
 interface ProjectOptions {
@@ -26,6 +27,8 @@ export async function reportUnstarted(options: ProjectOptions, argv: readonly st
 
 /** Return the words before the first flag: the name of the command, and perhaps arguments. */
 function wordsOf(argv: readonly string[]): string[] {
+  // As in show-help.ts, the words of a command may follow --help.
+  if (asksForHelp(argv)) return argv.filter((arg) => !arg.startsWith('-'));
   const end = argv.findIndex((arg) => arg.startsWith('-'));
   return argv.slice(0, end === -1 ? undefined : end);
 }
@@ -40,9 +43,12 @@ function unknownCommand(config: Config, words: readonly string[]): string {
   const topics = [...new Set(names.map((name) => name.split(' ')[0] as string))];
   const [first = '', ...rest] = words;
   const typed = words.slice(0, 2).join(' ');
-  // An argument may follow the name of a command, so that only its first word is compared then.
-  const topic = topics.includes(first) ? first : findNearest(first, topics);
-  const nearest = findNearest(typed, names) ?? nearestIn(names, topic, rest[0]) ?? topic;
+  const isTopic = topics.includes(first);
+  const topic = isTopic ? first : findNearest(first, topics);
+  // An argument may follow the name of a command, so that only its first word is compared then. After the right name of
+  // a topic only the second word can be wrong.
+  const whole = isTopic ? null : findNearest(typed, names);
+  const nearest = whole ?? nearestIn(names, topic, rest[0]) ?? (isTopic ? null : topic);
   return `there is no command "${typed}"${nearest === null ? '' : `; did you mean "${nearest}"?`}`;
 }
 

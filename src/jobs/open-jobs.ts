@@ -67,7 +67,7 @@ export function openJobs(
     recovery: () => choreService('recovery', [recovery(RECOVERY_MS)], logger),
     chores: (everyMs) => [
       recovery(Math.min(RECOVERY_MS, everyMs)),
-      { name: 'sign of life of the reaper', everyMs, run: () => recordReaper(sql, everyMs) },
+      { name: 'record that a reaper runs', everyMs, run: () => recordReaper(sql, everyMs) },
       {
         name: 'removal of old jobs',
         everyMs: RETENTION_EVERY_MS,

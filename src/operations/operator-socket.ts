@@ -124,10 +124,14 @@ async function serveCommand(
     if (body === null) untilLeft();
     else body.once('close', untilLeft);
     const signal = AbortSignal.any([left.signal, stopping]);
-    const outcome = await outcomeOf(request, appliance.logger, {
-      ...{ signal, closing, body },
-      installation: { open: async () => appliance },
-    });
+    const outcome = await outcomeOf(
+      request,
+      { logger: appliance.logger, left: left.signal },
+      {
+        ...{ signal, closing, body },
+        installation: { open: async () => appliance },
+      },
+    );
     body?.destroy();
     const reply: Reply = 'error' in outcome ? outcome : { result: outcome.result, hasBody: outcome.body !== null };
     const line = `${JSON.stringify(reply)}\n`;
@@ -144,14 +148,15 @@ async function serveCommand(
 
 async function outcomeOf(
   { version, operation, input, org, osUser }: Request,
-  logger: Logger,
+  { logger, left }: { readonly logger: Logger; readonly left: AbortSignal },
   context: Omit<OperationContext, 'org' | 'osUser'>,
 ): Promise<Outcome | ReturnType<typeof renderFailure>> {
   try {
     if (version !== VERSION) throw invalidRequest('the server has another version', 'version', OTHER_VERSION);
     return await runOperation({ ...context, org, osUser }, operation, input);
   } catch (error) {
-    if (!(error instanceof AppError)) logger.error({ err: error }, 'an operation of a command failed');
+    // The operation of a command that left was aborted, which is no fault.
+    if (!(error instanceof AppError) && !left.aborted) logger.error({ err: error }, 'an operation of a command failed');
     return renderFailure(error);
   }
 }

@@ -21,7 +21,7 @@ export async function signTestDelivery(
   ref: string,
   delivery: { readonly utterance: string; readonly userId: string },
 ): Promise<SignedDelivery> {
-  const { config } = await findChannel(context, orgId, await findId(context, orgId, ref));
+  const { config } = await findChannel(context, orgId, (await findNamedChannel(context, orgId, ref, MESSENGER)).id);
   const timestamp = String(Math.floor(Date.now() / 1000));
   const body = JSON.stringify({ bot_id: config.bot_id, user_id: delivery.userId, utterance: delivery.utterance });
   return {
@@ -34,8 +34,20 @@ export async function signTestDelivery(
   };
 }
 
-async function findId(context: ConfigContext, orgId: string, ref: string): Promise<string> {
-  const channels = (await listChannels(context, orgId)).filter(({ provider }) => provider === MESSENGER);
+/**
+ * Find a configuration by its id, its `bot_id` or its name.
+ *
+ * @param provider only channels of this provider are searched; by default all
+ * @throws AppError `channel_configuration_not_found` (404), `name_ambiguous` (409)
+ */
+export async function findNamedChannel(
+  context: ConfigContext,
+  orgId: string,
+  ref: string,
+  provider?: string,
+): Promise<{ readonly id: string; readonly name: string }> {
+  const all = await listChannels(context, orgId);
+  const channels = all.filter((channel) => provider === undefined || channel.provider === provider);
   for (const isNamed of [
     ({ id, config }: (typeof channels)[number]) => id === ref || config['bot_id'] === ref,
     ({ name }: (typeof channels)[number]) => name === ref,
@@ -43,7 +55,7 @@ async function findId(context: ConfigContext, orgId: string, ref: string): Promi
     const named = channels.filter(isNamed);
     if (named.length > 1)
       throw conflict(`several channels have the name "${ref}"; use an id or a bot_id`, 'name_ambiguous');
-    if (named[0] !== undefined) return named[0].id;
+    if (named[0] !== undefined) return { id: named[0].id, name: named[0].name };
   }
   throw notFound('channel configuration', ref);
 }

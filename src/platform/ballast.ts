@@ -96,7 +96,7 @@ export function ballastChore(options: BallastOptions, logger: Logger, settledMs:
   const { dataDir } = options;
   const sinceMs = performance.now();
   return {
-    name: 'care of the ballast file',
+    name: 'check of the ballast file',
     everyMs: CHECK_MS,
     async run(signal) {
       const freed = await releaseBallastIfFull(dataDir);

@@ -74,9 +74,15 @@ function describeIssue(issue: z.core.$ZodIssue, sources: FaultSources): string[]
     });
   }
   // Other faults are about several settings, of which this one may be right.
-  const allowed = issue.code === 'invalid_value' ? issue.values.map(String) : [];
+  const allowed = allowedValues(issue).map(String);
   const found = issue.code === 'custom' ? null : foundAt(keys, allowed, sources);
   return [`${placeOf(keys, sources)}: ${message}${found === null ? '' : `; found ${found}`}`];
+}
+
+/** List the values of which one must be given; for a union those of the key that chooses its branch. */
+function allowedValues(issue: z.core.$ZodIssue): readonly unknown[] {
+  if (issue.code === 'invalid_value') return issue.values;
+  return issue.code === 'invalid_union' && 'options' in issue ? (issue.options ?? []) : [];
 }
 
 const KEYS_SHOWN_MAX = 12;

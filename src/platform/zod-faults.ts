@@ -77,7 +77,7 @@ function describe(issue: RawIssue): string | undefined {
     case 'too_big':
       return bound(issue.origin, issue.maximum, issue.exact, issue.inclusive ? 'at most' : 'less than');
     case 'invalid_value':
-      return `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.map((value) => show(value)).join(', ')}`;
+      return oneOf(issue.values);
     case 'not_multiple_of':
       return `must be a multiple of ${issue.divisor}`;
     case 'invalid_format':
@@ -88,10 +88,16 @@ function describe(issue: RawIssue): string | undefined {
         .map((key) => show(key.slice(0, KEY_SHOWN_CHARS)))
         .join(', ')}`;
     case 'invalid_union':
+      // No branch of a discriminated union has this discriminator.
+      if ('options' in issue && Array.isArray(issue.options) && issue.options.length > 0) return oneOf(issue.options);
       return 'has none of the accepted forms';
     default:
       return undefined;
   }
+}
+
+function oneOf(values: readonly unknown[]): string {
+  return `must be ${values.length > 1 ? 'one of ' : ''}${values.map((value) => show(value)).join(', ')}`;
 }
 
 function bound(origin: string, limit: number | bigint, exact: boolean | undefined, comparison: string): string {

@@ -98,7 +98,7 @@ export async function openSearch(context: {
         run: async (signal) => void (await sweepTables({ sql, direct, tables, logger }, signal)),
       },
       {
-        name: 'removal of dead generations',
+        name: 'removal of unused generations',
         everyMs,
         run: async (signal) => void (await sweepGenerations({ sql, objects, index, logger }, signal, generations)),
       },

@@ -83,7 +83,10 @@ test('synonyms of a bucket are set from a file or stdin, shown as they were give
   );
   const piped = await runService(['buckets', 'synonyms', 'set', 'manuals', '-', '--json'], env, 'car, automobile\n');
   expect(piped.json()).toMatchObject({ groups: [['car', 'automobile']] });
-  expect(await buckets('synonyms', 'clear', 'manuals')).toMatchObject({ code: 0 });
+  const asked = { code: 2, stderr: expect.stringContaining('(1 group). Remove them? Confirm with --yes.') };
+  expect(await buckets('synonyms', 'clear', 'manuals')).toMatchObject(asked);
+  expect((await buckets('synonyms', 'show', 'manuals', '--json')).json().groups).toHaveLength(1);
+  expect(await buckets('synonyms', 'clear', 'manuals', '--yes')).toMatchObject({ code: 0 });
   expect((await buckets('synonyms', 'show', 'manuals', '--json')).json()).toMatchObject({ groups: [] });
   writeFileSync(file, 'alone\n');
   const alone = await buckets('synonyms', 'set', 'manuals', file);

@@ -20,7 +20,7 @@ beforeEach(async () => {
   const { sql, jobs } = installation.appliance;
   await sql`DELETE FROM jobs`;
   await sql`DELETE FROM documents`;
-  const sign = jobs.chores(60_000).find(({ name }) => name === 'sign of life of the reaper');
+  const sign = jobs.chores(60_000).find(({ name }) => name === 'record that a reaper runs');
   await sign?.run(new AbortController().signal);
 });
 
@@ -43,7 +43,7 @@ test('jobs that are due and have no worker are a warning, until a worker is ther
   expect(await warnings()).toEqual([
     {
       name: 'workers',
-      detail: expect.stringMatching(/^1 ingest jobs wait, and no worker runs; start "service serve"/),
+      detail: expect.stringMatching(/^1 ingest job waits, and no worker runs; start "service serve"/),
     },
   ]);
   await touchWorker(sql, { id: 'w', kind: 'ingest', host: 'h', pid: 1 });

@@ -252,6 +252,7 @@ test('serve processes uploads, prints a first request that works when it is past
   const port = new URL(url).port;
   const second = await service('serve', '--port', port, '--json');
   expect(second).toMatchObject({ code: 4 });
+  expect(second.stderr).not.toContain('EADDRINUSE');
   expect(second.json().error).toEqual({ code: 'cannot_listen', message: expect.stringContaining(port) });
 
   serve.child.kill('SIGTERM');

@@ -114,6 +114,8 @@ it('index reembed shows its plan, moves the bucket with a worker of its own, and
   const plan = await service('index', 'reembed', '--model', ALPHA, '--dry-run', '--json');
   expect(plan.code).toBe(0);
   expect(plan.json()).toMatchObject({ dry_run: true, job_id: null, model: ALPHA, chunks, texts: chunks });
+  const quiet = await service('index', 'reembed', '--model', ALPHA, '--dry-run', '--quiet');
+  expect(quiet).toMatchObject({ code: 0, stdout: expect.stringMatching(/^bucket default: .* to .*\n$/), stderr: '' });
   const unconfirmed = await service('index', 'reembed', '--model', ALPHA);
   expect(unconfirmed.code).toBe(2);
   expect(unconfirmed.stderr).toContain('--yes');

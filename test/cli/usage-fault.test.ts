@@ -32,8 +32,22 @@ test.each([
   [['job'], 'there is no command "job"; did you mean "jobs"? (see service --help)'],
   [['jobs', 'lst', 'x'], 'there is no command "jobs lst"; did you mean "jobs list"? (see service --help)'],
   [['bukets', 'list'], 'there is no command "bukets list"; did you mean "buckets list"? (see service --help)'],
+  [['documents', 'nonsense'], 'there is no command "documents nonsense" (see service --help)'],
+  [['documents', '--help', 'nonsense'], 'there is no command "documents nonsense" (see service --help)'],
+  [['embed', 'x', '-'], 'TEXT: - reads stdin and cannot be given with other texts (see service embed --help)'],
 ])('wrong usage is answered in one line with the nearest right form: %j', async (args, line) => {
   expect(await runCommand(args, { SERVICE_DATA_DIR: '/nowhere/at/all' })).toMatchObject({
     ...{ code: 2, stdout: '', stderr: `service: ${line}\n` },
   });
 });
+
+test.each(['show', 'activate', 'retire'])(
+  'projections %s names VERSION if it is no positive integer',
+  async (command) => {
+    for (const version of ['abc', '0', '1.5']) {
+      const run = await runCommand(['projections', command, version], { SERVICE_DATA_DIR: '/nowhere/at/all' });
+      expect([run.code, run.stdout]).toEqual([2, '']);
+      expect(run.stderr).toContain(`VERSION must be a positive integer, as in "projections list", not "${version}"`);
+    }
+  },
+);

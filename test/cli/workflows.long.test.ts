@@ -225,7 +225,10 @@ test.runIf(CAN_MAKE_TERMINAL)('on a terminal each side effect is shown, and done
 test.runIf(CAN_MAKE_TERMINAL)('the end of the input (Ctrl-D) approves no side effect of a workflow', async () => {
   await workflows('import', writeDefinition('Left'), '--publish');
   provider.reset();
-  const run = startOnTerminal(['workflows', 'run', 'Left', ...INPUT, '--mode', 'live'], env, { columns: 100, rows: 30 });
+  const run = startOnTerminal(['workflows', 'run', 'Left', ...INPUT, '--mode', 'live'], env, {
+    columns: 100,
+    rows: 30,
+  });
   await run.shows('Approve block send? [y/N]');
   run.pressKeys('\x04');
   await run.shows('not approved: send');

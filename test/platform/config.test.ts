@@ -241,6 +241,11 @@ describe('faults of service.yaml', () => {
         'FILE:4:3: workers.zzz: there is no such setting; the settings here are embed_concurrency, ingest_concurrency, lease_seconds, retries_max',
       ]),
     );
+    expect(faultsIn('sources: {docs: {type: foldr}}')).toEqual([
+      expect.stringMatching(
+        /^FILE:1:17: sources.docs.type: must be one of "folder", .*; found "foldr"; did you mean folder\?$/,
+      ),
+    ]);
     expect(faultsIn('sources:\n  docs:\n    type: folder\n    rot: /x\n')).toEqual([
       'FILE:2:3: sources.docs.root: is required',
       'FILE:4:5: sources.docs.rot: there is no such setting; did you mean root?',

@@ -13,7 +13,7 @@ const CRASHES_MAX = 2;
 const HOUSEKEEPING = [
   'removal of deleted documents',
   'removal of replaced index tables',
-  'removal of dead generations',
+  'removal of unused generations',
   'settling of abandoned indexes',
 ];
 const signal = new AbortController().signal;

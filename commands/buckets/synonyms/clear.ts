@@ -1,23 +1,30 @@
 import { Args } from '@oclif/core';
 import { BaseCommand } from '../../../src/cli/base-command.ts';
-import { orgFlag } from '../../../src/cli/flags.ts';
+import { confirm } from '../../../src/cli/confirm.ts';
+import { orgFlag, yesFlag } from '../../../src/cli/flags.ts';
 
 export default class BucketsSynonymsClear extends BaseCommand {
   static override setsUp = false;
   static override description = 'Remove all synonyms of a bucket. The next search does without them.';
   static override examples = [
     '<%= config.bin %> buckets synonyms clear manuals',
-    '<%= config.bin %> buckets synonyms clear manuals --json',
+    '<%= config.bin %> buckets synonyms clear manuals --yes --json',
   ];
   static override args = {
     bucket: Args.string({ description: 'name or id of the bucket', required: true, ignoreStdin: true }),
   };
-  static override flags = { org: orgFlag };
+  static override flags = { org: orgFlag, yes: yesFlag };
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(BucketsSynonymsClear);
-    const synonyms = await this.call(flags, 'buckets.setSynonyms', { bucket: args.bucket, groups: [] });
-    this.logToStderr('the bucket has no synonyms any more');
-    return synonyms;
+    const { bucket } = args;
+    return this.withSession(flags, async (session, signal) => {
+      const { groups } = await session.call('buckets.synonyms', { bucket });
+      const count = groups.length === 1 ? '1 group' : `${groups.length} groups`;
+      await confirm(`This removes all synonyms of the bucket ${bucket} (${count}). Remove them?`, flags.yes, signal);
+      const synonyms = await session.call('buckets.setSynonyms', { bucket, groups: [] });
+      this.logToStderr('the bucket has no synonyms any more');
+      return synonyms;
+    });
   }
 }

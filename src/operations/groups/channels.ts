@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { createChannel, deleteChannel, listChannels, requireChannel } from '../../channels/configs.ts';
+import { createChannel, deleteChannel, listChannels } from '../../channels/configs.ts';
 import { selectNotifications } from '../../channels/notification-store.ts';
 import { CreateChannel } from '../../channels/schema.ts';
 import { listPage } from '../list-page.ts';
 import { forOrganization } from '../operation.ts';
-import { signTestDelivery } from '../sign-test-delivery.ts';
+import { findNamedChannel, signTestDelivery } from '../sign-test-delivery.ts';
 
 const OUTBOX_ROWS_MAX = 1000;
 const Id = z.object({ channel: z.string() });
@@ -17,10 +17,10 @@ export const list = forOrganization(z.object({}), (_, { appliance, operator }) =
   listChannels(appliance, operator.orgId),
 );
 
-export const find = forOrganization(Id, async ({ channel }, { appliance, operator }) => {
-  const { id, name } = await requireChannel(appliance.sql, operator.orgId, channel);
-  return { id, name };
-});
+/** Find a configuration by its id, its `bot_id` or its name. */
+export const find = forOrganization(Id, ({ channel }, { appliance, operator }) =>
+  findNamedChannel(appliance, operator.orgId, channel),
+);
 
 /** Sign a delivery as the messenger does. `channel` is the id of the configuration, its `bot_id`, or its name. */
 export const sign = forOrganization(

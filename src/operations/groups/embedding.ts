@@ -7,7 +7,8 @@ import { type ModelTest, testModels, testReranker } from '../../embedding/test-m
 import { folderOf } from '../../local-models/model-folders.ts';
 import type { LocalModel } from '../../local-models/schema.ts';
 import { selectLocalModel } from '../../local-models/store.ts';
-import { notFound } from '../../platform/errors.ts';
+import { LEXICAL_ID } from '../../models/catalog.ts';
+import { invalidRequest, notFound } from '../../platform/errors.ts';
 import { renderEmbeddingList } from '../../printing/print-floats.ts';
 import { warnOfOtherModels } from '../../search/bucket-model.ts';
 import { forInstallation, forOrganization } from '../operation.ts';
@@ -46,6 +47,9 @@ export const showInstalled = forInstallation(
   z.object({ model: z.string() }),
   async ({ model }, { appliance: { sql, config } }) => {
     const found = await selectLocalModel(sql, model);
+    if (model === LEXICAL_ID) {
+      throw invalidRequest(`model: ${model} is built in; only installed models are shown`, 'model');
+    }
     if (found === null) throw notFound('model', model);
     const { spec, revision, installedAt } = found;
     const { name, kind, source, variant, dimension, pooling, prefixes, files } = spec;
