@@ -3,6 +3,9 @@ import { invalidRequest } from '../platform/errors.ts';
 
 const DAY_MS = 86_400_000;
 const PERIOD_DAYS_MAX = 366;
+/** Years (UTC) of a period. Outside of the four digits of a year, dates are written in a form that PostgreSQL does not read. */
+const YEAR_MIN = 1970;
+const YEAR_MAX = 9998;
 
 /** Day on which usage is booked: the UTC day and the first day of its month, both `YYYY-MM-DD`. */
 export interface BookingDay {
@@ -44,7 +47,8 @@ const Moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
  * (their midnight) or instants in ISO 8601. The default of `from` is the start of the last month of the period; that of
  * `to` is the end of this calendar month.
  *
- * @throws AppError `invalid_request` (400), which names `from` or `to`: not a date, not in order, or more than 366 days
+ * @throws AppError `invalid_request` (400), which names `from` or `to`: not a date, in a year outside of
+ *   1970 to 9998, not in order, or more than 366 days
  */
 export function toPeriod(
   range: { from?: string | undefined; to?: string | undefined },
@@ -63,6 +67,14 @@ export function toPeriod(
 }
 
 function momentMs(text: string, param: string): number {
-  if (Moment.safeParse(text).success) return Date.parse(text);
-  throw invalidRequest(`${param} must be a date such as 2026-08-01, or an instant such as 2026-08-01T12:00:00Z`, param);
+  if (!Moment.safeParse(text).success) {
+    throw invalidRequest(
+      `${param} must be a date such as 2026-08-01, or an instant such as 2026-08-01T12:00:00Z`,
+      param,
+    );
+  }
+  const ms = Date.parse(text);
+  const year = new Date(ms).getUTCFullYear();
+  if (year >= YEAR_MIN && year <= YEAR_MAX) return ms;
+  throw invalidRequest(`${param} must be in one of the years ${YEAR_MIN} to ${YEAR_MAX} (UTC)`, param);
 }

@@ -117,3 +117,21 @@ test('an invalid period is refused', async () => {
 test('the summary of an unknown organization is refused', async () => {
   await expect(summarize({ orgId: 'org_none' })).rejects.toMatchObject({ code: 'organization_not_found' });
 });
+
+test('periods at the bounds of the years that are allowed are summed, and those beyond are refused', async () => {
+  const account = await makeAccount('free');
+  for (const range of [
+    { from: '1970-01-01', to: '1970-01-02' },
+    { from: '9998-12-31T23:59:59Z', to: '9998-12-31T23:59:59.999Z' },
+    { to: '1970-01-01T00:00:01Z' },
+  ]) {
+    expect((await summarize(account, range)).axes.embed).toMatchObject({ requests: 0 });
+  }
+  for (const [range, param] of [
+    [{ from: '0000-01-01', to: '0000-02-01' }, 'to'],
+    [{ from: '0000-01-01' }, 'from'],
+    [{ from: '9999-12-01', to: '9999-12-31T23:59:59Z' }, 'to'],
+  ] as const) {
+    await expect(summarize(account, range)).rejects.toMatchObject({ status: 400, code: 'invalid_request', param });
+  }
+});
