@@ -17,29 +17,32 @@ export function bulkOperations(context: BulkContext): JobKindOperations {
   const settle = (tx: Sql, job: Job) => settleBulkUsage(tx, job.id);
   return {
     onCancelled: settle,
+    prepareReprocess: (job, newJobId) => copyInput(context, job, newJobId),
     reprocess: (tx, job, newJobId, caller) => reprocess(context, tx, job, newJobId, caller),
     forget: (job) => forgetBulkJob(context.objects, job),
   };
 }
 
+/** Copy the input of an ended job for a new one. @throws AppError `input_expired` (409), `storage_full` (503) */
+async function copyInput({ sql, objects }: BulkContext, { orgId, id }: Job, newJobId: string): Promise<void> {
+  if ((await findBulkJob(sql, orgId, id)).isSwept) throw inputExpired();
+  try {
+    await objects.put(inputKey(orgId, newJobId), objects.stream(inputKey(orgId, id)));
+  } catch (error) {
+    throw error instanceof AppError && error.code === 'object_not_found' ? inputExpired() : error;
+  }
+}
+
 /**
- * Queue the texts of an ended job again, with a copy of its input. If it failed or was cancelled, the new job inherits
+ * Queue the texts of an ended job again, whose input was copied. If it failed or was cancelled, the new job inherits
  * the finished chunks (its worker copies them) and reserves only the missing texts. If it was ready, all texts are
  * embedded anew by the same backend.
  *
  * @throws AppError `input_expired` (409), `quota_exceeded` (402), `axis_not_in_plan` (403)
  */
 async function reprocess(context: BulkContext, tx: Sql, job: Job, newJobId: string, caller: Caller): Promise<JobView> {
-  const { objects } = context;
   const origin = await findBulkJob(tx, job.orgId, job.id);
   if (origin.isSwept) throw inputExpired();
-  const key = inputKey(job.orgId, newJobId);
-  try {
-    // A transaction that is rolled back leaves an object without a job, which is swept.
-    await objects.put(key, objects.stream(inputKey(job.orgId, job.id)));
-  } catch (error) {
-    throw error instanceof AppError && error.code === 'object_not_found' ? inputExpired() : error;
-  }
   const resumes = origin.status !== 'ready';
   const amount = origin.inputCount - (resumes ? origin.completedCount : 0);
   await bookReservation(tx, context.plans, { id: newJobId, account: caller, axis: 'embed_batch', amount });
@@ -49,7 +52,7 @@ async function reprocess(context: BulkContext, tx: Sql, job: Job, newJobId: stri
     orgId: job.orgId,
     bucketId: EMBED_BULK,
     priority: job.priority,
-    s3Key: key,
+    s3Key: inputKey(job.orgId, newJobId),
     fileName: job.fileName,
     fileSizeBytes: job.fileSizeBytes,
     fileType: EMBED_BULK,

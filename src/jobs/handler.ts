@@ -45,14 +45,24 @@ export interface JobKindOperations {
    */
   onCancelled(tx: Sql, job: Job, caller: Caller): Promise<void>;
   /**
+   * Store the files of a new job that `reprocess` will queue under `newJobId`, before its transaction: PostgreSQL ends
+   * transactions that wait for a long copy. If the transaction fails, `forget` removes them.
+   *
+   * @throws AppError if the job cannot be done again; then nothing is left under `newJobId`
+   */
+  prepareReprocess?(job: Job, newJobId: string): Promise<void>;
+  /**
    * Queue a job (`enqueueJob`) under `newJobId` that does the work of this finished one again, on the same source and
    * with the same priority, bucket and collection, and with `reprocessOfJobId` set.
    *
    * @throws AppError if it cannot be done again (the source is gone, the quota is used up)
    */
   reprocess(tx: Sql, job: Job, newJobId: string, caller: Caller): Promise<JobView>;
-  /** Remove files that belong only to this deleted job. A failure is logged; a sweep must find what is left. */
-  forget(job: Job): Promise<void>;
+  /**
+   * Remove files that belong only to this job, which is deleted or was never queued. A failure is logged; a sweep must
+   * find what is left.
+   */
+  forget(job: Pick<Job, 'id' | 'orgId'>): Promise<void>;
 }
 
 /** Name of a worker process: `service worker embed` or `service worker ingest`. */

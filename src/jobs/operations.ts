@@ -3,7 +3,7 @@ import type { Caller } from '../access/caller.ts';
 import { AppError, conflict } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import type { Logger } from '../platform/logger.ts';
-import type { Sql, SqlFragment } from '../platform/postgres.ts';
+import { mayHaveCommitted, type Sql, type SqlFragment } from '../platform/postgres.ts';
 import type { JobHandler, JobKindOperations } from './handler.ts';
 import type { JobNotifier } from './notifier.ts';
 import { cancelRow, deleteRow } from './operation-store.ts';
@@ -68,11 +68,21 @@ export async function reprocessJob(operations: JobOperations, caller: Caller, jo
   }
   const kind = operations.kinds.get(job.kind);
   if (!kind) throw wrongState('job_kind_unknown', `jobs of kind ${job.kind} cannot be processed again`);
-  const view = await sql.begin(async (tx) => {
-    const queued = await kind.reprocess(tx, job, newId('job'), caller);
-    await audit(tx, caller, 'job.reprocess', job, { new_job_id: queued.id });
-    return queued;
-  });
+  const newJobId = newId('job');
+  await kind.prepareReprocess?.(job, newJobId);
+  const view = await sql
+    .begin(async (tx) => {
+      const queued = await kind.reprocess(tx, job, newJobId, caller);
+      await audit(tx, caller, 'job.reprocess', job, { new_job_id: queued.id });
+      return queued;
+    })
+    .catch(async (error) => {
+      // After a lost connection the new job may exist. If it does not, a sweep removes its files.
+      if (kind.prepareReprocess !== undefined && !mayHaveCommitted(error)) {
+        await forgetFiles(operations, kind, { id: newJobId, orgId: job.orgId });
+      }
+      throw error;
+    });
   await notifier
     .notifyQueued(job.kind)
     .catch((error) => logger.debug({ err: error }, 'notification of a queued job was lost'));
@@ -85,7 +95,7 @@ export async function reprocessJob(operations: JobOperations, caller: Caller, jo
  * @throws AppError `job_not_found` (404), `job_in_progress` (400)
  */
 export async function deleteJob(operations: JobOperations, caller: Caller, jobId: string): Promise<void> {
-  const { sql, logger } = operations;
+  const { sql } = operations;
   const visible = () => findJob(sql, caller.orgId, operations.visibleTo(sql, caller), jobId);
   const { id, kind } = await visible();
   const operationsOfKind = operations.kinds.get(kind);
@@ -99,12 +109,21 @@ export async function deleteJob(operations: JobOperations, caller: Caller, jobId
     const { status } = await visible();
     throw wrongState('job_in_progress', `the job is ${status}; cancel it with force=true before deleting it`);
   }
-  await operationsOfKind
-    ?.forget(deleted)
+  if (operationsOfKind) await forgetFiles(operations, operationsOfKind, deleted);
+}
+
+/** Remove the files of a job that does not exist (any more). Never rejects. */
+async function forgetFiles(
+  { logger }: Pick<JobOperations, 'logger'>,
+  kind: Pick<JobKindOperations, 'forget'>,
+  job: Pick<Job, 'id' | 'orgId'>,
+): Promise<void> {
+  await kind
+    .forget(job)
     .catch((error) =>
       logger.warn(
-        { err: error, job_id: id },
-        'files of a deleted job could not be removed; a sweep removes them later',
+        { err: error, job_id: job.id },
+        'files of a job that does not exist could not be removed; a sweep removes them later',
       ),
     );
 }
