@@ -1,3 +1,4 @@
+import { storableJson } from '../platform/postgres/storable-json.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { deleteOldAuditRows, insertAuditRow, insertAuditRows } from './audit-store.ts';
 
@@ -14,20 +15,20 @@ export interface AuditEntry {
   readonly detail?: Readonly<Record<string, unknown>>;
 }
 
-/** Write one entry of the audit log, in the transaction of the change. */
+/** Write one entry of the audit log, in the transaction of the change, which no text of the entry must fail. */
 export async function recordAudit(sql: Sql, entry: AuditEntry): Promise<void> {
   await insertAuditRow(sql, {
     orgId: entry.orgId,
     actor: entry.actor,
     action: entry.action,
     target: entry.target,
-    detailJson: toStorableJson(entry.detail ?? {}),
+    detailJson: storableJson(entry.detail ?? {}),
   });
 }
 
 /** Write several entries of the audit log at once, in their order. */
 export async function recordAudits(sql: Sql, entries: readonly AuditEntry[]): Promise<void> {
-  await insertAuditRows(sql, toStorableJson(entries.map((entry) => ({ detail: {}, ...entry }))));
+  await insertAuditRows(sql, storableJson(entries.map((entry) => ({ detail: {}, ...entry }))));
 }
 
 /** Number of entries that one statement deletes. */
@@ -41,15 +42,4 @@ export async function sweepAuditLog(sql: Sql, ageMs: number, signal: AbortSignal
     deleted += rows;
     if (rows < SWEPT_ROWS_MAX) return deleted;
   }
-}
-
-/** Convert to JSON that jsonb can store, without U+0000 and lone surrogates: the log entry must not fail the change. */
-function toStorableJson(value: unknown): string {
-  const json = JSON.stringify(value);
-  // JSON.stringify escapes both; replacing them value by value is slow, and hardly any entry needs it.
-  return /\\u(?:0000|d[89a-f])/.test(json) ? JSON.stringify(value, storable) : json;
-}
-
-function storable(_key: string, value: unknown): unknown {
-  return typeof value === 'string' ? value.toWellFormed().replaceAll('\0', '\ufffd') : value;
 }

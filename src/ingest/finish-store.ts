@@ -1,5 +1,6 @@
 import { isInProgress } from '../jobs/state-store.ts';
 import { type HeldJob, readyState } from '../jobs/store.ts';
+import { storableJson } from '../platform/postgres/storable-json.ts';
 import { valueRows } from '../platform/postgres/value-rows.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { isClosing } from '../search/index-store.ts';
@@ -43,7 +44,7 @@ export async function finishIngests(sql: Sql, written: readonly WrittenIngest[])
     file_type: ['text', ({ fileType }) => fileType],
     page_count: ['integer', ({ pageCount }) => pageCount],
     cost: ['double', ({ cost }) => cost],
-    snapshot: ['text', ({ snapshot }) => snapshot && JSON.stringify(snapshot)],
+    snapshot: ['text', ({ snapshot }) => snapshot && storableJson(snapshot)],
   });
   const rows = await sql<{ job_id: string; outcome: IngestOutcome }[]>`
     WITH written AS (SELECT * FROM ${jobs}),

@@ -1,6 +1,7 @@
 import { notFound } from '../platform/errors.ts';
 import { idTimeMs } from '../platform/ids.ts';
 import { fromRecords, type RowRecord } from '../platform/postgres/records.ts';
+import { storableValue } from '../platform/postgres/storable-json.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { currentWork } from '../platform/work-context.ts';
 import { storedMessage } from './failure-message.ts';
@@ -47,7 +48,7 @@ export function jobRecord(job: NewJob): RowRecord {
     processing_type: job.processingType,
     estimated_cost: job.estimatedCost ?? 0,
     reprocess_of_job_id: job.reprocessOfJobId,
-    metadata_snapshot: job.metadataSnapshot,
+    metadata_snapshot: job.metadataSnapshot && storableValue(job.metadataSnapshot),
     request_id: work?.requestId,
     trace_parent: work?.span?.traceParent,
   };

@@ -1,3 +1,5 @@
+import { storableJson, storableText } from '../platform/postgres/storable-json.ts';
+
 /** Largest value that the history keeps: an output or the arguments of one block, or the inputs of a run. */
 const KEPT_BYTES_MAX = 64 * 1024;
 
@@ -13,8 +15,7 @@ export interface KeptValue {
 
 /** Make a value storable: PostgreSQL has no U+0000 and no halves of surrogate pairs, and large values are left out. */
 export function toKept(value: unknown): KeptValue {
-  let json = JSON.stringify(value ?? null);
-  if (/\\u(?:0000|d[89a-f])/.test(json)) json = JSON.stringify(JSON.parse(json, storableValue), storableKeys);
+  const json = storableJson(value ?? null);
   const documentIds = [...new Set(json.match(/doc_[0-9a-z]+/g))].slice(0, DOCUMENT_IDS_MAX);
   const bytes = Buffer.byteLength(json);
   return { value: bytes > KEPT_BYTES_MAX ? { left_out: `${bytes} bytes` } : JSON.parse(json), documentIds };
@@ -22,18 +23,5 @@ export function toKept(value: unknown): KeptValue {
 
 /** Make a text storable. */
 export function toKeptText(text: string | null): string | null {
-  return text === null ? null : storable(text);
-}
-
-function storableValue(_key: string, value: unknown): unknown {
-  return typeof value === 'string' ? storable(value) : value;
-}
-
-function storableKeys(_key: string, value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [storable(key), item]));
-}
-
-function storable(text: string): string {
-  return text.toWellFormed().replaceAll('\0', '\ufffd');
+  return text === null ? null : storableText(text);
 }

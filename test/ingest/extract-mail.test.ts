@@ -95,6 +95,28 @@ describe('a mail', () => {
     ]);
   });
 
+  test('names of attachments have no control characters, and stay distinct without them', async () => {
+    const named = (name: string, body: string | Uint8Array) => ({
+      ...{ type: 'application/octet-stream', body },
+      more: `Content-Disposition: attachment; filename*=UTF-8''${name}\r\n`,
+    });
+    const binary = Buffer.from([0, 1, 2, 3, 255, 254, 200]);
+    const mail = makeMail([
+      named('a%00b.bin', binary),
+      named('a%00%01%C2%85b.bin', binary),
+      named('%00', binary),
+      named('c%0A%00.txt', 'read'),
+    ]);
+    const { blocks, skipped } = await readHere(mail, 'a.eml');
+    const names = ['a b.bin', 'a b.bin (2)', 'Attachment 1'];
+    expect(skipped).toEqual(names.map((name) => ({ name, category: 'unsupported_type' })));
+    expect(blocks.slice(2).map(({ text, file }) => `${file}: ${text}`)).toEqual([
+      ...names.map((name) => `${name}: ${name}`),
+      'c .txt: c .txt',
+      'c .txt: read',
+    ]);
+  });
+
   test('attached mails are read to a depth of three', async () => {
     let mail = makeMail([text('innermost')], 'Subject: level 5');
     for (const level of [4, 3, 2, 1]) {

@@ -82,6 +82,25 @@ it('many jobs read their documents and are finished by one statement each, with 
   );
 });
 
+it('a snapshot with characters that PostgreSQL cannot store has replacement characters in their place', async () => {
+  const [first] = written as [WrittenIngest];
+  const snapshot = {
+    extraction: { skipped: [{ name: 'a\0b', category: 'corrupt' }] },
+    warnings: ['\ud800', '\\u0000'],
+  };
+  expect(await finishIngests(db.sql, [{ ...first, snapshot }])).toEqual(['ready']);
+  const [job] = await db.sql`SELECT metadata_snapshot FROM jobs WHERE id = ${first.held.id}`;
+  expect(job?.['metadata_snapshot']).toEqual({
+    extraction: { skipped: [{ name: 'a\ufffdb', category: 'corrupt' }] },
+    warnings: ['\ufffd', '\\u0000'],
+  });
+  const view = await enqueueJob(db.sql, {
+    ...{ id: 'job_again', kind: 'ingest', orgId: 'org_a', bucketId: 'bkt_a', documentId: 'doc_a', priority: 2 },
+    ...{ s3Key: 'k', fileName: 'f', fileSizeBytes: 1, processingType: 'test', metadataSnapshot: { 'k\0': 'v\0' } },
+  });
+  expect(view.metadata_snapshot).toEqual({ 'k\ufffd': 'v\ufffd' });
+});
+
 it('a source names the vectors of its bucket once searches find any', async () => {
   expect((await find()).map((source) => source?.origin)).toEqual(Array(4).fill(null));
   await finishIngests(db.sql, written.slice(0, 1));

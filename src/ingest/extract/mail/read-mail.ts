@@ -54,11 +54,19 @@ export async function readMail(
   for (const attachment of mail.attachments) {
     const isShown = attachment.related && attachment.mimeType.startsWith('image/');
     if (isShown && reading.images?.strategy !== 'always') continue;
-    const name = distinctName(attachment.filename?.trim() || `Attachment ${++unnamed}`, names);
+    const name = distinctName(cleanName(attachment.filename ?? '') || `Attachment ${++unnamed}`, names);
     skipped.push(...(await readAttachment(attachment, name, reading, depth + 1, readContained)));
     await sink.flush();
   }
   return resultOf('eml', { skipped });
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is replaced
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]+/g;
+
+/** Returns a name of one line that can be stored, without control characters and halves of surrogate pairs. */
+function cleanName(name: string): string {
+  return name.replace(CONTROL, ' ').toWellFormed().trim();
 }
 
 /** Adds a number to a name that another attachment has, so that each can be cited. */
