@@ -4,7 +4,7 @@ import { storableJson } from '../platform/postgres/storable-json.ts';
 import { valueRows } from '../platform/postgres/value-rows.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { isClosing } from '../search/index-store.ts';
-import type { NewGeneration } from './generation-store.ts';
+import type { LockedRows, NewGeneration } from './generation-store.ts';
 
 /** Job whose generation is written. */
 export interface WrittenIngest {
@@ -29,8 +29,16 @@ export type IngestOutcome = 'ready' | 'lost' | 'moved';
  * becomes active. What is not `ready` stays as it was. Of several jobs of one document the one that was claimed last has
  * read its latest fields, and its generation becomes active. Rows are locked in the order of all writers: jobs, indexes
  * of buckets, documents, each by id.
+ *
+ * @param locked with `skip` the statement waits for nothing: `lost` and `moved` may also mean that another transaction has
+ *   locked a row of the job, its bucket or its document
  */
-export async function finishIngests(sql: Sql, written: readonly WrittenIngest[]): Promise<IngestOutcome[]> {
+export async function finishIngests(
+  sql: Sql,
+  written: readonly WrittenIngest[],
+  locked: LockedRows = 'wait',
+): Promise<IngestOutcome[]> {
+  const skipped = locked === 'skip' ? sql`SKIP LOCKED` : sql``;
   const jobs = valueRows(sql, 'written', written, {
     job_id: ['text', ({ held }) => held.id],
     fence: ['bigint', ({ held }) => held.fence],
@@ -50,17 +58,17 @@ export async function finishIngests(sql: Sql, written: readonly WrittenIngest[])
     WITH written AS (SELECT * FROM ${jobs}),
     held AS MATERIALIZED (
       SELECT written.* FROM jobs JOIN written ON written.job_id = jobs.id AND written.fence = jobs.fence
-      WHERE ${isInProgress(sql)} ORDER BY jobs.id FOR NO KEY UPDATE OF jobs),
+      WHERE ${isInProgress(sql)} ORDER BY jobs.id FOR NO KEY UPDATE OF jobs ${skipped}),
     indexes AS MATERIALIZED (
       SELECT index_tables.bucket_id, index_tables.space FROM index_tables
       WHERE index_tables.bucket_id = ANY(ARRAY(SELECT bucket_id FROM held)) AND NOT ${isClosing(sql)}
-      ORDER BY index_tables.bucket_id FOR KEY SHARE OF index_tables),
+      ORDER BY index_tables.bucket_id FOR KEY SHARE OF index_tables ${skipped}),
     found AS MATERIALIZED (
       SELECT documents.id AS found_id, held.*
       FROM documents
       JOIN held ON held.document_id = documents.id AND held.org_id = documents.org_id
       JOIN indexes ON indexes.bucket_id = held.bucket_id AND indexes.space = held.space
-      WHERE documents.status <> 'deleting' ORDER BY documents.id FOR NO KEY UPDATE OF documents),
+      WHERE documents.status <> 'deleting' ORDER BY documents.id FOR NO KEY UPDATE OF documents ${skipped}),
     activated AS (
       UPDATE documents SET active_generation = CASE WHEN searchable THEN found.generation END, stored_generation = NULL,
              status = 'ready', keyword_only = false, content_pending = false, error_message = NULL,

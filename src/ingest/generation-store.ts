@@ -21,12 +21,20 @@ export interface NewGeneration {
   readonly replaces: number | null;
 }
 
+/** Wait of a statement for rows that another transaction has locked: it waits for them, or does without them. */
+export type LockedRows = 'wait' | 'skip';
+
 /**
  * Register generations of different documents before anything of them is written, so that remains of a crash can be swept.
  *
- * @returns ids of those whose document is neither deleted nor being deleted
+ * @param locked with `skip` the statement waits for nothing, and leaves out those whose document is locked
+ * @returns ids of those that it has registered: their document is neither deleted nor being deleted
  */
-export async function registerGenerations(sql: Sql, generations: readonly NewGeneration[]): Promise<Set<number>> {
+export async function registerGenerations(
+  sql: Sql,
+  generations: readonly NewGeneration[],
+  locked: LockedRows = 'wait',
+): Promise<Set<number>> {
   const given = valueRows(sql, 'given', generations, {
     id: ['bigint', ({ id }) => id],
     org_id: ['text', ({ orgId }) => orgId],
@@ -50,7 +58,7 @@ export async function registerGenerations(sql: Sql, generations: readonly NewGen
     JOIN documents ON documents.org_id = given.org_id AND documents.id = given.document_id
     WHERE documents.status <> 'deleting'
     ORDER BY documents.id
-    FOR SHARE OF documents
+    FOR SHARE OF documents ${locked === 'skip' ? sql`SKIP LOCKED` : sql``}
     RETURNING id`;
   return new Set(rows.map(({ id }) => Number(id)));
 }

@@ -1,10 +1,16 @@
+import { FairGate } from '../platform/fair-gate.ts';
 import { StatementBatcher } from '../platform/postgres/statement-batcher.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { finishIngests, type IngestOutcome, type WrittenIngest } from './finish-store.ts';
 import { type NewGeneration, registerGenerations } from './generation-store.ts';
 import { type ClaimedIngest, findSources, type IngestSource } from './source-store.ts';
 
-/** Statements of ingest jobs. Many small documents are ingested at a time, and those that are as far share a statement. */
+/**
+ * Statements of ingest jobs. Many small documents are ingested at a time, and those that are as far share a statement.
+ *
+ * A shared statement waits for no lock, since the jobs of all organizations would wait with it. A job that it leaves out has
+ * a statement of its own, which waits.
+ */
 export interface IngestStatements {
   /** Read the document of a held job, as `findSources`. */
   findSource(claimed: ClaimedIngest): Promise<IngestSource | null>;
@@ -14,16 +20,69 @@ export interface IngestStatements {
   finish(written: WrittenIngest): Promise<IngestOutcome>;
 }
 
+/** Statements that may wait for locks at a time: each has a connection, and most are left to what does not wait. */
+const LOCK_WAITS = { runningMax: 4, runningOfOneMax: 2, waitingOfOneMax: Number.POSITIVE_INFINITY };
+/** Waits for a place end, since each statement has a time. */
+const NEVER = new AbortController().signal;
+
 export function ingestStatements(sql: Sql): IngestStatements {
+  const gate = new FairGate(LOCK_WAITS);
+  const mayWait = <T>(orgId: string, statement: () => Promise<T>) => gate.run(orgId, statement, () => NEVER);
   const sources = new StatementBatcher((claimed: readonly ClaimedIngest[]) => findSources(sql, claimed));
   const registers = new StatementBatcher(async (generations: readonly NewGeneration[]) => {
-    const known = await registerGenerations(sql, generations);
+    const known = await registerGenerations(sql, generations, 'skip');
     return generations.map(({ id }) => known.has(id));
   });
-  const finishes = new StatementBatcher((written: readonly WrittenIngest[]) => finishIngests(sql, written));
+  const finishes = new StatementBatcher((written: readonly WrittenIngest[]) => finishShared(sql, written));
+  const finishesOfOne = new BatcherByDocument((written: readonly WrittenIngest[]) => {
+    const [{ generation }] = written as readonly [WrittenIngest];
+    return mayWait(generation.orgId, () => finishIngests(sql, written, 'wait'));
+  });
   return {
     findSource: (claimed) => sources.call(claimed),
-    register: (generation) => registers.call(generation),
-    finish: (written) => finishes.call(written),
+    register: async (generation) => {
+      if (await registers.call(generation)) return true;
+      return mayWait(generation.orgId, async () => (await registerGenerations(sql, [generation], 'wait')).size > 0);
+    },
+    finish: async (written) => {
+      const isReady = await finishes.call(written);
+      return isReady ? 'ready' : finishesOfOne.call(written.generation.documentId, written);
+    },
   };
+}
+
+/**
+ * Finish jobs of different documents by one statement. Jobs of one document are left out: a statement of their own
+ * decides which generation becomes active, also if some of them are locked.
+ *
+ * @returns true for each job that is ready
+ */
+async function finishShared(sql: Sql, written: readonly WrittenIngest[]): Promise<boolean[]> {
+  const jobs = new Map<string, number>();
+  for (const { generation } of written) jobs.set(generation.documentId, (jobs.get(generation.documentId) ?? 0) + 1);
+  const given = written.filter(({ generation }) => jobs.get(generation.documentId) === 1);
+  const outcomes = given.length === 0 ? [] : await finishIngests(sql, given, 'skip');
+  const ready = new Set(given.filter((_, nth) => outcomes[nth] === 'ready'));
+  return written.map((each) => ready.has(each));
+}
+
+/** Batcher for each document: calls for one document share a statement, and none waits for another document. */
+class BatcherByDocument<Call, Result> {
+  readonly #run: (calls: readonly Call[]) => Promise<readonly Result[]>;
+  readonly #batchers = new Map<string, { readonly batcher: StatementBatcher<Call, Result>; calls: number }>();
+
+  constructor(run: (calls: readonly Call[]) => Promise<readonly Result[]>) {
+    this.#run = run;
+  }
+
+  async call(documentId: string, call: Call): Promise<Result> {
+    const entry = this.#batchers.get(documentId) ?? { batcher: new StatementBatcher(this.#run), calls: 0 };
+    this.#batchers.set(documentId, entry);
+    entry.calls++;
+    try {
+      return await entry.batcher.call(call);
+    } finally {
+      if (--entry.calls === 0) this.#batchers.delete(documentId);
+    }
+  }
 }

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { finishIngests, type WrittenIngest } from '../../src/ingest/finish-store.ts';
 import { type NewGeneration, registerGenerations } from '../../src/ingest/generation-store.ts';
+import { ingestStatements } from '../../src/ingest/ingest-statements.ts';
 import { findSources, markProcessing } from '../../src/ingest/source-store.ts';
 import { claimJobs, enqueueJob } from '../../src/jobs/store.ts';
+import type { Sql } from '../../src/platform/postgres.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 import { waitingBackends } from '../support/waiting-backends.ts';
@@ -13,7 +15,7 @@ let db: TestDatabase;
 let written: WrittenIngest[];
 
 beforeAll(async () => {
-  db = await createTestDatabase();
+  db = await createTestDatabase({ poolMax: 10 });
   await db.sql`INSERT INTO organizations (id, name, plan) VALUES ('org_a', 'org_a', 'free')`;
 });
 afterAll(() => db.drop());
@@ -58,6 +60,22 @@ beforeEach(async () => {
 
 const claimed = () => written.map(({ held, generation: { orgId, documentId } }) => ({ held, orgId, documentId }));
 const find = () => findSources(db.sql, claimed());
+
+/** Run a change in a transaction, and keep its locks until the returned function is called. */
+async function keepLocked(change: (tx: Sql) => Promise<unknown>): Promise<() => Promise<void>> {
+  const locked = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  const changing = db.sql.begin(async (tx) => {
+    await change(tx);
+    locked.resolve();
+    await released.promise;
+  });
+  await locked.promise;
+  return async () => {
+    released.resolve();
+    await changing;
+  };
+}
 
 const waitForBlocked = () => until(async () => (await waitingBackends(db.sql)).length > 0);
 
@@ -196,4 +214,78 @@ it('a document that becomes hidden from searches while its finish waits for it g
   await editing;
   expect(await finishing).toEqual(Array(4).fill('ready'));
   expect(await states()).toEqual(['ready ready found', 'ready ready', 'ready ready found', 'ready ready found']);
+});
+
+it.each([
+  ['its document', (tx: Sql) => tx`SELECT 1 FROM documents WHERE id = 'doc_d' FOR UPDATE`],
+  ['its row', (tx: Sql) => tx`SELECT 1 FROM jobs WHERE document_id = 'doc_d' FOR UPDATE`],
+  ['the index of its bucket', (tx: Sql) => tx`SELECT 1 FROM index_tables WHERE bucket_id = 'bkt_b' FOR UPDATE`],
+])('a job waits while %s is locked, and the jobs that share its statement do not', async (_, lock) => {
+  const statements = ingestStatements(db.sql);
+  const release = await keepLocked(lock);
+  const [a, b, c, waiting] = written.map((each) => statements.finish(each));
+  expect(await Promise.all([a, b, c])).toEqual(['ready', 'ready', 'ready']);
+  await waitForBlocked();
+  expect((await states())[3]).toBe('extracting queued');
+  await release();
+  expect(await waiting).toBe('ready');
+  expect(await states()).toEqual(Array(4).fill('ready ready found'));
+});
+
+it('a job whose document is deleted, or whose index is replaced, while its own statement waits is lost or moved', async () => {
+  const statements = ingestStatements(db.sql);
+  const release = await keepLocked(async (tx) => {
+    await tx`UPDATE documents SET status = 'deleting' WHERE id = 'doc_b'`;
+    // Not a change of the key, so that it must lock the row as the replacement of an index does.
+    await tx`SELECT 1 FROM index_tables WHERE bucket_id = 'bkt_b' FOR UPDATE`;
+    await tx`UPDATE index_tables SET space = 'native:other@1' WHERE bucket_id = 'bkt_b'`;
+  });
+  const [a, b, c, d] = written.map((each) => statements.finish(each));
+  expect(await Promise.all([a, c])).toEqual(['ready', 'ready']);
+  await until(async () => (await waitingBackends(db.sql)).length === 2);
+  await release();
+  expect(await Promise.all([b, d])).toEqual(['lost', 'moved']);
+});
+
+it('of two jobs of one document that wait for it together, the generation of the later one becomes active', async () => {
+  const [first, second] = written as [WrittenIngest, WrittenIngest];
+  await db.sql`UPDATE jobs SET document_id = 'doc_a', generation = 1000 WHERE id = 'job_doc_b'`;
+  const later = { ...second, generation: { ...first.generation, id: 1000, chunksCount: 7 } };
+  for (const locked of ['documents', 'jobs'] as const) {
+    for (const both of [
+      [first, later],
+      [later, first],
+    ]) {
+      await db.sql`UPDATE jobs SET status = 'extracting'`;
+      const statements = ingestStatements(db.sql);
+      // Of the jobs only that of the earlier generation is locked.
+      const id = locked === 'documents' ? 'doc_a' : first.held.id;
+      const release = await keepLocked((tx) => tx`SELECT 1 FROM ${tx(locked)} WHERE id = ${id} FOR UPDATE`);
+      const finishing = Promise.all(both.map((each) => statements.finish(each)));
+      await waitForBlocked();
+      await release();
+      expect(await finishing).toEqual(['ready', 'ready']);
+      const [row] = await db.sql`SELECT active_generation, chunks_count FROM documents WHERE id = 'doc_a'`;
+      expect(row).toEqual({ active_generation: 1000, chunks_count: 7 });
+    }
+  }
+});
+
+it('a generation is registered once its document is no longer locked, and others do not wait for it', async () => {
+  await db.sql`DELETE FROM generations`;
+  const statements = ingestStatements(db.sql);
+  const release = await keepLocked((tx) => tx`UPDATE documents SET status = 'deleting' WHERE id IN ('doc_b', 'doc_c')`);
+  const [a, b, c, d] = written.map(({ generation }) => statements.register(generation));
+  expect(await Promise.all([a, d])).toEqual([true, true]);
+  await waitForBlocked();
+  await release();
+  expect(await Promise.all([b, c])).toEqual([false, false]);
+  await db.sql`UPDATE documents SET status = 'queued'`;
+  const again = await keepLocked((tx) => tx`UPDATE documents SET privacy_level = 1 WHERE id = 'doc_b'`);
+  const registering = statements.register((written[1] as WrittenIngest).generation);
+  await waitForBlocked();
+  await again();
+  expect(await registering).toBe(true);
+  const rows = await db.sql`SELECT document_id FROM generations ORDER BY document_id`;
+  expect(rows.map((row) => row['document_id'])).toEqual(['doc_a', 'doc_b', 'doc_d']);
 });

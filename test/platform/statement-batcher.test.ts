@@ -8,7 +8,7 @@ let database: TestDatabase;
 let sent: (readonly number[])[];
 
 beforeAll(async () => {
-  database = await createTestDatabase({ isEmpty: true, poolMax: 2 });
+  database = await createTestDatabase({ isEmpty: true, poolMax: 6 });
   await database.sql`CREATE TABLE numbers (n integer PRIMARY KEY CHECK (n < 1000))`;
 });
 afterAll(() => database.drop());
@@ -50,6 +50,31 @@ it('what PostgreSQL refuses of one call fails that call only', async () => {
   expect(outcomes[1]).toMatchObject({ reason: { code: '23514' } });
   expect(sent).toEqual([[7, 1000, 8], [7], [1000], [8]]);
   expect(await batcher.call(9)).toBe('9 is in');
+});
+
+it('a call whose statement takes too long fails alone, and delays no later ones', async () => {
+  const { sql } = database;
+  const limited = sql.limited({ ms: 300 });
+  const locked = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  const locking = sql.begin(async (tx) => {
+    await tx`INSERT INTO numbers (n) VALUES (1)`;
+    locked.resolve();
+    await released.promise;
+  });
+  await locked.promise;
+  const batcher = new StatementBatcher(async (numbers: readonly number[]) => {
+    sent.push(numbers);
+    // It waits for the row of the other transaction.
+    await limited`INSERT INTO numbers (n) SELECT unnest(${numbers}::integer[])`;
+    return numbers;
+  });
+  const outcomes = await Promise.allSettled([1, 2, 3].map((n) => batcher.call(n)));
+  expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled']);
+  expect(outcomes[0]).toMatchObject({ reason: { code: 'query_timeout' } });
+  expect(sent).toEqual([[1, 2, 3], [1], [2], [3]]);
+  released.resolve();
+  await locking;
 });
 
 it('an unavailable database fails all calls at once, without further attempts', async () => {

@@ -1,8 +1,13 @@
+import pLimit from 'p-limit';
 import { AppError } from '../errors.ts';
 import { mapPostgresError } from './errors.ts';
 
 /** Default of `max`. */
 const BATCH_MAX = 64;
+/** Statements of single calls that run at a time, after one that they shared has failed. */
+const SINGLE_MAX = 4;
+/** Errors after which PostgreSQL has undone the statement, and a single call may succeed. */
+const MAY_BE_OF_ONE_CALL = new Set(['postgres_contention', 'query_timeout']);
 
 interface Waiting<Call, Result> {
   readonly call: Call;
@@ -19,6 +24,7 @@ export class StatementBatcher<Call, Result> {
   readonly #run: (calls: readonly Call[]) => Promise<readonly Result[]>;
   readonly #max: number;
   readonly #waiting: Waiting<Call, Result>[] = [];
+  readonly #singly = pLimit(SINGLE_MAX);
   #isRunning = false;
 
   /**
@@ -56,14 +62,14 @@ export class StatementBatcher<Call, Result> {
       for (const [nth, { resolve }] of batch.entries()) resolve(results[nth] as Result);
     } catch (error) {
       if (batch.length === 1 || isUnavailable(error)) for (const { reject } of batch) reject(error);
-      // What PostgreSQL refuses of one call must not fail the others.
-      else await Promise.all(batch.map((each) => this.#runAll([each])));
+      // What PostgreSQL refuses of one call, or what takes one too long, must not fail the others, nor delay the next ones.
+      else for (const each of batch) void this.#singly(() => this.#runAll([each]));
     }
   }
 }
 
-/** Return true if the database is to blame, so that single calls would fail as well. */
+/** Return true if the database is to blame, so that single calls would fail as well, or if the statement may have been done. */
 function isUnavailable(error: unknown): boolean {
   const known = mapPostgresError(error);
-  return known instanceof AppError && known.retryable && known.code !== 'postgres_contention';
+  return known instanceof AppError && known.retryable && !MAY_BE_OF_ONE_CALL.has(known.code);
 }
