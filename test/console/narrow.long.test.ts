@@ -17,8 +17,7 @@ beforeAll(async () => {
     key,
     json: {
       email: 'a.person.with.a.long.address@harbour-office.example.com',
-      role: 'org_admin',
-      department: 'harbour',
+      role: 'member',
     },
   });
   await console.test.call('POST', '/v1/orgs', { key, json: { name: 'Harbour office', plan: 'enterprise' } });
