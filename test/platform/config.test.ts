@@ -243,7 +243,7 @@ describe('faults of service.yaml', () => {
     );
     expect(faultsIn('sources: {docs: {type: foldr}}')).toEqual([
       expect.stringMatching(
-        /^FILE:1:17: sources.docs.type: must be one of "folder", .*; found "foldr"; did you mean folder\?$/,
+        /^FILE:1:18: sources.docs.type: must be one of "folder", .*; found "foldr"; did you mean folder\?$/,
       ),
     ]);
     expect(faultsIn('sources:\n  docs:\n    type: folder\n    rot: /x\n')).toEqual([
