@@ -4,6 +4,7 @@ import { AppError } from '../platform/errors.ts';
 import { remembered } from '../platform/metric-series.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import { traced } from '../platform/tracing.ts';
+import { runForOrganization } from '../platform/work-context.ts';
 import { INDEX_DIMENSIONS } from '../projection/resize.ts';
 import type { Account, Meter } from '../usage/meter.ts';
 import type { Axis } from '../usage/schema.ts';
@@ -176,7 +177,7 @@ export function openEmbedder(context: EmbedderContext): Embedder {
         const embedded = await traced(
           'embed texts',
           () => ({ 'service.texts': request.texts.length, 'service.model': stages[0]?.id ?? '' }),
-          () => embedInStages(context, request, stages, deadline),
+          () => runForOrganization(request.orgId, () => embedInStages(context, request, stages, deadline)),
         );
         reservation?.settle([...embedded.used]);
         for (const { model, texts, tokens } of embedded.used) {

@@ -25,6 +25,13 @@ export function runFor<T>(work: WorkContext | undefined, fn: () => T): T {
   return storage.run(work, fn);
 }
 
+/** Run a function, and all that it starts, for an organization as a part of the request or job of the running code. */
+export function runForOrganization<T>(orgId: string, fn: () => T): T {
+  const work = storage.getStore();
+  if (work?.orgId === orgId) return fn();
+  return storage.run({ requestId: null, jobId: null, span: null, ...work, orgId }, fn);
+}
+
 /** Wait for another service, and leave the place of the running code to other requests meanwhile. */
 export function leavePlaceFor<T>(wait: () => Promise<T>): Promise<T> {
   const place = storage.getStore()?.place;

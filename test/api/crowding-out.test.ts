@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openTestApi, type TestApi } from '../support/api.ts';
+import { FakeUpstream } from '../support/fake-upstream.ts';
 import { until } from '../support/until.ts';
 import { waitingBackends } from '../support/waiting-backends.ts';
 
@@ -87,4 +88,45 @@ test('searches have a request rate of the plan', async () => {
   expect([other.status, other.headers.get('ratelimit-limit')]).toEqual([429, '3']);
   const overSeveral = await api.call('POST', '/v1/memory/search', { key, json: { query: 'x', buckets: ['default'] } });
   expect([overSeveral.status, overSeveral.headers.get('ratelimit-limit')]).toEqual([429, '3']);
+});
+
+test('a text of one organization is sent to a vendor after one call of another that has many waiting', async () => {
+  const upstream = await FakeUpstream.start({ dimensions: 1536, apiKeys: ['k'] });
+  const vendor = { protocol: 'openai', base_url: upstream.baseUrl('openai'), api_key: 'k', timeout_seconds: 60 };
+  const narrow = await openTestApi({
+    worker: false,
+    settings: {
+      providers: { 'vendor-a': { ...vendor, concurrency_max: 1, items_max: 1 } },
+      embeddings: { deadline_seconds: 60 },
+    },
+  });
+  try {
+    const many = await narrow.key({ org: 'greedy', scopes: ['embed'] });
+    const one = await narrow.key({ org: 'modest', scopes: ['embed'] });
+    const model = 'vendor-a/text-embedding-3-small';
+    const embed = (key: string, input: string) =>
+      narrow.call('POST', '/v1/embeddings', { key, json: { input, model } });
+    const isQueued = async (texts: number) =>
+      (await narrow.call('GET', '/metrics')).body.includes(`queued_texts{provider="vendor-a"} ${texts}\n`);
+    upstream.next({ kind: 'stall' });
+    const gone = new AbortController();
+    const stalled = fetch(`${narrow.api.url}/v1/embeddings`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${many}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ input: 'stalled', model }),
+      signal: gone.signal,
+    }).catch(() => null);
+    await until(async () => upstream.calls.length === 1);
+    const replies = Array.from({ length: 9 }, (_, at) => embed(many, `text ${at}`));
+    await until(() => isQueued(9));
+    replies.push(embed(one, 'another text'));
+    await until(() => isQueued(10));
+    gone.abort();
+    await stalled;
+    for (const { status } of await Promise.all(replies)) expect(status).toBe(200);
+    expect(upstream.calls.map(({ texts }) => texts[0]).indexOf('another text')).toBe(2);
+  } finally {
+    await narrow.close();
+    await upstream.close();
+  }
 });

@@ -30,7 +30,8 @@ export interface ProviderOptions {
   readonly now?: () => number;
 }
 
-const QUEUED_TEXTS_MAX = 20_000;
+/** Texts of all organizations that wait for a free call; one organization alone may queue half of it. */
+const QUEUED_TEXTS_MAX = 40_000;
 /** Share of a vendor's token cap that is used if tokens are estimated: the estimate may be low by a tenth. */
 const ESTIMATE_MARGIN = 0.9;
 

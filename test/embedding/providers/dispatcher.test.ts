@@ -1,56 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Dispatcher, type DispatcherOptions } from '../../../src/embedding/providers/dispatcher.ts';
-import type { ProviderCall, ProviderReply } from '../../../src/embedding/providers/provider.ts';
 import { SEED } from '../../support/random.ts';
+import { OVERLOADED, REJECTED, replyTo, settlePromises, start, texts } from './dispatcher-under-test.ts';
 import { callOf, modelOf } from './provider-under-test.ts';
-
-/** Upstream call that waits for an answer. */
-interface SentCall {
-  readonly batch: ProviderCall;
-  answer(): void;
-  fail(error: unknown): void;
-}
-
-const REJECTED = new Error('rejected');
-const OVERLOADED = new Error('overloaded');
-
-function numberOf(text: string): number {
-  return Number(text.replace(/\D/g, ''));
-}
-
-/** Reply with two numbers per text, and its length as tokens. */
-function replyTo(texts: readonly string[]): ProviderReply {
-  const vectors = new Float32Array(texts.length * 2);
-  for (const [row, text] of texts.entries()) vectors.set([numberOf(text), -numberOf(text)], row * 2);
-  return { vectors, tokens: texts.map((text) => text.length) };
-}
-
-function start(options: Partial<DispatcherOptions> & { itemsMax?: number; tokensMax?: number } = {}) {
-  const sent: SentCall[] = [];
-  const dispatcher = new Dispatcher({
-    concurrencyMax: 1,
-    queuedTextsMax: 1_000,
-    capsOf: () => ({ itemsMax: options.itemsMax ?? 10, tokensMax: options.tokensMax ?? null }),
-    send: (batch) =>
-      new Promise((resolve, reject) => {
-        sent.push({ batch, answer: () => resolve(replyTo(batch.texts)), fail: reject });
-      }),
-    isRejection: (error) => error === REJECTED,
-    overloaded: () => OVERLOADED,
-    ...options,
-  });
-  return { dispatcher, sent };
-}
-
-/** Wait until all promises are settled that need no external event. */
-function settlePromises(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
-}
-
-function texts(count: number, from = 0): string[] {
-  return Array.from({ length: count }, (_, index) => `t${from + index}`);
-}
 
 describe('Dispatcher', () => {
   it('every text gets its own vector, however calls are split and merged and in whatever order they end', async () => {
@@ -273,7 +225,7 @@ describe('Dispatcher', () => {
   });
 
   it('a call that does not fit into the queue is refused, and accepted once there is space again', async () => {
-    const { dispatcher, sent } = start({ queuedTextsMax: 3 });
+    const { dispatcher, sent } = start({ queuedTextsMax: 4 });
     const replies = [dispatcher.embed(callOf(['t0'])), dispatcher.embed(callOf(['t1', 't2']))];
     await expect(dispatcher.embed(callOf(['t3', 't4']))).rejects.toBe(OVERLOADED);
     sent[0]?.answer();
