@@ -71,7 +71,7 @@ export function bucketRoutes(sql: Sql, reembed: ReembedJobs, purge: () => void):
       params: BucketParams,
       responses: { 200: { description: 'The bucket', schema: BucketDetails } },
       handle: async ({ caller, params, signal }) => ({
-        body: await getBucketDetails(reportQueries(sql, signal), caller.orgId, params.bucket),
+        body: await getBucketDetails(reportQueries(sql, signal), caller, params.bucket),
       }),
     }),
     defineRoute({

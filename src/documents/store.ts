@@ -46,6 +46,19 @@ export async function listBuckets(sql: Sql, caller: Caller, page?: NamePage): Pr
   return rows.map((row) => ({ ...toBucket(row as Row), document_count: documents.get(row['id']) ?? 0 }));
 }
 
+/** Count the documents of a bucket that a caller may see, and those of their chunks that searches can find. */
+export async function countInBucket(
+  sql: Sql,
+  caller: Caller,
+  bucketId: string,
+): Promise<{ documents: number; chunks: number }> {
+  const [row] = await sql`
+    SELECT count(*)::int AS documents,
+           coalesce(sum(chunks_count) FILTER (WHERE active_generation IS NOT NULL), 0)::bigint AS chunks
+    FROM documents WHERE bucket_id = ${bucketId} AND ${visibleTo(sql, caller)}`;
+  return { documents: row?.['documents'] as number, chunks: row?.['chunks'] as number };
+}
+
 /** End of a query of rows by name: those after the page before, at most as many as the page holds. */
 function afterName(sql: Sql, page: NamePage | undefined): SqlFragment {
   return sql`${page?.after === undefined ? sql`` : sql`AND name > ${page.after}`} ORDER BY name LIMIT ${page?.limit ?? null}`;

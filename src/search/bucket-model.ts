@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import type { Caller } from '../access/caller.ts';
 import { findBucket } from '../documents/buckets.ts';
 import { BucketView } from '../documents/schema.ts';
+import { countInBucket } from '../documents/store.ts';
 import type { Backends } from '../embedding/backends.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { findBucketOrigin, listBucketModels } from './index-store.ts';
@@ -12,16 +14,21 @@ export const BucketDetails = BucketView.extend({
       model: z.string().describe('queries and uploads of the bucket use it, whatever the routing says'),
       revision: z.string().nullable(),
       space: z.string().describe('latent space of the vectors'),
+      chunks: z.int().describe('chunks that the caller may find'),
     })
     .nullable()
     .describe('null: the bucket is empty; its first document is embedded by the model of the routing'),
 }).meta({ id: 'BucketDetails' });
 export type BucketDetails = z.output<typeof BucketDetails>;
 
-/** Read a bucket, by id or name, with the model of its vectors. @throws AppError `bucket_not_found` (404) */
-export async function getBucketDetails(sql: Sql, orgId: string, ref: string): Promise<BucketDetails> {
-  const bucket = await findBucket(sql, orgId, ref);
-  return { ...bucket, embedding: await findBucketOrigin(sql, bucket.id) };
+/** Read a bucket, by id or name, with the model of its vectors and what the caller may see of it. @throws AppError `bucket_not_found` (404) */
+export async function getBucketDetails(sql: Sql, caller: Caller, ref: string): Promise<BucketDetails> {
+  const bucket = await findBucket(sql, caller.orgId, ref);
+  const [origin, { documents, chunks }] = await Promise.all([
+    findBucketOrigin(sql, bucket.id),
+    countInBucket(sql, caller, bucket.id),
+  ]);
+  return { ...bucket, document_count: documents, embedding: origin && { ...origin, chunks } };
 }
 
 /** Buckets that one warning names, at most. */

@@ -66,6 +66,7 @@ it.each<[string, (name: string) => { method: string; path: string; json?: object
       json: { where: { team: 'a' }, metadata: { x: '1' }, reindex: false, limit: 2 },
     }),
   ],
+  ['the bucket', (name) => ({ method: 'GET', path: `/v1/buckets/${name}` })],
   [
     'an edit of the policy',
     (name) => ({

@@ -97,7 +97,7 @@ it('a bucket of the built-in model keeps working after a vendor is routed, and m
     `bucket manuals stays with ${BUILT_IN}; run "service index reembed --bucket manuals"`,
   );
   expect((await call('GET', '/v1/buckets/manuals')).body.embedding).toMatchObject({
-    ...{ model: BUILT_IN, space: 'lexical-1' },
+    ...{ model: BUILT_IN, space: 'lexical-1', chunks: DOCUMENTS },
   });
 
   // Edits and uploads work as before, and call no vendor.

@@ -25,7 +25,7 @@ export const find = forOrganization(Named, async ({ bucket }, { appliance, opera
 });
 
 export const show = forOrganization(Named, ({ bucket }, { appliance, operator }) =>
-  getBucketDetails(appliance.sql, operator.orgId, bucket),
+  getBucketDetails(appliance.sql, operator, bucket),
 );
 
 export const edit = forOrganization(
