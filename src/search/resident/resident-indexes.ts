@@ -2,7 +2,8 @@ import type { Table } from '@lancedb/lancedb';
 import type { Logger } from '../../platform/logger.ts';
 import { CommitWatch } from './commit-watch.ts';
 import { estimateBytes, hasDiskFor } from './estimate-size.ts';
-import { ResidentThread } from './resident-thread.ts';
+import { RefusedTables } from './refused-tables.ts';
+import { ResidentThreads } from './resident-threads.ts';
 import type { AppendedRows } from './row-file.ts';
 import { TableCopy, type TableFiles } from './table-copy.ts';
 import { FEW_ROWS } from './vector-rows.ts';
@@ -24,8 +25,6 @@ const REMOVED_SHARE_MAX = 1 / 4;
 const TRIES_MAX = 2;
 /** Time after which a table is read again that could not be read, and a failure is reported again. */
 const RETRY_MS = 60_000;
-/** Tables whose refusal is remembered. */
-const REFUSED_MAX = 1_000;
 
 interface Entry {
   readonly copy: TableCopy;
@@ -36,12 +35,6 @@ interface Entry {
   countedBytes: number;
   /** The last reading of rows, which may be in progress. */
   reading: Promise<void>;
-}
-
-/** A table is not read at this version or an older one before this time. */
-interface Refusal {
-  readonly version: number;
-  readonly untilMs: number;
 }
 
 /** Tables that are in memory. */
@@ -65,11 +58,10 @@ export class ResidentIndexes {
   readonly #largeRows: number;
   readonly #scratchIn: string;
   readonly #onLargeRead: () => void;
-  readonly #threads: (ResidentThread | null)[];
+  readonly #threads: ResidentThreads;
   readonly #logger: Logger;
   readonly #entries = new Map<string, Entry>();
-  /** Tables that were too large or could not be read, by name. */
-  readonly #refused = new Map<string, Refusal>();
+  readonly #refused = new RefusedTables();
   readonly #watch = new CommitWatch();
   readonly #sweeper: NodeJS.Timeout;
   /** Tables that are about to be read, by name. */
@@ -102,7 +94,7 @@ export class ResidentIndexes {
     this.#largeRows = options.largeRows ?? LARGE_ROWS;
     this.#onLargeRead = options.onLargeRead ?? (() => undefined);
     this.#keptMs = options.keptMs ?? KEPT_MS;
-    this.#threads = Array.from({ length: options.threadsMax }, () => null);
+    this.#threads = new ResidentThreads(options.threadsMax);
     this.#logger = options.logger;
     this.#sweeper = setInterval(() => this.#dropIdle(), SWEEP_MS).unref();
   }
@@ -129,8 +121,7 @@ export class ResidentIndexes {
   ): Promise<TableCopy | null> {
     try {
       for (let tries = 1; ; tries++) {
-        const refusal = this.#refused.get(name);
-        if (refusal && refusal.version >= version && refusal.untilMs > performance.now()) return null;
+        if (this.#refused.has(name, version)) return null;
         const entry = this.#entries.get(name) ?? (await this.#admitOnce(name, version, open, files));
         if (entry === null) return null;
         entry.usedAtMs = performance.now();
@@ -215,7 +206,7 @@ export class ResidentIndexes {
     const readings = [...this.#admissions.values(), ...[...this.#entries.values()].map(({ reading }) => reading)];
     this.#entries.clear();
     this.#bytes = 0;
-    for (const thread of this.#threads) await thread?.close();
+    await this.#threads.close();
     // They fail now that their thread has ended. Until then they read tables, which are closed next.
     await Promise.allSettled(readings);
   }
@@ -253,12 +244,12 @@ export class ResidentIndexes {
     const isLarge = firstRows >= this.#largeRows;
     const bytes = estimateBytes(firstRows, isLarge);
     if (table === null || this.#isClosed || !this.#makeRoom(bytes)) {
-      if (bytes > this.#maxBytes) this.#refuse(name, version, Number.POSITIVE_INFINITY);
+      if (bytes > this.#maxBytes) this.#refused.add(name, version, Number.POSITIVE_INFINITY);
       return null;
     }
     if (isLarge && !hasDiskFor(firstRows, this.#scratchIn)) {
       this.#logger.warn({ table: name }, 'the disk has no room for a copy of an index; searches use its files');
-      this.#refuse(name, version, RETRY_MS);
+      this.#refused.add(name, version, RETRY_MS);
       return null;
     }
     const copy = this.#newCopy(name, isLarge ? this.#scratchIn : null);
@@ -268,7 +259,7 @@ export class ResidentIndexes {
     });
     const entry = this.#enter(copy, firstRows, reading);
     reading.catch((error: unknown) => {
-      this.#refuse(name, version, error instanceof RangeError ? Number.POSITIVE_INFINITY : RETRY_MS);
+      this.#refused.add(name, version, error instanceof RangeError ? Number.POSITIVE_INFINITY : RETRY_MS);
       if (!copy.thread.isEnded) this.#logger.warn({ err: error, table: name }, 'an index was not read into memory');
       this.forget(copy);
     });
@@ -281,7 +272,7 @@ export class ResidentIndexes {
       const entry = this.#entries.get(name);
       if (entry?.copy.number === number) this.#count(entry, bytesOf(entry));
     };
-    return new TableCopy(name, { number, thread: this.#threadFor(number), scratchIn, onSize });
+    return new TableCopy(name, { number, thread: this.#threads.of(name), scratchIn, onSize });
   }
 
   #enter(copy: TableCopy, firstRows: number, reading: Promise<void>): Entry {
@@ -340,7 +331,7 @@ export class ResidentIndexes {
   /** Drop a copy that is larger than was expected, for a while: the next search would read its table again in vain. */
   #dropForLackOfRoom(copy: TableCopy): void {
     this.forget(copy);
-    this.#refuse(copy.name, Number.POSITIVE_INFINITY, RETRY_MS);
+    this.#refused.add(copy.name, Number.POSITIVE_INFINITY, RETRY_MS);
   }
 
   /** Drop the least recently searched tables until there is room; return false if they are all in use. */
@@ -360,22 +351,6 @@ export class ResidentIndexes {
     this.#watch.removeIdle();
     const untilMs = performance.now() - IDLE_MS;
     for (const { copy, usedAtMs } of [...this.#entries.values()]) if (usedAtMs < untilMs) this.forget(copy);
-  }
-
-  #refuse(name: string, version: number, forMs: number): void {
-    this.#refused.delete(name);
-    this.#refused.set(name, { version, untilMs: performance.now() + forMs });
-    const [oldest] = this.#refused.keys();
-    if (this.#refused.size > REFUSED_MAX && oldest !== undefined) this.#refused.delete(oldest);
-  }
-
-  #threadFor(number: number): ResidentThread {
-    const at = number % this.#threads.length;
-    const present = this.#threads[at];
-    if (present && !present.isEnded) return present;
-    const thread = new ResidentThread();
-    this.#threads[at] = thread;
-    return thread;
   }
 }
 

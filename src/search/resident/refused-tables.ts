@@ -1,0 +1,26 @@
+/** Tables whose refusal is remembered. */
+const REFUSED_MAX = 1_000;
+
+/** A table is not read at this version or an older one before this time. */
+interface Refusal {
+  readonly version: number;
+  readonly untilMs: number;
+}
+
+/** Tables that were too large for the memory, or could not be read: they are not read again at once. */
+export class RefusedTables {
+  readonly #refusals = new Map<string, Refusal>();
+
+  /** Refuse a table at this version and older ones for a time; the oldest of many refusals is forgotten. */
+  add(name: string, version: number, forMs: number): void {
+    this.#refusals.delete(name);
+    this.#refusals.set(name, { version, untilMs: performance.now() + forMs });
+    const [oldest] = this.#refusals.keys();
+    if (this.#refusals.size > REFUSED_MAX && oldest !== undefined) this.#refusals.delete(oldest);
+  }
+
+  has(name: string, version: number): boolean {
+    const refusal = this.#refusals.get(name);
+    return refusal !== undefined && refusal.version >= version && refusal.untilMs > performance.now();
+  }
+}
