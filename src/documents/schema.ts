@@ -107,7 +107,7 @@ export type IngestFields = z.output<typeof IngestFields>;
 export function overlapFits({ chunk_size: size, chunk_overlap: overlap = 0 }: IngestFields): boolean {
   return overlap <= size / 2;
 }
-export const OVERLAP_RULE = { path: ['chunk_overlap'], message: 'must be at most half of chunk_size' };
+export const OVERLAP_RULE = { path: ['chunk_overlap'], message: 'must be at most half of chunk_size' } as const;
 
 /** Select the options of an ingest, with the default of those that depend on others. */
 export function completeOptions({ ocr_strategy, chunk_size, chunk_overlap }: IngestFields) {
@@ -118,7 +118,11 @@ export function completeOptions({ ocr_strategy, chunk_size, chunk_overlap }: Ing
   };
 }
 
-export const IngestOptions = IngestFields.refine(overlapFits, OVERLAP_RULE).transform(completeOptions);
+// `refine` changes the object that it gets.
+export const IngestOptions = IngestFields.refine(overlapFits, {
+  ...OVERLAP_RULE,
+  path: [...OVERLAP_RULE.path],
+}).transform(completeOptions);
 export type IngestOptions = z.output<typeof IngestOptions>;
 
 export const DocumentView = z

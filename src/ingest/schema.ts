@@ -72,7 +72,7 @@ export const UploadRequest = UploadFields.extend({
   content_base64: z.base64('must be standard base64').optional(),
 })
   .superRefine((fields, context) => {
-    if (!overlapFits(fields)) context.addIssue({ code: 'custom', ...OVERLAP_RULE });
+    if (!overlapFits(fields)) context.addIssue({ code: 'custom', ...OVERLAP_RULE, path: [...OVERLAP_RULE.path] });
     if (fields.on_duplicate === 'replace' && !fields.source_path) {
       const message = 'is required if on_duplicate is replace, since it tells which document is replaced';
       context.addIssue({ code: 'custom', path: ['source_path'], message });

@@ -3,8 +3,6 @@ const UNPRINTABLE = String.raw`\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e
 const RUNS = new RegExp(`[${UNPRINTABLE}]+`, 'gu');
 const ALL_BUT_LINES = new RegExp(`(?![\\n\\r\\t])[${UNPRINTABLE}]`, 'gu');
 
-const UNPRINTABLE_OR_LONE = new RegExp(String.raw`[${UNPRINTABLE}\p{Cs}]`, 'gu');
-
 const ANY = new RegExp(`[${UNPRINTABLE}]`, 'u');
 
 /** Message for a name that `isPlainName` refuses. */
@@ -33,14 +31,6 @@ export function boundedLine(text: string, charsMax: number): string {
   if (line.length <= charsMax) return line;
   const cut = line.slice(0, charsMax - 1);
   return `${cut.isWellFormed() ? cut : cut.slice(0, -1)}…`;
-}
-
-/** Write characters that are not printable, and lone surrogates, as JSON escapes: `\u0000`. For texts that are quoted. */
-export function escapeUnprintable(text: string): string {
-  return text.replace(
-    UNPRINTABLE_OR_LONE,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
 }
 
 /** Remove all that controls a terminal from untrusted text, and keep its lines. */

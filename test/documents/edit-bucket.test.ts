@@ -44,7 +44,9 @@ describe('PATCH /v1/buckets/{bucket}', () => {
     const open = await edit({ policy: { departments: null } }, `${name}.b`);
     expect(open.body.policy).toEqual({ ...DEFAULT, max_privacy_level: 6, allow_public: false });
     const { warnings: _, ...shown } = open.body;
-    expect((await test.call('GET', `/v1/buckets/${bucketId}`, { key })).body).toEqual({ ...shown, embedding: null });
+    expect((await test.call('GET', `/v1/buckets/${bucketId}`, { key })).body).toEqual({
+      ...{ ...shown, document_count: 0, embedding: null },
+    });
     expect(await edit({}, bucketId)).toMatchObject({ status: 200, body: { ...shown, updated_at: expect.any(String) } });
   });
 

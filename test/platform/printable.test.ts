@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { boundedLine, escapeUnprintable, fileNameOf, oneLine, printable } from '../../src/platform/printable.ts';
+import { boundedLine, fileNameOf, oneLine, printable } from '../../src/platform/printable.ts';
 
 test('printable texts contain nothing that controls a terminal or changes the direction of the text', () => {
   expect(oneLine('a\r\nb\tc\u001b[31m\u0000d\u202ee\u2028f')).toBe('a b c [31m d e f');
@@ -12,10 +12,6 @@ test('a bounded line is well-formed, is at most as long as its bound, and cuts n
   expect(boundedLine('abcde', 5)).toBe('abcde');
   expect(boundedLine('abcdef', 5)).toBe('abcd…');
   expect(boundedLine('abc🎉def', 5)).toBe('abc…');
-});
-
-test('characters that are not printable are written as JSON escapes where a text is quoted', () => {
-  expect(escapeUnprintable('a\u0000\u202e\ud83d🎉가')).toBe(String.raw`a\u0000\u202e\ud83d🎉가`);
 });
 
 test('letters of every script stay as they are', () => {

@@ -1,4 +1,3 @@
-import { escapeUnprintable } from '../../../platform/printable.ts';
 import { ExtractError } from '../errors.ts';
 
 const DEPTH_MAX = 512;
@@ -88,7 +87,7 @@ export class JsonParser {
     } else if (mark === ':' && this.#expected === 'colon') this.#expected = 'value';
     else if (mark !== '\ufeff') {
       const found = String.fromCodePoint(text.codePointAt(at) as number);
-      throw this.#fault(`"${escapeUnprintable(found)}" is out of place`);
+      throw this.#fault(`${JSON.stringify(found)} is out of place`);
     }
   }
 
