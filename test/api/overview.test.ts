@@ -30,7 +30,7 @@ it('an overview counts jobs, documents and buckets, and names what needs attenti
   expect(body.buckets).toBe(1);
   expect(body.attention.find(({ name }: { name: string }) => name === 'jobs')).toMatchObject({
     severity: 'warning',
-    message: expect.stringContaining('1 jobs failed'),
+    message: expect.stringContaining('1 job failed'),
   });
 });
 
