@@ -88,7 +88,10 @@ inBrowser('a page whose file is blocked causes one reload, then says so, and is 
   await page.route(file, (route) => route.abort());
   await page.getByRole('link', { name: 'Usage' }).click();
   await page.getByText('The service answers, but not with this page').waitFor();
+  // The message is there before and after the next try.
+  const refused = page.waitForEvent('requestfailed', (request) => file.test(request.url()));
   await page.getByRole('button', { name: 'Try again' }).click();
+  await refused;
   await page.getByText('The service answers, but not with this page').waitFor();
   expect(loads).toBe(1);
   await page.unroute(file);
