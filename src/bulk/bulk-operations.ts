@@ -11,6 +11,7 @@ import { inputKey } from './object-keys.ts';
 import { EMBED_BULK } from './schema.ts';
 import { insertBulkJob } from './store.ts';
 import { forgetBulkJob } from './sweep-bulk.ts';
+import { copyTokenCounts } from './token-counts-store.ts';
 
 /** Operations on bulk jobs. */
 export function bulkOperations(context: BulkContext): JobKindOperations {
@@ -62,6 +63,7 @@ async function reprocess(context: BulkContext, tx: Sql, job: Job, newJobId: stri
     metadataSnapshot: job.view.metadata_snapshot,
   });
   await insertBulkJob(tx, newJobId, { ...origin, resumesJobId: resumes ? job.id : null });
+  await copyTokenCounts(tx, job.id, newJobId);
   return view;
 }
 

@@ -19,13 +19,14 @@ export interface TokenCheckRequest {
   readonly chunks: readonly Uint8Array[];
   /** Index of the first text in the whole input. */
   readonly firstIndex: number;
-  /** Checks of all models; the first one also sums up the tokens. */
+  /** Checks of all models; the counts of the first one are returned. */
   readonly checks: readonly TokenCheck[];
 }
 
 /** Outcome of a check. It is a value, since fields of an error are lost on the way back from a thread. */
 export type TokenCheckReply =
-  | { readonly tokens: number }
+  /** Tokens of each text. */
+  | { readonly tokens: Uint32Array }
   /** `check`: index of the model for which the text is too long. */
   | { readonly tooLong: { readonly index: number; readonly tokens: number; readonly check: number } }
   /** A tokenizer file cannot be used; `fault` is the reason. */
@@ -45,8 +46,8 @@ export async function checkTokens({ chunks, firstIndex, checks }: TokenCheckRequ
       throw error;
     }
   }
-  let sum = 0;
-  let index = firstIndex;
+  const counted: number[] = [];
+  let texts = 0;
   for (const chunk of chunks) {
     for (const text of unpackChunk(chunk)) {
       for (const [check, { tokenizer, tokensMax, prefix }] of checks.entries()) {
@@ -54,11 +55,11 @@ export async function checkTokens({ chunks, firstIndex, checks }: TokenCheckRequ
         // A `tokenizer.json` may have a normaliser that lengthens a text; elsewhere bytes bound tokens.
         if (check > 0 && tokenizer.kind !== 'file' && tokenUpperBound(sent) <= tokensMax) continue;
         const tokens = counters[check]?.(sent, tokensMax * COUNTED_LIMITS) ?? 0;
-        if (tokens > tokensMax) return { tooLong: { index, tokens, check } };
-        if (check === 0) sum += tokens;
+        if (tokens > tokensMax) return { tooLong: { index: firstIndex + texts, tokens, check } };
+        if (check === 0) counted.push(tokens);
       }
-      index++;
+      texts++;
     }
   }
-  return { tokens: sum };
+  return { tokens: Uint32Array.from(counted) };
 }

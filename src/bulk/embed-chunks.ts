@@ -1,6 +1,7 @@
 import pLimit from 'p-limit';
 import { failureCategoryOf } from '../embedding/failure-category.ts';
 import { asJobError, JobError, type Lease, LeaseLost } from '../jobs/lease.ts';
+import type { CountedTokens } from '../models/count-tokens.ts';
 import { AppError } from '../platform/errors.ts';
 import { freeMemory } from '../platform/free-memory.ts';
 import type { BulkContext } from './bulk.ts';
@@ -9,6 +10,7 @@ import { chunkCountOf, inputGone, textsOf } from './job-facts.ts';
 import { inputKey } from './object-keys.ts';
 import { type BulkJob, type FinishedChunk, insertFinishedChunk } from './store.ts';
 import { storeChunk } from './store-chunk.ts';
+import { selectTokenCounts } from './token-counts-store.ts';
 
 /** Chunks in memory per concurrent call: one being embedded, one being read or stored. */
 const CHUNKS_PER_CALL = 2;
@@ -33,6 +35,7 @@ export async function embedChunks(
   const missing = Array.from({ length: count }, (_, chunk) => chunk).filter((chunk) => !done.has(chunk));
   if (missing.length === 0) return;
   const input = await openInput(context, job, count);
+  const counted = await selectTokenCounts(context.sql, job.id);
   const calls = pLimit(context.callsInFlight);
   const queue = missing.values();
   let failure: { reason: unknown } | null = null;
@@ -40,7 +43,7 @@ export async function embedChunks(
     for (const chunk of queue) {
       if (failure !== null || lease.signal.aborted) return;
       try {
-        await embedChunk(context, lease, job, { input, calls, done }, chunk);
+        await embedChunk(context, lease, job, { input, counted, calls, done }, chunk);
       } catch (error) {
         failure ??= { reason: asJobError(error, failureCategoryOf(error), rangeOf(job, chunk)) };
       }
@@ -54,6 +57,8 @@ export async function embedChunks(
 
 interface Work {
   readonly input: StoredInput;
+  /** Tokens of all texts of the job. */
+  readonly counted: CountedTokens | null;
   readonly calls: <T>(run: () => Promise<T>) => Promise<T>;
   readonly done: Map<number, FinishedChunk>;
 }
@@ -62,11 +67,13 @@ async function embedChunk(
   context: BulkContext,
   lease: Lease,
   job: BulkJob,
-  { input, calls, done }: Work,
+  { input, counted, calls, done }: Work,
   chunk: number,
 ): Promise<void> {
   const texts = await input.readChunk(chunk);
   if (texts.length !== textsOf(job, chunk)) throw inputGone();
+  const from = chunk * job.chunkSize;
+  const tokens = counted?.tokens.slice(from, from + texts.length) ?? null;
   const embedded = await calls(() => {
     lease.signal.throwIfAborted();
     const [first] = done.values();
@@ -80,6 +87,7 @@ async function embedChunk(
       // One model a chunk, and all chunks in one space.
       comparableWith: first ? { model: job.backend, revision: null, space: first.space } : null,
       isBulk: true,
+      counted: counted && tokens && { model: counted.model, tokens },
       signal: lease.signal,
     });
   });

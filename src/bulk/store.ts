@@ -58,7 +58,10 @@ export async function updateBackend(sql: Sql, held: HeldJob, backend: string): P
 /** Read one snapshot of a job and its finished chunks; null if the organization has no such bulk job. */
 export async function selectBulkJob(sql: Sql, orgId: string, id: string): Promise<BulkJob | null> {
   const [row] = await sql`
-    SELECT bulk_jobs.*, jobs.org_id, jobs.status, jobs.failed_phase, jobs.error_category, jobs.error_message, jobs.retryable, jobs.completed_at,
+    SELECT bulk_jobs.job_id, bulk_jobs.model, bulk_jobs.backend, bulk_jobs.dimensions, bulk_jobs.vector_dimensions,
+           bulk_jobs.task_type, bulk_jobs.input_count, bulk_jobs.chunk_size, bulk_jobs.token_count,
+           bulk_jobs.resumes_job_id, bulk_jobs.result_model, bulk_jobs.swept_at, jobs.org_id, jobs.status,
+           jobs.failed_phase, jobs.error_category, jobs.error_message, jobs.retryable, jobs.completed_at,
            coalesce(bulk_jobs.completed_count, (
              SELECT coalesce(sum(texts), 0)::int FROM bulk_chunks WHERE bulk_chunks.job_id = bulk_jobs.job_id
            )) AS completed_now
@@ -208,7 +211,8 @@ export async function selectToSweep(
 export async function markSwept(sql: Sql, jobId: string): Promise<void> {
   await sql`
     WITH gone AS (DELETE FROM bulk_chunks WHERE job_id = ${jobId} RETURNING texts)
-    UPDATE bulk_jobs SET swept_at = now(), completed_count = (SELECT coalesce(sum(texts), 0) FROM gone)
+    UPDATE bulk_jobs SET swept_at = now(), completed_count = (SELECT coalesce(sum(texts), 0) FROM gone),
+           token_counts = NULL, counted_by = NULL
     WHERE job_id = ${jobId} AND swept_at IS NULL`;
 }
 

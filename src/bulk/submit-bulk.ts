@@ -5,7 +5,7 @@ import { BULK_PRIORITY_BY_PLAN } from '../access/plans.ts';
 import type { JobModels } from '../embedding/model-choice.ts';
 import { enqueueJob } from '../jobs/store.ts';
 import type { Model } from '../models/catalog.ts';
-import { limitingModel, sizeOf, tokenLimitExceeded } from '../models/count-tokens.ts';
+import { type CountedTokens, limitingModel, sizeOf, tokenLimitExceeded } from '../models/count-tokens.ts';
 import type { TaskType } from '../models/task-types.ts';
 import { AppError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
@@ -18,6 +18,7 @@ import { CHUNK_TEXTS, splitPacked } from './input.ts';
 import { inputKey } from './object-keys.ts';
 import { type BulkReply, type BulkRequest, EMBED_BULK } from './schema.ts';
 import { type BulkSpec, insertBulkJob } from './store.ts';
+import { updateTokenCounts } from './token-counts-store.ts';
 
 /** Bytes passed to the storage, which hashes them, at a time. */
 const WRITE_BYTES = 256 * 1024;
@@ -43,7 +44,8 @@ export async function submitBulkJob(
   const { model, dimensions } = request;
   const choice = await context.embedder.chooseForJob(caller.orgId, { model, dimensions, sample: texts.sample });
   const taskType = request.task_type ?? null;
-  const tokens = await countAll(context.threads, choice, taskType, texts.bytes, signal);
+  const counted = await countAll(context.threads, choice, taskType, texts.bytes, signal);
+  const tokens = counted.tokens.reduce((sum, each) => sum + each, 0);
 
   const id = newId('job');
   const key = inputKey(caller.orgId, id);
@@ -74,10 +76,11 @@ export async function submitBulkJob(
         fileSizeBytes: sizeBytes,
         fileType: EMBED_BULK,
         processingType: EMBED_BULK,
-        estimatedCost: (tokens * (choice.checkedBy[0]?.pricePerMillion ?? 0)) / 1e6,
+        estimatedCost: (tokens * choice.checkedBy[0].pricePerMillion) / 1e6,
         metadataSnapshot: { file_name: EMBED_BULK, source_path: null, captured_at: new Date().toISOString() },
       });
       await insertBulkJob(tx, id, spec);
+      await updateTokenCounts(tx, id, counted);
     });
   } catch (error) {
     // The job may be there all the same; an input without a job is swept.
@@ -114,7 +117,7 @@ function* slices(bytes: Uint8Array): Generator<Uint8Array> {
 }
 
 /**
- * Count the tokens of all texts, on threads.
+ * Count the tokens of all texts as the first model that receives some does, on threads.
  *
  * @throws AppError `token_limit_exceeded` (400) for the first text that is too long
  */
@@ -124,7 +127,7 @@ async function countAll(
   taskType: TaskType | null,
   bytes: Uint8Array,
   signal: AbortSignal,
-): Promise<number> {
+): Promise<CountedTokens> {
   const { asked, checkedBy } = choice;
   const checks = checkedBy.map(
     (each): TokenCheck => ({
@@ -148,17 +151,17 @@ async function countAll(
     }
   };
   await Promise.all(Array.from({ length: availableParallelism() }, countQueued));
-  let tokens = 0;
+  const tokens: number[] = [];
   for (const reply of replies) {
     if (reply === undefined) continue; // not counted, since an earlier text was refused
-    if ('tokens' in reply) tokens += reply.tokens;
-    else throw refusal(reply, choice);
+    if (!('tokens' in reply)) throw refusal(reply, choice);
+    for (const count of reply.tokens) tokens.push(count);
   }
-  return tokens;
+  return { model: checkedBy[0].id, tokens };
 }
 
 function refusal(
-  reply: Exclude<TokenCheckReply, { tokens: number }>,
+  reply: Exclude<TokenCheckReply, { tokens: Uint32Array }>,
   { asked, checkedBy }: Pick<JobModels, 'asked' | 'checkedBy'>,
 ): AppError {
   if ('fault' in reply) {

@@ -21,27 +21,11 @@ export async function runWorker(
   appliance.search.prepare();
   appliance.objects.prepare();
   await appliance.embedding.prepare();
-  const services = [metricsListener(appliance), appliance.jobs.recovery(), worker];
-  if (options.kind === 'embed') services.push(threadPreparation(appliance));
-  await runServices(services, {
+  await runServices([metricsListener(appliance), appliance.jobs.recovery(), worker], {
     logger: appliance.logger,
     onReady: () => {
       if (options.json) printJson({ kind: options.kind, concurrency, pid: process.pid });
       else note(`${worker.name} takes up to ${concurrency} jobs at a time`);
     },
   });
-}
-
-/** Create a service that prepares worker threads while the worker waits for jobs, or takes its first one. */
-function threadPreparation({ embedding, logger }: Appliance): Service {
-  let work = Promise.resolve();
-  return {
-    name: 'preparation of threads',
-    async start(signal) {
-      work = embedding.prepareThreads().catch((error: unknown) => {
-        if (!signal.aborted) logger.warn({ err: error }, 'threads were not prepared; the first job starts them');
-      });
-    },
-    stop: () => work,
-  };
 }

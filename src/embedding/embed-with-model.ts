@@ -1,5 +1,5 @@
 import type { Model } from '../models/catalog.ts';
-import { checkTokenLimit, type TokenCounters } from '../models/count-tokens.ts';
+import { checkTokenLimit, knownTokens, type TokenCounters } from '../models/count-tokens.ts';
 import type { TaskType } from '../models/task-types.ts';
 import { AppError } from '../platform/errors.ts';
 import { freeMemory } from '../platform/free-memory.ts';
@@ -25,6 +25,8 @@ export interface ModelCall {
   readonly space: string | null;
   /** Keep the vectors out of the caches. */
   readonly isBulk: boolean;
+  /** Tokens of each text with its prefix, as the model counts them; null if they are not known. */
+  readonly tokens: readonly number[] | null;
   /** Take the tokens that the vendor reports, and count the texts only if it reports none. */
   readonly takesVendorTokens: boolean;
   /** Return the vectors before projection, too. */
@@ -63,10 +65,11 @@ export interface ModelContext {
  */
 export async function embedWithModel(context: ModelContext, call: ModelCall): Promise<ModelAnswer> {
   const { model, taskType, dimensions, signal } = call;
-  const { counters, projections } = context;
+  const { projections } = context;
   const provider = context.backends.providerOf(model);
   const prefix = taskType === null ? undefined : model.prefixes[taskType];
   const texts = prefix ? call.texts.map((text) => prefix + text) : call.texts;
+  const counters = call.tokens ? knownTokens(texts, call.tokens) : context.counters;
   await checkTokenLimit(counters, model, texts, { indexes: call.indexes, asked: call.asked, signal });
   const count = (some: readonly string[]) => counters.count(model, some, signal);
   // Computing a lexical vector costs less than finding it in a cache.

@@ -1,4 +1,5 @@
 import type { Model } from '../models/catalog.ts';
+import type { CountedTokens } from '../models/count-tokens.ts';
 import type { TaskType } from '../models/task-types.ts';
 import { AppError } from '../platform/errors.ts';
 import { remembered } from '../platform/metric-series.ts';
@@ -56,6 +57,8 @@ export interface EmbedRequest {
    * service's own, since counting takes more time than all else that is done with a text.
    */
   readonly takesVendorTokens?: boolean;
+  /** Tokens of the texts that were counted before; texts that another model embeds are counted again. */
+  readonly counted?: CountedTokens | null;
   /** Use no fallback for the requested model. */
   readonly exactly?: boolean;
   readonly signal?: AbortSignal | undefined;
@@ -266,6 +269,7 @@ async function embedAll(
   const parts = await runAll(groups, signal, async ({ modelId, indexes }, ownSignal) => {
     const model = context.backends.catalog.find(modelId);
     const own = groups.length === 1 ? texts : indexes.map((index) => texts[index] as string);
+    const { counted } = request;
     const call = {
       model,
       asked,
@@ -275,6 +279,7 @@ async function embedAll(
       dimensions,
       space: request.comparableWith?.space ?? null,
       isBulk: request.isBulk ?? false,
+      tokens: counted?.model === modelId ? indexes.map((index) => counted.tokens[index] as number) : null,
       takesVendorTokens: request.takesVendorTokens ?? false,
       keepNative: request.keepNative ?? false,
       signal: ownSignal,

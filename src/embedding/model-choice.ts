@@ -128,7 +128,7 @@ export interface JobModels extends OutputDimensions {
   /** Model that every chunk is embedded with: the alias itself if its backends are comparable. */
   readonly backend: Model;
   /** Models that certainly receive texts, so that the length of texts is checked against them; at least one. */
-  readonly checkedBy: readonly Model[];
+  readonly checkedBy: readonly [Model, ...Model[]];
 }
 
 /**
@@ -149,13 +149,12 @@ export async function chooseJobModels(
   // As for a single request: the fallback embeds what the primary cannot, the whole job in one model.
   const asked = choice.stages.find((stage) => backends.isAvailable(stage)) ?? choice.asked;
   const groups = await backends.choose(asked, request.sample, false);
-  const checkedBy = groups.map(({ modelId }) => backends.catalog.find(modelId));
-  const [first] = checkedBy;
+  const [first, ...others] = groups.map(({ modelId }) => backends.catalog.find(modelId));
   if (!first) throw new Error('nothing to embed');
   const backend = asked.kind === 'alias' && backends.areComparable([ALIAS_ID]) ? asked : first;
   const { stages } = chooseModels(backends, routing, { model: backend.id, comparableWith: null });
   requireAvailable(backends, stages);
-  return { asked, backend, checkedBy, ...dimensionsOf(asked, request) };
+  return { asked, backend, checkedBy: [first, ...others], ...dimensionsOf(asked, request) };
 }
 
 /** Find the fallback that the routing names for a model, if it can be used; null: there is none. */

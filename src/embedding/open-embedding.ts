@@ -36,8 +36,6 @@ export interface Embedding {
    * @throws AppError `config_invalid`
    */
   prepare(): Promise<void>;
-  /** Start worker threads with what counts the texts of bulk jobs, and keep them. */
-  prepareThreads(): Promise<void>;
   /** Get native vectors from the provider without cache, projection or metering, for fitting and for canaries. */
   readonly embedNative: EmbedNative;
   /** Metrics of all calls to vendors; they are registered only once per registry. */
@@ -95,7 +93,6 @@ export async function openEmbedding(context: EmbeddingContext): Promise<Embeddin
       await counters.prepare(servedModels());
       await backends.prepare();
     },
-    prepareThreads: () => counters.prepareThreads(servedModels()),
     async embedNative({ model, texts, taskType, isBackground = false, signal }) {
       const prefix = model.prefixes[taskType] ?? '';
       const sent = texts.map((text) => prefix + text);

@@ -14,8 +14,6 @@ const INLINE_CHARS_MAX = { estimate: 131_072, cl100k: 8192, file: 2048 } as cons
 /** Multiple of the model's limit up to which tokens are counted exactly. */
 const COUNTED_LIMITS = 4;
 const COUNT_MODULE = new URL('./count-on-thread.ts', import.meta.url);
-/** Text that is counted while a thread is prepared, so that its code is compiled: about 20 kB, a chunk of a bulk job. */
-const SAMPLE_TEXT = 'Every text of a job is counted before it is sent; 1,024 of them take a moment. '.repeat(256);
 
 /** Counts tokens as each model's catalog entry says: by the vendor's vocabulary, a `tokenizer.json`, or an estimate. */
 export interface TokenCounters {
@@ -35,11 +33,22 @@ export interface TokenCounters {
    * @throws AppError `config_invalid` (500) for a tokenizer file that is missing or broken
    */
   prepare(models: readonly Model[]): Promise<void>;
-  /**
-   * Load the built-in vocabulary on worker threads, where many texts at a time are counted, if one of these models has it.
-   * Tokenizer files take more memory and are loaded by the first call that needs them.
-   */
-  prepareThreads(models: readonly Model[]): Promise<void>;
+}
+
+/** Tokens of texts that were counted before, in the order of the texts. */
+export interface CountedTokens {
+  /** Model that counts them so; a prefix that it needs before a text is included. */
+  readonly model: string;
+  readonly tokens: readonly number[];
+}
+
+/** Counter of texts whose tokens are known. */
+export function knownTokens(
+  texts: readonly string[],
+  tokens: readonly number[],
+): { count(model: Model, some: readonly string[]): readonly number[] } {
+  const known = new Map(texts.map((text, index) => [text, tokens[index] as number]));
+  return { count: (_, some) => some.map((text) => known.get(text) as number) };
 }
 
 export function openTokenCounters(threads: Threads): TokenCounters {
@@ -62,12 +71,6 @@ export function openTokenCounters(threads: Threads): TokenCounters {
         });
       }
     },
-    async prepareThreads(models) {
-      const model = models.find(({ tokenizer }) => tokenizer.kind === 'cl100k');
-      if (model === undefined) return;
-      const request: CountRequest = { tokenizer: model.tokenizer, texts: [SAMPLE_TEXT], stopAfter: countedMax(model) };
-      await threads.prepare(COUNT_MODULE, 'countOnThread', request);
-    },
   };
 }
 
@@ -82,7 +85,7 @@ export function openTokenCounters(threads: Threads): TokenCounters {
  * @throws AppError `token_limit_exceeded` (400, param `input[i]`); what `count` throws
  */
 export async function checkTokenLimit(
-  counters: TokenCounters,
+  counters: Pick<TokenCounters, 'count'>,
   model: Model,
   texts: readonly string[],
   options: { indexes?: readonly number[]; asked?: Model; signal?: AbortSignal } = {},

@@ -3,8 +3,6 @@ import { Tinypool } from 'tinypool';
 
 /** Size of the young generation of a thread: three times the size that its objects fill between two collections. */
 const YOUNG_GENERATION_MB = 12;
-/** Threads that `prepare` starts and keeps, each with the memory of what it has loaded. */
-const PREPARED_MAX = 4;
 
 /** Pool of worker threads that run functions exported by a module, so that CPU work never blocks the event loop. */
 export interface Threads {
@@ -18,11 +16,6 @@ export interface Threads {
     argument: unknown,
     options?: { signal?: AbortSignal; transfer?: ArrayBuffer[] },
   ): Promise<Result>;
-  /**
-   * Start a few threads and call the export on each of them, so that they have loaded what later calls need. If the pool was
-   * not used before, these threads stay when they are idle.
-   */
-  prepare(module: URL, name: string, argument: unknown): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -44,7 +37,7 @@ export function openThreads(): Threads & { load(): ThreadLoad } {
     argument: unknown,
     options: { signal?: AbortSignal; transfer?: ArrayBuffer[] } = {},
   ) => {
-    pool ??= openPool(0, threadsMax);
+    pool ??= openPool(threadsMax);
     pending++;
     const done = pool.run(argument, {
       filename: module.href,
@@ -58,11 +51,6 @@ export function openThreads(): Threads & { load(): ThreadLoad } {
   };
   return {
     run,
-    async prepare(module, name, argument) {
-      const count = Math.min(threadsMax, PREPARED_MAX);
-      pool ??= openPool(count, threadsMax);
-      await Promise.all(Array.from({ length: count }, () => run(module, name, argument)));
-    },
     load: () => ({ threadsMax, pending }),
     async close() {
       await pool?.destroy();
@@ -71,10 +59,10 @@ export function openThreads(): Threads & { load(): ThreadLoad } {
   };
 }
 
-function openPool(minThreads: number, maxThreads: number): Tinypool {
+function openPool(maxThreads: number): Tinypool {
   return new Tinypool({
     runtime: 'worker_threads',
-    minThreads,
+    minThreads: 0,
     maxThreads,
     idleTimeout: 30_000,
     maxQueue: 10_000,

@@ -18,10 +18,6 @@ const threads: Threads = {
     called.push(name);
     return pool.run(module, name, argument, options);
   },
-  prepare(module, name, argument) {
-    called.push(`prepare ${name}`);
-    return pool.prepare(module, name, argument);
-  },
   close: () => pool.close(),
 };
 const counters = openTokenCounters(threads);
@@ -53,14 +49,6 @@ beforeEach(() => {
 afterAll(async () => {
   await pool.close();
   rmSync(folder, { recursive: true, force: true });
-});
-
-it('threads are prepared for the built-in vocabulary, and not if no model has it', async () => {
-  called = [];
-  await counters.prepareThreads([estimated]);
-  expect(called).toEqual([]);
-  await counters.prepareThreads([estimated, openai]);
-  expect(called).toEqual(['prepare countOnThread']);
 });
 
 describe('TokenCounters', () => {

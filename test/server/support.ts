@@ -104,7 +104,6 @@ export const noRefusalBrake = new RefusalBrake({ burst: 1e6, perSecond: 1e6 });
 /** Threads of an application whose bodies are all small. */
 export const noThreads: Threads = {
   run: () => Promise.reject(new Error('no body is large here')),
-  prepare: async () => undefined,
   close: async () => undefined,
 };
 

@@ -32,7 +32,6 @@ describe('reading an answer', () => {
       sent += 1;
       return real.run(...call);
     },
-    prepare: (...call) => real.prepare(...call),
     close: () => real.close(),
   };
 
