@@ -13,6 +13,7 @@ import { publishVersion } from './index-versions-store.ts';
 import type { LanceTables } from './lance.ts';
 import { findReindexRun } from './reindex-store.ts';
 import { toRowBatch } from './resident/read-rows.ts';
+import type { CommittedRows } from './resident/row-file.ts';
 import { isDueToSettle, readTableShape, settle } from './settle.ts';
 import { generationGone, lockLost, reprojectionGone } from './writer-lock.ts';
 
@@ -125,12 +126,16 @@ export class IndexCommits {
     }
     const appended = { before, after: await table.version(), batch: toRowBatch(rows.batches[0] as RecordBatch) };
     // Nobody searches the table that a run builds.
-    const files = appends.every(({ run }) => run === null) ? this.#tables.appended : null;
-    await files
-      ?.save(name, appended)
-      .catch((error) => this.#logger.debug({ err: error, table: name }, 'the file of appended rows was not written'));
-    this.#readers.onAppended(name, appended);
+    if (appends.every(({ run }) => run === null)) await this.tellReaders(name, appended);
     return table;
+  }
+
+  /** Tell the readers of a table in this process and in others what a commit has changed, before its version is published. */
+  async tellReaders(name: string, commit: CommittedRows): Promise<void> {
+    await this.#tables.commitFiles
+      ?.save(name, commit)
+      .catch((error) => this.#logger.debug({ err: error, table: name }, 'the file of a commit was not written'));
+    this.#readers.onCommitted(name, commit);
   }
 
   /**

@@ -14,6 +14,7 @@ import { forgetGenerations, forgetIndex, getIndexTable } from './index-store.ts'
 import { findUnsettled, markSettled, publishVersion } from './index-versions-store.ts';
 import type { LanceTables } from './lance.ts';
 import { findReindexRun, type ReindexRun } from './reindex-store.ts';
+import type { RowSelection } from './resident/protocol.ts';
 import { KEEP_VERSIONS_MS, readTableShape, settle } from './settle.ts';
 import { lockLost, withIndexToItself, withIndexWriterLock } from './writer-lock.ts';
 
@@ -104,8 +105,8 @@ export class IndexWriter {
 
   /** Remove every chunk of these documents. Their text is to be taken out of the files later (`expungeDue`). */
   async dropDocuments(bucketId: string, documentIds: readonly string[], signal: AbortSignal): Promise<void> {
-    const predicate = `document_id IN (${documentIds.map(quote).join(', ')})`;
-    await this.#deleteWhere(bucketId, predicate, signal, { before: () => noteDeletedText(this.#sql, bucketId) });
+    const before = () => noteDeletedText(this.#sql, bucketId);
+    await this.#delete(bucketId, { documentIds, generations: [] }, signal, { before });
   }
 
   /**
@@ -113,9 +114,8 @@ export class IndexWriter {
    * them gone, and after a crash in between they are still registered, to be dropped again.
    */
   async dropGenerations(bucketId: string, generations: readonly number[], signal: AbortSignal): Promise<void> {
-    const predicate = `generation IN (${generations.map(Number).join(', ')})`;
     const after = () => forgetGenerations(this.#sql, generations);
-    await this.#deleteWhere(bucketId, predicate, signal, { after });
+    await this.#delete(bucketId, { documentIds: [], generations }, signal, { after });
   }
 
   /** Remove rows of these generations only from the table that a run builds. */
@@ -129,7 +129,7 @@ export class IndexWriter {
     await this.#asWriter(bucketId, async (stillHeld) => {
       const table = await this.#tables.openForWriting(tableName);
       if (!(await stillHeld())) throw lockLost();
-      await table.delete(`generation IN (${generations.map(Number).join(', ')})`);
+      await table.delete(predicateOf({ documentIds: [], generations }));
     });
   }
 
@@ -223,13 +223,14 @@ export class IndexWriter {
   }
 
   /** @param steps called while the lock is held, before and after the deletion */
-  async #deleteWhere(
+  async #delete(
     bucketId: string,
-    predicate: string,
+    selected: RowSelection,
     signal: AbortSignal,
     steps: { before?: () => Promise<void>; after?: () => Promise<void> },
   ): Promise<void> {
-    if (predicate.endsWith('()')) return;
+    if (selected.documentIds.length + selected.generations.length === 0) return;
+    const predicate = predicateOf(selected);
     signal.throwIfAborted();
     await this.#asWriter(bucketId, async (stillHeld) => {
       await steps.before?.();
@@ -242,11 +243,13 @@ export class IndexWriter {
       const own = await getIndexTable(this.#sql, bucketId);
       if (own !== null) {
         const table = await this.#tables.openForWriting(own.name);
+        const before = await table.version();
         if (!(await stillHeld())) throw lockLost();
         await this.#tables.mapErrors(table.delete(predicate));
         // Deleted rows are only marked: their text is removed with their file, once enough of the file is deleted, or
         // at once by `expungeBucket`.
         const version = await table.version();
+        await this.#commits.tellReaders(own.name, { before, after: version, selected });
         await publishVersion(this.#sql, bucketId, {
           name: own.name,
           version,
@@ -291,6 +294,12 @@ export class IndexWriter {
       await markSettled(this.#sql, bucketId, { name: own.name, version, shape });
     });
   }
+}
+
+function predicateOf({ documentIds, generations }: RowSelection): string {
+  const ofDocuments = `document_id IN (${documentIds.map(quote).join(', ')})`;
+  const ofGenerations = `generation IN (${generations.map(Number).join(', ')})`;
+  return [documentIds.length > 0 && ofDocuments, generations.length > 0 && ofGenerations].filter(Boolean).join(' OR ');
 }
 
 /** Quote an id for a predicate. Our ids have a fixed alphabet; the check keeps anything else out of the predicate. */

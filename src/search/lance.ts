@@ -5,8 +5,8 @@ import { LRUCache } from 'lru-cache';
 import { answerWithin } from '../platform/answer-within.ts';
 import { AppError, dependencyDown } from '../platform/errors.ts';
 import { storageFull } from '../platform/objects/objects.ts';
-import { AppendedFiles } from './appended-files.ts';
 import { chunkSchema } from './chunk-table.ts';
+import { CommitFiles } from './commit-files.ts';
 import { LazyConnection, openAbsentTable, openIfThere } from './lance-connection.ts';
 import { loadLance } from './load-lance.ts';
 import type { TableFiles } from './resident/table-copy.ts';
@@ -67,7 +67,7 @@ export class LanceTables {
   readonly #silenceMs: number;
   /** Null on an object store, as the next one. */
   readonly snapshots: TableSnapshots | null;
-  readonly appended: AppendedFiles | null;
+  readonly commitFiles: CommitFiles | null;
   /** Result of the last probe. */
   #isReached = true;
   readonly #reading: LazyConnection;
@@ -97,7 +97,7 @@ export class LanceTables {
     this.#uri = uri;
     this.#silenceMs = silenceMs;
     this.snapshots = this.#isOnDisk ? new TableSnapshots(uri) : null;
-    this.appended = this.#isOnDisk ? new AppendedFiles(uri) : null;
+    this.commitFiles = this.#isOnDisk ? new CommitFiles(uri) : null;
     this.#storageOptions = storageOptions;
     const connectWith = (indexBytes: bigint, metadataBytes: bigint) =>
       new LazyConnection(() => {
@@ -212,22 +212,22 @@ export class LanceTables {
 
   /**
    * Open the latest version of a table for writing; create the table if it is missing. The caller holds the bucket's
-   * writer lock. Its snapshot is removed, and the files of its appended rows, so that no deleted text stays in them.
+   * writer lock. Its snapshot is removed, and the files of its commits, so that no deleted text stays in them.
    *
    * @throws AppError `index_unavailable` (503)
    */
   openForWriting(name: string): Promise<Table> {
-    return this.mapErrors(this.#openForWriting(name, { keepsAppended: false }));
+    return this.mapErrors(this.#openForWriting(name, { keepsCommits: false }));
   }
 
-  /** Open a table as `openForWriting`, to append rows: files of rows that were appended before are kept. */
+  /** Open a table as `openForWriting`, to append rows: files of commits before are kept. */
   openForAppend(name: string): Promise<Table> {
-    return this.mapErrors(this.#openForWriting(name, { keepsAppended: true }));
+    return this.mapErrors(this.#openForWriting(name, { keepsCommits: true }));
   }
 
-  async #openForWriting(name: string, { keepsAppended }: { readonly keepsAppended: boolean }): Promise<Table> {
+  async #openForWriting(name: string, { keepsCommits }: { readonly keepsCommits: boolean }): Promise<Table> {
     await this.snapshots?.remove(name);
-    if (!keepsAppended) await this.appended?.clear(name);
+    if (!keepsCommits) await this.commitFiles?.clear(name);
     const connection = await this.#writing.get();
     const cached = this.#writtenTables.get(name);
     if (cached) {
@@ -291,9 +291,9 @@ export class LanceTables {
 
   /** Return the files beside those of a table, from which its rows are read faster; null: there are none. */
   filesOf(name: string): TableFiles | null {
-    const { snapshots, appended } = this;
-    if (snapshots === null || appended === null) return null;
-    return { snapshot: snapshots.fileOf(name), ...appended.of(name) };
+    const { snapshots, commitFiles } = this;
+    if (snapshots === null || commitFiles === null) return null;
+    return { snapshot: snapshots.fileOf(name), ...commitFiles.of(name) };
   }
 
   /** Check that the database answers; for health checks. @throws AppError `index_unavailable` (503) */

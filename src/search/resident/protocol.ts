@@ -28,6 +28,12 @@ export interface RowKeys {
   readonly chunkIndexes: Int32Array;
 }
 
+/** Rows of a table: all of these documents, and all of these generations. */
+export interface RowSelection {
+  readonly documentIds: readonly string[];
+  readonly generations: readonly number[];
+}
+
 /** Search of several tables as one. */
 export interface LegQuery {
   /** Numbers of the resident tables. */
@@ -120,9 +126,11 @@ export interface Operations {
   add: { argument: { table: number; batch: RowBatch }; result: TableSize };
   /** Make a small table of the rows of a file. Null: there is no file of this version of the rows or a newer one. */
   load: { argument: { table: number; file: string; version: number }; result: LoadedTable | null };
+  /** Remove the rows that are in the table of those that are selected. */
+  remove: { argument: { table: number; selected: RowSelection }; result: TableSize };
   /**
-   * Add the rows of the commits after a version, each from a file, as far as the files can be read and are of the next
-   * version. `followed`: number of those commits.
+   * Add or remove the rows of the commits after a version, each from a file, as far as the files can be read and are of the
+   * next version. `followed`: number of those commits.
    */
   follow: {
     argument: { table: number; version: number; files: readonly string[] };

@@ -1,5 +1,5 @@
 import { type FileHandle, open, readFile } from 'node:fs/promises';
-import { type AppendedRows, decodeAppended, decodeRows, type TableRows } from './row-file.ts';
+import { type CommittedRows, decodeCommit, decodeRows, type TableRows } from './row-file.ts';
 
 /** Size of the memory that files are read into. A larger file, of long texts, has memory of its own. */
 const BUFFER_BYTES = 1024 * 1024;
@@ -29,12 +29,12 @@ export async function withRowFile<T>(file: string, use: (rows: TableRows) => T):
   }
 }
 
-/** Read the file of the rows of a commit. Null: there is none that can be read. */
-export async function readAppended(file: string): Promise<AppendedRows | null> {
+/** Read the file of a commit. Null: there is none that can be read. */
+export async function readCommit(file: string): Promise<CommittedRows | null> {
   try {
     // Small files of `readFile` are in memory that they share, at any place.
     const bytes = new Uint8Array(await readFile(file));
-    return decodeAppended(bytes);
+    return decodeCommit(bytes);
   } catch {
     return null;
   }

@@ -4,7 +4,7 @@ import { CommitWatch } from './commit-watch.ts';
 import { estimateBytes, hasDiskFor } from './estimate-size.ts';
 import { RefusedTables } from './refused-tables.ts';
 import { ResidentThreads } from './resident-threads.ts';
-import type { AppendedRows } from './row-file.ts';
+import type { CommittedRows } from './row-file.ts';
 import { TableCopy, type TableFiles } from './table-copy.ts';
 import { FEW_ROWS } from './vector-rows.ts';
 
@@ -135,24 +135,24 @@ export class ResidentIndexes {
     }
   }
 
-  /** Add the rows of a commit of this process to the copy of a table that was searched lately. */
-  append(name: string, rows: AppendedRows): void {
-    this.#addTo(name, (copy) => copy.append(rows));
+  /** Make the change of a commit of this process in the copy of a table that was searched lately. */
+  apply(name: string, commit: CommittedRows): void {
+    this.#change(name, (copy) => copy.apply(commit));
   }
 
-  /** Add rows to the copy of a table that was searched lately, once its present reading has ended. */
-  #addTo(name: string, add: (copy: TableCopy) => Promise<unknown>): void {
+  /** Change the copy of a table that was searched lately, once its present reading has ended. */
+  #change(name: string, change: (copy: TableCopy) => Promise<unknown>): void {
     const entry = this.#entries.get(name);
     if (!entry || !isFollowed(entry)) return;
     const { copy } = entry;
     const before = entry.reading;
-    const addNext = async () => {
+    const changeNext = async () => {
       await before.catch(() => undefined);
       if (this.#entries.get(name) !== entry) return;
-      await add(copy);
-      if (!this.#makeRoom(0)) this.forget(copy);
+      await change(copy);
+      if (isMostlyRemoved(copy) || !this.#makeRoom(0)) this.forget(copy);
     };
-    entry.reading = addNext().catch((error: unknown) => {
+    entry.reading = changeNext().catch((error: unknown) => {
       this.forget(copy);
       throw error;
     });
@@ -310,7 +310,7 @@ export class ResidentIndexes {
     try {
       if (files !== null && (await copy.follow(version, files))) {
         // Another process writes it: what it commits next is read before a search asks for it.
-        const follow = (latest: number) => this.#addTo(copy.name, () => copy.follow(latest, files));
+        const follow = (latest: number) => this.#change(copy.name, () => copy.follow(latest, files));
         if (this.#entries.get(copy.name)?.copy === copy) this.#watch.add(copy.name, files, follow);
       }
       if (copy.version < version) {
@@ -323,8 +323,7 @@ export class ResidentIndexes {
       this.forget(copy);
       throw error;
     }
-    const { rows, removedRows } = copy.size;
-    if (removedRows > rows * REMOVED_SHARE_MAX) this.forget(copy);
+    if (isMostlyRemoved(copy)) this.forget(copy);
     else if (!this.#makeRoom(0)) this.#dropForLackOfRoom(copy);
   }
 
@@ -357,6 +356,11 @@ export class ResidentIndexes {
 /** Return true if a copy was read, and searched lately. */
 function isFollowed({ copy, usedAtMs }: Entry): boolean {
   return copy.version !== -1 && performance.now() - usedAtMs <= REFRESHED_MS;
+}
+
+/** Return true if so many rows of a copy were removed that its table is read anew. */
+function isMostlyRemoved({ size: { rows, removedRows } }: TableCopy): boolean {
+  return removedRows > rows * REMOVED_SHARE_MAX;
 }
 
 /** Memory of a table; before it is read, the estimate. */

@@ -5,7 +5,8 @@ import { FileStore } from './file-store.ts';
 import { grown } from './grow.ts';
 import { type Allowed, KeywordRows } from './keyword-rows.ts';
 import { ROWS_MAX } from './postings.ts';
-import type { RowBatch, RowKeys, RowText, TableSize, Utf8Column } from './protocol.ts';
+import type { RowBatch, RowKeys, RowSelection, RowText, TableSize, Utf8Column } from './protocol.ts';
+import { RowKeySet } from './row-key-set.ts';
 import { SketchedRows } from './sketched-rows.ts';
 import type { VectorBlocks } from './vector-blocks.ts';
 import { type TableVectors, VectorRows } from './vector-rows.ts';
@@ -106,31 +107,46 @@ export class ResidentTable {
     const wanted = new Set(Array.from(generations, Number));
     for (const generation of wanted) if (generation > this.#lastGeneration) wanted.delete(generation);
     if (wanted.size === 0) return Uint32Array.from(generations.keys());
-    const known = new Set<string>();
+    const known = new RowKeySet();
     for (let row = 0; row < this.#rows; row++) {
       const generation = this.#generations[row] as number;
-      if (wanted.has(generation) && this.#present[row] === 1) known.add(keyOf(generation, this.#chunkIndexes[row]));
+      if (wanted.has(generation) && this.#present[row] === 1) known.add(generation, this.#chunkIndexes[row] as number);
     }
     const unknown: number[] = [];
     for (const [at, generation] of generations.entries()) {
-      if (!known.has(keyOf(Number(generation), chunkIndexes[at]))) unknown.push(at);
+      if (!known.has(Number(generation), chunkIndexes[at] as number)) unknown.push(at);
     }
     return Uint32Array.from(unknown);
   }
 
   /** Remove the rows that have none of these keys, and erase their texts. */
-  keepOnly({ generations, chunkIndexes }: RowKeys): void {
-    const kept = new Set<string>();
-    for (const [at, generation] of generations.entries()) kept.add(keyOf(Number(generation), chunkIndexes[at]));
+  keepOnly(keys: RowKeys): void {
+    const kept = RowKeySet.of(keys);
+    this.#removeWhere((row) => !kept.has(this.#generations[row] as number, this.#chunkIndexes[row] as number));
+  }
+
+  /** Remove the rows of documents and of generations, and erase their texts. Those that are not there are ignored. */
+  remove({ documentIds, generations }: RowSelection): void {
+    if (documentIds.length > 0) {
+      const wanted = this.#numbersOf(documentIds);
+      this.#removeWhere((row) => wanted[this.#documents[row] as number] === 1);
+    }
+    if (generations.length > 0) {
+      const wanted = new Set(generations);
+      this.#removeWhere((row) => wanted.has(this.#generations[row] as number));
+    }
+  }
+
+  #removeWhere(isRemoved: (row: number) => boolean): void {
     const removed: number[] = [];
     for (let row = 0; row < this.#rows; row++) {
-      if (this.#present[row] !== 1) continue;
-      if (kept.has(keyOf(this.#generations[row] as number, this.#chunkIndexes[row]))) continue;
+      if (this.#present[row] !== 1 || !isRemoved(row)) continue;
       removed.push(row);
       this.#present[row] = 0;
       this.#texts.erase(row);
       this.#locators.erase(row);
     }
+    if (removed.length === 0) return;
     this.#edition++;
     this.keywords.remove(removed);
     this.#removed += removed.length;
@@ -139,11 +155,7 @@ export class ResidentTable {
   /** Find the rows that a search may find. @param documentIds null: of all documents */
   allowedRows(documentIds: readonly string[] | null): Allowed {
     if (documentIds === null) return this.#removed === 0 ? null : this.#present.subarray(0, this.#rows);
-    const wanted = new Uint8Array(this.#documentIds.length);
-    for (const id of documentIds) {
-      const number = this.#documentNumbers.get(id);
-      if (number !== undefined) wanted[number] = 1;
-    }
+    const wanted = this.#numbersOf(documentIds);
     const allowed = new Uint8Array(this.#rows);
     for (let row = 0; row < this.#rows; row++) {
       allowed[row] = (wanted[this.#documents[row] as number] as number) & (this.#present[row] as number);
@@ -193,6 +205,16 @@ export class ResidentTable {
     return `${this.documentIdOf(row)}_${this.#generations[row]}_${this.#chunkIndexes[row]}`;
   }
 
+  /** Mark documents by their numbers. @returns 1 for each of them: Uint8Array [documents] */
+  #numbersOf(documentIds: readonly string[]): Uint8Array {
+    const marked = new Uint8Array(this.#documentIds.length);
+    for (const id of documentIds) {
+      const number = this.#documentNumbers.get(id);
+      if (number !== undefined) marked[number] = 1;
+    }
+    return marked;
+  }
+
   #documentNumber(id: string): number {
     const known = this.#documentNumbers.get(id);
     if (known !== undefined) return known;
@@ -228,8 +250,4 @@ function isSameText({ offsets, bytes }: Utf8Column, a: number, b: number): boole
 
 function includesText({ buffer, byteOffset, length }: Uint8Array, text: string): boolean {
   return Buffer.from(buffer, byteOffset, length).includes(text);
-}
-
-function keyOf(generation: number, chunkIndex: number | undefined): string {
-  return `${generation}_${chunkIndex}`;
 }

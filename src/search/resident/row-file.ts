@@ -1,5 +1,5 @@
 import type { KeywordColumns } from './keyword-rows.ts';
-import type { RowBatch, Utf8Column } from './protocol.ts';
+import type { RowBatch, RowSelection, Utf8Column } from './protocol.ts';
 import { type Column, type DecodedColumns, type Dtype, decodeColumns, encodeColumns } from './safetensors.ts';
 
 /**
@@ -9,6 +9,7 @@ import { type Column, type DecodedColumns, type Dtype, decodeColumns, encodeColu
 const FORMAT = 'rows 3';
 /** As `FORMAT`. */
 const APPENDED_FORMAT = 'appended 1';
+const REMOVED_FORMAT = 'removed 1';
 const TEXTS = ['chunkIds', 'documentIds', 'texts', 'locators'] as const;
 const KEYWORDS = {
   slots: 'I32',
@@ -41,6 +42,16 @@ export interface AppendedRows {
   readonly after: number;
   readonly batch: RowBatch;
 }
+
+/** Rows that one commit has removed from a table, and its versions before and after. */
+export interface RemovedRows {
+  readonly before: number;
+  readonly after: number;
+  readonly selected: RowSelection;
+}
+
+/** Change of a table by one commit. */
+export type CommittedRows = AppendedRows | RemovedRows;
 
 /** Return the parts of the file of the rows of a table, in their order. */
 export function encodeRows({ version, lastRowId, batches, keywords }: TableRows): Uint8Array[] {
@@ -75,18 +86,27 @@ export function decodeRows(bytes: Uint8Array): TableRows | null {
   return rows;
 }
 
-/** Return the parts of the file of the rows of a commit, in their order. */
-export function encodeAppended({ before, after, batch }: AppendedRows): Uint8Array[] {
-  const metadata = { format: APPENDED_FORMAT, before: `${before}`, after: `${after}` };
-  return encodeColumns(metadata, columnsOf(batch, [...TEXTS, 'tokens'], ''));
+/** Return the parts of the file of a commit, in their order. */
+export function encodeCommit(commit: CommittedRows): Uint8Array[] {
+  const versions = { before: `${commit.before}`, after: `${commit.after}` };
+  if ('batch' in commit)
+    return encodeColumns({ format: APPENDED_FORMAT, ...versions }, columnsOf(commit.batch, [...TEXTS, 'tokens'], ''));
+  const { documentIds, generations } = commit.selected;
+  return encodeColumns({ format: REMOVED_FORMAT, ...versions, document_ids: documentIds.join(' ') }, [
+    ['generations', BigInt64Array.from(generations, BigInt)],
+  ]);
 }
 
-/** Return the rows of a commit as `decodeRows`. @throws Error if the file is damaged */
-export function decodeAppended(bytes: Uint8Array): AppendedRows | null {
+/** Return what a commit has changed, as `decodeRows`. @throws Error if the file is damaged */
+export function decodeCommit(bytes: Uint8Array): CommittedRows | null {
   const decoded = decodeColumns(bytes);
-  const { format, before, after } = decoded.metadata;
-  if (format !== APPENDED_FORMAT) return null;
-  return { before: toCount(before), after: toCount(after), batch: batchOf(decoded, [...TEXTS, 'tokens'], '') };
+  const { format, before, after, document_ids: documentIds } = decoded.metadata;
+  if (format === APPENDED_FORMAT)
+    return { before: toCount(before), after: toCount(after), batch: batchOf(decoded, [...TEXTS, 'tokens'], '') };
+  if (format !== REMOVED_FORMAT) return null;
+  const generations = Array.from(decoded.column('generations', 'I64'), Number);
+  const selected = { documentIds: documentIds ? documentIds.split(' ') : [], generations };
+  return { before: toCount(before), after: toCount(after), selected };
 }
 
 function toCount(text: string | undefined): number {

@@ -3,11 +3,11 @@ import { awaitLater } from '../../platform/await-later.ts';
 import type { TableSize } from './protocol.ts';
 import { type AddressedKeys, largest, readKeys, readRows, takeRows, withoutFirst } from './read-rows.ts';
 import type { ResidentThread } from './resident-thread.ts';
-import type { AppendedRows } from './row-file.ts';
+import type { CommittedRows } from './row-file.ts';
 
 const EMPTY: TableSize = { rows: 0, removedRows: 0, memoryBytes: 0 };
 
-/** Commits whose rows are read from files, at most; more are read from the table at once. */
+/** Commits that are read from files, at most; more are read from the table at once. */
 const FOLLOWED_MAX = 32;
 
 /** Files beside those of a table, which may be there. */
@@ -16,9 +16,9 @@ export interface TableFiles {
   readonly folder: string;
   /** All rows of a version of a small table. */
   readonly snapshot: string;
-  /** Return the file of the rows that the commit of a version has appended. */
-  appended(version: number): string;
-  /** Return the version whose rows a file of the folder has, by its name; null: it has no rows of a commit. */
+  /** Return the file of what the commit of a version has changed. */
+  committed(version: number): string;
+  /** Return the version whose commit a file of the folder is of, by its name; null: it is of none. */
   versionOf(file: string): number | null;
 }
 
@@ -111,33 +111,38 @@ export class TableCopy {
   }
 
   /**
-   * Add the rows of a commit of this process without reading them, if the copy is at the version before it. Otherwise
+   * Make the change of a commit of this process without reading the table, if the copy is at the version before it. Otherwise
    * nothing is done, and `update` reads what is missing.
    */
-  async append({ before, after, batch }: AppendedRows): Promise<void> {
-    if (this.#version !== before || after !== before + 1) return;
-    const { generations, chunkIndexes, count } = batch;
+  async apply(commit: CommittedRows): Promise<void> {
+    if (this.#version !== commit.before || commit.after !== commit.before + 1) return;
     const { number, thread } = this;
-    // A reading may have found rows of a newer version than it was to read.
-    const unknown = await thread.call('findUnknown', { table: number, keys: { generations, chunkIndexes } });
-    if (unknown.length > 0 && unknown.length < count) return;
-    if (unknown.length > 0) this.#resize(await thread.call('add', { table: number, batch }));
-    this.#version = after;
+    if ('selected' in commit) {
+      this.#resize(await thread.call('remove', { table: number, selected: commit.selected }));
+    } else {
+      const { batch } = commit;
+      const { generations, chunkIndexes, count } = batch;
+      // A reading may have found rows of a newer version than it was to read.
+      const unknown = await thread.call('findUnknown', { table: number, keys: { generations, chunkIndexes } });
+      if (unknown.length > 0 && unknown.length < count) return;
+      if (unknown.length > 0) this.#resize(await thread.call('add', { table: number, batch }));
+    }
+    this.#version = commit.after;
   }
 
   /**
-   * Add the rows of the commits up to a version from the files of their writer, as far as there are files. A version that
-   * removes rows or moves them has none.
+   * Make the changes of the commits up to a version by the files of their writer, as far as there are files. A version that
+   * moves rows has none.
    *
-   * @returns false if nothing was added
+   * @returns false if there was no such commit
    */
   async follow(version: number, files: TableFiles): Promise<boolean> {
     const missing = version - this.#version;
     if (missing <= 0 || missing > FOLLOWED_MAX) return false;
-    const appended = Array.from({ length: missing }, (_, nth) => files.appended(this.#version + 1 + nth));
+    const committed = Array.from({ length: missing }, (_, nth) => files.committed(this.#version + 1 + nth));
     const { followed, size } = await this.thread.call('follow', {
       ...{ table: this.number, version: this.#version },
-      files: appended,
+      files: committed,
     });
     if (followed === 0) return false;
     this.#version += followed;

@@ -6,8 +6,8 @@ import { messageOf, type ThreadCall, type ThreadReply } from '../../platform/ded
 import { compareAll } from './compare-all.ts';
 import { DocumentLists } from './document-list.ts';
 import { KeywordRows } from './keyword-rows.ts';
-import type { Call, Operation, OperationName, Operations, RowBatch, TableSize } from './protocol.ts';
-import { readAppended, withRowFile } from './read-row-file.ts';
+import type { Call, Operation, OperationName, Operations, RowBatch, RowSelection, TableSize } from './protocol.ts';
+import { readCommit, withRowFile } from './read-row-file.ts';
 import { ResidentTable } from './resident-table.ts';
 import { type SearchCall, SearchRounds } from './search-rounds.ts';
 import { VectorBlocks } from './vector-blocks.ts';
@@ -50,6 +50,7 @@ const handlers: Handlers = {
     tableOf(table).keepOnly(keys);
     return tableOf(table).size;
   },
+  remove: ({ table, selected }) => removeRows(table, selected),
   drop({ table }) {
     rounds.complete();
     tables.get(table)?.release();
@@ -81,16 +82,26 @@ async function addRows(table: number, batch: RowBatch): Promise<TableSize> {
   return tableOf(table).size;
 }
 
+function removeRows(table: number, selected: RowSelection): TableSize {
+  rounds.complete();
+  tableOf(table).remove(selected);
+  return tableOf(table).size;
+}
+
 async function follow(table: number, version: number, files: readonly string[]) {
   let followed = 0;
   for (const file of files) {
-    const rows = await readAppended(file);
-    if (rows === null || rows.before !== version + followed) break;
-    const { batch } = rows;
-    // A reading may have found rows of a newer version than it was to read.
-    const unknown = tableOf(table).findUnknown(batch);
-    if (unknown.length > 0 && unknown.length < batch.count) break;
-    if (unknown.length > 0) await addRows(table, batch);
+    const commit = await readCommit(file);
+    if (commit === null || commit.before !== version + followed) break;
+    if ('selected' in commit) {
+      removeRows(table, commit.selected);
+    } else {
+      const { batch } = commit;
+      // A reading may have found rows of a newer version than it was to read.
+      const unknown = tableOf(table).findUnknown(batch);
+      if (unknown.length > 0 && unknown.length < batch.count) break;
+      if (unknown.length > 0) await addRows(table, batch);
+    }
     followed++;
   }
   return { followed, size: tableOf(table).size };

@@ -1,14 +1,14 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, expect, it } from 'vitest';
-import { AppendedFiles } from '../../../src/search/appended-files.ts';
+import { CommitFiles } from '../../../src/search/commit-files.ts';
 import { CommitWatch } from '../../../src/search/resident/commit-watch.ts';
 import type { TableFiles } from '../../../src/search/resident/table-copy.ts';
 import { makeDataDir } from '../../support/appliance.ts';
 import { until } from '../../support/until.ts';
 
 const { dataDir, remove } = makeDataDir();
-const files = new AppendedFiles(dataDir);
+const files = new CommitFiles(dataDir);
 let seen: string[] = [];
 const watch = new CommitWatch();
 afterEach(() => {
@@ -25,15 +25,15 @@ function openTable(name: string): TableFiles {
 }
 
 /** Give a file its name once it is written, as the writer does. */
-function save({ appended }: TableFiles, version: number): void {
-  writeFileSync(`${appended(version)}.part`, 'rows');
-  renameSync(`${appended(version)}.part`, appended(version));
+function save({ committed }: TableFiles, version: number): void {
+  writeFileSync(`${committed(version)}.part`, 'rows');
+  renameSync(`${committed(version)}.part`, committed(version));
 }
 
 it('each commit that has a file is told, and no other file', async () => {
   const [one, two] = [openTable('one'), openTable('two')];
   save(one, 7);
-  writeFileSync(path.join(one.folder, 'appended-8.other'), '');
+  writeFileSync(path.join(one.folder, 'commit-8.other'), '');
   save(two, 3);
   await until(async () => seen.length >= 2, { what: 'both commits' });
   save(one, 9);

@@ -117,7 +117,7 @@ it('a commit of this process is added to a copy that was read from a snapshot', 
   const before = await table.version();
   await table.add(rows as never);
   const versions = { before, after: await table.version() };
-  indexes.append(name, { ...versions, batch: toRowBatch(rows.batches[0] as RecordBatch) });
+  indexes.apply(name, { ...versions, batch: toRowBatch(rows.batches[0] as RecordBatch) });
   expect([(await find())?.size.rows, readings]).toEqual([15, 0]);
 });
 

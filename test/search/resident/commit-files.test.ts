@@ -11,7 +11,7 @@ import { LanceTables } from '../../../src/search/lance.ts';
 import { openSource } from '../../../src/search/open-source.ts';
 import { toRowBatch } from '../../../src/search/resident/read-rows.ts';
 import { ResidentIndexes } from '../../../src/search/resident/resident-indexes.ts';
-import { encodeAppended } from '../../../src/search/resident/row-file.ts';
+import { encodeCommit } from '../../../src/search/resident/row-file.ts';
 import { makeDataDir } from '../../support/appliance.ts';
 import { until } from '../../support/until.ts';
 import { drawText, generationOf, randomFrom } from './draw-rows.ts';
@@ -59,7 +59,7 @@ async function commit(generation: number, rows = 3): Promise<void> {
   const before = await table.version();
   await table.add(added as never);
   const batch = toRowBatch(added.batches[0] as RecordBatch);
-  await writing.appended?.save(name, { before, after: await table.version(), batch });
+  await writing.commitFiles?.save(name, { before, after: await table.version(), batch });
 }
 
 async function find() {
@@ -73,8 +73,8 @@ async function find() {
   return copy;
 }
 
-const filesOf = () => readdirSync(path.join(directory, `${name}.lance`)).filter((file) => file.startsWith('appended-'));
-const fileOf = (version: number) => reading.filesOf(name)?.appended(version) as string;
+const filesOf = () => readdirSync(path.join(directory, `${name}.lance`)).filter((file) => file.startsWith('commit-'));
+const fileOf = (version: number) => reading.filesOf(name)?.committed(version) as string;
 
 it('a copy follows the commits of another process by their files, and finds what the table has', async () => {
   for (let generation = 2; generation < 12; generation++) {
@@ -99,6 +99,27 @@ it('a copy follows the commits of another process by their files, and finds what
   }
   expect(readings).toBe(0);
   await anew.close();
+});
+
+it('a copy follows what another process removes, by files without any text', async () => {
+  for (let generation = 2; generation < 13; generation++) await commit(generation);
+  await find();
+  const removals = [
+    { selected: { documentIds: ['doc_2', 'doc_unknown'], generations: [] }, predicate: "document_id = 'doc_2'" },
+    { selected: { documentIds: [], generations: [4] }, predicate: 'generation = 4' },
+  ];
+  for (const [nth, { selected, predicate }] of removals.entries()) {
+    table = await writing.openForWriting(name);
+    const before = await table.version();
+    await table.delete(predicate);
+    await writing.commitFiles?.save(name, { before, after: await table.version(), selected });
+    expect(filesOf()).toHaveLength(1);
+    const copy = await find();
+    expect([copy?.size.removedRows, readings]).toEqual([3 * (nth + 1), 0]);
+  }
+  await commit(13);
+  const copy = await find();
+  expect([copy?.size.rows, copy?.size.removedRows, readings]).toEqual([39, 6, 0]);
 });
 
 it('once a search has followed a commit, later ones are followed before a search asks for them', async () => {
@@ -131,7 +152,7 @@ it('a file of another commit is not read in place of the next one', async () => 
   const version = await table.version();
   const [batch] = toArrowTable([generationOf(9, ['not of this commit'])]).batches;
   const rows = { before: version - 2, after: version - 1, batch: toRowBatch(batch as RecordBatch) };
-  writeFileSync(fileOf(version), Buffer.concat(encodeAppended(rows)));
+  writeFileSync(fileOf(version), Buffer.concat(encodeCommit(rows)));
   expect([(await find())?.size.rows, readings]).toEqual([6, 1]);
 });
 
@@ -175,6 +196,6 @@ it('a copy that is many commits behind reads the table at once', async () => {
 
 it('an index on an object store has no such files', async () => {
   const remote = new LanceTables('s3://bucket/index');
-  expect([remote.appended, remote.filesOf(name)]).toEqual([null, null]);
+  expect([remote.commitFiles, remote.filesOf(name)]).toEqual([null, null]);
   await remote.close();
 });
