@@ -167,13 +167,13 @@ export class IndexWriter {
     faults.throwFirst();
   }
 
-  /** Finish all pending writes. Called after the workers have stopped. */
+  /** Finish all pending writes, and settle what was written. Called after the workers have stopped. */
   async close(): Promise<void> {
     for (const [bucketId, queue] of this.#queues) {
       await queue.writing;
       if (queue.settling === null) continue;
       queue.settling.abort();
-      await this.#settle(bucketId);
+      await this.#settleOrWarn(bucketId);
     }
   }
 
@@ -270,16 +270,21 @@ export class IndexWriter {
       () => {
         if (queue.writing || pause.signal.aborted) return;
         queue.settling = null;
-        queue.writing = this.#settle(bucketId)
-          .catch((error) => this.#logger.warn({ err: error, bucket_id: bucketId }, 'the index was not settled'))
-          .then(() => {
-            queue.writing = null;
-            queue.isUnsettled = false;
-            if (queue.appends.length > 0) queue.writing = this.#drain(bucketId, queue);
-            else this.#queues.delete(bucketId);
-          });
+        queue.writing = this.#settleOrWarn(bucketId).then(() => {
+          queue.writing = null;
+          queue.isUnsettled = false;
+          if (queue.appends.length > 0) queue.writing = this.#drain(bucketId, queue);
+          else this.#queues.delete(bucketId);
+        });
       },
       () => undefined,
+    );
+  }
+
+  /** Settle an index. One that fails is tried again by `settleAbandoned`. */
+  async #settleOrWarn(bucketId: string): Promise<void> {
+    await this.#settle(bucketId).catch((error) =>
+      this.#logger.warn({ err: error, bucket_id: bucketId }, 'the index was not settled; trying again later'),
     );
   }
 

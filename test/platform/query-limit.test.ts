@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { FairGate } from '../../src/platform/fair-gate.ts';
-import { mapPostgresError } from '../../src/platform/postgres.ts';
+import { mapPostgresError, openPostgres } from '../../src/platform/postgres.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
+import { openPostgresProxy } from '../support/postgres-proxy.ts';
 import { until } from '../support/until.ts';
 
 let database: TestDatabase;
@@ -105,6 +106,78 @@ test.each(['a query', 'a transaction'])(
         controller.abort(new Error('the client is gone'));
         await ended;
         expect(await next).toMatchObject([{ one: 1 }]);
+      }
+    } finally {
+      await lone.drop();
+    }
+  },
+);
+
+// PostgreSQL leaves a transaction open if it is cancelled while it reads COMMIT, which a client can hardly time.
+test('a connection whose COMMIT was cancelled is not used again', async () => {
+  const text = Buffer.from('SERROR\0C57014\0Mcanceling statement due to user request\0\0');
+  const error = Buffer.concat([Buffer.from('E'), Buffer.alloc(4), text]);
+  error.writeUInt32BE(error.length - 1, 1);
+  const readyInFailed = Buffer.from([...Buffer.from('Z'), 0, 0, 0, 5, ...Buffer.from('E')]);
+  const rewrite = (data: Buffer) => (data.includes('COMMIT\0') ? Buffer.concat([error, readyInFailed]) : data);
+  const proxy = await openPostgresProxy(database.connection, { rewrite });
+  const sql = openPostgres(proxy.connection, { poolMax: 1, applicationName: 'test' });
+  try {
+    await expect(sql.begin((tx) => tx`select 1`)).rejects.toMatchObject({ code: '57014' });
+    expect(await sql`select 1 as one`).toEqual([{ one: 1 }]);
+  } finally {
+    await sql.end({ timeout: 1 });
+    await proxy.close();
+  }
+});
+
+test('a transaction is committed only after a late cancellation of its last statement has arrived', async () => {
+  await database.sql`create table slow_commits (id int)`;
+  await database.sql`
+    create function sleep_in_commit() returns trigger language plpgsql as $$
+    begin perform pg_sleep(0.5); return null; end $$`;
+  await database.sql`
+    create constraint trigger slow_commit after insert on slow_commits deferrable initially deferred
+    for each row execute function sleep_in_commit()`;
+  const proxy = await openPostgresProxy(database.connection);
+  const sql = openPostgres(proxy.connection, { poolMax: 1, applicationName: 'test' });
+  try {
+    const controller = new AbortController();
+    const committed = sql.limited({ ms: 60_000, signal: controller.signal }).begin(async (tx) => {
+      await tx`insert into slow_commits values (1)`;
+      const last = tx`select pg_sleep(0.3)`.execute();
+      await until(async () => (await sleeping()) === 1);
+      // Later than the statement ends, and before its commit would.
+      proxy.delayNewConnections(600);
+      controller.abort(new Error('the client is gone'));
+      await last;
+    });
+    await committed;
+    expect(await sql`select id from slow_commits`).toEqual([{ id: 1 }]);
+  } finally {
+    await sql.end({ timeout: 1 });
+    await proxy.close();
+  }
+});
+
+test.each([0, 1, 2])(
+  'a transaction of statements that were sent together can be cancelled, with %i more of them',
+  async (more) => {
+    const lone = await createTestDatabase({ isEmpty: true, poolMax: 1 });
+    try {
+      const controller = new AbortController();
+      const reason = new Error('the client is gone');
+      const sql = lone.sql.limited({ ms: 60_000, signal: controller.signal });
+      const others = Array.from({ length: more }, (_, nth) => nth);
+      for (const nth of [0, 1, 2]) {
+        const cancelled = sql.begin((tx) =>
+          Promise.all([tx`select pg_sleep(${0.2})`, tx`select ${nth}::int`, ...others.map(() => tx`select 1`)]),
+        );
+        const outcome = expect(cancelled).rejects.toBe(reason);
+        await delay(60);
+        controller.abort(reason);
+        await outcome;
+        expect(await lone.sql`select 1 as one`).toEqual([{ one: 1 }]);
       }
     } finally {
       await lone.drop();

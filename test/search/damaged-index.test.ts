@@ -73,6 +73,14 @@ it('an index that is damaged does not keep deleted text in the indexes of other 
   expect(warned()).toEqual([bucketIds[0]]);
 });
 
+it('a writer that is closed settles the other indexes if one is damaged', async () => {
+  damageFirst();
+  await writer.close();
+  const rows = await test.appliance.sql`SELECT bucket_id FROM index_tables WHERE settled`;
+  expect(rows.map((row) => row['bucket_id']).sort()).toEqual(bucketIds.slice(1));
+  expect(warned()).toEqual([bucketIds[0]]);
+});
+
 it('an index that is damaged does not keep those of other buckets from being settled', async () => {
   const { sql } = test.appliance;
   await writer.close();

@@ -14,6 +14,8 @@ export interface PostgresProxy {
   freeze(): void;
   /** Let new connections pass. Those that were open or made while it was frozen stay silent. */
   thaw(): void;
+  /** Delay what is sent on connections that are opened from now on. */
+  delayNewConnections(ms: number): void;
   /** Close the connection on which the server confirms the next COMMIT, instead of forwarding the confirmation. */
   loseNextCommit(): void;
   close(): Promise<void>;
@@ -35,6 +37,7 @@ export async function openPostgresProxy(
   const clients = new Set<Socket>();
   let isFrozen = false;
   let losesCommit = false;
+  let delayMs = 0;
 
   const listener = createServer((client) => {
     const upstream = server.host.startsWith('/')
@@ -54,8 +57,11 @@ export async function openPostgresProxy(
     if (isFrozen) frozen.add(client);
     clients.add(client);
     client.on('close', () => clients.delete(client));
+    const ownDelayMs = delayMs;
     client.on('data', (data) => {
-      if (!frozen.has(client)) upstream.write(data);
+      if (frozen.has(client)) return;
+      if (ownDelayMs > 0) setTimeout(() => upstream.write(data), ownDelayMs);
+      else upstream.write(data);
     });
     upstream.on('data', (data) => {
       if (frozen.has(client)) return;
@@ -94,6 +100,9 @@ export async function openPostgresProxy(
     },
     thaw() {
       isFrozen = false;
+    },
+    delayNewConnections(ms) {
+      delayMs = ms;
     },
     loseNextCommit() {
       losesCommit = true;

@@ -1,7 +1,9 @@
 import { answerWithin } from '../answer-within.ts';
 
-/** Member of postgres.js's Query (src/query.js) that cancels it; the tests pin it. */
+/** Members of postgres.js's Query (src/query.js) by which it is cancelled; the tests pin them. */
 export interface CancellableQuery {
+  /** True once PostgreSQL works on it. */
+  readonly active: boolean;
   canceller: ((query: CancellableQuery) => Promise<unknown>) | null;
 }
 

@@ -7,7 +7,7 @@ import { onReject, onSettled, type PendingQuery, settled } from './pending-query
 import { bothLimits, inShare, limitQuery, type QueryLimit } from './query-limit.ts';
 import { SilenceWatch } from './silence.ts';
 import type { Database, Sql } from './sql.ts';
-import { beginTransaction } from './transaction.ts';
+import { beginTransaction, newTransaction } from './transaction.ts';
 
 /** Settings of a pool. */
 export interface PoolOptions {
@@ -66,12 +66,13 @@ export function openPool(connect: () => Client, { max, defaultLimit = null, sile
     const uncount = pool.count();
     return new Promise<T>((resolve, reject) => {
       const begin = (connection: Connection, of: Connections) => {
-        beginTransaction(connection.client, options, { limit, silence }, fn)
+        const transaction = newTransaction(limit, silence);
+        beginTransaction(connection.client, options, transaction, fn)
           .catch((error) => {
             pool.onError(of, error);
             throw error;
           })
-          .finally(() => pool.done(connection, of))
+          .finally(() => pool.done(connection, of, transaction.isOver))
           .then(resolve, reject);
         return true;
       };

@@ -5,7 +5,7 @@ import type { Client } from './connections.ts';
 import { isConnectionLoss } from './errors.ts';
 import { makeFacade, overloaded } from './facade.ts';
 import { type AnyClient, onReject, onSettled, type PendingQuery, submitOf } from './pending-query.ts';
-import { inTransaction, limitQuery, type QueryLimit } from './query-limit.ts';
+import { isCanceled, limitStatement, type QueryLimit } from './query-limit.ts';
 import type { SilenceWatch } from './silence.ts';
 import type { Sql } from './sql.ts';
 import { readsAllColumns, unprepared } from './unprepared.ts';
@@ -23,8 +23,9 @@ function guardOf(limit: QueryLimit | null): string {
 }
 
 /**
- * Run `fn` in a transaction on a connection that nothing else uses meanwhile, until no cancellation of its statements can
- * arrive any more.
+ * Run `fn` in a transaction on a connection that nothing else uses meanwhile. It ends when no cancellation of its statements
+ * can arrive any more: one that PostgreSQL gets while it reads COMMIT would leave the transaction open, which postgres.js
+ * 3.4.9 does not roll back.
  *
  * @param options options of SQL's BEGIN, or nothing
  * @throws what `fn` throws, once the transaction is rolled back; the error of a lost connection
@@ -32,36 +33,43 @@ function guardOf(limit: QueryLimit | null): string {
 export async function beginTransaction<T>(
   client: Client,
   options: string,
-  { limit, silence }: { limit: QueryLimit | null; silence: SilenceWatch },
+  transaction: Transaction,
   fn: (tx: Sql) => Promise<T>,
 ): Promise<T> {
-  const transaction = newTransaction(limit, silence);
+  const { limit, silence } = transaction;
   let untrack = silence.track(transaction.lose); // BEGIN
+  let ownError: unknown;
+  const run = async (raw: postgres.TransactionSql, callback: (tx: AnyClient) => Promise<T>) => {
+    untrack();
+    raw.unsafe(guardOf(limit)).catch(() => undefined); // sent together with the first statement
+    try {
+      return await callback(raw);
+    } catch (error) {
+      ownError = error;
+      throw error;
+    } finally {
+      const areConfirmed = await Promise.all(transaction.cancellations);
+      if (areConfirmed.includes(false)) transaction.isOver = false;
+      untrack = silence.track(transaction.lose); // COMMIT or ROLLBACK
+    }
+  };
   try {
-    return await runTransaction(
-      (callback) =>
-        client.begin(options, async (raw) => {
-          untrack();
-          raw.unsafe(guardOf(limit)).catch(() => undefined); // sent together with the first statement
-          try {
-            return await callback(raw);
-          } finally {
-            untrack = silence.track(transaction.lose); // COMMIT or ROLLBACK
-          }
-        }),
-      fn,
-      transaction,
-    );
+    return await runTransaction((callback) => client.begin(options, (raw) => run(raw, callback)), fn, transaction);
+  } catch (error) {
+    // That of COMMIT or ROLLBACK.
+    if (isCanceled(error) && error !== ownError) transaction.isOver = false;
+    throw error;
   } finally {
     untrack();
-    await Promise.all(transaction.cancellations);
   }
 }
 
-interface Transaction {
+export interface Transaction {
   /** Limit of each statement; PostgreSQL itself knows its time. */
   readonly limit: QueryLimit | null;
   readonly silence: SilenceWatch;
+  /** False if it may still be open at its end, or a cancellation may still arrive: its connection cannot be used again. */
+  isOver: boolean;
   /** Reason why the transaction accepts no more statements; null while it accepts them. */
   refusal: Error | null;
   /** Cancellations of its statements that were sent. */
@@ -70,11 +78,11 @@ interface Transaction {
   lose(error: unknown): void;
 }
 
-function newTransaction(limit: QueryLimit | null, silence: SilenceWatch): Transaction {
+export function newTransaction(limit: QueryLimit | null, silence: SilenceWatch): Transaction {
   const { promise, reject } = Promise.withResolvers<never>();
   promise.catch(() => undefined);
   const transaction: Transaction = {
-    ...{ limit, silence },
+    ...{ limit, silence, isOver: true },
     refusal: null,
     cancellations: [],
     lost: promise,
@@ -135,7 +143,7 @@ function toTransactionSql(
     onReject(query, (error) => {
       if (isConnectionLoss(error)) transaction.lose(error);
     });
-    if (transaction.limit !== null) limitQuery(query, inTransaction(transaction.limit));
+    if (transaction.limit !== null) limitStatement(query, transaction.limit);
     if (readsAllColumns(query)) unprepared(query);
     if (transaction.limit?.signal?.aborted === true) return;
     onSettled(query, transaction.silence.track(query.reject));
