@@ -48,6 +48,7 @@ export class IndexWriter {
   readonly #direct: Sql;
   readonly #tables: LanceTables;
   readonly #logger: Logger;
+  readonly #readers: IndexReaders;
   readonly #commits: IndexCommits;
   readonly #queues = new Map<string, BucketQueue>();
 
@@ -66,7 +67,8 @@ export class IndexWriter {
     this.#direct = context.direct;
     this.#tables = context.tables;
     this.#logger = context.logger;
-    this.#commits = new IndexCommits({ readers: NO_READERS, ...context }, this.dropGenerations.bind(this));
+    this.#readers = context.readers ?? NO_READERS;
+    this.#commits = new IndexCommits({ ...context, readers: this.#readers }, this.dropGenerations.bind(this));
   }
 
   /**
@@ -297,6 +299,7 @@ export class IndexWriter {
       await this.#tables.saveSnapshot(table);
       const [version, shape] = [await table.version(), await readTableShape(table)];
       await markSettled(this.#sql, bucketId, { name: own.name, version, shape });
+      this.#readers.onPublished(own.name, version);
     });
   }
 }
