@@ -7,6 +7,11 @@ export class LeaseLost extends Error {
   override readonly name = 'LeaseLost';
 }
 
+/**
+ * Reason to stop a job: its lease could not be renewed for most of its duration, so another worker may soon claim it.
+ */
+export class LeaseLapsed extends Error {}
+
 /** Failure of a job whose reason is reported to its owner. */
 export class JobError extends Error {
   override readonly name = 'JobError';
@@ -32,6 +37,11 @@ export function asJobError(error: unknown, known: Omit<JobFailure, 'message'> | 
 /** Time after which a phase is recorded. A small document goes through all of them in less, and each record is a write. */
 export const RECORDED_AFTER_MS = 300;
 
+/** Share of a lease that may pass without a renewal. The rest is time for the work to stop. */
+const LAPSE_SHARE = 0.8;
+/** Share of a lease for which a process that was paused waits for the answer to its renewal. */
+const PAUSED_SHARE = 0.1;
+
 /** Lease of a worker on one job. All writes of the worker go through it and are refused once the lease is lost. */
 export class Lease {
   readonly #sql: Sql;
@@ -45,6 +55,9 @@ export class Lease {
   #recordTimer: NodeJS.Timeout | null = null;
   #isSuspect: boolean;
   #unitsDone = 0;
+  #lapsesAtMs = 0;
+  #lapseTimer: NodeJS.Timeout | null = null;
+  #hasEnded = false;
 
   constructor(sql: Sql, job: Job, phase: JobPhase) {
     this.#sql = sql;
@@ -66,6 +79,35 @@ export class Lease {
 
   abort(reason: Error): void {
     this.#abort.abort(reason);
+  }
+
+  /**
+   * Abort the attempt (`LeaseLapsed`) once most of a lease has passed without a further call, whether the database refuses the
+   * renewal or never answers it.
+   *
+   * @param sentMs time by `performance.now()` before the statement was sent that began or extended the lease
+   */
+  heldSince(sentMs: number, leaseMs: number): void {
+    const dueMs = sentMs + leaseMs * LAPSE_SHARE;
+    if (this.#hasEnded || dueMs <= this.#lapsesAtMs) return;
+    this.#lapsesAtMs = dueMs;
+    this.#abortAt(dueMs, leaseMs * PAUSED_SHARE);
+  }
+
+  #abortAt(dueMs: number, graceMs: number): void {
+    clearTimeout(this.#lapseTimer ?? undefined);
+    const fire = () => {
+      // After a pause of the process the timer fires before the answer to a renewal is read.
+      if (performance.now() > dueMs + graceMs / 2) this.#abortAt(performance.now() + graceMs, Number.POSITIVE_INFINITY);
+      else this.abort(new LeaseLapsed());
+    };
+    this.#lapseTimer = setTimeout(fire, Math.max(0, dueMs - performance.now())).unref();
+  }
+
+  /** Stop the clock of `heldSince`: the attempt has ended. */
+  end(): void {
+    this.#hasEnded = true;
+    clearTimeout(this.#lapseTimer ?? undefined);
   }
 
   /** Move to a phase, which is recorded a moment later if the job is still in it. @throws LeaseLost */

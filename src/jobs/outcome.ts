@@ -5,7 +5,7 @@ import type { Logger } from '../platform/logger.ts';
 import { mapPostgresError, type Sql } from '../platform/postgres.ts';
 import { REFUSED_MESSAGE } from './failure-message.ts';
 import type { JobHandler } from './handler.ts';
-import { JobError, type Lease, LeaseLost } from './lease.ts';
+import { JobError, type Lease, LeaseLapsed, LeaseLost } from './lease.ts';
 import { deferJob, failJob, type JobFailure, releaseJob, retryJob } from './store.ts';
 
 /** Deferrals up to which the backoff of a job that waits for a dependency grows: about half a minute at most. */
@@ -21,11 +21,6 @@ const WRITE_RETRY_MS_MAX = 1_000;
 
 /** Reason to stop a job: its worker is stopping. */
 export class Draining extends Error {}
-
-/**
- * Reason to stop a job: its lease could not be renewed for most of its duration, so another worker may soon claim it.
- */
-export class LeaseLapsed extends Error {}
 
 /** Outcome of an attempt that did not finish its job. */
 export interface Outcome {

@@ -10,7 +10,7 @@ import { runFor } from '../platform/work-context.ts';
 import type { JobHandler } from './handler.ts';
 import { Lease, LeaseLost } from './lease.ts';
 import type { JobNotifier } from './notifier.ts';
-import { Draining, LeaseLapsed, type Outcome, OutcomeRecorder } from './outcome.ts';
+import { Draining, type Outcome, OutcomeRecorder } from './outcome.ts';
 import type { Job } from './schema.ts';
 import { claimJobs, renewLeases } from './store.ts';
 import { type SuspectTimes, SuspectTurns } from './suspect-turns.ts';
@@ -59,7 +59,6 @@ export class JobWorker implements Service {
   #isExclusive = false;
   #endWait: () => void = () => {};
   #isNotified = false;
-  #lastRenewalMs = 0;
   #loops: Promise<void>[] = [];
   #heartbeat: Promise<void> = Promise.resolve();
   #nextHeartbeat: Promise<void> | null = null;
@@ -163,37 +162,38 @@ export class JobWorker implements Service {
     const free = this.#options.concurrency - this.#running.size;
     if (free <= 0 || this.#isExclusive) return 0;
     const isTurn = await this.#turns.isOpen();
-    let jobs = isTurn ? [] : await this.#claimUpTo(free, 'none');
+    let leases = isTurn ? [] : await this.#claimUpTo(free, 'none');
     let isSuspect = false;
-    if (jobs.length === 0 && this.#running.size === 0) {
-      jobs = await this.#claimUpTo(1, 'only');
-      isSuspect = jobs.length > 0;
+    if (leases.length === 0 && this.#running.size === 0) {
+      leases = await this.#claimUpTo(1, 'only');
+      isSuspect = leases.length > 0;
       if (isTurn && !isSuspect) {
         await this.#turns.end();
-        jobs = await this.#claimUpTo(free, 'none');
+        leases = await this.#claimUpTo(free, 'none');
       }
     }
-    if (this.#running.size === 0) this.#lastRenewalMs = performance.now();
     this.#isExclusive = isSuspect;
-    for (const job of jobs) this.#launch(job);
-    return jobs.length;
+    for (const lease of leases) this.#launch(lease);
+    return leases.length;
   }
 
-  #claimUpTo(limit: number, suspects: 'only' | 'none'): Promise<Job[]> {
-    return claimJobs(this.#context.sql, {
-      kind: this.#handler.kind,
-      workerId: this.id,
-      firstPhase: this.#handler.firstPhase,
-      leaseMs: this.#options.leaseMs,
-      limit,
-      suspects,
+  async #claimUpTo(limit: number, suspects: 'only' | 'none'): Promise<Lease[]> {
+    const { sql } = this.#context;
+    const { kind, firstPhase } = this.#handler;
+    const { leaseMs } = this.#options;
+    const sentMs = performance.now();
+    const jobs = await claimJobs(sql, { kind, workerId: this.id, firstPhase, leaseMs, limit, suspects });
+    return jobs.map((job) => {
+      const lease = new Lease(sql, job, firstPhase);
+      lease.heldSince(sentMs, leaseMs);
+      return lease;
     });
   }
 
-  #launch(job: Job): void {
-    const lease = new Lease(this.#context.sql, job, this.#handler.firstPhase);
+  #launch(lease: Lease): void {
     const beganMs = performance.now();
     const done = this.#run(lease).finally(() => {
+      lease.end();
       this.#running.delete(id);
       if (this.#isExclusive) this.#turns.pauseAfter(beganMs);
       if (this.#running.size === 0) this.#isExclusive = false;
@@ -283,33 +283,41 @@ export class JobWorker implements Service {
     return this.#nextHeartbeat;
   }
 
-  /** Extend the leases of running jobs with the time of their last unit of work, and stop jobs whose lease is lost. */
+  /**
+   * Extend the leases of running jobs. A database that does not answer is not waited for: the next renewal may get another
+   * connection, and a late answer still counts.
+   */
   async #renew(): Promise<void> {
+    const timer = new AbortController();
+    const late = delay(this.#options.leaseMs / 2, undefined, { signal: timer.signal, ref: false });
+    await Promise.race([this.#extend(), late.catch(() => undefined)]);
+    timer.abort();
+  }
+
+  /** Extend leases with the time of the last unit of work, and stop jobs whose lease is lost. Never rejects. */
+  async #extend(): Promise<void> {
     const { sql, logger } = this.#context;
+    const { leaseMs } = this.#options;
     const runs = [...this.#running].map((run) => ({ run, unitsDone: run.lease.unitsDone }));
-    const leases = runs.map(({ run }) => run.lease);
     try {
-      const beganMs = performance.now();
+      const sentMs = performance.now();
       const renewed = await renewLeases(
-        sql,
+        sql.limited({ ms: leaseMs }),
         this.id,
         runs.map(({ run, unitsDone }) => ({ ...run.lease.held, hasWorked: unitsDone > run.unitsWritten })),
-        this.#options.leaseMs,
+        leaseMs,
       );
-      this.#lastRenewalMs = Math.max(beganMs, this.#lastRenewalMs);
       const kept = new Map(renewed.map((held) => [held.id, held]));
       for (const { run, unitsDone } of runs) {
-        if (kept.get(run.lease.job.id)?.isWritten) run.unitsWritten = unitsDone;
-      }
-      for (const lease of leases) {
-        if (!kept.has(lease.job.id) && this.#isRunning(lease.job.id)) lease.abort(new LeaseLost(lease.job.id));
+        const { lease } = run;
+        const held = kept.get(lease.job.id);
+        if (held?.isWritten) run.unitsWritten = Math.max(unitsDone, run.unitsWritten);
+        if (held !== undefined) lease.heldSince(sentMs, leaseMs);
+        else if (this.#isRunning(lease.job.id)) lease.abort(new LeaseLost(lease.job.id));
       }
       await this.#touch();
     } catch (error) {
       logger.warn({ err: error }, 'the heartbeat failed; leases were not renewed');
-      if (performance.now() - this.#lastRenewalMs > this.#options.leaseMs * 0.8) {
-        for (const lease of leases) lease.abort(new LeaseLapsed());
-      }
     }
   }
 

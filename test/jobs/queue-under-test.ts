@@ -61,9 +61,19 @@ export async function openQueue() {
       const [row] = await sql`SELECT status FROM jobs WHERE id = ${id}`;
       return row?.['status'] as string;
     },
-    worker(handler: Pick<JobHandler, 'run'> & Partial<JobHandler>, options: Partial<WorkerOptions> = {}): JobWorker {
+    /** @param ownSql pool of the worker, for example one behind a proxy */
+    worker(
+      handler: Pick<JobHandler, 'run'> & Partial<JobHandler>,
+      options: Partial<WorkerOptions> = {},
+      ownSql: Sql = sql,
+    ): JobWorker {
       const full: JobHandler = { kind: 'ingest', firstPhase: 'extracting', onFailed: async () => {}, ...handler };
-      return new JobWorker(context, full, { concurrency: 2, leaseMs: LEASE_MS, retriesMax: 2, ...options });
+      return new JobWorker({ ...context, sql: ownSql }, full, {
+        concurrency: 2,
+        leaseMs: LEASE_MS,
+        retriesMax: 2,
+        ...options,
+      });
     },
   };
 }

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { JobHandler } from '../../src/jobs/handler.ts';
-import { JobError, Lease } from '../../src/jobs/lease.ts';
+import { JobError, Lease, LeaseLapsed } from '../../src/jobs/lease.ts';
 import { type JobNotifier, openPostgresNotifier } from '../../src/jobs/notifier.ts';
-import { LeaseLapsed } from '../../src/jobs/outcome.ts';
 import { CRASHES_MAX, recoverJobs } from '../../src/jobs/recovery.ts';
 import type { Job } from '../../src/jobs/schema.ts';
 import { claimJobs, completeJob, enqueueJob, renewLeases, retryJob } from '../../src/jobs/store.ts';
