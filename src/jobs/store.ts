@@ -262,6 +262,25 @@ export async function releaseJob(sql: Sql, held: HeldJob): Promise<boolean> {
   return rows.length === 1;
 }
 
+/**
+ * Return jobs to the queue that a worker holds without knowing of it, since the answer to its claim was lost. Nothing ran, so
+ * neither an attempt nor a lost lease is counted.
+ *
+ * @param known jobs that the worker runs
+ * @returns number of returned jobs
+ */
+export async function releaseUnknown(sql: Sql, workerId: string, known: readonly HeldJob[]): Promise<number> {
+  const rows = await sql`
+    UPDATE jobs SET status = 'queued', worker_id = NULL, lease_expires_at = NULL, updated_at = now()
+    WHERE id IN (
+      SELECT id FROM jobs WHERE worker_id = ${workerId} AND ${isInProgress(sql)} AND NOT EXISTS (
+        SELECT 1 FROM unnest(${sql.array(known.map((held) => held.id))}::text[],
+                             ${sql.array(known.map((held) => held.fence))}::bigint[]) AS known (id, fence)
+        WHERE known.id = jobs.id AND known.fence = jobs.fence)
+      FOR UPDATE SKIP LOCKED) RETURNING 1`;
+  return rows.length;
+}
+
 /** Find jobs whose lease has expired, oldest first. */
 export async function findExpired(sql: Sql, limit: number): Promise<Job[]> {
   const rows = await sql`

@@ -12,7 +12,7 @@ import { Lease, LeaseLost } from './lease.ts';
 import type { JobNotifier } from './notifier.ts';
 import { Draining, type Outcome, OutcomeRecorder } from './outcome.ts';
 import type { Job } from './schema.ts';
-import { claimJobs, renewLeases } from './store.ts';
+import { claimJobs, releaseUnknown, renewLeases } from './store.ts';
 import { type SuspectTimes, SuspectTurns } from './suspect-turns.ts';
 import { processHost, removeWorker, touchWorker } from './worker-registry.ts';
 
@@ -39,6 +39,9 @@ interface WorkerContext {
   readonly tracing?: Tracing | null;
 }
 
+/** Time for which a worker that stops tries to return jobs whose outcome was not written. */
+const RETURN_MS = 2_000;
+
 /** Attempt at a job that is in progress. */
 interface Run {
   readonly lease: Lease;
@@ -59,6 +62,8 @@ export class JobWorker implements Service {
   #isExclusive = false;
   #endWait: () => void = () => {};
   #isNotified = false;
+  /** Time by `performance.now()` of the last claim that failed: PostgreSQL may have done it nevertheless, or do it yet. */
+  #failedClaimMs: number | null = null;
   #loops: Promise<void>[] = [];
   #heartbeat: Promise<void> = Promise.resolve();
   #nextHeartbeat: Promise<void> | null = null;
@@ -105,6 +110,7 @@ export class JobWorker implements Service {
     for (const { lease } of this.#running) lease.abort(new Draining());
     await drained;
     await Promise.allSettled([...this.#loops, this.#nextHeartbeat, this.#heartbeat]);
+    await this.#returnAll();
     await removeWorker(this.#context.sql, this.id).catch(() => undefined);
   }
 
@@ -143,13 +149,46 @@ export class JobWorker implements Service {
     while (!this.#stop.signal.aborted) {
       let claimed = 0;
       try {
+        await this.#returnUnknown();
         claimed = await this.#claim();
       } catch (error) {
+        this.#failedClaimMs = performance.now();
         this.#context.logger.warn({ err: error }, 'jobs could not be claimed; the worker tries again');
         await delay(1_000, undefined, { signal: this.#stop.signal }).catch(() => undefined);
         continue;
       }
       if (claimed === 0) await this.#waitForNotification();
+    }
+  }
+
+  /** After a claim that failed, return jobs to the queue that it claimed, for as long as one may still arrive. */
+  async #returnUnknown(): Promise<void> {
+    if (this.#failedClaimMs === null) return;
+    const isLast = performance.now() > this.#failedClaimMs + this.#options.leaseMs;
+    const known = [...this.#running].map(({ lease }) => lease.held);
+    const jobs = await releaseUnknown(this.#context.sql, this.id, known);
+    if (jobs > 0)
+      this.#context.logger.warn({ jobs }, 'jobs returned to the queue, since the answer to a claim was lost');
+    if (isLast) this.#failedClaimMs = null;
+  }
+
+  /** Return all jobs to the queue that the worker still holds when nothing runs any more. Never rejects. */
+  async #returnAll(): Promise<void> {
+    const endMs = performance.now() + RETURN_MS;
+    for (;;) {
+      try {
+        if ((await releaseUnknown(this.#context.sql, this.id, [])) > 0) await this.#notifyOthers();
+        return;
+      } catch (error) {
+        if (performance.now() > endMs) {
+          this.#context.logger.warn(
+            { err: error },
+            'jobs could not be returned to the queue; their leases will expire',
+          );
+          return;
+        }
+        await delay(RETURN_MS / 10);
+      }
     }
   }
 

@@ -30,6 +30,8 @@ export interface PostgresInterceptor {
    * sent any yet). No timeout of PostgreSQL is running then.
    */
   isMidStatement(): boolean;
+  /** Close the connections that are open; new ones are accepted. */
+  cut(): void;
   close(): Promise<void>;
 }
 
@@ -118,6 +120,9 @@ export async function openPostgresInterceptor(server: PostgresConnection): Promi
   return Object.assign(interceptor, {
     connection: { ...server, host: '127.0.0.1', port: address.port },
     isMidStatement: () => midStatement.size > 0,
+    cut: () => {
+      for (const socket of sockets) socket.destroy();
+    },
     close: async () => {
       interceptor.listener = null;
       const closed = once(listener, 'close');
