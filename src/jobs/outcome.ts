@@ -69,12 +69,12 @@ export class OutcomeRecorder {
       return this.#defer(lease, 0);
     }
     const known = mapPostgresError(reason);
-    if (known instanceof AppError && known.retryable) {
+    if (known instanceof AppError && known.retryable && known.code !== 'query_timeout') {
       // A dependency is unavailable. That is no fault of the job, so it costs no attempt.
       log.warn({ err: known }, 'a dependency is unavailable; the job returns to the queue');
       return this.#defer(lease, this.#deferralMs(lease.job.id));
     }
-    const failure = toFailure(reason);
+    const failure = toFailure(known);
     if (failure.category === 'internal') log.error({ err: reason, phase: lease.phase }, 'the job failed unexpectedly');
     const retry =
       failure.retryable && (lease.job.retryCount < this.#options.retriesMax || this.#outlives(lease, failure));
@@ -174,6 +174,10 @@ function toFailure(error: unknown): JobFailure {
   if (error instanceof JobError) return error.failure;
   if (error instanceof AppError && error.code === 'objects_refused') {
     return { category: 'storage', message: error.message, retryable: error.retryable };
+  }
+  if (error instanceof AppError && error.code === 'query_timeout') {
+    // The work of the job may be what takes too long, so it costs an attempt.
+    return { category: 'timeout', message: 'the database did not answer a query of the job in time', retryable: true };
   }
   return {
     category: 'internal',
