@@ -1,5 +1,4 @@
-import { AppError } from '../../src/platform/errors.ts';
-import type { RateLimiter } from '../../src/usage/rates.ts';
+import { type RateLimiter, rateLimited } from '../../src/usage/rates.ts';
 import type { RequestMiddleware } from '../request-state.ts';
 import type { Route } from '../route.ts';
 
@@ -22,14 +21,4 @@ export function limitRate(axisOf: NonNullable<Route['axis']>, rates: RateLimiter
     }
     await next();
   };
-}
-
-function rateLimited(axis: string, { limit, resetSeconds }: { limit: number; resetSeconds: number }): AppError {
-  return new AppError({
-    code: 'rate_limited',
-    status: 429,
-    message: `more than ${limit} requests a minute were sent on the axis "${axis}"; wait ${resetSeconds} s`,
-    retryable: true,
-    retryAfterSeconds: resetSeconds,
-  });
 }

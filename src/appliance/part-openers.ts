@@ -65,19 +65,20 @@ export const PART_OPENERS: { readonly [Part in PartName]: PartOpener<AppliancePa
     const { openMetadata } = await import('../metadata/open-metadata.ts');
     return openMetadata({ ...opened, removal: opened.documents.removal });
   }),
-  channels: part(['metrics', 'search'], async (opened) => {
+  channels: part(['metrics', 'search', 'usage'], async (opened) => {
     const { openChannels } = await import('../channels/open-channels.ts');
-    return openChannels(opened);
+    return openChannels({ ...opened, rates: opened.usage.rates });
   }),
   memory: part(['search'], async (opened) => {
     const { openMemory } = await import('../memory/open-memory.ts');
     return openMemory(opened);
   }),
-  workflows: part(['search', 'embedding', 'ingest', 'metadata', 'channels'], async (opened) => {
+  workflows: part(['usage', 'search', 'embedding', 'ingest', 'metadata', 'channels'], async (opened) => {
     const { openWorkflows } = await import('../workflows/open-workflows.ts');
-    const { embedding, ingest, channels } = opened;
+    const { usage, embedding, ingest, channels } = opened;
     const { embedder } = embedding;
-    return openWorkflows({ ...opened, embedder, uploads: ingest.uploads, sending: channels.sending });
+    const { rates } = usage;
+    return openWorkflows({ ...opened, rates, embedder, uploads: ingest.uploads, sending: channels.sending });
   }),
   jobs: part(['metrics', 'ingest', 'bulk', 'metadata', 'memory'], async (opened) => {
     const { openJobs } = await import('../jobs/open-jobs.ts');

@@ -1,4 +1,5 @@
 import { AppError } from '../platform/errors.ts';
+import type { RateLimiter } from '../usage/rates.ts';
 import type { CallLog } from './call-log.ts';
 import type { ChannelMetrics } from './channel-metrics.ts';
 import { phraseReply, resultsReply } from './compose-reply.ts';
@@ -16,6 +17,8 @@ export interface AnswerContext extends RetrievalContext {
   readonly verifier: Verifier;
   readonly replies: ReplyOnce;
   readonly calls: CallLog;
+  /** Request rates of organizations: a delivery that is searched for counts as a request for a search. */
+  readonly rates: RateLimiter;
   readonly metrics: ChannelMetrics;
 }
 
@@ -70,12 +73,14 @@ async function makeAnswer(
   language: ReplyLanguage,
   startMs: number,
 ): Promise<Answer> {
-  const { channel, delivery } = verified;
+  const { channel, delivery, plan } = verified;
   if (!(await context.calls.take(channel.orgId, delivery.bot_id))) {
     return { reply: phraseReply('too_many', language), outcome: 'rate_limited' };
   }
   const question = questionOf(delivery.utterance);
   if (question === '') return { reply: phraseReply('no_question', language), outcome: 'no_question' };
+  const rate = await context.rates.take({ orgId: channel.orgId, plan }, 'search');
+  if (rate !== null && !rate.allowed) return { reply: phraseReply('too_many', language), outcome: 'rate_limited' };
   const retrieval = await retrievePassages(context, verified, question, startMs);
   switch (retrieval.kind) {
     case 'found': {

@@ -6,6 +6,7 @@ import type { Sql } from '../platform/postgres.ts';
 import type { RedisConnection } from '../platform/redis.ts';
 import type { KeyRing } from '../platform/secret-key.ts';
 import type { SearchContext } from '../search/search.ts';
+import type { RateLimiter } from '../usage/rates.ts';
 import { type AnswerContext, answerDelivery } from './answer-delivery.ts';
 import { CALL_LIMIT, openCallLog } from './call-log.ts';
 import { deleteOldCalls } from './call-store.ts';
@@ -45,13 +46,14 @@ export function openChannels(context: {
   readonly metrics: Metrics;
   readonly logger: Logger;
   readonly search: SearchContext;
+  readonly rates: RateLimiter;
 }): Channels {
-  const { config, sql, redis, keyRing, logger, search } = context;
+  const { config, sql, redis, keyRing, logger, search, rates } = context;
   const metrics = openChannelMetrics(context.metrics.registry);
   const { messenger, replyDeadlineMs, deliveriesKeptMs } = config.channels;
   const provider = messenger && openMessengerProvider(messenger);
   const answering: Omit<AnswerContext, 'verifier'> = {
-    ...{ search, logger, metrics, deadlineMs: replyDeadlineMs, load: openSearchLoad() },
+    ...{ search, rates, logger, metrics, deadlineMs: replyDeadlineMs, load: openSearchLoad() },
     replies: openReplyOnce({ sql, logger, deadlineMs: replyDeadlineMs }),
     calls: openCallLog({ sql, redis, logger }),
   };

@@ -1,3 +1,4 @@
+import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { RedisConnection } from '../platform/redis.ts';
 import type { Account } from './meter.ts';
@@ -16,6 +17,31 @@ export interface RateLimiter {
    * there. It is synchronous unless Redis is used, and never rejects.
    */
   take(account: Required<Pick<Account, 'orgId' | 'plan'>>, axis: RateAxis): RateState | null | Promise<RateState>;
+}
+
+/**
+ * Count one request of the organization on the axis, of work that does not arrive as a request of its own.
+ *
+ * @throws AppError `rate_limited` (429)
+ */
+export async function takeRequest(
+  rates: RateLimiter,
+  { orgId, plan }: Required<Pick<Account, 'orgId' | 'plan'>>,
+  axis: RateAxis,
+): Promise<void> {
+  const state = await rates.take({ orgId, plan }, axis);
+  if (state !== null && !state.allowed) throw rateLimited(axis, state);
+}
+
+/** Create the error for a request that the rate of its organization does not allow. */
+export function rateLimited(axis: RateAxis, { limit, resetSeconds }: RateState): AppError {
+  return new AppError({
+    code: 'rate_limited',
+    status: 429,
+    message: `more than ${limit} requests a minute were sent on the axis "${axis}"; wait ${resetSeconds} s`,
+    retryable: true,
+    retryAfterSeconds: resetSeconds,
+  });
 }
 
 /** Maximum time that a request waits for Redis. */

@@ -6,6 +6,7 @@ import { searchMemory } from '../memory/search-memory.ts';
 import { type EditContext, editDocument } from '../metadata/edit-document.ts';
 import { linkResults } from '../search/link-results.ts';
 import { type SearchContext, searchBucket } from '../search/search.ts';
+import { type RateLimiter, takeRequest } from '../usage/rates.ts';
 import type { BlockOperations } from './block-types.ts';
 
 export interface OperationsContext {
@@ -14,23 +15,27 @@ export interface OperationsContext {
   readonly uploads: UploadContext;
   readonly metadata: EditContext;
   readonly sending: SendContext;
+  readonly rates: RateLimiter;
 }
 
-/** Bind the operations of blocks to the service, each with the rights that its endpoint asks for. */
+/** Bind the operations of blocks to the service, each with the rights and the request rate of its endpoint. */
 export function blockOperations(context: OperationsContext): BlockOperations {
-  const { search, embedder, uploads, metadata, sending } = context;
+  const { search, embedder, uploads, metadata, sending, rates } = context;
   return {
     async search({ caller, origin, signal }, { bucket, ...request }) {
       requireScope(caller, 'search');
+      await takeRequest(rates, caller, 'search');
       return linkResults(await searchBucket(search, caller, bucket, request, signal), search.links, { caller, origin });
     },
     async searchMemory({ caller, origin, signal }, request) {
       requireScope(caller, 'search');
+      await takeRequest(rates, caller, 'search');
       return linkResults(await searchMemory(search, caller, request, signal), search.links, { caller, origin });
     },
     async embed({ caller, signal }, { texts, model, dimensions }) {
       requireScope(caller, 'embed');
       const list = typeof texts === 'string' ? [texts] : texts;
+      await takeRequest(rates, caller, axisOf(list));
       const { orgId, plan, actor } = caller;
       const embedded = await embedder.embed({
         ...{ texts: list, model, dimensions, orgId, signal },
@@ -43,6 +48,7 @@ export function blockOperations(context: OperationsContext): BlockOperations {
     async upload({ caller, workflowId }, { bucket, ...request }) {
       requireScope(caller, 'documents:write');
       if (request.public_accessible !== undefined) requireScope(caller, 'buckets:manage');
+      await takeRequest(rates, caller, 'upload');
       const reply = await uploadDocument({ ...uploads, workflowId }, caller, bucket, contentOfJson(request), request);
       return { id: reply.id, job_id: reply.job_id };
     },
