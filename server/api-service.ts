@@ -2,7 +2,6 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { FailedLogins } from '../src/access/failed-logins.ts';
-import { abandonIdempotent, beginIdempotent, finishIdempotent } from '../src/access/idempotency.ts';
 import type { Appliance } from '../src/appliance/appliance.ts';
 import { LiveEvents } from '../src/appliance/live/live-events.ts';
 import { explainPortInUse, recordServer } from '../src/appliance/running-servers.ts';
@@ -56,6 +55,7 @@ import { synonymRoutes } from './routes/synonyms.ts';
 import { usageRoutes } from './routes/usage.ts';
 import { userRoutes } from './routes/users.ts';
 import { workflowRoutes } from './routes/workflows.ts';
+import { storedIdempotency } from './stored-idempotency.ts';
 
 /** Time that requests in progress have to finish after a stop was requested; then they are aborted. */
 const ABORT_MS = 9_000;
@@ -66,8 +66,6 @@ const GRACE_MS = 10_000;
  * gets one more response, which closes it, so that no request of a busy client meets a closed connection.
  */
 const TAKEOVER_IDLE_MS = 1_500;
-/** Time after which a first request that still holds an Idempotency-Key counts as dead. */
-const IDEMPOTENCY_LOCK_MS = 60_000;
 /** Age at which the upload directory of a dead process is removed; each process receives uploads in its own. */
 const ABANDONED_UPLOADS_MS = 10 * 60_000;
 
@@ -182,11 +180,7 @@ export function apiService(
       },
     ),
     failedLogins: new FailedLogins({ perMinute: config.limits.failedLoginsPerMinute }),
-    idempotency: {
-      begin: (request) => beginIdempotent(sql, { ...request, lockMs: IDEMPOTENCY_LOCK_MS }),
-      finish: (lock, response) => finishIdempotent(sql, lock, response),
-      abandon: (lock) => abandonIdempotent(sql, lock),
-    },
+    idempotency: storedIdempotency(sql, appliance.keyRing),
     rates: appliance.usage.rates,
     threads: appliance.threads,
     capacity: { queries: appliance.queryShares, search: new FairGate(SEARCHES) },

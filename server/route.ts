@@ -167,6 +167,8 @@ export interface Route<
   readonly signsIn?: true;
   /** Honour `Idempotency-Key` on this route (everything that creates something). */
   readonly idempotent?: boolean;
+  /** The reply has a secret: what is kept of it for `Idempotency-Key` is encrypted. */
+  readonly repliesSecret?: true;
   /**
    * Capacity of the server that a request takes part in: `queries` (default), `search`, or `none` for a route that
    * mostly waits for others. Each organization has a share of it.

@@ -8,8 +8,8 @@ import type { RequestMiddleware, RequestState } from '../request-state.ts';
 export interface Idempotency {
   /** @throws AppError 409 while the first request is in progress, 422 for another request under the same key */
   begin(request: { orgId: string; key: string; fingerprint: Buffer }): Promise<IdempotentStart>;
-  /** Keep a 2xx or 3xx response; release the key otherwise. */
-  finish(lock: IdempotencyLock, response: { status: number; body: unknown }): Promise<void>;
+  /** Keep a 2xx or 3xx response, encrypted if it has a secret; release the key otherwise. */
+  finish(lock: IdempotencyLock, response: { status: number; body: unknown; hasSecret: boolean }): Promise<void>;
   abandon(lock: IdempotencyLock): Promise<void>;
 }
 
@@ -43,7 +43,8 @@ export function idempotency(store: Idempotency, logger: Logger): RequestMiddlewa
 /** Store the response. This never fails: the work is done, and an error now would make the client repeat it. */
 async function keepReply(store: Idempotency, lock: IdempotencyLock, state: RequestState, logger: Logger) {
   try {
-    await store.finish(lock, { status: state.reply?.status ?? 200, body: state.reply?.body });
+    const hasSecret = state.route?.repliesSecret ?? false;
+    await store.finish(lock, { status: state.reply?.status ?? 200, body: state.reply?.body, hasSecret });
   } catch (error) {
     logger.error(
       { err: error, operation: state.route?.operationId },

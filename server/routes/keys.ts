@@ -50,9 +50,9 @@ const RotateBody = z.object({
 });
 
 const KeyView = ApiKey.meta({ id: 'ApiKey' });
-const KeyWithSecret = ApiKey.extend({ key: z.string().describe('the key itself, which is shown only this once') }).meta(
-  { id: 'CreatedApiKey' },
-);
+const KeyWithSecret = ApiKey.extend({ key: z.string().describe('the key itself, which only this response has') }).meta({
+  id: 'CreatedApiKey',
+});
 
 function lifetimeOf(inDays: number | null | undefined): number | null | undefined {
   return typeof inDays === 'number' ? Math.round(inDays * DAY_MS) : inDays;
@@ -71,9 +71,11 @@ export function keyRoutes(sql: Sql, keyRing: KeyRing): Route[] {
       method: 'POST',
       path: '/v1/keys',
       operationId: 'createKey',
-      summary: 'Create an API key, with no more rights than the caller has; it is shown only this once',
+      summary: 'Create an API key, with no more rights than the caller has; only this response shows it',
       reads: 'json',
       bodyLimitBytes: SMALL_BODY_BYTES_MAX,
+      idempotent: true,
+      repliesSecret: true,
       body: CreateKeyBody,
       responses: { 201: { description: 'The key', schema: KeyWithSecret } },
       refusals: [404],
@@ -143,9 +145,11 @@ function endOfKeyRoutes(
       method: 'POST',
       path: '/v1/keys/:key/rotate',
       operationId: 'rotateKey',
-      summary: 'Replace an API key by a new one with the same rights and lifetime; it is shown only this once',
+      summary: 'Replace an API key by a new one with the same rights and lifetime; only this response shows it',
       reads: 'json',
       bodyLimitBytes: SMALL_BODY_BYTES_MAX,
+      idempotent: true,
+      repliesSecret: true,
       params,
       body: RotateBody.prefault({}),
       responses: { 201: { description: 'The new key', schema: KeyWithSecret } },

@@ -1,67 +1,80 @@
-import type { Sql } from '../platform/postgres.ts';
+import type { Sql, SqlFragment } from '../platform/postgres.ts';
 
 export interface IdempotencyRow {
   readonly fingerprint: Uint8Array;
   /** Status of the response; null while the first request is in progress. */
   readonly status: number | null;
-  /** JSON text of the response; null while the first request is in progress. */
+  /** JSON text of the response; null while the first request is in progress, and if the response is sealed. */
   readonly bodyJson: string | null;
+  /** Encrypted JSON text of a response that has a secret, else null. */
+  readonly sealedBody: Uint8Array | null;
+}
+
+/** Attempt that holds a key. */
+export interface HeldKey {
+  readonly orgId: string;
+  readonly key: string;
+  readonly attempt: string;
 }
 
 /**
- * Claim the key if there is no row, if the row has expired, or if it belongs to an equal request that died. Returns the
- * end of the lock, as text in the full precision of the database, which identifies this attempt; null if not claimed.
+ * Claim the key for an attempt if there is no row, if the row has expired, or if it belongs to an equal request that died.
+ * Returns false if it is not claimed.
  */
 export async function claimIdempotencyKey(
   sql: Sql,
-  claim: { orgId: string; key: string; fingerprint: Uint8Array; lockMs: number; keepMs: number },
-): Promise<string | null> {
-  const [row] = await sql<{ locked_until: string }[]>`
-    INSERT INTO idempotency_keys AS held (org_id, key, fingerprint, locked_until, expires_at)
-    VALUES (${claim.orgId}, ${claim.key}, ${claim.fingerprint},
+  claim: HeldKey & { readonly fingerprint: Uint8Array; readonly lockMs: number; readonly keepMs: number },
+): Promise<boolean> {
+  const result = await sql`
+    INSERT INTO idempotency_keys AS held (org_id, key, fingerprint, attempt, locked_until, expires_at)
+    VALUES (${claim.orgId}, ${claim.key}, ${claim.fingerprint}, ${claim.attempt},
             clock_timestamp() + ${claim.lockMs}::double precision * interval '1 millisecond',
             now() + ${claim.keepMs}::double precision * interval '1 millisecond')
     ON CONFLICT (org_id, key) DO UPDATE
-    SET fingerprint = excluded.fingerprint, response_status = NULL, response_body = NULL,
-        locked_until = excluded.locked_until, expires_at = excluded.expires_at
+    SET fingerprint = excluded.fingerprint, response_status = NULL, response_body = NULL, sealed_body = NULL,
+        attempt = excluded.attempt, locked_until = excluded.locked_until, expires_at = excluded.expires_at
     WHERE held.expires_at <= now()
-       OR (held.response_status IS NULL AND held.locked_until <= now() AND held.fingerprint = excluded.fingerprint)
-    RETURNING locked_until::text`;
-  return row?.locked_until ?? null;
+       OR (held.response_status IS NULL AND held.locked_until <= now() AND held.fingerprint = excluded.fingerprint)`;
+  return result.count === 1;
 }
 
 export async function selectIdempotencyRow(sql: Sql, orgId: string, key: string): Promise<IdempotencyRow | null> {
-  const [row] = await sql<{ fingerprint: Uint8Array; response_status: number | null; response_body: string | null }[]>`
-    SELECT fingerprint, response_status, response_body #>> '{}' AS response_body FROM idempotency_keys
+  const [row] = await sql<
+    {
+      fingerprint: Uint8Array;
+      response_status: number | null;
+      response_body: string | null;
+      sealed_body: Uint8Array | null;
+    }[]
+  >`
+    SELECT fingerprint, response_status, response_body #>> '{}' AS response_body, sealed_body FROM idempotency_keys
     WHERE org_id = ${orgId} AND key = ${key} AND expires_at > now()`;
-  return row ? { fingerprint: row.fingerprint, status: row.response_status, bodyJson: row.response_body } : null;
+  if (!row) return null;
+  const { fingerprint, response_status: status, response_body: bodyJson, sealed_body: sealedBody } = row;
+  return { fingerprint, status, bodyJson, sealedBody };
 }
 
 /**
- * Store the response of the attempt that holds the lock; an attempt that lost it changes nothing. The body is stored
+ * Store the response of the attempt that holds the key; an attempt that lost it changes nothing. The body is stored
  * as JSON text inside a JSON string, since jsonb would reorder its keys and refuses U+0000.
  */
 export async function updateIdempotencyResponse(
   sql: Sql,
-  held: { orgId: string; key: string; lockedUntil: string },
-  response: { status: number; bodyJson: string },
+  held: HeldKey,
+  response: { status: number; body: string | Uint8Array },
 ): Promise<void> {
-  await sql`
-    UPDATE idempotency_keys
-    SET response_status = ${response.status}, response_body = to_jsonb(${response.bodyJson}::text)
-    WHERE org_id = ${held.orgId} AND key = ${held.key}
-      AND response_status IS NULL AND locked_until = ${held.lockedUntil}::text::timestamptz`;
+  const { status, body } = response;
+  const column = typeof body === 'string' ? sql`response_body = to_jsonb(${body}::text)` : sql`sealed_body = ${body}`;
+  await sql`UPDATE idempotency_keys SET response_status = ${status}, ${column} WHERE ${isHeld(sql, held)}`;
 }
 
-/** Delete the attempt that holds the lock, so that the key can be used again. */
-export async function deleteIdempotencyLock(
-  sql: Sql,
-  held: { orgId: string; key: string; lockedUntil: string },
-): Promise<void> {
-  await sql`
-    DELETE FROM idempotency_keys
-    WHERE org_id = ${held.orgId} AND key = ${held.key}
-      AND response_status IS NULL AND locked_until = ${held.lockedUntil}::text::timestamptz`;
+/** Delete the attempt that holds the key, so that the key can be used again. */
+export async function deleteIdempotencyLock(sql: Sql, held: HeldKey): Promise<void> {
+  await sql`DELETE FROM idempotency_keys WHERE ${isHeld(sql, held)}`;
+}
+
+function isHeld(sql: Sql, { orgId, key, attempt }: HeldKey): SqlFragment {
+  return sql`org_id = ${orgId} AND key = ${key} AND response_status IS NULL AND attempt = ${attempt}`;
 }
 
 /** Delete expired keys of all organizations. Returns the number of deleted rows, at most `rowsMax`. */

@@ -1,11 +1,14 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { AppError, invalidRequest } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
+import { seal, unseal } from '../platform/seal.ts';
 import { isSameHash } from './api-key-format.ts';
 import {
   claimIdempotencyKey,
   deleteExpiredIdempotencyKeys,
   deleteIdempotencyLock,
+  type HeldKey,
+  type IdempotencyRow,
   selectIdempotencyRow,
   updateIdempotencyResponse,
 } from './idempotency-store.ts';
@@ -14,12 +17,8 @@ const KEEP_MS = 24 * 3_600_000;
 const KEY_CHARS_MAX = 255;
 const CLAIM_TRIES_MAX = 5;
 
-/** Lock of one attempt on a key; a later attempt that takes over from a dead one has another lock. */
-export interface IdempotencyLock {
-  readonly orgId: string;
-  readonly key: string;
-  readonly lockedUntil: string;
-}
+/** Lock of one attempt on a key; a later attempt that takes over from a dead one has another `attempt`. */
+export type IdempotencyLock = HeldKey;
 
 export type IdempotentStart =
   | { readonly state: 'new'; readonly lock: IdempotencyLock }
@@ -43,21 +42,23 @@ export function fingerprintRequest(...parts: readonly (string | Uint8Array)[]): 
  * first; then end it by `finishIdempotent` or `abandonIdempotent`. The first response is kept for 24 h.
  *
  * @param request.lockMs time after which the first request counts as dead, and the request may be tried again
+ * @param request.encryptionKey key of responses that have a secret
  * @throws AppError `idempotency_key_invalid` (400), `idempotency_in_progress` (409, retryable),
  *   `idempotency_key_reused` (422: the key was used with another request)
  */
 export async function beginIdempotent(
   sql: Sql,
-  request: { orgId: string; key: string; fingerprint: Buffer; lockMs: number },
+  request: { orgId: string; key: string; fingerprint: Buffer; lockMs: number; encryptionKey: Buffer },
 ): Promise<IdempotentStart> {
   const { orgId, key, fingerprint, lockMs } = request;
+  const lock = { orgId, key, attempt: randomUUID() };
   if (key.length === 0 || key.length > KEY_CHARS_MAX || key.includes('\0')) {
     throw invalidRequest(`Idempotency-Key must have 1 to ${KEY_CHARS_MAX} characters`, null, 'idempotency_key_invalid');
   }
   // The row may be deleted between the failed claim and the select: then claim again.
   for (let tries = 0; tries < CLAIM_TRIES_MAX; tries++) {
-    const lockedUntil = await claimIdempotencyKey(sql, { orgId, key, fingerprint, lockMs, keepMs: KEEP_MS });
-    if (lockedUntil !== null) return { state: 'new', lock: { orgId, key, lockedUntil } };
+    if (await claimIdempotencyKey(sql, { ...lock, fingerprint, lockMs, keepMs: KEEP_MS }))
+      return { state: 'new', lock };
     const row = await selectIdempotencyRow(sql, orgId, key);
     if (row === null) continue;
     if (!isSameHash(row.fingerprint, fingerprint)) {
@@ -67,7 +68,10 @@ export async function beginIdempotent(
         message: 'this Idempotency-Key was used with another request; use a new key',
       });
     }
-    if (row.status !== null) return { state: 'replay', status: row.status, body: JSON.parse(row.bodyJson ?? 'null') };
+    if (row.status !== null) {
+      const bodyJson = bodyOf(row, request);
+      return { state: 'replay', status: row.status, body: JSON.parse(bodyJson ?? 'null') };
+    }
     break;
   }
   throw new AppError({
@@ -79,20 +83,33 @@ export async function beginIdempotent(
   });
 }
 
+function bodyOf(row: IdempotencyRow, request: { orgId: string; key: string; encryptionKey: Buffer }): string | null {
+  if (row.sealedBody === null) return row.bodyJson;
+  return unseal(request.encryptionKey, Buffer.from(row.sealedBody), contextOf(request));
+}
+
+/** Name the record of a sealed response. */
+function contextOf({ orgId, key }: { orgId: string; key: string }): string {
+  return `idempotency_keys/${orgId}/${key}`;
+}
+
 /**
  * End a request with its response. A 2xx or 3xx is kept and returned again; any other status frees the key, so that the
  * caller can correct the request and use the key again. `sql` may be the transaction of the change.
  *
  * @param response.body any value that JSON can represent
+ * @param response.encryptionKey set if the body has a secret, which is then stored encrypted only
  */
 export async function finishIdempotent(
   sql: Sql,
   lock: IdempotencyLock,
-  response: { status: number; body: unknown },
+  response: { status: number; body: unknown; encryptionKey?: Buffer | undefined },
 ): Promise<void> {
-  if (response.status < 200 || response.status > 399) return abandonIdempotent(sql, lock);
-  const bodyJson = JSON.stringify(response.body ?? null);
-  await updateIdempotencyResponse(sql, lock, { status: response.status, bodyJson });
+  const { status, encryptionKey } = response;
+  if (status < 200 || status > 399) return abandonIdempotent(sql, lock);
+  const json = JSON.stringify(response.body ?? null);
+  const body = encryptionKey === undefined ? json : seal(encryptionKey, json, contextOf(lock));
+  await updateIdempotencyResponse(sql, lock, { status, body });
 }
 
 /** End a request without a response to keep, so that the key can be used again. */

@@ -23,11 +23,15 @@ afterAll(async () => {
 });
 
 const LOCK_MS = 60_000;
+const encryptionKey = makeKeyRing().encryption;
 const fingerprint = fingerprintRequest('uploadDocument', 'bkt_1', '{"text":"a"}');
 const otherFingerprint = fingerprintRequest('uploadDocument', 'bkt_1', '{"text":"b"}');
 
-function begin(key: string, options: { fingerprint?: Buffer; lockMs?: number; orgId?: string } = {}) {
-  return beginIdempotent(db.sql, { orgId, key, fingerprint, lockMs: LOCK_MS, ...options });
+function begin(
+  key: string,
+  options: { fingerprint?: Buffer; lockMs?: number; orgId?: string; encryptionKey?: Buffer } = {},
+) {
+  return beginIdempotent(db.sql, { orgId, key, fingerprint, lockMs: LOCK_MS, encryptionKey, ...options });
 }
 
 async function beginNew(key: string, options: Parameters<typeof begin>[1] = {}): Promise<IdempotencyLock> {
@@ -43,6 +47,19 @@ test('a repeated request gets the first response', async () => {
   const replay = await begin('again');
   expect(replay).toEqual({ state: 'replay', status: 202, body });
   expect(replay.state === 'replay' && JSON.stringify(replay.body)).toBe(JSON.stringify(body)); // keys in order
+});
+
+test('a response with a secret is stored encrypted, and only the same key reads it', async () => {
+  const body = { id: 'key_1', key: 'svc_clear_text' };
+  await finishIdempotent(db.sql, await beginNew('secret'), { status: 201, body, encryptionKey });
+  const rows =
+    await db.sql`SELECT row_to_json(k)::text AS row, sealed_body FROM idempotency_keys k WHERE key = 'secret'`;
+  expect(rows[0]?.['row']).not.toContain('key_1');
+  expect(Buffer.from(rows[0]?.['sealed_body']).toString('latin1')).not.toContain('svc_clear_text');
+  expect(await begin('secret')).toEqual({ state: 'replay', status: 201, body });
+  await expect(begin('secret', { encryptionKey: makeKeyRing().encryption })).rejects.toMatchObject({
+    code: 'sealed_value_unreadable',
+  });
 });
 
 test.each([200, 201, 204, 303])('a response with status %d is kept', async (status) => {

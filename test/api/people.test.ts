@@ -29,6 +29,31 @@ const refused = (key: string) =>
   until(async () => (await statusOf(key)) === 401, { what: 'the refusal', withinMs: 60_000 });
 
 describe('keys by the API', () => {
+  it('a creation or rotation repeated under its Idempotency-Key gets the first reply, which is stored encrypted', async () => {
+    const post = (path: string, json: object, idempotencyKey: string, key = owner) =>
+      test.call('POST', path, { key, json, headers: { 'Idempotency-Key': idempotencyKey } });
+    const count = async () => (await send('GET', '/v1/keys?limit=100')).body.data.length;
+    const before = await count();
+    const first = await post('/v1/keys', { name: 'once', scopes: ['embed'] }, 'create-once');
+    const again = await post('/v1/keys', { name: 'once', scopes: ['embed'] }, 'create-once');
+    expect([first.status, again.status, again.headers.get('idempotency-replayed')]).toEqual([201, 201, 'true']);
+    expect(again.body).toEqual(first.body);
+    expect(await count()).toBe(before + 1);
+    expect(await statusOf(again.body.key)).toBe(200);
+    expect((await post('/v1/keys', { name: 'another', scopes: ['embed'] }, 'create-once')).status).toBe(422);
+    // The reply is the first caller's: the same header of another one is another request.
+    const other = await post('/v1/keys', { name: 'once', scopes: ['embed'] }, 'create-once', await tokenOf('owner'));
+    expect(other.body.id).not.toBe(first.body.id);
+
+    const rotate = () => post(`/v1/keys/${first.body.id}/rotate`, {}, 'rotate-once');
+    const rotated = await rotate();
+    expect((await rotate()).body).toEqual(rotated.body);
+    const stored = await test.appliance.sql`
+      SELECT row_to_json(k)::text || encode(coalesce(sealed_body, ''), 'escape') AS text FROM idempotency_keys k`;
+    for (const secret of [first.body.key, other.body.key, rotated.body.key])
+      expect(stored.map(({ text }) => text).join('\n')).not.toContain(secret);
+  });
+
   it('a key is shown once, works, is listed without its secret, is rotated and revoked', async () => {
     const json = { name: 'site', scopes: ['embed'], auth_level: 2, expires_in_days: 30 };
     const { status, body: made } = await send('POST', '/v1/keys', json);

@@ -110,7 +110,7 @@ export const noThreads: Threads = {
 /** Make an `Idempotency` in memory, in place of that in PostgreSQL (`src/access/idempotency.ts`). */
 export function memoryIdempotency(): Idempotency & { readonly keys: ReadonlyMap<string, unknown> } {
   const keys = new Map<string, { fingerprint: string; response: { status: number; body: unknown } | null }>();
-  const lockOf = (orgId: string, key: string): IdempotencyLock => ({ orgId, key, lockedUntil: '' });
+  const lockOf = (orgId: string, key: string): IdempotencyLock => ({ orgId, key, attempt: '' });
   return {
     keys,
     async begin({ orgId, key, fingerprint }) {

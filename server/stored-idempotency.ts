@@ -1,0 +1,18 @@
+import { abandonIdempotent, beginIdempotent, finishIdempotent } from '../src/access/idempotency.ts';
+import type { Sql } from '../src/platform/postgres.ts';
+import type { KeyRing } from '../src/platform/secret-key.ts';
+import type { Idempotency } from './middleware/idempotency.ts';
+
+/** Time after which a first request that still holds an Idempotency-Key, and is not heard of, counts as dead. */
+const LOCK_MS = 60_000;
+
+/** Store of first responses in PostgreSQL; those with a secret are encrypted. */
+export function storedIdempotency(sql: Sql, keyRing: Pick<KeyRing, 'encryption'>, lockMs = LOCK_MS): Idempotency {
+  const encryptionKey = keyRing.encryption;
+  return {
+    begin: (request) => beginIdempotent(sql, { ...request, lockMs, encryptionKey }),
+    finish: (lock, { status, body, hasSecret }) =>
+      finishIdempotent(sql, lock, { status, body, encryptionKey: hasSecret ? encryptionKey : undefined }),
+    abandon: (lock) => abandonIdempotent(sql, lock),
+  };
+}
