@@ -1,4 +1,4 @@
-import { abandonIdempotent, beginIdempotent, finishIdempotent } from '../src/access/idempotency.ts';
+import { abandonIdempotent, beginIdempotent, extendIdempotent, finishIdempotent } from '../src/access/idempotency.ts';
 import type { Sql } from '../src/platform/postgres.ts';
 import type { KeyRing } from '../src/platform/secret-key.ts';
 import type { Idempotency } from './middleware/idempotency.ts';
@@ -11,6 +11,9 @@ export function storedIdempotency(sql: Sql, keyRing: Pick<KeyRing, 'encryption'>
   const encryptionKey = keyRing.encryption;
   return {
     begin: (request) => beginIdempotent(sql, { ...request, lockMs, encryptionKey }),
+    // Two extensions may fail before the lock ends.
+    extendEveryMs: lockMs / 4,
+    extend: (lock) => extendIdempotent(sql, lock, lockMs),
     finish: (lock, { status, body, hasSecret }) =>
       finishIdempotent(sql, lock, { status, body, encryptionKey: hasSecret ? encryptionKey : undefined }),
     abandon: (lock) => abandonIdempotent(sql, lock),

@@ -2,12 +2,17 @@ import { createHash } from 'node:crypto';
 import type { Caller } from '../../src/access/caller.ts';
 import type { IdempotencyLock, IdempotentStart } from '../../src/access/idempotency.ts';
 import type { Logger } from '../../src/platform/logger.ts';
+import { hasUnknownOutcome } from '../../src/platform/postgres.ts';
 import type { RequestMiddleware, RequestState } from '../request-state.ts';
 
 /** Store of first responses; `src/access/idempotency.ts` bound to a database. */
 export interface Idempotency {
   /** @throws AppError 409 while the first request is in progress, 422 for another request under the same key */
   begin(request: { orgId: string; key: string; fingerprint: Buffer }): Promise<IdempotentStart>;
+  /** Time after which the lock of a request that is still in progress is extended, in milliseconds. */
+  readonly extendEveryMs: number;
+  /** Extend the lock. Resolves to false if the request counted as dead before. */
+  extend(lock: IdempotencyLock): Promise<boolean>;
   /** Keep a 2xx or 3xx response, encrypted if it has a secret; release the key otherwise. */
   finish(lock: IdempotencyLock, response: { status: number; body: unknown; hasSecret: boolean }): Promise<void>;
   abandon(lock: IdempotencyLock): Promise<void>;
@@ -15,7 +20,8 @@ export interface Idempotency {
 
 /**
  * Run the handler once for an `Idempotency-Key`; a repeated request is answered with the first response and
- * `Idempotency-Replayed: true`. A failed request releases its key.
+ * `Idempotency-Replayed: true`. A failed request releases its key, unless PostgreSQL failed in the middle of the work, which
+ * may be done: then the key stays locked until its lock ends, so that a client that tries again at once does not repeat it.
  */
 export function idempotency(store: Idempotency, logger: Logger): RequestMiddleware {
   return async (ctx, next) => {
@@ -28,16 +34,34 @@ export function idempotency(store: Idempotency, logger: Logger): RequestMiddlewa
       state.reply = { status: start.status, body: start.body, headers: { 'Idempotency-Replayed': 'true' } };
       return;
     }
+    const stopExtending = keepExtending(store, start.lock, logger);
     try {
       await next();
     } catch (error) {
-      await store
-        .abandon(start.lock)
-        .catch((fault) => logger.error({ err: fault }, 'an idempotency key was not released'));
+      if (!hasUnknownOutcome(error)) {
+        await store
+          .abandon(start.lock)
+          .catch((fault) => logger.error({ err: fault }, 'an idempotency key was not released'));
+      }
       throw error;
+    } finally {
+      stopExtending();
     }
     await keepReply(store, start.lock, state, logger);
   };
+}
+
+/** Extend the lock again and again until the returned function is called, so that a long request does not count as dead. */
+function keepExtending(store: Idempotency, lock: IdempotencyLock, logger: Logger): () => void {
+  const timer = setInterval(() => {
+    store
+      .extend(lock)
+      .then((isHeld) => {
+        if (!isHeld) logger.warn('a request in progress has lost its idempotency key');
+      })
+      .catch((error) => logger.warn({ err: error }, 'the lock of an idempotency key was not extended; trying again'));
+  }, store.extendEveryMs).unref();
+  return () => clearInterval(timer);
 }
 
 /** Store the response. This never fails: the work is done, and an error now would make the client repeat it. */

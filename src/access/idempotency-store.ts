@@ -68,6 +68,15 @@ export async function updateIdempotencyResponse(
   await sql`UPDATE idempotency_keys SET response_status = ${status}, ${column} WHERE ${isHeld(sql, held)}`;
 }
 
+/** Let the lock end `lockMs` from now. Returns false if the attempt no longer holds the key. */
+export async function extendIdempotencyLock(sql: Sql, held: HeldKey, lockMs: number): Promise<boolean> {
+  const result = await sql`
+    UPDATE idempotency_keys
+    SET locked_until = clock_timestamp() + ${lockMs}::double precision * interval '1 millisecond'
+    WHERE ${isHeld(sql, held)}`;
+  return result.count === 1;
+}
+
 /** Delete the attempt that holds the key, so that the key can be used again. */
 export async function deleteIdempotencyLock(sql: Sql, held: HeldKey): Promise<void> {
   await sql`DELETE FROM idempotency_keys WHERE ${isHeld(sql, held)}`;

@@ -7,6 +7,7 @@ import {
   claimIdempotencyKey,
   deleteExpiredIdempotencyKeys,
   deleteIdempotencyLock,
+  extendIdempotencyLock,
   type HeldKey,
   type IdempotencyRow,
   selectIdempotencyRow,
@@ -41,7 +42,8 @@ export function fingerprintRequest(...parts: readonly (string | Uint8Array)[]): 
  * Begin a request with an `Idempotency-Key`. Call this outside of any transaction, so that a second request sees the
  * first; then end it by `finishIdempotent` or `abandonIdempotent`. The first response is kept for 24 h.
  *
- * @param request.lockMs time after which the first request counts as dead, and the request may be tried again
+ * @param request.lockMs time after which the first request counts as dead, and the request may be tried again, unless the
+ *   lock is extended by `extendIdempotent`
  * @param request.encryptionKey key of responses that have a secret
  * @throws AppError `idempotency_key_invalid` (400), `idempotency_in_progress` (409, retryable),
  *   `idempotency_key_reused` (422: the key was used with another request)
@@ -91,6 +93,14 @@ function bodyOf(row: IdempotencyRow, request: { orgId: string; key: string; encr
 /** Name the record of a sealed response. */
 function contextOf({ orgId, key }: { orgId: string; key: string }): string {
   return `idempotency_keys/${orgId}/${key}`;
+}
+
+/**
+ * Keep the key of a request that is still in progress for `lockMs` from now. Returns false if the request counted as dead
+ * before, and another one may have taken its key.
+ */
+export async function extendIdempotent(sql: Sql, lock: IdempotencyLock, lockMs: number): Promise<boolean> {
+  return extendIdempotencyLock(sql, lock, lockMs);
 }
 
 /**

@@ -10,7 +10,7 @@ import { type PostgresTarget, toClientOptions } from './postgres/target.ts';
 
 export { withAdvisoryLock, withSharedAdvisoryLock } from './postgres/advisory-lock.ts';
 export { checkServer } from './postgres/check-server.ts';
-export { isUniqueViolation, mapPostgresError, mayHaveCommitted } from './postgres/errors.ts';
+export { hasUnknownOutcome, isUniqueViolation, mapPostgresError, mayHaveCommitted } from './postgres/errors.ts';
 export { listenChannel } from './postgres/listen.ts';
 export { QUERY_MS } from './postgres/query-limit.ts';
 export type { Database, Sql } from './postgres/sql.ts';

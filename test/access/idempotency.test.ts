@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   abandonIdempotent,
   beginIdempotent,
+  extendIdempotent,
   fingerprintRequest,
   finishIdempotent,
   type IdempotencyLock,
@@ -121,6 +122,18 @@ test('a key of a request that died can be claimed again, and a late end of that 
   await finishIdempotent(db.sql, taken, { status: 201, body: { by: 'taken' } });
   await finishIdempotent(db.sql, dead, { status: 500, body: {} });
   expect(await begin('dead')).toEqual({ state: 'replay', status: 201, body: { by: 'taken' } });
+});
+
+test('an extended lock is held on, and a dead request extends none that another one has', async () => {
+  const lock = await beginNew('long', { lockMs: 0 });
+  expect(await extendIdempotent(db.sql, lock, LOCK_MS)).toBe(true);
+  await expect(begin('long')).rejects.toMatchObject({ code: 'idempotency_in_progress' });
+  expect(await extendIdempotent(db.sql, lock, 0)).toBe(true);
+  const taken = await beginNew('long', { lockMs: 0 });
+  expect(await extendIdempotent(db.sql, lock, LOCK_MS)).toBe(false);
+  await finishIdempotent(db.sql, taken, { status: 201, body: { by: 'taken' } });
+  expect(await extendIdempotent(db.sql, taken, LOCK_MS)).toBe(false);
+  expect(await begin('long')).toEqual({ state: 'replay', status: 201, body: { by: 'taken' } });
 });
 
 test('the end of a request is part of the transaction that is passed to it', async () => {

@@ -113,6 +113,8 @@ export function memoryIdempotency(): Idempotency & { readonly keys: ReadonlyMap<
   const lockOf = (orgId: string, key: string): IdempotencyLock => ({ orgId, key, attempt: '' });
   return {
     keys,
+    extendEveryMs: 60_000,
+    extend: async () => true,
     async begin({ orgId, key, fingerprint }) {
       const held = keys.get(`${orgId}/${key}`);
       if (held === undefined) {

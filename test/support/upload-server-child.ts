@@ -26,6 +26,8 @@ const app = createApp({
   }),
   idempotency: {
     begin: () => Promise.reject(new Error('not asked')),
+    extendEveryMs: 60_000,
+    extend: async () => true,
     finish: async () => undefined,
     abandon: async () => undefined,
   },

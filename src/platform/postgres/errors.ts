@@ -135,6 +135,18 @@ export function mayHaveCommitted(error: unknown): boolean {
   return known instanceof AppError && known.status >= 500 && known.code !== 'postgres_contention';
 }
 
+/** Codes of `mapPostgresError` for a PostgreSQL that did not answer. */
+const UNANSWERED = new Set(['postgres_unavailable', 'query_timeout']);
+
+/**
+ * Return true if work of several steps failed because PostgreSQL did not answer, so that all of it may have been done. Unlike
+ * `mayHaveCommitted`, which is for the error of one transaction, this is false for faults of anything else.
+ */
+export function hasUnknownOutcome(error: unknown): boolean {
+  const known = mapPostgresError(error);
+  return known instanceof AppError && UNANSWERED.has(known.code);
+}
+
 /** Return true if a unique constraint refused the row; if `constraint` (or a unique index) is named, only that one. */
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {
   return (
