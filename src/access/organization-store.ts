@@ -51,6 +51,11 @@ export async function selectOrganizations(
   return rows.map(toOrganization);
 }
 
+/** Lock an organization until the transaction ends; what refers to it can still be inserted. */
+export async function lockOrganization(sql: Sql, orgId: string): Promise<void> {
+  await sql`SELECT 1 FROM organizations WHERE id = ${orgId} FOR NO KEY UPDATE`;
+}
+
 /** Key of an advisory lock: an arbitrary number, equal in every process, that nothing else in the database locks. */
 const FIRST_START_LOCK = 7_310_112_001;
 

@@ -54,6 +54,14 @@ export async function lockUser(sql: Sql, orgId: string, idOrEmail: string): Prom
   return row ? toUser(row) : null;
 }
 
+/** Return true if the organization of a user has another owner who is not suspended. */
+export async function hasOtherOwner(sql: Sql, user: User): Promise<boolean> {
+  const rows = await sql`
+    SELECT 1 FROM users
+    WHERE org_id = ${user.org_id} AND id <> ${user.id} AND role = 'owner' AND suspended_at IS NULL LIMIT 1`;
+  return rows.length > 0;
+}
+
 /** Select users, newest first. @param page.after id of the user before the first one */
 export async function selectUsers(
   sql: Sql,

@@ -2,8 +2,9 @@ import { conflict, notFound } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { inTransaction, type Sql } from '../platform/postgres.ts';
 import { recordAudit } from './audit.ts';
-import { type Caller, type Role, requireScope } from './caller.ts';
+import { type Caller, hasScope, type Role, requireScope } from './caller.ts';
 import { parseInput } from './input.ts';
+import { lockOrganization } from './organization-store.ts';
 import {
   DEFAULT_AUTH_LEVEL_BY_ROLE,
   requireAtLeast,
@@ -12,7 +13,7 @@ import {
   SCOPES_BY_ROLE,
 } from './roles.ts';
 import { NewUser, type User, UserChanges } from './schema.ts';
-import { insertUser, lockUser, selectUser, selectUsers, updateUser } from './user-store.ts';
+import { hasOtherOwner, insertUser, lockUser, selectUser, selectUsers, updateUser } from './user-store.ts';
 
 /**
  * Add a user to the caller's organization. The default auth level is that of the role.
@@ -60,10 +61,11 @@ export async function findUser(sql: Sql, by: Caller, idOrEmail: string): Promise
 
 /**
  * Change a user, effective within 1 s. With a new role the auth level becomes the default of the role unless one is given,
- * so that a user who loses a role does not keep its level. A suspended user's tokens and keys are refused.
+ * so that a user who loses a role does not keep its level. A suspended user's tokens and keys are refused. The last owner
+ * who is not suspended stays one, except for those who run the installation, who can make another owner.
  *
  * @throws AppError `invalid_request` (400), `scope_missing`, `role_missing` or `exceeds_own_rights` (403),
- *   `user_not_found` (404), `own_account` (409)
+ *   `user_not_found` (404), `own_account` or `last_owner` (409)
  */
 export async function editUser(sql: Sql, by: Caller, idOrEmail: string, input: UserChanges): Promise<User> {
   return changeUser(sql, by, idOrEmail, 'user.edit', input);
@@ -87,7 +89,10 @@ export async function unsuspendUser(sql: Sql, by: Caller, idOrEmail: string): Pr
 async function changeUser(sql: Sql, by: Caller, idOrEmail: string, action: string, input: UserChanges): Promise<User> {
   const { role, authLevel, department, suspended } = parseInput(UserChanges, input);
   requireScope(by, 'users:manage');
+  const mayEndOwner = (role !== undefined && role !== 'owner') || suspended === true;
   return inTransaction(sql, async (tx) => {
+    // Two owners who end each other's role at the same time take turns.
+    if (mayEndOwner) await lockOrganization(tx, by.orgId);
     const before = await lockUser(tx, by.orgId, idOrEmail);
     if (!before) throw notFound('user', idOrEmail);
     requireManaged(by, before);
@@ -100,11 +105,19 @@ async function changeUser(sql: Sql, by: Caller, idOrEmail: string, action: strin
       department: department === undefined ? before.department : department,
     };
     requireManaged(by, wanted);
+    if (mayEndOwner && !hasScope(by, 'platform_admin')) await requireOtherOwner(tx, before);
     const after = await updateUser(tx, before, { ...wanted, suspended: suspended ?? before.suspended_at !== null });
     const detail = { before: auditedFields(before), after: auditedFields(after) };
     await recordAudit(tx, { orgId: by.orgId, actor: by.actor, action, target: before.id, detail });
     return after;
   });
+}
+
+/** Refuse to end the role of the last owner of an organization who is not suspended; nobody else in it could make another. */
+async function requireOtherOwner(tx: Sql, user: User): Promise<void> {
+  if (user.role !== 'owner' || user.suspended_at !== null || (await hasOtherOwner(tx, user))) return;
+  const message = 'this user is the last owner of the organization; make another user an owner first';
+  throw conflict(message, 'last_owner');
 }
 
 /** Require that the caller may manage a user with these rights, and has them. */

@@ -180,6 +180,42 @@ test('a key gives the department of no other user, and nobody suspends himself',
   });
 });
 
+test('the last owner who is not suspended stays one, unless those who run the installation decide otherwise', async () => {
+  const { operator } = await makeOrg(db.sql, keyRing);
+  const owner = await signIn(operator, 'owner');
+  const id = owner.userId as string;
+  const suspended = await createUser(db.sql, operator, { email: 'suspended@example.com', role: 'owner' });
+  await suspendUser(db.sql, operator, suspended.id);
+  await makeOrg(db.sql, keyRing).then((other) => signIn(other.operator, 'owner'));
+  const lastOwner = { code: 'last_owner', status: 409 };
+  await expect(setRole(db.sql, owner, id, 'member')).rejects.toMatchObject(lastOwner);
+  await expect(editUser(db.sql, owner, id, { role: 'admin', authLevel: 9 })).rejects.toMatchObject(lastOwner);
+  expect(await editUser(db.sql, owner, id, { role: 'owner', department: 'legal' })).toMatchObject({ role: 'owner' });
+  // An administrator whose auth level is as high could suspend or demote the owner.
+  const admin = await signIn(operator, 'admin', 9);
+  await expect(suspendUser(db.sql, admin, id)).rejects.toMatchObject(lastOwner);
+  await expect(setRole(db.sql, admin, id, 'member')).rejects.toMatchObject(lastOwner);
+
+  const second = await signIn(operator, 'owner');
+  expect(await setRole(db.sql, owner, id, 'member')).toMatchObject({ role: 'member', auth_level: 3 });
+  await expect(setRole(db.sql, second, second.userId as string, 'admin')).rejects.toMatchObject(lastOwner);
+  expect(await suspendUser(db.sql, operator, second.userId as string)).toMatchObject({ role: 'owner' });
+});
+
+test('of owners who give up their role or demote each other at the same time, one stays', async () => {
+  const { org, operator } = await makeOrg(db.sql, keyRing);
+  for (let round = 0; round < 10; round++) {
+    const owners = [await signIn(operator, 'owner'), await signIn(operator, 'owner')];
+    const targets = round % 2 === 0 ? owners : owners.toReversed();
+    const changes = owners.map((by, i) => setRole(db.sql, by, targets[i]?.userId as string, 'member'));
+    const refused = (await Promise.allSettled(changes)).filter((change) => change.status === 'rejected');
+    expect(refused.map(({ reason }) => reason.code)).toEqual(['last_owner']);
+    const left = await db.sql`SELECT id FROM users WHERE org_id = ${org.id} AND role = 'owner'`;
+    expect(left).toHaveLength(1);
+    await setRole(db.sql, operator, left[0]?.['id'], 'member');
+  }
+});
+
 test('concurrent changes of one user are all audited in a consistent order', async () => {
   const { org, operator } = await makeOrg(db.sql, keyRing);
   const user = await createUser(db.sql, operator, { email: 'ada@example.com' });
