@@ -5,12 +5,11 @@ import { useAction } from '../../lib/resource.ts';
 import { mayUse } from '../../lib/session.ts';
 import type { BlockResult, RunReply, WorkflowDetail } from '../../types.ts';
 import { CodeBlock } from '../../ui/code.tsx';
-import { ActionError, Button, Check, Field, Form, Notice } from '../../ui/controls.tsx';
+import { ActionError, Button, Field, Form, Notice } from '../../ui/controls.tsx';
 import { Panel } from '../../ui/page.tsx';
+import { ApprovalFields, type Approvals } from './approval.tsx';
 import { BlockList } from './block-list.tsx';
 import { exampleInputs, parseDefinition } from './definition.ts';
-
-type Approvals = Readonly<Record<string, boolean>>;
 
 /** Running a workflow: first without side effects, and then with those that a person approves here. */
 export function RunPanel({ workflow, onRun }: { workflow: WorkflowDetail; onRun: () => void }) {
@@ -92,29 +91,16 @@ interface ApprovalProps {
   readonly onRun: () => void;
 }
 
-/** Side effects that wait for an approval, each with what it would do. */
+/** Side effects of a run on this page that wait for an approval, for who may give it. */
 function Approval({ blocks, approvals, onApprovals, isRunning, onRun }: ApprovalProps) {
   if (!mayUse('workflows:approve'))
     return <Notice tone="warn">{t('Somebody with the scope workflows:approve must approve these changes.')}</Notice>;
   const approved = blocks.filter(({ id }) => approvals[id] === true).length;
   return (
-    <fieldset class="approvals">
-      <legend>{t('Approve what may be done')}</legend>
-      {blocks.map(({ id, type, would }) => (
-        <div key={id} class="stack tight">
-          <Check
-            label={`${id} · ${translateName(type)}`}
-            isOn={approvals[id] === true}
-            onToggle={(isOn) => onApprovals({ ...approvals, [id]: isOn })}
-          />
-          {would && <CodeBlock code={JSON.stringify(would, null, 2)} label={t('What {name} would do', { name: id })} />}
-        </div>
-      ))}
-      <div class="form-actions">
-        <Button look="danger" isBusy={isRunning} disabled={approved === 0} onClick={onRun}>
-          {t('Run with {count|approval|approvals}', { count: approved })}
-        </Button>
-      </div>
-    </fieldset>
+    <ApprovalFields blocks={blocks} approvals={approvals} onApprovals={onApprovals}>
+      <Button look="danger" isBusy={isRunning} disabled={approved === 0} onClick={onRun}>
+        {t('Run with {count|approval|approvals}', { count: approved })}
+      </Button>
+    </ApprovalFields>
   );
 }

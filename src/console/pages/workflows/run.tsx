@@ -10,6 +10,7 @@ import { Facts, PageHeader, Panel } from '../../ui/page.tsx';
 import { Loaded } from '../../ui/states.tsx';
 import { Status } from '../../ui/status.tsx';
 import { BlockList } from './block-list.tsx';
+import { WaitingRun } from './waiting-run.tsx';
 
 /** Page `/console/workflows/{id}/runs/{run}`. */
 export default function RunPage({ parameters }: PageProps) {
@@ -41,6 +42,7 @@ function RunDetails({ run }: { run: RunView }) {
           {run.error}
         </Notice>
       )}
+      {run.status === 'needs_approval' && <WaitingRun run={run} />}
       <Panel title={t('Facts')} padded>
         <Facts
           of={[

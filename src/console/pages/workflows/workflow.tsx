@@ -190,12 +190,26 @@ function Runs({ runs }: { runs: readonly RunSummary[] }) {
           class: 'main',
           cell: ({ run_id, workflow_id }) => <a href={linkTo('workflows', workflow_id, 'runs', run_id)}>{run_id}</a>,
         },
-        { title: t('State'), cell: ({ status }) => <Status of={status} /> },
+        { title: t('State'), cell: stateCell },
         { title: t('Mode'), cell: ({ mode }) => translateName(mode) },
         { title: t('Version'), numeric: true, wide: true, cell: ({ version }) => version },
         { title: t('By'), wide: true, cell: ({ actor }) => actor },
         { title: t('Started'), wide: true, class: 'nowrap', cell: ({ started_at }) => formatAgo(started_at) },
       ]}
     />
+  );
+}
+
+/** State of a run; for one that waits also the way to what it waits for. */
+function stateCell({ status, run_id, workflow_id }: RunSummary) {
+  return (
+    <>
+      <Status of={status} />
+      {status === 'needs_approval' && (
+        <a class="sub" href={linkTo('workflows', workflow_id, 'runs', run_id)}>
+          {t('Show what waits')}
+        </a>
+      )}
+    </>
   );
 }

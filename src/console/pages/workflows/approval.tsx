@@ -1,0 +1,42 @@
+import type { ComponentChildren } from 'preact';
+import { t, translateName } from '../../lib/i18n.ts';
+import type { BlockResult } from '../../types.ts';
+import { CodeBlock } from '../../ui/code.tsx';
+import { Check } from '../../ui/controls.tsx';
+
+/** Approvals of changes by the id of the block. */
+export type Approvals = Readonly<Record<string, boolean>>;
+
+interface ApprovalFieldsProps {
+  readonly blocks: readonly BlockResult[];
+  readonly approvals: Approvals;
+  readonly onApprovals: (approvals: Approvals) => void;
+  /** Button that makes what is approved. */
+  readonly children: ComponentChildren;
+}
+
+/** Side effects that wait for an approval, each with what it would do. */
+export function ApprovalFields({ blocks, approvals, onApprovals, children }: ApprovalFieldsProps) {
+  return (
+    <fieldset class="approvals">
+      <legend>{t('Approve what may be done')}</legend>
+      {blocks.map((block) => (
+        <div key={block.id} class="stack tight">
+          <Check
+            label={`${block.id} · ${translateName(block.type)}`}
+            isOn={approvals[block.id] === true}
+            onToggle={(isOn) => onApprovals({ ...approvals, [block.id]: isOn })}
+          />
+          <WouldDo block={block} />
+        </div>
+      ))}
+      <div class="form-actions">{children}</div>
+    </fieldset>
+  );
+}
+
+/** Arguments with which a block would make its change. */
+export function WouldDo({ block: { id, would } }: { block: BlockResult }) {
+  if (!would) return null;
+  return <CodeBlock code={JSON.stringify(would, null, 2)} label={t('What {name} would do', { name: id })} />;
+}
