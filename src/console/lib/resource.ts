@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, markBackground } from './api.ts';
 import { onChange, type Topic } from './events.ts';
+import { keepPages, keptPlace } from './kept-place.ts';
 
 /** Data of a page. Data that is there stays while it is loaded again or when that fails. */
 export interface Resource<T> {
@@ -113,13 +114,19 @@ export interface PagedResource<T> extends Resource<readonly T[]> {
 
 const PAGES_MAX = 100;
 
-/** Load a list a page at a time. A refresh loads as many pages as are shown. */
+/**
+ * Load a list a page at a time. A refresh loads as many pages as are shown, and so does going back to the list in the
+ * browser's history.
+ */
 export function usePages<T>(
   key: string | null,
   loadPage: (cursor: string | null, signal: AbortSignal) => Promise<Page<T>>,
   topics: readonly Topic[] = [],
 ): PagedResource<T> {
-  const [shown, setShown] = useState({ key, pages: 1 });
+  const [shown, setShown] = useState(() => ({
+    key,
+    pages: (key === null ? undefined : keptPlace().pages?.[key]) ?? 1,
+  }));
   const pages = shown.key === key ? shown.pages : 1;
   const cached = useRef<{ key: string | null; items: readonly T[]; next: string | null; pages: number } | null>(null);
   const loadAll = async (signal: AbortSignal) => {
@@ -139,7 +146,9 @@ export function usePages<T>(
   const resource = useResource(key === null ? null : `${key}`, loadAll, topics);
   const { refresh } = resource;
   const loadMore = () => {
-    setShown({ key, pages: Math.min(pages + 1, PAGES_MAX) });
+    const next = Math.min(pages + 1, PAGES_MAX);
+    setShown({ key, pages: next });
+    if (key !== null) keepPages(key, next);
     refresh();
   };
   const { data } = resource;

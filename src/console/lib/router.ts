@@ -1,4 +1,5 @@
 import { useEffect } from 'preact/hooks';
+import { followScrolling, leavePlace, returnToPlace } from './kept-place.ts';
 import { createStore, useStore } from './store.ts';
 
 const BASE = '/console';
@@ -49,8 +50,12 @@ export function linkTo(...segments: readonly string[]): string {
 
 /** Go to a page, or with `replace` change the address of this one. */
 export function navigate(address: string, { replace = false }: { replace?: boolean } = {}): void {
-  if (replace) history.replaceState(null, '', address);
-  else history.pushState(null, '', address);
+  if (replace) {
+    history.replaceState(history.state, '', address);
+  } else {
+    leavePlace();
+    history.pushState(null, '', address);
+  }
   const before = place.get().path;
   place.set(readPlace());
   if (before !== location.pathname) scrollTo(0, 0);
@@ -81,10 +86,17 @@ export function useLinks(): void {
       event.preventDefault();
       navigate(link.pathname + link.search + link.hash);
     };
-    const update = () => place.set(readPlace());
+    const update = () => {
+      if (place.get().path !== location.pathname) scrollTo(0, 0);
+      returnToPlace();
+      place.set(readPlace());
+    };
+    const endFollowing = followScrolling();
+    returnToPlace();
     addEventListener('click', follow);
     addEventListener('popstate', update);
     return () => {
+      endFollowing();
       removeEventListener('click', follow);
       removeEventListener('popstate', update);
     };
