@@ -1,5 +1,6 @@
 import { Args, Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
+import type { FolderDifference } from '../../src/cli/compare-folder.ts';
 import { confirm } from '../../src/cli/confirm.ts';
 import { EXIT } from '../../src/cli/exit-codes.ts';
 import { bucketFlag, listOf, orgFlag, yesFlag } from '../../src/cli/flags.ts';
@@ -14,7 +15,7 @@ export default class DocumentsSync extends BaseCommand {
     'Bring the documents of a bucket up to date with a folder.\n' +
     'Files are compared with documents by path and content. New files are uploaded, and a document whose file changed ' +
     'gets the new content: searches find the old text until the new one is ready. With --delete, uploaded documents ' +
-    'whose file is gone are deleted. Hidden files are left out.';
+    'whose file is gone are deleted, unless the folder has no files at all. Hidden files are left out.';
   static override examples = [
     '<%= config.bin %> documents sync manuals/ --bucket manuals --dry-run',
     '<%= config.bin %> documents sync manuals/ --bucket manuals --delete --watch',
@@ -29,6 +30,7 @@ export default class DocumentsSync extends BaseCommand {
       description: 'delete uploaded documents of the bucket whose file is not in the folder',
       env: 'SERVICE_DELETE',
     }),
+    'allow-empty': Flags.boolean({ description: 'with --delete: delete all documents if the folder has no files' }),
     watch: Flags.boolean({ description: 'go on, and synchronise after each change', env: 'SERVICE_WATCH' }),
     'dry-run': Flags.boolean({ description: 'show what would be done, and change nothing', env: 'SERVICE_DRY_RUN' }),
     prefix: Flags.string({
@@ -70,9 +72,9 @@ export default class DocumentsSync extends BaseCommand {
       const prefix = flags.prefix === undefined ? '' : `${flags.prefix.replace(/\/+$/, '')}/`;
       const globs = { exclude, ...(include.length === 0 ? {} : { include }) };
       const options = {
-        ...{ delete: flags.delete, dryRun: flags['dry-run'], wait: !flags['no-wait'] },
-        confirmDeletion: (vanished: readonly { readonly sourcePath: string }[]) =>
-          confirm(describeDeletion(vanished), flags.yes, signal),
+        ...{ delete: flags.delete, allowEmpty: flags['allow-empty'] },
+        ...{ dryRun: flags['dry-run'], wait: !flags['no-wait'] },
+        confirmDeletion: (difference: FolderDifference) => confirm(describeDeletion(difference), flags.yes, signal),
       };
       const threads = openThreads();
       try {
@@ -103,12 +105,13 @@ export default class DocumentsSync extends BaseCommand {
   }
 }
 
-function describeDeletion(vanished: readonly { readonly sourcePath: string }[]): string {
+function describeDeletion({ vanished, known }: FolderDifference): string {
   const shown = vanished.slice(0, SHOWN_MAX).map(({ sourcePath }) => sourcePath);
   const more = vanished.length > SHOWN_MAX ? ', …' : '';
   const one = vanished.length === 1;
   return (
-    `This deletes ${vanished.length} ${one ? 'document' : 'documents'} whose ${one ? 'file is' : 'files are'} gone ` +
+    `This deletes ${vanished.length} of ${known} ${known === 1 ? 'document' : 'documents'}, whose ` +
+    `${one ? 'file is' : 'files are'} gone ` +
     `(${shown.join(', ')}${more}) and cannot be undone. Delete ${one ? 'it' : 'them'}?`
   );
 }

@@ -24,6 +24,10 @@ export interface SyncedFolder {
 export interface FolderDifference {
   readonly added: readonly FoundFile[];
   readonly changed: readonly FoundFile[];
+  /** Number of files in the folder, empty ones included. */
+  readonly files: number;
+  /** Number of documents that were compared with them. */
+  readonly known: number;
   /** Documents whose file is gone. */
   readonly vanished: readonly PathDocument[];
   readonly unchanged: number;
@@ -76,7 +80,8 @@ export async function compareFolder(
   }
   const isKept = keptByFaults(faults);
   const vanished = [...known.values()].filter(({ sourcePath }) => !seen.has(sourcePath) && !isKept(sourcePath));
-  return { added, changed, vanished, unchanged, failedBefore, faults };
+  const counts = { files: seen.size, known: known.size, unchanged, failedBefore };
+  return { added, changed, vanished, faults, ...counts };
 }
 
 async function readKnown(session: Session, { bucketId, prefix }: SyncedFolder): Promise<Map<string, PathDocument>> {

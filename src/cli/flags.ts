@@ -27,7 +27,7 @@ export const mapVersionArg = Args.custom<number>({
   },
 })();
 
-/** No variable sets the following flags, because it would confirm every command from then on. */
+/** No variable sets the following flags and --allow-empty, because it would confirm every command from then on. */
 export const yesFlag = Flags.boolean({ description: 'do not ask for confirmation' });
 export const forceFlag = Flags.boolean({ description: 'replace a file that already exists' });
 

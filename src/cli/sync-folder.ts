@@ -4,7 +4,7 @@ import { UploadRequest } from '../ingest/schema.ts';
 import { type FolderPlace, resolveFolder } from '../memory/readers/folder-reader.ts';
 import { FolderWatch } from '../memory/readers/folder-watch.ts';
 import { SourceFault } from '../memory/readers/source-reader.ts';
-import { AppError } from '../platform/errors.ts';
+import { AppError, conflict } from '../platform/errors.ts';
 import type { Threads } from '../platform/threads.ts';
 import { compareFolder, type FolderDifference, type SyncedFolder } from './compare-folder.ts';
 import { note } from './output.ts';
@@ -19,11 +19,13 @@ const DELETED_MAX = 500;
 export interface SyncOptions {
   /** Delete the documents of files that are gone. */
   readonly delete: boolean;
+  /** Delete all documents if the folder has no files; otherwise that is refused. */
+  readonly allowEmpty: boolean;
   readonly dryRun: boolean;
   /** Wait until new contents can be searched. */
   readonly wait: boolean;
   /** Asks the user, or throws. Called before documents are deleted. */
-  readonly confirmDeletion: (vanished: readonly PathDocument[]) => Promise<void>;
+  readonly confirmDeletion: (difference: FolderDifference) => Promise<void>;
 }
 
 /** One file or document that a synchronisation changes, or would change. */
@@ -68,6 +70,8 @@ export function resolveSyncedFolder(directory: string, dataDir: string): Promise
 /**
  * Bring the documents of a bucket up to date with a folder: add new files, give documents of changed files their new
  * content, and delete documents of files that are gone if that is asked for.
+ *
+ * @throws AppError `folder_empty` (409) for a deletion of all documents because there are no files, `file_unreadable` (403)
  */
 export async function syncFolder(
   session: Session,
@@ -82,11 +86,24 @@ export async function syncFolder(
       : error;
   });
   const { vanished } = difference;
+  if (options.delete && !options.allowEmpty) refuseEmptied(folder, difference);
   if (options.dryRun) return reportOf(folder, difference, planOf(difference, options), true);
-  if (options.delete && vanished.length > 0) await options.confirmDeletion(vanished);
+  if (options.delete && vanished.length > 0) await options.confirmDeletion(difference);
   const uploaded = await upload(session, folder, difference, options, signal);
   const deleted = options.delete ? await deleteAll(session, folder, vanished, signal) : [];
   return reportOf(folder, difference, [...uploaded, ...deleted], false);
+}
+
+/** @throws AppError `folder_empty` (409) if there are no files, as below a disk that is not mounted, but documents to delete */
+function refuseEmptied({ place }: SyncedFolder, { files, vanished }: FolderDifference): void {
+  if (files > 0 || vanished.length === 0) return;
+  const documents = vanished.length === 1 ? 'the only document' : `all ${vanished.length} documents`;
+  throw conflict(
+    `${place.base} has no files to synchronise, and --delete would delete ${documents}; nothing was changed. ` +
+      'Check that the folder is the right one and is mounted, and what --include and --exclude leave out. ' +
+      'If it is empty on purpose, add --allow-empty.',
+    'folder_empty',
+  );
 }
 
 /** Synchronise a folder again after each change, until the signal is aborted. @param onReport called after each time */

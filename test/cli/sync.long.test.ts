@@ -100,6 +100,32 @@ test('a folder is added, changed files are replaced, and documents of removed fi
   expect(await paths()).toEqual(['motor.md', 'pump.md']);
 });
 
+test('--delete of a folder without files is refused, unless --allow-empty is given', async () => {
+  await sync();
+  rmSync(path.join(folder, 'deep'), { recursive: true });
+  // All files are left out.
+  const ignored = await sync('--delete', '--yes', '--exclude', '**/*.md', '--json');
+  expect(ignored).toMatchObject({ code: 4 });
+  expect(ignored.json().error).toMatchObject({ code: 'folder_empty', message: expect.stringContaining('--exclude') });
+  rmSync(path.join(folder, 'pump.md'));
+  for (const more of [['--yes'], ['--dry-run'], ['--yes', '--watch']]) {
+    const refused = await sync('--delete', ...more);
+    expect(refused).toMatchObject({ code: 4, stdout: '', stderr: expect.stringContaining('all 2 documents') });
+    expect(refused.stderr).toContain('add --allow-empty');
+  }
+  expect((await sync('--json')).json().counts).toMatchObject({ gone: 2, deleted: 0 });
+  expect(await paths()).toEqual(['deep/valve.md', 'pump.md']);
+  const dry = await sync('--delete', '--allow-empty', '--dry-run', '--json');
+  expect(dry.json()).toMatchObject({ dry_run: true, counts: { deleted: 2 } });
+  expect(await sync('--delete', '--allow-empty')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('This deletes 2 of 2 documents, whose files are gone'),
+  });
+  expect((await sync('--delete', '--allow-empty', '--yes', '--json')).json().counts).toMatchObject({ deleted: 2 });
+  expect(await paths()).toEqual([]);
+  expect(await sync('--delete', '--yes')).toMatchObject({ code: 0 });
+});
+
 test('an uploaded folder is recognised by its paths', async () => {
   expect((await service('documents', 'upload', folder, '--recursive', '--bucket', bucket)).code).toBe(0);
   expect((await sync('--json')).json()).toMatchObject({ data: [], counts: { unchanged: 2 } });

@@ -30,8 +30,8 @@ program is called \`service\`.
 - While a server runs on the data directory, commands ask it, which takes a fraction of the time; without one they open the
   installation themselves. Both print the same. A command opens it in any case if its settings are not those of the server.
 - The environment variable of a flag, listed under ENVIRONMENT, is used if the flag is not given. For a flag that may be given
-  several times it holds the values separated by commas. No variable sets \`--yes\`, \`--force\`, \`--confirm\` or
-  \`--max-affected\`.
+  several times it holds the values separated by commas. No variable sets \`--yes\`, \`--force\`, \`--allow-empty\`,
+  \`--confirm\` or \`--max-affected\`.
 
 <!-- commands -->
 `;
