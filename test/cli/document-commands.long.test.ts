@@ -160,6 +160,32 @@ test('embed reads the lines of stdin', async () => {
   expect(await runService(['embed', '-', '--input-file', 'x'], env, '')).toMatchObject({ code: 2 });
 });
 
+test('a dry run lists the documents that would be deleted, and deletes nothing', async () => {
+  const valves = ['delete', '--where', "file_name = 'valve.md'", '--dry-run'];
+  const table = await documents(...valves);
+  expect(table).toMatchObject({ code: 0, stderr: 'dry run: 2 documents would be deleted\n' });
+  expect(table.stdout).toMatch(/^FILE +DOCUMENT +STATUS +CHUNKS\n/);
+  for (const name of ['a/valve.md', 'b/valve.md']) {
+    expect(table.stdout).toMatch(new RegExp(`^${name} +${ids[name]} +ready +1$`, 'm'));
+  }
+  const several = await documents(...valves, '--json');
+  expect(several).toMatchObject({ code: 0 });
+  expect(several.json()).toMatchObject({ object: 'list', dry_run: true, has_more: false });
+  const fileName = 'valve.md';
+  expect(several.json().data).toHaveLength(2);
+  expect(several.json().data).toContainEqual({
+    ...{ id: ids['a/valve.md'], source_path: 'a/valve.md', file_name: fileName, deleted: false },
+  });
+  // Also with --yes nothing is deleted.
+  expect((await documents('delete', 'pump.md', '--dry-run', '--yes', '--json')).json()).toEqual({
+    ...{ dry_run: true, id: ids['pump.md'], source_path: 'pump.md', file_name: 'pump.md', deleted: false },
+  });
+  expect(await documents('delete', 'nothing.md', '--dry-run')).toMatchObject({ code: 3 });
+  for (const name of ['a/valve.md', 'b/valve.md', 'pump.md']) {
+    expect(await documents('show', name)).toMatchObject({ code: 0 });
+  }
+});
+
 test('documents are deleted by path and by condition after a confirmation', async () => {
   expect(await documents('delete', '--where', "file_name = 'valve.md'")).toMatchObject({
     code: 2,
