@@ -1,4 +1,5 @@
 import type { Caller } from '../../src/access/caller.ts';
+import { embedInput, textsOf } from '../../src/embedding/embed-input.ts';
 import { axisOf, type EmbeddedTexts, type Embedder } from '../../src/embedding/embedder.ts';
 import { nameField } from '../../src/embedding/name-field.ts';
 import {
@@ -47,19 +48,18 @@ export function embeddingRoutes(
       capacity: 'none',
       body: EmbeddingsRequest,
       tooManyValues: { param: 'input', message: TOO_MANY_TEXTS },
-      axis: (body) => axisOf(body.input),
+      axis: (body) => axisOf(textsOf(body.input)),
       responses: {
         200: { description: 'Vectors in the order of the input', schema: EmbeddingsResponse, headers: VECTOR_HEADERS },
       },
       refusals: EMBEDDING_REFUSALS,
       async handle({ body, caller, sdk, signal }) {
-        const result = await embedder.embed({
-          texts: body.input,
+        const result = await embedInput(embedder, body.input, {
           model: body.model,
           dimensions: body.dimensions,
           taskType: body.task_type,
           orgId: caller.orgId,
-          charge: { account: accountOf(caller), axis: axisOf(body.input) },
+          charge: { account: accountOf(caller), axis: axisOf(textsOf(body.input)) },
           signal,
         });
         const base64 = body.encoding_format === 'base64' && answersInBase64(settings.base64, sdk);

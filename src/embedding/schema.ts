@@ -43,7 +43,7 @@ const Input = z
     const fault = faultOfTexts(input, 'a string or a list of strings');
     if (fault) context.addIssue({ code: 'custom', ...fault });
   })
-  .transform((input) => (typeof input === 'string' ? [input] : (input as string[])))
+  .transform((input) => input as string | string[])
   .meta({ oneOf: [{ type: 'string', minLength: 1 }, LIST_OF_TEXTS] });
 
 const Texts = z

@@ -70,13 +70,20 @@ describe('POST /v1/embeddings', () => {
     ['half a dimension', { input: 'a', dimensions: 1.5 }, 'dimensions'],
     ['an unknown task type', { input: 'a', task_type: 'guess' }, 'task_type'],
     ['a model that is no text', { input: 'a', model: 7 }, 'model'],
-    ['too many tokens', { input: 'word '.repeat(30_000) }, 'input[0]'],
+    ['too many tokens', { input: 'word '.repeat(30_000) }, 'input'],
+    ['too many tokens in a list of one text', { input: ['word '.repeat(30_000)] }, 'input[0]'],
   ])('a request with %s is refused', async (_label, json, param) => {
     const { status, body, headers } = await embed(json);
     expect(status).toBe(400);
     expect(body.error).toMatchObject({ type: 'invalid_request_error', param, code: expect.any(String) });
     expect(body.error.message).toMatch(/\S+ \S+/);
     expect(body.request_id).toBe(headers.get('x-request-id'));
+  });
+
+  it('the message names a text by its place in a list, and a text that is no list as the input', async () => {
+    const input = 'word '.repeat(30_000);
+    expect((await embed({ input })).body.error.message).toMatch(/^input has /);
+    expect((await embed({ input: [input] })).body.error.message).toMatch(/^input\[0\] has /);
   });
 
   it('the error for more than 100 texts names the bulk endpoint, and the error for numbers asks for strings', async () => {

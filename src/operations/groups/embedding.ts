@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { embedInput, textsOf } from '../../embedding/embed-input.ts';
 import { axisOf } from '../../embedding/embedder.ts';
 import { listModels } from '../../embedding/list-models.ts';
 import { RoutingRequest } from '../../embedding/routing.ts';
@@ -18,9 +19,9 @@ export const embed = forOrganization(
   EmbeddingsRequest,
   async (request, { appliance, operator, signal }) => {
     const { embedder } = appliance.embedding;
-    const { vectors, dimensions, model, tokens, warnings } = await embedder.embed({
-      ...{ texts: request.input, model: request.model, dimensions: request.dimensions, taskType: request.task_type },
-      ...{ orgId: operator.orgId, charge: { account: operator, axis: axisOf(request.input) }, signal },
+    const { vectors, dimensions, model, tokens, warnings } = await embedInput(embedder, request.input, {
+      ...{ model: request.model, dimensions: request.dimensions, taskType: request.task_type },
+      ...{ orgId: operator.orgId, charge: { account: operator, axis: axisOf(textsOf(request.input)) }, signal },
     });
     const json = await renderEmbeddingList(vectors, dimensions, { model, promptTokens: tokens, base64: false });
     return { json: Buffer.from(json).toString(), model, dimensions, tokens, warnings };

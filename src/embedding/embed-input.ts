@@ -1,0 +1,28 @@
+import type { EmbeddedTexts, Embedder, EmbedRequest } from './embedder.ts';
+import { nameOnlyText } from './name-field.ts';
+import type { EmbeddingsRequest } from './schema.ts';
+
+type Input = EmbeddingsRequest['input'];
+
+/** List the texts of an input. */
+export function textsOf(input: Input): readonly string[] {
+  return typeof input === 'string' ? [input] : input;
+}
+
+/**
+ * Embed an input, which is one text or a list of texts. Errors name a text of a list `input[3]`, and a text on its own
+ * `input`.
+ *
+ * @throws AppError of `Embedder.embed`
+ */
+export async function embedInput(
+  embedder: Embedder,
+  input: Input,
+  request: Omit<EmbedRequest, 'texts'>,
+): Promise<EmbeddedTexts> {
+  try {
+    return await embedder.embed({ ...request, texts: textsOf(input) });
+  } catch (error) {
+    throw typeof input === 'string' ? nameOnlyText(error) : error;
+  }
+}
