@@ -245,13 +245,30 @@ function allFailed(stages: readonly Model[], failures: readonly AppError[]): App
   const causes = failures.map(
     (failure, index) => `${stages[index]?.id}: ${String(failure.details?.['cause'] ?? failure.code)}`,
   );
+  const last = failures.at(-1);
+  if (last !== undefined && !isUnavailable(last)) return refusedByFallback(stages, causes, last);
   return new AppError({
     code: 'provider_unavailable',
     status: 502,
     message: `the primary model and its fallback both failed (${causes.join('; ')}); try again later`,
     retryable: true,
     details: { causes },
-    cause: failures.at(-1),
+    cause: last,
+  });
+}
+
+/** Create the error for texts that the fallback refuses, as it always will; the primary model may accept them. */
+function refusedByFallback(stages: readonly Model[], causes: readonly string[], refusal: AppError): AppError {
+  const [primary, fallback] = stages.map(({ id }) => id);
+  return new AppError({
+    code: 'provider_unavailable',
+    status: 502,
+    param: refusal.param,
+    message:
+      `the primary model is unavailable (${causes[0]}), and its fallback ${fallback} refused the request: ` +
+      `${refusal.message}; trying again does not help while ${primary} is unavailable`,
+    details: { causes },
+    cause: refusal,
   });
 }
 

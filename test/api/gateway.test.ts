@@ -284,6 +284,36 @@ describe('routing', () => {
     expect(both.body.error.message).toMatch(/vendor-a\/text-embedding-3-small: \w+; vendor-d\/bge-m3-ko: \w+/);
   });
 
+  it('texts that the fallback refuses while the primary is down are a 502 that says who refused them, and why', async () => {
+    const own = await test.key({ org: 'routing-refusal', scopes: ['embed', 'routing:manage'] });
+    await route({ primary: SMALL, fallback: KOREAN, mode: 'fallback' }, own);
+    test.upstream.decide = () => ({ kind: 'status', status: 503 });
+    const refusal = { status: 400, body: { error: { message: 'no such letters', code: 'bad' } } };
+    test.korean.decide = () => ({ kind: 'status', ...refusal });
+    const { status, body } = await embed({ input: fresh() }, own);
+    expect([status, body.error.code, body.error.param]).toEqual([502, 'provider_unavailable', 'input']);
+    expect(body.error.message).toMatch(
+      /^the primary model is unavailable \(vendor-a\/text-embedding-3-small: \w+\), and its fallback vendor-d\/bge-m3-ko refused /,
+    );
+    expect(body.error.message).toContain('rejected the input');
+    expect(body.error.message).toMatch(
+      /; trying again does not help while vendor-a\/text-embedding-3-small is unavailable$/,
+    );
+  });
+
+  it('a text that is too long for the fallback only is named while the primary is down', async () => {
+    const own = await test.key({ org: 'routing-too-long', scopes: ['embed', 'routing:manage'] });
+    await route({ primary: 'vendor-b/embedding-001', fallback: SMALL, mode: 'fallback' }, own);
+    const long = 'word '.repeat(9_000);
+    const one = (await embed({ input: long }, own)).body.error;
+    expect(one).toMatchObject({ code: 'provider_unavailable', param: 'input' });
+    expect(one.message).toContain(`its fallback ${SMALL} refused the request: input has 9`);
+    const listed = await embed({ input: ['short', long] }, own);
+    expect([listed.status, listed.body.error.param]).toEqual([502, 'input[1]']);
+    expect(listed.body.error.message).toContain('takes at most 8191');
+    expect(listed.body.error.message).not.toContain('try again later');
+  });
+
   it('mode single never falls back', async () => {
     const own = await test.key({ org: 'routing-single', scopes: ['embed', 'routing:manage'] });
     await route({ primary: LARGE, fallback: KOREAN, mode: 'single' }, own);
