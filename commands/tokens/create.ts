@@ -24,7 +24,7 @@ export default class TokensCreate extends BaseCommand {
   async run(): Promise<unknown> {
     const { flags } = await this.parse(TokensCreate);
     const { user, role, ttl } = flags;
-    const token = await this.call(flags, 'keys.createToken', { user, role, ttl });
+    const token = await this.call(flags, 'keys.createToken', { user, role, ttl }, { email: '--user' });
     this.log(token.token);
     this.logToStderr(`created the token ${token.id} for ${user}; it is valid until ${token.expires_at}`);
     return token;

@@ -8,7 +8,7 @@ import { AppError } from '../platform/errors.ts';
 import { untilInterrupted } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Sql } from '../platform/postgres.ts';
-import { describeFailure } from './exit-codes.ts';
+import { describeFailure, type Failure, withoutHelpHint } from './exit-codes.ts';
 import { hasSwitch, note, printFailure, printJson, setQuiet, wantsJson } from './output.ts';
 import type { FieldNames, Session } from './session.ts';
 import type { Column } from './table.ts';
@@ -243,7 +243,7 @@ export abstract class BaseCommand extends Command {
     // The reader of the output has all that it wants: nothing failed, and nobody is there to be told.
     if (error instanceof AppError && error.code === 'output_closed') return;
     const described = describeFailure(error);
-    const failure = described.code === 'usage' ? { ...described, message: this.#describeUsage(error) } : described;
+    const failure = { ...described, message: await this.#messageOf(error, described) };
     const { bin } = this.config;
     printFailure(failure, {
       json: this.jsonEnabled(),
@@ -253,10 +253,15 @@ export abstract class BaseCommand extends Command {
     if (failure.code === 'internal' && process.stderr.isTTY) process.stderr.write(`${error.stack ?? ''}\n`);
   }
 
-  #describeUsage(error: Error): string {
+  /** Word the message of a failure with the names that users of this command type. */
+  async #messageOf(error: Error, { code, message }: Failure): Promise<string> {
     const { args, flags, baseFlags } = this.ctor;
-    const name = `${this.config.bin} ${this.id?.replaceAll(':', ' ')}`;
-    return describeUsageFault(error, { name, args, flags: { ...baseFlags, ...flags } });
+    const { bin } = this.config;
+    const shape = { name: `${bin} ${this.id?.replaceAll(':', ' ')}`, args, flags: { ...baseFlags, ...flags } };
+    if (code === 'usage') return describeUsageFault(error, shape);
+    if (!(error instanceof AppError)) return message;
+    const { inCommandWords } = await import('./command-words.ts');
+    return withoutHelpHint(inCommandWords(error, shape, bin));
   }
 }
 

@@ -21,7 +21,7 @@ export function describeFailure(error: unknown): Failure {
 }
 
 /** Remove oclif's hint at the help, which `printFailure` prints once. */
-function withoutHelpHint(message: string): string {
+export function withoutHelpHint(message: string): string {
   return message
     .replace(/\nSee more help with --help$/, '')
     .replace(/^Parsing (--\S+) \n\t/, '$1: ')

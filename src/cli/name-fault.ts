@@ -1,16 +1,37 @@
 import { AppError, invalidRequest } from '../platform/errors.ts';
 
 /**
- * Name the field of a refused input as it is typed: `--top-k` for `top_k`, or the name in `names`. Any other error is
- * returned unchanged.
+ * Name the field of a refused input as it is typed: `--top-k` for `top_k`, or the name in `names`. An error that an
+ * operation itself found is renamed only by `names`, and any other error is returned unchanged.
  */
 export function nameFault(error: unknown, names: Readonly<Record<string, string>>): unknown {
-  if (!(error instanceof AppError) || error.code !== 'invalid_request') return error;
+  if (!(error instanceof AppError) || error.status !== 400) return error;
   const { path, reason } = error.details ?? {};
-  if (!Array.isArray(path) || typeof reason !== 'string') return error;
+  if (error.code !== 'invalid_request' || !Array.isArray(path) || typeof reason !== 'string') {
+    return renameStart(error, (field) => names[field]);
+  }
   const [field, ...inside] = path as (string | number)[];
   if (field === undefined) return invalidRequest(reason);
   return invalidRequest(`${typedName(field, inside, names)}: ${reason}`, String(field));
+}
+
+/**
+ * Replace the name of the field at the start of a message, as in `name: must not be empty`, by the name that is typed.
+ *
+ * @param nameOf name of a field; undefined for a field that keeps its name
+ */
+export function renameStart(error: AppError, nameOf: (field: string) => string | undefined): AppError {
+  const [field = ''] = /^\w+/.exec(error.param ?? '') ?? [];
+  const { message, code, status, param, details, retryable, retryAfterSeconds, cause } = error;
+  const rest = message.slice(field.length);
+  const name = nameOf(field);
+  const isNamed = field !== '' && message.startsWith(field) && /^[.[:]|^ (?:must|has|is) /.test(rest);
+  if (!isNamed || name === undefined) return error;
+  return new AppError({
+    ...{ code, status, param, retryable, cause, message: name + rest },
+    ...(details === undefined ? {} : { details }),
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+  });
 }
 
 /** Render the path of a field with the name of its flag or argument. */

@@ -3,6 +3,7 @@ import { findNearest } from '../platform/nearest-word.ts';
 import { describeFailure, EXIT } from './exit-codes.ts';
 import { printFailure, wantsJson } from './output.ts';
 import { asksForHelp } from './show-help.ts';
+import { describeUsageFault } from './usage-fault.ts';
 
 /** Options with which oclif loads the project; with `ignoreManifest` it reads the files of the commands. */
 interface ProjectOptions {
@@ -12,17 +13,24 @@ interface ProjectOptions {
 
 /** Return true if the command line begins with the name of a command. */
 export async function isKnownCommand(options: ProjectOptions, argv: readonly string[]): Promise<boolean> {
-  return findCommand(await Config.load(options), wordsOf(argv));
+  return nameOfCommand(await Config.load(options), wordsOf(argv)) !== null;
 }
 
 /** Print why no command could be started: there is none of that name, or loading it failed with `error`. */
 export async function reportUnstarted(options: ProjectOptions, argv: readonly string[], error: unknown): Promise<void> {
   const config = await Config.load(options);
   const words = wordsOf(argv);
-  const failure = findCommand(config, words)
-    ? describeFailure(error)
-    : { exitCode: EXIT.usage, code: 'usage', message: unknownCommand(config, words) };
-  printFailure(failure, { json: wantsJson(config, argv), bin: config.bin, help: `${config.bin} --help` });
+  const known = nameOfCommand(config, words);
+  const surplus = known === null ? words : words.slice(known.length);
+  const usage = (message: string) => ({ exitCode: EXIT.usage, code: 'usage', message });
+  const failure =
+    known === null
+      ? usage(unknownCommand(config, words))
+      : isNotFound(error) && surplus.length > 0
+        ? usage(surplusArguments(config, known, surplus))
+        : describeFailure(error);
+  const help = [config.bin, ...(known ?? []), '--help'].join(' ');
+  printFailure(failure, { json: wantsJson(config, argv), bin: config.bin, help });
 }
 
 /** Return the words before the first flag: the name of the command, and perhaps arguments. */
@@ -33,8 +41,22 @@ function wordsOf(argv: readonly string[]): string[] {
   return argv.slice(0, end === -1 ? undefined : end);
 }
 
-function findCommand(config: Config, words: readonly string[]): boolean {
-  return words.some((_, index) => config.findCommand(words.slice(0, index + 1).join(':')) !== undefined);
+/** Return the first words, which are the name of a command; null if there is no such command. */
+function nameOfCommand(config: Config, words: readonly string[]): readonly string[] | null {
+  const starts = words.map((_, index) => words.slice(0, index + 1));
+  return starts.findLast((start) => config.findCommand(start.join(':')) !== undefined) ?? null;
+}
+
+/** Return true for oclif's error that there is no such command. It takes arguments for a part of the name of a command
+ * that has no arguments. */
+function isNotFound(error: unknown): boolean {
+  return error instanceof Error && /^command \S+ not found$/.test(error.message);
+}
+
+function surplusArguments(config: Config, name: readonly string[], surplus: readonly string[]): string {
+  const { args, flags } = config.findCommand(name.join(':'), { must: true });
+  const shape = { name: [config.bin, ...name].join(' '), args, flags };
+  return describeUsageFault(Object.assign(new Error('surplus arguments'), { args: surplus }), shape);
 }
 
 function unknownCommand(config: Config, words: readonly string[]): string {

@@ -66,7 +66,7 @@ export function openRoutingTable(sql: Sql, backends: Backends): RoutingTable {
       requireKnown(backends, primary, 'primary');
       if (fallback !== null) requireKnown(backends, fallback, 'fallback');
       if (mode === 'fallback' && fallback === null) {
-        throw invalidRequest('mode "fallback" needs a fallback model; name one in fallback', 'fallback');
+        throw invalidRequest('fallback: mode "fallback" needs a fallback model', 'fallback');
       }
       if (fallback === primary)
         throw invalidRequest('the fallback is the primary model; choose another model', 'fallback');

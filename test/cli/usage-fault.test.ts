@@ -32,11 +32,27 @@ test.each([
   [['job'], 'there is no command "job"; did you mean "jobs"? (see service --help)'],
   [['jobs', 'lst', 'x'], 'there is no command "jobs lst"; did you mean "jobs list"? (see service --help)'],
   [['bukets', 'list'], 'there is no command "bukets list"; did you mean "buckets list"? (see service --help)'],
+  [
+    ['projections', 'fit', 'nonsense'],
+    'the argument "nonsense" cannot be used; right form: service projections fit --model MODEL (see service projections fit --help)',
+  ],
+  [
+    ['buckets', 'synonyms', 'show', 'manuals', 'pump', 'valve'],
+    'the arguments "pump", "valve" cannot be used; right form: service buckets synonyms show BUCKET (see service buckets synonyms show --help)',
+  ],
   [['documents', 'nonsense'], 'there is no command "documents nonsense" (see service --help)'],
   [['documents', '--help', 'nonsense'], 'there is no command "documents nonsense" (see service --help)'],
 ])('wrong usage is answered in one line with the nearest right form: %j', async (args, line) => {
   expect(await runCommand(args, { SERVICE_DATA_DIR: '/nowhere/at/all' })).toMatchObject({
     ...{ code: 2, stdout: '', stderr: `service: ${line}\n` },
+  });
+});
+
+test('a wrong duration names its flag', async () => {
+  const run = await runCommand(['reaper', '--every', 'soon'], { SERVICE_DATA_DIR: '/nowhere/at/all' });
+  expect(run).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/^service: --every: a duration is a whole number/),
   });
 });
 

@@ -1,0 +1,41 @@
+import type { AppError } from '../platform/errors.ts';
+import { renameStart } from './name-fault.ts';
+import type { CommandShape } from './usage-fault.ts';
+
+/** Commands that do the same as routes of the API, which messages of operations name. */
+const COMMANDS: Readonly<Record<string, string>> = {
+  'GET /v1/models': 'models list',
+  'GET /v1/metadata/reserved-keys': 'metadata keys',
+  'POST /v1/embed/jobs': 'bulk submit',
+};
+
+/** Codes of errors whose messages describe a value without naming its field. */
+const NAMELESS_CODES = new Set(['duration_invalid', 'ttl_invalid']);
+
+/** Field of a request inside a sentence, such as `chunk_size`; not a part of a path, of a text or of a list of keys. */
+const FIELD = /(?<![\w.\-"'`[{/:])[a-z]+(?:_[a-z]+)+(?![\w.\-"'`\]}/:=,])/g;
+
+/**
+ * Render the message of an error for users of a command. Operations speak of the API, which names fields and routes;
+ * users type flags and commands.
+ *
+ * @param bin name of the program, as it was called
+ */
+export function inCommandWords(error: AppError, shape: CommandShape, bin: string): string {
+  const typed = (field: string) => nameOf(field, shape);
+  let { message } = error.status === 400 ? renameStart(error, typed) : error;
+  if (NAMELESS_CODES.has(error.code)) {
+    const name = error.param === null ? undefined : typed(error.param);
+    if (name !== undefined && !message.startsWith(name)) message = `${name}: ${message}`;
+  }
+  if (error.code === 'invalid_request') message = message.replace(FIELD, (field) => typed(field) ?? field);
+  for (const [route, command] of Object.entries(COMMANDS)) message = message.replaceAll(route, `"${bin} ${command}"`);
+  return message.replace(/\bforce=true\b/, 'force' in shape.flags ? '--force' : `"${bin} jobs cancel --force"`);
+}
+
+/** Return the name of a field as an argument or a flag of a command; undefined if the command has neither. */
+function nameOf(field: string, { args, flags }: CommandShape): string | undefined {
+  if (Object.hasOwn(args, field)) return field.toUpperCase();
+  const flag = field.replaceAll('_', '-');
+  return Object.hasOwn(flags, flag) ? `--${flag}` : undefined;
+}
