@@ -69,6 +69,17 @@ test.each(READING.map((args) => [args.join(' '), args] as const))(
   },
 );
 
+/** Lists whose endpoints answer an array, as the contract says. */
+const ARRAYS = new Set(['jobs', 'sources', 'channels']);
+
+test('lists have one shape with --json, except those of the endpoints that answer an array', async () => {
+  for (const topic of READING.flatMap(([first, second]) => (second === 'list' ? [first] : []))) {
+    const list = (await runCommand([topic as string, 'list', '--json'], asking)).json();
+    if (ARRAYS.has(topic as string)) expect(list, topic).toEqual(expect.any(Array));
+    else expect(list, topic).toMatchObject({ object: 'list', data: expect.any(Array) });
+  }
+});
+
 test('a link to the console is made by the running server', async () => {
   const { code, json } = await runCommand(['console', 'link', '--url', 'http://localhost:1', '--json'], asking);
   expect(code).toBe(0);

@@ -27,6 +27,8 @@ program is called \`service\`.
 
 - Exit codes: 0 done, 1 unexpected fault, 2 wrong usage, 3 not found, 4 refused, 5 a dependency is down, 130 interrupted.
 - With \`--json\` a command prints exactly one JSON document on stdout; progress and messages go to stderr.
+- With \`--json\` a list is an object whose rows are in \`data\`: \`{"object": "list", "data": […]}\`, mostly with \`has_more\` and
+  \`next_cursor\`. \`jobs list\`, \`sources list\` and \`channels list\` print the array that their endpoints answer.
 - While a server runs on the data directory, commands ask it, which takes a fraction of the time; without one they open the
   installation themselves. Both print the same. A command opens it in any case if its settings are not those of the server.
 - The environment variable of a flag, listed under ENVIRONMENT, is used if the flag is not given. For a flag that may be given
