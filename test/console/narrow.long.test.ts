@@ -5,6 +5,7 @@ import { ALL_SCOPES, type ConsoleTest, expectAccessible, HAS_CHROMIUM, openConso
 
 let console: ConsoleTest;
 let key: string;
+let run: string;
 const LONG_BUCKET = 'a'.repeat(60);
 const WIDTHS = [375, 768, 1280] as const;
 
@@ -21,11 +22,58 @@ beforeAll(async () => {
     },
   });
   await console.test.call('POST', '/v1/orgs', { key, json: { name: 'Harbour office', plan: 'enterprise' } });
+  await fillConnections();
   const text = 'The harbour has rules about cranes.';
   const documents = [{ id: 'cranes', fileName: 'rules-about-the-cranes-of-the-harbour.md', text }];
   await ingestAll(console.test.appliance, console.test.operator, 'default', documents);
 });
 afterAll(() => console?.close());
+
+const LONG_NAME = 'The weekly report of the harbour office about its cranes and pilots';
+/** Address of the workflow in the API, which takes its name too. */
+const WORKFLOW = `/v1/workflows/${encodeURIComponent(LONG_NAME)}`;
+const LONG_WORD = 'report-of-the-harbour-office-about-its-cranes-and-pilots';
+
+/** Make rows with long names and texts in the lists of channels, sources and workflows. */
+async function fillConnections(): Promise<void> {
+  const { appliance, operator } = console.test;
+  const { sql } = appliance;
+  const { orgId } = operator;
+  const config = { rest_api_key: 'provider-key', secret: 'a-long-webhook-secret', collection: 'default' };
+  const json = {
+    name: LONG_NAME,
+    provider: 'messenger',
+    config: { ...config, bot_id: LONG_WORD, channel_id: LONG_WORD },
+  };
+  const channel = (await console.test.call('POST', '/v1/channels/configs', { key, json })).body.id;
+  const text = `The warranty of cranes is two years. See ${LONG_WORD}-${LONG_WORD}.`;
+  const reply = { version: '2.0', template: { outputs: [{ simpleText: { text: `${text}\n${text}` } }] } };
+  for (const [n, outcome] of ['answered', 'nothing_found', null].entries()) {
+    await sql`
+      INSERT INTO channel_deliveries (config_id, digest, org_id, received_at, outcome, answered_at)
+      VALUES (${channel}, ${Buffer.of(n)}, ${orgId}, now(), ${outcome}, ${outcome === null ? null : new Date(Date.now() + 1000)})`;
+    await sql`
+      INSERT INTO channel_replies (config_id, digest, claimed_until, reply, expires_at)
+      VALUES (${channel}, ${Buffer.of(n)}, now(), ${outcome === null ? null : JSON.stringify(reply)},
+              now() + interval '10 minutes')`;
+  }
+  await sql`
+    INSERT INTO channel_notifications (id, org_id, config_id, actor, phone, template_code, template_args, via, status, reason)
+    VALUES ('ntf_1', ${orgId}, ${channel}, 'test', '+821012345678', ${LONG_WORD}, '{}', 'provider', 'failed',
+            'the provider has refused it: its template is not approved')`;
+  await sql`
+    INSERT INTO sources (id, org_id, bucket_id, name, type, connection, config, tags, versions, privacy_level, created_by,
+                         schedule, error_message)
+    SELECT 'src_1', ${orgId}, id, ${LONG_WORD}, 'postgres', ${LONG_WORD}, '{"table": "reports"}',
+           ${sql.json({ team: LONG_WORD })}, 'keep', 1, 'test', '0 * * * *', 'the table of the reports is not there any more'
+    FROM buckets WHERE org_id = ${orgId} AND name = 'default'`;
+  const write = { filename: `${LONG_WORD}.txt`, text: LONG_NAME, bucket: 'default' };
+  const definition = { blocks: [{ id: LONG_WORD, type: 'upload_document', with: write }] };
+  await console.test.call('POST', '/v1/workflows', { key, json: { name: LONG_NAME, definition } });
+  await console.test.call('POST', `${WORKFLOW}/publish`, { key, json: {} });
+  const { body } = await console.test.call('POST', `${WORKFLOW}/run`, { key, json: { mode: 'live' } });
+  run = body.run_id;
+}
 
 const inBrowser = it.skipIf(!HAS_CHROMIUM);
 
@@ -52,12 +100,24 @@ const FIND_FAULTS = `(() => {
   return found;
 })()`;
 
-async function expectWholeWords(page: Page, name: string): Promise<void> {
+/** Script that lists the tables that are wider than their place, and the elements of the page that are beyond its edge. */
+const FIND_CUT = `(() => {
+  const tables = [...document.querySelectorAll('.table-scroll')].filter((each) => each.scrollWidth > each.clientWidth);
+  const cut = [...document.querySelectorAll('main :not(.code-block *, .table-scroll *, .hidden-visually)')].filter(
+    (each) => each.getBoundingClientRect().right > innerWidth + 1);
+  return [
+    ...tables.map((each) => 'scrolls: ' + each.textContent.slice(0, 60)),
+    ...cut.map((each) => 'cut: ' + each.outerHTML.slice(0, 120)),
+  ];
+})()`;
+
+async function expectWholeWords(page: Page, name: string, more: () => Promise<void> = async () => {}): Promise<void> {
   for (const width of WIDTHS) {
     await page.setViewportSize({ width, height: 860 });
     await takePicture(page, `${name}-${width}`);
     expect({ width, faults: await page.evaluate(FIND_FAULTS) }).toEqual({ width, faults: [] });
     await expectAccessible(page, `${name}-${width}`);
+    await more();
   }
 }
 
@@ -70,6 +130,42 @@ inBrowser.each([
   const { page, context, faults } = await console.open(address, { key });
   await page.getByRole('row').filter({ hasText: text }).first().waitFor();
   await expectWholeWords(page, name.replaceAll(' ', '-'));
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+inBrowser.each([
+  ['channels', () => '/console/channels', 'bot_id'],
+  ['deliveries', () => '/console/channels/deliveries', 'The warranty of cranes'],
+  ['outbox', () => '/console/channels/outbox', 'the provider has refused'],
+  ['channel chat', () => '/console/channels/chat', 'Secret of the webhook'],
+  ['sources', () => '/console/sources', LONG_WORD],
+  ['source', () => '/console/sources/src_1', 'Last synchronised'],
+  ['workflows', () => '/console/workflows', LONG_NAME],
+  ['workflow', () => WORKFLOW.replace('/v1', '/console'), 'Show what waits'],
+  ['run', () => `${WORKFLOW.replace('/v1', '/console')}/runs/${run}`, 'Approve what may be done'],
+])('nothing of the page of %s is cut off or must be scrolled to, at any width', async (name, address, text) => {
+  const { page, context, faults } = await console.open(address(), { key });
+  await page.getByText(text).first().waitFor();
+  await expectWholeWords(page, name.replaceAll(' ', '-'), async () =>
+    expect(await page.evaluate(FIND_CUT)).toEqual([]),
+  );
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+inBrowser.each([
+  ['channels', 'New channel'],
+  ['sources', 'Connect a source'],
+  ['workflows', 'New workflow'],
+])('nothing of the dialog of %s is cut off in a narrow window', async (name, button) => {
+  const { page, context, faults } = await console.open(`/console/${name}`, { key });
+  await page.setViewportSize({ width: 375, height: 860 });
+  await page.getByRole('button', { name: button }).click();
+  await page.getByRole('dialog').waitFor();
+  await takePicture(page, `${name}-dialog-375`);
+  expect(await page.evaluate(FIND_CUT)).toEqual([]);
+  expect(await page.evaluate(FIND_FAULTS)).toEqual([]);
   expect(faults).toEqual([]);
   await context.close();
 });

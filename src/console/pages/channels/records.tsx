@@ -46,9 +46,16 @@ export function Deliveries({ configs }: Configs) {
                 rows={rows}
                 keyOf={({ id }) => id}
                 columns={[
-                  { title: t('Received'), class: 'nowrap', cell: ({ received_at }) => formatTime(received_at) },
+                  {
+                    title: t('Received'),
+                    cell: ({ received_at, channel_config_id }) => (
+                      <>
+                        <span class="nowrap">{formatTime(received_at)}</span>
+                        <span class="sub">{nameOf(configs, channel_config_id)}</span>
+                      </>
+                    ),
+                  },
                   { title: t('State'), cell: ({ status, outcome }) => <Status of={outcome ?? status} /> },
-                  { title: t('Channel'), wide: true, cell: (delivery) => nameOf(configs, delivery.channel_config_id) },
                   {
                     title: t('Took'),
                     numeric: true,
@@ -58,7 +65,7 @@ export function Deliveries({ configs }: Configs) {
                   {
                     title: t('Reply'),
                     class: 'reply',
-                    cell: ({ texts }) => <span class="result-text">{texts.join('\n')}</span>,
+                    cell: ({ texts }) => <span class="result-text whole">{texts.join('\n')}</span>,
                   },
                 ]}
               />

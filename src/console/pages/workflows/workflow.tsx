@@ -185,18 +185,24 @@ function Runs({ runs }: { runs: readonly RunSummary[] }) {
       rows={runs}
       keyOf={({ run_id }) => run_id}
       columns={[
-        {
-          title: t('Run'),
-          class: 'main',
-          cell: ({ run_id, workflow_id }) => <a href={linkTo('workflows', workflow_id, 'runs', run_id)}>{run_id}</a>,
-        },
+        { title: t('Run'), cell: nameCell },
         { title: t('State'), cell: stateCell },
-        { title: t('Mode'), cell: ({ mode }) => translateName(mode) },
         { title: t('Version'), numeric: true, wide: true, cell: ({ version }) => version },
         { title: t('By'), wide: true, cell: ({ actor }) => actor },
         { title: t('Started'), wide: true, class: 'nowrap', cell: ({ started_at }) => formatAgo(started_at) },
       ]}
     />
+  );
+}
+
+function nameCell({ run_id, workflow_id, mode }: RunSummary) {
+  return (
+    <>
+      <a class="main" href={linkTo('workflows', workflow_id, 'runs', run_id)}>
+        {run_id}
+      </a>
+      <span class="sub">{translateName(mode)}</span>
+    </>
   );
 }
 
