@@ -1,6 +1,6 @@
 import { eraseAuditedValues } from '../access/audit-store.ts';
 import { forgetResponsesAbout } from '../access/idempotency-store.ts';
-import { forgetDocumentsOfJobs } from '../jobs/document-jobs-store.ts';
+import { forgetDocumentsOfJobs, keepAccessInBucketJobs } from '../jobs/document-jobs-store.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
@@ -68,11 +68,13 @@ export async function removeMarked(
 }
 
 async function forgetDocuments({ sql, erase }: RemovalContext, documents: readonly MarkedDocument[]): Promise<void> {
-  const orgId = (documents[0] as MarkedDocument).orgId;
+  const { orgId, bucketId } = documents[0] as MarkedDocument;
   const ids = documents.map(({ id }) => id);
   await sql.begin(async (tx) => {
     // Lock jobs before documents, in the order of a job that finishes.
-    await forgetDocumentsOfJobs(tx, orgId, ids, await store.readAccessFields(tx, orgId, ids));
+    const access = await store.readAccessFields(tx, orgId, ids);
+    await forgetDocumentsOfJobs(tx, orgId, ids, access);
+    await keepAccessInBucketJobs(tx, orgId, bucketId, Object.values(access));
     await eraseAuditedValues(tx, orgId, ids);
     await forgetResponsesAbout(tx, orgId, ids);
     await erase(tx, orgId, ids);

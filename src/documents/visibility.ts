@@ -153,7 +153,7 @@ export function hidesFrom(
 /**
  * Condition on a row of `jobs`: the caller may read its document, whose name and metadata the job contains, or could read
  * it until it was removed, and may see the source that it synchronises. Another job of a whole bucket, which contains
- * counts and costs of all its documents, needs that none of them is hidden.
+ * counts and costs of all its documents, needs that none of them is hidden, or was when it was removed.
  */
 export function jobVisibleTo(sql: Sql, caller: Caller): SqlFragment {
   if (readsEverything(caller)) return sql`true`;
@@ -162,7 +162,8 @@ export function jobVisibleTo(sql: Sql, caller: Caller): SqlFragment {
      OR EXISTS (SELECT 1 FROM documents WHERE documents.id = jobs.document_id AND ${readableBy(sql, caller)})
      OR ${removedReadableBy(sql, caller)})
     AND (jobs.document_id IS NOT NULL OR jobs.bucket_id IS NULL OR jobs.kind = 'sync'
-         OR NOT ${hidesFrom(sql, caller, { orgId: sql`jobs.org_id`, id: sql`jobs.bucket_id` })})
+         OR NOT (${hidesFrom(sql, caller, { orgId: sql`jobs.org_id`, id: sql`jobs.bucket_id` })}
+                 OR ${hidRemoved(sql, caller)}))
     AND ${syncJobVisibleTo(sql, caller)})`;
 }
 
@@ -175,6 +176,14 @@ function removedReadableBy(sql: Sql, caller: Caller): SqlFragment {
     SELECT 1 FROM jsonb_to_record(jobs.document_access)
       AS removed (privacy_level int, scope text, classification text, public_accessible boolean)
     WHERE jobs.document_access IS NOT NULL AND ${readableBy(sql, caller, 'removed')})`;
+}
+
+/** Condition on a row of `jobs`: it is of a whole bucket, from which a document was removed that the caller could not read. */
+function hidRemoved(sql: Sql, caller: Caller): SqlFragment {
+  return sql`EXISTS (
+    SELECT 1 FROM jsonb_to_recordset(jobs.removed_access)
+      AS removed (privacy_level int, scope text, classification text, public_accessible boolean)
+    WHERE (${readableBy(sql, caller, 'removed')}) IS NOT TRUE)`;
 }
 
 /** Return true if the owner of a source plays no role for the caller: administrators, and keys that manage sources. */

@@ -73,3 +73,29 @@ export async function forgetDocumentsOfJobs(
            document_access = coalesce(${JSON.stringify(access)}::text::jsonb -> jobs.document_id, jobs.document_access)
     FROM own WHERE jobs.id = own.id`;
 }
+
+/**
+ * Keep the fields that decide who may see removed documents of a bucket in its jobs of the whole bucket, each different one
+ * once: they stay hidden from whom they were hidden because of these documents.
+ *
+ * @param access fields of the documents that are about to be removed
+ */
+export async function keepAccessInBucketJobs(
+  sql: Sql,
+  orgId: string,
+  bucketId: string,
+  access: readonly object[],
+): Promise<void> {
+  if (access.length === 0) return;
+  const different = new Set(access.map((fields) => JSON.stringify(fields)));
+  const removed = sql`${`[${[...different].join(',')}]`}::text::jsonb`;
+  await sql`
+    WITH own AS MATERIALIZED (
+      SELECT id FROM jobs
+      WHERE org_id = ${orgId} AND bucket_id = ${bucketId} AND document_id IS NULL AND kind <> 'sync'
+        AND NOT coalesce(removed_access, '[]') @> ${removed}
+      ORDER BY id FOR UPDATE)
+    UPDATE jobs SET removed_access = (
+      SELECT jsonb_agg(DISTINCT fields) FROM jsonb_array_elements(coalesce(jobs.removed_access, '[]') || ${removed}) AS fields)
+    FROM own WHERE jobs.id = own.id`;
+}

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { purgeDeleted } from '../../src/documents/remove-documents.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
 import { makeUserToken } from '../support/tokens.ts';
 import { until } from '../support/until.ts';
@@ -160,6 +161,32 @@ it('a job of a whole bucket is hidden from a caller from whom the bucket hides s
   expect(await seenBy(owner)).toEqual([200, true]);
   const { body } = await test.call('GET', `/v1/jobs/${deletion.body.job_id}`, { key: owner });
   expect(body).toMatchObject({ file_name: 'documents', file_size: 1 });
+});
+
+it('a job of a whole bucket stays hidden once the documents are removed that were hidden', async () => {
+  const name = await fill(2);
+  const owner = await makeUserToken(test.appliance, { role: 'owner', authLevel: 9 });
+  const bucket = await test.call('GET', `/v1/buckets/${name}`, { key: owner });
+  const json = {
+    statement: "HARDDELETE FROM documents WHERE salary = '90210'",
+    confirm: `HARDDELETE ${bucket.body.id}`,
+  };
+  const deletion = await test.call('PATCH', `/v1/buckets/${name}/documents/metadata/bulk`, { key: owner, json });
+  const { job_id: jobId } = deletion.body;
+  const { sql } = test.appliance;
+  // As if the job had ended and left the documents to the removal, which takes one level after the other.
+  await sql`UPDATE jobs SET status = 'failed', completed_at = now() WHERE id = ${jobId}`;
+  await sql`UPDATE documents SET privacy_level = 2 WHERE bucket_id = ${bucket.body.id} AND id IN (
+    SELECT max(id) FROM documents WHERE bucket_id = ${bucket.body.id} AND status = 'deleting')`;
+  const { documents } = test.appliance;
+  const seenBy = async (key: string) => (await test.call('GET', `/v1/jobs/${jobId}`, { key })).status;
+  expect([await seenBy(low), await seenBy(owner)]).toEqual([404, 200]);
+  await purgeDeleted(documents.removal, new AbortController().signal);
+  const left = await sql`SELECT 1 FROM documents WHERE bucket_id = ${bucket.body.id}`;
+  expect(left).toHaveLength(2);
+  expect([await seenBy(low), await seenBy(owner)]).toEqual([404, 200]);
+  // Each different access is kept once.
+  expect((await sql`SELECT removed_access FROM jobs WHERE id = ${jobId}`)[0]?.['removed_access']).toHaveLength(2);
 });
 
 it('the job of a removed document is shown to those who could read the document, and to no others', async () => {
