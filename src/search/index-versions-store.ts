@@ -1,5 +1,6 @@
 import type { VectorOrigin } from '../embedding/model-choice.ts';
 import type { Sql } from '../platform/postgres.ts';
+import { PAGE_ROWS } from './in-pages.ts';
 import { lockLost } from './writer-lock.ts';
 
 /**
@@ -63,14 +64,22 @@ export async function markSettled(
 /**
  * Find buckets whose index was left unsettled for `quietMs` (their writer is gone, since a writer settles the index
  * when it pauses), and buckets that were last cleaned before their old versions were old enough to be removed.
+ *
+ * @param after id of a bucket: a page of those behind it is returned, in order of their ids
  */
-export async function findUnsettled(sql: Sql, quietMs: number, keepVersionsMs: number): Promise<string[]> {
+export async function findUnsettled(
+  sql: Sql,
+  quietMs: number,
+  keepVersionsMs: number,
+  after: string,
+): Promise<string[]> {
   const rows = await sql`
     SELECT bucket_id FROM index_tables
-    WHERE (NOT settled AND updated_at < now() - ${quietMs} * interval '1 millisecond')
+    WHERE bucket_id > ${after} AND (
+      (NOT settled AND updated_at < now() - ${quietMs} * interval '1 millisecond')
       OR (cleaned_at < updated_at + ${keepVersionsMs} * interval '1 millisecond'
-          AND now() > updated_at + ${keepVersionsMs + quietMs} * interval '1 millisecond')
-    LIMIT 100`;
+          AND now() > updated_at + ${keepVersionsMs + quietMs} * interval '1 millisecond'))
+    ORDER BY bucket_id LIMIT ${PAGE_ROWS}`;
   return rows.map((row) => row['bucket_id'] as string);
 }
 

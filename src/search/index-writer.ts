@@ -8,6 +8,7 @@ import { type Append, fillCommit, takeBatch } from './appends.ts';
 import type { IndexedGeneration } from './chunk-table.ts';
 import { checkComparable } from './comparability.ts';
 import { noteDeletedText } from './deleted-text-store.ts';
+import { inPages } from './in-pages.ts';
 import { IndexCommits, type StillHeld } from './index-commits.ts';
 import { type IndexReaders, NO_READERS } from './index-readers.ts';
 import { forgetGenerations, forgetIndex, getIndexTable } from './index-store.ts';
@@ -164,8 +165,11 @@ export class IndexWriter {
    */
   async settleAbandoned(signal: AbortSignal): Promise<void> {
     const faults = new BucketFaults(this.#logger, signal, 'an abandoned index was not settled; trying again later');
-    for (const bucketId of await findUnsettled(this.#sql, ABANDONED_MS, KEEP_VERSIONS_MS))
-      await faults.attempt(bucketId, () => this.#settle(bucketId));
+    const unsettled = inPages(
+      (after) => findUnsettled(this.#sql, ABANDONED_MS, KEEP_VERSIONS_MS, after),
+      (bucketId) => bucketId,
+    );
+    for await (const bucketId of unsettled) await faults.attempt(bucketId, () => this.#settle(bucketId));
     faults.throwFirst();
   }
 

@@ -2,6 +2,7 @@ import type { VectorOrigin } from '../embedding/model-choice.ts';
 import { isUnfinished } from '../jobs/state-store.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { KEYWORD_ONLY } from '../projection/projections.ts';
+import { PAGE_ROWS } from './in-pages.ts';
 
 /** A run that has not been heard of for so long is given up. */
 const REINDEX_ALIVE_MS = 3_600_000;
@@ -121,11 +122,18 @@ export async function dropReindexRun(tx: Sql, bucketId: string): Promise<void> {
   if (tableName) await retireTable(tx, bucketId, tableName);
 }
 
-/** Buckets with a run that has not been heard of for long. */
-export async function findAbandonedReindexRuns(sql: Sql): Promise<string[]> {
+/** Find buckets with a run that has not been heard of for long: a page of those behind `after`, in order of their ids. */
+export async function findAbandonedReindexRuns(sql: Sql, after: string): Promise<string[]> {
   const rows = await sql`
-    SELECT bucket_id FROM reprojections r WHERE NOT ${isRunAlive(sql)} LIMIT 100`;
+    SELECT bucket_id FROM reprojections r WHERE bucket_id > ${after} AND NOT ${isRunAlive(sql)}
+    ORDER BY bucket_id LIMIT ${PAGE_ROWS}`;
   return rows.map((row) => row['bucket_id'] as string);
+}
+
+/** Return true if the bucket has a run that has not been heard of for long. */
+export async function hasAbandonedReindexRun(sql: Sql, bucketId: string): Promise<boolean> {
+  const rows = await sql`SELECT 1 FROM reprojections r WHERE bucket_id = ${bucketId} AND NOT ${isRunAlive(sql)}`;
+  return rows.length > 0;
 }
 
 /** In a transaction: no job of the bucket finishes until its end, since those hold the space of the index. */
@@ -159,14 +167,16 @@ async function retireTable(tx: Sql, bucketId: string, tableName: string): Promis
     ON CONFLICT (table_name) DO NOTHING`;
 }
 
-/** Tables that no search can be at any more. */
+/** Find tables that no search can be at any more: a page of those behind `after`, in order of their names. */
 export async function findRetiredTables(
   sql: Sql,
   olderThanMs: number,
+  after: string,
 ): Promise<{ bucketId: string; tableName: string }[]> {
   const rows = await sql`
     SELECT bucket_id, table_name FROM retired_index_tables
-    WHERE retired_at < now() - ${olderThanMs} * interval '1 millisecond' LIMIT 100`;
+    WHERE table_name > ${after} AND retired_at < now() - ${olderThanMs} * interval '1 millisecond'
+    ORDER BY table_name LIMIT ${PAGE_ROWS}`;
   return rows.map((row) => ({ bucketId: row['bucket_id'] as string, tableName: row['table_name'] as string }));
 }
 

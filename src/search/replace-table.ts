@@ -4,6 +4,7 @@ import { lockBucketPolicy } from '../documents/store.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
 import { inTransaction, type Sql } from '../platform/postgres.ts';
+import { inPages } from './in-pages.ts';
 import { getIndexTable } from './index-store.ts';
 import type { LanceTables } from './lance.ts';
 import {
@@ -11,6 +12,7 @@ import {
   findAbandonedReindexRuns,
   findRetiredTables,
   forgetRetiredTable,
+  hasAbandonedReindexRun,
   lockIndexTable,
   type ReindexRun,
   replaceTable,
@@ -123,16 +125,24 @@ async function countByGeneration(table: Table): Promise<Map<number, number>> {
  */
 export async function sweepTables({ sql, direct, tables, logger }: ChoreContext, signal: AbortSignal): Promise<number> {
   const faults = new BucketFaults(logger, signal, 'a replaced index table was not removed; trying again later');
-  for (const bucketId of await findAbandonedReindexRuns(sql)) {
+  const runs = inPages(
+    (after) => findAbandonedReindexRuns(sql, after),
+    (bucketId) => bucketId,
+  );
+  for await (const bucketId of runs) {
     const giveUp = async () => {
       // Asked again under the lock: it may have come back to life.
-      if (!(await findAbandonedReindexRuns(sql)).includes(bucketId)) return;
+      if (!(await hasAbandonedReindexRun(sql, bucketId))) return;
       await inTransaction(sql, (tx) => dropReindexRun(tx, bucketId));
     };
     await faults.attempt(bucketId, () => withIndexWriterLock(direct, bucketId, giveUp));
   }
   let dropped = 0;
-  for (const { bucketId, tableName } of await findRetiredTables(sql, KEEP_VERSIONS_MS)) {
+  const retired = inPages(
+    (after) => findRetiredTables(sql, KEEP_VERSIONS_MS, after),
+    ({ tableName }) => tableName,
+  );
+  for await (const { bucketId, tableName } of retired) {
     const drop = async () => {
       await withIndexToItself(direct, bucketId, () => tables.drop(tableName));
       await forgetRetiredTable(sql, tableName);

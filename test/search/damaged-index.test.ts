@@ -5,6 +5,7 @@ import { createBucket } from '../../src/documents/buckets.ts';
 import { BucketPolicy } from '../../src/documents/schema.ts';
 import { dependencyDown } from '../../src/platform/errors.ts';
 import { expungeDue } from '../../src/search/expunge-bucket.ts';
+import { PAGE_ROWS } from '../../src/search/in-pages.ts';
 import { IndexWriter } from '../../src/search/index-writer.ts';
 import { LanceTables } from '../../src/search/lance.ts';
 import { sweepTables } from '../../src/search/replace-table.ts';
@@ -90,6 +91,42 @@ it('an index that is damaged does not keep those of other buckets from being set
   const rows = await sql`SELECT bucket_id FROM index_tables WHERE NOT settled`;
   expect(rows.map((row) => row['bucket_id'])).toEqual([bucketIds[0]]);
   expect(warned()).toEqual([bucketIds[0]]);
+});
+
+it('more damaged indexes than fit on a page do not keep those behind them from being reached', async () => {
+  const { sql } = test.appliance;
+  await writer.close();
+  class StubbornTables extends LanceTables {
+    override openForWriting(name: string) {
+      if (name.startsWith('bkt_!')) throw new Error('the file system refuses');
+      return super.openForWriting(name);
+    }
+    override async drop(name: string): Promise<void> {
+      if (name.startsWith('bkt_!')) throw new Error('the file system refuses');
+      await super.drop(name);
+    }
+  }
+  const tables = new StubbornTables(path.join(test.dataDir, 'index'));
+  await sql`
+    INSERT INTO index_tables (bucket_id, version, settled, updated_at)
+    SELECT 'bkt_!' || n, 1, false, now() - interval '1 hour' FROM generate_series(1, ${PAGE_ROWS + 1}) AS n`;
+  await sql`
+    INSERT INTO retired_index_tables (table_name, bucket_id, retired_at)
+    SELECT 'bkt_!' || n || '_old', 'bkt_!' || n, now() - interval '1 day' FROM generate_series(1, ${PAGE_ROWS + 1}) AS n`;
+  for (const bucketId of bucketIds) {
+    await sql`
+      UPDATE index_tables SET settled = false, updated_at = now() - interval '1 minute' WHERE bucket_id = ${bucketId}`;
+    await sql`
+      INSERT INTO retired_index_tables (table_name, bucket_id, retired_at)
+      VALUES (${`${bucketId}_old`}, ${bucketId}, now() - interval '1 day')`;
+  }
+  const stubborn = new IndexWriter({ sql, direct: sql, tables, logger: logs.logger });
+  await expect(stubborn.settleAbandoned(signal)).rejects.toThrow('the file system refuses');
+  expect(warned()).toHaveLength(PAGE_ROWS + 1);
+  expect(await sql`SELECT 1 FROM index_tables WHERE NOT settled AND bucket_id = ANY(${bucketIds})`).toHaveLength(0);
+  await expect(sweepTables({ sql, direct: sql, tables, logger: logs.logger }, signal)).rejects.toThrow('refuses');
+  expect(await sql`SELECT bucket_id FROM retired_index_tables`).toHaveLength(PAGE_ROWS + 1);
+  await tables.close();
 });
 
 it('an index that is damaged does not keep dead generations of other buckets', async () => {
