@@ -37,16 +37,19 @@ beforeEach(async () => {
     bucketIds.push((await createBucket(sql, test.operator, { name: `herons${nth}`, policy })).id);
   }
   bucketIds.sort();
-  for (const [nth, bucketId] of bucketIds.entries())
-    for (let row = 0; row < ROWS; row++) {
-      const id = generationIn(nth, row);
-      await sql`
-        INSERT INTO generations (id, org_id, bucket_id, document_id, job_id, artifact_key, chunks_count, embed_model, space)
-        VALUES (${id}, ${test.operator.orgId}, ${bucketId}, ${`doc_${id}`}, 'job_x', ${`a/${id}`}, 1, 'm', 'lexical-1')`;
-      await writer.append(bucketId, generationOf(id, [`heron ${row} ${canaryOf(nth, row)}`]), originIn('lexical-1'));
-    }
+  for (const nth of bucketIds.keys()) for (let row = 0; row < ROWS; row++) await appendRow(nth, row);
 });
 afterEach(() => test.close());
+
+/** Append a row to a bucket. */
+async function appendRow(nth: number, row: number): Promise<void> {
+  const bucketId = bucketIds[nth] as string;
+  const id = generationIn(nth, row);
+  await test.appliance.sql`
+    INSERT INTO generations (id, org_id, bucket_id, document_id, job_id, artifact_key, chunks_count, embed_model, space)
+    VALUES (${id}, ${test.operator.orgId}, ${bucketId}, ${`doc_${id}`}, 'job_x', ${`a/${id}`}, 1, 'm', 'lexical-1')`;
+  await writer.append(bucketId, generationOf(id, [`heron ${row} ${canaryOf(nth, row)}`]), originIn('lexical-1'));
+}
 
 const generationIn = (nth: number, row: number) => 900_000 + nth * 100 + row;
 const canaryOf = (nth: number, row: number) => `zqxkvj${nth}w${row}pf`;
@@ -75,6 +78,9 @@ it('an index that is damaged does not keep deleted text in the indexes of other 
 });
 
 it('a writer that is closed settles the other indexes if one is damaged', async () => {
+  // The commit of the third row settles the index. After that of the fourth it would be settled a second later.
+  await appendRow(0, ROWS);
+  await appendRow(0, ROWS + 1);
   damageFirst();
   await writer.close();
   const rows = await test.appliance.sql`SELECT bucket_id FROM index_tables WHERE settled`;
