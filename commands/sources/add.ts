@@ -79,7 +79,8 @@ export default class SourcesAdd extends BaseCommand {
       ...{ tags: listOf(flags.tag), schedule: flags.schedule, user_id: flags.user, versions: flags.versions },
       privacy_level: flags['privacy-level'],
     };
-    const names = { name: 'NAME', config: '--settings', tags: '--tag', user_id: '--user' };
+    const config = flags.settings === undefined ? `settings of connection ${flags.connection}` : '--settings';
+    const names = { name: 'NAME', config, tags: '--tag', user_id: '--user' };
     const source = await this.call(flags, 'sources.add', request, names);
     this.log(`connected ${source.name} (${source.id}); read it with: ${this.config.bin} sources sync ${source.name}`);
     return source;

@@ -60,7 +60,7 @@ test('commands on sources say what is wrong and set the exit code', async () => 
   });
   expect(await sources('add', 'x', '--connection', 'docs', '--table', 't')).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('config'),
+    stderr: expect.stringContaining('settings of connection docs: Unrecognized key: "table"'),
   });
   expect(await sources('add', 'x', '--connection', 'docs', '--schedule', '0 0 31 2 *')).toMatchObject({
     code: 2,
