@@ -21,14 +21,8 @@ export async function reportUnstarted(options: ProjectOptions, argv: readonly st
   const config = await Config.load(options);
   const words = wordsOf(argv);
   const known = nameOfCommand(config, words);
-  const surplus = known === null ? words : words.slice(known.length);
-  const usage = (message: string) => ({ exitCode: EXIT.usage, code: 'usage', message });
-  const failure =
-    known === null
-      ? usage(unknownCommand(config, words))
-      : isNotFound(error) && surplus.length > 0
-        ? usage(surplusArguments(config, known, surplus))
-        : describeFailure(error);
+  const message = known === null ? unknownCommand(config, words) : surplusArguments(config, known, words, error);
+  const failure = message === null ? describeFailure(error) : { exitCode: EXIT.usage, code: 'usage', message };
   const help = [config.bin, ...(known ?? []), '--help'].join(' ');
   printFailure(failure, { json: wantsJson(config, argv), bin: config.bin, help });
 }
@@ -47,13 +41,19 @@ function nameOfCommand(config: Config, words: readonly string[]): readonly strin
   return starts.findLast((start) => config.findCommand(start.join(':')) !== undefined) ?? null;
 }
 
-/** Return true for oclif's error that there is no such command. It takes arguments for a part of the name of a command
- * that has no arguments. */
-function isNotFound(error: unknown): boolean {
-  return error instanceof Error && /^command \S+ not found$/.test(error.message);
-}
-
-function surplusArguments(config: Config, name: readonly string[], surplus: readonly string[]): string {
+/**
+ * Describe arguments after a command that has none; null for any other error. oclif takes them for a part of its name, and
+ * says that there is no such command.
+ */
+function surplusArguments(
+  config: Config,
+  name: readonly string[],
+  words: readonly string[],
+  error: unknown,
+): string | null {
+  const surplus = words.slice(name.length);
+  const isNotFound = error instanceof Error && /^command \S+ not found$/.test(error.message);
+  if (!isNotFound || surplus.length === 0) return null;
   const { args, flags } = config.findCommand(name.join(':'), { must: true });
   const shape = { name: [config.bin, ...name].join(' '), args, flags };
   return describeUsageFault(Object.assign(new Error('surplus arguments'), { args: surplus }), shape);
