@@ -11,7 +11,7 @@ import { inputKey } from './object-keys.ts';
 import { EMBED_BULK } from './schema.ts';
 import { insertBulkJob } from './store.ts';
 import { forgetBulkJob } from './sweep-bulk.ts';
-import { copyTokenCounts } from './token-counts-store.ts';
+import { selectTokenCounts } from './token-counts-store.ts';
 
 /** Operations on bulk jobs. */
 export function bulkOperations(context: BulkContext): JobKindOperations {
@@ -62,8 +62,8 @@ async function reprocess(context: BulkContext, tx: Sql, job: Job, newJobId: stri
     reprocessOfJobId: job.id,
     metadataSnapshot: job.view.metadata_snapshot,
   });
-  await insertBulkJob(tx, newJobId, { ...origin, resumesJobId: resumes ? job.id : null });
-  await copyTokenCounts(tx, job.id, newJobId);
+  const spec = { ...origin, resumesJobId: resumes ? job.id : null };
+  await insertBulkJob(tx, newJobId, spec, await selectTokenCounts(tx, job.id));
   return view;
 }
 

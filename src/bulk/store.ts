@@ -1,10 +1,12 @@
 import type { JobStatus } from '../jobs/schema.ts';
 import { isFinished, isInProgress } from '../jobs/state-store.ts';
 import type { HeldJob } from '../jobs/store.ts';
+import type { CountedTokens } from '../models/count-tokens.ts';
 import type { TaskType } from '../models/task-types.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { UsedModel } from '../usage/ledger.ts';
 import type { ResultChunkFacts } from './result-chunk.ts';
+import { tokenBytes } from './token-counts-store.ts';
 
 /** Specification of a bulk job, decided at submit; only the backend may change, to the fallback. */
 export interface BulkSpec {
@@ -38,12 +40,19 @@ export interface BulkJob extends BulkSpec {
   readonly isSwept: boolean;
 }
 
-export async function insertBulkJob(sql: Sql, id: string, spec: BulkSpec): Promise<void> {
+/** @param counted tokens of all texts; null if they are not known, so that the worker counts them */
+export async function insertBulkJob(
+  sql: Sql,
+  id: string,
+  spec: BulkSpec,
+  counted: CountedTokens | null,
+): Promise<void> {
   await sql`
     INSERT INTO bulk_jobs (job_id, model, backend, dimensions, vector_dimensions, task_type, input_count, chunk_size,
-                           token_count, resumes_job_id)
+                           token_count, resumes_job_id, token_counts, counted_by)
     VALUES (${id}, ${spec.model}, ${spec.backend}, ${spec.dimensions}, ${spec.vectorDimensions}, ${spec.taskType},
-            ${spec.inputCount}, ${spec.chunkSize}, ${spec.tokenCount}, ${spec.resumesJobId})`;
+            ${spec.inputCount}, ${spec.chunkSize}, ${spec.tokenCount}, ${spec.resumesJobId},
+            ${counted && tokenBytes(counted.tokens)}::bytea, ${counted?.model ?? null})`;
 }
 
 /** Have another model embed the rest of a held job. Return false if the job is no longer held. */

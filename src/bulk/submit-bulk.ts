@@ -18,7 +18,6 @@ import { CHUNK_TEXTS, splitPacked } from './input.ts';
 import { inputKey } from './object-keys.ts';
 import { type BulkReply, type BulkRequest, EMBED_BULK } from './schema.ts';
 import { type BulkSpec, insertBulkJob } from './store.ts';
-import { updateTokenCounts } from './token-counts-store.ts';
 
 /** Bytes passed to the storage, which hashes them, at a time. */
 const WRITE_BYTES = 256 * 1024;
@@ -79,8 +78,7 @@ export async function submitBulkJob(
         estimatedCost: (tokens * choice.checkedBy[0].pricePerMillion) / 1e6,
         metadataSnapshot: { file_name: EMBED_BULK, source_path: null, captured_at: new Date().toISOString() },
       });
-      await insertBulkJob(tx, id, spec);
-      await updateTokenCounts(tx, id, counted);
+      await insertBulkJob(tx, id, spec, counted);
     });
   } catch (error) {
     // The job may be there all the same; an input without a job is swept.

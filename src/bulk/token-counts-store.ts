@@ -3,19 +3,11 @@ import type { Sql } from '../platform/postgres.ts';
 
 const COUNT_BYTES = Uint32Array.BYTES_PER_ELEMENT;
 
-/** Keep the tokens of all texts of a job, in their order. */
-export async function updateTokenCounts(sql: Sql, jobId: string, counted: CountedTokens): Promise<void> {
-  const bytes = Buffer.alloc(counted.tokens.length * COUNT_BYTES);
-  for (const [index, tokens] of counted.tokens.entries()) bytes.writeUInt32LE(tokens, index * COUNT_BYTES);
-  await sql`
-    UPDATE bulk_jobs SET token_counts = ${bytes}::bytea, counted_by = ${counted.model} WHERE job_id = ${jobId}`;
-}
-
-/** Copy the tokens of the texts of a job to another one that has the same texts. */
-export async function copyTokenCounts(sql: Sql, fromJobId: string, toJobId: string): Promise<void> {
-  await sql`
-    UPDATE bulk_jobs SET token_counts = origin.token_counts, counted_by = origin.counted_by FROM bulk_jobs AS origin
-    WHERE bulk_jobs.job_id = ${toJobId} AND origin.job_id = ${fromJobId}`;
+/** Write tokens as the column `token_counts` holds them: 32-bit little-endian numbers. */
+export function tokenBytes(tokens: readonly number[]): Uint8Array {
+  const bytes = Buffer.alloc(tokens.length * COUNT_BYTES);
+  for (const [index, count] of tokens.entries()) bytes.writeUInt32LE(count, index * COUNT_BYTES);
+  return bytes;
 }
 
 /** Read the tokens of the texts of a job; null for a job of a version that did not keep them. */

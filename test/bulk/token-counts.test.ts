@@ -4,7 +4,7 @@ import { getBulkJob } from '../../src/bulk/bulk-jobs.ts';
 import { BulkRequest } from '../../src/bulk/schema.ts';
 import { markSwept, selectUsed } from '../../src/bulk/store.ts';
 import { submitBulkJob } from '../../src/bulk/submit-bulk.ts';
-import { selectTokenCounts, updateTokenCounts } from '../../src/bulk/token-counts-store.ts';
+import { selectTokenCounts, tokenBytes } from '../../src/bulk/token-counts-store.ts';
 import { reprocessJob } from '../../src/jobs/operations.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { until } from '../support/until.ts';
@@ -59,11 +59,11 @@ it('the tokens of each text are counted at submit, and go with the texts to a jo
 
 it('a worker takes the counts of the model that embeds, and counts the texts itself where there are none', async () => {
   const { sql } = test.appliance;
-  const tenfold = TOKENS.map((tokens) => tokens * 10);
+  const tenfold = tokenBytes(TOKENS.map((tokens) => tokens * 10));
   const counted = await submit();
-  await updateTokenCounts(sql, counted, { model: MODEL, tokens: tenfold });
   const countedByOther = await submit();
-  await updateTokenCounts(sql, countedByOther, { model: OTHER_MODEL, tokens: tenfold });
+  await sql`UPDATE bulk_jobs SET token_counts = ${tenfold}::bytea`;
+  await sql`UPDATE bulk_jobs SET counted_by = ${OTHER_MODEL} WHERE job_id = ${countedByOther}`;
   const ofEarlierVersion = await submit();
   await sql`UPDATE bulk_jobs SET token_counts = NULL, counted_by = NULL WHERE job_id = ${ofEarlierVersion}`;
 
