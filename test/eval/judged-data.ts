@@ -1,5 +1,11 @@
-/** Judged sets beside the checkout: Cranfield (English) and a part of KorQuAD (Korean), with their queries and answers. */
-import { existsSync, readFileSync } from 'node:fs';
+/**
+ * Judged sets, each a folder with `docs.jsonl` (`id`, `title`, `text`), `queries.jsonl` (`id`, `text`) and `qrels.tsv` (ids of
+ * a query and of a document that answers it, and a number above 0). Beside the checkout are Cranfield (English) and a part
+ * of KorQuAD (Korean); `EVAL_SETS` names another directory of sets.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Caller } from '../../src/access/caller.ts';
 import type { Appliance } from '../../src/appliance/appliance.ts';
 import { createBucket } from '../../src/documents/buckets.ts';
@@ -7,16 +13,16 @@ import { BucketPolicy } from '../../src/documents/schema.ts';
 import { ingestAll } from '../support/ingest-all.ts';
 import { until } from '../support/until.ts';
 
-const DATA = new URL('../../../shared/data/retrieval/', import.meta.url);
-const SETS = [
-  { set: 'cranfield', language: 'English' },
-  { set: 'korquad-a', language: 'Korean' },
-];
+export const SETS_DIR =
+  process.env.EVAL_SETS ?? fileURLToPath(new URL('../../../shared/data/retrieval', import.meta.url));
 export const HALVES = ['even', 'odd'] as const;
 
-/** Return the sets whose files are there. */
-export function setsAtHand(): { set: string; language: string }[] {
-  return SETS.filter(({ set }) => existsSync(new URL(`${set}/docs.jsonl`, DATA)));
+/** Return the names of the sets of the directory; none if it is missing. */
+export function setsAtHand(): string[] {
+  if (!existsSync(SETS_DIR)) return [];
+  return readdirSync(SETS_DIR)
+    .filter((set) => existsSync(path.join(SETS_DIR, set, 'docs.jsonl')))
+    .sort();
 }
 
 /** Ingest the documents of a set into a new bucket of its name. */
@@ -37,7 +43,7 @@ export async function ingestSet(appliance: Appliance, operator: Caller, set: str
 /** Read the ids of the documents that answer each query, by the id of the query. */
 export function readRelevant(set: string): Map<string, Set<string>> {
   const relevant = new Map<string, Set<string>>();
-  for (const line of readFileSync(new URL(`${set}/qrels.tsv`, DATA), 'utf8').split('\n')) {
+  for (const line of readFileSync(path.join(SETS_DIR, set, 'qrels.tsv'), 'utf8').split('\n')) {
     const [query, document, gain] = line.split('\t');
     if (!query || !document || Number(gain) <= 0) continue;
     const documents = relevant.get(query) ?? new Set<string>();
@@ -57,7 +63,7 @@ export function halfOf(id: string): string {
 }
 
 function readLines<T>(set: string, file: string): T[] {
-  return readFileSync(new URL(`${set}/${file}`, DATA), 'utf8')
+  return readFileSync(path.join(SETS_DIR, set, file), 'utf8')
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as T);

@@ -8,12 +8,12 @@ import { loadConfig } from '../../src/platform/config.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { tuneWeights } from '../../src/search/tune-weights.ts';
 import { makeDataDir } from '../support/appliance.ts';
-import { ingestSet, readQueries, readRelevant, setsAtHand } from './judged-data.ts';
+import { ingestSet, readQueries, readRelevant, SETS_DIR, setsAtHand } from './judged-data.ts';
 
 const MODELS = (process.env['EVAL_MODELS'] ?? 'local/lexical-1').split(',');
 
 export async function evaluateWeights(): Promise<void> {
-  if (setsAtHand().length === 0) console.log('skipped: the directory ../shared/data/retrieval is missing');
+  if (setsAtHand().length === 0) console.log(`skipped: there are no judged sets in ${SETS_DIR}`);
   else for (const model of MODELS) await evaluateModel(model);
 }
 
@@ -27,7 +27,7 @@ async function evaluateModel(model: string): Promise<void> {
     await worker.start(new AbortController().signal);
     const operator = await appliance.access.operator('default');
     await appliance.embedding.routing.set(operator, { primary: model, mode: 'single' });
-    for (const { set } of setsAtHand()) {
+    for (const set of setsAtHand()) {
       const { fileIds } = await ingestSet(appliance, operator, set);
       const documentIds = new Map([...fileIds].map(([id, name]) => [name, id]));
       const relevant = readRelevant(set);

@@ -1,7 +1,8 @@
 /**
- * `npm run eval -- search`: retrieval quality and latency of the whole product, by language and mode. Every document is
+ * `npm run eval -- search`: retrieval quality and latency of the whole product, by set and mode. Every document is
  * uploaded, ingested by a worker and searched by the operation of `POST /v2/buckets/{bucket}/search`. With a filter,
  * each query searches one half of the documents, chosen by their ids, and only answers in that half count.
+ * `EVAL_SETS` names a directory of other judged sets (`judged-data.ts` describes their files).
  */
 import type { Caller } from '../../src/access/caller.ts';
 import type { Appliance } from '../../src/appliance/appliance.ts';
@@ -12,7 +13,7 @@ import { ndcgAt, recallAt } from '../../src/projection/retrieval-metrics.ts';
 import { SearchRequest } from '../../src/search/schema.ts';
 import { searchBucket } from '../../src/search/search.ts';
 import { makeDataDir } from '../support/appliance.ts';
-import { HALVES, halfOf, ingestSet, readQueries, readRelevant, setsAtHand } from './judged-data.ts';
+import { HALVES, halfOf, ingestSet, readQueries, readRelevant, SETS_DIR, setsAtHand } from './judged-data.ts';
 
 const MODES = ['keyword', 'vector', 'hybrid'] as const;
 
@@ -34,7 +35,7 @@ interface QuerySet {
 export async function evaluateSearch(): Promise<void> {
   const sets = setsAtHand();
   if (sets.length === 0) {
-    console.log('skipped: the directory ../shared/data/retrieval is missing');
+    console.log(`skipped: there are no judged sets in ${SETS_DIR}; EVAL_SETS names another directory`);
     return;
   }
   const { dataDir, remove } = makeDataDir();
@@ -44,20 +45,26 @@ export async function evaluateSearch(): Promise<void> {
   try {
     await worker.start(new AbortController().signal);
     const operator = await appliance.access.operator('default');
-    console.log('set        language documents docs/s  mode     filter queries  nDCG@10  recall@10  p50 ms  p95 ms');
-    for (const { set, language } of sets) {
+    console.log('set        documents docs/s  mode     filter queries  nDCG@10  recall@10  p50 ms  p95 ms');
+    for (const set of sets) {
       const { rate, count, fileIds } = await ingestSet(appliance, operator, set);
       for (const isFiltered of [false, true]) {
+        const ndcg: Record<string, number> = {};
         for (const mode of MODES) {
           const scores = await scoreSet(appliance, operator, { set, mode, isFiltered, fileIds });
           const cells = [
-            `${set.padEnd(10)} ${language.padEnd(8)} ${String(count).padStart(9)} ${rate.toFixed(0).padStart(6)} `,
+            `${set.padEnd(10)} ${String(count).padStart(9)} ${rate.toFixed(0).padStart(6)} `,
             `${mode.padEnd(8)} ${(isFiltered ? 'half' : 'none').padEnd(6)} ${String(scores.queries).padStart(7)}`,
             `${scores.ndcg.toFixed(4).padStart(8)} ${scores.recall.toFixed(4).padStart(10)}`,
             `${scores.p50Ms.toFixed(1).padStart(7)} ${scores.p95Ms.toFixed(1).padStart(7)}`,
           ];
           console.log(cells.join(' '));
+          ndcg[mode] = scores.ndcg;
         }
+        const { keyword = 0, vector = 0, hybrid = 0 } = ndcg;
+        console.log(
+          `${set.padEnd(10)} hybrid less the better of the others: ${(hybrid - Math.max(keyword, vector)).toFixed(4)}`,
+        );
       }
     }
   } finally {
