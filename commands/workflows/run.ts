@@ -1,22 +1,21 @@
 import { Args, Flags } from '@oclif/core';
-import { BaseCommand } from '../../src/cli/base-command.ts';
 import { canAsk } from '../../src/cli/confirm.ts';
-import { EXIT } from '../../src/cli/exit-codes.ts';
 import { listOf, orgFlag } from '../../src/cli/flags.ts';
-import { note } from '../../src/cli/output.ts';
 import type { Session } from '../../src/cli/session.ts';
+import { WorkflowRunCommand } from '../../src/cli/workflow-run-command.ts';
 import { invalidRequest } from '../../src/platform/errors.ts';
 import type { RunInput } from '../../src/workflows/run-workflow.ts';
 import type { RunReply } from '../../src/workflows/schema.ts';
 
 const MODES = ['simulate', 'live', 'dry-run'] as const;
 
-export default class WorkflowsRun extends BaseCommand {
+export default class WorkflowsRun extends WorkflowRunCommand {
   static override setsUp = false;
   static override description =
     'Run a workflow: simulate and live run the published version, dry-run the latest one.\n' +
     'Blocks that change something run with --mode live only, and only if they are approved. On a terminal the command ' +
-    'shows what each of them would do, and asks; elsewhere each needs --approve. ' +
+    'shows what each of them would do, and asks; elsewhere each needs --approve, or is approved later by ' +
+    '"workflows approve". ' +
     'The exit code is 0 if the run was completed, 4 if an approval is missing or the workflow is a draft, and 1 if a ' +
     'block failed. With --json the output is the response of POST /v1/workflows/{id}/run.';
   static override examples = [
@@ -71,23 +70,9 @@ export default class WorkflowsRun extends BaseCommand {
         canAsk() && mode === 'live'
           ? await runAsking(session, flags.org, args.workflow, input, signal)
           : await session.call('workflows.execute', { workflow: args.workflow, ...input });
-      await this.#show(session, reply, args.workflow);
+      await this.showReply(session, reply, args.workflow);
       return reply;
     });
-  }
-
-  async #show(session: Session, reply: RunReply, workflow: string): Promise<void> {
-    const { BLOCK_COLUMNS, describeEnd, outputText, queuesJobs } = await import('../../src/cli/workflow-views.ts');
-    if (reply.blocks.length > 0) await this.showTable('blocks', reply.blocks, BLOCK_COLUMNS);
-    const output = outputText(reply);
-    if (output !== null) this.log(`\n${output}`);
-    for (const line of describeEnd(reply, { bin: this.config.bin, workflow })) note(line);
-    if (queuesJobs(reply)) {
-      const hasWorker = await session.call('jobs.hasWorker', { kind: 'ingest' });
-      if (!hasWorker) note('no worker is running; start "service serve" to finish the work');
-    }
-    if (reply.status === 'failed') process.exitCode = EXIT.fault;
-    else if (reply.status !== 'completed') process.exitCode = EXIT.refused;
   }
 }
 

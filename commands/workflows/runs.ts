@@ -33,10 +33,11 @@ export default class WorkflowsRuns extends BaseCommand {
     const { workflow, run: id } = args;
     const { BLOCK_COLUMNS } = await import('../../src/cli/workflow-views.ts');
     if (id !== undefined) {
-      const { blocks, ...run } = await this.call(flags, 'workflows.run', { workflow, run: id });
-      await this.showFields(run);
+      const run = await this.call(flags, 'workflows.run', { workflow, run: id });
+      const { blocks, continued_by, ...fields } = run;
+      await this.showFields({ ...fields, continued_by: continued_by?.run_id ?? null });
       await this.showTable('blocks', blocks, BLOCK_COLUMNS);
-      return { ...run, blocks };
+      return run;
     }
     const page = await this.call(flags, 'workflows.runs', { workflow, limit: flags.limit });
     await this.showTable('runs', page.data, [
@@ -45,6 +46,7 @@ export default class WorkflowsRuns extends BaseCommand {
       ['mode', (run) => run.mode],
       ['version', (run) => run.version],
       ['status', (run) => run.status],
+      ['continued by', (run) => run.continued_by?.run_id ?? null],
       ['by', (run) => run.actor, 'may be cut'],
       ['error', (run) => run.error, 'may be cut'],
     ]);

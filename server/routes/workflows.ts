@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import { approveRun } from '../../src/workflows/approve-run.ts';
 import type { Workflows } from '../../src/workflows/open-workflows.ts';
 import { getRun, listRuns, runWorkflow } from '../../src/workflows/run-workflow.ts';
 import {
+  ApproveRequest,
   DryRunRequest,
   GetWorkflowQuery,
   NewVersion,
@@ -167,6 +169,24 @@ function runRoutes(workflows: Workflows): Route[] {
       responses: { 200: { description: 'The results of the blocks', schema: RunReply } },
       handle: async ({ caller, params, body, idempotent, origin, signal }) => ({
         body: await runWorkflow(workflows, caller, params.workflow, { ...body, idempotent, origin }, signal),
+      }),
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/v1/workflows/:workflow/runs/:run/approve',
+      operationId: 'approveWorkflowRun',
+      refusals: [403, 409],
+      summary: 'Decide on changes that a run waits with, and continue it as a new run',
+      access: 'workflows:approve',
+      errors: 'detail',
+      reads: 'json',
+      bodyLimitBytes: SMALL_BODY_BYTES_MAX,
+      idempotent: true,
+      params: RunParams,
+      body: ApproveRequest,
+      responses: { 200: { description: 'The results of the blocks', schema: RunReply } },
+      handle: async ({ caller, params, body, idempotent, origin, signal }) => ({
+        body: await approveRun(workflows, caller, params, { ...body, idempotent, origin }, signal),
       }),
     }),
     defineRoute({

@@ -8,7 +8,7 @@ const SHOWN_CHARS = 4_000;
 
 /** Make a function that shows on a terminal what a block would do, and asks whether it may. */
 export function askApproval(signal: AbortSignal) {
-  return async (block: Block, would: Readonly<Record<string, unknown>>): Promise<boolean> => {
+  return async (block: Pick<Block, 'id' | 'type'>, would: Readonly<Record<string, unknown>>): Promise<boolean> => {
     note(`\n${paint('bold', `Block ${block.id} (${block.type}) would run with:`, process.stderr)}`);
     for (const [name, value] of Object.entries(would)) note(indent(`${name}: ${shown(value)}`));
     return isYes(await ask(`Approve block ${block.id}? [y/N]`, signal));

@@ -57,7 +57,8 @@ export function describeEnd(reply: RunReply, { bin, workflow }: { bin: string; w
   const waiting = reply.blocks.filter(({ status }) => status === 'needs_approval').map(({ id }) => id);
   if (waiting.length > 0) {
     const flags = waiting.map((id) => `--approve ${id}`).join(' ');
-    return [end, `not approved: ${waiting.join(', ')}; to approve in a new run, add ${flags}`];
+    const command = `${bin} workflows approve "${workflow}" ${reply.run_id} ${flags}`;
+    return [end, `not approved: ${waiting.join(', ')}; to approve and continue: ${command}`];
   }
   const simulated = reply.blocks.filter(({ status }) => status === 'simulated').length;
   return simulated === 0 ? [end] : [end, `nothing was changed; ${simulated} of the blocks would change something`];

@@ -21,4 +21,12 @@ export type { BucketMap } from '../search/map/bucket-map.ts';
 export type { Locator, SearchResponse, SearchResult } from '../search/schema.ts';
 export type { UsageByKey } from '../usage/list-usage.ts';
 export type { UsageSummary } from '../usage/schema.ts';
-export type { BlockResult, RunReply, RunSummary, RunView, WorkflowDetail, WorkflowView } from '../workflows/schema.ts';
+export type {
+  BlockResult,
+  ContinuingRun,
+  RunReply,
+  RunSummary,
+  RunView,
+  WorkflowDetail,
+  WorkflowView,
+} from '../workflows/schema.ts';

@@ -21,6 +21,11 @@ export function toKept(value: unknown): KeptValue {
   return { value: bytes > KEPT_BYTES_MAX ? { left_out: `${bytes} bytes` } : JSON.parse(json), documentIds };
 }
 
+/** Tell if the history did not keep a value: it was too large, or it showed a document that was deleted. */
+export function isLeftOut(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).join() === 'left_out';
+}
+
 /** Make a text storable. */
 export function toKeptText(text: string | null): string | null {
   return text === null ? null : storableText(text);

@@ -3,9 +3,9 @@ import type { Logger } from '../platform/logger.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { blockOperations, type OperationsContext } from './block-operations.ts';
 import { blockTypes } from './block-types.ts';
+import type { RunContext } from './execute-run.ts';
 import { UNCERTAIN } from './run-blocks.ts';
 import { deleteOldRuns, failSilentRuns } from './run-store.ts';
-import type { RunContext } from './run-workflow.ts';
 
 const CRASHED_EVERY_MS = 15_000;
 /** Time without a heartbeat after which a run counts as crashed: six heartbeats. */

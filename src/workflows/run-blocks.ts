@@ -14,17 +14,20 @@ const OUTPUT_CHARS_MAX = 32 * 1024 * 1024;
 export interface RunOptions {
   readonly mode: RunMode;
   readonly inputs: ReadonlyMap<string, unknown>;
-  /**
-   * Decide on the side effect of a block in a live run; `would` shows its arguments.
-   *
-   * @returns null if it is approved, otherwise the reason why it is not
-   */
-  readonly decide: (block: Block, would: Record<string, unknown>) => Promise<string | null>;
+  /** Results of blocks that an earlier run has completed, or that were declined in it; they do not run again. */
+  readonly settled?: ReadonlyMap<string, BlockResult>;
+  /** Decide on the side effect of a block in a live run; `would` shows its arguments. */
+  readonly decide: (block: Block, would: Record<string, unknown>) => Promise<Decision>;
   /** Record the state of a block, before it runs and after; a run that may not go on throws. */
   readonly record: (result: BlockResult, position: number) => Promise<void>;
   /** Report a fault of ours, which the caller sees as "internal error". */
   readonly onFault: (error: unknown, block: Block) => void;
 }
+
+/** Decision on a side effect; `reason` tells the caller of the run why it is not made. */
+export type Decision =
+  | { readonly status: 'approved' }
+  | { readonly status: 'needs_approval' | 'skipped'; readonly reason: string };
 
 export interface Outcome {
   readonly status: Exclude<RunStatus, 'running'>;
@@ -63,10 +66,11 @@ export async function runBlocks(
   let failed: BlockResult | null = null;
   for (const [position, block] of order.entries()) {
     const type = types.get(block.type) as BlockType;
-    const result: BlockResult =
-      failed === null
-        ? bounded(await runBlock({ block, type, position, state, context, options }), state)
-        : notRun(block, 'skipped', `block "${failed.id}" failed`);
+    const earlier = options.settled?.get(block.id);
+    let result: BlockResult;
+    if (earlier !== undefined) result = earlier;
+    else if (failed !== null) result = notRun(block, 'skipped', `block "${failed.id}" failed`);
+    else result = bounded(await runBlock({ block, type, position, state, context, options }), state);
     state.results.set(block.id, result);
     if (result.status === 'completed') state.outputs.set(block.id, result.output);
     if (result.status === 'failed') failed = result;
@@ -134,8 +138,9 @@ async function runBlock(run: BlockRun): Promise<BlockResult> {
   if (!type.hasSideEffect) return execute(run, parsed.data);
   const would = parsed.data as Record<string, unknown>;
   if (options.mode !== 'live') return { ...notRun(block, 'simulated', null), would };
-  const refusal = await options.decide(block, would);
-  return refusal === null ? execute(run, would) : { ...notRun(block, 'needs_approval', refusal), would };
+  const decision = await options.decide(block, would);
+  if (decision.status === 'approved') return execute(run, would);
+  return { ...notRun(block, decision.status, decision.reason), would };
 }
 
 /**

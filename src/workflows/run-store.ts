@@ -3,7 +3,7 @@ import { isOrgAdminRole } from '../access/roles.ts';
 import { notFound } from '../platform/errors.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { toKept, toKeptText } from './kept-values.ts';
-import type { BlockResult, RunMode, RunStatus, RunSummary, RunView } from './schema.ts';
+import type { BlockResult, ContinuingRun, RunMode, RunStatus, RunSummary, RunView } from './schema.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 /** Value of JSON, for the driver. */
@@ -15,9 +15,15 @@ export interface NewRun {
   readonly version: number;
   readonly mode: RunMode;
   readonly inputs: Readonly<Record<string, unknown>>;
+  /** Id of the waiting run that this one continues. */
+  readonly continues?: string;
 }
 
-/** Insert a run. @returns false if the caller has begun a run with this idempotency key before */
+/**
+ * Insert a run.
+ *
+ * @returns false if the caller has begun a run with this idempotency key before, or if another one continues the same run
+ */
 export async function insertRun(
   tx: Sql,
   caller: Caller,
@@ -26,11 +32,11 @@ export async function insertRun(
 ): Promise<boolean> {
   const rows = await tx`
     INSERT INTO workflow_runs (id, org_id, workflow_id, version, mode, status, actor, auth_level, idempotency_key,
-                               fingerprint, inputs)
+                               fingerprint, inputs, continues)
     VALUES (${run.id}, ${caller.orgId}, ${run.workflowId}, ${run.version}, ${run.mode}, 'running', ${caller.actor},
             ${caller.authLevel}, ${idempotent?.key ?? null}, ${idempotent?.fingerprint ?? null},
-            ${tx.json(toKept(run.inputs).value as Json)})
-    ON CONFLICT (org_id, actor, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
+            ${tx.json(toKept(run.inputs).value as Json)}, ${run.continues ?? null})
+    ON CONFLICT DO NOTHING
     RETURNING 1`;
   return rows.length === 1;
 }
@@ -133,7 +139,7 @@ export async function listRunRows(
   { limit, after }: { readonly limit: number; readonly after?: string | undefined },
 ): Promise<RunSummary[]> {
   const rows = await sql`
-    SELECT id, workflow_id, version, mode, status, actor, error, started_at, finished_at FROM workflow_runs
+    SELECT ${summaryOf(sql)} FROM workflow_runs
     WHERE workflow_id = ${workflowId} AND ${visibleTo(sql, caller)} ${after === undefined ? sql`` : sql`AND id < ${after}`}
     ORDER BY id DESC LIMIT ${limit}`;
   return rows.map(toSummary);
@@ -142,7 +148,7 @@ export async function listRunRows(
 /** List runs of all workflows that the caller may see, newest first. */
 export async function selectRecentRuns(sql: Sql, caller: Caller, limit: number): Promise<RunSummary[]> {
   const rows = await sql`
-    SELECT id, workflow_id, version, mode, status, actor, error, started_at, finished_at FROM workflow_runs
+    SELECT ${summaryOf(sql)} FROM workflow_runs
     WHERE ${visibleTo(sql, caller)} ORDER BY started_at DESC, id DESC LIMIT ${limit}`;
   return rows.map(toSummary);
 }
@@ -150,7 +156,7 @@ export async function selectRecentRuns(sql: Sql, caller: Caller, limit: number):
 /** Find a run. @throws AppError `workflow_run_not_found` (404), also for one that the caller may not see */
 export async function findRun(sql: Sql, caller: Caller, workflowId: string, id: string): Promise<RunView> {
   const [row] = await sql`
-    SELECT workflow_runs.*, ${blocksOf(sql)} AS blocks FROM workflow_runs
+    SELECT ${summaryOf(sql)}, inputs, output, ${blocksOf(sql)} AS blocks FROM workflow_runs
     WHERE workflow_id = ${workflowId} AND id = ${id} AND ${visibleTo(sql, caller)}`;
   if (!row) throw notFound('workflow run', id);
   return toRun(row);
@@ -163,9 +169,24 @@ export async function findRunByKey(
   key: string,
 ): Promise<{ run: RunView; fingerprint: Uint8Array } | null> {
   const [row] = await sql`
-    SELECT workflow_runs.*, ${blocksOf(sql)} AS blocks FROM workflow_runs
+    SELECT ${summaryOf(sql)}, fingerprint, inputs, output, ${blocksOf(sql)} AS blocks FROM workflow_runs
     WHERE org_id = ${caller.orgId} AND actor = ${caller.actor} AND idempotency_key = ${key}`;
   return row ? { run: toRun(row), fingerprint: row['fingerprint'] as Uint8Array } : null;
+}
+
+/** Find the run that continues another one. */
+export async function findContinuing(sql: Sql, orgId: string, id: string): Promise<ContinuingRun | null> {
+  const [row] = await sql<ContinuingRun[]>`
+    SELECT id AS run_id, actor, status FROM workflow_runs WHERE org_id = ${orgId} AND continues = ${id}`;
+  return row ?? null;
+}
+
+/** Columns of a `RunSummary`. */
+function summaryOf(sql: Sql): SqlFragment {
+  return sql`
+    id, workflow_id, version, mode, status, actor, error, started_at, finished_at, continues,
+    (SELECT jsonb_build_object('run_id', next.id, 'actor', next.actor, 'status', next.status)
+     FROM workflow_runs next WHERE next.continues = workflow_runs.id) AS continued_by`;
 }
 
 function blocksOf(sql: Sql): SqlFragment {
@@ -194,6 +215,8 @@ function toSummary(row: Row): RunSummary {
     error: row['error'] as string | null,
     started_at: (row['started_at'] as Date).toISOString(),
     finished_at: (row['finished_at'] as Date | null)?.toISOString() ?? null,
+    continues: row['continues'] as string | null,
+    continued_by: row['continued_by'] as ContinuingRun | null,
   };
 }
 

@@ -1,38 +1,28 @@
 import { isSameHash } from '../access/api-key-format.ts';
 import { recordAudit } from '../access/audit.ts';
-import { type Caller, hasScope } from '../access/caller.ts';
+import type { Caller } from '../access/caller.ts';
 import { AppError, conflict, invalidRequest } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
-import type { Logger } from '../platform/logger.ts';
-import { mapPostgresError, type Sql } from '../platform/postgres.ts';
-import type { BlockTypes } from './block-types.ts';
+import type { Sql } from '../platform/postgres.ts';
 import { typeNameOf } from './check-block.ts';
-import { type Outcome, runBlocks } from './run-blocks.ts';
+import { type Decisions, type Execution, executeRun, type RunContext } from './execute-run.ts';
 import * as runStore from './run-store.ts';
-import type { Block, Definition, RunMode, RunReply, RunSummary, RunView } from './schema.ts';
+import type { ContinuingRun, Definition, RunMode, RunReply, RunSummary, RunView } from './schema.ts';
 import * as store from './store.ts';
 import { validateDefinition } from './validate-definition.ts';
 
-/** Longest run that nobody is asked in; its caller waits for it. */
-const RUN_MS_MAX = 300_000;
-const HEARTBEAT_MS = 5_000;
-
-export interface RunContext {
-  readonly sql: Sql;
-  readonly logger: Logger;
-  readonly blocks: BlockTypes;
-}
-
-export interface RunInput {
+export interface RunInput extends Decisions {
   readonly mode: RunMode;
   readonly inputs: Readonly<Record<string, unknown>>;
-  readonly approvals?: Readonly<Record<string, boolean>>;
-  /** Ask a person about a block that has no approval yet. The run has no time limit then. */
-  readonly ask?: (block: Block, would: Record<string, unknown>) => Promise<boolean>;
-  /** A request with the same key is answered from the history; the workflow is not run again. */
-  readonly idempotent?: { readonly key: string; readonly fingerprint: Buffer } | null;
+  readonly idempotent?: Idempotent | null;
   /** Address of this service for links in results. */
   readonly origin?: string | null;
+}
+
+/** Key of a request, and what identifies it. A request with the same key is answered from the history. */
+export interface Idempotent {
+  readonly key: string;
+  readonly fingerprint: Buffer;
 }
 
 /**
@@ -65,22 +55,46 @@ export async function runWorkflow(
     if (definition.blocks.some((block) => block.id === id)) continue;
     throw invalidRequest(`approvals.${id}: the workflow has no block "${id}"`, `approvals.${id}`);
   }
-  const about = { workflow_id: workflow.id, version, mode };
   const run: runStore.NewRun = { id: newId('run'), workflowId: workflow.id, version, mode, inputs: input.inputs };
+  const { ask, origin = null } = input;
+  const decisions = ask === undefined ? { approvals } : { approvals, ask };
+  return carryOut(context, caller, run, { definition, idempotent, ...decisions, inputs, origin, signal });
+}
+
+/**
+ * Begin a run in the history, execute it and return its reply. A request with the `Idempotency-Key` of an earlier one gets
+ * the run of that one.
+ *
+ * @throws AppError `run_continued` (409) if the run that this one goes on from has been continued already, `run_over`,
+ *   `idempotency_in_progress` (409), `idempotency_key_reused` (422)
+ */
+export async function carryOut(
+  context: RunContext,
+  caller: Caller,
+  run: runStore.NewRun,
+  { definition, idempotent, ...execution }: Execution & { definition: Definition; idempotent: Idempotent | null },
+): Promise<RunReply> {
+  const { sql } = context;
+  const { id, workflowId, version, mode, continues } = run;
   const isNew = await sql.begin(async (tx) => {
     if (!(await runStore.insertRun(tx, caller, run, idempotent))) return false;
     const { orgId, actor } = caller;
-    const detail = { run_id: run.id, version };
-    if (mode === 'live') await recordAudit(tx, { orgId, actor, action: 'workflow.run', target: workflow.id, detail });
+    const detail = { run_id: id, version, ...(continues === undefined ? {} : { continues }) };
+    if (mode === 'live') await recordAudit(tx, { orgId, actor, action: 'workflow.run', target: workflowId, detail });
     return true;
   });
-  if (!isNew) return replyOfFirst(sql, caller, idempotent);
-  const { status, blocks, output, error } = await execute(context, caller, run, definition, { input, inputs, signal });
-  return { run_id: run.id, ...about, status, blocks: [...blocks], output, error };
+  if (!isNew) return replyOfFirst(sql, caller, run, idempotent);
+  const { status, blocks, output, error } = await executeRun(context, caller, run, definition, execution);
+  return { run_id: id, workflow_id: workflowId, version, mode, status, blocks: [...blocks], output, error };
 }
 
 /** Read a version. The rules may have changed since it was stored. @throws AppError `definition_outdated` (409) */
-async function readValid(context: RunContext, orgId: string, workflowId: string, version: number): Promise<Definition> {
+export async function readValid(
+  context: RunContext,
+  orgId: string,
+  workflowId: string,
+  version: number,
+): Promise<Definition> {
   const stored = await store.readDefinition(context.sql, orgId, workflowId, version);
   const checked = validateDefinition(context.blocks, stored);
   if ('definition' in checked) return checked.definition;
@@ -89,9 +103,18 @@ async function readValid(context: RunContext, orgId: string, workflowId: string,
 }
 
 /** Answer a repeated request. A run is never repeated, whatever became of it. */
-async function replyOfFirst(sql: Sql, caller: Caller, idempotent: RunInput['idempotent']): Promise<RunReply> {
+async function replyOfFirst(
+  sql: Sql,
+  caller: Caller,
+  { continues }: runStore.NewRun,
+  idempotent: Idempotent | null,
+): Promise<RunReply> {
   const first = idempotent ? await runStore.findRunByKey(sql, caller, idempotent.key) : null;
-  if (first === null || !idempotent) throw conflict('the history of this run was just removed; send the request again');
+  if (first === null || !idempotent) {
+    const next = continues === undefined ? null : await runStore.findContinuing(sql, caller.orgId, continues);
+    if (next !== null) throw runContinued(next);
+    throw conflict('the history of this run was just removed; send the request again');
+  }
   const { run, fingerprint } = first;
   if (!isSameHash(fingerprint, idempotent.fingerprint)) {
     const message = 'this Idempotency-Key was used with another request; use a new key';
@@ -111,87 +134,13 @@ async function replyOfFirst(sql: Sql, caller: Caller, idempotent: RunInput['idem
   return { run_id, workflow_id, version, mode, status, blocks, output, error };
 }
 
-interface Execution {
-  readonly input: RunInput;
-  readonly inputs: ReadonlyMap<string, unknown>;
-  readonly signal: AbortSignal | undefined;
-}
-
-/** Run the blocks, and record the end of the run whatever happens. */
-async function execute(
-  { sql, logger, blocks }: RunContext,
-  caller: Caller,
-  run: runStore.NewRun,
-  definition: Definition,
-  { input, inputs, signal }: Execution,
-): Promise<Outcome> {
-  const { orgId } = caller;
-  const timeout = input.ask === undefined ? [AbortSignal.timeout(RUN_MS_MAX)] : [];
-  const isOver = AbortSignal.any([...timeout, ...(signal === undefined ? [] : [signal])]);
-  const heartbeat = setInterval(() => {
-    runStore.touchRun(sql, orgId, run.id).catch((err) => logger.debug({ err }, 'a run has missed a heartbeat'));
-  }, HEARTBEAT_MS);
-  try {
-    const { origin = null } = input;
-    const about = { caller, workflowId: run.workflowId, origin, signal: isOver };
-    const ended = await runBlocks(blocks, definition, about, {
-      ...{ mode: run.mode, inputs },
-      decide: (block, would) => decide(sql, caller, run, input, block, would),
-      async record(result, position) {
-        if (!(await runStore.recordBlock(sql, orgId, run.id, position, result))) throw runOver();
-      },
-      onFault: (err, block) => logger.error({ err, run: run.id, block: block.id }, 'a block of a workflow failed'),
-    });
-    const outcome = isOver.aborted && ended.status === 'failed' ? { ...ended, error: overReason(signal) } : ended;
-    if (!(await runStore.finishRun(sql, orgId, run.id, outcome))) throw runOver();
-    signal?.throwIfAborted();
-    return outcome;
-  } catch (error) {
-    const end = { status: 'failed', output: null, error: endReason(error, isOver, signal) } as const;
-    await runStore.finishRun(sql, orgId, run.id, end).catch((err) => logger.warn({ err }, 'a run could not be ended'));
-    throw error;
-  } finally {
-    clearInterval(heartbeat);
-  }
-}
-
-function overReason(signal: AbortSignal | undefined): string {
-  return signal?.aborted
-    ? 'the run was interrupted: its caller left, or the service stopped'
-    : `the run took longer than ${RUN_MS_MAX / 1000} seconds`;
-}
-
-function endReason(thrown: unknown, isOver: AbortSignal, signal: AbortSignal | undefined): string {
-  if (isOver.aborted) return overReason(signal);
-  const error = mapPostgresError(thrown);
-  return error instanceof AppError ? error.message : 'internal error';
-}
-
-/** Decide on a side effect, and write the approval to the audit log before it happens. */
-async function decide(
-  sql: Sql,
-  caller: Caller,
-  run: runStore.NewRun,
-  { approvals = {}, ask }: RunInput,
-  block: Block,
-  would: Record<string, unknown>,
-): Promise<string | null> {
-  if (!hasScope(caller, 'workflows:approve')) return 'approvals need the scope "workflows:approve"';
-  const isGiven = Object.hasOwn(approvals, block.id) && approvals[block.id] === true;
-  if (!isGiven && ask === undefined) return `approvals.${block.id} is not true`;
-  if (!isGiven && !(await ask?.(block, would))) return 'it was not approved';
-  const { orgId, actor } = caller;
-  await sql.begin(async (tx) => {
-    // A person may have taken a while to answer.
-    if (!(await runStore.touchRun(tx, orgId, run.id))) throw runOver();
-    const detail = { run_id: run.id, block_id: block.id, type: block.type };
-    await recordAudit(tx, { orgId, actor, action: 'workflow.approve', target: run.workflowId, detail });
-  });
-  return null;
+/** Create the error 409 `run_continued`. */
+export function runContinued({ actor, run_id }: ContinuingRun): AppError {
+  return conflict(`${actor} has continued the run already, as ${run_id}; nothing was done now`, 'run_continued');
 }
 
 /** Check inputs against their declarations, and add the defaults. @throws AppError 400 */
-function checkInputs(definition: Definition, given: Readonly<Record<string, unknown>>): Map<string, unknown> {
+export function checkInputs(definition: Definition, given: Readonly<Record<string, unknown>>): Map<string, unknown> {
   for (const name of Object.keys(given)) {
     if (Object.hasOwn(definition.inputs, name)) continue;
     throw invalidRequest(`inputs.${name}: the workflow has no such input`, `inputs.${name}`);
@@ -209,11 +158,6 @@ function checkInputs(definition: Definition, given: Readonly<Record<string, unkn
       return [name, value];
     }),
   );
-}
-
-function runOver(): AppError {
-  const message = 'the run was ended by others: it missed its heartbeats, or its workflow was deleted';
-  return conflict(message, 'run_over');
 }
 
 /** List runs of a workflow that the caller may see, newest first. @throws AppError `workflow_not_found` (404) */

@@ -106,6 +106,15 @@ export const RunRequest = z
   })
   .prefault({});
 
+/** Body of `POST /v1/workflows/{workflow}/runs/{run}/approve`. */
+export const ApproveRequest = z.object({
+  approvals: z
+    .record(z.string().max(64), z.boolean())
+    .refine((approvals) => Object.keys(approvals).length > 0, 'must have a decision on a block')
+    .describe('by the id of a block that waits: true lets it run with the arguments that it shows, false declines it'),
+});
+export type ApproveRequest = z.output<typeof ApproveRequest>;
+
 /** States of a block; `running` is seen only in the history of a run that has not ended. */
 const BLOCK_STATUSES = ['running', 'completed', 'failed', 'skipped', 'simulated', 'needs_approval'] as const;
 
@@ -114,7 +123,10 @@ export const BlockResult = z.object({
   type: z.string(),
   status: z.enum(BLOCK_STATUSES),
   output: z.unknown().describe('null unless the block completed'),
-  would: z.record(z.string(), z.unknown()).optional().describe('what a block with a side effect would do'),
+  would: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe('what a block with a side effect would do, or would have done had it not been declined'),
   error: z.string().nullable().describe('why the block failed, was skipped or was not approved'),
   duration_ms: z.number(),
 });
@@ -139,6 +151,10 @@ export const RunReply = z
   .meta({ id: 'WorkflowRunReply' });
 export type RunReply = z.output<typeof RunReply>;
 
+/** Run that continues one that waited for approvals, with who decided on them. */
+const ContinuingRun = z.object({ run_id: z.string(), actor: z.string(), status: z.enum(RUN_STATUSES) });
+export type ContinuingRun = z.output<typeof ContinuingRun>;
+
 /** Run in the list of a history. */
 export const RunSummary = z
   .object({
@@ -151,6 +167,8 @@ export const RunSummary = z
     error: z.string().nullable(),
     started_at: timestamp,
     finished_at: timestamp.nullable(),
+    continues: z.string().nullable().describe('id of the run that waited for approvals, from which this one went on'),
+    continued_by: ContinuingRun.nullable().describe('run that went on from this one; it does not wait any more then'),
   })
   .meta({ id: 'WorkflowRunSummary' });
 export type RunSummary = z.output<typeof RunSummary>;

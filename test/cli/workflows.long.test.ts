@@ -180,6 +180,38 @@ test('a script runs a workflow with approvals by flags, and learns the end from 
   expect((await workflows('runs', 'Script', 'run_missing')).code).toBe(3);
 });
 
+test('a run that waits is approved by another command, and goes on from there', async () => {
+  await workflows('import', writeDefinition('Later'), '--publish');
+  provider.reset();
+  const half = await workflows('run', 'Later', ...INPUT, '--mode', 'live', '--approve', 'send');
+  const id = half.stderr.match(/run (run_\w+)/)?.[1] as string;
+  expect(half.stderr).toContain(`to approve and continue: service workflows approve "Later" ${id} --approve remind\n`);
+  for (const [args, code, fault] of [
+    [[], 2, '--approve: give the id of a block, or of one to --decline'],
+    [['--approve', 'remind', '--decline', 'remind'], 2, '--decline remind: the block is approved, too'],
+    [['--approve', 'send'], 2, 'no block "send" of the run waits for an approval; these do: remind'],
+  ] as const) {
+    const refused = await workflows('approve', 'Later', id, ...args);
+    expect(refused).toMatchObject({ code, stderr: expect.stringContaining(fault) });
+  }
+  expect((await workflows('approve', 'Later', 'run_missing', '--approve', 'remind')).code).toBe(3);
+  const approved = await workflows('approve', 'Later', id, '--approve', 'remind', '--json');
+  expect(approved).toMatchObject({ code: 0 });
+  expect(approved.json()).toMatchObject({ status: 'completed', output: 'Hello Ann, this is about pumps' });
+  expect(sent()).toEqual(['FIRST', 'SECOND']);
+  const again = await workflows('approve', 'Later', id, '--approve', 'remind');
+  expect(again).toMatchObject({ code: 4, stderr: expect.stringContaining('has continued the run already') });
+  const shown = await workflows('runs', 'Later', id);
+  expect(shown.stdout).toMatch(new RegExp(`continued_by +${approved.json().run_id}`));
+
+  const other = (await workflows('run', 'Later', ...INPUT, '--mode', 'live', '--json')).json().run_id;
+  const declined = await workflows('approve', 'Later', other, '--decline', 'send', '--json');
+  expect(declined).toMatchObject({ code: 4, stderr: expect.stringContaining('not approved: remind') });
+  const rest = await workflows('approve', 'Later', declined.json().run_id, '--decline', 'remind');
+  expect(rest).toMatchObject({ code: 0, stdout: expect.stringMatching(/remind .*skipped .*declined it/) });
+  expect(sent()).toEqual(['FIRST', 'SECOND']);
+});
+
 test('wrong usage of a run is refused with what to change', async () => {
   await workflows('import', writeDefinition('Usage'), '--publish');
   const cases = [
@@ -221,6 +253,32 @@ test.runIf(CAN_MAKE_TERMINAL)('on a terminal each side effect is shown, and done
   expect(await run.code).toBe(4);
   expect(sent()).toEqual(['FIRST']);
 });
+
+test.runIf(CAN_MAKE_TERMINAL)(
+  'on a terminal an approval shows what a run waits with, and asks about each block',
+  async () => {
+    await workflows('import', writeDefinition('Asked later'), '--publish');
+    provider.reset();
+    const { run_id: id } = (await workflows('run', 'Asked later', ...INPUT, '--mode', 'live', '--json')).json();
+    const size = { columns: 100, rows: 30 };
+    const none = startOnTerminal(['workflows', 'approve', 'Asked later', id], env, size);
+    await none.shows('Approve block send? [y/N]');
+    none.pressKeys('\r');
+    await none.shows('nothing was changed');
+    expect(await none.code).toBe(4);
+    const one = startOnTerminal(['workflows', 'approve', 'Asked later', id], env, size);
+    await one.shows('template_code: FIRST');
+    await one.shows('Approve block send? [y/N]');
+    one.pressKeys('y\r');
+    // It waits only after the first has run.
+    await one.shows('Approve block remind? [y/N]');
+    expect(sent()).toEqual(['FIRST']);
+    one.pressKeys('\r');
+    await one.shows('not approved: remind');
+    expect(await one.code).toBe(4);
+    expect(sent()).toEqual(['FIRST']);
+  },
+);
 
 test.runIf(CAN_MAKE_TERMINAL)('the end of the input (Ctrl-D) approves no side effect of a workflow', async () => {
   await workflows('import', writeDefinition('Left'), '--publish');

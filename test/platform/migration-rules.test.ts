@@ -31,6 +31,10 @@ test.each([
   ['ALTER TABLE jobs ADD CONSTRAINT named CHECK (file_name <> $$$$);', 'adds a constraint to an existing table'],
   ['ALTER TABLE jobs ADD UNIQUE (s3_key);', 'adds a constraint to an existing table'],
   ['CREATE UNIQUE INDEX jobs_by_key ON jobs (s3_key);', 'adds a unique index to an existing table'],
+  [
+    "ALTER TABLE jobs ADD COLUMN key text DEFAULT ''; CREATE UNIQUE INDEX jobs_by_key ON jobs (key);",
+    'adds a unique index to an existing table',
+  ],
   ['DROP FUNCTION document_terms;', 'drops a function, view, type or sequence'],
   ['TRUNCATE jobs;', 'removes all rows'],
 ])('the rule of migrations finds: %s', (text, rule) => {
@@ -41,6 +45,7 @@ test.each([
   ['CREATE TABLE tasks (id text PRIMARY KEY, kind text NOT NULL UNIQUE);'],
   ["ALTER TABLE jobs ADD COLUMN region text NOT NULL DEFAULT 'eu', ADD COLUMN other numeric(10, 2);"],
   ["ALTER TABLE jobs DROP CONSTRAINT kinds; ALTER TABLE jobs ADD CONSTRAINT kinds CHECK (kind IN ('a', 'b', 'c'));"],
+  ['ALTER TABLE jobs ADD COLUMN key text; CREATE UNIQUE INDEX jobs_by_key ON jobs (key) WHERE key IS NOT NULL;'],
   ['CREATE INDEX jobs_by_key ON jobs (s3_key); -- DROP TABLE jobs'],
   ["CREATE FUNCTION f() RETURNS text LANGUAGE sql AS $$ SELECT 'DROP TABLE jobs; TRUNCATE jobs' $$;"],
   ['-- minimum-compatible-version: 20\n-- unused-since: 20\nALTER TABLE jobs DROP COLUMN s3_key;'],

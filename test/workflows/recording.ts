@@ -101,7 +101,9 @@ export async function runTest(definition: unknown, run: TestRun = {}): Promise<T
     ...{ mode, inputs: new Map(Object.entries(inputs)) },
     async decide(block: Block) {
       asked.push(block.id);
-      return approved.includes(block.id) ? null : 'it was not approved';
+      return approved.includes(block.id)
+        ? { status: 'approved' }
+        : { status: 'needs_approval', reason: 'it was not approved' };
     },
     async record(result) {
       recorded.push(`${result.id} ${result.status}`);

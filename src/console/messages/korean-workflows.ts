@@ -41,20 +41,18 @@ export const KOREAN_WORKFLOWS = {
     'workflows:run 및 workflows:approve 권한이 있는 사람이 승인해야 합니다.',
   'Another version was published since. Run it on the page of the workflow, and approve its changes there.':
     '그 뒤로 다른 버전이 게시되었습니다. 워크플로 페이지에서 실행하고 변경을 승인하세요.',
-  'Another version was published meanwhile.': '그사이에 다른 버전이 게시되었습니다.',
-  'The history has not kept all values of this run. Run it on the page of the workflow.':
-    '이 실행의 값이 기록에 모두 남아 있지 않습니다. 워크플로 페이지에서 실행하세요.',
-  '{actor} has run it with these inputs since': '그 뒤로 {actor}이(가) 같은 입력으로 실행했습니다',
   'Show that run': '그 실행 보기',
-  '{actor} has run it with these inputs meanwhile. Nothing was done now.':
-    '그사이에 {actor}이(가) 같은 입력으로 실행했습니다. 지금은 아무것도 하지 않았습니다.',
-  'You have already approved changes of this run.': '이 실행의 변경을 이미 승인했습니다.',
-  'It has run again: {state}': '다시 실행했습니다: {state}',
-  'Approve and run again': '승인하고 다시 실행',
+  '{actor} has decided, and the run went on: {state}': '{actor}이(가) 결정하여 실행이 이어졌습니다: {state}',
+  'Decided by {actor}': '{actor}이(가) 결정함',
+  'The run went on: {state}': '실행이 이어졌습니다: {state}',
+  'Approve and continue': '승인하고 계속',
+  Decline: '거절',
+  Continues: '이어진 실행',
   'Approve {blocks}?': '{blocks}을(를) 승인할까요?',
-  'The workflow runs again from its first block with the same inputs and your rights. It makes only what is approved here.':
-    '같은 입력과 현재 사용자의 권한으로 첫 블록부터 다시 실행합니다. 여기서 승인한 변경만 합니다.',
-  'What its blocks find may have changed since, and with it what is written or sent.':
-    '그 뒤로 블록이 찾는 내용이 바뀌어 기록하거나 보내는 내용도 달라질 수 있습니다.',
+  'Decline {blocks}?': '{blocks}을(를) 거절할까요?',
+  'The run goes on from here with your rights, and makes what is approved with the values shown. What it has done is not done again.':
+    '현재 사용자의 권한으로 여기서부터 이어서 실행하며, 승인한 변경을 표시된 값으로 합니다. 이미 한 일은 다시 하지 않습니다.',
+  'The run goes on without what is declined. It cannot be approved later.':
+    '거절한 변경 없이 이어서 실행합니다. 나중에 승인할 수 없습니다.',
   'Inputs and output': '입력과 출력',
 } as const;

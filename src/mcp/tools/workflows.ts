@@ -70,6 +70,11 @@ function renderRun(run: z.output<typeof WorkflowRun>): string {
     lines.push(`Block ${id}: ${status}${error == null ? '' : ` (${JSON.stringify(error)})`}`);
   }
   if (run['output'] != null) lines.push(`Output: ${JSON.stringify(run['output'])}`);
+  if (run.status === 'needs_approval' && typeof run['run_id'] === 'string') {
+    lines.push(
+      `Run ${run['run_id']} waits: a person can approve its blocks in the console and by "service workflows approve".`,
+    );
+  }
   if (run.status === 'needs_review') lines.push('The workflow is a draft; a person has to review and publish it.');
   return lines.join('\n');
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { approveRun } from '../../workflows/approve-run.ts';
 import { getRun, listRuns, runWorkflow } from '../../workflows/run-workflow.ts';
-import { type Definition, NewWorkflow } from '../../workflows/schema.ts';
+import { ApproveRequest, type Definition, NewWorkflow } from '../../workflows/schema.ts';
 import { getWorkflow, importWorkflow, listWorkflows, publishWorkflow } from '../../workflows/workflows.ts';
 import { listPage } from '../list-page.ts';
 import { forOrganization } from '../operation.ts';
@@ -55,6 +56,14 @@ export const execute = forOrganization(
   }),
   ({ workflow, ...input }, { appliance, operator, signal }) =>
     runWorkflow(appliance.workflows, operator, workflow, input, signal),
+  ['workflows'],
+);
+
+/** Decide on blocks of a run that waits, and continue it. */
+export const approve = forOrganization(
+  ApproveRequest.extend({ workflow: z.string(), run: z.string() }),
+  ({ workflow, run, approvals }, { appliance, operator, signal }) =>
+    approveRun(appliance.workflows, operator, { workflow, run }, { approvals }, signal),
   ['workflows'],
 );
 

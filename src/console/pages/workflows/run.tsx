@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { call, pathOf } from '../../lib/api.ts';
 import { formatTime } from '../../lib/format.ts';
 import { t, translateName } from '../../lib/i18n.ts';
@@ -53,6 +54,7 @@ function RunDetails({ run }: { run: RunView }) {
             [t('Started'), formatTime(run.started_at)],
             [t('Ended'), run.finished_at === null ? '–' : formatTime(run.finished_at)],
             [t('Id'), <code key="id">{run.run_id}</code>],
+            ...(run.continues === null ? [] : [continuesFact(run.workflow_id, run.continues)]),
           ]}
         />
       </Panel>
@@ -67,4 +69,13 @@ function RunDetails({ run }: { run: RunView }) {
       </Panel>
     </>
   );
+}
+
+function continuesFact(workflow: string, id: string): readonly [string, ComponentChildren] {
+  const link = (
+    <a key="continues" href={linkTo('workflows', workflow, 'runs', id)}>
+      {id}
+    </a>
+  );
+  return [t('Continues'), link];
 }

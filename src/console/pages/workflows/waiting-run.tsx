@@ -4,63 +4,70 @@ import { t, translateName } from '../../lib/i18n.ts';
 import { useResource } from '../../lib/resource.ts';
 import { linkTo, navigate } from '../../lib/router.ts';
 import { mayUse } from '../../lib/session.ts';
-import type { BlockResult, RunView, WorkflowDetail } from '../../types.ts';
+import type { BlockResult, ContinuingRun, RunReply, RunView, WorkflowDetail } from '../../types.ts';
 import { Button, Notice } from '../../ui/controls.tsx';
 import { ConfirmDialog } from '../../ui/dialog.tsx';
 import { Panel } from '../../ui/page.tsx';
 import { Loaded } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { ApprovalFields, type Approvals, WouldDo } from './approval.tsx';
-import { approveRun, findLaterRun, isLeftOut } from './approve-run.ts';
 
-/**
- * Changes that a run did not make because nobody had approved them. A run is never continued: with the approvals given
- * here the workflow runs again with the same inputs.
- */
+/** Changes that a run did not make because nobody had approved them, for who may decide on them. */
 export function WaitingRun({ run }: { run: RunView }) {
   const blocks = run.blocks.filter(({ status }) => status === 'needs_approval');
-  const state = useResource(`waiting ${run.run_id}`, async (signal) => {
-    const workflow = await call<WorkflowDetail>(pathOf('v1', 'workflows', run.workflow_id), { signal });
-    const ids = blocks.map(({ id }) => id);
-    return { workflow, later: await findLaterRun(run, ids, signal) };
-  });
   return (
     <Panel title={t('Waits for an approval')} padded>
       <p>{t('This run has not made the changes below. They are made only if somebody approves them.')}</p>
-      <Loaded of={state}>
-        {({ workflow, later }) => {
-          if (later !== null) return <LaterRun run={later} />;
-          const obstacle = obstacleOf(run, blocks, workflow);
-          if (obstacle === null) return <Approve run={run} blocks={blocks} />;
-          return (
-            <>
-              <Notice tone="warn">{obstacle}</Notice>
-              <Changes blocks={blocks} />
-            </>
-          );
-        }}
-      </Loaded>
+      {run.continued_by === null ? (
+        <Decide run={run} blocks={blocks} />
+      ) : (
+        <Continued workflow={run.workflow_id} by={run.continued_by} />
+      )}
     </Panel>
   );
 }
 
-/** Reason that the caller cannot approve the changes here; null if there is none. */
-function obstacleOf(run: RunView, blocks: readonly BlockResult[], workflow: WorkflowDetail): string | null {
+function Continued({ workflow, by: { run_id, actor, status } }: { workflow: string; by: ContinuingRun }) {
+  const title = t('{actor} has decided, and the run went on: {state}', { actor, state: translateName(status) });
+  return (
+    <Notice tone="info" title={title}>
+      {mayUse('workflows:approve') && <a href={linkTo('workflows', workflow, 'runs', run_id)}>{t('Show that run')}</a>}
+    </Notice>
+  );
+}
+
+interface WaitingBlocks {
+  readonly run: RunView;
+  readonly blocks: readonly BlockResult[];
+}
+
+function Decide({ run, blocks }: WaitingBlocks) {
+  const state = useResource(`workflow of ${run.run_id}`, (signal) =>
+    call<WorkflowDetail>(pathOf('v1', 'workflows', run.workflow_id), { signal }),
+  );
+  return (
+    <Loaded of={state}>
+      {(workflow) => {
+        const obstacle = obstacleOf(run, workflow);
+        if (obstacle === null) return <DecisionForm run={run} blocks={blocks} />;
+        return (
+          <>
+            <Notice tone="warn">{obstacle}</Notice>
+            <Changes blocks={blocks} />
+          </>
+        );
+      }}
+    </Loaded>
+  );
+}
+
+/** Reason that the caller cannot decide on the changes here; null if there is none. */
+function obstacleOf(run: RunView, workflow: WorkflowDetail): string | null {
   if (!mayUse('workflows:approve') || !mayUse('workflows:run'))
     return t('Somebody with the scopes workflows:run and workflows:approve must approve these changes.');
   if (workflow.published_version !== run.version)
     return t('Another version was published since. Run it on the page of the workflow, and approve its changes there.');
-  if (isLeftOut(run.inputs) || blocks.some(({ would }) => isLeftOut(would)))
-    return t('The history has not kept all values of this run. Run it on the page of the workflow.');
   return null;
-}
-
-function LaterRun({ run: { actor, run_id, workflow_id } }: { run: RunView }) {
-  return (
-    <Notice tone="info" title={t('{actor} has run it with these inputs since', { actor })}>
-      <a href={linkTo('workflows', workflow_id, 'runs', run_id)}>{t('Show that run')}</a>
-    </Notice>
-  );
 }
 
 function Changes({ blocks }: { blocks: readonly BlockResult[] }) {
@@ -76,35 +83,49 @@ function Changes({ blocks }: { blocks: readonly BlockResult[] }) {
   );
 }
 
-function Approve({ run, blocks }: { run: RunView; blocks: readonly BlockResult[] }) {
-  const [approvals, setApprovals] = useState<Approvals>({});
-  const [isAsking, setIsAsking] = useState(false);
-  const approved = blocks.map(({ id }) => id).filter((id) => approvals[id] === true);
-  const approve = async () => {
-    const reply = await approveRun(run, approved);
-    toast(t('It has run again: {state}', { state: translateName(reply.status) }));
+function DecisionForm({ run, blocks }: WaitingBlocks) {
+  const [chosen, setChosen] = useState<Approvals>({});
+  const [asks, setAsks] = useState<'approve' | 'decline' | null>(null);
+  const ids = blocks.map(({ id }) => id).filter((id) => chosen[id] === true);
+  const decide = async () => {
+    const json = { approvals: Object.fromEntries(ids.map((id) => [id, asks === 'approve'])) };
+    const path = pathOf('v1', 'workflows', run.workflow_id, 'runs', run.run_id, 'approve');
+    const reply = await call<RunReply>(path, { method: 'POST', json });
+    toast(t('The run went on: {state}', { state: translateName(reply.status) }));
     if (reply.run_id !== null) navigate(linkTo('workflows', run.workflow_id, 'runs', reply.run_id));
   };
   return (
     <>
-      <ApprovalFields blocks={blocks} approvals={approvals} onApprovals={setApprovals}>
-        <Button look="danger" disabled={approved.length === 0} onClick={() => setIsAsking(true)}>
-          {t('Approve and run again')}
+      <ApprovalFields blocks={blocks} approvals={chosen} onApprovals={setChosen}>
+        <Button look="danger" disabled={ids.length === 0} onClick={() => setAsks('approve')}>
+          {t('Approve and continue')}
+        </Button>
+        <Button disabled={ids.length === 0} onClick={() => setAsks('decline')}>
+          {t('Decline')}
         </Button>
       </ApprovalFields>
-      {isAsking && (
+      {asks === 'approve' && (
         <ConfirmDialog
-          title={t('Approve {blocks}?', { blocks: approved.join(', ') })}
-          action={t('Approve and run again')}
-          onConfirm={approve}
-          onClose={() => setIsAsking(false)}
+          title={t('Approve {blocks}?', { blocks: ids.join(', ') })}
+          action={t('Approve and continue')}
+          onConfirm={decide}
+          onClose={() => setAsks(null)}
         >
           <p>
             {t(
-              'The workflow runs again from its first block with the same inputs and your rights. It makes only what is approved here.',
+              'The run goes on from here with your rights, and makes what is approved with the values shown. What it has done is not done again.',
             )}
           </p>
-          <p>{t('What its blocks find may have changed since, and with it what is written or sent.')}</p>
+        </ConfirmDialog>
+      )}
+      {asks === 'decline' && (
+        <ConfirmDialog
+          title={t('Decline {blocks}?', { blocks: ids.join(', ') })}
+          action={t('Decline')}
+          onConfirm={decide}
+          onClose={() => setAsks(null)}
+        >
+          <p>{t('The run goes on without what is declined. It cannot be approved later.')}</p>
         </ConfirmDialog>
       )}
     </>

@@ -207,15 +207,16 @@ function nameCell({ run_id, workflow_id, mode }: RunSummary) {
 }
 
 /** State of a run; for one that waits also the way to what it waits for. */
-function stateCell({ status, run_id, workflow_id }: RunSummary) {
+function stateCell({ status, run_id, workflow_id, continued_by }: RunSummary) {
   return (
     <>
       <Status of={status} />
-      {status === 'needs_approval' && (
+      {status === 'needs_approval' && continued_by === null && (
         <a class="sub" href={linkTo('workflows', workflow_id, 'runs', run_id)}>
           {t('Show what waits')}
         </a>
       )}
+      {continued_by !== null && <span class="sub">{t('Decided by {actor}', { actor: continued_by.actor })}</span>}
     </>
   );
 }

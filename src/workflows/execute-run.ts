@@ -1,0 +1,147 @@
+import { isDeepStrictEqual } from 'node:util';
+import { recordAudit } from '../access/audit.ts';
+import { type Caller, hasScope } from '../access/caller.ts';
+import { AppError, conflict } from '../platform/errors.ts';
+import type { Logger } from '../platform/logger.ts';
+import { mapPostgresError, type Sql } from '../platform/postgres.ts';
+import type { BlockTypes } from './block-types.ts';
+import { isLeftOut, toKept } from './kept-values.ts';
+import { type Decision, type Outcome, runBlocks } from './run-blocks.ts';
+import * as runStore from './run-store.ts';
+import type { Block, BlockResult, Definition } from './schema.ts';
+
+/** Longest run that nobody is asked in; its caller waits for it. */
+const RUN_MS_MAX = 300_000;
+const HEARTBEAT_MS = 5_000;
+
+export interface RunContext {
+  readonly sql: Sql;
+  readonly logger: Logger;
+  readonly blocks: BlockTypes;
+}
+
+/** Decisions on the blocks with a side effect of a run. */
+export interface Decisions {
+  readonly approvals?: Readonly<Record<string, boolean>>;
+  /** Ask a person about a block that has no approval yet. The run has no time limit then. */
+  readonly ask?: (block: Block, would: Record<string, unknown>) => Promise<boolean>;
+}
+
+export interface Execution extends Decisions {
+  readonly inputs: ReadonlyMap<string, unknown>;
+  /**
+   * Results of the blocks of a run that waited for approvals, by block; this run goes on from there. An approval holds only
+   * for the arguments that the waiting block showed, and false declines a block for good.
+   */
+  readonly waited?: ReadonlyMap<string, BlockResult>;
+  /** Address of this service for links in results. */
+  readonly origin?: string | null;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Run the blocks of a run that is in the history, and record its end whatever happens. @throws AppError `run_over` (409) */
+export async function executeRun(
+  { sql, logger, blocks }: RunContext,
+  caller: Caller,
+  run: runStore.NewRun,
+  definition: Definition,
+  execution: Execution,
+): Promise<Outcome> {
+  const { orgId } = caller;
+  const { inputs, origin = null, waited, signal } = execution;
+  const timeout = execution.ask === undefined ? [AbortSignal.timeout(RUN_MS_MAX)] : [];
+  const isOver = AbortSignal.any([...timeout, ...(signal === undefined ? [] : [signal])]);
+  const heartbeat = setInterval(() => {
+    runStore.touchRun(sql, orgId, run.id).catch((err) => logger.debug({ err }, 'a run has missed a heartbeat'));
+  }, HEARTBEAT_MS);
+  try {
+    const about = { caller, workflowId: run.workflowId, origin, signal: isOver };
+    const ended = await runBlocks(blocks, definition, about, {
+      ...{ mode: run.mode, inputs },
+      ...(waited === undefined ? {} : { settled: settledOf(waited) }),
+      decide: (block, would) => decide(sql, caller, run, execution, block, would),
+      async record(result, position) {
+        if (!(await runStore.recordBlock(sql, orgId, run.id, position, result))) throw runOver();
+      },
+      onFault: (err, block) => logger.error({ err, run: run.id, block: block.id }, 'a block of a workflow failed'),
+    });
+    const outcome = isOver.aborted && ended.status === 'failed' ? { ...ended, error: overReason(signal) } : ended;
+    if (!(await runStore.finishRun(sql, orgId, run.id, outcome))) throw runOver();
+    signal?.throwIfAborted();
+    return outcome;
+  } catch (error) {
+    const end = { status: 'failed', output: null, error: endReason(error, isOver, signal) } as const;
+    await runStore.finishRun(sql, orgId, run.id, end).catch((err) => logger.warn({ err }, 'a run could not be ended'));
+    throw error;
+  } finally {
+    clearInterval(heartbeat);
+  }
+}
+
+/** Select the results that stay: those of blocks that were completed, if they are kept, and of declined ones. */
+function settledOf(results: ReadonlyMap<string, BlockResult>): Map<string, BlockResult> {
+  return new Map(
+    [...results].filter(([, { status, output, would }]) => {
+      if (status === 'skipped') return would !== undefined;
+      return status === 'completed' && !isLeftOut(output);
+    }),
+  );
+}
+
+function overReason(signal: AbortSignal | undefined): string {
+  return signal?.aborted
+    ? 'the run was interrupted: its caller left, or the service stopped'
+    : `the run took longer than ${RUN_MS_MAX / 1000} seconds`;
+}
+
+function endReason(thrown: unknown, isOver: AbortSignal, signal: AbortSignal | undefined): string {
+  if (isOver.aborted) return overReason(signal);
+  const error = mapPostgresError(thrown);
+  return error instanceof AppError ? error.message : 'internal error';
+}
+
+/** Decide on a side effect, and write the decision to the audit log before it happens. */
+async function decide(
+  sql: Sql,
+  caller: Caller,
+  run: runStore.NewRun,
+  { approvals = {}, ask, waited }: Execution,
+  block: Block,
+  would: Record<string, unknown>,
+): Promise<Decision> {
+  const waits = (reason: string): Decision => ({ status: 'needs_approval', reason });
+  if (!hasScope(caller, 'workflows:approve')) return waits('approvals need the scope "workflows:approve"');
+  const given = Object.hasOwn(approvals, block.id) ? approvals[block.id] : undefined;
+  const earlier = waited?.get(block.id);
+  if (given !== undefined && waited !== undefined && !isDeepStrictEqual(toKept(would).value, earlier?.would)) {
+    return waits('what it would do has changed since it was shown');
+  }
+  if (given === false && waited !== undefined) {
+    await recordDecision(sql, caller, run, block, 'workflow.decline');
+    return { status: 'skipped', reason: `${caller.actor} declined it` };
+  }
+  if (given !== true && ask === undefined) return waits(`approvals.${block.id} is not true`);
+  if (given !== true && !(await ask?.(block, would))) return waits('it was not approved');
+  await recordDecision(sql, caller, run, block, 'workflow.approve');
+  return { status: 'approved' };
+}
+
+async function recordDecision(
+  sql: Sql,
+  { orgId, actor }: Caller,
+  run: runStore.NewRun,
+  block: Block,
+  action: 'workflow.approve' | 'workflow.decline',
+): Promise<void> {
+  await sql.begin(async (tx) => {
+    // A person may have taken a while to answer.
+    if (!(await runStore.touchRun(tx, orgId, run.id))) throw runOver();
+    const detail = { run_id: run.id, block_id: block.id, type: block.type };
+    await recordAudit(tx, { orgId, actor, action, target: run.workflowId, detail });
+  });
+}
+
+function runOver(): AppError {
+  const message = 'the run was ended by others: it missed its heartbeats, or its workflow was deleted';
+  return conflict(message, 'run_over');
+}
