@@ -6,7 +6,6 @@ import type { Service } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
-import type { Threads } from '../platform/threads.ts';
 import type { SearchContext } from '../search/search.ts';
 import { notifySync } from './queue-sync.ts';
 import { describeConnection } from './readers/table-store.ts';
@@ -32,16 +31,15 @@ export function openMemory(context: {
   readonly config: Pick<Config, 'sources' | 'dataDir' | 'limits'>;
   readonly sql: Sql;
   readonly objects: Objects;
-  readonly threads: Threads;
   readonly notifier: JobNotifier;
   readonly logger: Logger;
   readonly search: SearchContext;
 }): Memory {
-  const { config, sql, objects, threads, notifier, logger, search } = context;
+  const { config, sql, objects, notifier, logger, search } = context;
   const { sources: connections, dataDir } = config;
   const sources: SourcesContext = { sql, notifier, logger, connections };
   const readers = {
-    ...{ connections, dataDir, threads, logger },
+    ...{ connections, dataDir, logger },
     bytesMax: config.limits.uploadBytes,
     ownIdentity: async () => (await describeConnection(sql)).identity,
   };

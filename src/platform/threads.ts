@@ -4,18 +4,20 @@ import { Tinypool } from 'tinypool';
 /** Size of the young generation of a thread: three times the size that its objects fill between two collections. */
 const YOUNG_GENERATION_MB = 12;
 
-/** Pool of worker threads that run functions exported by a module, so that CPU work never blocks the event loop. */
+/** Options of one call of a thread. */
+export interface ThreadOptions {
+  /** A call that is aborted rejects with the reason of the signal. */
+  readonly signal?: AbortSignal;
+  /** Buffers that are moved, not copied. */
+  readonly transfer?: ArrayBuffer[];
+  /** True for work of seconds: it gets a thread of its own, keeps no other call waiting, and is ended by an abort. */
+  readonly isLong?: boolean;
+}
+
+/** Worker threads that run functions exported by a module, so that CPU work never blocks the event loop. */
 export interface Threads {
-  /**
-   * Call export `name` of the module with one structured-cloneable argument.
-   * Buffers listed in `transfer` are moved, not copied.
-   */
-  run<Result>(
-    module: URL,
-    name: string,
-    argument: unknown,
-    options?: { signal?: AbortSignal; transfer?: ArrayBuffer[] },
-  ): Promise<Result>;
+  /** Call export `name` of the module with one structured-cloneable argument. */
+  run<Result>(module: URL, name: string, argument: unknown, options?: ThreadOptions): Promise<Result>;
   close(): Promise<void>;
 }
 
@@ -26,35 +28,110 @@ export interface ThreadLoad {
   readonly pending: number;
 }
 
-/** Open a pool of at most one thread per core, which starts on first use; idle threads end after 30 s. */
+/** Call that waits for a thread of the pool. */
+interface Waiting {
+  readonly begin: () => void;
+  readonly reject: (error: Error) => void;
+}
+
+/**
+ * Open a pool of at most one thread per core, which starts on first use; idle threads end after 30 s.
+ *
+ * A call is never aborted in the pool: Tinypool ends the thread then, with all that it has loaded, and may still give it the
+ * call of somebody else. A call that is aborted before its turn is dropped; one that runs goes on, and nobody hears of its end.
+ */
 export function openThreads(): Threads & { load(): ThreadLoad } {
   const threadsMax = Math.max(1, availableParallelism());
+  const waiting = new Set<Waiting>();
   let pool: Tinypool | null = null;
-  let pending = 0;
-  const run: Threads['run'] = <Result>(
-    module: URL,
-    name: string,
-    argument: unknown,
-    options: { signal?: AbortSignal; transfer?: ArrayBuffer[] } = {},
-  ) => {
-    pool ??= openPool(threadsMax);
-    pending++;
-    const done = pool.run(argument, {
-      filename: module.href,
-      name,
-      ...(options.signal ? { signal: options.signal } : {}),
-      ...(options.transfer ? { transferList: options.transfer } : {}),
-    }) as Promise<Result>;
-    return done.finally(() => {
-      pending--;
-    });
+  let running = 0;
+  const beginNext = () => {
+    const [next] = waiting;
+    if (next === undefined || running >= threadsMax) return;
+    waiting.delete(next);
+    next.begin();
+  };
+  const runInPool = <Result>(call: TinypoolCall, signal: AbortSignal | undefined) => {
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    const begin = () => {
+      running++;
+      pool ??= openPool(threadsMax);
+      const done = runCall<Result>(pool, call).finally(() => {
+        running--;
+        beginNext();
+      });
+      done.then(resolve, reject);
+    };
+    const entry: Waiting = { begin, reject };
+    const abort = () => {
+      waiting.delete(entry);
+      reject(signal?.reason);
+    };
+    signal?.addEventListener('abort', abort, { once: true });
+    waiting.add(entry);
+    beginNext();
+    return promise.finally(() => signal?.removeEventListener('abort', abort));
   };
   return {
-    run,
-    load: () => ({ threadsMax, pending }),
+    async run<Result>(module: URL, name: string, argument: unknown, options: ThreadOptions = {}) {
+      const { signal, transfer = [], isLong = false } = options;
+      signal?.throwIfAborted();
+      const call = { argument, filename: module.href, name, transferList: transfer };
+      return isLong ? runAlone<Result>(call, signal) : runInPool<Result>(call, signal);
+    },
+    load: () => ({ threadsMax, pending: running + waiting.size }),
     async close() {
-      await pool?.destroy();
+      for (const { reject } of waiting) reject(new Error('the threads were closed before this call began'));
+      waiting.clear();
+      const closed = pool;
       pool = null;
+      await closed?.destroy();
+    },
+  };
+}
+
+/** Call of export `name` of a module with one structured-cloneable argument. */
+interface TinypoolCall {
+  readonly argument: unknown;
+  /** URL of the module. */
+  readonly filename: string;
+  readonly name: string;
+  readonly transferList?: ArrayBuffer[];
+}
+
+function runCall<Result>(pool: Tinypool, { argument, ...call }: TinypoolCall): Promise<Result> {
+  return pool.run(argument, call) as Promise<Result>;
+}
+
+/** Run a call on a thread that ends with it, or by an abort. */
+async function runAlone<Result>(call: TinypoolCall, signal: AbortSignal | undefined): Promise<Result> {
+  const thread = openThread(signal);
+  try {
+    return await thread.run<Result>(call);
+  } finally {
+    await thread.close();
+  }
+}
+
+/** Open a thread of its own for calls one after the other, which an abort ends, whatever it does. */
+export function openThread(signal: AbortSignal | undefined) {
+  const pool = openPool(1);
+  const end = () => void pool.destroy();
+  signal?.addEventListener('abort', end, { once: true });
+  return {
+    /** @throws the reason of an abort, and what the call throws */
+    async run<Result>(call: TinypoolCall): Promise<Result> {
+      signal?.throwIfAborted();
+      try {
+        return await runCall<Result>(pool, call);
+      } catch (error) {
+        signal?.throwIfAborted();
+        throw error;
+      }
+    },
+    async close(): Promise<void> {
+      signal?.removeEventListener('abort', end);
+      await pool.destroy();
     },
   };
 }
@@ -65,7 +142,6 @@ function openPool(maxThreads: number): Tinypool {
     minThreads: 0,
     maxThreads,
     idleTimeout: 30_000,
-    maxQueue: 10_000,
     // The default young generation of V8 takes 100 MB a thread and makes hardly anything faster.
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
   });

@@ -21,5 +21,7 @@ export async function evaluateProjection(
     ...{ vectors, canonical, nativeDimension: record.nativeDimension, method: record.method },
     rank: canonical.length / (vectors.length / record.nativeDimension),
   };
-  return context.threads.run(new URL('./fit-on-thread.ts', import.meta.url), 'evaluateOnThread', task, { signal });
+  return context.threads.run(new URL('./fit-on-thread.ts', import.meta.url), 'evaluateOnThread', task, {
+    ...{ signal, isLong: true },
+  });
 }

@@ -159,7 +159,7 @@ export async function fitProjection(
     ...{ method: request.method, allowFewPairs: request.allowFewPairs },
   };
   const module = new URL('./fit-on-thread.ts', import.meta.url);
-  const outcome = await context.threads.run<FitOutcome>(module, 'fitOnThread', task, { signal });
+  const outcome = await context.threads.run<FitOutcome>(module, 'fitOnThread', task, { signal, isLong: true });
   if ('fault' in outcome) throw new AppError({ ...outcome.fault, status: 400 });
   return store(context, request, plan, { vectors, canonical }, outcome);
 }

@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, readlink, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { fileNameOf, oneLine } from '../../platform/printable.ts';
-import type { Threads } from '../../platform/threads.ts';
+import { openThread } from '../../platform/threads.ts';
 import type { Globs } from './globs.ts';
 import { type FolderSlice, isWithin, type ListedSlice, versionOf } from './list-folder.ts';
 import {
@@ -26,7 +26,6 @@ export interface FolderOptions {
   readonly globs: Globs;
   readonly dataDir: string;
   readonly bytesMax: number;
-  readonly threads: Threads;
 }
 
 /** Real paths of a source's folder and of what bounds it. */
@@ -51,27 +50,26 @@ export async function resolveFolder(options: Pick<FolderOptions, 'root' | 'path'
   return { root, base, dataDir };
 }
 
+const LIST_MODULE = new URL('./list-folder.ts', import.meta.url).href;
+
 /** Open a folder as a source. Files are known by size and time, and contained in the root by their real paths. */
 export function openFolderReader(options: FolderOptions): SourceReader {
-  const { threads } = options;
   return {
     async *list(signal) {
       const place = await resolveFolder(options);
-      let pending: readonly string[] = [''];
-      while (pending.length > 0) {
-        const slice: FolderSlice = { ...place, globs: options.globs, pending };
-        const listed: ListedSlice = await threads.run(
-          new URL('./list-folder.ts', import.meta.url),
-          'listSlice',
-          slice,
-          {
-            signal,
-          },
-        );
-        const broken = listed.faults.find((fault) => fault.key === '');
-        if (broken !== undefined) throw new SourceFault(broken.fault);
-        yield listed;
-        ({ pending } = listed);
+      // A folder on a server that does not answer occupies its thread for ever: it must not be one that others wait for.
+      const thread = openThread(signal);
+      try {
+        for (let pending: readonly string[] = ['']; pending.length > 0; ) {
+          const slice: FolderSlice = { ...place, globs: options.globs, pending };
+          const listed = await thread.run<ListedSlice>({ argument: slice, filename: LIST_MODULE, name: 'listSlice' });
+          const broken = listed.faults.find((fault) => fault.key === '');
+          if (broken !== undefined) throw new SourceFault(broken.fault);
+          yield listed;
+          ({ pending } = listed);
+        }
+      } finally {
+        await thread.close();
       }
     },
     async read(entries) {

@@ -1,6 +1,5 @@
 import type { Logger } from '../../platform/logger.ts';
 import type { ConnectionSettings } from '../../platform/source-settings.ts';
-import type { Threads } from '../../platform/threads.ts';
 import { CONFIG_BY_TYPE, type FolderConfig, type PostgresConfig, type S3Config } from '../schema.ts';
 import type { Source } from '../source-store.ts';
 import { openFolderReader } from './folder-reader.ts';
@@ -13,7 +12,6 @@ export interface ReaderContext {
   readonly dataDir: string;
   /** Largest document. */
   readonly bytesMax: number;
-  readonly threads: Threads;
   readonly logger: Logger;
   /** Identity of the service's own database. */
   readonly ownIdentity: () => Promise<string>;
@@ -24,7 +22,7 @@ export async function openReader(
   context: ReaderContext,
   source: Pick<Source, 'type' | 'connection' | 'config'>,
 ): Promise<SourceReader> {
-  const { connections, dataDir, bytesMax, threads, logger } = context;
+  const { connections, dataDir, bytesMax, logger } = context;
   const connection = Object.hasOwn(connections, source.connection) ? connections[source.connection] : undefined;
   if (connection === undefined || connection.type !== source.type) {
     throw new SourceFault(
@@ -35,7 +33,7 @@ export async function openReader(
   if (!parsed.success) throw new SourceFault(`config: ${parsed.error.issues[0]?.message}`);
   if (connection.type === 'folder') {
     const { path, ...globs } = parsed.data as FolderConfig;
-    return openFolderReader({ root: connection.root, path, globs, dataDir, bytesMax, threads });
+    return openFolderReader({ root: connection.root, path, globs, dataDir, bytesMax });
   }
   if (connection.type === 's3') {
     const { prefix, ...globs } = parsed.data as S3Config;

@@ -134,5 +134,5 @@ async function project(threads: Threads, chunks: readonly SampledChunk[], signal
   });
   const task: PlaneTask = { vectors, dimensions: INDEX_DIMENSIONS };
   const module = new URL('./project-to-plane.ts', import.meta.url);
-  return threads.run(module, 'projectToPlane', task, { signal, transfer: [vectors.buffer] });
+  return threads.run(module, 'projectToPlane', task, { signal, transfer: [vectors.buffer], isLong: true });
 }
