@@ -97,6 +97,8 @@ interface TinypoolCall {
   readonly filename: string;
   readonly name: string;
   readonly transferList?: ArrayBuffer[];
+  /** For a pool without other calls only. */
+  readonly signal?: AbortSignal;
 }
 
 function runCall<Result>(pool: Tinypool, { argument, ...call }: TinypoolCall): Promise<Result> {
@@ -105,33 +107,33 @@ function runCall<Result>(pool: Tinypool, { argument, ...call }: TinypoolCall): P
 
 /** Run a call on a thread that ends with it, or by an abort. */
 async function runAlone<Result>(call: TinypoolCall, signal: AbortSignal | undefined): Promise<Result> {
-  const thread = openThread(signal);
+  const thread = openThread();
   try {
-    return await thread.run<Result>(call);
+    return await thread.run<Result>(call, signal);
   } finally {
-    await thread.close();
+    thread.close();
   }
 }
 
-/** Open a thread of its own for calls one after the other, which an abort ends, whatever it does. */
-export function openThread(signal: AbortSignal | undefined) {
+/** Open a thread of its own for calls one after the other. */
+export function openThread() {
   const pool = openPool(1);
-  const end = () => void pool.destroy();
-  signal?.addEventListener('abort', end, { once: true });
   return {
-    /** @throws the reason of an abort, and what the call throws */
-    async run<Result>(call: TinypoolCall): Promise<Result> {
-      signal?.throwIfAborted();
+    /**
+     * An abort rejects at once, and ends the thread; one that waits for the operating system ends later.
+     *
+     * @throws the reason of an abort, and what the call throws
+     */
+    async run<Result>(call: TinypoolCall, signal: AbortSignal | undefined): Promise<Result> {
       try {
-        return await runCall<Result>(pool, call);
+        return await runCall<Result>(pool, signal === undefined ? call : { ...call, signal });
       } catch (error) {
         signal?.throwIfAborted();
         throw error;
       }
     },
-    async close(): Promise<void> {
-      signal?.removeEventListener('abort', end);
-      await pool.destroy();
+    close(): void {
+      void pool.destroy();
     },
   };
 }

@@ -85,11 +85,33 @@ test('a long call has a thread of its own, which an abort ends', async () => {
   await until(async () => Atomics.load(spun, 0) > 0, { what: 'start of the long call' });
   controller.abort(GONE);
   await expect(long).rejects.toBe(GONE);
-  const after = Atomics.load(spun, 0);
   release(at);
   await held;
-  expect(await threads.run(MODULE, 'busy', 5)).toBe(5);
-  expect(Atomics.load(spun, 0)).toBe(after);
+  await until(
+    async () => {
+      const before = Atomics.load(spun, 0);
+      await threads.run(MODULE, 'busy', 20);
+      return Atomics.load(spun, 0) === before;
+    },
+    { what: 'end of its thread' },
+  );
+});
+
+test('an abort of a long call that its thread does not hear at once rejects at once', async () => {
+  const controller = new AbortController();
+  const at = counters();
+  // Nobody releases it: like a call of the operating system that does not return.
+  const long = threads.run(MODULE, 'hold', at, { signal: controller.signal, isLong: true });
+  await until(async () => Atomics.load(at, 0) === 1, { what: 'start of the long call' });
+  let isRejected = false;
+  const rejected = long.catch((reason) => {
+    isRejected = true;
+    return reason;
+  });
+  controller.abort(GONE);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect([isRejected, await rejected]).toEqual([true, GONE]);
+  release(at);
 });
 
 test('closing rejects the calls that have not begun', async () => {

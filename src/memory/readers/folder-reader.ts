@@ -58,18 +58,19 @@ export function openFolderReader(options: FolderOptions): SourceReader {
     async *list(signal) {
       const place = await resolveFolder(options);
       // A folder on a server that does not answer occupies its thread for ever: it must not be one that others wait for.
-      const thread = openThread(signal);
+      const thread = openThread();
       try {
         for (let pending: readonly string[] = ['']; pending.length > 0; ) {
           const slice: FolderSlice = { ...place, globs: options.globs, pending };
-          const listed = await thread.run<ListedSlice>({ argument: slice, filename: LIST_MODULE, name: 'listSlice' });
+          const call = { argument: slice, filename: LIST_MODULE, name: 'listSlice' };
+          const listed = await thread.run<ListedSlice>(call, signal);
           const broken = listed.faults.find((fault) => fault.key === '');
           if (broken !== undefined) throw new SourceFault(broken.fault);
           yield listed;
           ({ pending } = listed);
         }
       } finally {
-        await thread.close();
+        thread.close();
       }
     },
     async read(entries) {
