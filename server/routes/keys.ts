@@ -78,7 +78,7 @@ export function keyRoutes(sql: Sql, keyRing: KeyRing): Route[] {
       repliesSecret: true,
       body: CreateKeyBody,
       responses: { 201: { description: 'The key', schema: KeyWithSecret } },
-      refusals: [404],
+      refusals: [404, 409],
       async handle({ caller, body }) {
         const { auth_level, user_id, expires_in_days } = body;
         const lifetimeMs = lifetimeOf(expires_in_days) ?? undefined;

@@ -26,7 +26,7 @@ export interface CreatedApiKey {
  * than that user.
  *
  * @throws AppError `invalid_request` (400), `scope_missing` or `exceeds_own_rights` or `exceeds_user_rights` (403),
- *   `user_not_found` (404)
+ *   `user_not_found` (404), `user_suspended` (409)
  */
 export async function createKey(sql: Sql, keyRing: KeyRing, by: Caller, input: NewApiKey): Promise<CreatedApiKey> {
   const { name, scopes, authLevel: wantedLevel, userId, lifetimeMs } = parseInput(NewApiKey, input);
@@ -34,6 +34,8 @@ export async function createKey(sql: Sql, keyRing: KeyRing, by: Caller, input: N
   return inTransaction(sql, async (tx) => {
     const user = userId === undefined ? null : await selectUser(tx, by.orgId, userId);
     if (userId !== undefined && !user) throw notFound('user', userId);
+    // Its key would be refused like a wrong one, which says nothing about the reason.
+    if (user?.suspended_at) throw conflict(`the user ${user.email} is suspended; resume it first`, 'user_suspended');
     const authLevel = wantedLevel ?? Math.min(DEFAULT_AUTH_LEVEL, by.authLevel, user?.auth_level ?? 10);
     requireRights(by, scopes, authLevel, user);
     const created = await insertNewKey(tx, keyRing, {

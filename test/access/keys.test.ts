@@ -181,6 +181,11 @@ test('the rights of a key follow the current rights of its user', async () => {
   expect(await resolver.resolve(header)).toMatchObject({ authLevel: 3, scopes: new Set(['embed']) });
   await suspendUser(db.sql, operator, user.id);
   await expect(resolver.resolve(header)).rejects.toMatchObject({ code: 'invalid_credentials', status: 401 });
+  const count = (await listKeys(db.sql, operator)).length;
+  await expect(createKey(db.sql, keyRing, operator, { name: 'b', userId: user.id })).rejects.toMatchObject({
+    ...{ code: 'user_suspended', status: 409, message: `the user ${user.email} is suspended; resume it first` },
+  });
+  expect(await listKeys(db.sql, operator)).toHaveLength(count);
 });
 
 test('a revoked key is refused, a second revocation changes nothing, and another organization cannot revoke it', async () => {
