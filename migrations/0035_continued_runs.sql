@@ -1,4 +1,5 @@
 -- minimum-compatible-version: 1
--- A run that waited for approvals is continued by one other run at most.
-ALTER TABLE workflow_runs ADD COLUMN continues text REFERENCES workflow_runs (id) ON DELETE SET NULL;
+-- Run that waited for approvals, from which this one goes on; it is continued by one other run at most. It may be deleted
+-- before this one, since it is older.
+ALTER TABLE workflow_runs ADD COLUMN continues text;
 CREATE UNIQUE INDEX workflow_runs_by_continued ON workflow_runs (continues) WHERE continues IS NOT NULL;

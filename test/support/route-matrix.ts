@@ -157,6 +157,7 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   runWorkflow: { json: () => ({ inputs: {}, mode: 'simulate' }) },
   listWorkflowRuns: {},
   getWorkflowRun: {},
+  approveWorkflowRun: { json: () => ({ approvals: { send: true } }) },
   createMemorySource: { json: ({ bucket }) => ({ name: `source-${fresh()}`, connection: 'none', bucket }) },
   listMemorySources: {},
   getMemorySource: {},
