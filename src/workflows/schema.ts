@@ -111,6 +111,7 @@ export const ApproveRequest = z.object({
   approvals: z
     .record(z.string().max(64), z.boolean())
     .refine((approvals) => Object.keys(approvals).length > 0, 'must have a decision on a block')
+    .meta({ minProperties: 1 })
     .describe('by the id of a block that waits: true lets it run with the arguments that it shows, false declines it'),
 });
 export type ApproveRequest = z.output<typeof ApproveRequest>;
