@@ -11,12 +11,17 @@ export default class SourcesSync extends BaseCommand {
   static override examples = [
     '<%= config.bin %> sources sync handbook',
     '<%= config.bin %> sources sync handbook --no-wait --json',
+    '<%= config.bin %> sources sync handbook --allow-empty',
   ];
   static override args = {
     source: Args.string({ description: 'name or id of the source', required: true, ignoreStdin: true }),
   };
   static override flags = {
     org: orgFlag,
+    'allow-empty': Flags.boolean({
+      description: 'remove all documents of the source if it shows no entries, since it was emptied on purpose',
+      env: 'SERVICE_ALLOW_EMPTY',
+    }),
     'no-wait': Flags.boolean({
       description: 'do not wait; "service serve" or a worker does the work',
       env: 'SERVICE_NO_WAIT',
@@ -26,7 +31,8 @@ export default class SourcesSync extends BaseCommand {
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(SourcesSync);
     return this.withSession(flags, async (session, signal) => {
-      const { reply, hasWorker } = await session.call('sources.sync', { source: args.source });
+      const request = { source: args.source, allow_empty: flags['allow-empty'] };
+      const { reply, hasWorker } = await session.call('sources.sync', request);
       if (flags['no-wait']) {
         if (!hasWorker) note('no worker is running; start "service serve" to process the job');
         await this.showFields(reply);

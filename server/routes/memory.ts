@@ -9,6 +9,7 @@ import {
   NewSource,
   SourceView,
   SyncReply,
+  SyncRequest,
 } from '../../src/memory/schema.ts';
 import { searchMemory } from '../../src/memory/search-memory.ts';
 import { createSource, deleteSource, findSource, listSources, syncNow } from '../../src/memory/sources.ts';
@@ -73,10 +74,15 @@ export function memoryRoutes(memory: Memory, purge: () => void): Route[] {
       summary: 'Synchronise a source now, as a job',
       access: 'sources:manage',
       errors: 'detail',
-      reads: 'none',
+      reads: 'json',
+      bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       params,
+      body: SyncRequest,
       responses: { 202: { description: 'Queued, or already in progress', schema: SyncReply } },
-      handle: async ({ caller, params }) => ({ status: 202, body: await syncNow(memory, caller, params.source) }),
+      handle: async ({ caller, params, body }) => ({
+        status: 202,
+        body: await syncNow(memory, caller, params.source, body),
+      }),
     }),
     defineRoute({
       method: 'DELETE',

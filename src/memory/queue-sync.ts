@@ -5,7 +5,7 @@ import { newId } from '../platform/ids.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { SyncReply } from './schema.ts';
-import { findUnfinishedSync, recordQueued, requestResync, type Source } from './source-store.ts';
+import { allowEmpty, findUnfinishedSync, recordQueued, requestResync, type Source } from './source-store.ts';
 
 /** Value of `processing_type` of every job that a source causes (contract 2.6). */
 export const SOURCE_CONNECTOR = 'source_connector';
@@ -16,8 +16,11 @@ export const SYNC_PRIORITY = 2;
 /**
  * Queue a synchronisation of a locked source. A source has one unfinished job at most: if there is one, it is returned,
  * and it runs once more if it has begun, since it may have passed what changed.
+ *
+ * @param options.allowsEmpty it removes all documents if the source shows no entries
  */
-export async function queueSync(tx: Sql, source: Source): Promise<SyncReply> {
+export async function queueSync(tx: Sql, source: Source, { allowsEmpty = false } = {}): Promise<SyncReply> {
+  if (allowsEmpty) await allowEmpty(tx, source);
   const unfinished = await findUnfinishedSync(tx, source);
   if (unfinished === null) {
     const { id } = await enqueueSync(tx, source, newId('job'), null);

@@ -166,6 +166,17 @@ export const ListSourcesQuery = z.object({
 });
 export type ListSourcesQuery = z.output<typeof ListSourcesQuery>;
 
+/** Body of `POST /v1/memory/sources/{source}/sync`. */
+export const SyncRequest = z
+  .object({
+    allow_empty: z
+      .boolean()
+      .default(false)
+      .describe('remove all documents of a source that shows no entries, which otherwise counts as not mounted'),
+  })
+  .prefault({});
+export type SyncRequest = z.output<typeof SyncRequest>;
+
 export const SyncReply = z.object({ id: z.string(), job_id: z.string(), status: z.enum(['queued', 'syncing']) });
 export type SyncReply = z.output<typeof SyncReply>;
 

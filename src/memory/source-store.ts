@@ -25,9 +25,11 @@ export interface Source {
   readonly schedule: string | null;
   readonly syncJobId: string | null;
   readonly counts: SyncCounts;
+  /** Its documents are removed if it shows no entries. */
+  readonly allowsEmpty: boolean;
 }
 
-export type SourceRow = Omit<Source, 'tags' | 'syncJobId' | 'counts'> & {
+export type SourceRow = Omit<Source, 'tags' | 'syncJobId' | 'counts' | 'allowsEmpty'> & {
   readonly tags: readonly string[];
   readonly nextSyncAt: Date | null;
   readonly createdBy: string;
@@ -126,6 +128,11 @@ export async function requestResync(tx: Sql, source: Source): Promise<void> {
   await tx`UPDATE sources SET resync = true WHERE org_id = ${source.orgId} AND id = ${source.id}`;
 }
 
+/** Let the next synchronisation of a locked source remove all its documents, if the source shows no entries. */
+export async function allowEmpty(tx: Sql, source: Source): Promise<void> {
+  await tx`UPDATE sources SET allows_empty = true WHERE org_id = ${source.orgId} AND id = ${source.id}`;
+}
+
 /**
  * Begin a synchronisation, or continue it after a crash: from now on only the holder of this lease may write for the
  * source. Null if the source is deleted or another job has taken its place.
@@ -167,7 +174,8 @@ export async function endSync(
   const [row] = await tx`
     UPDATE sources SET sync_state = ${end.state}, sync_fence = NULL, error_message = ${end.message === null ? null : storedMessage(end.message)}, updated_at = now(),
            counts = counts || ${tx.json(end.counts ?? {})},
-           last_synced_at = CASE WHEN ${end.state === 'idle'} THEN now() ELSE last_synced_at END
+           last_synced_at = CASE WHEN ${end.state === 'idle'} THEN now() ELSE last_synced_at END,
+           allows_empty = allows_empty AND resync AND ${end.state === 'idle'}
     WHERE org_id = ${source.orgId} AND id = ${source.id} AND sync_job_id = ${jobId}
     RETURNING resync`;
   return row?.['resync'] === true;
@@ -177,7 +185,7 @@ export async function endSync(
 export async function cancelSync(tx: Sql, orgId: string, sourceId: string, jobId: string): Promise<void> {
   await tx`
     UPDATE sources SET sync_state = CASE WHEN error_message IS NULL THEN 'idle' ELSE 'error' END, sync_fence = NULL,
-           resync = false, updated_at = now()
+           resync = false, allows_empty = false, updated_at = now()
     WHERE org_id = ${orgId} AND id = ${sourceId} AND sync_job_id = ${jobId}`;
 }
 
@@ -229,6 +237,7 @@ function toSource(row: Row): Source {
     schedule: row['schedule'] as string | null,
     syncJobId: row['sync_job_id'] as string | null,
     counts: { ...NO_COUNTS, ...(row['counts'] as Partial<SyncCounts>) },
+    allowsEmpty: row['allows_empty'] as boolean,
   };
 }
 

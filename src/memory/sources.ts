@@ -21,6 +21,7 @@ import {
   type NewSource,
   type SourceView,
   type SyncReply,
+  type SyncRequest,
 } from './schema.ts';
 import * as store from './source-store.ts';
 
@@ -107,12 +108,17 @@ export function listSources(sql: Sql, caller: Caller, query: Partial<ListSources
 export { findSource } from './source-store.ts';
 
 /** Synchronise a source now, as a job. @throws AppError `source_not_found` (404) */
-export async function syncNow(context: SourcesContext, caller: Caller, ref: string): Promise<SyncReply> {
+export async function syncNow(
+  context: SourcesContext,
+  caller: Caller,
+  ref: string,
+  { allow_empty: allowsEmpty }: SyncRequest = { allow_empty: false },
+): Promise<SyncReply> {
   const { id } = await store.findSource(context.sql, caller, ref);
   const reply = await context.sql.begin(async (tx) => {
     const source = await store.lockSource(tx, caller.orgId, id);
     if (source === null) throw notFound('source', ref);
-    return queueSync(tx, source);
+    return queueSync(tx, source, { allowsEmpty });
   });
   await notifySync(context);
   return reply;

@@ -9,6 +9,7 @@ import {
   SourceFault,
   type SourceReader,
 } from './readers/source-reader.ts';
+import type { Source } from './source-store.ts';
 import { type EntryWork, type FindRenamed, removeEntries, type WriteContext, writeEntries } from './write-entries.ts';
 
 /** Most entries of one source; their keys and versions are held in memory during a synchronisation. */
@@ -19,10 +20,6 @@ const BATCH_BYTES = 16 * 1024 * 1024;
 /** Batches in progress: one is read and stored while another is written. */
 const BATCHES_IN_PROGRESS = 2;
 const REMOVED_BATCH = 200;
-/** A source that had this many entries and shows none is taken to be unavailable: an unmounted folder, a table that is
- * being loaded again. */
-const EMPTIED_MIN = 10;
-
 /** Result of a synchronisation; its changes are counted in their transactions. */
 export interface SyncResult {
   readonly unchanged: number;
@@ -51,8 +48,8 @@ interface Difference {
  * batch is committed by itself, so that a crash costs only the batches in progress: the next attempt finds the others
  * unchanged.
  *
- * @throws SourceFault if the source cannot be listed completely, or shows nothing of many entries; nothing is removed
- *   then
+ * @throws SourceFault if the source cannot be listed completely, or shows nothing although it had entries and may not be
+ *   empty: an unmounted folder, a table that is being loaded again. Nothing is removed then
  */
 export async function syncSource(context: WriteContext, reader: SourceReader, lease: Lease): Promise<SyncResult> {
   const { signal } = lease;
@@ -111,15 +108,15 @@ async function compare(context: WriteContext, reader: SourceReader, lease: Lease
       throw new SourceFault(`the source has more than ${ENTRIES_MAX} entries; narrow it, or split it into several`);
     }
   }
-  if (seen.size === 0 && known.size >= EMPTIED_MIN) throw emptied(known.size);
+  if (seen.size === 0 && known.size > 0 && !source.allowsEmpty) throw emptied(source, known.size);
   const isKept = keptByFaults(faults);
   const vanished = [...known.values()].filter(({ key }) => !seen.has(key) && !isKept(key));
   return { pending, vanished: new Map(vanished.map((entry) => [entry.id, entry])), unchanged, faults };
 }
 
-function emptied(before: number): SourceFault {
+function emptied({ name }: Source, before: number): SourceFault {
   return new SourceFault(
-    `the source shows no entries, and had ${before} before; its documents were kept. Check that it is mounted and complete. If it was emptied on purpose, remove the source with its documents, and add it again`,
+    `the source shows no entries, and had ${before} before; its documents were kept. Check that it is mounted and complete. If it was emptied on purpose, run: service sources sync ${name} --allow-empty (POST …/sync with allow_empty in the API)`,
   );
 }
 

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
@@ -43,6 +43,13 @@ test('a source is added, synchronised without a server, listed, shown and remove
   const listed = await sources('list', '--json');
   expect(listed.json()).toMatchObject([{ name: 'handbook', indexed_document_count: 1, error_message: null }]);
   expect((await sources('show', 'handbook')).stdout).toContain('last_synced_at');
+  renameSync(path.join(root, 'handbook/a.md'), path.join(root, 'handbook/a.txt'));
+  const emptied = await sources('sync', 'handbook');
+  expect(emptied).toMatchObject({ code: 4, stderr: expect.stringContaining('sources sync handbook --allow-empty') });
+  const allowed = await sources('sync', 'handbook', '--allow-empty');
+  expect(allowed).toMatchObject({ code: 0, stdout: expect.stringContaining('0 added, 0 changed, 1 removed') });
+  renameSync(path.join(root, 'handbook/a.txt'), path.join(root, 'handbook/a.md'));
+  expect((await sources('sync', 'handbook')).stdout).toContain('1 added');
   expect(await sources('remove', 'handbook')).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') });
   const removed = await sources('remove', 'handbook', '--yes', '--json');
   expect(removed.json()).toMatchObject({ deleted: true, documents: 1 });

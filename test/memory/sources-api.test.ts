@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createKey } from '../../src/access/keys.ts';
@@ -100,6 +100,24 @@ describe('a source', () => {
       },
       { withinMs: 120_000, what: 'the new text' },
     );
+  });
+
+  it('that shows no entries keeps its documents, unless the request allows it to be empty', async () => {
+    write('emptied/a.txt', 'A file that is deleted.');
+    await test.call('POST', '/v1/buckets', { key, json: { name: 'emptied' } });
+    const { body } = await call('POST', 'sources', {
+      ...{ name: 'emptied', connection: 'docs', bucket: 'emptied', config: { path: 'emptied' } },
+    });
+    await call('POST', `sources/${body.id}/sync`);
+    await synced(body.id, 1);
+    rmSync(path.join(root.folder, 'emptied/a.txt'));
+    await call('POST', `sources/${body.id}/sync`, {});
+    const kept = await synced(body.id, 1);
+    expect(kept).toMatchObject({ sync_state: 'error', error_message: expect.stringContaining('had 1 before') });
+    const refused = await call('POST', `sources/${body.id}/sync`, { allow_empty: 'yes' });
+    expect([refused.status, refused.body.detail]).toEqual([400, expect.stringMatching(/^allow_empty: /)]);
+    await call('POST', `sources/${body.id}/sync`, { allow_empty: true });
+    expect(await synced(body.id, 0)).toMatchObject({ sync_state: 'idle', error_message: null, counts: { removed: 1 } });
   });
 
   it('can be deleted so that its documents stay', async () => {

@@ -47,19 +47,35 @@ it('a second synchronisation of a folder does exactly the work of what changed',
   await checkWork(test, source, folderPlace(path.join(root.folder, 'many')), sizes);
 });
 
-it('a folder that shows none of its many files, as one that is not mounted, loses no document', async () => {
-  for (let nth = 0; nth < 12; nth++) write(`mounted/${nth}.txt`, `Text number ${nth} of a folder that is unmounted.`);
+it('a folder that shows none of its files, as one that is not mounted, loses no document', async () => {
+  for (let nth = 0; nth < 2; nth++) write(`mounted/${nth}.txt`, `Text number ${nth} of a folder that is unmounted.`);
   const { id } = await addSource(test, { name: 'mounted', connection: 'docs', config: { path: 'mounted' } });
-  expect((await sync(test, id)).counts).toMatchObject({ added: 12 });
+  expect((await sync(test, id)).counts).toMatchObject({ added: 2 });
   const mounted = path.join(root.folder, 'mounted');
   renameSync(mounted, `${root.folder}/elsewhere`);
   mkdirSync(mounted);
   const failed = await sync(test, id);
   expect(failed.sync_state).toBe('error');
-  expect(failed.error_message).toContain('the source shows no entries, and had 12 before');
+  expect(failed.error_message).toContain('the source shows no entries, and had 2 before');
+  expect(failed.error_message).toContain('run: service sources sync mounted --allow-empty');
   rmSync(mounted, { recursive: true });
   renameSync(`${root.folder}/elsewhere`, mounted);
-  expect(await sync(test, id)).toMatchObject({ sync_state: 'idle', counts: { ...NONE, unchanged: 12 } });
+  expect(await sync(test, id)).toMatchObject({ sync_state: 'idle', counts: { ...NONE, unchanged: 2 } });
+});
+
+it('a folder that was emptied on purpose loses its documents if that is allowed, once', async () => {
+  write('on-purpose/a.txt', 'The only file of a folder.');
+  const { id } = await addSource(test, { name: 'on-purpose', connection: 'docs', config: { path: 'on-purpose' } });
+  await sync(test, id);
+  rmSync(path.join(root.folder, 'on-purpose/a.txt'));
+  expect(await sync(test, id)).toMatchObject({ sync_state: 'error', counts: NONE });
+  const emptied = { sync_state: 'idle', error_message: null, counts: { ...NONE, removed: 1 } };
+  expect(await sync(test, id, { allow_empty: true })).toMatchObject(emptied);
+  expect(await sync(test, id)).toMatchObject({ sync_state: 'idle', counts: NONE });
+  write('on-purpose/a.txt', 'It is there again.');
+  expect((await sync(test, id, { allow_empty: true })).counts).toEqual({ ...NONE, added: 1 });
+  rmSync(path.join(root.folder, 'on-purpose/a.txt'));
+  expect(await sync(test, id)).toMatchObject({ sync_state: 'error', counts: NONE });
 });
 
 it('a renamed file is one change, keeps its document, and is not embedded', async () => {
@@ -190,7 +206,7 @@ it('versions: keep leaves the earlier version of a changed file', async () => {
   const versions = (await documents()).filter(({ source_path: at }) => at === 'kept/a.txt');
   expect(versions.map((each) => each.event_time)).toEqual(['2025-01-01T00:00:00.000Z', LONG_AGO.toISOString()]);
   rmSync(path.join(root.folder, 'kept/a.txt'));
-  expect((await sync(test, id)).counts).toEqual({ ...NONE, removed: 1 });
+  expect((await sync(test, id, { allow_empty: true })).counts).toEqual({ ...NONE, removed: 1 });
   expect((await documents()).filter(({ source_path: at }) => at === 'kept/a.txt')).toEqual([]);
 });
 

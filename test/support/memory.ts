@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { JobWorker } from '../../src/jobs/worker.ts';
-import { NewSource, type SourceView } from '../../src/memory/schema.ts';
+import { NewSource, type SourceView, type SyncRequest } from '../../src/memory/schema.ts';
 import { createSource, findSource, syncNow } from '../../src/memory/sources.ts';
 import { openPostgres, postgresUrl, type Sql } from '../../src/platform/postgres.ts';
 import { Secret } from '../../src/platform/secret.ts';
@@ -65,8 +65,12 @@ export function addSource(test: TestAppliance, request: Record<string, unknown>)
 }
 
 /** Synchronise a source and wait for the end. */
-export async function sync({ appliance, operator }: TestAppliance, id: string): Promise<SourceView> {
-  await syncNow(appliance.memory, operator, id);
+export async function sync(
+  { appliance, operator }: TestAppliance,
+  id: string,
+  request?: SyncRequest,
+): Promise<SourceView> {
+  await syncNow(appliance.memory, operator, id, request);
   return ended({ appliance, operator }, id);
 }
 

@@ -33,9 +33,9 @@ export const progress = forOrganization(Named, async ({ source: name }, { applia
 
 /** Queue a synchronisation. The output also says if a worker is there to do it. */
 export const sync = forOrganization(
-  Named,
-  async ({ source }, { appliance, operator }) => {
-    const reply = await syncNow(appliance.memory, operator, source);
+  Named.extend({ allow_empty: z.boolean().default(false) }),
+  async ({ source, ...request }, { appliance, operator }) => {
+    const reply = await syncNow(appliance.memory, operator, source, request);
     return { reply, hasWorker: await hasLiveWorker(appliance, 'sync') };
   },
   ['memory'],
