@@ -167,6 +167,7 @@ export class ResidentIndexes {
   }
 
   #warnOfUpdate(name: string, error: unknown): void {
+    if (this.#isClosed) return;
     this.#logger.warn({ err: error, table: name }, 'an index in memory was not brought up to date');
   }
 

@@ -44,10 +44,8 @@ afterAll(async () => {
   remove();
 });
 
-function openIndexes(): ResidentIndexes {
-  return new ResidentIndexes({
-    ...{ maxBytes: 64 * 1024 * 1024, scratchIn: dataDir, threadsMax: 1, logger: openLogger('warn') },
-  });
+function openIndexes(logger = openLogger('warn')): ResidentIndexes {
+  return new ResidentIndexes({ maxBytes: 64 * 1024 * 1024, scratchIn: dataDir, threadsMax: 1, logger });
 }
 
 /** Commit two rows of a generation to the table. */
@@ -95,6 +93,19 @@ it('rows that the copy has already read are not added again', async () => {
   const copy = await other.find(name, rows.after, openLatest);
   expect([copy?.version, copy?.size.rows]).toEqual([rows.after, 4]);
   await other.close();
+});
+
+it('a commit that the end of the service leaves out of a copy is not reported', async () => {
+  const lines: string[] = [];
+  const other = openIndexes(openLogger('warn', { write: (line) => void lines.push(line) }));
+  const version = await table.version();
+  await other.find(name, version, () => tables.openForReading(name, version));
+  const rows = await commit(2);
+  other.apply(name, rows);
+  // The thread has been asked, and has not answered.
+  await new Promise(process.nextTick);
+  await other.close();
+  expect(lines).toEqual([]);
 });
 
 it('after rows were added, those that are missing are read, and deleted ones are removed', async () => {
