@@ -1,5 +1,6 @@
 import type { Connection, Table } from '@lancedb/lancedb';
 import { dependencyDown } from '../platform/errors.ts';
+import { closeWhenIdle } from './close-when-idle.ts';
 import { bindLance } from './lance-environment.ts';
 
 /** Name that no table has, since tables are named by the ids of their buckets. */
@@ -17,7 +18,7 @@ export class LazyConnection {
   /** @throws AppError `index_unavailable` (503) */
   async get(): Promise<Connection> {
     bindLance();
-    this.#connection ??= this.#open();
+    this.#connection ??= this.#open().then(closeWhenIdle);
     try {
       return await this.#connection;
     } catch (error) {
@@ -35,7 +36,7 @@ export class LazyConnection {
 /** Open a table; null if it does not exist. The tables are listed, which takes time for each, only if that fails. */
 export async function openIfThere(connection: Connection, name: string): Promise<Table | null> {
   try {
-    return await connection.openTable(name);
+    return closeWhenIdle(await connection.openTable(name));
   } catch (error) {
     if ((await connection.tableNames()).includes(name)) throw error;
     return null;

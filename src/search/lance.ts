@@ -6,6 +6,7 @@ import { answerWithin } from '../platform/answer-within.ts';
 import { AppError, dependencyDown } from '../platform/errors.ts';
 import { storageFull } from '../platform/objects/objects.ts';
 import { chunkSchema } from './chunk-table.ts';
+import { closeWhenIdle } from './close-when-idle.ts';
 import { CommitFiles } from './commit-files.ts';
 import { LazyConnection, openAbsentTable, openIfThere } from './lance-connection.ts';
 import { loadLance } from './load-lance.ts';
@@ -234,7 +235,8 @@ export class LanceTables {
       await cached.checkoutLatest();
       return cached;
     }
-    const table = await connection.createEmptyTable(name, chunkSchema(), { mode: 'create', existOk: true });
+    const options = { mode: 'create', existOk: true } as const;
+    const table = closeWhenIdle(await connection.createEmptyTable(name, chunkSchema(), options));
     const indices = await table.listIndices();
     if (!indices.some((index) => index.name === TOKEN_INDEX_NAME)) {
       await buildTokenIndex(table);
