@@ -82,6 +82,8 @@ function describe(issue: RawIssue): string | undefined {
       return `must be a multiple of ${issue.divisor}`;
     case 'invalid_format':
       return issue.format === 'regex' ? 'does not have the expected form' : `must be a valid ${issue.format}`;
+    case 'invalid_key':
+      return `its name ${issue.issues[0]?.message ?? 'is not allowed'}`;
     case 'unrecognized_keys':
       return `unknown field ${issue.keys
         .slice(0, KEYS_SHOWN_MAX)

@@ -1,15 +1,21 @@
 import { z } from 'zod';
+import { mostTelling, PARSE_OPTIONS } from '../platform/zod-faults.ts';
 import { filterKeyFault } from './filter-keys.ts';
 import { FILTER_SHAPE } from './filter-shape.ts';
 
 const wellFormed = (text: string) => text.isWellFormed();
 export type Scalar = string | number | boolean;
+const SCALAR_RULE = 'must be a string of at most 512 characters, a number, true or false';
 /** Checked by one function, since a filter may have a thousand of them. */
-const scalar = z.custom<Scalar>((value) => {
+const isScalar = (value: unknown) => {
   if (typeof value === 'string') return value.length <= 512 && wellFormed(value);
   return typeof value === 'boolean' || Number.isFinite(value);
-});
-const key = z.string().min(1).max(64).refine(wellFormed);
+};
+const scalar = z.custom<Scalar>(isScalar, SCALAR_RULE);
+const key = z.string().min(1).max(64).refine(wellFormed, 'must be well-formed Unicode');
+
+const FORMS =
+  'must be {key: value or [values]}, {type: eq|ne|gt|gte|lt|lte|in|nin, key, value} or {type: and|or, filters}';
 
 /** Bounds on a whole filter; each condition and each value takes time for every document of the bucket. */
 const DEPTH_MAX = 20;
@@ -22,14 +28,15 @@ type Compound = { type: 'and' | 'or'; filters: Condition[] };
 type Condition = Comparison | Membership | Compound;
 
 const Condition: z.ZodType<Condition> = z.lazy(() =>
-  z.union([
+  z.discriminatedUnion('type', [
     z.object({ type: z.enum(['eq', 'ne', 'gt', 'gte', 'lt', 'lte']), key, value: scalar }),
     z.object({ type: z.enum(['in', 'nin']), key, value: z.array(scalar).min(1) }),
     z.object({ type: z.enum(['and', 'or']), filters: z.array(Condition).min(1) }),
   ]),
 );
 
-const Plain = z.record(key, z.union([scalar, z.array(scalar).min(1)]));
+const PLAIN_RULE = `${SCALAR_RULE}, or an array of these; other comparisons are {type: gt|gte|lt|lte|ne|nin, key, value}`;
+const Plain = z.record(key, z.union([z.custom<Scalar>(isScalar, PLAIN_RULE), z.array(scalar).min(1)]));
 
 /**
  * Filter of documents: `{key: scalar | [scalars]}` (every key must match), or OpenAI's shape `{type: "eq", key, value}`
@@ -46,13 +53,11 @@ export const Filter = z
       context.addIssue({ code: 'custom', message: fault });
       return z.NEVER;
     }
-    const parsed = compound ? Condition.safeParse(value) : Plain.safeParse(value);
+    const parsed = (compound ? Condition : Plain).safeParse(value, PARSE_OPTIONS);
     if (!parsed.success) {
-      context.addIssue({
-        code: 'custom',
-        message:
-          'must be {key: value or [values]}, {type: eq|ne|gt|gte|lt|lte|in|nin, key, value} or {type: and|or, filters}',
-      });
+      const [issue] = parsed.error.issues;
+      const { path, message } = mostTelling(issue as z.core.$ZodIssue);
+      context.addIssue({ code: 'custom', ...(path.length > 0 ? { path: [...path], message } : { message: FORMS }) });
       return z.NEVER;
     }
     const filter = compound ? (parsed.data as Condition) : fromPlain(parsed.data as z.output<typeof Plain>);
