@@ -40,7 +40,7 @@ export interface Search extends SearchContext {
   readonly chores: (everyMs: number) => readonly Chore[];
   /** Load what the first search or write would load otherwise, which takes some 200 ms; for servers and workers. */
   prepare(): void;
-  /** Learns the versions of indexes in the background; for servers. */
+  /** Prepares for first searches in the background; for servers. */
   learning(): Service;
   close(): Promise<void>;
 }
@@ -111,7 +111,7 @@ export async function openSearch(context: {
       { name: 'settling of abandoned indexes', everyMs, run: (signal) => index.settleAbandoned(signal) },
     ],
     prepare: () => void loadLance(),
-    learning: () => indexLearning({ sql, lastSeen, logger }),
+    learning: () => indexLearning({ sql, lastSeen, resident, logger }),
     async close() {
       await index.close();
       await reranker?.close();

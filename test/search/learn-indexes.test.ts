@@ -23,12 +23,21 @@ async function makeIndex(name: string, version: number): Promise<string> {
   return id;
 }
 
-async function learn(lastSeen: LastSeenIndexes): Promise<void> {
+async function learn(lastSeen: LastSeenIndexes, prepare = () => {}): Promise<void> {
   const { sql } = test.appliance;
-  const learning = indexLearning({ sql, lastSeen, logger: openLogger('silent') });
+  const learning = indexLearning({ sql, lastSeen, resident: { prepare }, logger: openLogger('silent') });
   await learning.start(new AbortController().signal);
   await learning.stop();
 }
+
+it('the thread that holds indexes is started if there are any', async () => {
+  let prepared = 0;
+  await learn(new LastSeenIndexes(), () => void prepared++);
+  expect(prepared).toBe(0);
+  await makeIndex('cranes', 1);
+  await learn(new LastSeenIndexes(), () => void prepared++);
+  expect(prepared).toBe(1);
+});
 
 it('the versions of the indexes of all buckets are learnt as a search would find them', async () => {
   const { sql } = test.appliance;
@@ -63,7 +72,7 @@ it('a server goes on if the versions cannot be learnt', async () => {
   const lastSeen = new LastSeenIndexes();
   const closed = await openTestAppliance();
   await closed.close();
-  const learning = indexLearning({ sql: closed.appliance.sql, lastSeen, logger: openLogger('silent') });
+  const learning = indexLearning({ sql: closed.appliance.sql, lastSeen, resident: null, logger: openLogger('silent') });
   await learning.start(new AbortController().signal);
   await expect(learning.stop()).resolves.toBeUndefined();
 });

@@ -200,6 +200,11 @@ export class ResidentIndexes {
     );
   }
 
+  /** Start the thread that the first search of a table waits for otherwise. */
+  prepare(): void {
+    if (!this.#isClosed) this.#threads.prepare();
+  }
+
   async close(): Promise<void> {
     clearInterval(this.#sweeper);
     this.#watch.close();

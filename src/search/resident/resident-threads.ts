@@ -14,7 +14,7 @@ export class ResidentThreads {
   readonly #places = new LRUCache<string, number>({ max: PLACED_MAX });
   #next = 0;
 
-  /** @param count number of threads, each of which starts when it is first used */
+  /** @param count number of threads, each of which starts when it is first used, or by `prepare` */
   constructor(count: number) {
     this.#threads = Array.from({ length: count }, () => null);
   }
@@ -28,6 +28,11 @@ export class ResidentThreads {
     const thread = new ResidentThread();
     this.#threads[at] = thread;
     return thread;
+  }
+
+  /** Start the thread of the first table, which takes some 100 ms. */
+  prepare(): void {
+    this.#threads[0] ??= new ResidentThread();
   }
 
   async close(): Promise<void> {

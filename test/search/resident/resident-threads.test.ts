@@ -18,6 +18,19 @@ it('tables are given to threads in turn, and a table that is read again to the t
   }
 });
 
+it('the thread of the first table can be started before', async () => {
+  const threads = new ResidentThreads(2);
+  try {
+    threads.prepare();
+    const first = threads.of('one');
+    threads.prepare();
+    expect(threads.of('one')).toBe(first);
+    expect(first.isEnded).toBe(false);
+  } finally {
+    await threads.close();
+  }
+});
+
 it('a table is refused up to a version and for a time, and many refusals displace the oldest', () => {
   const refused = new RefusedTables();
   refused.add('one', 3, 60_000);
