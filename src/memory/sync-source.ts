@@ -108,9 +108,9 @@ async function compare(context: WriteContext, reader: SourceReader, lease: Lease
       throw new SourceFault(`the source has more than ${ENTRIES_MAX} entries; narrow it, or split it into several`);
     }
   }
-  if (seen.size === 0 && known.size > 0 && !source.allowsEmpty) throw emptied(source, known.size);
   const isKept = keptByFaults(faults);
   const vanished = [...known.values()].filter(({ key }) => !seen.has(key) && !isKept(key));
+  if (seen.size === 0 && vanished.length > 0 && !source.allowsEmpty) throw emptied(source, known.size);
   return { pending, vanished: new Map(vanished.map((entry) => [entry.id, entry])), unchanged, faults };
 }
 

@@ -78,6 +78,19 @@ it('a folder that was emptied on purpose loses its documents if that is allowed,
   expect(await sync(test, id)).toMatchObject({ sync_state: 'error', counts: NONE });
 });
 
+it('a folder whose only file cannot be read names the file, and keeps its document', async () => {
+  write('unreadable/a.txt', 'A file that becomes a link to itself.');
+  const { id } = await addSource(test, { name: 'unreadable', connection: 'docs', config: { path: 'unreadable' } });
+  await sync(test, id);
+  const file = path.join(root.folder, 'unreadable/a.txt');
+  rmSync(file);
+  symlinkSync(file, file);
+  expect(await sync(test, id)).toMatchObject({
+    ...{ sync_state: 'idle', counts: { ...NONE, failed: 1 } },
+    error_message: '1 entry could not be read; a.txt: it cannot be read (ELOOP)',
+  });
+});
+
 it('a renamed file is one change, keeps its document, and is not embedded', async () => {
   write('renames/before.txt', 'The text of a file that gets another name.');
   const { id } = await addSource(test, { name: 'renames', connection: 'docs', config: { path: 'renames' } });
