@@ -13,7 +13,7 @@ export interface FailPoint {
 }
 
 const CLAIM = /nextval\('document_generations'\)/;
-const TERMINAL = /UPDATE jobs SET status = 'ready'/;
+const TERMINAL = /UPDATE jobs SET\s+status = 'ready'/;
 const COMMIT = /^commit/i;
 
 const COMMON: readonly FailPoint[] = [
@@ -21,12 +21,12 @@ const COMMON: readonly FailPoint[] = [
   { name: 'after the claim', statement: CLAIM, moment: 'after' },
   { name: 'after the upstream reply', statement: null, moment: 'after', isUpstream: true },
   { name: 'before the terminal update', statement: TERMINAL, moment: 'before' },
-  { name: 'before its commit', statement: COMMIT, moment: 'before', follows: TERMINAL },
-  { name: 'after its commit', statement: COMMIT, moment: 'after', follows: TERMINAL },
 ];
 
 export const BULK_POINTS: readonly FailPoint[] = [
   ...COMMON,
+  { name: 'before its commit', statement: COMMIT, moment: 'before', follows: TERMINAL },
+  { name: 'after its commit', statement: COMMIT, moment: 'after', follows: TERMINAL },
   { name: 'chunk stored, not recorded', statement: /INSERT INTO bulk_chunks/, moment: 'before' },
   { name: 'chunk recorded', statement: /INSERT INTO bulk_chunks/, moment: 'after' },
 ];
@@ -40,6 +40,8 @@ export const LOCK_POINT: FailPoint = {
 
 export const INGEST_POINTS: readonly FailPoint[] = [
   ...COMMON,
+  // One statement, which is its own transaction.
+  { name: 'after the terminal update', statement: TERMINAL, moment: 'after' },
   { name: 'generation registered', statement: /INSERT INTO generations/, moment: 'after' },
   LOCK_POINT,
   { name: 'after the index commit', statement: /INSERT INTO index_tables/, moment: 'before' },

@@ -95,8 +95,9 @@ async function checkStores(
       faults = [];
       rows = 0;
       const live = await readLive(installation, documents, faults);
-      for (const { id } of installation.buckets) rows += await checkIndex(installation, id, live, faults);
-      await checkObjects(installation, documents, live, faults);
+      const kept = new Map([...live, ...(await readStored(installation, documents, faults))]);
+      for (const { id } of installation.buckets) rows += await checkIndex(installation, id, kept, faults);
+      await checkObjects(installation, documents, kept, faults);
       return faults.length === 0;
     },
     { withinMs: CLEAN_MS, everyMs: 100 },
@@ -110,6 +111,30 @@ interface Live {
   readonly documentId: string;
   readonly bucketId: string;
   readonly chunks: number;
+}
+
+/**
+ * Read the generations that are kept for documents which no search finds, by id: an edit took them out of search, and the job
+ * that was to write their chunks again was cancelled. Reprocessing does so without the file.
+ */
+async function readStored(
+  { nodes: [node] }: Installation,
+  documents: ReadonlyMap<string, { state: State }>,
+  faults: string[],
+): Promise<Map<number, Live>> {
+  const { sql } = node as Installation['nodes'][number];
+  const rows = await sql`
+    SELECT d.id, d.bucket_id, d.active_generation, g.id AS generation, g.chunks_count
+    FROM documents d JOIN generations g ON g.id = d.stored_generation`;
+  for (const row of rows)
+    if (row['active_generation'] !== null || documents.get(row['id'] as string)?.state.isActive)
+      faults.push(`${row['id']} is found, and keeps generation ${row['generation']} too`);
+  return new Map(
+    rows.map((row) => [
+      Number(row['generation']),
+      { documentId: row['id'] as string, bucketId: row['bucket_id'] as string, chunks: row['chunks_count'] as number },
+    ]),
+  );
 }
 
 /** Read the live generations, by id. */
@@ -147,7 +172,7 @@ async function readLive(
 async function checkIndex(
   { nodes: [node] }: Installation,
   bucketId: string,
-  live: ReadonlyMap<number, Live>,
+  kept: ReadonlyMap<number, Live>,
   faults: string[],
 ): Promise<number> {
   const { sql, search: context } = node as Installation['nodes'][number];
@@ -161,10 +186,10 @@ async function checkIndex(
     chunks.set(id, [...(chunks.get(id) ?? []), String(chunk_id)]);
   }
   for (const [id, found] of chunks) {
-    if (live.get(id)?.bucketId !== bucketId)
+    if (kept.get(id)?.bucketId !== bucketId)
       faults.push(`index of ${bucketId} has ${found.length} rows of generation ${id}`);
   }
-  for (const [id, { documentId, bucketId: own, chunks: count }] of live) {
+  for (const [id, { documentId, bucketId: own, chunks: count }] of kept) {
     if (own !== bucketId) continue;
     const found = chunks.get(id) ?? [];
     if (found.length !== count || new Set(found).size !== count) {
@@ -177,12 +202,12 @@ async function checkIndex(
 async function checkObjects(
   { nodes: [node] }: Installation,
   documents: ReadonlyMap<string, unknown>,
-  live: ReadonlyMap<number, Live>,
+  kept: ReadonlyMap<number, Live>,
   faults: string[],
 ): Promise<void> {
   const { objects } = node as Installation['nodes'][number];
   const needed = new Set([...documents.keys()].map((id) => `${id}/original`));
-  for (const [generation, { documentId }] of live) needed.add(`${documentId}/chunks-${generation}`);
+  for (const [generation, { documentId }] of kept) needed.add(`${documentId}/chunks-${generation}`);
   for await (const { key } of objects.list('documents/')) {
     if (!needed.delete(key.split('/').slice(2).join('/'))) faults.push(`${key} is not needed`);
   }
