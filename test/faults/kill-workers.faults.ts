@@ -58,6 +58,7 @@ it('bulk jobs whose workers are killed at any point all finish, with each text o
   expect({ lost, doubled, stuck, unexpectedExits: fleet.unexpectedExits() }).toEqual({
     ...{ lost: 0, doubled: 0, stuck: 0, unexpectedExits: [] },
   });
+  expect(kills.neverReached).toEqual([]);
   expect(usage.axes.embed_batch).toMatchObject({ requests: jobs.size, texts: jobs.size * TEXTS });
 });
 
@@ -75,4 +76,5 @@ it('documents whose ingest workers are killed at any point are all found, with e
   expect({ lost, doubled, stuck, leftovers, unexpectedExits: fleet.unexpectedExits() }).toEqual({
     ...{ lost: 0, doubled: 0, stuck: 0, leftovers: [], unexpectedExits: [] },
   });
+  expect(kills.neverReached).toEqual([]);
 });

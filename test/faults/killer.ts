@@ -19,6 +19,8 @@ const STUCK_MS = 3 * LEASE_MS;
 export interface Kills {
   readonly count: number;
   readonly byPoint: ReadonlyMap<string, number>;
+  /** Fail points at which no worker ever arrived, of those that were tried twice or more: their statements have changed. */
+  readonly neverReached: readonly string[];
   /** Times from a kill until every job of the killed worker was queued again or had ended. */
   readonly recoveriesMs: readonly number[];
   readonly stuck: number;
@@ -40,6 +42,7 @@ export async function killWorkers(
   const listeners = new Map<string, () => void>();
   fleet.upstream.onAnswered = ({ apiKey }) => listeners.get(apiKey ?? '')?.();
   const byPoint = new Map<string, number>();
+  const triesByPoint = new Map<string, number>();
   const recoveries: Promise<number | null>[] = [];
   let left = count;
 
@@ -76,6 +79,7 @@ export async function killWorkers(
     await interceptor.close();
     const lost = await holds();
     byPoint.set(name, (byPoint.get(name) ?? 0) + 1);
+    triesByPoint.set(point.name, (triesByPoint.get(point.name) ?? 0) + 1);
     if (lost.length === 0) return;
     const taken = until(
       async () => {
@@ -105,6 +109,7 @@ export async function killWorkers(
   return {
     count,
     byPoint,
+    neverReached: [...triesByPoint].flatMap(([name, tries]) => (tries > 1 && !byPoint.has(name) ? [name] : [])),
     recoveriesMs: measured.filter((ms) => ms !== null),
     stuck: measured.filter((ms) => ms === null).length,
   };
