@@ -95,8 +95,9 @@ async function checkStores(
       faults = [];
       rows = 0;
       const live = await readLive(installation, documents, faults);
-      const kept = new Map([...live, ...(await readStored(installation, documents, faults))]);
-      for (const { id } of installation.buckets) rows += await checkIndex(installation, id, kept, faults);
+      const stored = await readStored(installation, documents, faults);
+      const kept = new Map([...live, ...stored]);
+      for (const { id } of installation.buckets) rows += await checkIndex(installation, id, { live, stored }, faults);
       await checkObjects(installation, documents, kept, faults);
       return faults.length === 0;
     },
@@ -172,7 +173,7 @@ async function readLive(
 async function checkIndex(
   { nodes: [node] }: Installation,
   bucketId: string,
-  kept: ReadonlyMap<number, Live>,
+  { live, stored }: { readonly live: ReadonlyMap<number, Live>; readonly stored: ReadonlyMap<number, Live> },
   faults: string[],
 ): Promise<number> {
   const { sql, search: context } = node as Installation['nodes'][number];
@@ -186,10 +187,11 @@ async function checkIndex(
     chunks.set(id, [...(chunks.get(id) ?? []), String(chunk_id)]);
   }
   for (const [id, found] of chunks) {
-    if (kept.get(id)?.bucketId !== bucketId)
+    if ((live.get(id) ?? stored.get(id))?.bucketId !== bucketId)
       faults.push(`index of ${bucketId} has ${found.length} rows of generation ${id}`);
   }
-  for (const [id, { documentId, bucketId: own, chunks: count }] of kept) {
+  // Rows of a stored generation are not written anew with the index.
+  for (const [id, { documentId, bucketId: own, chunks: count }] of live) {
     if (own !== bucketId) continue;
     const found = chunks.get(id) ?? [];
     if (found.length !== count || new Set(found).size !== count) {
