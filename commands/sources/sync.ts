@@ -20,7 +20,6 @@ export default class SourcesSync extends BaseCommand {
     org: orgFlag,
     'allow-empty': Flags.boolean({
       description: 'remove all documents of the source if it shows no entries, since it was emptied on purpose',
-      env: 'SERVICE_ALLOW_EMPTY',
     }),
     'no-wait': Flags.boolean({
       description: 'do not wait; "service serve" or a worker does the work',
