@@ -125,11 +125,17 @@ async function readStored(
 ): Promise<Map<number, Live>> {
   const { sql } = node as Installation['nodes'][number];
   const rows = await sql`
-    SELECT d.id, d.bucket_id, d.active_generation, g.id AS generation, g.chunks_count
+    SELECT d.id, d.bucket_id, d.searchable, d.active_generation, g.id AS generation, g.chunks_count
     FROM documents d JOIN generations g ON g.id = d.stored_generation`;
-  for (const row of rows)
+  for (const row of rows) {
     if (row['active_generation'] !== null || documents.get(row['id'] as string)?.state.isActive)
       faults.push(`${row['id']} is found, and keeps generation ${row['generation']} too`);
+    if (!row['searchable']) faults.push(`${row['id']} is disabled, and keeps generation ${row['generation']}`);
+  }
+  return byGeneration(rows);
+}
+
+function byGeneration(rows: readonly Readonly<Record<string, unknown>>[]): Map<number, Live> {
   return new Map(
     rows.map((row) => [
       Number(row['generation']),
@@ -156,18 +162,7 @@ async function readLive(
     else if (state.isActive && row['written'] !== row['chunks_count'])
       faults.push(`${row['id']} has no such generation`);
   }
-  return new Map(
-    rows
-      .filter((row) => row['generation'] !== null)
-      .map((row) => [
-        Number(row['generation']),
-        {
-          documentId: row['id'] as string,
-          bucketId: row['bucket_id'] as string,
-          chunks: row['chunks_count'] as number,
-        },
-      ]),
-  );
+  return byGeneration(rows.filter((row) => row['generation'] !== null));
 }
 
 async function checkIndex(
