@@ -43,7 +43,7 @@ export default class Serve extends BaseCommand {
         const { apiService } = await import('../server/api-service.ts');
         const { metricsListener } = await import('../src/appliance/metrics-listener.ts');
         const { runServices, serviceGroup } = await import('../src/platform/lifecycle.ts');
-        const { logger, jobs, ingest, memory, search } = appliance;
+        const { logger, jobs, ingest, memory } = appliance;
         const { adminKeyFile } = appliance.access;
         const { inheritedSocket } = await import('../src/platform/config.ts');
         const socket = inheritedSocket();
@@ -52,7 +52,7 @@ export default class Serve extends BaseCommand {
         const services = flags['no-workers']
           ? [api]
           : [appliance.reaper(), memory.watcher(), serviceGroup('workers and API', workers)];
-        services.push(search.learning(), await ingest.autoCalibration());
+        services.push(await ingest.autoCalibration());
         services.unshift(metricsListener(appliance));
         const { knowsWordsOnly, MEANING_HINT } = await import('../src/cli/meaning-hint.ts');
         const isWordsOnly = knowsWordsOnly(appliance);

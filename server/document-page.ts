@@ -1,6 +1,6 @@
 import { linkToChunk } from '../src/documents/document-link.ts';
+import type { Locator } from '../src/documents/locator.ts';
 import type { ChunkWindow } from '../src/ingest/document-text.ts';
-import type { Locator } from '../src/search/schema.ts';
 import { escapeHtml, renderPage } from './page.ts';
 
 /** Render a document around one chunk, which is marked. All text of the document is escaped. */

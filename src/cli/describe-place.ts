@@ -1,4 +1,4 @@
-import type { Locator } from '../search/schema.ts';
+import type { Locator } from '../documents/locator.ts';
 
 /** Describe a place in a document: its sheet, slide or pages, and its headings. */
 export function describePlace(locator: Locator): string[] {

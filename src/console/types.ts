@@ -5,6 +5,7 @@ export type { ApiKey, Organization, User } from '../access/schema.ts';
 export type { Overview } from '../appliance/overview/schema.ts';
 export type { DeliveryView } from '../channels/list-records.ts';
 export type { ChannelView, NotificationRecord } from '../channels/schema.ts';
+export type { Locator } from '../documents/locator.ts';
 export type { BucketView, CollectionView, DocumentStatus, DocumentView } from '../documents/schema.ts';
 export type { RoutingView } from '../embedding/routing.ts';
 export type { DocumentChunks } from '../ingest/document-text.ts';
@@ -18,7 +19,7 @@ export type { MapDetails } from '../projection/schema.ts';
 export type { ScoreMatrix } from '../projection/score-matrix.ts';
 export type { BucketDetails } from '../search/bucket-model.ts';
 export type { BucketMap } from '../search/map/bucket-map.ts';
-export type { Locator, SearchResponse, SearchResult } from '../search/schema.ts';
+export type { SearchResponse, SearchResult } from '../search/schema.ts';
 export type { UsageByKey } from '../usage/list-usage.ts';
 export type { UsageSummary } from '../usage/schema.ts';
 export type {

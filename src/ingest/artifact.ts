@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import type { Locator } from '../documents/locator.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Threads } from '../platform/threads.ts';
-import type { Locator } from '../search/schema.ts';
 
 /** A chunk as it is stored beside the original file. */
 export interface ArtifactChunk {

@@ -1,4 +1,4 @@
-import type { ChunkPlace, Locator } from '../search/schema.ts';
+import type { ChunkPlace, Locator } from '../documents/locator.ts';
 import { type Budget, type CountTokens, sumTokens, type Unit } from './chunk-units.ts';
 
 export interface Chunk {

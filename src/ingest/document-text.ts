@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { Caller } from '../access/caller.ts';
+import { Locator } from '../documents/locator.ts';
 import { findBucket } from '../documents/store.ts';
 import { conflict } from '../platform/errors.ts';
 import { FairGate } from '../platform/fair-gate.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
-import { Locator } from '../search/schema.ts';
 import type { ArtifactChunk } from './artifact.ts';
 import { readArtifactParts } from './artifact-store.ts';
 import { findReadableDocument, type ReadableDocument } from './store.ts';

@@ -1,9 +1,9 @@
+import { isClosing } from '../index/index-store.ts';
 import { isInProgress } from '../jobs/state-store.ts';
 import { type HeldJob, readyState } from '../jobs/store.ts';
 import { storableJson } from '../platform/postgres/storable-json.ts';
 import { valueRows } from '../platform/postgres/value-rows.ts';
 import type { Sql } from '../platform/postgres.ts';
-import { isClosing } from '../search/index-store.ts';
 import type { LockedRows, NewGeneration } from './generation-store.ts';
 
 /** Job whose generation is written. */

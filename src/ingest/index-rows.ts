@@ -1,5 +1,5 @@
+import type { IndexedGeneration } from '../index/lance/chunk-table.ts';
 import type { Threads } from '../platform/threads.ts';
-import type { IndexedGeneration } from '../search/chunk-table.ts';
 import type { ArtifactChunk } from './artifact.ts';
 import { shownTextOf } from './prepare-chunks.ts';
 

@@ -1,10 +1,10 @@
+import { getIndexTable, lockIndexName } from '../index/index-store.ts';
 import { JobError } from '../jobs/lease.ts';
 import type { HeldJob } from '../jobs/store.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { KEYWORD_ONLY } from '../projection/projections.ts';
 import { INDEX_DIMENSIONS } from '../projection/resize.ts';
-import { getIndexTable, lockIndexName } from '../search/index-store.ts';
 import type { EmbeddedChunks } from './chunk-embedder.ts';
 import type { NewGeneration } from './generation-store.ts';
 import { isUnfound, lockHeldJob, updateToKeywordOnly } from './store.ts';

@@ -1,5 +1,7 @@
 import { RecentBuckets } from '../documents/recent-buckets.ts';
 import type { Embedding } from '../embedding/open-embedding.ts';
+import type { LanceTables } from '../index/lance/lance.ts';
+import type { IndexWriter } from '../index/writing/index-writer.ts';
 import { type JobDefinition, lazyHandler } from '../jobs/handler.ts';
 import type { JobNotifier } from '../jobs/notifier.ts';
 import type { Chore } from '../platform/chores.ts';
@@ -12,8 +14,6 @@ import type { Threads } from '../platform/threads.ts';
 import type { ProjectionContext } from '../projection/fit-projection.ts';
 import type { Projections } from '../projection/projections.ts';
 import type { DocumentImages } from '../recognition/document-images.ts';
-import type { IndexWriter } from '../search/index-writer.ts';
-import type { LanceTables } from '../search/lance.ts';
 import type { ReadingContext } from './document-text.ts';
 import { openChildPool } from './extract/child-pool.ts';
 import { ingestOperations } from './job-operations.ts';

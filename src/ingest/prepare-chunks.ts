@@ -1,9 +1,9 @@
 import { promisify } from 'node:util';
 import { deflateRawSync, inflateRaw } from 'node:zlib';
+import type { Locator } from '../documents/locator.ts';
 import { analyse } from '../language/analyser.ts';
 import { countTokens } from '../models/tokens.ts';
 import { type Threads, transferResult } from '../platform/threads.ts';
-import type { Locator } from '../search/schema.ts';
 import { headingsAfter, type OpenHeading, streamChunks } from './chunk.ts';
 import type { Chunk } from './chunk-packer.ts';
 import type { TextWindow } from './extract/blocks.ts';

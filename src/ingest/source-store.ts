@@ -1,10 +1,10 @@
 import type { IngestOptions } from '../documents/schema.ts';
 import type { VectorOrigin } from '../embedding/model-choice.ts';
+import { hasFoundVectors, toOrigin } from '../index/index-store.ts';
 import { isInProgress } from '../jobs/state-store.ts';
 import type { HeldJob } from '../jobs/store.ts';
 import { valueRows } from '../platform/postgres/value-rows.ts';
 import type { Sql } from '../platform/postgres.ts';
-import { hasFoundVectors, toOrigin } from '../search/index-store.ts';
 
 /** Fields of a document that ingest needs. */
 export interface IngestSource {

@@ -1,12 +1,12 @@
 import type { Caller } from '../access/caller.ts';
 import { visibleTo } from '../documents/visibility.ts';
+import type { VectorFacts } from '../index/index-store.ts';
 import { storedMessage } from '../jobs/failure-message.ts';
 import { isInProgress } from '../jobs/state-store.ts';
 import type { HeldJob } from '../jobs/store.ts';
 import { notFound } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { KEYWORD_ONLY } from '../projection/projections.ts';
-import type { VectorFacts } from '../search/index-store.ts';
 import type { NewGeneration } from './generation-store.ts';
 
 /** Select the chunk artifacts of the live generations of a bucket, in random order. */

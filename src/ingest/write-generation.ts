@@ -1,11 +1,11 @@
+import { findKnownGenerations } from '../index/index-store.ts';
+import type { IndexWriter } from '../index/writing/index-writer.ts';
 import { LeaseLost } from '../jobs/lease.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { Threads } from '../platform/threads.ts';
 import { INDEX_DIMENSIONS } from '../projection/resize.ts';
-import { findKnownGenerations } from '../search/index-store.ts';
-import type { IndexWriter } from '../search/index-writer.ts';
 import type { ArtifactChunk } from './artifact.ts';
 import { ArtifactWriter } from './artifact-store.ts';
 import type { EmbeddedChunks } from './chunk-embedder.ts';

@@ -1,11 +1,11 @@
 import type { Caller } from '../access/caller.ts';
 import { bucketNamed } from '../documents/store.ts';
 import { hidesFrom, readsEverything } from '../documents/visibility.ts';
+import { type IndexTable, toIndexTable } from '../index/index-store.ts';
 import { notFound } from '../platform/errors.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { changesSince, type DocumentChanges, toChanges } from './documents/copy-store.ts';
 import type { Snapshot } from './documents/snapshot.ts';
-import { type IndexTable, toIndexTable } from './index-store.ts';
 
 /** A bucket and its index table; the table is null if nothing was ever written into it. */
 export interface BucketIndex {
@@ -56,26 +56,6 @@ export async function findIndexForCaller(
     isHiding: row['hides'] as boolean,
     changes: since === null ? null : toChanges(row['changes']),
   };
-}
-
-/** Index of a bucket, with the organization and the name of the bucket. */
-export interface NamedIndex {
-  readonly orgId: string;
-  readonly bucketName: string;
-  readonly index: BucketIndex;
-}
-
-/** List the indexes that were written last, oldest first. */
-export async function listIndexesWrittenLast(sql: Sql, limit: number): Promise<NamedIndex[]> {
-  const rows = await sql`
-    SELECT buckets.org_id, buckets.name AS bucket, ${indexColumns(sql)}
-    FROM ${bucketsWithIndexes(sql)}
-    WHERE buckets.deleting_at IS NULL AND version IS NOT NULL ORDER BY index_tables.updated_at DESC LIMIT ${limit}`;
-  return rows.reverse().map((row) => ({
-    orgId: row['org_id'] as string,
-    bucketName: row['bucket'] as string,
-    index: toBucketIndex(row),
-  }));
 }
 
 async function selectBucketIndex(sql: Sql, orgId: string, bucketRef: string, more: SqlFragment) {

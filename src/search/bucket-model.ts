@@ -4,8 +4,8 @@ import { findBucket } from '../documents/buckets.ts';
 import { BucketView } from '../documents/schema.ts';
 import { countInBucket } from '../documents/store.ts';
 import type { Backends } from '../embedding/backends.ts';
+import { findBucketOrigin, listBucketModels } from '../index/index-store.ts';
 import type { Sql } from '../platform/postgres.ts';
-import { findBucketOrigin, listBucketModels } from './index-store.ts';
 
 /** A bucket with the model of its vectors. */
 export const BucketDetails = BucketView.extend({

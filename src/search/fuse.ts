@@ -1,15 +1,11 @@
+import type { LegWeights } from '../index/index-store.ts';
+
 /** Rank constant of reciprocal rank fusion: Cormack, Clarke and Büttcher, SIGIR 2009. */
 const RRF_K = 60;
 /** Factor of a clear lead of BM25 scores. Measured in docs/search-quality.md. */
 const CLEAR_LEAD = 1.5;
 /** Relative error of BM25 scores, which are sums of 32-bit numbers. */
 const SCORE_ERROR = 1e-5;
-
-/** Weights of the legs of a search. Only their ratio matters. */
-export interface LegWeights {
-  readonly keyword: number;
-  readonly vector: number;
-}
 
 /** Rule by which the legs of a search are fused. */
 export interface Fusion {

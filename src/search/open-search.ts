@@ -1,33 +1,29 @@
 import type { IndexRemoval } from '../documents/remove-documents.ts';
 import type { Embedding } from '../embedding/open-embedding.ts';
+import { openTableCopies } from '../index/copies/open-copies.ts';
+import { openIndexMetrics } from '../index/index-metrics.ts';
+import { loadLance } from '../index/lance/load-lance.ts';
+import { openTables } from '../index/lance/open-tables.ts';
+import { RowSamples } from '../index/lance/row-samples.ts';
+import type { DeletedTextAge } from '../index/writing/deleted-text-store.ts';
+import { expungeBucket, expungeDue } from '../index/writing/expunge-bucket.ts';
+import { refreshCopies } from '../index/writing/index-readers.ts';
+import { IndexWriter } from '../index/writing/index-writer.ts';
+import { sweepTables } from '../index/writing/replace-table.ts';
+import { type SweepCursor, sweepGenerations } from '../index/writing/sweep.ts';
 import type { LocalModels } from '../local-models/open-local-models.ts';
 import type { Chore } from '../platform/chores.ts';
 import type { Config } from '../platform/config.ts';
 import type { FairGate } from '../platform/fair-gate.ts';
-import type { Service } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { KeyRing } from '../platform/secret-key.ts';
-import type { DeletedTextAge } from './deleted-text-store.ts';
 import { removeOldChanges } from './documents/copy-store.ts';
 import { openDocumentCopies } from './documents/open-copies.ts';
-import { LastSeenIndexes } from './early-start.ts';
-import { expungeBucket, expungeDue } from './expunge-bucket.ts';
-import { FilterShares } from './filter-shares.ts';
-import { openIndexMetrics } from './index-metrics.ts';
-import { NO_READERS, residentReaders } from './index-readers.ts';
-import { IndexWriter } from './index-writer.ts';
-import { indexLearning } from './learn-indexes.ts';
-import { loadLance } from './load-lance.ts';
-import { openTables } from './open-tables.ts';
-import { RowSamples } from './relevance/row-samples.ts';
-import { sweepTables } from './replace-table.ts';
 import type { Reranker } from './rerank/reranker.ts';
-import { openResidentIndexes } from './resident/open-resident.ts';
 import type { SearchContext } from './search.ts';
-import { type SweepCursor, sweepGenerations } from './sweep.ts';
 import { SynonymCache } from './synonyms/synonym-cache.ts';
 
 /** A small index is rewritten after a pause in deletions, a large one for all deletions of ten minutes. */
@@ -40,8 +36,6 @@ export interface Search extends SearchContext {
   readonly chores: (everyMs: number) => readonly Chore[];
   /** Load what the first search or write would load otherwise, which takes some 200 ms; for servers and workers. */
   prepare(): void;
-  /** Prepares for first searches in the background; for servers. */
-  learning(): Service;
   close(): Promise<void>;
 }
 
@@ -60,15 +54,14 @@ export async function openSearch(context: {
   const { config, keyRing, sql, direct, objects, logger, metrics, embedding, queryShares } = context;
   const tables = openTables(config);
   openIndexMetrics(metrics, sql);
-  const resident = openResidentIndexes(config, { logger, metrics, onLargeRead: () => tables.releaseLarge() });
+  const resident = openTableCopies(config, { logger, metrics, onLargeRead: () => tables.releaseLarge() });
   const documents = openDocumentCopies(config, { sql, logger, metrics });
   const index = new IndexWriter({
     ...{ sql, direct, tables, logger },
-    readers: resident ? residentReaders(resident, tables) : NO_READERS,
+    ...(resident ? { onPublished: refreshCopies(resident, tables) } : {}),
   });
   const generations: SweepCursor = { after: null };
   const reranker = config.rerank && (await openReranker(config.rerank, context));
-  const lastSeen = new LastSeenIndexes();
   return {
     ...{
       sql,
@@ -76,10 +69,8 @@ export async function openSearch(context: {
       resident,
       embedder: embedding.embedder,
       reranker,
-      lastSeen,
       synonyms: new SynonymCache(),
       samples: new RowSamples(),
-      filterShares: new FilterShares(),
       documents,
       index,
       queryShares,
@@ -110,8 +101,10 @@ export async function openSearch(context: {
       { name: 'removal of noted changes of documents', everyMs, run: () => removeOldChanges(sql) },
       { name: 'settling of abandoned indexes', everyMs, run: (signal) => index.settleAbandoned(signal) },
     ],
-    prepare: () => void loadLance(),
-    learning: () => indexLearning({ sql, lastSeen, resident, logger }),
+    prepare() {
+      loadLance();
+      resident?.prepare();
+    },
     async close() {
       await index.close();
       await reranker?.close();

@@ -1,10 +1,10 @@
 import type { Caller } from '../access/caller.ts';
 import { type EmbeddedTexts, type Embedder, embedForIndex } from '../embedding/embedder.ts';
 import type { VectorOrigin } from '../embedding/model-choice.ts';
+import type { IndexTable } from '../index/index-store.ts';
 import type { WeightedTerms } from '../language/analyser.ts';
 import { AppError } from '../platform/errors.ts';
 import { type Fusion, fusionFor } from './fuse.ts';
-import type { IndexTable } from './index-store.ts';
 import type { SearchRequest } from './schema.ts';
 
 /** Outcome of embedding a query. */

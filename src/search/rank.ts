@@ -1,15 +1,20 @@
+import type { Locator } from '../documents/locator.ts';
+import type { Candidate, Passage } from '../index/lance/legs.ts';
 import type { DocumentDetails, LiveDocument } from './documents/document-store.ts';
 import { explainLegs, type FusedRanks } from './explain-results.ts';
 import { type FusedHit, fuseRankings } from './fuse.ts';
-import type { Candidate, Passage } from './legs.ts';
 import type { PreparedQuery } from './prepare-query.ts';
 import type { Relevance } from './relevance/schema.ts';
-import type { Locator, SearchRequest, SearchResult } from './schema.ts';
+import type { SearchRequest, SearchResult } from './schema.ts';
 
-/** Chunks that the legs of a search found, and their documents that the caller may see now. */
-export interface Candidates {
+/** Candidates of both legs of a search, best first. */
+export interface Legs {
   readonly keyword: readonly Candidate[];
   readonly vector: readonly Candidate[];
+}
+
+/** Chunks that the legs of a search found, and their documents that the caller may see now. */
+export interface Candidates extends Legs {
   readonly live: ReadonlyMap<string, LiveDocument>;
   /** Ids of the buckets that hold documents which the caller may not see. */
   readonly hiding: ReadonlySet<string>;
@@ -51,20 +56,6 @@ export function hasStaleDocument({ keyword, vector, live }: Pick<Candidates, 'ke
 
 function isVisible(live: Candidates['live']): (candidate: Candidate) => boolean {
   return ({ documentId, generation }) => live.get(documentId)?.generation === generation;
-}
-
-/** Order the candidates of both legs as `rank` does if the caller may see all of them. */
-export function presumeOrder(
-  { keyword, vector }: Pick<Candidates, 'keyword' | 'vector'>,
-  query: PreparedQuery,
-): Candidate[] {
-  const byId = byChunk(keyword);
-  for (const candidate of vector) byId.set(candidate.chunkId, candidate);
-  const ordered = fuseCandidates(keyword, vector, query).map(({ id, rrf }) => {
-    const candidate = byId.get(id) as Candidate;
-    return { candidate, rrf: rrf * shareOf(candidate) };
-  });
-  return ordered.sort((a, b) => b.rrf - a.rrf).map(({ candidate }) => candidate);
 }
 
 function byChunk(candidates: readonly Candidate[]): Map<string, Candidate> {

@@ -1,22 +1,21 @@
+import type { ChunkSource, ComparedRow, SampleQuery } from '../index/chunk-source.ts';
+import type { IndexTable } from '../index/index-store.ts';
+import type { LanceTables } from '../index/lance/lance.ts';
+import type { RowSample } from '../index/lance/row-sample.ts';
+import type { RowSamples } from '../index/lance/row-samples.ts';
 import { awaitLater } from '../platform/await-later.ts';
-import type { ChunkSource } from './chunk-source.ts';
+import type { AnalysedQuery } from './analyse-query.ts';
 import type { LiveDocuments } from './documents/live-documents.ts';
-import type { IndexTable } from './index-store.ts';
-import type { LanceTables } from './lance.ts';
 import type { PreparedQuery, QueryVector } from './prepare-query.ts';
-import type { ComparedRow } from './relevance/background.ts';
 import { backgroundOfQuery } from './relevance/judge.ts';
-import type { RowSample, SampleQuery } from './relevance/row-sample.ts';
-import type { RowSamples } from './relevance/row-samples.ts';
 
 /** Search whose results are judged. */
 interface JudgedSearch {
   readonly tables: LanceTables;
   readonly samples: RowSamples;
   readonly documents: LiveDocuments;
-  /** Analysed terms of the query. */
-  readonly sequence: readonly string[];
-  readonly hiding: Promise<ReadonlySet<string>>;
+  readonly query: Pick<AnalysedQuery, 'sequence'>;
+  readonly hiding: ReadonlySet<string>;
 }
 
 /**
@@ -34,7 +33,7 @@ export async function sampleBackground(
   if (source === null) return { sample: [], background: null, kind: null };
   const reading = source.compareSample ? null : awaitLater(search.samples.read(search.tables, indexTables));
   const [{ embedded }, { vector }] = await Promise.all([query.embedding, query.preparing]);
-  const compared = { vector: embedded && vector, terms: [...new Set(search.sequence)] };
+  const compared = { vector: embedded && vector, terms: [...new Set(search.query.sequence)] };
   const rows = await (source.compareSample?.(compared) ?? compareEach(await reading, compared));
   const sample = await visibleOf(search, rows);
   if (embedded === null || vector === null) return { sample, background: null, kind: null };
@@ -50,7 +49,7 @@ async function visibleOf(
   { documents, hiding }: JudgedSearch,
   sample: readonly ComparedRow[],
 ): Promise<readonly ComparedRow[]> {
-  if ((await hiding).size === 0 || sample.length === 0) return sample;
+  if (hiding.size === 0 || sample.length === 0) return sample;
   const live = await documents.findInBuckets([...new Set(sample.map(({ documentId }) => documentId))]);
   return sample.filter(({ documentId }) => live.has(documentId));
 }

@@ -1,16 +1,12 @@
 import type { Caller } from '../access/caller.ts';
-import { awaitLater } from '../platform/await-later.ts';
-import { type AttemptContext, beginAttempt, finishAttempts } from './attempt.ts';
-import { findBucketIndexes } from './bucket-index-store.ts';
+import { type AttemptContext, searchTarget } from './attempt.ts';
 import { citePlaces } from './cite-place.ts';
 import type { CorrectedWord } from './describe-corrections.ts';
 import type { DocumentCondition } from './documents/document-store.ts';
 import { fuseRankings, type KeywordHit, weightsFor } from './fuse.ts';
-import { originOf } from './index-store.ts';
-import { embedQuery, type QueryVector } from './prepare-query.ts';
 import { type JudgedChunk, toResult } from './rank.ts';
+import { readBucketsTarget } from './read-target.ts';
 import type { SearchRequest, SearchResult } from './schema.ts';
-import type { SearchedIndex } from './synonyms/synonym-cache.ts';
 
 /** Result with the bucket that it was found in. */
 export type BucketResult = SearchResult & { readonly bucket_id: string };
@@ -46,22 +42,8 @@ export async function searchBuckets(
   options: { readonly condition?: DocumentCondition | undefined; readonly signal?: AbortSignal | undefined } = {},
 ): Promise<BucketsResult> {
   const { signal, condition } = options;
-  const readIndexes = async () =>
-    context.synonyms.load(context.sql, await findBucketIndexes(context.sql, caller.orgId, bucketRefs));
-  const embeddings = new Map<string, Promise<QueryVector>>();
-  const input = { ...{ context, caller, request, signal, condition }, wanted: request.top_k };
-  const begin = (indexes: readonly SearchedIndex[]) =>
-    groupBySpace(indexes).map((group) => {
-      const origin = originOf(group.map(({ indexTable }) => indexTable));
-      const space = origin?.space ?? '';
-      const embedding =
-        embeddings.get(space) ?? awaitLater(embedQuery(context.embedder, caller, request, origin, signal));
-      embeddings.set(space, embedding);
-      return beginAttempt(input, group, { collectionId: null, embedding });
-    });
-  // Before the query is embedded, since that may cost money.
-  const indexes = await readIndexes();
-  const { found } = await finishAttempts(begin(indexes), signal, { readIndexes, begin });
+  const input = { context, caller, request, signal, condition, wanted: request.top_k };
+  const { target, found } = await searchTarget(input, () => readBucketsTarget(context, caller, bucketRefs));
   const chunks = found.flatMap(({ chunks: own, embedded }) => {
     const space = embedded?.space ?? null;
     return own.map((chunk): BucketChunk => ({ ...chunk, space }));
@@ -75,7 +57,7 @@ export async function searchBuckets(
   const terms = new Set(found.flatMap((each) => [...each.terms]));
   const asResults = results.map((chunk) => ({ ...toResult(chunk, request), bucket_id: chunk.document.bucketId }));
   return {
-    bucketIds: indexes.map(({ bucketId }) => bucketId),
+    bucketIds: target.indexes.map(({ bucketId }) => bucketId),
     model: [...new Set(vectors.map(({ model }) => model))].join('+') || null,
     results: await citePlaces(asResults, terms),
     terms,
@@ -83,13 +65,6 @@ export async function searchBuckets(
     tokens: vectors.reduce((sum, { tokens }) => sum + tokens, 0),
     warnings: [...new Set(found.flatMap(({ warnings }) => warnings))],
   };
-}
-
-/** Group buckets by the latent space of their vectors. Buckets without vectors are in the first group. */
-function groupBySpace(indexes: readonly SearchedIndex[]): SearchedIndex[][] {
-  const spaceOf = ({ indexTable }: SearchedIndex) => indexTable?.origin?.space;
-  const first = indexes.map(spaceOf).find((space) => space !== undefined);
-  return [...Map.groupBy(indexes, (index) => spaceOf(index) ?? first).values()];
 }
 
 /**

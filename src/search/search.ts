@@ -1,31 +1,31 @@
 import type { Caller } from '../access/caller.ts';
 import type { FairGate } from '../platform/fair-gate.ts';
 import { QUERY_MS } from '../platform/postgres.ts';
-import { type AttemptContext, finishAttempt, type SearchInput } from './attempt.ts';
+import { type AttemptContext, searchTarget } from './attempt.ts';
 import { citePlaces } from './cite-place.ts';
-import { beginSearch, type LastSeenIndexes } from './early-start.ts';
 import { explainTerms } from './explain-results.ts';
 import { highlightResults } from './highlight-results.ts';
 import type { ResultLinks } from './link-results.ts';
 import { orderResults, wantedOf } from './order-results.ts';
 import { toResult } from './rank.ts';
+import { readBucketTarget } from './read-target.ts';
 import { relevanceOfAnswer } from './relevance/schema.ts';
 import type { Reranker } from './rerank/reranker.ts';
 import type { SearchRequest, SearchResponse } from './schema.ts';
+import type { Found } from './search-index.ts';
 
 export interface SearchContext extends AttemptContext {
   readonly reranker: Reranker | null;
-  readonly lastSeen: LastSeenIndexes;
   readonly links: ResultLinks;
   /** Shares of the organizations in the connections to PostgreSQL. */
   readonly queryShares: FairGate;
 }
 
 /**
- * Find the chunks of a bucket that answer a query, best first: BM25 over the analysed text and cosine similarity
- * in the latent space, fused by weighted reciprocal rank. PostgreSQL decides which chunks the caller may see. With
- * `rerank` the reranker scores the best `max(top_k, rerank_top_k)` chunks, and the best `min(top_k, rerank_top_k)` by
- * that score are returned.
+ * Find the chunks of a bucket that answer a query, best first: BM25 over the analysed text and cosine similarity in the
+ * latent space, fused by weighted reciprocal rank. PostgreSQL decides which chunks the caller may see. With `rerank`
+ * the reranker scores the best `max(top_k, rerank_top_k)` chunks, and the best `min(top_k, rerank_top_k)` by that score
+ * are returned.
  *
  * @throws AppError `bucket_not_found`, `collection_not_found` (404)
  */
@@ -36,26 +36,26 @@ export async function searchBucket(
   request: SearchRequest,
   signal?: AbortSignal,
 ): Promise<SearchResponse> {
-  const wanted = wantedOf(request);
   const share = { gate: context.queryShares, owner: caller.orgId };
   const sql = context.sql.limited({ ms: QUERY_MS.search, signal, share });
-  const input: SearchInput = { context: { ...context, sql }, caller, bucketRef, request, signal, wanted };
-  const attempt = await beginSearch(input, context.lastSeen);
-  const found = await finishAttempt(input, attempt);
-  const warnings = [...found.warnings];
-  const fused = found.chunks.map((chunk) => toResult(chunk, request));
+  const input = { context: { ...context, sql }, caller, request, signal, wanted: wantedOf(request) };
+  const { target, found } = await searchTarget(input, () =>
+    readBucketTarget(input.context, caller, bucketRef, request.collection),
+  );
+  const [{ chunks, terms, corrected, embedded, warnings: notes }] = found as [Found];
+  const warnings = [...notes];
+  const fused = chunks.map((chunk) => toResult(chunk, request));
   const returned = await orderResults(context.reranker, request, fused, warnings, signal);
-  const { terms } = found;
   const highlighted = await highlightResults(await citePlaces(returned, terms), terms, request);
   const results = await explainTerms(highlighted, terms);
   return {
     object: 'list',
-    bucket_id: attempt.search.scope.bucketIds[0] as string,
-    model: found.embedded?.model ?? null,
+    bucket_id: target.indexes[0]?.bucketId as string,
+    model: embedded?.model ?? null,
     results,
     relevance: relevanceOfAnswer(results),
-    corrected: [...found.corrected],
-    usage: { tokens: found.embedded?.tokens ?? 0 },
+    corrected: [...corrected],
+    usage: { tokens: embedded?.tokens ?? 0 },
     warnings,
   };
 }

@@ -1,11 +1,11 @@
 import { recordAudit } from '../access/audit.ts';
 import { type Caller, requireScope } from '../access/caller.ts';
 import { filterHiding } from '../documents/store.ts';
+import { type LegWeights, updateLegWeights } from '../index/index-store.ts';
 import { conflict, invalidRequest } from '../platform/errors.ts';
 import { inTransaction } from '../platform/postgres.ts';
 import { findBucketIndex } from './bucket-index-store.ts';
-import { fuseRankings, fusionFor, type KeywordHit, type LegWeights, weightsFor } from './fuse.ts';
-import { updateLegWeights } from './index-store.ts';
+import { fuseRankings, fusionFor, type KeywordHit, weightsFor } from './fuse.ts';
 import { SearchRequest, type SearchResult } from './schema.ts';
 import { type SearchContext, searchBucket } from './search.ts';
 

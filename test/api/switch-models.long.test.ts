@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Scope } from '../../src/access/caller.ts';
+import { listIndexStats } from '../../src/index/index-stats.ts';
 import type { Service } from '../../src/platform/lifecycle.ts';
-import { listIndexStats } from '../../src/search/index-stats.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { makeUserToken } from '../support/tokens.ts';
 import { until } from '../support/until.ts';

@@ -60,7 +60,16 @@ export const ROOMS: readonly Room[] = [
   { folder: 'src/bulk', owns: 'bulk embedding jobs: submit, work, resume, result pages' },
   {
     folder: 'src/search',
-    owns: 'the LanceDB index and its writer, its copies in memory (`resident/`), hybrid retrieval, fusion, `rerank/`, filters',
+    owns: 'hybrid retrieval: the query, both legs, what the caller may see, fusion, `relevance/`, `rerank/`, results',
+  },
+  {
+    folder: 'src/index',
+    owns: 'the chunk index of a bucket: `lance/` (tables of LanceDB), `copies/` (tables in memory, kept current), `writing/` (appends, settling, replaced tables)',
+  },
+  {
+    folder: 'src/resident',
+    owns: 'vectors and BM25 in memory, on threads: knows rows, terms and vectors',
+    only: ['src/language', 'src/projection', 'src/platform'],
   },
   {
     folder: 'src/documents',

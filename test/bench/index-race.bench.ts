@@ -6,11 +6,11 @@
 import path from 'node:path';
 import { connect } from '@lancedb/lancedb';
 import { MIGRATIONS } from '../../src/appliance/stores.ts';
+import { indexOnS3 } from '../../src/index/lance/index-on-s3.ts';
 import { openEmbeddedPostgres } from '../../src/platform/embedded-postgres.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { migrate } from '../../src/platform/migrate.ts';
 import { openPostgres, postgresUrl } from '../../src/platform/postgres.ts';
-import { indexOnS3 } from '../../src/search/index-on-s3.ts';
 import { makeDataDir } from '../support/appliance.ts';
 import { findServers } from '../support/find-servers.ts';
 import { type IndexPlace, runIndexRace } from '../support/index-race.ts';

@@ -6,10 +6,10 @@
  * take about 10 GB of disk, by calculation: `npm run bench -- search 1000000`.
  */
 import { embedLexical } from '../../src/embedding/providers/local.ts';
+import { getIndexTable } from '../../src/index/index-store.ts';
+import { keywordQuery, vectorQuery } from '../../src/index/lance/legs.ts';
 import { analyse, weighTerms } from '../../src/language/analyser.ts';
 import { INDEX_DIMENSIONS } from '../../src/projection/resize.ts';
-import { getIndexTable } from '../../src/search/index-store.ts';
-import { keywordQuery, vectorQuery } from '../../src/search/legs.ts';
 import { drawQueries } from '../support/real-passages.ts';
 import { LeanClient } from './lean-client.ts';
 import { readMetric, type SearchBucket, untilResident, withSearchBucket } from './search/open-bucket.ts';

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createBucket } from '../../src/documents/buckets.ts';
 import { purgeDeleted } from '../../src/documents/remove-documents.ts';
 import { BucketPolicy } from '../../src/documents/schema.ts';
-import { generationOf } from '../search/resident/draw-rows.ts';
+import { generationOf } from '../index/draw-rows.ts';
 import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
 import { keepLogs } from '../support/logs.ts';
 import { originIn } from '../support/origins.ts';

@@ -5,15 +5,15 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { embedLexical, embedLexicalPassages } from '../../src/embedding/providers/local.ts';
+import { hashOf, RowSample, type SampledRow } from '../../src/index/lance/row-sample.ts';
 import { analyse, weighTerms } from '../../src/language/analyser.ts';
 import { INDEX_DIMENSIONS } from '../../src/projection/resize.ts';
+import { BestRows } from '../../src/resident/best-rows.ts';
+import { KeywordRows } from '../../src/resident/keywords/keyword-rows.ts';
 import { fuseRankings, fusionFor } from '../../src/search/fuse.ts';
 import { backgroundOf } from '../../src/search/relevance/background.ts';
 import { type Coefficients, LEVELS, probabilityOf } from '../../src/search/relevance/estimate.ts';
 import { featuresOf, USUAL_BACKGROUND } from '../../src/search/relevance/judge.ts';
-import { hashOf, RowSample, type SampledRow } from '../../src/search/relevance/row-sample.ts';
-import { BestRows } from '../../src/search/resident/best-rows.ts';
-import { KeywordRows } from '../../src/search/resident/keyword-rows.ts';
 import { openSyntheticModel } from './synthetic-model.ts';
 
 const DATA = new URL('../../../shared/data/retrieval/', import.meta.url);

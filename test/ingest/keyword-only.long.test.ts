@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { Caller } from '../../src/access/caller.ts';
 import type { Appliance } from '../../src/appliance/appliance.ts';
+import { getIndexTable } from '../../src/index/index-store.ts';
 import { rebuildIndex } from '../../src/ingest/reindex/reindex-bucket.ts';
 import { UploadRequest } from '../../src/ingest/schema.ts';
 import { uploadDocument } from '../../src/ingest/upload.ts';
 import { doChores } from '../../src/platform/chores.ts';
 import type { Service } from '../../src/platform/lifecycle.ts';
-import { getIndexTable } from '../../src/search/index-store.ts';
 import { backUp, makeFolder, openOtherMachine, searchTexts, secretKeyOf } from '../backup/support.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { until } from '../support/until.ts';

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
+import { findReindexRun } from '../../src/index/writing/reindex-store.ts';
 import { readArtifact } from '../../src/ingest/artifact-store.ts';
 import { embedTextOf } from '../../src/ingest/prepare-chunks.ts';
 import { planReembed } from '../../src/ingest/reindex/plan-reembed.ts';
 import { reindexBucket } from '../../src/ingest/reindex/reindex-bucket.ts';
-import { findReindexRun } from '../../src/search/reindex-store.ts';
 import { until } from '../support/until.ts';
 import { failure, native, reprojectionUnderTest, signal, texts } from './reprojection-under-test.ts';
 

@@ -1,9 +1,9 @@
 import { expect, it, vi } from 'vitest';
 import { deleteDocument } from '../../src/documents/documents.ts';
+import { lockIndexSpace } from '../../src/index/index-store.ts';
+import { findReindexRun } from '../../src/index/writing/reindex-store.ts';
 import { UploadRequest } from '../../src/ingest/schema.ts';
 import { uploadDocument } from '../../src/ingest/upload.ts';
-import { lockIndexSpace } from '../../src/search/index-store.ts';
-import { findReindexRun } from '../../src/search/reindex-store.ts';
 import { SearchRequest } from '../../src/search/schema.ts';
 import { searchBucket } from '../../src/search/search.ts';
 import { calibrate } from '../support/calibrate.ts';

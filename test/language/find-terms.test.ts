@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { analyse } from '../../src/language/analyser.ts';
 import { beginningsOfWords, stemEnglish } from '../../src/language/english-stem.ts';
 import { termFinder } from '../../src/language/find-terms.ts';
-import { randomFrom } from '../search/resident/draw-rows.ts';
+import { randomFrom } from '../index/draw-rows.ts';
 import { openPassages } from '../support/real-passages.ts';
 
 it.each([

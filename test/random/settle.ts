@@ -1,4 +1,4 @@
-import { getIndexTable } from '../../src/search/index-store.ts';
+import { getIndexTable } from '../../src/index/index-store.ts';
 import { until } from '../support/until.ts';
 import type { KnownDocument } from './events.ts';
 import type { Installation } from './installation.ts';

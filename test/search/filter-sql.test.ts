@@ -83,7 +83,7 @@ async function select(filter: Filter): Promise<{ listed: string[]; checked: stri
   const { sql } = database;
   const scope = { bucketIds: [bucketId], collectionId: null, filter };
   const listed = await listLiveDocumentIds(sql, operator, scope, 1_000);
-  const checked = await findLiveDocuments(sql, operator, scope, [...documents.keys()], []);
+  const checked = await findLiveDocuments(sql, operator, scope, [...documents.keys()]);
   const all = await readAllFacts(sql, operator.orgId, bucketId, 1_000);
   const matched = all?.documents.filter(matcherOf(filter)).map(({ id }) => id) ?? [];
   return { listed: listed?.toSorted() ?? [], checked: [...checked.keys()].toSorted(), matched: matched.toSorted() };

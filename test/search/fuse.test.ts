@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import type { LegWeights } from '../../src/index/index-store.ts';
 import { explainLegs } from '../../src/search/explain-results.ts';
-import { fuseRankings, fusionFor, type KeywordHit, type LegWeights, weightsFor } from '../../src/search/fuse.ts';
-import { randomFrom } from './resident/draw-rows.ts';
+import { fuseRankings, fusionFor, type KeywordHit, weightsFor } from '../../src/search/fuse.ts';
+import { randomFrom } from '../index/draw-rows.ts';
 
 const EQUAL = plain({ keyword: 1, vector: 1 });
 const ids = (hits: { id: string }[]) => hits.map((hit) => hit.id).join(' ');

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { embedLexical, embedLexicalPassages } from '../../src/embedding/providers/local.ts';
+import { hashOf, RowSample, type SampledRow } from '../../src/index/lance/row-sample.ts';
 import { analyse } from '../../src/language/analyser.ts';
 import { backgroundOf, weightOf } from '../../src/search/relevance/background.ts';
 import { estimateRelevance } from '../../src/search/relevance/estimate.ts';
 import { backgroundOfQuery, judgeChunks, USUAL_BACKGROUND } from '../../src/search/relevance/judge.ts';
-import { hashOf, RowSample, type SampledRow } from '../../src/search/relevance/row-sample.ts';
 import { relevanceOfAnswer } from '../../src/search/relevance/schema.ts';
 
 const TOPICS = ['tides', 'bearings', 'payroll', 'gardens', 'trains', 'grammar', 'volcanoes', 'bread'];

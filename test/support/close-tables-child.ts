@@ -3,10 +3,10 @@
  * empty directory.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { toArrowTable } from '../../src/search/chunk-table.ts';
-import { LanceTables } from '../../src/search/lance.ts';
-import { mergeFiles } from '../../src/search/merge-files.ts';
-import { generationOf } from '../search/resident/draw-rows.ts';
+import { toArrowTable } from '../../src/index/lance/chunk-table.ts';
+import { LanceTables } from '../../src/index/lance/lance.ts';
+import { mergeFiles } from '../../src/index/lance/merge-files.ts';
+import { generationOf } from '../index/draw-rows.ts';
 
 const ROUNDS = 20;
 const TABLES = 3;

@@ -1,13 +1,13 @@
 import { embedLexicalPassages } from '../../src/embedding/providers/local.ts';
+import { type IndexedGeneration, toArrowTable } from '../../src/index/lance/chunk-table.ts';
+import type { LanceTables } from '../../src/index/lance/lance.ts';
+import { readTableShape, settle } from '../../src/index/lance/settle.ts';
+import { publishVersion } from '../../src/index/writing/index-versions-store.ts';
+import { IndexWriter } from '../../src/index/writing/index-writer.ts';
 import { analyse } from '../../src/language/analyser.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import type { Sql } from '../../src/platform/postgres.ts';
 import { LEXICAL_SPACE } from '../../src/projection/projections.ts';
-import { type IndexedGeneration, toArrowTable } from '../../src/search/chunk-table.ts';
-import { publishVersion } from '../../src/search/index-versions-store.ts';
-import { IndexWriter } from '../../src/search/index-writer.ts';
-import type { LanceTables } from '../../src/search/lance.ts';
-import { readTableShape, settle } from '../../src/search/settle.ts';
 import { originIn } from './origins.ts';
 
 const CONCURRENT_APPENDS = 800;

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
+import { getIndexTable } from '../../src/index/index-store.ts';
+import type { IndexedGeneration } from '../../src/index/lance/chunk-table.ts';
+import { LanceTables } from '../../src/index/lance/lance.ts';
+import { IndexWriter } from '../../src/index/writing/index-writer.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { openPostgres, type Sql } from '../../src/platform/postgres.ts';
 import { INDEX_DIMENSIONS } from '../../src/projection/resize.ts';
-import type { IndexedGeneration } from '../../src/search/chunk-table.ts';
-import { getIndexTable } from '../../src/search/index-store.ts';
-import { IndexWriter } from '../../src/search/index-writer.ts';
-import { LanceTables } from '../../src/search/lance.ts';
 import { chunkId, RACE_BUCKET, type RaceMessage, type RaceTask, readChunks } from './index-race.ts';
 import { originIn } from './origins.ts';
 import { createRandom } from './random.ts';

@@ -1,8 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { getIndexTable } from '../../src/index/index-store.ts';
+import { LanceTables } from '../../src/index/lance/lance.ts';
 import type { Sql } from '../../src/platform/postgres.ts';
-import { getIndexTable } from '../../src/search/index-store.ts';
-import { LanceTables } from '../../src/search/lance.ts';
 
 export const RACE_BUCKET = 'bkt_race';
 

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import path from 'node:path';
+import { settleInChild } from '../../src/index/lance/settle-process.ts';
 import { startChild } from '../../src/ingest/extract/start-child.ts';
 import { findConfinement } from '../../src/platform/confinement.ts';
 import { OcrProcess } from '../../src/recognition/ocr-process.ts';
-import { settleInChild } from '../../src/search/settle-process.ts';
 
 /** Errors of starting processes without a free file descriptor, and rejections that nobody handled. */
 export interface NoFilesReport {

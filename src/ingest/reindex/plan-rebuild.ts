@@ -1,9 +1,9 @@
 import type { Caller } from '../../access/caller.ts';
 import { findBucket } from '../../documents/buckets.ts';
+import { getIndexTable, selectLiveGroups } from '../../index/index-store.ts';
 import { conflict } from '../../platform/errors.ts';
 import type { Sql } from '../../platform/postgres.ts';
 import { KEYWORD_ONLY } from '../../projection/projections.ts';
-import { getIndexTable, selectLiveGroups } from '../../search/index-store.ts';
 import type { ReindexPlan } from './plan.ts';
 
 /**

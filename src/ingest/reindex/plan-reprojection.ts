@@ -1,11 +1,11 @@
 import type { Caller } from '../../access/caller.ts';
 import { findBucket } from '../../documents/buckets.ts';
 import type { VectorOrigin } from '../../embedding/model-choice.ts';
+import { getIndexTable, type LiveGroup, selectLiveGroups, type VectorFacts } from '../../index/index-store.ts';
 import { LEXICAL_ID, type Model } from '../../models/catalog.ts';
 import { AppError, conflict, invalidRequest } from '../../platform/errors.ts';
 import type { Sql } from '../../platform/postgres.ts';
 import { type ActiveMap, KEYWORD_ONLY, type Projections } from '../../projection/projections.ts';
-import { getIndexTable, type LiveGroup, selectLiveGroups, type VectorFacts } from '../../search/index-store.ts';
 import type { ReindexPlan, VectorSource } from './plan.ts';
 
 export interface PlanContext {

@@ -1,8 +1,8 @@
 import type { VectorOrigin } from '../../embedding/model-choice.ts';
+import type { VectorFacts } from '../../index/index-store.ts';
+import type { ReindexKind } from '../../index/writing/reindex-store.ts';
 import type { Model } from '../../models/catalog.ts';
 import type { ActiveMap } from '../../projection/projections.ts';
-import type { VectorFacts } from '../../search/index-store.ts';
-import type { ReindexKind } from '../../search/reindex-store.ts';
 
 /**
  * Source of the new vectors of a document. `keep`: the stored vectors as they are. `project`: the stored native vectors,

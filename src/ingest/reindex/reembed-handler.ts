@@ -1,8 +1,8 @@
 import { failureCategoryOf } from '../../embedding/failure-category.ts';
+import { dropReindexRunOfJob } from '../../index/writing/reindex-store.ts';
 import type { JobHandler } from '../../jobs/handler.ts';
 import { asJobError, JobError, type Lease } from '../../jobs/lease.ts';
 import { AppError } from '../../platform/errors.ts';
-import { dropReindexRunOfJob } from '../../search/reindex-store.ts';
 import { planReembed, type ReembedContext } from './plan-reembed.ts';
 import { REINDEX, requestOfJob } from './reembed-job.ts';
 import { type ReindexContext, reindexBucket } from './reindex-bucket.ts';

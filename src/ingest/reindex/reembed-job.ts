@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type Caller, requireScope } from '../../access/caller.ts';
 import { findBucket, requireReach } from '../../documents/buckets.ts';
 import { lockBucket } from '../../documents/store.ts';
+import { dropReindexRunOfJob, findReindexJob } from '../../index/writing/reindex-store.ts';
 import type { JobKindOperations } from '../../jobs/handler.ts';
 import type { JobNotifier } from '../../jobs/notifier.ts';
 import type { Job, JobView } from '../../jobs/schema.ts';
@@ -10,7 +11,6 @@ import { conflict } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Sql } from '../../platform/postgres.ts';
-import { dropReindexRunOfJob, findReindexJob } from '../../search/reindex-store.ts';
 import { planReembed, type ReembedContext, type ReembedPlan, type ReembedRequest } from './plan-reembed.ts';
 
 /** Kind of the jobs that make the index of a bucket anew. */

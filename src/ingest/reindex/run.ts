@@ -1,13 +1,8 @@
 import pLimit from 'p-limit';
 import type { Embedder } from '../../embedding/embedder.ts';
-import { AppError, conflict } from '../../platform/errors.ts';
-import { newId } from '../../platform/ids.ts';
-import type { Objects } from '../../platform/objects/objects.ts';
-import { inTransaction, type Sql } from '../../platform/postgres.ts';
-import type { Threads } from '../../platform/threads.ts';
-import { EarlyIndexes } from '../../search/early-indexes.ts';
-import { findBucketOrigin, forgetGenerations, lockIndexSpace } from '../../search/index-store.ts';
-import type { IndexWriter } from '../../search/index-writer.ts';
+import { findBucketOrigin, forgetGenerations, lockIndexSpace } from '../../index/index-store.ts';
+import { EarlyIndexes } from '../../index/writing/early-indexes.ts';
+import type { IndexWriter } from '../../index/writing/index-writer.ts';
 import {
   closeIndexForRun,
   dropReindexRun,
@@ -15,14 +10,19 @@ import {
   resumeReindexRun,
   startReindexRun,
   touchReindexRun,
-} from '../../search/reindex-store.ts';
+} from '../../index/writing/reindex-store.ts';
 import {
   copyGenerations,
   countWritten,
   nextTableName,
   swapTable,
   type TableContext,
-} from '../../search/replace-table.ts';
+} from '../../index/writing/replace-table.ts';
+import { AppError, conflict } from '../../platform/errors.ts';
+import { newId } from '../../platform/ids.ts';
+import type { Objects } from '../../platform/objects/objects.ts';
+import { inTransaction, type Sql } from '../../platform/postgres.ts';
+import type { Threads } from '../../platform/threads.ts';
 import { VectorMaker } from './make-vectors.ts';
 import type { ReindexPlan } from './plan.ts';
 import type { Failure } from './read-works.ts';

@@ -1,7 +1,7 @@
+import type { VectorFacts } from '../../index/index-store.ts';
 import { isInProgress } from '../../jobs/state-store.ts';
 import type { Sql } from '../../platform/postgres.ts';
 import { KEYWORD_ONLY } from '../../projection/projections.ts';
-import type { VectorFacts } from '../../search/index-store.ts';
 
 /** Bucket whose documents a run reads. */
 export interface BucketScope {

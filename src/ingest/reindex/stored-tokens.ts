@@ -1,6 +1,6 @@
+import { getIndexTable } from '../../index/index-store.ts';
+import type { LanceTables } from '../../index/lance/lance.ts';
 import type { Sql } from '../../platform/postgres.ts';
-import { getIndexTable } from '../../search/index-store.ts';
-import type { LanceTables } from '../../search/lance.ts';
 import type { LiveDocument } from './store.ts';
 
 /**

@@ -1,10 +1,10 @@
 import type { LimitFunction } from 'p-limit';
 import { artifactKey } from '../../documents/documents.ts';
+import type { IndexWriter } from '../../index/writing/index-writer.ts';
+import type { ReindexRun } from '../../index/writing/reindex-store.ts';
 import { AppError } from '../../platform/errors.ts';
 import { freeMemory } from '../../platform/free-memory.ts';
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
-import type { IndexWriter } from '../../search/index-writer.ts';
-import type { ReindexRun } from '../../search/reindex-store.ts';
 import { type ChunkArtifact, encodeOnThread } from '../artifact.ts';
 import { registerGenerations } from '../generation-store.ts';
 import { rowsOf } from '../index-rows.ts';

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { findBucket } from '../../documents/buckets.ts';
 import { getVisibleJob } from '../../documents/job-documents.ts';
+import { listIndexStats } from '../../index/index-stats.ts';
+import { selectLiveGroups } from '../../index/index-store.ts';
+import { countReindexedChunks } from '../../index/writing/reindex-store.ts';
 import { planReprojection } from '../../ingest/reindex/plan-reprojection.ts';
 import { queueReembed } from '../../ingest/reindex/reembed-job.ts';
 import { type ReprojectReport, rebuildIndex, reprojectBucket } from '../../ingest/reindex/reindex-bucket.ts';
-import { listIndexStats } from '../../search/index-stats.ts';
-import { selectLiveGroups } from '../../search/index-store.ts';
-import { countReindexedChunks } from '../../search/reindex-store.ts';
 import { listPage } from '../list-page.ts';
 import { forOrganization, WithBody } from '../operation.ts';
 import { streamProgress } from '../progress-lines.ts';

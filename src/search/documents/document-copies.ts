@@ -25,6 +25,8 @@ export class DocumentCopies {
   readonly #copies: LRUCache<string, DocumentCopy>;
   readonly #searches = new LRUCache<string, number>({ max: COUNTED_MAX, ttl: SEARCHES_MS });
   readonly #refused = new LRUCache<string, true>({ max: COUNTED_MAX });
+  /** Ids of buckets by organization and the id or name that searches used last. */
+  readonly #bucketIds = new LRUCache<string, string>({ max: COUNTED_MAX });
   readonly #closing = new AbortController();
   /** Reading in progress: one bucket at a time. */
   #reading: Promise<void> | null = null;
@@ -43,15 +45,25 @@ export class DocumentCopies {
     return sum;
   }
 
-  /** Return the copy of a bucket for a search; undefined: there is none yet. */
-  find(orgId: string, bucketId: string): DocumentCopy | undefined {
-    const copy = this.#copies.get(bucketId);
-    if (copy) return copy;
+  /**
+   * Return the copy of a bucket for a search; undefined: there is none yet. The name of a bucket may belong to another
+   * bucket by now: compare the copy's bucket with the one that PostgreSQL names.
+   *
+   * @param bucketRef id or name of a bucket of the organization
+   */
+  find(orgId: string, bucketRef: string): DocumentCopy | undefined {
+    const bucketId = this.#bucketIds.get(keyOf(orgId, bucketRef));
+    return bucketId === undefined ? undefined : this.#copies.get(bucketId);
+  }
+
+  /** Note that a search found a bucket by this id or name. Begin to read its documents if it is searched often. */
+  note(orgId: string, bucketRef: string, bucketId: string): void {
+    this.#bucketIds.set(keyOf(orgId, bucketRef), bucketId);
+    if (this.#copies.has(bucketId)) return;
     this.#copies.purgeStale();
     const searches = (this.#searches.get(bucketId) ?? 0) + 1;
     this.#searches.set(bucketId, searches);
     if (searches >= SEARCHES_MIN && this.#reading === null && !this.#refused.has(bucketId)) this.#read(orgId, bucketId);
-    return undefined;
   }
 
   /** Drop a copy that must not be used any more. The next searches read it again. */
@@ -89,4 +101,9 @@ export class DocumentCopies {
         this.#reading = null;
       });
   }
+}
+
+/** Build the key of a bucket. It is unambiguous, since ids of organizations have no line breaks. */
+function keyOf(orgId: string, bucketRef: string): string {
+  return `${orgId}\n${bucketRef}`;
 }

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { type Reader, readTestOf } from '../../documents/visibility.ts';
 import type { DocumentChanges, SearchedDocument } from './copy-store.ts';
-import type { DocumentScope, ListBound, LiveDocument } from './document-store.ts';
+import type { DocumentDetails, DocumentScope, LiveDocument } from './document-store.ts';
 import { countConditions, matcherOf } from './match-filter.ts';
 import { includesSnapshot, isOfSameServer, type Snapshot } from './snapshot.ts';
 
@@ -15,8 +15,6 @@ const SELECTED_MIN = 10_000;
 /** Growth after which a copy is read again, so that its memory is counted: as a factor, and what a small one may grow by. */
 const GROWTH_MAX = 1.25;
 const GROWTH_BYTES_MIN = 1024 * 1024;
-/** Uses from which on a list is used often, so that it pays to send it to the thread that searches. */
-const LISTED_FROM_USE = 3;
 /** Comparisons for a new selection, each of up to 0.2 microseconds, in which a process does nothing else. */
 const COMPARISONS_MAX = 50_000;
 /** Memory of a document beside its texts. */
@@ -35,8 +33,6 @@ interface Selection {
   includes(document: SearchedDocument): boolean;
   /** The same ids as a list; null: it is not made. */
   list: readonly string[] | null;
-  /** Searches that have used it since it changed last. */
-  uses: number;
 }
 
 /**
@@ -112,36 +108,38 @@ export class DocumentCopy {
   }
 
   /** Filter documents to those that the selector includes. */
-  find({ includes }: Selector, ids: readonly string[]): Map<string, LiveDocument> {
-    const found = new Map<string, LiveDocument>();
+  find(selector: Selector, ids: readonly string[]): Map<string, LiveDocument> {
+    return this.#mapIncluded(selector, ids, ({ active_generation, keyword_only }) => ({
+      bucketId: this.bucketId,
+      generation: active_generation,
+      isKeywordOnly: keyword_only,
+    }));
+  }
+
+  /** Read what results show of the documents that the selector includes. */
+  readDetails(selector: Selector, ids: readonly string[]): Map<string, DocumentDetails> {
+    return this.#mapIncluded(selector, ids, ({ file_name, source_path, metadata }) => ({
+      fileName: file_name,
+      sourcePath: source_path,
+      metadata,
+    }));
+  }
+
+  #mapIncluded<T>({ includes }: Selector, ids: readonly string[], map: (document: SearchedDocument) => T) {
+    const found = new Map<string, T>();
     for (const id of ids) {
       const document = this.#documents.get(id);
-      if (document && includes(document)) found.set(id, this.#toLive(document));
+      if (document && includes(document)) found.set(id, map(document));
     }
     return found;
   }
 
-  /**
-   * List the documents that the selector includes: the same array until one of them changes. Null: there are
-   * more than the bound allows.
-   */
-  list(selector: Selector, bound: ListBound): readonly string[] | null {
+  /** List the documents that the selector includes; null: there are more than `documentsMax`. */
+  list(selector: Selector, documentsMax: number): readonly string[] | null {
     const selection = this.#select(selector);
-    if (!isListed(selection, bound)) return null;
+    if (selection.ids.size > documentsMax) return null;
     selection.list ??= [...selection.ids];
     return selection.list;
-  }
-
-  /** Return true if a list has not changed since it was made. */
-  isCurrent(selector: Selector, list: readonly string[]): boolean {
-    return this.#select(selector).list === list;
-  }
-
-  /** Share of the documents that the selector includes; 0 if `list` lists them. Each call is a use. */
-  use(selector: Selector, bound: ListBound): number {
-    const selection = this.#select(selector);
-    selection.uses++;
-    return isListed(selection, bound) ? 0 : selection.ids.size / this.#documents.size;
   }
 
   #select({ key, includes }: Selector): Selection {
@@ -149,23 +147,10 @@ export class DocumentCopy {
     if (known) return known;
     const ids = new Set<string>();
     for (const document of this.#documents.values()) if (includes(document)) ids.add(document.id);
-    const selection: Selection = { ids, includes, list: null, uses: 0 };
+    const selection: Selection = { ids, includes, list: null };
     this.#selections.set(key, selection, { size: ids.size + 1 });
     return selection;
   }
-
-  #toLive({ active_generation, keyword_only, file_name, source_path, metadata }: SearchedDocument): LiveDocument {
-    return {
-      bucketId: this.bucketId,
-      generation: active_generation,
-      isKeywordOnly: keyword_only,
-      details: { fileName: file_name, sourcePath: source_path, metadata },
-    };
-  }
-}
-
-function isListed({ ids, uses }: Selection, { documentsMax, manyIfUsedOften }: ListBound): boolean {
-  return ids.size <= documentsMax || (manyIfUsedOften && uses >= LISTED_FROM_USE);
 }
 
 function update(selection: Selection, id: string, document: SearchedDocument | null): void {
@@ -174,7 +159,6 @@ function update(selection: Selection, id: string, document: SearchedDocument | n
   if (isIncluded) selection.ids.add(id);
   else selection.ids.delete(id);
   selection.list = null;
-  selection.uses = 0;
 }
 
 /** Make the test of a scope for a caller, once for all questions of a search. */

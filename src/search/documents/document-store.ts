@@ -17,21 +17,12 @@ export interface DocumentScope {
 /** Condition on a row of `documents` that no filter can express. */
 export type DocumentCondition = (sql: Sql) => SqlFragment;
 
-/** Bound on a list of documents. */
-export interface ListBound {
-  readonly documentsMax: number;
-  /** True: more are listed, too, if many searches use the same list. */
-  readonly manyIfUsedOften: boolean;
-}
-
 /** A document that the caller may find, and the active generation of its chunks. */
 export interface LiveDocument {
   readonly bucketId: string;
   readonly generation: number;
   /** True if it has no vectors. */
   readonly isKeywordOnly: boolean;
-  /** Null: they were not asked for. */
-  readonly details: DocumentDetails | null;
 }
 
 /** Facts about a document that its results show. */
@@ -42,40 +33,57 @@ export interface DocumentDetails {
 }
 
 /**
- * Filter documents to those whose chunks this caller may see now, as PostgreSQL knows them. `DocumentCopy` answers the same in
- * memory; nothing else may answer "may this caller see this chunk?". Chunks of another generation than the returned one must
- * not be shown.
- *
- * @param detailedIds documents among them whose details are wanted, which take most of the time
+ * Filter documents to those whose chunks this caller may see now, as PostgreSQL knows them. `DocumentCopy` answers the
+ * same in memory; nothing else may answer "may this caller see this chunk?". Chunks of another generation than the
+ * returned one must not be shown.
  */
 export async function findLiveDocuments(
   sql: Sql,
   caller: Caller,
   scope: DocumentScope,
   documentIds: readonly string[],
-  detailedIds: readonly string[],
 ): Promise<Map<string, LiveDocument>> {
-  if (documentIds.length === 0) return new Map();
-  // Keys of an object are found by a search among them; `= ANY` compares with one id after the other.
-  const detailed = sql.json(Object.fromEntries(detailedIds.map((id) => [id, 1])));
-  const query = sql`
-    SELECT id, bucket_id, active_generation, keyword_only,
-           CASE WHEN ${detailed}::jsonb ? id
-                THEN jsonb_build_array(file_name, source_path, metadata) END AS details
-    FROM documents
-    WHERE id = ANY(${sql.array([...documentIds])}::text[]) AND ${live(sql, caller, scope, 'check')}`;
-  const rows = await (isOfRareShape(scope) ? unprepared(query) : query);
-  return new Map(rows.map((row) => [row['id'] as string, toLiveDocument(row)]));
-}
-
-function toLiveDocument(row: Readonly<Record<string, unknown>>): LiveDocument {
-  const details = row['details'] as [string, string | null, Record<string, string>] | null;
-  return {
+  const columns = sql`bucket_id, active_generation, keyword_only`;
+  const rows = await selectAmong(sql, caller, scope, documentIds, columns);
+  const toLiveDocument = (row: Row): LiveDocument => ({
     bucketId: row['bucket_id'] as string,
     generation: Number(row['active_generation']),
     isKeywordOnly: row['keyword_only'] as boolean,
-    details: details && { fileName: details[0], sourcePath: details[1], metadata: details[2] },
-  };
+  });
+  return new Map(rows.map((row) => [row['id'] as string, toLiveDocument(row)]));
+}
+
+/** Read what results show of the documents that this caller may see now. */
+export async function readDocumentDetails(
+  sql: Sql,
+  caller: Caller,
+  scope: DocumentScope,
+  documentIds: readonly string[],
+): Promise<Map<string, DocumentDetails>> {
+  const rows = await selectAmong(sql, caller, scope, documentIds, sql`file_name, source_path, metadata`);
+  const toDetails = (row: Row): DocumentDetails => ({
+    fileName: row['file_name'] as string,
+    sourcePath: row['source_path'] as string | null,
+    metadata: row['metadata'] as Record<string, string>,
+  });
+  return new Map(rows.map((row) => [row['id'] as string, toDetails(row)]));
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** Select columns of those of some documents that can be found within the scope. */
+async function selectAmong(
+  sql: Sql,
+  caller: Caller,
+  scope: DocumentScope,
+  documentIds: readonly string[],
+  columns: SqlFragment,
+): Promise<readonly Row[]> {
+  if (documentIds.length === 0) return [];
+  const query = sql`
+    SELECT id, ${columns} FROM documents
+    WHERE id = ANY(${sql.array([...documentIds])}::text[]) AND ${live(sql, caller, scope, 'check')}`;
+  return isOfRareShape(scope) ? unprepared(query) : query;
 }
 
 /** List ids of the documents that can be found within the scope; null if there are more than `limit`. */

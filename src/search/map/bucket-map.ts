@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { Caller } from '../../access/caller.ts';
+import type { LanceTables } from '../../index/lance/lance.ts';
+import { membership } from '../../index/lance/legs.ts';
 import type { Sql } from '../../platform/postgres.ts';
 import type { Threads } from '../../platform/threads.ts';
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
 import { findBucketIndex } from '../bucket-index-store.ts';
-import type { LanceTables } from '../lance.ts';
-import { membership } from '../legs.ts';
 import { PLANE_ROWS_MAX, type Plane, type PlaneTask } from './project-to-plane.ts';
 import { type SampledDocument, sampleDocuments } from './sample-store.ts';
 

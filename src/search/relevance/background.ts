@@ -1,11 +1,4 @@
-/** Row of the sample of an index, compared with a query. */
-export interface ComparedRow {
-  readonly documentId: string;
-  /** Cosine similarity of its vector to that of the query; null: the query has none. */
-  readonly cosine: number | null;
-  /** Terms of the query that it has. */
-  readonly terms: ReadonlySet<string>;
-}
+import type { ComparedRow } from '../../index/chunk-source.ts';
 
 /** Cosine similarities of a query with texts that it has nothing to do with. */
 export interface CosineBackground {

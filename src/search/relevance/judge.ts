@@ -1,7 +1,8 @@
+import type { ComparedRow } from '../../index/chunk-source.ts';
 import { termFinder } from '../../language/find-terms.ts';
 import { mapYielding } from '../../platform/map-yielding.ts';
 import type { Alternatives } from '../synonyms/expand-terms.ts';
-import { backgroundOf, type ComparedRow, type CosineBackground, weightOf } from './background.ts';
+import { backgroundOf, type CosineBackground, weightOf } from './background.ts';
 import { estimateRelevance, type RelevanceFeatures } from './estimate.ts';
 import type { Relevance } from './schema.ts';
 

@@ -2,14 +2,13 @@ import path from 'node:path';
 import pLimit from 'p-limit';
 import type { Appliance } from '../../../src/appliance/appliance.ts';
 import { embedLexicalPassages } from '../../../src/embedding/providers/local.ts';
+import { type IndexedChunk, toArrowTable } from '../../../src/index/lance/chunk-table.ts';
+import { buildTokenIndex } from '../../../src/index/lance/lance.ts';
+import { loadLance } from '../../../src/index/lance/load-lance.ts';
 import { analyse } from '../../../src/language/analyser.ts';
 import { LEXICAL_ID } from '../../../src/models/catalog.ts';
 import { LEXICAL_SPACE } from '../../../src/projection/projections.ts';
 import { INDEX_DIMENSIONS } from '../../../src/projection/resize.ts';
-import { type IndexedChunk, toArrowTable } from '../../../src/search/chunk-table.ts';
-import { buildTokenIndex } from '../../../src/search/lance.ts';
-import { loadLance } from '../../../src/search/load-lance.ts';
-import { TableSnapshots } from '../../../src/search/table-snapshots.ts';
 
 export const CHUNKS_PER_BUCKET = 100;
 const CHUNKS_PER_DOCUMENT = 10;
@@ -68,7 +67,6 @@ export async function fillBuckets(
   const uri = path.join(config.dataDir, 'index');
   const connection = await connect(uri, { session: new Session(CACHE_BYTES, CACHE_BYTES) });
   const documents = CHUNKS_PER_BUCKET / CHUNKS_PER_DOCUMENT;
-  const snapshots = new TableSnapshots(uri);
   const versions: number[] = [];
   const withSlot = pLimit(TABLES_AT_ONCE);
   const write = async (nth: number) => {
@@ -80,7 +78,6 @@ export async function fillBuckets(
     const table = await connection.createTable(bucketIdOf(nth), toArrowTable([{ chunks, vectors }]) as never);
     await buildTokenIndex(table);
     versions[nth] = await table.version();
-    await snapshots.save(table);
     table.close();
   };
   await Promise.all(Array.from({ length: buckets.count }, (_, nth) => withSlot(() => write(nth))));

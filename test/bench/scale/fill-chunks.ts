@@ -1,12 +1,12 @@
 import type { Appliance } from '../../../src/appliance/appliance.ts';
 import { embedLexicalPassages } from '../../../src/embedding/providers/local.ts';
+import type { IndexedGeneration } from '../../../src/index/lance/chunk-table.ts';
+import { toArrowTable } from '../../../src/index/lance/chunk-table.ts';
 import { ArtifactWriter } from '../../../src/ingest/artifact-store.ts';
 import { analyse } from '../../../src/language/analyser.ts';
 import { LEXICAL_ID } from '../../../src/models/catalog.ts';
 import { LEXICAL_SPACE } from '../../../src/projection/projections.ts';
 import { INDEX_DIMENSIONS } from '../../../src/projection/resize.ts';
-import type { IndexedGeneration } from '../../../src/search/chunk-table.ts';
-import { toArrowTable } from '../../../src/search/chunk-table.ts';
 import { readPassages } from '../../support/real-passages.ts';
 
 const CHUNKS_PER_DOCUMENT = 100;

@@ -11,7 +11,11 @@ import {
   type SearchedDocument,
 } from '../../../src/search/documents/copy-store.ts';
 import { DocumentCopy, selectorOf } from '../../../src/search/documents/document-copy.ts';
-import { findLiveDocuments, listLiveDocumentIds } from '../../../src/search/documents/document-store.ts';
+import {
+  findLiveDocuments,
+  listLiveDocumentIds,
+  readDocumentDetails,
+} from '../../../src/search/documents/document-store.ts';
 import type { Snapshot } from '../../../src/search/documents/snapshot.ts';
 import { Filter } from '../../../src/search/filter.ts';
 import { makeKeyRing, makeOrg } from '../../support/access.ts';
@@ -45,8 +49,6 @@ beforeAll(async () => {
   ];
 });
 afterAll(() => database.drop());
-
-const bound = (documentsMax: number) => ({ documentsMax, manyIfUsedOften: false });
 
 const SCOPES = [
   { collectionId: null, filter: null },
@@ -126,9 +128,12 @@ async function expectEqual(copy: DocumentCopy): Promise<void> {
   for (const reader of readers) {
     for (const scope of SCOPES) {
       const whole = { bucketIds: [bucketId], ...scope };
-      expect(copy.find(selectorOf(reader, scope), ids)).toEqual(await findLiveDocuments(sql, reader, whole, ids, ids));
+      expect(copy.find(selectorOf(reader, scope), ids)).toEqual(await findLiveDocuments(sql, reader, whole, ids));
+      expect(copy.readDetails(selectorOf(reader, scope), ids)).toEqual(
+        await readDocumentDetails(sql, reader, whole, ids),
+      );
       const listed = (await listLiveDocumentIds(sql, reader, whole, 1_000)) ?? [];
-      expect(copy.list(selectorOf(reader, scope), bound(1_000))?.toSorted()).toEqual(listed.toSorted());
+      expect(copy.list(selectorOf(reader, scope), 1_000)?.toSorted()).toEqual(listed.toSorted());
     }
   }
 }
@@ -170,7 +175,7 @@ it('answers that arrive in another order than they were asked for leave the newe
   expect(copy.follow(since, first)).toBe(true);
   expect(copy.snapshot).toEqual(second.snapshot);
   const scope = { collectionId: null, filter: null };
-  const expected = await findLiveDocuments(sql, operator, { bucketIds: [bucketId], ...scope }, own, own);
+  const expected = await findLiveDocuments(sql, operator, { bucketIds: [bucketId], ...scope }, own);
   expect(copy.find(selectorOf(operator, scope), own)).toEqual(expected);
 });
 
@@ -186,15 +191,15 @@ it('a list is the same array until one of its documents changes', async () => {
   await insert('list_1', 'red');
   const copy = await readCopy();
   const scope = { collectionId: null, filter: Filter.parse({ team: 'red' }) };
-  const list = copy.list(selectorOf(operator, scope), bound(10));
+  const list = copy.list(selectorOf(operator, scope), 10);
   expect(list).toEqual(['list_1']);
   const follow = async () => copy.follow(copy.snapshot, await changesOf(copy, 'lists'));
   await insert('list_2', 'blue');
   expect(await follow()).toBe(true);
-  expect(copy.list(selectorOf(operator, scope), bound(10))).toBe(list);
+  expect(copy.list(selectorOf(operator, scope), 10)).toBe(list);
   await sql`UPDATE documents SET metadata = '{"team": "red"}' WHERE id = 'list_2'`;
   expect(await follow()).toBe(true);
-  expect(copy.list(selectorOf(operator, scope), bound(10))).toEqual(['list_1', 'list_2']);
+  expect(copy.list(selectorOf(operator, scope), 10)).toEqual(['list_1', 'list_2']);
 });
 
 it('a copy selects by filters of few conditions only, in so far as it has many documents', async () => {
@@ -212,34 +217,6 @@ it('a copy selects by filters of few conditions only, in so far as it has many d
   });
   expect(copy.canSelect({ collectionId: null, filter: null })).toBe(true);
   expect([1, 20, 21].map((conditions) => copy.canSelect(of(conditions)))).toEqual([true, true, false]);
-});
-
-it('many documents are listed from the third use on, until one of them changes', async () => {
-  bucketId = await makeBucket('uses');
-  await sql`
-    INSERT INTO documents (id, org_id, bucket_id, file_name, size_bytes, sha256, object_key, ingest_options, status,
-                           active_generation)
-    SELECT 'used_' || i, ${operator.orgId}, ${bucketId}, 'f', 1, '\\x00', 'k', '{}', 'ready', 1 FROM generate_series(1, 10) i`;
-  const copy = await readCopy();
-  const scope = { collectionId: null, filter: Filter.parse({ file_name: 'f' }) };
-  const often = { documentsMax: 9, manyIfUsedOften: true };
-  const use = () => [
-    copy.use(selectorOf(operator, scope), often),
-    copy.list(selectorOf(operator, scope), often)?.length ?? null,
-  ];
-  expect([use(), use(), use()]).toEqual([
-    [1, null],
-    [1, null],
-    [0, 10],
-  ]);
-  expect(copy.list(selectorOf(operator, scope), bound(9))).toBeNull();
-  const list = copy.list(selectorOf(operator, scope), often) ?? [];
-  expect(copy.isCurrent(selectorOf(operator, scope), list)).toBe(true);
-  await sql`DELETE FROM documents WHERE id = 'used_4'`;
-  const since = copy.snapshot;
-  expect(copy.follow(since, await changesOf(copy, 'uses'))).toBe(true);
-  expect(copy.isCurrent(selectorOf(operator, scope), list)).toBe(false);
-  expect(use()).toEqual([0, 9]);
 });
 
 it('a copy does not follow changes that may be incomplete', async () => {

@@ -70,7 +70,7 @@ it('a deleted document is not found by the next search', async () => {
 });
 
 it('a search goes on with PostgreSQL if more has changed than a copy follows', async () => {
-  const copy = here.appliance.search.documents?.find(here.operator.orgId, bucketId);
+  const copy = here.appliance.search.documents?.find(here.operator.orgId, 'ships');
   expect(copy).toBeDefined();
   for (let nth = 0; nth < 40; nth++) {
     await others()`UPDATE documents SET updated_at = now() WHERE bucket_id = ${bucketId}`;

@@ -1,0 +1,152 @@
+import type { WeightedTerms } from '../../language/analyser.ts';
+import type { SpelledWord } from '../../language/spelled-words.ts';
+import type { Correction } from '../../resident/keywords/correct-words.ts';
+import type { KeywordQuery, LegRows, RowText } from '../../resident/protocol.ts';
+import type { ResidentThread } from '../../resident/resident-thread.ts';
+import { best, type ChunkSource, type ComparedRow, type SampleQuery } from '../chunk-source.ts';
+import type { Candidate, LegOptions } from '../lance/legs.ts';
+import { SAMPLED_ROWS_MAX, SAMPLED_TABLES_MAX } from '../lance/row-samples.ts';
+import type { TableCopies } from './table-copies.ts';
+import type { TableCopy } from './table-copy.ts';
+
+/** A copy was dropped from memory while it was searched; the search must be repeated on the table. */
+export class ResidentGone extends Error {}
+
+/** Row of a copy. */
+interface Place {
+  readonly copy: TableCopy;
+  readonly row: number;
+}
+
+/**
+ * Search copies of tables as one. Its methods throw `ResidentGone`.
+ *
+ * @param options.ownTerms terms that replace those of the query in a table, by its name
+ * @param options.spelled words of the query that are corrected if no copy has them
+ */
+export function copySource(
+  owner: TableCopies,
+  copies: readonly TableCopy[],
+  options: {
+    readonly ownTerms: ReadonlyMap<string, readonly WeightedTerms[]>;
+    readonly spelled: readonly SpelledWord[];
+  },
+): ChunkSource {
+  const ownTerms = new Map<number, readonly WeightedTerms[]>();
+  for (const { name, number } of copies) {
+    const own = options.ownTerms.get(name);
+    if (own) ownTerms.set(number, own);
+  }
+  const sampled = copies.slice(0, SAMPLED_TABLES_MAX);
+  const places = new Map<string, Place>();
+  const byNumber = new Map(copies.map((copy) => [copy.number, copy]));
+  const byThread = [...Map.groupBy(copies, ({ thread }) => thread)];
+  const search = <Leg>(leg: (thread: ResidentThread, tables: readonly number[]) => Promise<Leg>): Promise<Leg[]> => {
+    const found = byThread.map(([thread, own]) => {
+      const tables = own.map(({ number }) => number);
+      return leg(thread, tables);
+    });
+    return orGone(owner, copies, Promise.all(found));
+  };
+  const candidatesOf = (legs: readonly LegRows[]) =>
+    legs.flatMap((leg) => {
+      for (const [at, chunkId] of leg.chunkIds.entries()) {
+        const copy = byNumber.get(leg.tables[at] as number) as TableCopy;
+        places.set(chunkId, { copy, row: leg.rows[at] as number });
+      }
+      return toCandidates(leg);
+    });
+  const searchWords = (
+    terms: readonly WeightedTerms[],
+    options: LegOptions,
+    own: Pick<KeywordQuery, 'words' | 'correct'>,
+  ) => search((thread, tables) => thread.call('searchKeywords', { ...options, ...own, tables, terms, ownTerms }));
+  /** Words to correct, once a search has found out that no copy has them. */
+  let misspelled: readonly SpelledWord[] = [];
+  let corrections: readonly Correction[] = [];
+  return {
+    async searchVectors(vector, options) {
+      const legs = await search((thread, tables) => thread.call('searchVectors', { ...options, tables, vector }));
+      return best(candidatesOf(legs), options.limit);
+    },
+    async searchKeywords(terms, legOptions) {
+      if (terms.length === 0) return [];
+      const isKnown = misspelled.length > 0;
+      const words = isKnown ? misspelled : options.spelled;
+      let legs = await searchWords(terms, legOptions, { words, correct: isKnown });
+      if (!isKnown && words.length > 0) {
+        misspelled = words.filter(({ word }) => legs.every((leg) => leg.unknown.some((own) => own.word === word)));
+        if (misspelled.length > 0) legs = await searchWords(terms, legOptions, { words: misspelled, correct: true });
+      }
+      corrections = legs.flatMap((leg) => leg.corrections);
+      return best(candidatesOf(legs.map(({ rows }) => rows)), legOptions.limit);
+    },
+    compareSample: sampled.every(isWholeSample)
+      ? (query) => orGone(owner, copies, compareSample(sampled, query))
+      : null,
+    corrections: () => corrections,
+    async readPassages(candidates) {
+      const wanted = candidates.map(({ chunkId }) => places.get(chunkId) as Place);
+      const texts = await orGone(owner, copies, readTexts(wanted));
+      return candidates.map((candidate, at) => {
+        const text = texts[at];
+        if (!text) throw new ResidentGone('a chunk was removed from memory');
+        return { ...candidate, ...text };
+      });
+    },
+  };
+}
+
+/** Return true if all rows of a copy are its sample. A larger one takes longer to compare than a sample that is kept. */
+function isWholeSample({ size }: TableCopy): boolean {
+  return size.rows - size.removedRows <= SAMPLED_ROWS_MAX;
+}
+
+async function compareSample(copies: readonly TableCopy[], { vector, terms }: SampleQuery): Promise<ComparedRow[]> {
+  const compared = copies.map(async ({ thread, number }) => {
+    const compared = await thread.call('compareAll', { table: number, vector, terms });
+    const { documentIds, cosines, terms: matches } = compared;
+    return documentIds.map((documentId, row) => ({
+      documentId,
+      cosine: cosines?.[row] ?? null,
+      terms: new Set(terms.filter((_, nth) => matches[row * terms.length + nth] === 1)),
+    }));
+  });
+  return (await Promise.all(compared)).flat();
+}
+
+/** Read texts in the order of their places, with one call to each thread. */
+async function readTexts(places: readonly Place[]): Promise<(RowText | null)[]> {
+  const texts: (RowText | null)[] = places.map(() => null);
+  const byThread = Map.groupBy(places.keys(), (at) => (places[at] as Place).copy.thread);
+  const readings = Array.from(byThread, async ([thread, own]) => {
+    const found = await thread.call('readTexts', {
+      tables: Uint32Array.from(own, (at) => (places[at] as Place).copy.number),
+      rows: Uint32Array.from(own, (at) => (places[at] as Place).row),
+    });
+    for (const [nth, at] of own.entries()) texts[at] = found[nth] ?? null;
+  });
+  await Promise.all(readings);
+  return texts;
+}
+
+/** @throws ResidentGone in place of any other error, which is reported */
+async function orGone<T>(owner: TableCopies, copies: readonly TableCopy[], answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (cause) {
+    owner.noteFailedSearch(copies, cause);
+    throw new ResidentGone('an index was dropped from memory', { cause });
+  }
+}
+
+function toCandidates(found: LegRows): Candidate[] {
+  return found.chunkIds.map((chunkId, at) => ({
+    chunkId,
+    documentId: found.documentIds[at] as string,
+    generation: found.generations[at] as number,
+    chunkIndex: found.chunkIndexes[at] as number,
+    isBoilerplate: found.boilerplate[at] === 1,
+    score: found.scores[at] as number,
+  }));
+}

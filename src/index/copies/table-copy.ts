@@ -1,0 +1,159 @@
+import type { Table } from '@lancedb/lancedb';
+import { awaitLater } from '../../platform/await-later.ts';
+import type { TableSize } from '../../resident/protocol.ts';
+import type { ResidentThread } from '../../resident/resident-thread.ts';
+import { type AddressedKeys, largest, readKeys, readRows, takeRows, withoutFirst } from './read-rows.ts';
+
+const EMPTY: TableSize = { rows: 0, removedRows: 0, memoryBytes: 0 };
+
+/** Copy of one LanceDB table in the memory of a thread. */
+export class TableCopy {
+  readonly name: string;
+  /** Number by which its thread knows it. */
+  readonly number: number;
+  readonly thread: ResidentThread;
+  readonly #scratchIn: string | null;
+  readonly #onSize: () => void;
+  #size = EMPTY;
+  #version = -1;
+  /** Largest address of a row that the copy has. */
+  #lastRowId = -1n;
+
+  /**
+   * @param own.scratchIn directory of the files of a large table, which hold most of its content; null: it is small
+   * @param own.onSize called when the size has changed, and when the table was read
+   */
+  constructor(
+    name: string,
+    own: {
+      readonly number: number;
+      readonly thread: ResidentThread;
+      readonly scratchIn: string | null;
+      readonly onSize: () => void;
+    },
+  ) {
+    this.name = name;
+    this.number = own.number;
+    this.thread = own.thread;
+    this.#scratchIn = own.scratchIn;
+    this.#onSize = own.onSize;
+  }
+
+  get isLarge(): boolean {
+    return this.#scratchIn !== null;
+  }
+
+  get size(): TableSize {
+    return this.#size;
+  }
+
+  /** Version of the table whose rows the copy has, or a newer one; -1 until it was read. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /**
+   * Read all rows.
+   *
+   * @param table at `version` or a newer one; an older one is refused
+   * @throws RangeError if they take more memory than `maxBytes`
+   */
+  async fill(table: Table, version: number, maxBytes: number): Promise<void> {
+    const latest = await requireVersion(table, version);
+    const { number, thread } = this;
+    const creating = thread.call('create', { table: number, scratchIn: this.#scratchIn });
+    // Rows are added while the next ones are read. The reading may fail before the creation is awaited.
+    let adding = awaitLater(creating.then(() => EMPTY));
+    const added = async () => {
+      this.#resize(await adding);
+      if (this.#size.memoryBytes > maxBytes)
+        throw new RangeError(`a table takes more than ${maxBytes} bytes of memory`);
+    };
+    for await (const { batch, lastRowId } of readRows(table)) {
+      await added();
+      adding = awaitLater(thread.call('add', { table: number, batch }));
+      if (lastRowId > this.#lastRowId) this.#lastRowId = lastRowId;
+    }
+    await added();
+    this.#version = latest;
+    this.#onSize();
+  }
+
+  /**
+   * Read the rows that were appended since. Rows that were removed stay until `removeGone`: searches leave them out,
+   * since their generation is not active.
+   *
+   * @param table as for `fill`
+   */
+  async update(table: Table, version: number): Promise<void> {
+    // The rows that are read are those of this version or a newer one.
+    const latest = await requireVersion(table, version);
+    if (!(await this.#addAppended(table))) await this.#addUnknown(table, await readKeys(table, this.#lastRowId));
+    this.#version = latest;
+  }
+
+  /** Return true if the copy has rows that the table has no more. @param table at the version of the copy */
+  async hasGone(table: Table): Promise<boolean> {
+    return (await table.countRows()) !== this.#size.rows - this.#size.removedRows;
+  }
+
+  /** Remove the rows that the table has no more, and erase their texts. @param table at the version of the copy or newer */
+  async removeGone(table: Table): Promise<void> {
+    // Rows that are added while the keys are read are not looked at.
+    const { rows } = this.#size;
+    const { generations, chunkIndexes } = await readKeys(table, null);
+    const keys = { generations, chunkIndexes };
+    this.#resize(await this.thread.call('keepOnly', { table: this.number, keys, rows }));
+  }
+
+  /** Release the memory. */
+  async drop(): Promise<void> {
+    await this.thread.call('drop', { table: this.number });
+  }
+
+  #resize(size: TableSize): void {
+    this.#size = size;
+    this.#onSize();
+  }
+
+  /**
+   * Add the rows that come after those of the copy, in a fraction of the time that the keys of all rows take. They are
+   * read from the last row on that the copy has: if it is not at its place, others were removed or moved.
+   *
+   * @returns false, and adds none, if it is not at its place
+   */
+  async #addAppended(table: Table): Promise<boolean> {
+    const { rows, removedRows } = this.#size;
+    const place = rows - removedRows - 1;
+    if (place < 0) return false;
+    let isInPlace = false;
+    for await (const { batch, firstRowId, lastRowId } of readRows(table, place)) {
+      if (!isInPlace && firstRowId !== this.#lastRowId) return false;
+      const added = isInPlace ? batch : withoutFirst(batch);
+      isInPlace = true;
+      if (added.count > 0) this.#resize(await this.thread.call('add', { table: this.number, batch: added }));
+      this.#lastRowId = lastRowId;
+    }
+    return isInPlace;
+  }
+
+  async #addUnknown(table: Table, { rowIds, generations, chunkIndexes }: AddressedKeys): Promise<void> {
+    if (rowIds.length === 0) return;
+    const { number, thread } = this;
+    const unknown = await thread.call('findUnknown', { table: number, keys: { generations, chunkIndexes } });
+    if (unknown.length > 0) {
+      const wanted = Array.from(unknown, (at) => rowIds[at] as bigint);
+      for await (const batch of takeRows(table, wanted))
+        this.#resize(await thread.call('add', { table: number, batch }));
+    }
+    const last = largest(rowIds);
+    if (last > this.#lastRowId) this.#lastRowId = last;
+  }
+}
+
+/** Return the version that a table is at; throw if that is older than the wanted one. */
+async function requireVersion(table: Table, wanted: number): Promise<number> {
+  const version = await table.version();
+  if (version < wanted) throw new Error(`the table is at version ${version}, before version ${wanted}`);
+  return version;
+}

@@ -1,0 +1,78 @@
+import { findBucket, listBucketNames } from '../documents/store.ts';
+import type { Sql } from '../platform/postgres.ts';
+import { getIndexTable, selectLiveGroups } from './index-store.ts';
+import { type LanceTables, TOKEN_INDEX_NAME } from './lance/lance.ts';
+import { findReindexRun } from './writing/reindex-store.ts';
+
+/** Content of a bucket's index, and the documents that searches may find according to PostgreSQL. */
+export interface IndexStats {
+  readonly bucket_id: string;
+  readonly bucket: string;
+  /** Model that queries and uploads of the bucket use; null: nothing was ever indexed. */
+  readonly model: string | null;
+  /** Latent space of the vectors; null: nothing was ever indexed. */
+  readonly space: string | null;
+  readonly documents: number;
+  /** Chunks that searches can find, according to PostgreSQL. */
+  readonly chunks: number;
+  /** Rows of the table, with those that are yet to be removed. */
+  readonly rows: number;
+  /** Files of rows; many small ones make searches slow until they are merged. */
+  readonly fragments: number;
+  readonly small_fragments: number;
+  /** Rows that are not in the keyword index yet. */
+  readonly unindexed_rows: number;
+  /** Target space of a reprojection that is in progress or was killed; null if there is none. */
+  readonly reprojecting_to: string | null;
+  readonly models: readonly {
+    readonly model: string;
+    readonly revision: string | null;
+    /** Null if the vectors are uncalibrated. */
+    readonly map_version: number | null;
+    readonly documents: number;
+    readonly chunks: number;
+    /** True if the vectors can be projected anew. */
+    readonly native: boolean;
+  }[];
+}
+
+async function readIndexStats(
+  { sql, tables }: { sql: Sql; tables: LanceTables },
+  orgId: string,
+  bucket: { id: string; name: string },
+): Promise<IndexStats> {
+  const own = await getIndexTable(sql, bucket.id);
+  const table = own && (await tables.openForReading(own.name, own.version));
+  const fragments = table ? (await table.stats()).fragmentStats : null;
+  const models = await selectLiveGroups(sql, orgId, bucket.id);
+  return {
+    bucket_id: bucket.id,
+    bucket: bucket.name,
+    model: own?.origin?.model ?? null,
+    space: own?.origin?.space ?? null,
+    documents: models.reduce((sum, each) => sum + each.documents, 0),
+    chunks: models.reduce((sum, each) => sum + each.chunks, 0),
+    rows: table ? await table.countRows() : 0,
+    fragments: fragments?.numFragments ?? 0,
+    small_fragments: fragments?.numSmallFragments ?? 0,
+    unindexed_rows: (table && (await table.indexStats(TOKEN_INDEX_NAME)))?.numUnindexedRows ?? 0,
+    reprojecting_to: (await findReindexRun(sql, bucket.id))?.origin?.space ?? null,
+    models: models.map((each) => ({
+      ...{ model: each.model, revision: each.revision, map_version: each.mapVersion },
+      ...{ documents: each.documents, chunks: each.chunks, native: each.nativeDimension !== null },
+    })),
+  };
+}
+
+/** Read the index statistics of one bucket (name or id), or of all. @throws AppError `bucket_not_found` (404) */
+export async function listIndexStats(
+  context: { sql: Sql; tables: LanceTables },
+  orgId: string,
+  bucketRef: string | null,
+): Promise<IndexStats[]> {
+  const { sql } = context;
+  const buckets = bucketRef === null ? await listBucketNames(sql, orgId) : [await findBucket(sql, orgId, bucketRef)];
+  const stats: IndexStats[] = [];
+  for (const bucket of buckets) stats.push(await readIndexStats(context, orgId, bucket));
+  return stats;
+}

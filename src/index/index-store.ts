@@ -1,0 +1,265 @@
+import type { VectorOrigin } from '../embedding/model-choice.ts';
+import { isInProgress } from '../jobs/state-store.ts';
+import { LEXICAL_ID } from '../models/catalog.ts';
+import type { Sql, SqlFragment } from '../platform/postgres.ts';
+import { KEYWORD_ONLY, modelOfSpace } from '../projection/projections.ts';
+import { isRunAlive } from './writing/reindex-store.ts';
+
+/** Weights of the legs of a search. Only their ratio matters. */
+export interface LegWeights {
+  readonly keyword: number;
+  readonly vector: number;
+}
+
+/** Record of a bucket's table in PostgreSQL. */
+export interface IndexTable {
+  readonly name: string;
+  readonly version: number;
+  /** Model and latent space of its vectors; null while it is empty. */
+  readonly origin: VectorOrigin | null;
+  /** Weights of the legs that were tuned for these vectors; null: those of the kind of the model. */
+  readonly weights: LegWeights | null;
+}
+
+/** Return true if nothing was published between the two readings, and no weights were tuned. */
+export function isSameTable(a: IndexTable | null, b: IndexTable | null): boolean {
+  return (
+    a?.name === b?.name &&
+    a?.version === b?.version &&
+    a?.origin?.space === b?.origin?.space &&
+    a?.origin?.model === b?.origin?.model &&
+    a?.weights?.keyword === b?.weights?.keyword &&
+    a?.weights?.vector === b?.weights?.vector
+  );
+}
+
+/** Return the model and space of the first table that has any. */
+export function originOf(tables: readonly (IndexTable | null)[]): VectorOrigin | null {
+  return tables.find((table) => table?.origin)?.origin ?? null;
+}
+
+export async function getIndexTable(sql: Sql, bucketId: string): Promise<IndexTable | null> {
+  const [row] = await sql`
+    SELECT coalesce(table_name, bucket_id) AS name, version, model, revision, space, leg_weights FROM index_tables
+    WHERE bucket_id = ${bucketId}`;
+  return row ? toIndexTable(row) : null;
+}
+
+export function toIndexTable(row: Readonly<Record<string, unknown>>): IndexTable {
+  const space = row['space'] as string | null;
+  const tuned = row['leg_weights'] as (LegWeights & { readonly space: string }) | null;
+  return {
+    name: row['name'] as string,
+    version: Number(row['version']),
+    origin: toOrigin(row),
+    // Vectors of another model want weights of their own.
+    weights: tuned?.space === space && tuned !== null ? { keyword: tuned.keyword, vector: tuned.vector } : null,
+  };
+}
+
+/** Read an origin from the columns `model`, `revision` and `space` of `index_tables`. */
+export function toOrigin(row: Readonly<Record<string, unknown>>): VectorOrigin | null {
+  const space = row['space'] as string | null;
+  if (space === null) return null;
+  // The model is not recorded where a process of an earlier version wrote the row.
+  const model = (row['model'] as string | null) ?? modelOfSpace(space) ?? LEXICAL_ID;
+  return { model, revision: row['revision'] as string | null, space };
+}
+
+/** Keep the weights of the legs for the present vectors of a bucket; null: those of the kind of the model. */
+export async function updateLegWeights(sql: Sql, bucketId: string, weights: LegWeights | null): Promise<void> {
+  await sql`
+    UPDATE index_tables SET leg_weights = CASE WHEN ${weights === null} THEN NULL ELSE jsonb_build_object(
+      'space', space, 'keyword', ${weights?.keyword ?? 0}::float8, 'vector', ${weights?.vector ?? 0}::float8) END
+    WHERE bucket_id = ${bucketId}`;
+}
+
+/**
+ * Keep the bucket's index from moving to another latent space until the transaction ends. Return false if it already
+ * holds another space. In the order of locks this comes after jobs and before documents.
+ */
+export async function lockIndexSpace(tx: Sql, bucketId: string, space: string): Promise<boolean> {
+  const rows = await tx`
+    SELECT 1 FROM index_tables WHERE bucket_id = ${bucketId} AND space = ${space} AND NOT ${isClosing(tx)}
+    FOR KEY SHARE`;
+  return rows.length > 0;
+}
+
+/**
+ * Keep the index of a bucket in this table until the transaction ends. Return false if it is in another one by now, or
+ * about to be.
+ */
+export async function lockIndexName(tx: Sql, bucketId: string, name: string): Promise<boolean> {
+  const rows = await tx`
+    SELECT 1 FROM index_tables
+    WHERE bucket_id = ${bucketId} AND coalesce(table_name, bucket_id) = ${name} AND NOT ${isClosing(tx)}
+    FOR KEY SHARE`;
+  return rows.length > 0;
+}
+
+/** Condition on a row of `index_tables`: another table is about to replace this one. */
+export function isClosing(sql: Sql): SqlFragment {
+  return sql`
+    EXISTS (SELECT 1 FROM reprojections WHERE reprojections.bucket_id = index_tables.bucket_id AND closing_until > now())`;
+}
+
+/**
+ * Model and space of the vectors that searches of a bucket compare with; null: it has none that are found, so that the
+ * next document decides.
+ */
+export async function findBucketOrigin(sql: Sql, bucketId: string): Promise<VectorOrigin | null> {
+  const [row] = await sql`
+    SELECT model, revision, space FROM index_tables WHERE bucket_id = ${bucketId} AND ${hasFoundVectors(sql)}`;
+  return row ? toOrigin(row) : null;
+}
+
+/** Condition on a row of `index_tables`: searches of its bucket find vectors. */
+export function hasFoundVectors(sql: Sql): SqlFragment {
+  // Unlike EXISTS this is never planned as a hash of all documents.
+  return sql`(
+    SELECT true FROM documents JOIN generations ON generations.id = documents.active_generation
+    WHERE documents.bucket_id = index_tables.bucket_id AND documents.status <> 'deleting' AND NOT documents.keyword_only
+    LIMIT 1)`;
+}
+
+/** Return true if searches of the bucket find a document whose vectors are of another space. */
+export async function hasLiveOfOtherSpace(sql: Sql, bucketId: string, space: string): Promise<boolean> {
+  const rows = await sql`
+    SELECT 1 FROM documents JOIN generations ON generations.id = documents.active_generation
+    WHERE documents.bucket_id = ${bucketId} AND generations.space NOT IN (${space}, ${KEYWORD_ONLY}) LIMIT 1`;
+  return rows.length > 0;
+}
+
+/**
+ * In a transaction: have the table hold vectors of this origin from now on, unless one of another space is found by
+ * searches.
+ */
+export async function adoptOrigin(
+  tx: Sql,
+  bucketId: string,
+  { model, revision, space }: VectorOrigin,
+): Promise<boolean> {
+  await tx`SELECT 1 FROM index_tables WHERE bucket_id = ${bucketId} FOR UPDATE`;
+  if (await hasLiveOfOtherSpace(tx, bucketId, space)) return false;
+  await tx`
+    UPDATE index_tables SET model = ${model}, revision = ${revision}, space = ${space}, updated_at = now()
+    WHERE bucket_id = ${bucketId}`;
+  return true;
+}
+
+/** Filter generations to those still registered. A deletion forgets them before it drops their rows. */
+export async function findKnownGenerations(sql: Sql, ids: readonly number[]): Promise<Set<number>> {
+  const rows = await sql`SELECT id FROM generations WHERE id = ANY(${sql.array([...ids])}::bigint[])`;
+  return new Set(rows.map((row) => Number(row['id'])));
+}
+
+/** Ids of generations above `after` and up to `upTo`. */
+export interface GenerationRange {
+  readonly after: number;
+  readonly upTo: number;
+}
+
+/** Return the highest id of a generation, or 0. */
+export async function findNewestGeneration(sql: Sql): Promise<number> {
+  const [row] = await sql`SELECT coalesce(max(id), 0) AS id FROM generations`;
+  return Number(row?.['id']);
+}
+
+/** Find the range of the next `limit` generations above the id `after`; null if there are none. */
+export async function findGenerationRange(sql: Sql, after: number, limit: number): Promise<GenerationRange | null> {
+  const [row] = await sql`
+    SELECT max(id) AS last FROM (SELECT id FROM generations WHERE id > ${after} ORDER BY id LIMIT ${limit}) AS next`;
+  const last: unknown = row?.['last'];
+  return typeof last === 'number' ? { after, upTo: last } : null;
+}
+
+/**
+ * Find generations of a range that nothing can make visible any more: they are not active, and no job in progress and
+ * no live reprojection that is still to activate them writes them.
+ *
+ * @param exceptBuckets ids of buckets whose generations are left out
+ */
+export async function findDeadGenerations(
+  sql: Sql,
+  range: GenerationRange,
+  limit: number,
+  exceptBuckets: readonly string[] = [],
+): Promise<{ id: number; bucketId: string; artifactKey: string }[]> {
+  const rows = await sql`
+    SELECT g.id, g.bucket_id, g.artifact_key FROM generations g LEFT JOIN documents d ON d.id = g.document_id
+    WHERE g.id > ${range.after} AND g.id <= ${range.upTo} AND d.active_generation IS DISTINCT FROM g.id
+      AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.id = g.job_id AND jobs.generation = g.id
+                      AND ${isInProgress(sql)})
+      AND d.stored_generation IS DISTINCT FROM g.id
+      AND NOT EXISTS (SELECT 1 FROM reprojections r WHERE r.id = g.job_id AND d.active_generation = g.replaces
+                      AND ${isRunAlive(sql)})
+      AND g.bucket_id <> ALL(${sql.array([...exceptBuckets])}::text[])
+    ORDER BY g.id LIMIT ${limit}`;
+  return rows.map((row) => ({
+    id: Number(row['id']),
+    bucketId: row['bucket_id'] as string,
+    artifactKey: row['artifact_key'] as string,
+  }));
+}
+
+export async function forgetGenerations(sql: Sql, ids: readonly number[]): Promise<void> {
+  await sql`DELETE FROM generations WHERE id = ANY(${sql.array([...ids])}::bigint[])`;
+}
+
+/** Facts of how the vectors of a document were made. */
+export interface VectorFacts {
+  readonly model: string;
+  /** Revision of the model; null: not recorded. */
+  readonly revision: string | null;
+  readonly space: string;
+  readonly mapVersion: number | null;
+  /** Null: the native vectors are not stored. */
+  readonly nativeDimension: number | null;
+}
+
+/** Documents that searches find, alike in how their vectors were made. */
+export interface LiveGroup extends VectorFacts {
+  readonly documents: number;
+  readonly chunks: number;
+}
+
+/** Group the searchable documents of a bucket by model, revision, space and map of their vectors. */
+export async function selectLiveGroups(sql: Sql, orgId: string, bucketId: string): Promise<LiveGroup[]> {
+  const rows = await sql`
+    SELECT g.embed_model, g.embed_revision, g.space, g.map_version, g.native_dimension,
+           count(*)::int AS documents, sum(g.chunks_count)::bigint AS chunks
+    FROM documents d JOIN generations g ON g.id = d.active_generation
+    WHERE d.org_id = ${orgId} AND d.bucket_id = ${bucketId} AND d.status <> 'deleting'
+    GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 4`;
+  return rows.map((row) => ({
+    model: row['embed_model'] as string,
+    revision: row['embed_revision'] as string | null,
+    space: row['space'] as string,
+    mapVersion: row['map_version'] === null ? null : Number(row['map_version']),
+    nativeDimension: row['native_dimension'] as number | null,
+    documents: row['documents'] as number,
+    chunks: Number(row['chunks']),
+  }));
+}
+
+/** Remove every record of a bucket's tables, so that none of them is created again. Call in a transaction. */
+export async function forgetIndex(tx: Sql, bucketId: string): Promise<void> {
+  await tx`DELETE FROM index_tables WHERE bucket_id = ${bucketId}`;
+  await tx`DELETE FROM reprojections WHERE bucket_id = ${bucketId}`;
+  await tx`DELETE FROM retired_index_tables WHERE bucket_id = ${bucketId}`;
+}
+
+/** List the buckets of an organization that hold searchable vectors, with the model of each, by name. */
+export async function listBucketModels(sql: Sql, orgId: string): Promise<{ name: string; model: string }[]> {
+  const rows = await sql`
+    SELECT DISTINCT b.name, t.model, t.space
+    FROM buckets b JOIN index_tables t ON t.bucket_id = b.id
+    JOIN documents d ON d.bucket_id = b.id AND d.status <> 'deleting'
+    JOIN generations g ON g.id = d.active_generation
+    WHERE b.org_id = ${orgId} AND b.deleting_at IS NULL AND t.space IS NOT NULL
+    ORDER BY 1`;
+  return rows.map((row) => ({
+    name: row['name'] as string,
+    model: (row['model'] as string | null) ?? modelOfSpace(row['space'] as string) ?? LEXICAL_ID,
+  }));
+}

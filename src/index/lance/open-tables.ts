@@ -1,0 +1,19 @@
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import type { Config } from '../../platform/config.ts';
+import { indexOnS3 } from './index-on-s3.ts';
+import { LanceTables } from './lance.ts';
+
+/**
+ * Open the search index alone. On an object store this is safe only after `requireConditionalWrites` has passed:
+ * writers are serialised by a lock, and the store's conditional writes stop a writer that lost the lock without
+ * knowing.
+ */
+export function openTables(config: Pick<Config, 'dataDir' | 'index' | 'objects' | 'search'>): LanceTables {
+  const { tableCacheBytes } = config.search;
+  if (config.objects !== null && config.index.storage === 's3')
+    return new LanceTables(...indexOnS3(config.objects), tableCacheBytes);
+  const directory = path.join(config.dataDir, 'index');
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  return new LanceTables(directory, {}, tableCacheBytes);
+}

@@ -1,0 +1,81 @@
+import type { Table } from '@lancedb/lancedb';
+import type { RecordBatch } from 'apache-arrow';
+import { LRUCache } from 'lru-cache';
+import type { LanceTables } from '../../index/lance/lance.ts';
+import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
+import { hashOf, RowSample, type SampledRow } from './row-sample.ts';
+
+/** Rows of a sample. A table of fewer rows is its own sample. */
+export const SAMPLED_ROWS_MAX = 128;
+/** Tables whose samples are kept, half a megabyte each. */
+const SAMPLES_MAX = 48;
+/** Time after which a sample of a larger table is read again. */
+const KEPT_MS = 10 * 60_000;
+/** Tables that one search samples at most. */
+export const SAMPLED_TABLES_MAX = 4;
+
+interface Sample {
+  readonly version: number;
+  readonly rows: Promise<RowSample>;
+  /** True if it is all of the table at its version. */
+  isWhole: boolean;
+}
+
+/** Samples of the rows of tables, spread evenly over each. That of a small table with a copy in memory is not needed. */
+export class RowSamples {
+  readonly #byTable = new LRUCache<string, Sample>({ max: SAMPLES_MAX, ttl: KEPT_MS });
+
+  /** Return samples of the rows of the first few tables; those that cannot be read are left out. */
+  async read(
+    tables: LanceTables,
+    indexTables: readonly { readonly name: string; readonly version: number }[],
+  ): Promise<readonly RowSample[]> {
+    const samples = indexTables
+      .slice(0, SAMPLED_TABLES_MAX)
+      .map(({ name, version }) => this.#find(tables, name, version));
+    const read = await Promise.allSettled(samples);
+    return read.flatMap((sample) => (sample.status === 'fulfilled' ? [sample.value] : []));
+  }
+
+  #find(tables: LanceTables, name: string, version: number): Promise<RowSample> {
+    const known = this.#byTable.get(name);
+    if (known && (known.version === version || !known.isWhole)) return known.rows;
+    const sample: Sample = { version, rows: readSample(tables, name, version), isWhole: true };
+    this.#byTable.set(name, sample);
+    sample.rows.then(
+      ({ size }) => {
+        sample.isWhole = size < SAMPLED_ROWS_MAX;
+      },
+      () => this.#byTable.delete(name),
+    );
+    return sample.rows;
+  }
+}
+
+async function readSample(tables: LanceTables, name: string, version: number): Promise<RowSample> {
+  const table = await tables.openForReading(name, version);
+  return new RowSample(table === null ? [] : await sampleTable(table));
+}
+
+async function sampleTable(table: Table): Promise<SampledRow[]> {
+  const rows = await table.countRows();
+  const count = Math.min(rows, SAMPLED_ROWS_MAX);
+  if (count === 0) return [];
+  const offsets = Array.from({ length: count }, (_, nth) => Math.floor(((nth + 0.5) * rows) / count));
+  const found = await table.takeOffsets(offsets).select(['document_id', 'tokens', 'vector']).toArrow();
+  return found.batches.flatMap((batch) => toSampledRows(batch as unknown as RecordBatch));
+}
+
+function toSampledRows(batch: RecordBatch): SampledRow[] {
+  const [documentIds, tokens, vectors] = ['document_id', 'tokens', 'vector'].map((column) => batch.getChild(column));
+  const [data] = vectors?.data ?? [];
+  const components = data?.children[0]?.values as Float32Array;
+  const first = (data?.offset ?? 0) * INDEX_DIMENSIONS;
+  // One copy of all, so that the sample does not keep the answer of LanceDB in memory.
+  const own = components.slice(first, first + batch.numRows * INDEX_DIMENSIONS);
+  return Array.from({ length: batch.numRows }, (_, row) => ({
+    documentId: documentIds?.get(row) as string,
+    vector: own.subarray(row * INDEX_DIMENSIONS, (row + 1) * INDEX_DIMENSIONS),
+    terms: new Set(String(tokens?.get(row)).split(' ').map(hashOf)),
+  }));
+}

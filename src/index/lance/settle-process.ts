@@ -1,0 +1,53 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import { lowerPriority } from '../../platform/lower-priority.ts';
+import { lanceEnvironment } from './lance-environment.ts';
+
+/** Time after which the process counts as hung; a table of 200,000 rows takes half a minute. */
+const SETTLE_MS_MAX = 30 * 60_000;
+const ERROR_CHARS_MAX = 2_000;
+
+/** Task of the process, sent as a line of JSON on stdin, since the storage options may hold secrets. */
+export const SettleTask = z.object({
+  uri: z.string(),
+  storageOptions: z.record(z.string(), z.string()),
+  name: z.string(),
+  step: z.enum(['merge', 'index_tokens', 'index_vectors']),
+  cleanupOlderThanMs: z.number().describe('older versions of the table are removed; milliseconds since 1970'),
+});
+export type SettleTask = z.output<typeof SettleTask>;
+
+/**
+ * Run one step of settling a table in a child process, which ends when this process does. It may be killed at any
+ * moment: LanceDB keeps what was committed and ignores the rest.
+ *
+ * @throws Error if the process cannot be started, or fails, with the end of its stderr
+ */
+export async function settleInChild(task: SettleTask): Promise<void> {
+  const module = fileURLToPath(new URL('./settle-child.ts', import.meta.url));
+  const child = spawn(process.execPath, ['--no-warnings', module], {
+    stdio: ['pipe', 'ignore', 'pipe'],
+    env: lanceEnvironment(),
+    // Its own process group: a Ctrl-C at the terminal must reach only the worker, which waits for this process.
+    detached: process.platform !== 'win32',
+    windowsHide: true,
+  });
+  await once(child, 'spawn'); // Without free file descriptors, its pipes were not made either.
+  if (child.pid !== undefined) lowerPriority(child.pid, { leadsSession: true });
+  const closed = once(child, 'close') as Promise<[code: number | null, signal: NodeJS.Signals | null]>;
+  child.stdin.on('error', () => {}); // It died before it read; its exit code and stderr give the reason.
+  // Left open: when this process ends, stdin closes and the child exits.
+  child.stdin.write(`${JSON.stringify(task)}\n`);
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr = (stderr + text).slice(-ERROR_CHARS_MAX);
+  });
+  const timer = setTimeout(() => child.kill('SIGKILL'), SETTLE_MS_MAX);
+  const [code, signal] = await closed.finally(() => clearTimeout(timer));
+  if (code !== 0)
+    throw new Error(
+      `the process that merges the files of an index (${task.step}) ended with ${signal ?? code}: ${stderr}`,
+    );
+}

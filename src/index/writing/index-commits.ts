@@ -1,0 +1,142 @@
+import type { Table } from '@lancedb/lancedb';
+import type { VectorOrigin } from '../../embedding/model-choice.ts';
+import { AppError } from '../../platform/errors.ts';
+import type { Logger } from '../../platform/logger.ts';
+import { inTransaction, type Sql } from '../../platform/postgres.ts';
+import { refusalOf } from '../comparability.ts';
+import { adoptOrigin, findKnownGenerations, getIndexTable } from '../index-store.ts';
+import { toArrowTable } from '../lance/chunk-table.ts';
+import type { LanceTables } from '../lance/lance.ts';
+import { isDueToSettle, readTableShape, settle } from '../lance/settle.ts';
+import { type Append, generationOf } from './appends.ts';
+import type { OnPublished } from './index-readers.ts';
+import { publishVersion } from './index-versions-store.ts';
+import { findReindexRun } from './reindex-store.ts';
+import { generationGone, lockLost, reprojectionGone } from './writer-lock.ts';
+
+/** Ask whether the lock of the index is still held. */
+export type StillHeld = () => Promise<boolean>;
+
+/** Remove every chunk of generations, and forget them. */
+type DropGenerations = (bucketId: string, generations: readonly number[], signal: AbortSignal) => Promise<void>;
+
+interface CommitContext {
+  readonly sql: Sql;
+  readonly tables: LanceTables;
+  readonly logger: Logger;
+  readonly onPublished: OnPublished;
+}
+
+/** Commits of appended generations to LanceDB, which are made while the lock of the index is held. */
+export class IndexCommits {
+  readonly #sql: Sql;
+  readonly #tables: LanceTables;
+  readonly #logger: Logger;
+  readonly #onPublished: OnPublished;
+  readonly #dropGenerations: DropGenerations;
+
+  constructor({ sql, tables, logger, onPublished }: CommitContext, dropGenerations: DropGenerations) {
+    this.#sql = sql;
+    this.#tables = tables;
+    this.#logger = logger;
+    this.#onPublished = onPublished;
+    this.#dropGenerations = dropGenerations;
+  }
+
+  /** Make one commit per table while the lock is held; resolve the appends that were written, reject the others. */
+  async commit(bucketId: string, batch: Append[], stillHeld: StillHeld): Promise<void> {
+    // Read under the lock: a generation that a deletion forgot before it took the lock cannot come back after it.
+    const known = await findKnownGenerations(this.#sql, batch.map(generationOf));
+    for (const append of batch) if (!known.has(generationOf(append))) append.reject(generationGone());
+    const wanted = batch.filter((append) => known.has(generationOf(append)));
+    for (const [runId, appends] of Map.groupBy(wanted, (append) => append.run)) {
+      if (runId === null) await this.#commitToOwn(bucketId, appends, stillHeld);
+      else await this.#commitToNext(bucketId, runId, appends, stillHeld);
+    }
+  }
+
+  async #commitToOwn(bucketId: string, appends: Append[], stillHeld: StillHeld): Promise<void> {
+    const held = await getIndexTable(this.#sql, bucketId);
+    let origin = held?.origin ?? null;
+    const comparable: Append[] = [];
+    for (const append of appends) {
+      const given = append.origin;
+      if (given === null) {
+        comparable.push(append);
+        continue;
+      }
+      origin ??= given;
+      if (given.space !== origin.space && (await this.#adopts(bucketId, given))) origin = given;
+      if (given.space === origin.space) comparable.push(append);
+      else append.reject(await refusalOf(this.#sql, bucketId, { held: origin.space, given: given.space }));
+    }
+    if (comparable.length === 0) return;
+    const table = await this.#write(bucketId, held?.name ?? bucketId, comparable, stillHeld);
+    const written = await readTableShape(table);
+    const settled = isDueToSettle(written) && (await this.#settleBetweenCommits(bucketId, table));
+    const shape = settled ? await readTableShape(table) : written;
+    const version = await table.version();
+    await publishVersion(this.#sql, bucketId, { name: table.name, version, origin, settled, shape });
+    this.#onPublished(table.name, version);
+    if (!(await stillHeld())) await this.#removeForgotten(bucketId, comparable);
+    for (const append of comparable) append.resolve();
+  }
+
+  /** Settle between two commits. A failure does not fail the commit: its rows are stored and searches find them. */
+  async #settleBetweenCommits(bucketId: string, table: Table): Promise<boolean> {
+    try {
+      await settle(this.#tables, table);
+      return true;
+    } catch (error) {
+      if (!(error instanceof AppError && error.code === 'settle_failed')) throw error;
+      this.#logger.warn({ err: error, bucket_id: bucketId }, 'the index was not settled');
+      return false;
+    }
+  }
+
+  /**
+   * Commit to the table that will replace the bucket's own. No search reads it yet, so it is settled once, at the end.
+   */
+  async #commitToNext(bucketId: string, runId: string, appends: Append[], stillHeld: StillHeld): Promise<void> {
+    const run = await findReindexRun(this.#sql, bucketId);
+    if (run?.id !== runId || run.tableName === null) {
+      for (const append of appends) append.reject(reprojectionGone());
+      return;
+    }
+    await this.#write(bucketId, run.tableName, appends, stillHeld);
+    for (const append of appends) append.resolve();
+  }
+
+  async #write(bucketId: string, name: string, appends: Append[], stillHeld: StillHeld): Promise<Table> {
+    const table = await this.#tables.openForWriting(name);
+    const rows = toArrowTable(appends.map((append) => append.generation));
+    if (!(await stillHeld())) throw lockLost();
+    const adding = table.add(rows as never);
+    try {
+      await this.#tables.mapErrors(adding);
+    } catch (error) {
+      // A commit that was not waited for may come after all.
+      adding.then(() => this.#removeForgotten(bucketId, appends)).catch(() => undefined);
+      throw error;
+    }
+    return table;
+  }
+
+  /**
+   * Remove rows of generations that were forgotten during the commit. LanceDB cannot refuse a commit of a writer that
+   * lost the lock just before it (a stopped process). No sweep finds generations that are already forgotten, so their
+   * writer removes them.
+   */
+  async #removeForgotten(bucketId: string, appends: readonly Append[]): Promise<void> {
+    const ids = appends.map(generationOf);
+    const known = await findKnownGenerations(this.#sql, ids);
+    const gone = ids.filter((id) => !known.has(id));
+    if (gone.length > 0) await this.#dropGenerations(bucketId, gone, new AbortController().signal);
+    for (const append of appends) if (!known.has(generationOf(append))) append.reject(generationGone());
+  }
+
+  /** A bucket of which nothing is found any more takes vectors of any space. */
+  #adopts(bucketId: string, origin: VectorOrigin): Promise<boolean> {
+    return inTransaction(this.#sql, (tx) => adoptOrigin(tx, bucketId, origin));
+  }
+}

@@ -1,0 +1,74 @@
+import { BucketFaults } from '../../documents/bucket-faults.ts';
+import type { Logger } from '../../platform/logger.ts';
+import type { Objects } from '../../platform/objects/objects.ts';
+import type { Sql } from '../../platform/postgres.ts';
+import { findDeadGenerations, findGenerationRange, findNewestGeneration } from '../index-store.ts';
+import type { IndexWriter } from './index-writer.ts';
+
+const BATCH_MAX = 500;
+/** Generations that one query reads, which takes some 50 ms. */
+const RANGE_MAX = 20_000;
+/** Ranges that one sweep looks at, however many generations there are. */
+const RANGES_MAX = 3;
+
+/** Place of the next sweep in the order of generations. */
+export interface SweepCursor {
+  /** Id of a generation after which it begins; null: a random one, so that short-lived processes reach all. */
+  after: number | null;
+}
+
+export interface SweepContext {
+  readonly sql: Sql;
+  readonly objects: Objects;
+  readonly index: IndexWriter;
+  readonly logger: Logger;
+}
+
+/**
+ * Remove dead generations: those replaced by a newer one, and those of an attempt that never finished. A sweep looks at
+ * the next 60,000 generations after the cursor, the last one being followed by the first; of up to 40,000 it sees all. The
+ * artifact is deleted first and the row last, so that the remains of a crash are found again. The artifact is deleted
+ * once more after the row, since an attempt that lost its job without knowing may have written it in between. A bucket
+ * that fails does not keep the others.
+ *
+ * @returns number of removed generations
+ * @throws the error of the first bucket that failed, once the others are done
+ */
+export async function sweepGenerations(
+  { sql, objects, index, logger }: SweepContext,
+  signal: AbortSignal,
+  cursor: SweepCursor = { after: null },
+  rangeMax = RANGE_MAX,
+): Promise<number> {
+  const faults = new BucketFaults(logger, signal, 'dead generations of a bucket were not removed; trying again later');
+  let swept = 0;
+  let hasWrapped = false;
+  cursor.after ??= Math.floor(Math.random() * (await findNewestGeneration(sql)));
+  for (let ranges = 0; ranges < RANGES_MAX; ranges++) {
+    let range = await findGenerationRange(sql, cursor.after, rangeMax);
+    if (range === null && !hasWrapped) {
+      hasWrapped = true;
+      range = await findGenerationRange(sql, 0, rangeMax);
+    }
+    if (range === null) break;
+    for (;;) {
+      const dead = await findDeadGenerations(sql, range, BATCH_MAX, faults.failed);
+      if (dead.length === 0) break;
+      for (const [bucketId, generations] of Map.groupBy(dead, (generation) => generation.bucketId)) {
+        const ids = generations.map((generation) => generation.id);
+        const deleteArtifacts = async () => {
+          for (const generation of generations) await objects.delete(generation.artifactKey);
+        };
+        const remove = async () => {
+          await deleteArtifacts();
+          await index.dropGenerations(bucketId, ids, signal);
+          await deleteArtifacts();
+        };
+        if (await faults.attempt(bucketId, remove)) swept += ids.length;
+      }
+    }
+    cursor.after = range.upTo;
+  }
+  faults.throwFirst();
+  return swept;
+}

@@ -1,0 +1,62 @@
+import { AppError } from '../../platform/errors.ts';
+import { type Sql, withAdvisoryLock } from '../../platform/postgres.ts';
+
+/**
+ * Run `fn` as the only writer of a bucket's index, in this process and all others.
+ *
+ * @param direct connection pool for advisory locks; must not go through a transaction pooler
+ */
+export function withIndexWriterLock<T>(
+  direct: Sql,
+  bucketId: string,
+  fn: (stillHeld: () => Promise<boolean>) => Promise<T>,
+): Promise<T> {
+  return withAdvisoryLock(direct, `index/${bucketId}`, fn);
+}
+
+/**
+ * Run `fn` while no table of a bucket is dropped and no file of one is merged or removed. Rows may be appended and
+ * deleted meanwhile: LanceDB commits an index beside them.
+ *
+ * @param direct as for `withIndexWriterLock`
+ */
+export function withIndexBuildLock<T>(
+  direct: Sql,
+  bucketId: string,
+  fn: (stillHeld: () => Promise<boolean>) => Promise<T>,
+): Promise<T> {
+  return withAdvisoryLock(direct, `index-build/${bucketId}`, fn);
+}
+
+/**
+ * Run `fn` as the only writer of a bucket's index while none of its indexes is being built, so that `fn` may drop tables
+ * and remove files.
+ *
+ * @param direct as for `withIndexWriterLock`
+ */
+export function withIndexToItself<T>(
+  direct: Sql,
+  bucketId: string,
+  fn: (stillHeld: () => Promise<boolean>) => Promise<T>,
+): Promise<T> {
+  return withIndexWriterLock(direct, bucketId, (isWriter) =>
+    withIndexBuildLock(direct, bucketId, (isAlone) => fn(async () => (await isWriter()) && (await isAlone()))),
+  );
+}
+
+export function lockLost(): AppError {
+  const message = 'the writer lost its lock on the index; try again';
+  return new AppError({ code: 'index_lock_lost', status: 503, message, retryable: true });
+}
+
+export function generationGone(): AppError {
+  return new AppError({ code: 'generation_gone', status: 409, message: 'the document was deleted meanwhile' });
+}
+
+export function reprojectionGone(): AppError {
+  return new AppError({
+    code: 'reprojection_gone',
+    status: 409,
+    message: 'this reprojection was given up, or its bucket is gone; start it again',
+  });
+}

@@ -1,0 +1,285 @@
+import type { WeightedTerms } from '../../language/analyser.ts';
+import type { Allowed, BestRows, RowRange } from '../best-rows.ts';
+import { grown } from '../grow.ts';
+import { LargestNumbers } from '../largest-numbers.ts';
+import { FoundWindows } from './found-windows.ts';
+import { COUNT_BITS, Postings } from './postings.ts';
+import { TermDictionary } from './term-dictionary.ts';
+import { type Norms, TermWindows, WINDOW_ROWS } from './term-windows.ts';
+
+/** Parameters of BM25, as LanceDB has them. */
+const K1 = 1.2;
+const B = 0.75;
+
+/** Rows of a term from which on its weights are bounded in each window of the table. */
+const BOUNDED_ROWS_MIN = 4_096;
+/** Windows with the largest bounds, which are searched first. */
+const FIRST_WINDOWS = 64;
+const SPACE = 0x20;
+const encoder = new TextEncoder();
+
+/** Bound of the rounding errors of sums of scores. */
+const ROUNDING = 1e-9;
+
+/** Term of a query, and the bound of what it adds to the score of a row. */
+interface ScoredTerm {
+  readonly term: number;
+  readonly rows: number;
+  readonly factor: number;
+}
+
+/** Inverted index of the terms of rows, with BM25 scores. Statistics count the rows that are not removed. */
+export class KeywordRows {
+  readonly #terms = new TermDictionary();
+  readonly #postings = new Postings();
+  /** Terms of many rows that were searched. */
+  readonly #windows = new Map<number, TermWindows>();
+  /** Number of terms of each row. */
+  #lengths = new Uint32Array(0);
+  #rows = 0;
+  #live = 0;
+  #liveLength = 0;
+  #removed: Uint8Array | null = null;
+  /** Removed rows of terms of many rows, as far as they were counted. */
+  readonly #removedCounts = new Map<number, number>();
+  #scores = new Float64Array(0);
+  #found = new Uint32Array(0);
+
+  /** Number of rows, with those that were removed. */
+  get rowCount(): number {
+    return this.#rows;
+  }
+
+  get memoryBytes(): number {
+    const windows = [...this.#windows.values()].reduce((sum, { memoryBytes }) => sum + memoryBytes, 0);
+    const scratch = this.#scores.byteLength + this.#found.byteLength;
+    return this.#terms.memoryBytes + this.#postings.memoryBytes + this.#lengths.byteLength + windows + scratch;
+  }
+
+  /** Append the rows `[from .. to)` of a column of terms: UTF-8, and the start of each row and the end of the last. */
+  addAll(
+    { offsets, bytes }: { readonly offsets: Int32Array; readonly bytes: Uint8Array },
+    from: number,
+    to: number,
+  ): void {
+    for (let at = from; at < to; at++) this.add(bytes, offsets[at] as number, offsets[at + 1] as number);
+  }
+
+  /** Append a row: terms joined by single spaces, as UTF-8 `source[from .. to)`. */
+  add(source: Uint8Array, from: number, to: number): void {
+    const row = this.#rows++;
+    let length = 0;
+    for (let start = from; start < to; ) {
+      let end = start;
+      while (end < to && source[end] !== SPACE) end++;
+      if (end > start) {
+        this.#postings.add(this.#terms.add(source, start, end), row);
+        length++;
+      }
+      start = end + 1;
+    }
+    this.#lengths = grown(this.#lengths, this.#rows);
+    this.#lengths[row] = length;
+    this.#live++;
+    this.#liveLength += length;
+  }
+
+  /** Leave rows out of results and of statistics from now on. A row must be given once only. */
+  remove(rows: readonly number[]): void {
+    this.#removed = grown(this.#removed ?? new Uint8Array(this.#rows), this.#rows);
+    this.#removedCounts.clear();
+    for (const row of rows) {
+      this.#removed[row] = 1;
+      this.#live--;
+      this.#liveLength -= this.#lengths[row] as number;
+    }
+  }
+
+  /**
+   * Offer the allowed rows that have terms of the query, with their BM25 scores. All rows of rare terms are scored first.
+   * The rows of the others are scored in those windows of the table only whose bounds reach what a row needs to be among
+   * the best (Ding and Suel, block-max indexes, SIGIR 2011).
+   */
+  search(groups: readonly WeightedTerms[], allowed: Allowed, { best, first }: RowRange): void {
+    this.#scores = grown(this.#scores, this.#rows);
+    this.#found = grown(this.#found, this.#rows);
+    if (this.#removed) this.#removed = grown(this.#removed, this.#rows);
+    const terms = this.#termsOf(groups).sort((a, b) => b.factor - a.factor);
+    let found = 0;
+    for (const scored of terms) if (scored.rows < BOUNDED_ROWS_MIN) found = this.#score(scored, found);
+    const bounded = terms.filter(({ rows }) => rows >= BOUNDED_ROWS_MIN);
+    if (bounded.length > 0) this.#searchWindows(bounded, found, allowed, { best, first });
+    for (let at = 0; at < found; at++) {
+      const row = this.#found[at] as number;
+      const score = this.#scores[row] as number;
+      if (score === 0) continue;
+      this.#scores[row] = 0;
+      if (score >= best.threshold && (allowed === null || allowed[row] === 1)) best.offer(first + row, score);
+    }
+  }
+
+  /** Offer the rows that have terms of many rows; of the rows that were found only those in skipped windows are left. */
+  #searchWindows(terms: readonly ScoredTerm[], found: number, allowed: Allowed, range: RowRange): void {
+    const { best } = range;
+    const norms = this.#norms();
+    const windowed = terms.map(({ term, factor }) => ({ factor, windows: this.#windowsOf(term, norms) }));
+    const rare = new FoundWindows(this.#found.subarray(0, found), this.#scores, this.#rows);
+    const bounds = rare.largest.slice();
+    for (const { factor, windows } of windowed) windows.addBounds(factor, bounds);
+    const firstFrom = smallestOf(bounds, FIRST_WINDOWS);
+    let needed = found < best.limit ? best.threshold : this.#neededScore(found, allowed, best);
+    const scores = new Float64Array(WINDOW_ROWS);
+    for (const isFirst of [true, false]) {
+      for (let window = 0; window < bounds.length; window++) {
+        let bound = bounds[window] as number;
+        if (bound === 0 || bound < needed - ROUNDING || bound >= firstFrom !== isFirst) continue;
+        const from = window * WINDOW_ROWS;
+        const end = Math.min(from + WINDOW_ROWS, this.#rows);
+        if (allowed !== null && !allowed.subarray(from, end).includes(1)) continue;
+        let most = rare.largest[window] as number;
+        let rest = bound - most;
+        rare.move(window, scores);
+        for (const { factor, windows } of windowed) {
+          if (bound < needed - ROUNDING) break;
+          const own = windows.boundOf(window);
+          if (own === 0) continue;
+          rest -= factor * own;
+          // Where no row can be among the best any more, `bound` is below what is needed.
+          most = windows.addScores(window, factor, norms, {
+            scores,
+            most: Math.max(most, needed - rest - 2 * ROUNDING),
+          });
+          bound = most + rest;
+        }
+        if (bound >= needed - ROUNDING) this.#offerWindow(from, scores.subarray(0, end - from), allowed, range);
+        needed = Math.max(needed, best.threshold);
+        scores.fill(0);
+      }
+    }
+  }
+
+  #offerWindow(from: number, scores: Float64Array, allowed: Allowed, { best, first }: RowRange): void {
+    // A row without any of the terms has the score 0.
+    let least = Math.max(best.threshold, Number.MIN_VALUE);
+    for (let at = 0; at < scores.length; at++) {
+      const score = scores[at] as number;
+      if (score < least) continue;
+      const row = from + at;
+      if ((allowed !== null && allowed[row] !== 1) || this.#removed?.[row] === 1) continue;
+      best.offer(first + row, score);
+      least = Math.max(best.threshold, Number.MIN_VALUE);
+    }
+  }
+
+  #norms(): Norms {
+    const perLength = (K1 * B * this.#live) / Math.max(1, this.#liveLength);
+    return { base: K1 * (1 - B), perLength, lengths: this.#lengths };
+  }
+
+  #windowsOf(term: number, norms: Norms): TermWindows {
+    const windows = this.#windows.get(term) ?? new TermWindows(this.#postings, term);
+    this.#windows.set(term, windows);
+    windows.update(norms, this.#rows);
+    return windows;
+  }
+
+  /** Number of terms, those of removed rows included. */
+  get termCount(): number {
+    return this.#terms.size;
+  }
+
+  /** Count the rows that have a term. */
+  countRows(term: string): number {
+    const bytes = encoder.encode(term);
+    const number = this.#terms.find(bytes, 0, bytes.length);
+    if (number < 0) return 0;
+    return this.#countLive(number);
+  }
+
+  /** Find which rows have which terms. @returns 1 for each that has: Uint8Array [rows x terms], row-major */
+  matchTerms(terms: readonly string[], rows: readonly number[]): Uint8Array {
+    const matches = new Uint8Array(rows.length * terms.length);
+    for (const [nth, term] of terms.entries()) {
+      const bytes = encoder.encode(term);
+      const number = this.#terms.find(bytes, 0, bytes.length);
+      if (number < 0) continue;
+      const has = this.#postings.finder(number);
+      for (const [at, row] of rows.entries()) if (has(row)) matches[at * terms.length + nth] = 1;
+    }
+    return matches;
+  }
+
+  /** List the terms that begin with a byte and have a number of bytes in a range. */
+  termsLike(first: number, lengthMin: number, lengthMax: number): string[] {
+    return this.#terms.termsLike(first, lengthMin, lengthMax);
+  }
+
+  #termsOf(groups: readonly WeightedTerms[]): ScoredTerm[] {
+    return groups.flatMap(({ terms, weight }) =>
+      terms.flatMap((text) => {
+        const bytes = encoder.encode(text);
+        const term = this.#terms.find(bytes, 0, bytes.length);
+        if (term < 0) return [];
+        const rows = this.#countLive(term);
+        const idf = Math.log((this.#live - rows + 0.5) / (rows + 0.5) + 1);
+        return rows === 0 ? [] : [{ term, rows, factor: weight * idf * (K1 + 1) }];
+      }),
+    );
+  }
+
+  /** Find the score that the best allowed rows have at least so far. */
+  #neededScore(found: number, allowed: Allowed, best: BestRows): number {
+    const largest = new LargestNumbers(best.limit);
+    for (let at = 0; at < found; at++) {
+      const row = this.#found[at] as number;
+      const score = this.#scores[row] as number;
+      if (score > largest.smallest && (allowed === null || allowed[row] === 1)) largest.add(score);
+    }
+    return Math.max(largest.smallest, best.threshold);
+  }
+
+  /** Add what a term adds to all its rows. @returns number of found rows */
+  #score({ term, factor }: ScoredTerm, foundBefore: number): number {
+    const { base, perLength, lengths } = this.#norms();
+    const [scores, found, removed] = [this.#scores, this.#found, this.#removed];
+    const { numbers } = this.#postings;
+    const cursor = this.#postings.cursor(term);
+    let total = foundBefore;
+    do {
+      for (let { at } = cursor; at < cursor.end; at++) {
+        const posting = numbers[at] as number;
+        const row = posting >>> COUNT_BITS;
+        if (removed !== null && removed[row] === 1) continue;
+        const count = this.#postings.occurrences(term, posting);
+        const before = scores[row] as number;
+        if (before === 0) found[total++] = row;
+        scores[row] = before + (factor * count) / (count + (base + perLength * (lengths[row] as number)));
+      }
+    } while (cursor.nextRun());
+    return total;
+  }
+
+  /** Count the rows of a term that are not removed. */
+  #countLive(term: number): number {
+    const rows = this.#postings.countOf(term);
+    const removed = this.#removed;
+    if (removed === null) return rows;
+    const known = this.#removedCounts.get(term);
+    if (known !== undefined) return rows - known;
+    const { numbers } = this.#postings;
+    const cursor = this.#postings.cursor(term);
+    let gone = 0;
+    do {
+      for (let { at } = cursor; at < cursor.end; at++) gone += removed[(numbers[at] as number) >>> COUNT_BITS] ?? 0;
+    } while (cursor.nextRun());
+    if (rows >= BOUNDED_ROWS_MIN) this.#removedCounts.set(term, gone);
+    return rows - gone;
+  }
+}
+
+/** Return the smallest of the `count` largest numbers; -Infinity if there are fewer. */
+function smallestOf(numbers: Float64Array, count: number): number {
+  const largest = new LargestNumbers(count);
+  for (const number of numbers) if (number > largest.smallest) largest.add(number);
+  return largest.smallest;
+}

@@ -1,0 +1,182 @@
+import { grown } from '../grow.ts';
+
+/** A posting has the row in its upper bits and the number of occurrences in its lower ones. */
+export const COUNT_BITS = 10;
+export const COUNT_MAX = (1 << COUNT_BITS) - 1;
+/** Bound of the rows of a table, by the bits of a posting. */
+export const ROWS_MAX = 2 ** (32 - COUNT_BITS);
+
+/** Postings of the first and of the largest block of a term; each block is twice as large as the one before. */
+const FIRST_BLOCK = 2;
+const LARGEST_BLOCK_BITS = 12;
+const LARGEST_BLOCK = 1 << LARGEST_BLOCK_BITS;
+
+/**
+ * Rows of each term, in order, with the number of its occurrences. The postings of a term are a list of blocks in one
+ * array; the first number of a block is the address of the next one.
+ */
+export class Postings {
+  #numbers = new Uint32Array(1_024);
+  #end = 1;
+  /** By term: address of the first block and of the next posting, number of postings, postings left in the last block. */
+  #firstBlock = new Uint32Array(0);
+  #nextPosting = new Uint32Array(0);
+  #counts = new Uint32Array(0);
+  #left = new Uint32Array(0);
+  /** Occurrences that do not fit into a posting, by term and row. */
+  readonly #largeCounts = new Map<number, number>();
+
+  get memoryBytes(): number {
+    const arrays = [this.#numbers, this.#firstBlock, this.#nextPosting, this.#counts, this.#left];
+    return arrays.reduce((sum, array) => sum + array.byteLength, 0);
+  }
+
+  /** Postings of all terms, among other numbers: a view that stays until the next posting is added. */
+  get numbers(): Uint32Array {
+    return this.#numbers;
+  }
+
+  /** Count the rows of a term. */
+  countOf(term: number): number {
+    return this.#counts[term] as number;
+  }
+
+  /** Count one more occurrence of a term in the last row. */
+  add(term: number, row: number): void {
+    this.#reserveTerm(term);
+    const next = this.#nextPosting[term] as number;
+    const count = this.#counts[term] as number;
+    const last = count === 0 ? 0 : (this.#numbers[next - 1] as number);
+    if (count > 0 && last >>> COUNT_BITS === row) {
+      if ((last & COUNT_MAX) < COUNT_MAX) this.#numbers[next - 1] = last + 1;
+      if ((last & COUNT_MAX) >= COUNT_MAX - 1) {
+        const key = largeKey(term, row);
+        this.#largeCounts.set(key, (this.#largeCounts.get(key) ?? COUNT_MAX - 1) + 1);
+      }
+      return;
+    }
+    const address = (this.#left[term] as number) > 0 ? next : this.#addBlock(term, count);
+    this.#numbers[address] = ((row << COUNT_BITS) | 1) >>> 0;
+    this.#nextPosting[term] = address + 1;
+    this.#counts[term] = count + 1;
+    this.#left[term] = (this.#left[term] as number) - 1;
+  }
+
+  /** Count the occurrences of a term that a posting of it stands for: `COUNT_MAX` or more if it has that. */
+  occurrences(term: number, posting: number): number {
+    const count = posting & COUNT_MAX;
+    return count < COUNT_MAX ? count : (this.#largeCounts.get(largeKey(term, posting >>> COUNT_BITS)) ?? COUNT_MAX);
+  }
+
+  /** Place a cursor before the postings of a term. */
+  cursor(term: number): PostingCursor {
+    return new PostingCursor(this.#numbers, this.#firstBlock[term] as number, this.#counts[term] as number);
+  }
+
+  /** List the addresses of the blocks of a term. */
+  blocksOf(term: number): Uint32Array {
+    const blocks = new Uint32Array(blockOf((this.#counts[term] as number) - 1) + 1);
+    let block = this.#firstBlock[term] as number;
+    for (let nth = 0; nth < blocks.length; nth++) {
+      blocks[nth] = block;
+      block = this.#numbers[block] as number;
+    }
+    return blocks;
+  }
+
+  /** Make a function that tells whether a row has a term. */
+  finder(term: number): (row: number) => boolean {
+    const blocks = this.blocksOf(term);
+    const rowAt = (nth: number) => (this.#numbers[placeOf(nth, blocks)] as number) >>> COUNT_BITS;
+    return (row) => {
+      let [from, to] = [0, this.#counts[term] as number];
+      while (from < to) {
+        const middle = (from + to) >>> 1;
+        if (rowAt(middle) < row) from = middle + 1;
+        else to = middle;
+      }
+      return from < (this.#counts[term] as number) && rowAt(from) === row;
+    };
+  }
+
+  #addBlock(term: number, count: number): number {
+    // Blocks of 2, 4, 8 … postings hold 2^k - 2 before the block of 2^k.
+    const size = Math.min(count + FIRST_BLOCK, LARGEST_BLOCK);
+    const block = this.#end;
+    this.#end += size + 1;
+    this.#numbers = grown(this.#numbers, this.#end);
+    if (count === 0) {
+      this.#firstBlock[term] = block;
+    } else {
+      const lastSize = Math.min((count + FIRST_BLOCK) / 2, LARGEST_BLOCK);
+      this.#numbers[(this.#nextPosting[term] as number) - lastSize - 1] = block;
+    }
+    this.#left[term] = size;
+    return block + 1;
+  }
+
+  #reserveTerm(term: number): void {
+    if (term < this.#counts.length) return;
+    this.#firstBlock = grown(this.#firstBlock, term + 1);
+    this.#nextPosting = grown(this.#nextPosting, term + 1);
+    this.#counts = grown(this.#counts, term + 1);
+    this.#left = grown(this.#left, term + 1);
+  }
+}
+
+/** Place in the postings of a term, which moves forward: `[at .. end)` of the numbers are the next postings. */
+export class PostingCursor {
+  at = 0;
+  end = 0;
+  readonly #numbers: Uint32Array;
+  #block: number;
+  #left: number;
+  #size = FIRST_BLOCK;
+
+  constructor(numbers: Uint32Array, firstBlock: number, count: number) {
+    this.#numbers = numbers;
+    this.#block = firstBlock;
+    this.#left = count;
+    this.nextRun();
+  }
+
+  /** Go on to the postings of the next block. @returns false if there are none */
+  nextRun(): boolean {
+    if (this.#left === 0) {
+      this.at = this.end;
+      return false;
+    }
+    const taken = Math.min(this.#size, this.#left);
+    this.at = this.#block + 1;
+    this.end = this.at + taken;
+    this.#left -= taken;
+    this.#block = this.#numbers[this.#block] as number;
+    this.#size = Math.min(this.#size * 2, LARGEST_BLOCK);
+    return true;
+  }
+}
+
+/** Find the address of a posting by its number among those of a term. @param blocks as `blocksOf` gives them */
+export function placeOf(nth: number, blocks: Uint32Array): number {
+  // The blocks before that of 2^k postings hold 2^k - 2.
+  const at = nth + FIRST_BLOCK;
+  const start = at >= LARGEST_BLOCK ? at & (LARGEST_BLOCK - 1) : at - (1 << (31 - Math.clz32(at)));
+  return (blocks[blockOf(nth)] as number) + 1 + start;
+}
+
+/** Count the postings of a block from one of them on, by its number among those of a term. */
+export function postingsLeft(nth: number): number {
+  const at = nth + FIRST_BLOCK;
+  if (at >= LARGEST_BLOCK) return LARGEST_BLOCK - (at & (LARGEST_BLOCK - 1));
+  return (2 << (31 - Math.clz32(at))) - at;
+}
+
+/** Find the number of the block of a posting by its number among those of a term. */
+function blockOf(nth: number): number {
+  const at = nth + FIRST_BLOCK;
+  return at >= LARGEST_BLOCK ? LARGEST_BLOCK_BITS - 2 + (at >>> LARGEST_BLOCK_BITS) : 30 - Math.clz32(at);
+}
+
+function largeKey(term: number, row: number): number {
+  return term * ROWS_MAX + row;
+}

@@ -1,0 +1,134 @@
+import type { WeightedTerms } from '../language/analyser.ts';
+import type { SpelledWord } from '../language/spelled-words.ts';
+import type { Correction } from './keywords/correct-words.ts';
+
+/** Column of strings as Arrow has it: UTF-8, and the start of each string and the end of the last. */
+export interface Utf8Column {
+  readonly offsets: Int32Array;
+  readonly bytes: Uint8Array;
+}
+
+/** Rows of a LanceDB table, by column. */
+export interface RowBatch {
+  readonly count: number;
+  readonly chunkIds: Utf8Column;
+  readonly documentIds: Utf8Column;
+  readonly generations: BigInt64Array;
+  readonly chunkIndexes: Int32Array;
+  readonly texts: Utf8Column;
+  readonly tokens: Utf8Column;
+  readonly locators: Utf8Column;
+  /** 1 for a table of contents, a menu or a running title. */
+  readonly boilerplate: Uint8Array;
+  /** Float32Array [count x 1024], row-major. */
+  readonly vectors: Float32Array;
+}
+
+/** Fields that identify rows of a table whatever file they are in. */
+export interface RowKeys {
+  readonly generations: BigInt64Array;
+  readonly chunkIndexes: Int32Array;
+}
+
+/** Search of several tables as one. */
+export interface LegQuery {
+  /** Numbers of the resident tables. */
+  readonly tables: readonly number[];
+  /** Ids of the documents to search; null: all of them. */
+  readonly documentIds: readonly string[] | null;
+  /** Largest number of rows altogether. */
+  readonly limit: number;
+}
+
+/** Search by a vector. */
+export interface VectorQuery extends LegQuery {
+  /** Float32Array [1024], of length 1 or zero. */
+  readonly vector: Float32Array;
+}
+
+/** Search by terms. */
+export interface KeywordQuery extends LegQuery {
+  readonly terms: readonly WeightedTerms[];
+  /** Terms in place of those, by the number of the table. */
+  readonly ownTerms: ReadonlyMap<number, readonly WeightedTerms[]>;
+  /** Words of the query that may be misspelled. */
+  readonly words: readonly SpelledWord[];
+  /** True: replace them by the nearest words of each table; false: only tell which of them no table has. */
+  readonly correct: boolean;
+}
+
+/** Rows that a search by terms found. */
+export interface KeywordLeg {
+  readonly rows: LegRows;
+  /** Words that no table has. */
+  readonly unknown: readonly SpelledWord[];
+  readonly corrections: readonly Correction[];
+}
+
+/** Rows that a leg found, by column, best first. */
+export interface LegRows {
+  /** Numbers of the resident tables, and of the rows in them. */
+  readonly tables: Uint32Array;
+  readonly rows: Uint32Array;
+  readonly scores: Float64Array;
+  readonly generations: Float64Array;
+  readonly chunkIndexes: Int32Array;
+  /** 1 for a table of contents, a menu or a running title. */
+  readonly boilerplate: Uint8Array;
+  readonly documentIds: readonly string[];
+  readonly chunkIds: readonly string[];
+}
+
+/** Query that all rows of a small table are compared with. */
+export interface RowQuery {
+  readonly table: number;
+  /** Float32Array [1024]; null: the rows have no cosines. */
+  readonly vector: Float32Array | null;
+  readonly terms: readonly string[];
+}
+
+/** Rows that were compared with a query, by column. */
+export interface ComparedColumns {
+  readonly documentIds: readonly string[];
+  readonly cosines: Float64Array | null;
+  /** 1 where a row has a term of the query: Uint8Array [rows x terms], row-major. */
+  readonly terms: Uint8Array;
+}
+
+/** Text and locator, as JSON, of a row. */
+export interface RowText {
+  readonly text: string;
+  readonly locator: string;
+}
+
+/** Size of a resident table. */
+export interface TableSize {
+  readonly rows: number;
+  readonly removedRows: number;
+  readonly memoryBytes: number;
+}
+
+/** Operations of the thread that holds resident tables, with the type of argument and of result. */
+export interface Operations {
+  /** Make an empty table. `scratchIn`: directory of the files of a large one; null: all is in memory. */
+  create: { argument: { table: number; scratchIn: string | null }; result: null };
+  add: { argument: { table: number; batch: RowBatch }; result: TableSize };
+  /** Find the positions of keys that the table does not have. */
+  findUnknown: { argument: { table: number; keys: RowKeys }; result: Uint32Array };
+  /** Remove, of the first `rows` rows, all but those of these keys. */
+  keepOnly: { argument: { table: number; keys: RowKeys; rows: number }; result: TableSize };
+  drop: { argument: { table: number }; result: null };
+  searchKeywords: { argument: KeywordQuery; result: KeywordLeg };
+  searchVectors: { argument: VectorQuery; result: LegRows };
+  compareAll: { argument: RowQuery; result: ComparedColumns };
+  /** Read texts of rows; null for those of a table that is not there any more. */
+  readTexts: { argument: { tables: Uint32Array; rows: Uint32Array }; result: (RowText | null)[] };
+}
+
+export type OperationName = keyof Operations;
+
+/** An operation with its argument, as the thread gets it. */
+export interface Operation<Name extends OperationName = OperationName> {
+  readonly name: Name;
+  readonly argument: Operations[Name]['argument'];
+}

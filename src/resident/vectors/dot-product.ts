@@ -1,0 +1,37 @@
+import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
+
+/** Components of a vector that are not zero, as those of the built-in model are, up to which the others are left out. */
+const SPARSE_MAX = INDEX_DIMENSIONS / 4;
+
+/**
+ * Make a function that computes the dot product of a vector with another. It is faster for a vector that is zero in most of
+ * its components.
+ *
+ * @param vector Float32Array [1024]
+ * @returns function of a Float32Array, and of the index at which the 1,024 numbers of the other vector begin in it
+ */
+export function dotProductWith(vector: Float32Array): (others: Float32Array, from?: number) => number {
+  const used: number[] = [];
+  for (let at = 0; at < INDEX_DIMENSIONS; at++) if (vector[at] !== 0) used.push(at);
+  if (used.length > SPARSE_MAX) return (others, from = 0) => dotProduct(vector, others, from);
+  return (others, from = 0) => {
+    let sum = 0;
+    for (let nth = 0; nth < used.length; nth++) {
+      const at = used[nth] as number;
+      sum += (vector[at] as number) * (others[from + at] as number);
+    }
+    return sum;
+  };
+}
+
+/** Sum in four parts, since an addition to one sum waits for the addition before. */
+function dotProduct(vector: Float32Array, others: Float32Array, from: number): number {
+  let [sum0, sum1, sum2, sum3] = [0, 0, 0, 0];
+  for (let at = 0; at < INDEX_DIMENSIONS; at += 4) {
+    sum0 += (vector[at] as number) * (others[from + at] as number);
+    sum1 += (vector[at + 1] as number) * (others[from + at + 1] as number);
+    sum2 += (vector[at + 2] as number) * (others[from + at + 2] as number);
+    sum3 += (vector[at + 3] as number) * (others[from + at + 3] as number);
+  }
+  return sum0 + sum1 + (sum2 + sum3);
+}

@@ -1,0 +1,55 @@
+import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
+
+/**
+ * Addresses in the memory of the row kernel, in bytes: work areas of one search come first, then the blocks. Sizes that
+ * the kernel knows, too, are in `kernel/layout.as.ts`.
+ */
+
+export const VECTOR_BYTES = INDEX_DIMENSIONS * 4;
+/** Bytes of the highest 4 bits of a row. */
+export const HIGH_BYTES = INDEX_DIMENSIONS / 2;
+/** Bytes of the rest of a row: the middle 8 bits and the lowest 4. */
+export const REST_BYTES = INDEX_DIMENSIONS + INDEX_DIMENSIONS / 2;
+/** Rows of a block: many, so that signs of the same component lie together. */
+export const BLOCK_ROWS = 2_048;
+/** Components of a query whose signs are counted: the 96 largest and the 96 smallest. */
+export const SIGNS_COUNTED = 192;
+
+/** Random signs of the rotation: f32 [2 x 1024]. */
+export const SIGNS = 0;
+/** A rotated vector: f32 [1024]. */
+export const WORK = SIGNS + 2 * VECTOR_BYTES;
+/** The rotated query: f32 [1024]. */
+export const QUERY = WORK + VECTOR_BYTES;
+/** The quantised query: i8 [1024] and f32 [4]. */
+export const QUERY_BYTES = QUERY + VECTOR_BYTES;
+/** The components whose signs are counted: u32 [192]. */
+export const COMPONENTS = QUERY_BYTES + INDEX_DIMENSIONS + 64;
+export const SCRATCH = COMPONENTS + SIGNS_COUNTED * 4;
+/** Step and margin of a row that is being encoded: f32 [2]. */
+export const SCALES = SCRATCH + 128;
+/** The rest of one row. */
+export const REST = SCALES + 64;
+/** Numbers of rows of a block: u32 [2048]. */
+export const LIST = REST + REST_BYTES;
+/** Upper bounds of the listed rows, and the margins in them: f32 [2048] each, with room for more. */
+export const BOUNDS = LIST + BLOCK_ROWS * 4;
+export const MARGINS = BOUNDS + (BLOCK_ROWS + 4) * 4;
+const WORK_END = MARGINS + (BLOCK_ROWS + 4) * 4;
+
+/** Parts of a block, behind the highest 4 bits of its rows: f32 [2048] each. */
+export const STEPS_START = BLOCK_ROWS * HIGH_BYTES;
+export const MARGINS_START = STEPS_START + BLOCK_ROWS * 4;
+export const OFFSETS_START = MARGINS_START + BLOCK_ROWS * 4;
+/** Signs of the rows, by component: bits [1024 x 2048]. */
+export const SKETCH_START = OFFSETS_START + BLOCK_ROWS * 4;
+/** Bits of the rows that are written, and of those that a search may find: [2048] each. */
+export const WRITTEN_START = SKETCH_START + (BLOCK_ROWS * INDEX_DIMENSIONS) / 8;
+export const ALLOWED_START = WRITTEN_START + BLOCK_ROWS / 8;
+/** Counts of signs of the rows, in planes as in `kernel/sketches.as.ts`. */
+export const PLANES_START = ALLOWED_START + BLOCK_ROWS / 8;
+export const BLOCK_BYTES = PLANES_START + BLOCK_ROWS;
+
+/** Blocks begin with a page of memory. */
+export const BLOCK_ALIGNMENT = 4_096;
+export const BLOCKS_START = Math.ceil(WORK_END / BLOCK_ALIGNMENT) * BLOCK_ALIGNMENT;

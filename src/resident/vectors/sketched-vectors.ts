@@ -1,0 +1,169 @@
+import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
+import type { Allowed, RowRange } from '../best-rows.ts';
+import { LargestNumbers } from '../largest-numbers.ts';
+import { BLOCK_BYTES, BLOCK_ROWS, REST_BYTES } from './layout.ts';
+import { ScratchFile } from './scratch-file.ts';
+import type { SketchedBlocks } from './sketched-blocks.ts';
+import type { TableVectors } from './table-vectors.ts';
+
+/** Rows to estimate after their signs were counted: a share of all, but at least a number, and some per wanted row. */
+const ESTIMATED = { share: 1 / 400, least: 2_048, perWanted: 16 };
+/**
+ * Share of the margin of an estimate, five standard deviations, that a search keeps. With three deviations it reads a
+ * quarter fewer rows of the file, and misses hardly any row beside those that the counts miss.
+ */
+const MARGIN_SHARE = 3 / 5;
+/** Allowed rows up to which a search compares each, without estimates. */
+const COMPARED_MAX = 256;
+/** Bound of the rounding errors of bounds, which are float32. */
+const ROUNDING = 1e-6;
+/** Rows whose mean is the centre. */
+const CENTRE_ROWS = 1_024;
+/** Squared length from which a mean is a centre. A shorter one brings little. */
+const CENTRE_SQUARED_MIN = 0.4;
+
+/**
+ * Vectors of the rows of a large table. In memory are the signs of their components and the highest 4 bits of each
+ * number; the rest is in a scratch file. A search counts, for all rows, the signs that are those of the query, estimates
+ * the cosines of the rows with the largest counts, and computes the cosines that may be among the best.
+ *
+ * The vectors of many models share a large part, which says nothing about their differences. Their centre, the mean of
+ * the first rows, is subtracted if it is long: the numbers then have smaller steps, and the signs differ.
+ */
+export class SketchedVectors implements TableVectors {
+  readonly #sketched: SketchedBlocks;
+  readonly #file: ScratchFile;
+  readonly #blocks: number[] = [];
+  #rows = 0;
+  /** Vectors that wait for the centre; null: it is set. */
+  #waiting: Float32Array[] | null = [];
+  #waitingRows = 0;
+  /** After the rotation: Float32Array [1024]; null: zero. */
+  #centre: Float32Array | null = null;
+
+  /** @param directory of the scratch file */
+  constructor(sketched: SketchedBlocks, directory: string) {
+    this.#sketched = sketched;
+    this.#file = new ScratchFile(directory);
+  }
+
+  get memoryBytes(): number {
+    return Math.ceil((this.#rows + this.#waitingRows) / BLOCK_ROWS) * BLOCK_BYTES;
+  }
+
+  add(vectors: Float32Array): void {
+    if (this.#waiting === null) {
+      this.#write(vectors);
+      return;
+    }
+    this.#waiting.push(vectors.slice());
+    this.#waitingRows += vectors.length / INDEX_DIMENSIONS;
+    if (this.#waitingRows >= CENTRE_ROWS) this.#setCentre();
+  }
+
+  search(vector: Float32Array, allowed: Allowed, range: RowRange): void {
+    this.#setCentre();
+    const few = allowed && listOnes(allowed, COMPARED_MAX);
+    if (few) {
+      this.offerRows(vector, few, range);
+      return;
+    }
+    this.#sketched.setQuery(vector, this.#centre);
+    const { best } = range;
+    const shared = this.#shared();
+    const counts = this.#sketched.countSigns({ blocks: this.#blocks, rows: this.#rows }, allowed);
+    const { share, least, perWanted } = ESTIMATED;
+    const reached = counts.reachedBy(Math.max(least, this.#rows * share, best.limit * perWanted));
+    const candidates: { readonly row: number; readonly upper: number }[] = [];
+    /** Cosines that rows reach at least. */
+    const lowers = new LargestNumbers(best.limit);
+    const needed = () => Math.max(lowers.smallest, best.threshold) - ROUNDING;
+    for (const [nth, block] of this.#blocks.entries()) {
+      for (const { row, bound, margin } of this.#sketched.estimate(block, counts.list(nth, reached))) {
+        const upper = bound + shared - (1 - MARGIN_SHARE) * margin;
+        if (upper < needed()) continue;
+        candidates.push({ row: nth * BLOCK_ROWS + row, upper });
+        const lower = bound + shared - (1 + MARGIN_SHARE) * margin;
+        if (lower > lowers.smallest) lowers.add(lower);
+      }
+    }
+    candidates.sort((a, b) => b.upper - a.upper);
+    for (const { row, upper } of candidates) {
+      if (upper < needed()) return;
+      best.offer(range.first + row, this.#refine(row) + shared);
+    }
+  }
+
+  offerRows(vector: Float32Array, rows: Iterable<number>, { best, first }: RowRange): void {
+    this.#setCentre();
+    this.#sketched.setQuery(vector, this.#centre);
+    const shared = this.#shared();
+    for (const row of rows) best.offer(first + row, this.#refine(row) + shared);
+  }
+
+  release(): void {
+    this.#sketched.release(this.#blocks.splice(0));
+    this.#file.close();
+    this.#rows = 0;
+  }
+
+  /** Set the centre, and write the vectors that waited for it. */
+  #setCentre(): void {
+    if (this.#waiting === null) return;
+    const waiting = this.#waiting;
+    if (this.#waitingRows >= CENTRE_ROWS) {
+      const mean = meanOf(waiting, this.#waitingRows);
+      const squared = mean.reduce((sum, component) => sum + component * component, 0);
+      if (squared >= CENTRE_SQUARED_MIN) this.#centre = this.#sketched.rotated(mean);
+    }
+    this.#waiting = null;
+    this.#waitingRows = 0;
+    for (const vectors of waiting) this.#write(vectors);
+  }
+
+  #write(vectors: Float32Array): void {
+    const count = vectors.length / INDEX_DIMENSIONS;
+    const rests = new Uint8Array(count * REST_BYTES);
+    const first = this.#rows;
+    for (let nth = 0; nth < count; nth++) {
+      if (this.#rows === this.#blocks.length * BLOCK_ROWS) this.#blocks.push(this.#sketched.allocate());
+      const vector = vectors.subarray(nth * INDEX_DIMENSIONS, (nth + 1) * INDEX_DIMENSIONS);
+      const block = this.#blocks.at(-1) as number;
+      rests.set(this.#sketched.write(block, this.#rows % BLOCK_ROWS, vector, this.#centre), nth * REST_BYTES);
+      this.#rows++;
+    }
+    this.#file.write(rests, first * REST_BYTES);
+  }
+
+  /** Return what the centre adds to the cosines of all rows to the query. */
+  #shared(): number {
+    return this.#centre === null ? 0 : this.#sketched.productWith(this.#centre);
+  }
+
+  #refine(row: number): number {
+    const rest = new Uint8Array(REST_BYTES);
+    this.#file.read(rest, row * REST_BYTES);
+    return this.#sketched.refine(this.#blocks[Math.floor(row / BLOCK_ROWS)] as number, row % BLOCK_ROWS, rest);
+  }
+}
+
+function meanOf(parts: readonly Float32Array[], rows: number): Float32Array {
+  const sums = new Float64Array(INDEX_DIMENSIONS);
+  for (const vectors of parts) {
+    for (let at = 0; at < vectors.length; at++) {
+      sums[at % INDEX_DIMENSIONS] = (sums[at % INDEX_DIMENSIONS] as number) + (vectors[at] as number);
+    }
+  }
+  return Float32Array.from(sums, (sum) => sum / rows);
+}
+
+/** List the positions of the ones; null if there are more than `limit`. */
+function listOnes(flags: Uint8Array, limit: number): number[] | null {
+  const ones: number[] = [];
+  for (let at = 0; at < flags.length; at++) {
+    if (flags[at] !== 1) continue;
+    if (ones.length >= limit) return null;
+    ones.push(at);
+  }
+  return ones;
+}

@@ -1,0 +1,33 @@
+import { analyse, type WeightedTerms, weighTerms } from '../language/analyser.ts';
+import { findCodeForms } from '../language/code-forms.ts';
+import { type Alternatives, expandTerms, findAlternatives } from './synonyms/expand-terms.ts';
+import type { SearchedIndex } from './synonyms/synonym-cache.ts';
+
+/** Terms that the keyword leg looks for. */
+export interface AnalysedQuery {
+  /** Analysed terms in the order of the query. */
+  readonly sequence: readonly string[];
+  /** The same terms, each once, with their weights. */
+  readonly terms: readonly WeightedTerms[];
+  /** Terms that replace `terms` in a table, by its name: with other forms of codes and the synonyms of its bucket. */
+  readonly ownTerms: ReadonlyMap<string, readonly WeightedTerms[]>;
+  /** Phrases of the query that have synonyms in one of the buckets. */
+  readonly alternatives: readonly Alternatives[];
+}
+
+/** Analyse a query, and expand its terms by other forms of its codes and by the synonyms of each bucket. */
+export function analyseQuery(query: string, indexes: readonly SearchedIndex[]): AnalysedQuery {
+  const sequence = analyse(query);
+  const terms = weighTerms(sequence);
+  const codes = findCodeForms(query);
+  const alternatives: Alternatives[] = [...codes];
+  const ownTerms = new Map<string, readonly WeightedTerms[]>();
+  for (const { indexTable, synonyms } of indexes) {
+    if (indexTable === null || (synonyms === null && codes.length === 0)) continue;
+    const own = synonyms === null ? [] : findAlternatives(sequence, synonyms);
+    const expanded = expandTerms(terms, [...codes, ...own]);
+    if (expanded) ownTerms.set(indexTable.name, expanded);
+    alternatives.push(...own);
+  }
+  return { sequence, terms, ownTerms, alternatives };
+}

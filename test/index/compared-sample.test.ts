@@ -1,0 +1,86 @@
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { embedLexical } from '../../src/embedding/providers/local.ts';
+import type { ChunkSource, ComparedRow } from '../../src/index/chunk-source.ts';
+import { TableCopies } from '../../src/index/copies/table-copies.ts';
+import { toArrowTable } from '../../src/index/lance/chunk-table.ts';
+import { LanceTables } from '../../src/index/lance/lance.ts';
+import { RowSamples, SAMPLED_ROWS_MAX } from '../../src/index/lance/row-samples.ts';
+import { openSource } from '../../src/index/open-source.ts';
+import { analyse } from '../../src/language/analyser.ts';
+import { openLogger } from '../../src/platform/logger.ts';
+import { makeDataDir } from '../support/appliance.ts';
+import { until } from '../support/until.ts';
+import { drawText, generationOf, randomFrom } from './draw-rows.ts';
+
+const { dataDir, remove } = makeDataDir();
+const random = randomFrom(24);
+const resident = new TableCopies({
+  ...{ maxBytes: 2 ** 28, scratchIn: dataDir, threadsMax: 1, logger: openLogger('warn') },
+});
+let tables: LanceTables;
+
+beforeAll(() => {
+  const directory = path.join(dataDir, 'index');
+  mkdirSync(directory);
+  tables = new LanceTables(directory);
+});
+afterAll(async () => {
+  await resident.close();
+  await tables.close();
+  remove();
+});
+
+async function write(name: string, documents: number) {
+  const table = await tables.openForWriting(name);
+  const drawn = Array.from({ length: documents }, (_, nth) => generationOf(nth + 1, [drawText(random, 40, 200)]));
+  await table.add(toArrowTable(drawn) as never);
+  return { name, version: await table.version(), origin: null, weights: null };
+}
+
+const open = (index: Awaited<ReturnType<typeof write>>, indexes: TableCopies | null = resident) =>
+  openSource({ tables, resident: indexes }, [index]) as Promise<ChunkSource>;
+
+const text = drawText(random, 6, 200);
+const query = { vector: embedLexical([text]), terms: [...new Set([...analyse(text), 'nowhere'])] };
+
+const compare = async (source: ChunkSource) => (await source.compareSample?.(query)) as ComparedRow[];
+
+it('a copy of few rows has the sample that is read from its table', async () => {
+  const index = await write('buc_few', SAMPLED_ROWS_MAX);
+  const expected = (await new RowSamples().read(tables, [index])).flatMap((sample) => sample.compare(query));
+  const compared = await compare(await open(index));
+  expect(compared.length).toBe(SAMPLED_ROWS_MAX);
+  expect(compared.map(({ documentId }) => documentId)).toEqual(expected.map(({ documentId }) => documentId));
+  expect(compared.map(({ terms }) => [...terms])).toEqual(expected.map(({ terms }) => [...terms]));
+  expect(expected.some(({ terms }) => terms.size > 0)).toBe(true);
+  for (const [at, { cosine }] of compared.entries()) expect(cosine).toBeCloseTo(expected[at]?.cosine as number, 5);
+});
+
+it('rows that were removed are not in the sample of a copy', async () => {
+  const index = await write('buc_removed', 50);
+  await open(index);
+  const table = await tables.openForWriting(index.name);
+  await table.delete("document_id IN ('doc_1', 'doc_2')");
+  const compareNow = async () => compare(await open({ ...index, version: await table.version() }));
+  await until(async () => (await compareNow()).length === 48, { what: 'removal of rows that are gone' });
+  const compared = await compareNow();
+  expect(compared.map(({ documentId }) => documentId)).toEqual(
+    Array.from({ length: 48 }, (_, nth) => `doc_${nth + 3}`),
+  );
+});
+
+it('a query without a vector has the terms of a sample, and no cosines', async () => {
+  const source = await open(await write('buc_words', 10));
+  const compared = (await source.compareSample?.({ ...query, vector: null })) as ComparedRow[];
+  expect(compared.map(({ cosine }) => cosine)).toEqual(Array.from({ length: 10 }, () => null));
+  expect(compared.some(({ terms }) => terms.size > 0)).toBe(true);
+});
+
+it('the sample of more rows, or of a table without a copy, is read from the table', async () => {
+  const index = await write('buc_more', SAMPLED_ROWS_MAX + 1);
+  const source = await open(index);
+  expect(source.compareSample).toBeNull();
+  expect((await open(index, null)).compareSample).toBeNull();
+});
