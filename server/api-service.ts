@@ -118,7 +118,7 @@ export function apiRoutes(
     ...organizationRoutes(sql, appliance.access),
     ...bucketRoutes(sql, appliance.ingest.reembed, purge),
     ...synonymRoutes(sql),
-    ...bucketMapRoutes({ sql, tables: appliance.search.tables, threads: appliance.threads }),
+    ...bucketMapRoutes({ sql, chunks: appliance.search.chunks, threads: appliance.threads }),
     ...documentRoutes(appliance.ingest.uploads, { ...shared, threads: appliance.threads, purge }),
     ...documentTextRoutes(appliance.ingest.reading, shared.queryShares),
     ...documentReadingRoutes(appliance.ingest.reading, shared.queryShares),

@@ -20,7 +20,7 @@ export interface Readiness {
 interface Parts {
   readonly sql: Sql;
   readonly objects: Objects;
-  readonly tables: { probe(): Promise<void> };
+  readonly chunks: { probe(): Promise<void> };
   readonly redis: RedisConnection | null;
 }
 
@@ -39,7 +39,7 @@ export function readinessCheck(parts: Parts): () => Promise<Readiness> {
   };
 }
 
-async function examineParts({ sql, objects, tables, redis }: Parts): Promise<Readiness> {
+async function examineParts({ sql, objects, chunks, redis }: Parts): Promise<Readiness> {
   const checks: Record<string, string> = {};
   const latency_ms: Record<string, number> = {};
   const check = async (name: string, probe: (signal: AbortSignal) => Promise<unknown>) => {
@@ -56,7 +56,7 @@ async function examineParts({ sql, objects, tables, redis }: Parts): Promise<Rea
   await Promise.all([
     check('database', () => sql`SELECT 1`),
     check('objects', (signal) => probeObjects(objects, signal)),
-    check('index', () => tables.probe()),
+    check('index', () => chunks.probe()),
   ]);
   if (Object.values(checks).some((state) => state !== 'ok')) return { status: 'down', checks, latency_ms };
   if (redis === null) return { status: 'ok', checks, latency_ms };

@@ -46,7 +46,7 @@ export async function completeAppliance(installation: Installation): Promise<App
     ...parts,
     chores,
     reaper: (interval = {}) => choreService('reaper', chores(interval), logger),
-    checkReady: readinessCheck({ ...parts, tables: search.tables }),
+    checkReady: readinessCheck({ ...parts, chunks: search.chunks }),
     close: () => installation.close(),
   };
 }

@@ -1,7 +1,7 @@
 import { findBucket, listBucketNames } from '../documents/store.ts';
 import type { Sql } from '../platform/postgres.ts';
+import type { ChunkIndex } from './chunk-index.ts';
 import { getIndexTable, selectLiveGroups } from './index-store.ts';
-import { type LanceTables, TOKEN_INDEX_NAME } from './lance/lance.ts';
 import { findReindexRun } from './writing/reindex-store.ts';
 
 /** Content of a bucket's index, and the documents that searches may find according to PostgreSQL. */
@@ -37,13 +37,12 @@ export interface IndexStats {
 }
 
 async function readIndexStats(
-  { sql, tables }: { sql: Sql; tables: LanceTables },
+  { sql, chunks }: { sql: Sql; chunks: ChunkIndex },
   orgId: string,
   bucket: { id: string; name: string },
 ): Promise<IndexStats> {
   const own = await getIndexTable(sql, bucket.id);
-  const table = own && (await tables.openForReading(own.name, own.version));
-  const fragments = table ? (await table.stats()).fragmentStats : null;
+  const table = own && (await chunks.statistics(own));
   const models = await selectLiveGroups(sql, orgId, bucket.id);
   return {
     bucket_id: bucket.id,
@@ -52,10 +51,10 @@ async function readIndexStats(
     space: own?.origin?.space ?? null,
     documents: models.reduce((sum, each) => sum + each.documents, 0),
     chunks: models.reduce((sum, each) => sum + each.chunks, 0),
-    rows: table ? await table.countRows() : 0,
-    fragments: fragments?.numFragments ?? 0,
-    small_fragments: fragments?.numSmallFragments ?? 0,
-    unindexed_rows: (table && (await table.indexStats(TOKEN_INDEX_NAME)))?.numUnindexedRows ?? 0,
+    rows: table?.rows ?? 0,
+    fragments: table?.fragments ?? 0,
+    small_fragments: table?.smallFragments ?? 0,
+    unindexed_rows: table?.unindexedRows ?? 0,
     reprojecting_to: (await findReindexRun(sql, bucket.id))?.origin?.space ?? null,
     models: models.map((each) => ({
       ...{ model: each.model, revision: each.revision, map_version: each.mapVersion },
@@ -66,7 +65,7 @@ async function readIndexStats(
 
 /** Read the index statistics of one bucket (name or id), or of all. @throws AppError `bucket_not_found` (404) */
 export async function listIndexStats(
-  context: { sql: Sql; tables: LanceTables },
+  context: { sql: Sql; chunks: ChunkIndex },
   orgId: string,
   bucketRef: string | null,
 ): Promise<IndexStats[]> {

@@ -1,4 +1,4 @@
-import type { IndexedGeneration } from '../index/lance/chunk-table.ts';
+import type { IndexedGeneration } from '../index/chunk-index.ts';
 import type { Threads } from '../platform/threads.ts';
 import type { ArtifactChunk } from './artifact.ts';
 import { shownTextOf } from './prepare-chunks.ts';

@@ -1,6 +1,6 @@
 import { RecentBuckets } from '../documents/recent-buckets.ts';
 import type { Embedding } from '../embedding/open-embedding.ts';
-import type { LanceTables } from '../index/lance/lance.ts';
+import type { ChunkIndex } from '../index/chunk-index.ts';
 import type { IndexWriter } from '../index/writing/index-writer.ts';
 import { type JobDefinition, lazyHandler } from '../jobs/handler.ts';
 import type { JobNotifier } from '../jobs/notifier.ts';
@@ -53,11 +53,11 @@ export function openIngest(context: {
   readonly projections: Projections & { refresh(): Promise<void> };
   readonly localModels: { refresh(): Promise<void> };
   readonly pictures: DocumentImages;
-  readonly search: { readonly index: IndexWriter; readonly tables: LanceTables };
+  readonly search: { readonly index: IndexWriter; readonly chunks: ChunkIndex };
 }): Ingest {
   const { config, sql, direct, objects, threads, notifier, logger, pictures, projections } = context;
   const { embedder } = context.embedding;
-  const { index, tables } = context.search;
+  const { index, chunks } = context.search;
   const children = openChildPool();
   const handler = lazyHandler({ kind: 'ingest', firstPhase: 'extracting' }, async () => {
     const { ingestHandler } = await import('./ingest-handler.ts');
@@ -68,7 +68,7 @@ export function openIngest(context: {
     await projections.refresh();
     await context.localModels.refresh();
   };
-  const reindex = { ...context.calibration, direct, tables, index, projections, embedder };
+  const reindex = { ...context.calibration, direct, chunks, index, projections, embedder };
   const reembed = { sql, objects, projections, notifier, logger, ...context.embedding };
   return {
     uploads: {

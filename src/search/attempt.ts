@@ -1,10 +1,7 @@
 import type { Caller } from '../access/caller.ts';
 import type { Embedder } from '../embedding/embedder.ts';
-import { ResidentGone } from '../index/copies/copy-source.ts';
-import type { TableCopies } from '../index/copies/table-copies.ts';
+import { type ChunkIndex, ReaderGone } from '../index/chunk-index.ts';
 import { isSameTable, originOf } from '../index/index-store.ts';
-import type { LanceTables } from '../index/lance/lance.ts';
-import type { RowSamples } from '../index/lance/row-samples.ts';
 import { awaitLater } from '../platform/await-later.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
@@ -23,11 +20,7 @@ const TRIES_MAX = 3;
 
 export interface AttemptContext {
   readonly sql: Sql;
-  readonly tables: LanceTables;
-  /** Null: searches use only the tables. */
-  readonly resident: TableCopies | null;
-  /** Samples of rows that results are judged by. */
-  readonly samples: RowSamples;
+  readonly chunks: ChunkIndex;
   /** Copies of the facts of documents; null: PostgreSQL is asked. */
   readonly documents: DocumentCopies | null;
   readonly embedder: Embedder;
@@ -67,8 +60,8 @@ export async function searchTarget(
     if (!('error' in outcome) && !outcome.some(({ isStale }) => isStale)) return { target, found: outcome };
     const before = target;
     target = await readTarget();
-    const isCopyGone = 'error' in outcome && outcome.error instanceof ResidentGone;
-    if (tries === TRIES_MAX || (isSameTarget(before, target) && !isCopyGone)) {
+    const isReaderGone = 'error' in outcome && outcome.error instanceof ReaderGone;
+    if (tries === TRIES_MAX || (isSameTarget(before, target) && !isReaderGone)) {
       if ('error' in outcome) throw outcome.error;
       return { target: before, found: outcome };
     }
@@ -102,8 +95,7 @@ function searchOnce(
     };
     const documents = documentsFor(input, target, scope);
     const query = analyseQuery(request.query, indexes);
-    const { tables, samples, resident } = context;
-    const search = { tables, samples, resident, documents, scope, request, query, wanted, hiding: target.hiding };
+    const search = { chunks: context.chunks, documents, scope, request, query, wanted, hiding: target.hiding };
     return searchIndex(
       search,
       indexes.flatMap(({ indexTable }) => indexTable ?? []),

@@ -2,12 +2,11 @@ import type { IndexRemoval } from '../documents/remove-documents.ts';
 import type { Embedding } from '../embedding/open-embedding.ts';
 import { openTableCopies } from '../index/copies/open-copies.ts';
 import { openIndexMetrics } from '../index/index-metrics.ts';
+import { LanceIndex } from '../index/lance/lance-index.ts';
 import { loadLance } from '../index/lance/load-lance.ts';
 import { openTables } from '../index/lance/open-tables.ts';
-import { RowSamples } from '../index/lance/row-samples.ts';
 import type { DeletedTextAge } from '../index/writing/deleted-text-store.ts';
 import { expungeBucket, expungeDue } from '../index/writing/expunge-bucket.ts';
-import { refreshCopies } from '../index/writing/index-readers.ts';
 import { IndexWriter } from '../index/writing/index-writer.ts';
 import { sweepTables } from '../index/writing/replace-table.ts';
 import { type SweepCursor, sweepGenerations } from '../index/writing/sweep.ts';
@@ -31,6 +30,7 @@ const DELETED_TEXT: DeletedTextAge = { pauseMs: 10_000, smallChunks: 10_000, age
 
 /** The search index: reading, writing and maintenance. */
 export interface Search extends SearchContext {
+  readonly chunks: LanceIndex;
   readonly index: IndexWriter;
   readonly removal: IndexRemoval;
   readonly chores: (everyMs: number) => readonly Chore[];
@@ -54,23 +54,19 @@ export async function openSearch(context: {
   const { config, keyRing, sql, direct, objects, logger, metrics, embedding, queryShares } = context;
   const tables = openTables(config);
   openIndexMetrics(metrics, sql);
-  const resident = openTableCopies(config, { logger, metrics, onLargeRead: () => tables.releaseLarge() });
+  const copies = openTableCopies(config, { logger, metrics, onLargeRead: () => tables.releaseLarge() });
+  const chunks = new LanceIndex(tables, copies);
   const documents = openDocumentCopies(config, { sql, logger, metrics });
-  const index = new IndexWriter({
-    ...{ sql, direct, tables, logger },
-    ...(resident ? { onPublished: refreshCopies(resident, tables) } : {}),
-  });
+  const index = new IndexWriter({ sql, direct, chunks, logger });
   const generations: SweepCursor = { after: null };
   const reranker = config.rerank && (await openReranker(config.rerank, context));
   return {
     ...{
       sql,
-      tables,
-      resident,
+      chunks,
       embedder: embedding.embedder,
       reranker,
       synonyms: new SynonymCache(),
-      samples: new RowSamples(),
       documents,
       index,
       queryShares,
@@ -78,15 +74,15 @@ export async function openSearch(context: {
     },
     removal: {
       dropDocuments: (bucketId, documentIds, signal) => index.dropDocuments(bucketId, documentIds, signal),
-      expunge: (bucketId, signal) => expungeBucket({ sql, direct, tables }, bucketId, signal),
-      expungeSmall: (signal) => expungeDue({ sql, direct, tables, logger }, { ...DELETED_TEXT, pauseMs: 0 }, signal),
+      expunge: (bucketId, signal) => expungeBucket({ sql, direct, chunks }, bucketId, signal),
+      expungeSmall: (signal) => expungeDue({ sql, direct, chunks, logger }, { ...DELETED_TEXT, pauseMs: 0 }, signal),
       dropBucket: (bucketId, signal) => index.dropBucket(bucketId, signal),
     },
     chores: (everyMs) => [
       {
         name: 'removal of replaced index tables',
         everyMs,
-        run: async (signal) => void (await sweepTables({ sql, direct, tables, logger }, signal)),
+        run: async (signal) => void (await sweepTables({ sql, direct, chunks, logger }, signal)),
       },
       {
         name: 'removal of unused generations',
@@ -96,21 +92,20 @@ export async function openSearch(context: {
       {
         name: 'removal of deleted text from the indexes',
         everyMs,
-        run: (signal) => expungeDue({ sql, direct, tables, logger }, DELETED_TEXT, signal),
+        run: (signal) => expungeDue({ sql, direct, chunks, logger }, DELETED_TEXT, signal),
       },
       { name: 'removal of noted changes of documents', everyMs, run: () => removeOldChanges(sql) },
       { name: 'settling of abandoned indexes', everyMs, run: (signal) => index.settleAbandoned(signal) },
     ],
     prepare() {
       loadLance();
-      resident?.prepare();
+      copies?.prepare();
     },
     async close() {
       await index.close();
       await reranker?.close();
-      await resident?.close();
       await documents?.close();
-      await tables.close();
+      await chunks.close();
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { Locator } from '../documents/locator.ts';
-import type { Candidate, Passage } from '../index/lance/legs.ts';
+import type { Candidate, Passage } from '../index/chunk-index.ts';
 import type { DocumentDetails, LiveDocument } from './documents/document-store.ts';
 import { explainLegs, type FusedRanks } from './explain-results.ts';
 import { type FusedHit, fuseRankings } from './fuse.ts';

@@ -1,5 +1,4 @@
-import type { ChunkSource } from '../index/chunk-source.ts';
-import type { Passage } from '../index/lance/legs.ts';
+import type { ChunkReader, Passage } from '../index/chunk-index.ts';
 import { collapse } from './collapse.ts';
 import type { LiveDocuments } from './documents/live-documents.ts';
 import type { FoundChunk, RankedChunk } from './rank.ts';
@@ -12,14 +11,14 @@ const PASSAGES_BEYOND = 8;
  * the caller may not see any more are left out.
  */
 export async function readBest(
-  source: Pick<ChunkSource, 'readPassages'>,
+  reader: Pick<ChunkReader, 'readPassages'>,
   ranked: readonly RankedChunk[],
   bounds: { readonly wanted: number; readonly perDocumentMax: number | null },
   documents: Pick<LiveDocuments, 'readDetails'>,
 ): Promise<FoundChunk[]> {
   const read: (RankedChunk & Passage)[] = [];
   for (let size = bounds.wanted + PASSAGES_BEYOND; ; size *= 2) {
-    read.push(...(await source.readPassages(ranked.slice(read.length, size))));
+    read.push(...(await reader.readPassages(ranked.slice(read.length, size))));
     const best = collapse(read, bounds);
     if (best.length < bounds.wanted && read.length < ranked.length) continue;
     const details = await documents.readDetails([...new Set(best.map(({ documentId }) => documentId))]);

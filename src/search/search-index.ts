@@ -1,11 +1,6 @@
 import type { EmbeddedTexts } from '../embedding/embedder.ts';
-import type { ChunkSource } from '../index/chunk-source.ts';
-import type { TableCopies } from '../index/copies/table-copies.ts';
+import type { Candidate, ChunkIndex, ChunkReader, LegOptions } from '../index/chunk-index.ts';
 import { type IndexTable, originOf } from '../index/index-store.ts';
-import type { LanceTables } from '../index/lance/lance.ts';
-import type { Candidate, LegOptions } from '../index/lance/legs.ts';
-import type { RowSamples } from '../index/lance/row-samples.ts';
-import { openSource } from '../index/open-source.ts';
 import { spelledWords } from '../language/spelled-words.ts';
 import { awaitLater } from '../platform/await-later.ts';
 import { traced } from '../platform/tracing.ts';
@@ -36,9 +31,7 @@ const LISTED_DOCUMENTS_MAX = 10_000;
 
 /** Search of the indexes of one or several buckets whose vectors are of one latent space. */
 export interface IndexSearch {
-  readonly tables: LanceTables;
-  readonly resident: TableCopies | null;
-  readonly samples: RowSamples;
+  readonly chunks: ChunkIndex;
   readonly documents: LiveDocuments;
   readonly scope: DocumentScope;
   readonly request: SearchRequest;
@@ -65,7 +58,7 @@ export interface Found {
  * Search tables at the given versions or newer ones, once.
  *
  * @param indexTables the tables of the buckets
- * @throws ResidentGone if a copy in memory was dropped during the search, which must then be repeated
+ * @throws ReaderGone if the search must be repeated
  */
 export function searchIndex(
   search: IndexSearch,
@@ -84,13 +77,13 @@ async function searchTables(
   const { request, query, hiding } = search;
   // A correction would reveal a word of the index, perhaps one of a hidden document.
   const spelled = request.correct && hiding.size === 0 ? spelledWords(request.query) : [];
-  const source = await openSource({ ...search, ownTerms: query.ownTerms, spelled }, indexTables);
+  const reader = await search.chunks.open(indexTables, { ownTerms: query.ownTerms, spelled });
   const preparing = awaitLater(
     embedding.then((vector) => prepareQuery(request, query.terms, vector, describeTables(indexTables))),
   );
-  const sampling = awaitLater(sampleBackground(search, source, indexTables, { embedding, preparing }));
-  const best = source === null ? NOTHING : await findBest(source, search, preparing);
-  const corrections = source?.corrections() ?? [];
+  const sampling = awaitLater(sampleBackground(search, reader, { embedding, preparing }));
+  const best = reader === null ? NOTHING : await findBest(reader, search, preparing);
+  const corrections = reader?.corrections() ?? [];
   const replaced = corrections.map(({ replaced: phrase, by }) => ({ phrase, others: [by] }));
   const judged = {
     ...(await sampling),
@@ -129,7 +122,7 @@ interface Best {
 const NOTHING: Best = { chunks: [], isStale: false, lowestCosine: null, warnings: [] };
 
 /** Search both legs, drop the chunks that the caller may not see, and fuse the others; fetch more candidates as needed. */
-async function findBest(source: ChunkSource, search: IndexSearch, preparing: Promise<PreparedQuery>): Promise<Best> {
+async function findBest(reader: ChunkReader, search: IndexSearch, preparing: Promise<PreparedQuery>): Promise<Best> {
   const { documents, scope, request, wanted, hiding } = search;
   const bounds = { wanted, perDocumentMax: request.max_per_document ?? null };
   const limitMin = Math.max(CANDIDATES_MIN, wanted * 4);
@@ -142,14 +135,14 @@ async function findBest(source: ChunkSource, search: IndexSearch, preparing: Pro
   for (;;) {
     if (documentIds?.length === 0) return NOTHING;
     // One row more than the limit shows whether a leg has more, and whether the limit cuts a tie.
-    const rows = await searchLegs(source, search, preparing, { limit: limit + 1, documentIds });
+    const rows = await searchLegs(reader, search, preparing, { limit: limit + 1, documentIds });
     const isExhausted = rows.keyword.length <= limit && rows.vector.length <= limit;
     const live = await documents.find(documentIdsOf(rows));
     const cut = mapLegs(rows, (leg) => withinLimit(leg, limit));
     const legs = isWide ? mapLegs(cut, (leg) => leg.filter(({ documentId }) => live.has(documentId))) : cut;
     const candidates = { ...mapLegs(legs, (leg) => (isWide ? leg.slice(0, limitMin) : leg)), live, hiding };
     const ranked = rank(candidates, await preparing);
-    const chunks = await readBest(source, ranked, bounds, documents);
+    const chunks = await readBest(reader, ranked, bounds, documents);
     const best: Best = {
       chunks,
       isStale: hasStaleDocument(candidates),
@@ -206,17 +199,17 @@ function withinLimit(rows: readonly Candidate[], limit: number): readonly Candid
 
 /** Search both legs at once; the keyword leg runs while the query is still being embedded. */
 async function searchLegs(
-  source: ChunkSource,
+  reader: ChunkReader,
   { request, query }: IndexSearch,
   preparing: Promise<PreparedQuery>,
   options: LegOptions,
 ): Promise<Legs> {
-  const searchKeywords = () => source.searchKeywords(query.terms, options);
+  const searchKeywords = () => reader.searchKeywords(query.terms, options);
   const [keyword, vector] = await Promise.all([
     request.mode === 'vector'
       ? preparing.then(({ mode }) => (mode === 'keyword' ? searchKeywords() : []))
       : searchKeywords(),
-    preparing.then(({ vector }) => (vector ? source.searchVectors(vector, options) : [])),
+    preparing.then(({ vector }) => (vector ? reader.searchVectors(vector, options) : [])),
   ]);
   return { keyword, vector };
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { LanceIndex } from '../../src/index/lance/lance-index.ts';
 import { SearchRequest } from '../../src/search/schema.ts';
 import { searchBucket } from '../../src/search/search.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
@@ -90,14 +91,19 @@ it('an answer tells whether anything in the bucket is relevant, and each result 
 });
 
 it('relevance is the same from the table as from the copy in memory', async () => {
-  const levels = async (resident: typeof test.appliance.search.resident, query: string) => {
+  const levels = async (copies: typeof test.appliance.search.chunks.copies, query: string) => {
     const request = SearchRequest.parse({ query });
-    const { results } = await searchBucket({ ...test.appliance.search, resident }, test.operator, 'default', request);
+    const { results } = await searchBucket(
+      { ...test.appliance.search, chunks: new LanceIndex(test.appliance.search.chunks.tables, copies) },
+      test.operator,
+      'default',
+      request,
+    );
     return new Map(results.map(({ id, relevance }) => [id, relevance]));
   };
   await untilSettled(test.appliance.sql, 'default');
   for (const query of ['warranty of the pump', 'grease', 'a page about mountains', 'AB-1234', '데이터베이스 연결']) {
-    const inMemory = await levels(test.appliance.search.resident, query);
+    const inMemory = await levels(test.appliance.search.chunks.copies, query);
     expect(inMemory.size).toBeGreaterThan(0);
     expect(await levels(null, query)).toEqual(inMemory);
   }

@@ -43,7 +43,10 @@ try {
   const { sql } = appliance;
   const bucket = await createBucket(sql, operator, { name: 'large', policy: BucketPolicy.parse({}) });
   const place = { orgId: operator.orgId, bucketId: bucket.id };
-  await fillIndex({ sql, tables: appliance.search.tables }, place, passages, { chunksPerDocument: 5, teams: 10 });
+  await fillIndex({ sql, tables: appliance.search.chunks.tables }, place, passages, {
+    chunksPerDocument: 5,
+    teams: 10,
+  });
   for (let bot = 0; bot < BOTS; bot++) {
     const config = messengerConfig({ bot_id: `bot-${bot}`, collection: 'large' });
     await createChannel(appliance.channels, operator, { name: `bot ${bot}`, provider: 'messenger', config });

@@ -50,7 +50,12 @@ async function run(worker: Worker): Promise<void> {
     const operator = await appliance.access.operator('default');
     const { id: bucketId } = await createBucket(sql, operator, { name: BUCKET, policy: BucketPolicy.parse({}) });
     const shape = { chunksPerDocument: 5, teams: 10 };
-    await fillIndex({ sql, tables: appliance.search.tables }, { orgId: operator.orgId, bucketId }, passages, shape);
+    await fillIndex(
+      { sql, tables: appliance.search.chunks.tables },
+      { orgId: operator.orgId, bucketId },
+      passages,
+      shape,
+    );
     // Documents to come get generations after those of the filled ones.
     await sql`SELECT setval('document_generations', ${CHUNKS})`;
     const { key } = await createKey(sql, appliance.keyRing, operator, { name: 'bench' });

@@ -2,12 +2,12 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { embedLexical } from '../../src/embedding/providers/local.ts';
-import type { ChunkSource, ComparedRow } from '../../src/index/chunk-source.ts';
+import type { ChunkReader, ComparedRow } from '../../src/index/chunk-index.ts';
 import { TableCopies } from '../../src/index/copies/table-copies.ts';
 import { toArrowTable } from '../../src/index/lance/chunk-table.ts';
 import { LanceTables } from '../../src/index/lance/lance.ts';
+import { LanceIndex } from '../../src/index/lance/lance-index.ts';
 import { RowSamples, SAMPLED_ROWS_MAX } from '../../src/index/lance/row-samples.ts';
-import { openSource } from '../../src/index/open-source.ts';
 import { analyse } from '../../src/language/analyser.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { makeDataDir } from '../support/appliance.ts';
@@ -40,12 +40,12 @@ async function write(name: string, documents: number) {
 }
 
 const open = (index: Awaited<ReturnType<typeof write>>, indexes: TableCopies | null = resident) =>
-  openSource({ tables, resident: indexes }, [index]) as Promise<ChunkSource>;
+  new LanceIndex(tables, indexes).open([index]) as Promise<ChunkReader>;
 
 const text = drawText(random, 6, 200);
 const query = { vector: embedLexical([text]), terms: [...new Set([...analyse(text), 'nowhere'])] };
 
-const compare = async (source: ChunkSource) => (await source.compareSample?.(query)) as ComparedRow[];
+const compare = async (source: ChunkReader) => (await source.compareSample(query)) as ComparedRow[];
 
 it('a copy of few rows has the sample that is read from its table', async () => {
   const index = await write('buc_few', SAMPLED_ROWS_MAX);
@@ -73,7 +73,7 @@ it('rows that were removed are not in the sample of a copy', async () => {
 
 it('a query without a vector has the terms of a sample, and no cosines', async () => {
   const source = await open(await write('buc_words', 10));
-  const compared = (await source.compareSample?.({ ...query, vector: null })) as ComparedRow[];
+  const compared = (await source.compareSample({ ...query, vector: null })) as ComparedRow[];
   expect(compared.map(({ cosine }) => cosine)).toEqual(Array.from({ length: 10 }, () => null));
   expect(compared.some(({ terms }) => terms.size > 0)).toBe(true);
 });
@@ -81,6 +81,8 @@ it('a query without a vector has the terms of a sample, and no cosines', async (
 it('the sample of more rows, or of a table without a copy, is read from the table', async () => {
   const index = await write('buc_more', SAMPLED_ROWS_MAX + 1);
   const source = await open(index);
-  expect(source.compareSample).toBeNull();
-  expect((await open(index, null)).compareSample).toBeNull();
+  const expected = (await new RowSamples().read(tables, [index])).flatMap((sample) => sample.compare(query));
+  expect(expected).toHaveLength(SAMPLED_ROWS_MAX);
+  expect(await compare(source)).toEqual(expected);
+  expect(await compare(await open(index, null))).toEqual(expected);
 });

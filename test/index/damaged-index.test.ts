@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createBucket } from '../../src/documents/buckets.ts';
 import { BucketPolicy } from '../../src/documents/schema.ts';
 import { LanceTables } from '../../src/index/lance/lance.ts';
+import { LanceIndex } from '../../src/index/lance/lance-index.ts';
 import { expungeDue } from '../../src/index/writing/expunge-bucket.ts';
 import { PAGE_ROWS } from '../../src/index/writing/in-pages.ts';
 import { IndexWriter } from '../../src/index/writing/index-writer.ts';
@@ -30,7 +31,7 @@ beforeEach(async () => {
   test = await openTestAppliance();
   logs = keepLogs();
   const { sql, search } = test.appliance;
-  writer = new IndexWriter({ sql, direct: sql, tables: search.tables, logger: logs.logger });
+  writer = new IndexWriter({ sql, direct: sql, chunks: new LanceIndex(search.chunks.tables), logger: logs.logger });
   bucketIds = [];
   for (let nth = 0; nth < BUCKETS; nth++) {
     const policy = BucketPolicy.parse({});
@@ -70,7 +71,7 @@ it('an index that is damaged does not keep deleted text in the indexes of other 
     await writer.dropDocuments(bucketId, [`doc_${generationIn(nth, 1)}`], signal);
   await writer.close();
   damageFirst();
-  const context = { sql, direct: sql, tables: search.tables, logger: logs.logger };
+  const context = { sql, direct: sql, chunks: new LanceIndex(search.chunks.tables), logger: logs.logger };
   const due = expungeDue(context, { pauseMs: 0, smallChunks: 10_000, ageMs: 0 }, signal);
   await expect(due).rejects.toThrow();
   expect([files(1, 1), files(2, 1)]).toEqual([0, 0]);
@@ -126,11 +127,13 @@ it('more damaged indexes than fit on a page do not keep those behind them from b
       INSERT INTO retired_index_tables (table_name, bucket_id, retired_at)
       VALUES (${`${bucketId}_old`}, ${bucketId}, now() - interval '1 day')`;
   }
-  const stubborn = new IndexWriter({ sql, direct: sql, tables, logger: logs.logger });
+  const stubborn = new IndexWriter({ sql, direct: sql, chunks: new LanceIndex(tables), logger: logs.logger });
   await expect(stubborn.settleAbandoned(signal)).rejects.toThrow('the file system refuses');
   expect(warned()).toHaveLength(PAGE_ROWS + 1);
   expect(await sql`SELECT 1 FROM index_tables WHERE NOT settled AND bucket_id = ANY(${bucketIds})`).toHaveLength(0);
-  await expect(sweepTables({ sql, direct: sql, tables, logger: logs.logger }, signal)).rejects.toThrow('refuses');
+  await expect(
+    sweepTables({ sql, direct: sql, chunks: new LanceIndex(tables), logger: logs.logger }, signal),
+  ).rejects.toThrow('refuses');
   expect(await sql`SELECT bucket_id FROM retired_index_tables`).toHaveLength(PAGE_ROWS + 1);
   await tables.close();
 });
@@ -162,7 +165,7 @@ it('a replaced table that cannot be dropped does not keep those of other buckets
       INSERT INTO retired_index_tables (table_name, bucket_id, retired_at)
       VALUES (${`${bucketId}_old`}, ${bucketId}, now() - interval '1 day')`;
   }
-  const context = { sql, direct: sql, tables, logger: logs.logger };
+  const context = { sql, direct: sql, chunks: new LanceIndex(tables), logger: logs.logger };
   await expect(sweepTables(context, signal)).rejects.toThrow('the file system refuses');
   const left = await sql`SELECT bucket_id FROM retired_index_tables`;
   expect(left.map((row) => row['bucket_id'])).toEqual([first]);
@@ -180,7 +183,7 @@ it('maintenance ends at the first bucket if the whole index is out of reach', as
     }
   }
   const tables = new LostTables(path.join(test.dataDir, 'index'));
-  const lost = new IndexWriter({ sql, direct: sql, tables, logger: logs.logger });
+  const lost = new IndexWriter({ sql, direct: sql, chunks: new LanceIndex(tables), logger: logs.logger });
   await sql`UPDATE index_tables SET settled = false, updated_at = now() - interval '1 hour'`;
   await expect(lost.settleAbandoned(signal)).rejects.toMatchObject({ code: 'index_unavailable' });
   expect([asked, warned()]).toEqual([1, []]);

@@ -1,5 +1,5 @@
 import { embedLexicalPassages } from '../../src/embedding/providers/local.ts';
-import type { IndexedChunk, IndexedGeneration } from '../../src/index/lance/chunk-table.ts';
+import type { IndexedChunk, IndexedGeneration } from '../../src/index/chunk-index.ts';
 import { analyse } from '../../src/language/analyser.ts';
 
 /** Pseudo-random numbers in [0, 1) from a seed: mulberry32. */

@@ -2,13 +2,12 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { embedLexical } from '../../src/embedding/providers/local.ts';
-import type { ChunkSource } from '../../src/index/chunk-source.ts';
+import type { Candidate, ChunkReader } from '../../src/index/chunk-index.ts';
 import { TableCopies } from '../../src/index/copies/table-copies.ts';
 import { toArrowTable } from '../../src/index/lance/chunk-table.ts';
 import { LanceTables } from '../../src/index/lance/lance.ts';
-import type { Candidate } from '../../src/index/lance/legs.ts';
+import { LanceIndex } from '../../src/index/lance/lance-index.ts';
 import { settle } from '../../src/index/lance/settle.ts';
-import { openSource } from '../../src/index/open-source.ts';
 import { analyse, weighTerms } from '../../src/language/analyser.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { makeDataDir } from '../support/appliance.ts';
@@ -38,12 +37,10 @@ const queries = Array.from({ length: 12 }, () => drawText(random, 1 + Math.floor
 let tables: LanceTables;
 let resident: TableCopies;
 let version: number;
-let fromTable: ChunkSource;
+let fromTable: ChunkReader;
 
 const openedAt = (at: number, indexes: TableCopies | null) =>
-  openSource({ tables, resident: indexes }, [
-    { name: NAME, version: at, origin: null, weights: null },
-  ]) as Promise<ChunkSource>;
+  new LanceIndex(tables, indexes).open([{ name: NAME, version: at }]) as Promise<ChunkReader>;
 
 beforeAll(async () => {
   const directory = path.join(dataDir, 'index');
@@ -99,9 +96,9 @@ it('terms of synonyms with fractional weights find the same in memory as in a se
   for (const query of queries) {
     const [first = [], second = []] = [analyse(query), analyse(queries[0] as string)];
     const expanded = new Map([[NAME, [...weighTerms(first), { terms: [...new Set(second)], weight: 1 / 3 }]]]);
-    const index = { name: NAME, version, origin: null, weights: null };
+    const index = { name: NAME, version };
     const search = async (indexes: TableCopies | null) => {
-      const source = (await openSource({ tables, resident: indexes, ownTerms: expanded }, [index])) as ChunkSource;
+      const source = (await new LanceIndex(tables, indexes).open([index], { ownTerms: expanded })) as ChunkReader;
       return source.searchKeywords(weighTerms(first), { limit: LIMIT, documentIds: null });
     };
     expectEqual(await search(resident), await search(null));
@@ -143,10 +140,10 @@ it('results in memory do not depend on settling, nor on rows that were removed',
   const write = await tables.openForWriting(name);
   const openAt = async (indexes: TableCopies) => {
     const version = await untilCurrent(indexes, tables, write);
-    const source = await openSource({ tables, resident: indexes }, [{ name, version, origin: null, weights: null }]);
-    return source as ChunkSource;
+    const source = await new LanceIndex(tables, indexes).open([{ name, version }]);
+    return source as ChunkReader;
   };
-  const search = async (source: ChunkSource) => {
+  const search = async (source: ChunkReader) => {
     const found = [];
     for (const query of queries.slice(0, 8)) {
       const options = { limit: LIMIT, documentIds: null };
@@ -198,9 +195,9 @@ it('a table that was settled several times finds the best rows for common words,
   const settled = await write.version();
   await settle(tables, write);
   expect(await write.version()).toBe(settled);
-  const index = { name, version: await write.version(), origin: null, weights: null };
+  const index = { name, version: await write.version() };
   const [memory, table] = await Promise.all(
-    [resident, null].map((indexes) => openSource({ tables, resident: indexes }, [index]) as Promise<ChunkSource>),
+    [resident, null].map((indexes) => new LanceIndex(tables, indexes).open([index]) as Promise<ChunkReader>),
   );
   for (let nth = 1; nth < words.length; nth++) {
     const terms = weighTerms(analyse(`${words[nth - 1]} ${words[nth]} every`));

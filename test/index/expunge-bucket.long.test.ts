@@ -3,9 +3,11 @@ import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createBucket } from '../../src/documents/buckets.ts';
 import { BucketPolicy } from '../../src/documents/schema.ts';
+import type { IndexedGeneration } from '../../src/index/chunk-index.ts';
 import { getIndexTable } from '../../src/index/index-store.ts';
-import { type IndexedGeneration, toArrowTable } from '../../src/index/lance/chunk-table.ts';
+import { toArrowTable } from '../../src/index/lance/chunk-table.ts';
 import { buildTokenIndex, LanceTables, TOKEN_INDEX_NAME } from '../../src/index/lance/lance.ts';
+import { LanceIndex } from '../../src/index/lance/lance-index.ts';
 import { searchKeywords } from '../../src/index/lance/legs.ts';
 import { expungeBucket, expungeDue } from '../../src/index/writing/expunge-bucket.ts';
 import { IndexWriter } from '../../src/index/writing/index-writer.ts';
@@ -32,7 +34,7 @@ afterAll(() => test.close());
 
 const context = () => {
   const { sql, search, logger } = test.appliance;
-  return { sql, direct: sql, tables: search.tables, logger };
+  return { sql, direct: sql, chunks: new LanceIndex(search.chunks.tables), logger };
 };
 
 function generation(id: number, text: string): IndexedGeneration {
@@ -62,7 +64,12 @@ function generation(id: number, text: string): IndexedGeneration {
 async function indexOf(name: string, texts: readonly string[]): Promise<{ bucketId: string; writer: IndexWriter }> {
   const { sql, search } = test.appliance;
   const { id: bucketId } = await createBucket(sql, test.operator, { name, policy: BucketPolicy.parse({}) });
-  const writer = new IndexWriter({ sql, direct: sql, tables: search.tables, logger: openLogger('silent') });
+  const writer = new IndexWriter({
+    sql,
+    direct: sql,
+    chunks: new LanceIndex(search.chunks.tables),
+    logger: openLogger('silent'),
+  });
   await append(writer, bucketId, texts);
   await writer.close();
   return { bucketId, writer };
@@ -100,7 +107,7 @@ it('expunging removes the text of a deleted chunk from the storage, where mergin
   await writer.dropDocuments(bucketId, [id], signal);
   expect(filesOfIndex(CANARY)).not.toContain(snapshot);
   await writer.settleAbandoned(signal);
-  const table = await test.appliance.search.tables.openForWriting(bucketId);
+  const table = await test.appliance.search.chunks.tables.openForWriting(bucketId);
   await table.optimize({ cleanupOlderThan: new Date() });
   expect(filesOfIndex(CANARY)).not.toEqual([]);
   for (let times = 0; times < 2; times++) {
@@ -109,7 +116,7 @@ it('expunging removes the text of a deleted chunk from the storage, where mergin
     expect(filesOfIndex(id)).toEqual([]);
     expect(filesOfIndex('Heron number 7 stands')).toContain(snapshot);
     expect(await table.listVersions()).toHaveLength(1);
-    expect(await findIn(test.appliance.search.tables, bucketId, 'heron stands')).toHaveLength(30);
+    expect(await findIn(test.appliance.search.chunks.tables, bucketId, 'heron stands')).toHaveLength(30);
   }
 });
 
@@ -125,7 +132,7 @@ it('expunging also covers tables that were replaced lately or are being built', 
   await append(writer, bucketId, [...herons(12), `${CANARY} in the next table.`], run.id);
   await writer.dropDocuments(bucketId, [removed, `doc_${generations}`], signal);
   await sql`INSERT INTO retired_index_tables (table_name, bucket_id) VALUES (${`${bucketId}_rpj_0`}, ${bucketId})`;
-  await test.appliance.search.tables.openForWriting(`${bucketId}_rpj_0`);
+  await test.appliance.search.chunks.tables.openForWriting(`${bucketId}_rpj_0`);
   expect(filesOfIndex(CANARY).map((file) => file.split('.')[0])).toEqual(
     expect.arrayContaining([bucketId, `${bucketId}_rpj_1`]),
   );
@@ -133,7 +140,7 @@ it('expunging also covers tables that were replaced lately or are being built', 
   expect(filesOfIndex(CANARY)).toEqual([]);
   const directories = readdirSync(path.join(test.dataDir, 'index'));
   expect(directories.filter((name) => name.startsWith(bucketId))).toHaveLength(2);
-  expect(await (await test.appliance.search.tables.openForWriting(`${bucketId}_rpj_1`)).countRows()).toBe(12);
+  expect(await (await test.appliance.search.chunks.tables.openForWriting(`${bucketId}_rpj_1`)).countRows()).toBe(12);
 });
 
 it('expunging does nothing to a bucket without an index, and empties an index whose rows are all deleted', async () => {
@@ -143,7 +150,7 @@ it('expunging does nothing to a bucket without an index, and empties an index wh
   await expungeBucket(context(), bucketId, signal);
   expect(filesOfIndex(CANARY)).toEqual([]);
   await append(writer, bucketId, ['A heron comes back.']);
-  expect(await findIn(test.appliance.search.tables, bucketId, 'heron')).toEqual(['A heron comes back.']);
+  expect(await findIn(test.appliance.search.chunks.tables, bucketId, 'heron')).toEqual(['A heron comes back.']);
 });
 
 it('a search that reads an older version of the table is repeated on the new one', async () => {
@@ -162,7 +169,7 @@ it('a search that reads an older version of the table is repeated on the new one
       bucketId,
       SearchRequest.parse({ query: 'heron number', mode: 'keyword', top_k: 5 }),
     );
-  expect((await find({ ...search, tables, resident: null })).results).toHaveLength(5);
+  expect((await find({ ...search, chunks: new LanceIndex(tables) })).results).toHaveLength(5);
   let reads = 0;
   const late = Object.assign(Object.create(tables) as LanceTables, {
     mapErrors: (work: Promise<unknown>) => tables.mapErrors(work),
@@ -172,7 +179,7 @@ it('a search that reads an older version of the table is repeated on the new one
       return table;
     },
   });
-  expect((await find({ ...search, tables: late, resident: null })).results).toHaveLength(5);
+  expect((await find({ ...search, chunks: new LanceIndex(late) })).results).toHaveLength(5);
   // The second attempt also reads the sample that results are judged by.
   expect(reads).toBe(3);
   await tables.close();
@@ -199,7 +206,7 @@ const isNoted = async (bucketId: string) => {
 
 it('an index is rewritten once after documents were deleted, and not without a deletion', async () => {
   const { bucketId, writer } = await indexOf('due', [...herons(20), `${CANARY} was here too.`]);
-  const table = await test.appliance.search.tables.openForWriting(bucketId);
+  const table = await test.appliance.search.chunks.tables.openForWriting(bucketId);
   await expungeDue(context(), DUE, signal);
   const version = await table.version();
   await writer.dropDocuments(bucketId, [`doc_${generations}`], signal);

@@ -2,12 +2,12 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { embedLexical } from '../../src/embedding/providers/local.ts';
-import type { ChunkSource } from '../../src/index/chunk-source.ts';
-import { ResidentGone } from '../../src/index/copies/copy-source.ts';
+import type { ChunkReader } from '../../src/index/chunk-index.ts';
+import { ReaderGone } from '../../src/index/chunk-index.ts';
 import { TableCopies } from '../../src/index/copies/table-copies.ts';
 import { toArrowTable } from '../../src/index/lance/chunk-table.ts';
 import { LanceTables } from '../../src/index/lance/lance.ts';
-import { openSource } from '../../src/index/open-source.ts';
+import { LanceIndex } from '../../src/index/lance/lance-index.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { makeDataDir } from '../support/appliance.ts';
 import { drawText, generationOf, randomFrom } from './draw-rows.ts';
@@ -35,12 +35,10 @@ afterAll(async () => {
   remove();
 });
 
-async function open(): Promise<ChunkSource> {
+async function open(): Promise<ChunkReader> {
   const logger = openLogger('warn', { write: (line) => lines.push(line) });
   indexes = new TableCopies({ maxBytes: 2 ** 26, scratchIn: dataDir, threadsMax: 1, logger });
-  const source = await openSource({ tables, resident: indexes }, [
-    { name: NAME, version: 1, origin: null, weights: null },
-  ]);
+  const source = await new LanceIndex(tables, indexes).open([{ name: NAME, version: 1 }]);
   if (source === null || indexes.totals.tables !== 1) throw new Error('the table is not in memory');
   return source;
 }
@@ -48,7 +46,7 @@ async function open(): Promise<ChunkSource> {
 it('a search that fails in memory is reported, but not each time', async () => {
   const source = await open();
   for (let times = 0; times < 3; times++) {
-    await expect(source.searchVectors(null as never, OPTIONS)).rejects.toThrow(ResidentGone);
+    await expect(source.searchVectors(null as never, OPTIONS)).rejects.toThrow(ReaderGone);
   }
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([
     { level: 'error', tables: [NAME], err: { message: expect.stringContaining('null') } },
@@ -60,6 +58,6 @@ it('a search of a copy that was dropped meanwhile is no fault', async () => {
   const source = await open();
   const copy = await indexes.find(NAME, 1, () => tables.openForReading(NAME, 1));
   if (copy) indexes.forget(copy);
-  await expect(source.searchVectors(embedLexical(['term1x']), OPTIONS)).rejects.toThrow(ResidentGone);
+  await expect(source.searchVectors(embedLexical(['term1x']), OPTIONS)).rejects.toThrow(ReaderGone);
   expect(lines).toEqual([]);
 });

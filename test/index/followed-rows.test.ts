@@ -3,11 +3,11 @@ import path from 'node:path';
 import type { Table } from '@lancedb/lancedb';
 import { afterAll, beforeEach, expect, it } from 'vitest';
 import { embedLexical } from '../../src/embedding/providers/local.ts';
+import type { Candidate } from '../../src/index/chunk-index.ts';
 import { TableCopies } from '../../src/index/copies/table-copies.ts';
 import { toArrowTable } from '../../src/index/lance/chunk-table.ts';
 import { LanceTables } from '../../src/index/lance/lance.ts';
-import type { Candidate } from '../../src/index/lance/legs.ts';
-import { openSource } from '../../src/index/open-source.ts';
+import { LanceIndex } from '../../src/index/lance/lance-index.ts';
 import { analyse, weighTerms } from '../../src/language/analyser.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { makeDataDir } from '../support/appliance.ts';
@@ -56,9 +56,7 @@ async function append(generations: number): Promise<void> {
 
 async function search(indexes: TableCopies) {
   const version = await untilCurrent(indexes, readers, table);
-  const source = await openSource({ tables: readers, resident: indexes }, [
-    { name, version, origin: null, weights: null },
-  ]);
+  const source = await new LanceIndex(readers, indexes).open([{ name, version }]);
   const options = { limit: 100, documentIds: null };
   const found = [];
   for (const query of queries) {

@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { IndexedGeneration } from '../../src/index/chunk-index.ts';
 import { getIndexTable } from '../../src/index/index-store.ts';
-import type { IndexedGeneration } from '../../src/index/lance/chunk-table.ts';
 import { LanceTables } from '../../src/index/lance/lance.ts';
+import { LanceIndex } from '../../src/index/lance/lance-index.ts';
 import { searchKeywords, searchVectors } from '../../src/index/lance/legs.ts';
 import { IndexWriter } from '../../src/index/writing/index-writer.ts';
 import { analyse, weighTerms } from '../../src/language/analyser.ts';
@@ -22,7 +23,12 @@ let writer: IndexWriter;
 
 function open(): void {
   tables = new LanceTables(path.join(directory.dataDir, 'index'));
-  writer = new IndexWriter({ sql: db.sql, direct: db.sql, tables, logger: openLogger('silent') });
+  writer = new IndexWriter({
+    sql: db.sql,
+    direct: db.sql,
+    chunks: new LanceIndex(tables),
+    logger: openLogger('silent'),
+  });
 }
 
 beforeEach(async () => {
@@ -106,7 +112,12 @@ it('another process sees a commit once PostgreSQL names its version', async () =
 
 it('two writers of one bucket lose no row', async () => {
   const otherTables = new LanceTables(path.join(directory.dataDir, 'index'));
-  const other = new IndexWriter({ sql: db.sql, direct: db.sql, tables: otherTables, logger: openLogger('silent') });
+  const other = new IndexWriter({
+    sql: db.sql,
+    direct: db.sql,
+    chunks: new LanceIndex(otherTables),
+    logger: openLogger('silent'),
+  });
   const appends = Array.from({ length: 40 }, (_, id) =>
     append(id % 2 === 0 ? writer : other, generation(id, [`heron ${id}`])),
   );
@@ -175,7 +186,12 @@ it('a writer that lost the lock removes its commit again if the generation was s
     }
   }
   const stopped = new StoppedTables(path.join(directory.dataDir, 'index'));
-  const other = new IndexWriter({ sql: db.sql, direct: db.sql, tables: stopped, logger: openLogger('silent') });
+  const other = new IndexWriter({
+    sql: db.sql,
+    direct: db.sql,
+    chunks: new LanceIndex(stopped),
+    logger: openLogger('silent'),
+  });
   await append(other, generation(1, ['heron']));
   stopped.isStopped = true;
   await expect(append(other, generation(2, ['heron']))).rejects.toMatchObject({ code: 'generation_gone' });

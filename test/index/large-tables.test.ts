@@ -5,7 +5,7 @@ import { embedLexical } from '../../src/embedding/providers/local.ts';
 import { TableCopies } from '../../src/index/copies/table-copies.ts';
 import { toArrowTable } from '../../src/index/lance/chunk-table.ts';
 import { LanceTables } from '../../src/index/lance/lance.ts';
-import { openSource } from '../../src/index/open-source.ts';
+import { LanceIndex } from '../../src/index/lance/lance-index.ts';
 import { analyse, weighTerms } from '../../src/language/analyser.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { makeDataDir } from '../support/appliance.ts';
@@ -42,9 +42,7 @@ afterAll(async () => {
 });
 
 async function search(indexes: TableCopies, version: number, documentIds: readonly string[] | null) {
-  const source = await openSource({ tables, resident: indexes }, [
-    { name: NAME, version, origin: null, weights: null },
-  ]);
+  const source = await new LanceIndex(tables, indexes).open([{ name: NAME, version }]);
   expect(indexes.totals.tables).toBe(1);
   const found = [];
   for (const query of queries) {

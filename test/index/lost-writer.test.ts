@@ -4,6 +4,7 @@ import { createBucket } from '../../src/documents/buckets.ts';
 import { BucketPolicy } from '../../src/documents/schema.ts';
 import { getIndexTable } from '../../src/index/index-store.ts';
 import { LanceTables } from '../../src/index/lance/lance.ts';
+import { LanceIndex } from '../../src/index/lance/lance-index.ts';
 import { markSettled, publishVersion } from '../../src/index/writing/index-versions-store.ts';
 import { IndexWriter } from '../../src/index/writing/index-writer.ts';
 import { startReindexRun } from '../../src/index/writing/reindex-store.ts';
@@ -32,7 +33,7 @@ async function replaceTable(tables: LanceTables): Promise<string> {
   const name = nextTableName(bucketId, RUN_ID);
   const run = { id: RUN_ID, bucketId, tableName: name, kind: 'rebuild', origin: ORIGIN, jobId: null } as const;
   await inTransaction(sql, (tx) => startReindexRun(tx, run));
-  await swapTable({ sql, direct: sql, tables }, test.operator.orgId, run, async () => true);
+  await swapTable({ sql, direct: sql, chunks: new LanceIndex(tables) }, test.operator.orgId, run, async () => true);
   return name;
 }
 
@@ -58,19 +59,19 @@ it('a writer that lost its lock after its commit does not publish its version as
           SELECT pg_terminate_backend(pid, 5000) FROM pg_locks
           WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
             AND (classid::bigint << 32 | objid::bigint) = hashtextextended(${`index/${bucketId}`}, 0)`;
-        this.replacedBy = await replaceTable(search.tables);
+        this.replacedBy = await replaceTable(search.chunks.tables);
       }
       return outcome;
     }
   }
   const stopped = new StoppedTables(path.join(test.dataDir, 'index'));
-  const writer = new IndexWriter({ sql, direct: sql, tables: stopped, logger: openLogger('silent') });
+  const writer = new IndexWriter({ sql, direct: sql, chunks: new LanceIndex(stopped), logger: openLogger('silent') });
   for (let id = 900_001; id <= 900_010; id++) await append(writer, id);
   stopped.isStopped = true;
   await expect(append(writer, 900_011)).rejects.toMatchObject({ code: 'index_lock_lost', retryable: true });
   const own = await getIndexTable(sql, bucketId);
   expect(own?.name).toBe(stopped.replacedBy);
-  expect(own?.version).toBe(await (await search.tables.openForWriting(stopped.replacedBy)).version());
+  expect(own?.version).toBe(await (await search.chunks.tables.openForWriting(stopped.replacedBy)).version());
 
   // Another process finds what is committed to the new table.
   await append(search.index, 900_012);
@@ -86,7 +87,10 @@ it('a version is recorded only for the table that the bucket is in', async () =>
   const { sql, search } = test.appliance;
   const versionOf = async () => (await getIndexTable(sql, bucketId))?.version;
   const next = nextTableName(bucketId, RUN_ID);
-  const of = (name: string, version: number) => ({ name, version, origin: ORIGIN, settled: false, shape: null });
+  const of = (name: string, version: number) => ({
+    ...{ name, version, fragments: 1, unindexedRows: 0, isDueToSettle: false },
+    ...{ origin: ORIGIN, settled: false },
+  });
   const lost = { code: 'index_lock_lost', status: 503 };
   await expect(publishVersion(sql, bucketId, of(next, 90))).rejects.toMatchObject(lost);
   expect(await versionOf()).toBeUndefined();
@@ -94,7 +98,7 @@ it('a version is recorded only for the table that the bucket is in', async () =>
   await publishVersion(sql, bucketId, of(bucketId, 4));
   expect(await versionOf()).toBe(5);
 
-  await replaceTable(search.tables);
+  await replaceTable(search.chunks.tables);
   const first = await versionOf();
   await expect(publishVersion(sql, bucketId, of(bucketId, 91))).rejects.toMatchObject(lost);
   await expect(markSettled(sql, bucketId, of(bucketId, 92))).rejects.toMatchObject(lost);

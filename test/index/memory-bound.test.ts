@@ -7,7 +7,7 @@ import { openTableCopies } from '../../src/index/copies/open-copies.ts';
 import { TableCopies } from '../../src/index/copies/table-copies.ts';
 import { toArrowTable } from '../../src/index/lance/chunk-table.ts';
 import { LanceTables } from '../../src/index/lance/lance.ts';
-import { openSource } from '../../src/index/open-source.ts';
+import { LanceIndex } from '../../src/index/lance/lance-index.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { openMetrics } from '../../src/platform/metrics.ts';
 import { makeDataDir } from '../support/appliance.ts';
@@ -73,9 +73,7 @@ it('a table that was searched just now does not make room, so the other one is s
   expect(await find(indexes, one)).not.toBeNull();
   expect(await find(indexes, two)).toBeNull();
   expect(indexes.totals.tables).toBe(1);
-  const source = await openSource({ tables, resident: indexes }, [
-    { name: two, version: 1, origin: null, weights: null },
-  ]);
+  const source = await new LanceIndex(tables, indexes).open([{ name: two, version: 1 }]);
   const found = await source?.searchVectors(embedLexical(['term1x']), { limit: 5, documentIds: null });
   expect(found?.length).toBeGreaterThan(0);
 });

@@ -5,16 +5,18 @@ import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { IndexedGeneration } from '../../src/index/chunk-index.ts';
 import { getIndexTable } from '../../src/index/index-store.ts';
-import { type IndexedGeneration, toArrowTable } from '../../src/index/lance/chunk-table.ts';
+import { toArrowTable } from '../../src/index/lance/chunk-table.ts';
 import { LanceTables, TOKEN_INDEX_NAME } from '../../src/index/lance/lance.ts';
+import { LanceIndex } from '../../src/index/lance/lance-index.ts';
 import { searchKeywords } from '../../src/index/lance/legs.ts';
-import { isIndexed } from '../../src/index/lance/settle.ts';
 import { settleInChild } from '../../src/index/lance/settle-process.ts';
+import { isIndexed } from '../../src/index/lance/table-state.ts';
 import { VECTOR_INDEX_NAME } from '../../src/index/lance/vector-index.ts';
-import { EarlyIndexes } from '../../src/index/writing/early-indexes.ts';
 import { IndexWriter } from '../../src/index/writing/index-writer.ts';
 import { type ReindexRun, startReindexRun } from '../../src/index/writing/reindex-store.ts';
+import { buildIndexesAhead } from '../../src/index/writing/replace-table.ts';
 import { weighTerms } from '../../src/language/analyser.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { inTransaction } from '../../src/platform/postgres.ts';
@@ -39,7 +41,12 @@ beforeEach(async () => {
   db = await createTestDatabase();
   directory = makeDataDir();
   tables = new LanceTables(path.join(directory.dataDir, 'index'));
-  writer = new IndexWriter({ sql: db.sql, direct: db.sql, tables, logger: openLogger('silent') });
+  writer = new IndexWriter({
+    sql: db.sql,
+    direct: db.sql,
+    chunks: new LanceIndex(tables),
+    logger: openLogger('silent'),
+  });
 });
 afterEach(async () => {
   for (const cleanup of cleanups) await cleanup();
@@ -150,7 +157,7 @@ it('the indexes of a table are built before its last rows are written, and searc
     ...{ id: 'rpj_x', bucketId: BUCKET, tableName: name, kind: 'rebuild', jobId: null },
     origin: originIn('lexical-1'),
   };
-  const indexes = new EarlyIndexes({ sql: db.sql, direct: db.sql, tables }, run, 2 * ROWS);
+  const indexes = buildIndexesAhead({ sql: db.sql, direct: db.sql, chunks: new LanceIndex(tables) }, run, 2 * ROWS);
   await add(first);
   indexes.written(ROWS);
   await indexes.finish();
@@ -185,7 +192,7 @@ it('rows are appended while an index is built, all are found, and a builder that
   for (let nth = 0; nth < 4; nth++) await appendSome(ROWS);
   const table = await tables.openForWriting(name);
   const buildBeside = async (kill: boolean) => {
-    const indexes = new EarlyIndexes({ sql: db.sql, direct: db.sql, tables }, run, 40_000);
+    const indexes = buildIndexesAhead({ sql: db.sql, direct: db.sql, chunks: new LanceIndex(tables) }, run, 40_000);
     let isBuilding = true;
     indexes.written(40_000);
     const built = indexes.finish().then(() => {

@@ -111,7 +111,10 @@ export class ReprojectionUnderTest {
   async contents() {
     const { sql } = this.test.appliance;
     const table = await getIndexTable(sql, this.bucket.id);
-    const opened = await this.context.tables.openForReading(table?.name as string, table?.version as number);
+    const opened = await this.test.appliance.search.chunks.tables.openForReading(
+      table?.name as string,
+      table?.version as number,
+    );
     const rows = (await opened?.query().select(['chunk_id', 'generation', 'vector']).toArray()) ?? [];
     const live = await sql`
       SELECT d.id, d.active_generation, g.artifact_key, g.chunks_count, g.map_version, g.space, g.embed_model

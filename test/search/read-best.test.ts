@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Candidate } from '../../src/index/lance/legs.ts';
+import type { Candidate } from '../../src/index/chunk-index.ts';
 import type { DocumentDetails, LiveDocument } from '../../src/search/documents/document-store.ts';
 import type { RankedChunk } from '../../src/search/rank.ts';
 import { readBest } from '../../src/search/read-best.ts';

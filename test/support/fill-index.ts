@@ -1,7 +1,10 @@
 import { embedLexicalPassages } from '../../src/embedding/providers/local.ts';
-import { type IndexedGeneration, toArrowTable } from '../../src/index/lance/chunk-table.ts';
+import type { IndexedGeneration } from '../../src/index/chunk-index.ts';
+import { toArrowTable } from '../../src/index/lance/chunk-table.ts';
 import type { LanceTables } from '../../src/index/lance/lance.ts';
-import { readTableShape, settle } from '../../src/index/lance/settle.ts';
+import { LanceIndex } from '../../src/index/lance/lance-index.ts';
+import { settle } from '../../src/index/lance/settle.ts';
+import { readTableState } from '../../src/index/lance/table-state.ts';
 import { publishVersion } from '../../src/index/writing/index-versions-store.ts';
 import { IndexWriter } from '../../src/index/writing/index-writer.ts';
 import { analyse } from '../../src/language/analyser.ts';
@@ -29,7 +32,10 @@ export async function fillIndex(
   const { bucketId } = bucket;
   const documents = Math.ceil(passages.length / chunksPerDocument);
   await insertDocuments(sql, bucket, documents, shape);
-  const writer = new IndexWriter({ ...{ sql, direct: sql, tables }, logger: openLogger('warn') });
+  const writer = new IndexWriter({
+    ...{ sql, direct: sql, chunks: new LanceIndex(tables) },
+    logger: openLogger('warn'),
+  });
   for (let first = 1; first <= documents; first += CONCURRENT_APPENDS) {
     const last = Math.min(documents, first + CONCURRENT_APPENDS - 1);
     const numbers = Array.from({ length: last - first + 1 }, (_, nth) => first + nth);
@@ -85,11 +91,8 @@ export async function fillIndexDirectly(
   }
   await adding;
   await settle(tables, table);
-  const [version, written] = [await table.version(), await readTableShape(table)];
-  await publishVersion(sql, bucketId, {
-    ...{ name: bucketId, version, origin: originIn(LEXICAL_SPACE) },
-    ...{ settled: true, shape: written },
-  });
+  const state = await readTableState(table);
+  await publishVersion(sql, bucketId, { ...state, origin: originIn(LEXICAL_SPACE), settled: true });
   await sql`UPDATE index_tables SET cleaned_at = now() + interval '1 day' WHERE bucket_id = ${bucketId}`;
 }
 

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
+import type { IndexedGeneration } from '../../src/index/chunk-index.ts';
 import { getIndexTable } from '../../src/index/index-store.ts';
-import type { IndexedGeneration } from '../../src/index/lance/chunk-table.ts';
 import { LanceTables } from '../../src/index/lance/lance.ts';
+import { LanceIndex } from '../../src/index/lance/lance-index.ts';
 import { IndexWriter } from '../../src/index/writing/index-writer.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { openPostgres, type Sql } from '../../src/platform/postgres.ts';
@@ -29,7 +30,7 @@ await sql.end();
 process.disconnect();
 
 async function write(): Promise<void> {
-  const writer = new IndexWriter({ sql, direct: sql, tables, logger: openLogger('warn') });
+  const writer = new IndexWriter({ sql, direct: sql, chunks: new LanceIndex(tables), logger: openLogger('warn') });
   const random = createRandom(task.seed * 10 + task.number);
   const signal = new AbortController().signal;
   /** Generations that are written and not being dropped, with their documents. */

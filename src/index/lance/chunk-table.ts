@@ -1,28 +1,7 @@
 import type { FixedSizeList, Float32, Schema, Table } from 'apache-arrow';
-import type { Locator } from '../../documents/locator.ts';
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
+import type { IndexedGeneration } from '../chunk-index.ts';
 import { loadArrow } from './load-lance.ts';
-
-/** One chunk as the index holds it. `tokens` is the analysed text, joined by spaces. */
-export interface IndexedChunk {
-  readonly chunkId: string;
-  readonly documentId: string;
-  readonly generation: number;
-  readonly collectionId: string | null;
-  readonly chunkIndex: number;
-  readonly text: string;
-  readonly tokens: string;
-  readonly locator: Locator;
-  readonly modality: 'text';
-  readonly privacyLevel: number;
-  readonly eventTimeMs: number | null;
-}
-
-/** Chunks of one generation with their vectors: Float32Array [chunks x 1024], row-major. */
-export interface IndexedGeneration {
-  readonly chunks: readonly IndexedChunk[];
-  readonly vectors: Float32Array;
-}
 
 function vectorType(): FixedSizeList<Float32> {
   const { Field, FixedSizeList, Float32 } = loadArrow();

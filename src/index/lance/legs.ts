@@ -1,36 +1,14 @@
 import type { FullTextQuery, Query, Table, VectorQuery } from '@lancedb/lancedb';
 import type { WeightedTerms } from '../../language/analyser.ts';
-import { BOILERPLATE } from '../boilerplate.ts';
+import type { Candidate, LegOptions, Passage } from '../chunk-index.ts';
+import { BOILERPLATE } from './boilerplate.ts';
 import { loadLance } from './load-lance.ts';
 import { throughIndex } from './vector-index.ts';
-
-/** Text of a chunk, and its locator as JSON. */
-export interface Passage {
-  readonly text: string;
-  readonly locator: string;
-}
-
-/** A chunk that one leg of a search found. */
-export interface Candidate {
-  readonly chunkId: string;
-  readonly documentId: string;
-  readonly generation: number;
-  readonly chunkIndex: number;
-  readonly isBoilerplate: boolean;
-  /** Cosine similarity on the vector leg, BM25 on the keyword leg; higher is better. */
-  readonly score: number;
-}
 
 /** A candidate that was read from the files of the index. */
 export type ReadCandidate = Candidate & Passage;
 
 const COLUMNS = ['chunk_id', 'document_id', 'generation', 'chunk_index', 'text', 'locator'];
-
-export interface LegOptions {
-  readonly limit: number;
-  /** Restriction to these documents; null for all of the table. */
-  readonly documentIds: readonly string[] | null;
-}
 
 /**
  * Find the nearest chunks by cosine similarity. `vector`: Float32Array [1024], L2-normalised as all vectors of the
@@ -99,6 +77,11 @@ function toCandidates(rows: ArrowTable, scoreColumn: string, toScore: (value: nu
 
 /** Render the condition that a row is of one of these documents. */
 export function membership(documentIds: readonly string[]): string {
-  for (const id of documentIds) if (!/^[a-z0-9_]+$/.test(id)) throw new Error('not an id');
-  return `document_id IN (${documentIds.map((id) => `'${id}'`).join(', ')})`;
+  return `document_id IN (${documentIds.map(quoteId).join(', ')})`;
+}
+
+/** Quote an id for a predicate. Our ids have a fixed alphabet; the check keeps anything else out of the predicate. */
+export function quoteId(id: string): string {
+  if (!/^[a-z0-9_]+$/.test(id)) throw new Error('not an id');
+  return `'${id}'`;
 }

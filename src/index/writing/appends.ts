@@ -1,5 +1,5 @@
 import type { VectorOrigin } from '../../embedding/model-choice.ts';
-import type { IndexedGeneration } from '../lance/chunk-table.ts';
+import type { IndexedGeneration } from '../chunk-index.ts';
 
 /** Rows written in one commit, at most. */
 const COMMIT_ROWS_MAX = 4_096;

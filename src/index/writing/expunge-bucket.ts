@@ -1,23 +1,15 @@
-import type { Table } from '@lancedb/lancedb';
 import { BucketFaults } from '../../documents/bucket-faults.ts';
+import type { TableState } from '../chunk-index.ts';
 import { getIndexTable } from '../index-store.ts';
-import { buildTokenIndex, type LanceTables } from '../lance/lance.ts';
-import { indexVectors, mergeTable } from '../lance/settle.ts';
-import { dropVectorIndex } from '../lance/vector-index.ts';
 import { type DeletedTextAge, findDeletedText, findDueDeletedText, forgetDeletedText } from './deleted-text-store.ts';
 import { markSettled, publishVersion } from './index-versions-store.ts';
 import { findReindexRun, findRetiredTablesOf, forgetRetiredTable } from './reindex-store.ts';
 import type { ChoreContext, TableContext } from './replace-table.ts';
-import { lockLost, withIndexToItself } from './writer-lock.ts';
-
-/** Most that the clock of a writer, which dates its versions, may be ahead of ours. */
-const CLOCK_SKEW_MS = 24 * 3_600_000;
+import { lockedBy, type StillHeld, withIndexToItself } from './writer-lock.ts';
 
 /**
- * Remove the bytes of deleted chunks from the storage, where LanceDB may keep them for ever: it merges a file only once
- * a tenth of its rows are deleted, and its indexes keep the content of deleted rows. So all rows are written to new
- * files, the indexes are rebuilt, and all older versions of the table are removed at once. A search that reads an older
- * version then fails, and is repeated on the new version, which PostgreSQL names before the old ones are removed.
+ * Remove the bytes of deleted chunks from the storage of a bucket's index. A search that reads an older version then
+ * fails, and is repeated on the new version, which PostgreSQL names before the old ones are removed.
  *
  * It takes time and temporary space in proportion to the bucket. It is idempotent.
  *
@@ -42,7 +34,7 @@ export async function expungeDue(context: ChoreContext, age: DeletedTextAge, sig
   const message = 'deleted text was not removed from an index; trying again later';
   const faults = new BucketFaults(context.logger, signal, message);
   for (const bucketId of await findDueDeletedText(context.sql, age)) {
-    const work = async (stillHeld: () => Promise<boolean>) => {
+    const work = async (stillHeld: StillHeld) => {
       // Another process may have done it while this one waited.
       const deletedAt = await findDeletedText(context.sql, bucketId);
       if (deletedAt === null) return;
@@ -54,56 +46,20 @@ export async function expungeDue(context: ChoreContext, age: DeletedTextAge, sig
   faults.throwFirst();
 }
 
-async function expungeLocked(
-  { sql, tables }: TableContext,
-  bucketId: string,
-  stillHeld: () => Promise<boolean>,
-): Promise<void> {
+async function expungeLocked({ sql, chunks }: TableContext, bucketId: string, stillHeld: StillHeld): Promise<void> {
   for (const name of await findRetiredTablesOf(sql, bucketId)) {
-    await tables.drop(name);
+    await chunks.drop(name);
     await forgetRetiredTable(sql, name);
   }
-  const checkHeld = async () => {
-    if (!(await stillHeld())) throw lockLost();
-  };
+  const lock = lockedBy(stillHeld);
   const next = (await findReindexRun(sql, bucketId))?.tableName ?? null;
-  if (next !== null) await expunge(tables, next, checkHeld, async () => {});
+  if (next !== null) await chunks.expunge(next, { ...lock, publish: async () => {} });
   const own = await getIndexTable(sql, bucketId);
   if (own === null) return;
-  const { name } = own;
-  await expunge(tables, name, checkHeld, async (version) => {
-    await publishVersion(sql, bucketId, { name, version, origin: null, settled: false, shape: null });
-    await markSettled(sql, bucketId, { name, version, shape: null });
-  });
-}
-
-/** @param publish announces to readers the version that has none of the removed rows */
-async function expunge(
-  tables: LanceTables,
-  name: string,
-  checkHeld: () => Promise<void>,
-  publish: (version: number) => Promise<void>,
-): Promise<void> {
-  if (!(await tables.has(name))) return;
-  const table = await tables.openForWriting(name);
-  await checkHeld();
-  await tables.mapErrors(rewriteTable(tables, table));
-  await publish(await table.version());
-  await checkHeld();
-  const later = new Date(Date.now() + CLOCK_SKEW_MS);
-  // Unverified files are those of a killed writer, since no other process writes while we hold the lock.
-  await tables.mapErrors(table.optimize({ cleanupOlderThan: later, deleteUnverified: true }));
-  // Not before, since `optimize` would write it once more.
-  if (!(await indexVectors(tables, table))) return;
-  await checkHeld();
-  await publish(await table.version());
-}
-
-async function rewriteTable(tables: LanceTables, table: Table): Promise<void> {
-  // An update moves rows into new files even if no value changes.
-  if ((await table.countRows()) > 0) await table.update({ where: 'true', valuesSql: { modality: 'modality' } });
-  await dropVectorIndex(table);
-  await buildTokenIndex(table);
-  // Merge now: a merge when old versions are removed would leave one more old version.
-  await mergeTable(tables, table);
+  const publish = async (state: TableState) => {
+    await publishVersion(sql, bucketId, { ...state, origin: null, settled: false });
+    await markSettled(sql, bucketId, state);
+    chunks.notePublished(state);
+  };
+  await chunks.expunge(own.name, { ...lock, publish });
 }

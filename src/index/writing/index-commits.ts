@@ -1,45 +1,35 @@
-import type { Table } from '@lancedb/lancedb';
 import type { VectorOrigin } from '../../embedding/model-choice.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { inTransaction, type Sql } from '../../platform/postgres.ts';
+import type { ChunkIndex, TableState } from '../chunk-index.ts';
 import { refusalOf } from '../comparability.ts';
 import { adoptOrigin, findKnownGenerations, getIndexTable } from '../index-store.ts';
-import { toArrowTable } from '../lance/chunk-table.ts';
-import type { LanceTables } from '../lance/lance.ts';
-import { isDueToSettle, readTableShape, settle } from '../lance/settle.ts';
 import { type Append, generationOf } from './appends.ts';
-import type { OnPublished } from './index-readers.ts';
 import { publishVersion } from './index-versions-store.ts';
 import { findReindexRun } from './reindex-store.ts';
-import { generationGone, lockLost, reprojectionGone } from './writer-lock.ts';
-
-/** Ask whether the lock of the index is still held. */
-export type StillHeld = () => Promise<boolean>;
+import { generationGone, lockedBy, reprojectionGone, type StillHeld } from './writer-lock.ts';
 
 /** Remove every chunk of generations, and forget them. */
 type DropGenerations = (bucketId: string, generations: readonly number[], signal: AbortSignal) => Promise<void>;
 
 interface CommitContext {
   readonly sql: Sql;
-  readonly tables: LanceTables;
+  readonly chunks: ChunkIndex;
   readonly logger: Logger;
-  readonly onPublished: OnPublished;
 }
 
-/** Commits of appended generations to LanceDB, which are made while the lock of the index is held. */
+/** Commits of appended generations, which are made while the lock of the index is held. */
 export class IndexCommits {
   readonly #sql: Sql;
-  readonly #tables: LanceTables;
+  readonly #chunks: ChunkIndex;
   readonly #logger: Logger;
-  readonly #onPublished: OnPublished;
   readonly #dropGenerations: DropGenerations;
 
-  constructor({ sql, tables, logger, onPublished }: CommitContext, dropGenerations: DropGenerations) {
+  constructor({ sql, chunks, logger }: CommitContext, dropGenerations: DropGenerations) {
     this.#sql = sql;
-    this.#tables = tables;
+    this.#chunks = chunks;
     this.#logger = logger;
-    this.#onPublished = onPublished;
     this.#dropGenerations = dropGenerations;
   }
 
@@ -71,26 +61,23 @@ export class IndexCommits {
       else append.reject(await refusalOf(this.#sql, bucketId, { held: origin.space, given: given.space }));
     }
     if (comparable.length === 0) return;
-    const table = await this.#write(bucketId, held?.name ?? bucketId, comparable, stillHeld);
-    const written = await readTableShape(table);
-    const settled = isDueToSettle(written) && (await this.#settleBetweenCommits(bucketId, table));
-    const shape = settled ? await readTableShape(table) : written;
-    const version = await table.version();
-    await publishVersion(this.#sql, bucketId, { name: table.name, version, origin, settled, shape });
-    this.#onPublished(table.name, version);
+    const written = await this.#write(bucketId, held?.name ?? bucketId, comparable, stillHeld);
+    const settled = written.isDueToSettle ? await this.#settleBetweenCommits(bucketId, written.name) : null;
+    const state = settled ?? written;
+    await publishVersion(this.#sql, bucketId, { ...state, origin, settled: settled !== null });
+    this.#chunks.notePublished(state);
     if (!(await stillHeld())) await this.#removeForgotten(bucketId, comparable);
     for (const append of comparable) append.resolve();
   }
 
   /** Settle between two commits. A failure does not fail the commit: its rows are stored and searches find them. */
-  async #settleBetweenCommits(bucketId: string, table: Table): Promise<boolean> {
+  async #settleBetweenCommits(bucketId: string, table: string): Promise<TableState | null> {
     try {
-      await settle(this.#tables, table);
-      return true;
+      return await this.#chunks.settle(table);
     } catch (error) {
       if (!(error instanceof AppError && error.code === 'settle_failed')) throw error;
       this.#logger.warn({ err: error, bucket_id: bucketId }, 'the index was not settled');
-      return false;
+      return null;
     }
   }
 
@@ -107,19 +94,10 @@ export class IndexCommits {
     for (const append of appends) append.resolve();
   }
 
-  async #write(bucketId: string, name: string, appends: Append[], stillHeld: StillHeld): Promise<Table> {
-    const table = await this.#tables.openForWriting(name);
-    const rows = toArrowTable(appends.map((append) => append.generation));
-    if (!(await stillHeld())) throw lockLost();
-    const adding = table.add(rows as never);
-    try {
-      await this.#tables.mapErrors(adding);
-    } catch (error) {
-      // A commit that was not waited for may come after all.
-      adding.then(() => this.#removeForgotten(bucketId, appends)).catch(() => undefined);
-      throw error;
-    }
-    return table;
+  #write(bucketId: string, name: string, appends: Append[], stillHeld: StillHeld): Promise<TableState> {
+    const generations = appends.map(({ generation }) => generation);
+    const onLate = () => void this.#removeForgotten(bucketId, appends).catch(() => undefined);
+    return this.#chunks.append(name, generations, { ...lockedBy(stillHeld), onLate });
   }
 
   /**

@@ -1,10 +1,11 @@
 import type { VectorOrigin } from '../../embedding/model-choice.ts';
 import type { Sql } from '../../platform/postgres.ts';
+import type { TableState } from '../chunk-index.ts';
 import { PAGE_ROWS } from './in-pages.ts';
 import { lockLost } from './writer-lock.ts';
 
 /**
- * Tell readers that a newer version of the table is there. `origin` and `shape` null: unchanged.
+ * Tell readers that a newer version of the table is there. `origin` null: unchanged.
  *
  * @throws AppError `index_lock_lost` (503) if the bucket is in another table by now: only a writer that lost its lock can
  *   find it so, and a version of its table says nothing about the other one
@@ -12,20 +13,14 @@ import { lockLost } from './writer-lock.ts';
 export async function publishVersion(
   sql: Sql,
   bucketId: string,
-  table: {
-    name: string;
-    version: number;
-    origin: VectorOrigin | null;
-    settled: boolean;
-    shape: { fragments: number; unindexedRows: number } | null;
-  },
+  table: TableState & { readonly origin: VectorOrigin | null; readonly settled: boolean },
 ): Promise<void> {
   // Only the first table of a bucket, which has its name, is new to PostgreSQL.
   const rows = await sql`
     INSERT INTO index_tables (bucket_id, version, model, revision, space, settled, fragments, unindexed_rows)
     SELECT ${bucketId}, ${table.version}, ${table.origin?.model ?? null}, ${table.origin?.revision ?? null},
-           ${table.origin?.space ?? null}, ${table.settled}, ${table.shape?.fragments ?? null}::integer,
-           ${table.shape?.unindexedRows ?? null}::bigint
+           ${table.origin?.space ?? null}, ${table.settled}, ${table.fragments}::integer,
+           ${table.unindexedRows}::bigint
     WHERE ${table.name === bucketId} OR EXISTS (SELECT 1 FROM index_tables WHERE bucket_id = ${bucketId})
     ON CONFLICT (bucket_id) DO UPDATE
       SET version = greatest(index_tables.version, excluded.version),
@@ -40,23 +35,19 @@ export async function publishVersion(
 }
 
 /**
- * Record that the table was merged and cleaned at this version. `shape` null: unchanged.
+ * Record that the table was merged and cleaned at this version.
  *
  * @throws AppError `index_lock_lost` (503) as for `publishVersion`
  */
 export async function markSettled(
   sql: Sql,
   bucketId: string,
-  {
-    name,
-    version,
-    shape,
-  }: { name: string; version: number; shape: { fragments: number; unindexedRows: number } | null },
+  { name, version, fragments, unindexedRows }: TableState,
 ): Promise<void> {
   const rows = await sql`
     UPDATE index_tables SET version = greatest(version, ${version}), settled = true, cleaned_at = now(),
-           fragments = coalesce(${shape?.fragments ?? null}, fragments),
-           unindexed_rows = coalesce(${shape?.unindexedRows ?? null}, unindexed_rows)
+           fragments = ${fragments},
+           unindexed_rows = ${unindexedRows}
     WHERE bucket_id = ${bucketId} AND coalesce(table_name, bucket_id) = ${name} RETURNING 1`;
   if (rows.length === 0) throw lockLost();
 }

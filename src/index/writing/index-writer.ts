@@ -4,19 +4,17 @@ import type { VectorOrigin } from '../../embedding/model-choice.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { inTransaction, type Sql } from '../../platform/postgres.ts';
 import { traced } from '../../platform/tracing.ts';
+import type { ChunkIndex, ChunkSelection, IndexedGeneration } from '../chunk-index.ts';
 import { checkComparable } from '../comparability.ts';
 import { forgetGenerations, forgetIndex, getIndexTable } from '../index-store.ts';
-import type { IndexedGeneration } from '../lance/chunk-table.ts';
-import type { LanceTables } from '../lance/lance.ts';
-import { KEEP_VERSIONS_MS, readTableShape, settle } from '../lance/settle.ts';
 import { type Append, fillCommit, takeBatch } from './appends.ts';
 import { noteDeletedText } from './deleted-text-store.ts';
 import { inPages } from './in-pages.ts';
-import { IndexCommits, type StillHeld } from './index-commits.ts';
-import type { OnPublished } from './index-readers.ts';
+import { IndexCommits } from './index-commits.ts';
 import { findUnsettled, markSettled, publishVersion } from './index-versions-store.ts';
+import { KEEP_VERSIONS_MS } from './keep-versions.ts';
 import { findReindexRun, type ReindexRun } from './reindex-store.ts';
-import { lockLost, withIndexToItself, withIndexWriterLock } from './writer-lock.ts';
+import { lockedBy, lockLost, type StillHeld, withIndexToItself, withIndexWriterLock } from './writer-lock.ts';
 
 /** Time from one commit to the next, unless many rows wait: small documents that come together go into one commit. */
 const COMMIT_GAP_MS = 50;
@@ -26,12 +24,6 @@ const LOCK_MS_MAX = 2_000;
 const SETTLE_MS = 1_000;
 /** Time without writes after which an unsettled index counts as abandoned by its writer. */
 const ABANDONED_MS = 10_000;
-
-/** Rows of a table: all of these documents, and all of these generations. */
-interface RowSelection {
-  readonly documentIds: readonly string[];
-  readonly generations: readonly number[];
-}
 
 interface BucketQueue {
   appends: Append[];
@@ -52,9 +44,8 @@ interface BucketQueue {
 export class IndexWriter {
   readonly #sql: Sql;
   readonly #direct: Sql;
-  readonly #tables: LanceTables;
+  readonly #chunks: ChunkIndex;
   readonly #logger: Logger;
-  readonly #onPublished: OnPublished;
   readonly #commits: IndexCommits;
   readonly #queues = new Map<string, BucketQueue>();
 
@@ -64,16 +55,14 @@ export class IndexWriter {
   constructor(context: {
     sql: Sql;
     direct: Sql;
-    tables: LanceTables;
+    chunks: ChunkIndex;
     logger: Logger;
-    onPublished?: OnPublished;
   }) {
     this.#sql = context.sql;
     this.#direct = context.direct;
-    this.#tables = context.tables;
+    this.#chunks = context.chunks;
     this.#logger = context.logger;
-    this.#onPublished = context.onPublished ?? (() => undefined);
-    this.#commits = new IndexCommits({ ...context, onPublished: this.#onPublished }, this.dropGenerations.bind(this));
+    this.#commits = new IndexCommits(context, this.dropGenerations.bind(this));
   }
 
   /**
@@ -134,9 +123,7 @@ export class IndexWriter {
     if (generations.length === 0 || tableName === null) return;
     signal.throwIfAborted();
     await this.#asWriter(bucketId, async (stillHeld) => {
-      const table = await this.#tables.openForWriting(tableName);
-      if (!(await stillHeld())) throw lockLost();
-      await table.delete(predicateOf({ documentIds: [], generations }));
+      await this.#chunks.remove(tableName, { documentIds: [], generations }, lockedBy(stillHeld));
     });
   }
 
@@ -150,7 +137,7 @@ export class IndexWriter {
     signal.throwIfAborted();
     await withIndexToItself(this.#direct, bucketId, async () => {
       await inTransaction(this.#sql, (tx) => forgetIndex(tx, bucketId));
-      await this.#tables.dropAll(bucketId);
+      await this.#chunks.dropAll(bucketId);
     });
   }
 
@@ -204,8 +191,8 @@ export class IndexWriter {
 
   /** Run `fn` as the only writer of the index of a bucket, as long as the store of the index answers. */
   async #asWriter<T>(bucketId: string, fn: (stillHeld: StillHeld) => Promise<T>): Promise<T> {
-    await this.#tables.requireReach(); // not under the lock
-    return withIndexWriterLock(this.#direct, bucketId, (stillHeld) => this.#tables.whileReached(fn(stillHeld)));
+    await this.#chunks.requireReach(); // not under the lock
+    return withIndexWriterLock(this.#direct, bucketId, (stillHeld) => this.#chunks.whileReached(fn(stillHeld)));
   }
 
   async #drain(bucketId: string, queue: BucketQueue): Promise<void> {
@@ -235,37 +222,22 @@ export class IndexWriter {
   /** @param steps called while the lock is held, before and after the deletion */
   async #delete(
     bucketId: string,
-    selected: RowSelection,
+    selected: ChunkSelection,
     signal: AbortSignal,
     steps: { before?: () => Promise<void>; after?: () => Promise<void> },
   ): Promise<void> {
     if (selected.documentIds.length + selected.generations.length === 0) return;
-    const predicate = predicateOf(selected);
     signal.throwIfAborted();
     await this.#asWriter(bucketId, async (stillHeld) => {
       await steps.before?.();
       const next = (await findReindexRun(this.#sql, bucketId))?.tableName;
-      if (next) {
-        const table = await this.#tables.openForWriting(next);
-        if (!(await stillHeld())) throw lockLost();
-        await this.#tables.mapErrors(table.delete(predicate));
-      }
+      if (next) await this.#chunks.remove(next, selected, lockedBy(stillHeld));
       const own = await getIndexTable(this.#sql, bucketId);
       if (own !== null) {
-        const table = await this.#tables.openForWriting(own.name);
-        if (!(await stillHeld())) throw lockLost();
-        await this.#tables.mapErrors(table.delete(predicate));
-        // Deleted rows are only marked: their text is removed with their file, once enough of the file is deleted, or
-        // at once by `expungeBucket`.
-        const version = await table.version();
-        await publishVersion(this.#sql, bucketId, {
-          name: own.name,
-          version,
-          origin: null,
-          settled: false,
-          shape: null,
-        });
-        this.#onPublished(own.name, version);
+        // The engine may keep the text of removed rows; `expungeBucket` takes it out of the files.
+        const state = await this.#chunks.remove(own.name, selected, lockedBy(stillHeld));
+        await publishVersion(this.#sql, bucketId, { ...state, origin: null, settled: false });
+        this.#chunks.notePublished(state);
       }
       if (!(await stillHeld())) throw lockLost();
       await steps.after?.();
@@ -301,23 +273,9 @@ export class IndexWriter {
     await this.#asWriter(bucketId, async () => {
       const own = await getIndexTable(this.#sql, bucketId);
       if (own === null) return;
-      const table = await this.#tables.openForWriting(own.name);
-      await settle(this.#tables, table);
-      const [version, shape] = [await table.version(), await readTableShape(table)];
-      await markSettled(this.#sql, bucketId, { name: own.name, version, shape });
-      this.#onPublished(own.name, version);
+      const state = await this.#chunks.settle(own.name);
+      await markSettled(this.#sql, bucketId, state);
+      this.#chunks.notePublished(state);
     });
   }
-}
-
-function predicateOf({ documentIds, generations }: RowSelection): string {
-  const ofDocuments = `document_id IN (${documentIds.map(quote).join(', ')})`;
-  const ofGenerations = `generation IN (${generations.map(Number).join(', ')})`;
-  return [documentIds.length > 0 && ofDocuments, generations.length > 0 && ofGenerations].filter(Boolean).join(' OR ');
-}
-
-/** Quote an id for a predicate. Our ids have a fixed alphabet; the check keeps anything else out of the predicate. */
-function quote(id: string): string {
-  if (!/^[a-z0-9_]+$/.test(id)) throw new Error('not an id');
-  return `'${id}'`;
 }

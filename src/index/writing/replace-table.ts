@@ -1,13 +1,12 @@
-import type { Table } from '@lancedb/lancedb';
 import { BucketFaults } from '../../documents/bucket-faults.ts';
 import { lockBucketPolicy } from '../../documents/store.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { inTransaction, type Sql } from '../../platform/postgres.ts';
+import type { BuildAhead, ChunkIndex } from '../chunk-index.ts';
 import { getIndexTable } from '../index-store.ts';
-import type { LanceTables } from '../lance/lance.ts';
-import { isIndexed, KEEP_VERSIONS_MS, settle } from '../lance/settle.ts';
 import { inPages } from './in-pages.ts';
+import { KEEP_VERSIONS_MS } from './keep-versions.ts';
 import {
   dropReindexRun,
   findAbandonedReindexRuns,
@@ -18,13 +17,13 @@ import {
   type ReindexRun,
   replaceTable,
 } from './reindex-store.ts';
-import { lockLost, withIndexToItself, withIndexWriterLock } from './writer-lock.ts';
+import { lockedBy, withIndexBuildLock, withIndexToItself, withIndexWriterLock } from './writer-lock.ts';
 
 export interface TableContext {
   readonly sql: Sql;
   /** Connection pool for advisory locks; must not go through a transaction pooler. */
   readonly direct: Sql;
-  readonly tables: LanceTables;
+  readonly chunks: ChunkIndex;
 }
 
 /** Context of maintenance that goes through the tables of all buckets. */
@@ -46,75 +45,59 @@ export function nextTableName(bucketId: string, runId: string): string {
  * @throws AppError `index_lock_lost` (503), `bucket_not_found` (404)
  */
 export async function swapTable(
-  { sql, direct, tables }: TableContext,
+  { sql, direct, chunks }: TableContext,
   orgId: string,
   run: ReindexRun,
-  flip: (tx: Sql, table: Table) => Promise<boolean>,
+  flip: (tx: Sql) => Promise<boolean>,
 ): Promise<boolean> {
   const name = run.tableName as string;
-  // Settled under a lock of its own, so that other writers of the bucket can go between.
-  await withIndexWriterLock(direct, run.bucketId, async () => {
-    const table = await tables.openForWriting(name);
-    if (!(await isIndexed(table))) await settle(tables, table);
-  });
+  // Prepared under a lock of its own, so that other writers of the bucket can go between.
+  await withIndexWriterLock(direct, run.bucketId, () => chunks.prepareForSearches(name));
   return withIndexWriterLock(direct, run.bucketId, async (stillHeld) => {
-    const table = await tables.openForWriting(name);
-    if (!(await stillHeld())) throw lockLost();
+    await lockedBy(stillHeld).requireLock();
     return inTransaction(sql, async (tx) => {
       // Locked first, in the same order as a deletion of the bucket.
       await lockBucketPolicy(tx, orgId, run.bucketId);
       // Blocks jobs that are about to finish: they lock the space of the index before they touch their document.
       await lockIndexTable(tx, run.bucketId);
-      if (!(await flip(tx, table))) return false;
-      await replaceTable(tx, run, await table.version());
+      if (!(await flip(tx))) return false;
+      await replaceTable(tx, run, await chunks.version(name));
       return true;
     });
   });
 }
 
 /**
- * Copy rows of some generations from the bucket's present table. The caller holds the writer lock.
+ * Copy rows of some generations from the bucket's present table to that of a run. The caller holds the writer lock.
  *
  * @throws AppError `index_busy` (409) if the present table cannot be read
  */
 export async function copyGenerations(
-  { sql, tables }: TableContext,
+  { sql, chunks }: TableContext,
   run: ReindexRun,
-  into: Table,
   generations: readonly number[],
 ): Promise<void> {
-  if (generations.length === 0) return;
-  const own = await getIndexTable(sql, run.bucketId);
-  let rows: Awaited<ReturnType<ReturnType<Table['query']>['toArrow']>> | null = null;
+  const own = generations.length === 0 ? null : await getIndexTable(sql, run.bucketId);
+  if (own === null) return;
   try {
-    const present = own && (await tables.openForReading(own.name, own.version));
-    const isWanted = `generation IN (${generations.map(Number).join(', ')})`;
-    rows = present && (await present.query().where(isWanted).toArrow());
+    await chunks.copyGenerations(own, run.tableName as string, generations);
   } catch (cause) {
     throw new AppError({
       ...{ code: 'index_busy', status: 409, cause },
       message: 'the present index cannot be read while jobs write to it; run it again when the ingest jobs are done',
     });
   }
-  if (rows !== null && rows.numRows > 0) await into.add(rows as never);
 }
 
-/** Rows of the table that a run builds, by generation: what it had written when it was killed. */
-export function countWritten({ direct, tables }: TableContext, run: ReindexRun): Promise<Map<number, number>> {
-  const name = run.tableName as string;
-  return withIndexWriterLock(direct, run.bucketId, async () => countByGeneration(await tables.openForWriting(name)));
+/** Count the rows of the table that a run builds, by generation: what it had written when it was killed. */
+export function countWritten({ direct, chunks }: TableContext, run: ReindexRun): Promise<Map<number, number>> {
+  return withIndexWriterLock(direct, run.bucketId, () => chunks.countByGeneration(run.tableName as string));
 }
 
-async function countByGeneration(table: Table): Promise<Map<number, number>> {
-  const counts = new Map<number, number>();
-  for await (const batch of table.query().select(['generation'])) {
-    const generations: BigInt64Array = batch.getChild('generation')?.toArray() ?? new BigInt64Array();
-    for (const generation of generations) {
-      const id = Number(generation);
-      counts.set(id, (counts.get(id) ?? 0) + 1);
-    }
-  }
-  return counts;
+/** Begin to build the search indexes of the table of a run. @param rows rows that it will have */
+export function buildIndexesAhead({ direct, chunks }: TableContext, run: ReindexRun, rows: number): BuildAhead {
+  const withLock = (work: () => Promise<void>) => withIndexBuildLock(direct, run.bucketId, work);
+  return chunks.buildAhead(run.tableName as string, rows, withLock);
 }
 
 /**
@@ -123,7 +106,7 @@ async function countByGeneration(table: Table): Promise<Map<number, number>> {
  * @returns number of dropped tables
  * @throws the error of the first bucket that failed, once the others are done
  */
-export async function sweepTables({ sql, direct, tables, logger }: ChoreContext, signal: AbortSignal): Promise<number> {
+export async function sweepTables({ sql, direct, chunks, logger }: ChoreContext, signal: AbortSignal): Promise<number> {
   const faults = new BucketFaults(logger, signal, 'a replaced index table was not removed; trying again later');
   const runs = inPages(
     (after) => findAbandonedReindexRuns(sql, after),
@@ -144,7 +127,7 @@ export async function sweepTables({ sql, direct, tables, logger }: ChoreContext,
   );
   for await (const { bucketId, tableName } of retired) {
     const drop = async () => {
-      await withIndexToItself(direct, bucketId, () => tables.drop(tableName));
+      await withIndexToItself(direct, bucketId, () => chunks.drop(tableName));
       await forgetRetiredTable(sql, tableName);
     };
     if (await faults.attempt(bucketId, drop)) dropped++;

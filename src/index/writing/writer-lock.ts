@@ -1,6 +1,9 @@
 import { AppError } from '../../platform/errors.ts';
 import { type Sql, withAdvisoryLock } from '../../platform/postgres.ts';
 
+/** Ask whether the lock of the index is still held. */
+export type StillHeld = () => Promise<boolean>;
+
 /**
  * Run `fn` as the only writer of a bucket's index, in this process and all others.
  *
@@ -9,7 +12,7 @@ import { type Sql, withAdvisoryLock } from '../../platform/postgres.ts';
 export function withIndexWriterLock<T>(
   direct: Sql,
   bucketId: string,
-  fn: (stillHeld: () => Promise<boolean>) => Promise<T>,
+  fn: (stillHeld: StillHeld) => Promise<T>,
 ): Promise<T> {
   return withAdvisoryLock(direct, `index/${bucketId}`, fn);
 }
@@ -23,7 +26,7 @@ export function withIndexWriterLock<T>(
 export function withIndexBuildLock<T>(
   direct: Sql,
   bucketId: string,
-  fn: (stillHeld: () => Promise<boolean>) => Promise<T>,
+  fn: (stillHeld: StillHeld) => Promise<T>,
 ): Promise<T> {
   return withAdvisoryLock(direct, `index-build/${bucketId}`, fn);
 }
@@ -37,11 +40,20 @@ export function withIndexBuildLock<T>(
 export function withIndexToItself<T>(
   direct: Sql,
   bucketId: string,
-  fn: (stillHeld: () => Promise<boolean>) => Promise<T>,
+  fn: (stillHeld: StillHeld) => Promise<T>,
 ): Promise<T> {
   return withIndexWriterLock(direct, bucketId, (isWriter) =>
     withIndexBuildLock(direct, bucketId, (isAlone) => fn(async () => (await isWriter()) && (await isAlone()))),
   );
+}
+
+/** Make the options of a write that is refused once the lock is lost. */
+export function lockedBy(stillHeld: StillHeld): { readonly requireLock: () => Promise<void> } {
+  return {
+    requireLock: async () => {
+      if (!(await stillHeld())) throw lockLost();
+    },
+  };
 }
 
 export function lockLost(): AppError {

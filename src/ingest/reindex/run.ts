@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 import type { Embedder } from '../../embedding/embedder.ts';
+import type { BuildAhead } from '../../index/chunk-index.ts';
 import { findBucketOrigin, forgetGenerations, lockIndexSpace } from '../../index/index-store.ts';
-import { EarlyIndexes } from '../../index/writing/early-indexes.ts';
 import type { IndexWriter } from '../../index/writing/index-writer.ts';
 import {
   closeIndexForRun,
@@ -12,6 +12,7 @@ import {
   touchReindexRun,
 } from '../../index/writing/reindex-store.ts';
 import {
+  buildIndexesAhead,
   copyGenerations,
   countWritten,
   nextTableName,
@@ -93,7 +94,7 @@ export class Reindexing {
   /** Documents that are left out, by their live generation. */
   readonly #leftOut = new Map<number, string>();
   /** Null: the rows go to the bucket's own table. */
-  #indexes: EarlyIndexes | null = null;
+  #indexes: BuildAhead | null = null;
   #failures: Failure[] = [];
   #documents = 0;
   #chunks = 0;
@@ -146,7 +147,7 @@ export class Reindexing {
     const run = resumed ?? this.#newRun(nextTableName(bucketId, id), id);
     if (resumed) await this.#takeOver(resumed);
     else await inTransaction(sql, (tx) => startReindexRun(tx, run));
-    this.#indexes = new EarlyIndexes(this.#context, run, this.#plan.chunks);
+    this.#indexes = buildIndexesAhead(this.#context, run, this.#plan.chunks);
     for (let round = 1; round <= ROUNDS_MAX; round++) {
       await this.#writeAll(run).finally(() => this.#indexes?.finish());
       this.#refuseFailures();
@@ -295,13 +296,13 @@ export class Reindexing {
   /** Replace the table of the bucket. @returns false if documents came or changed meanwhile */
   #swap(run: ReindexRun): Promise<boolean> {
     const scope = { orgId: this.#orgId, bucketId: run.bucketId };
-    return swapTable(this.#context, this.#orgId, run, async (tx, table) => {
+    return swapTable(this.#context, this.#orgId, run, async (tx) => {
       const live = await store.selectLiveIds(tx, scope);
       if (live.some((id) => !this.#covered.has(id) && !this.#leftOut.has(id))) return false;
       // Jobs in progress have written to the present table, and will write the rest to the new one.
       const held = await findBucketOrigin(tx, run.bucketId);
       if (held === null || run.origin === null || held.space === run.origin.space) {
-        await copyGenerations(this.#context, run, table, await store.selectPendingIds(tx, scope));
+        await copyGenerations(this.#context, run, await store.selectPendingIds(tx, scope));
       }
       await store.activateRunGenerations(tx, { runId: run.id, bucketId: run.bucketId }, null);
       await this.#options.onDone(tx, this.#result());

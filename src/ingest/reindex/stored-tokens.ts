@@ -1,5 +1,5 @@
+import type { ChunkIndex } from '../../index/chunk-index.ts';
 import { getIndexTable } from '../../index/index-store.ts';
-import type { LanceTables } from '../../index/lance/lance.ts';
 import type { Sql } from '../../platform/postgres.ts';
 import type { LiveDocument } from './store.ts';
 
@@ -11,29 +11,20 @@ import type { LiveDocument } from './store.ts';
  *   the table cannot be read
  */
 export async function readStoredTokens(
-  { sql, tables }: { readonly sql: Sql; readonly tables: LanceTables },
+  { sql, chunks }: { readonly sql: Sql; readonly chunks: ChunkIndex },
   bucketId: string,
   documents: readonly LiveDocument[],
 ): Promise<Map<number, readonly string[]>> {
   try {
-    const own = await getIndexTable(sql, bucketId);
-    const table = own && (await tables.openForReading(own.name, own.version));
-    if (!table || documents.length === 0) return new Map();
+    const table = await getIndexTable(sql, bucketId);
+    if (table === null || documents.length === 0) return new Map();
     const found = new Map(documents.map(({ generation, chunksCount }) => [generation, new Array<string>(chunksCount)]));
     const counts = new Map<number, number>();
-    const isWanted = `generation IN (${[...found.keys()].map(Number).join(', ')})`;
-    for await (const batch of table.query().where(isWanted).select(['generation', 'chunk_index', 'tokens'])) {
-      const [generations, indexes, tokens] = ['generation', 'chunk_index', 'tokens'].map((name) =>
-        batch.getChild(name),
-      );
-      for (let row = 0; row < batch.numRows; row++) {
-        const generation = Number(generations?.get(row));
-        const own = found.get(generation);
-        const index = Number(indexes?.get(row));
-        if (!own || !(index < own.length) || own[index] !== undefined) continue;
-        own[index] = String(tokens?.get(row));
-        counts.set(generation, (counts.get(generation) ?? 0) + 1);
-      }
+    for await (const { generation, chunkIndex, tokens } of chunks.readTokens(table, [...found.keys()])) {
+      const own = found.get(generation);
+      if (!own || !(chunkIndex < own.length) || own[chunkIndex] !== undefined) continue;
+      own[chunkIndex] = tokens;
+      counts.set(generation, (counts.get(generation) ?? 0) + 1);
     }
     for (const [generation, own] of found) if (counts.get(generation) !== own.length) found.delete(generation);
     return found;

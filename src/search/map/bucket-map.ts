@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Caller } from '../../access/caller.ts';
-import type { LanceTables } from '../../index/lance/lance.ts';
-import { membership } from '../../index/lance/legs.ts';
+import type { ChunkIndex, StoredChunk, TableVersion } from '../../index/chunk-index.ts';
 import type { Sql } from '../../platform/postgres.ts';
 import type { Threads } from '../../platform/threads.ts';
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
@@ -44,17 +43,11 @@ export type BucketMap = z.output<typeof BucketMap>;
 
 export interface MapContext {
   readonly sql: Sql;
-  readonly tables: Pick<LanceTables, 'openForReading'>;
+  readonly chunks: ChunkIndex;
   readonly threads: Threads;
 }
 
-interface SampledChunk {
-  readonly chunkId: string;
-  readonly chunkIndex: number;
-  readonly text: string;
-  readonly document: SampledDocument;
-  readonly vector: ArrayLike<number>;
-}
+type SampledChunk = StoredChunk & { readonly document: SampledDocument };
 
 /**
  * Project a sample of the chunks of a bucket that the caller may see onto two dimensions, by principal component
@@ -63,7 +56,7 @@ interface SampledChunk {
  * @throws AppError `bucket_not_found` (404), `index_unavailable` (503), and the signal's reason
  */
 export async function mapBucket(
-  { sql, tables, threads }: MapContext,
+  { sql, chunks: index, threads }: MapContext,
   caller: Caller,
   bucketRef: string,
   sampleMax: number,
@@ -71,7 +64,8 @@ export async function mapBucket(
 ): Promise<BucketMap> {
   const { bucketId, indexTable } = await findBucketIndex(sql, caller.orgId, bucketRef);
   const { documents, all } = await sampleDocuments(sql, caller, bucketId, sampleMax);
-  const chunks = indexTable === null ? [] : await readChunks(tables, indexTable, documents, sampleMax);
+  const chunks =
+    indexTable === null || documents.length === 0 ? [] : await readSample(index, indexTable, documents, sampleMax);
   const { points, explained } = await project(threads, chunks, signal);
   return {
     object: 'bucket_map',
@@ -93,37 +87,22 @@ export async function mapBucket(
 }
 
 /** Read the first chunks of each sampled document, so many that the sample is full. */
-async function readChunks(
-  tables: MapContext['tables'],
-  { name, version }: { readonly name: string; readonly version: number },
+async function readSample(
+  chunks: ChunkIndex,
+  table: TableVersion,
   documents: readonly SampledDocument[],
   chunksMax: number,
 ): Promise<SampledChunk[]> {
-  const table = documents.length === 0 ? null : await tables.openForReading(name, version);
-  if (table === null) return [];
   const perDocument = Math.max(1, Math.floor(chunksMax / documents.length));
   const byId = new Map(documents.map((document) => [document.id, document]));
-  const rows = await table
-    .query()
-    .where(`chunk_index < ${perDocument} AND ${membership([...byId.keys()])}`)
-    .select(['chunk_id', 'document_id', 'generation', 'chunk_index', 'text', 'vector'])
-    // Rows of older generations may still be there.
-    .limit(4 * chunksMax)
-    .toArrow();
-  const chunks: SampledChunk[] = [];
-  for (let row = 0; row < rows.numRows && chunks.length < chunksMax; row++) {
-    const value = (column: string) => rows.getChild(column)?.get(row);
-    const document = byId.get(value('document_id') as string);
-    if (document === undefined || Number(value('generation')) !== document.generation) continue;
-    chunks.push({
-      chunkId: value('chunk_id') as string,
-      chunkIndex: Number(value('chunk_index')),
-      text: value('text') as string,
-      document,
-      vector: (value('vector') as { toArray(): ArrayLike<number> }).toArray(),
-    });
-  }
-  return chunks;
+  // Chunks of older generations may still be there.
+  const limit = 4 * chunksMax;
+  const read = await chunks.readChunks(table, { documentIds: [...byId.keys()], perDocument, limit });
+  const sampled = read.flatMap((chunk) => {
+    const document = byId.get(chunk.documentId);
+    return document?.generation === chunk.generation ? [{ ...chunk, document }] : [];
+  });
+  return sampled.slice(0, chunksMax);
 }
 
 async function project(threads: Threads, chunks: readonly SampledChunk[], signal: AbortSignal): Promise<Plane> {

@@ -1,4 +1,4 @@
-import type { ComparedRow } from '../../index/chunk-source.ts';
+import type { ComparedRow } from '../../index/chunk-index.ts';
 
 /** Cosine similarities of a query with texts that it has nothing to do with. */
 export interface CosineBackground {

@@ -1,4 +1,4 @@
-import type { ComparedRow } from '../../index/chunk-source.ts';
+import type { ComparedRow } from '../../index/chunk-index.ts';
 import { termFinder } from '../../language/find-terms.ts';
 import { mapYielding } from '../../platform/map-yielding.ts';
 import type { Alternatives } from '../synonyms/expand-terms.ts';

@@ -8,7 +8,6 @@ import { BucketPolicy } from '../../../src/documents/schema.ts';
 import { embedLexical } from '../../../src/embedding/providers/local.ts';
 import { getIndexTable } from '../../../src/index/index-store.ts';
 import { vectorQuery } from '../../../src/index/lance/legs.ts';
-import { openSource } from '../../../src/index/open-source.ts';
 import { analyse } from '../../../src/language/analyser.ts';
 import { openLogger } from '../../../src/platform/logger.ts';
 import { INDEX_DIMENSIONS } from '../../../src/projection/resize.ts';
@@ -193,12 +192,12 @@ async function measureRecall(
 ): Promise<void> {
   const own = await getIndexTable(sql, bucketId);
   if (!own) throw new Error('the bucket has no index');
-  const { tables, resident } = search;
+  const { tables, copies } = search.chunks;
   // Opened for each use: once the copy is complete, the table is closed.
   const open = () => tables.openForReading(own.name, own.version) as Promise<Table>;
-  const copied = async () => (await resident?.find(own.name, own.version, open)) != null;
+  const copied = async () => (await copies?.find(own.name, own.version, open)) != null;
   await until(copied, { withinMs: READ_MS_MAX, what: 'the copy of the index' });
-  const source = await openSource({ tables, resident }, [own]);
+  const source = await search.chunks.open([own]);
   let found = 0;
   let wanted = 0;
   for (const query of queries.slice(0, RECALL_QUERIES)) {

@@ -1,6 +1,6 @@
 import type { Appliance } from '../../../src/appliance/appliance.ts';
 import { embedLexicalPassages } from '../../../src/embedding/providers/local.ts';
-import type { IndexedGeneration } from '../../../src/index/lance/chunk-table.ts';
+import type { IndexedGeneration } from '../../../src/index/chunk-index.ts';
 import { toArrowTable } from '../../../src/index/lance/chunk-table.ts';
 import { ArtifactWriter } from '../../../src/ingest/artifact-store.ts';
 import { analyse } from '../../../src/language/analyser.ts';
@@ -53,7 +53,7 @@ export async function fillChunks(
     SELECT n, ${orgId}, ${bucketId}, 'doc_' || n, 'job_bench', 'documents/doc_' || n || '/chunks-' || n,
            ${CHUNKS_PER_DOCUMENT}, ${LEXICAL_ID}, ${LEXICAL_SPACE}
     FROM generate_series(${range.from}::int, ${range.to - 1}::int) n`;
-  const table = await search.tables.openForWriting(bucketId);
+  const table = await search.chunks.tables.openForWriting(bucketId);
   for (let first = range.from; first < range.to; first += DOCUMENTS_PER_COMMIT) {
     const last = Math.min(range.to, first + DOCUMENTS_PER_COMMIT);
     const generations: IndexedGeneration[] = [];

@@ -3,14 +3,17 @@ import type { SpelledWord } from '../../language/spelled-words.ts';
 import type { Correction } from '../../resident/keywords/correct-words.ts';
 import type { KeywordQuery, LegRows, RowText } from '../../resident/protocol.ts';
 import type { ResidentThread } from '../../resident/resident-thread.ts';
-import { best, type ChunkSource, type ComparedRow, type SampleQuery } from '../chunk-source.ts';
-import type { Candidate, LegOptions } from '../lance/legs.ts';
+import type { Candidate, ComparedRow, LegOptions, SampleQuery } from '../chunk-index.ts';
+import { ReaderGone } from '../chunk-index.ts';
+import { best, type PartReader } from '../join-readers.ts';
 import { SAMPLED_ROWS_MAX, SAMPLED_TABLES_MAX } from '../lance/row-samples.ts';
 import type { TableCopies } from './table-copies.ts';
 import type { TableCopy } from './table-copy.ts';
 
-/** A copy was dropped from memory while it was searched; the search must be repeated on the table. */
-export class ResidentGone extends Error {}
+/** Reader of copies, with the comparison of a sample; null: a copy has more rows than a sample. */
+interface CopyReader extends PartReader {
+  compareSample(query: SampleQuery): Promise<readonly ComparedRow[] | null>;
+}
 
 /** Row of a copy. */
 interface Place {
@@ -19,19 +22,19 @@ interface Place {
 }
 
 /**
- * Search copies of tables as one. Its methods throw `ResidentGone`.
+ * Search copies of tables as one. Its methods throw `ReaderGone`.
  *
  * @param options.ownTerms terms that replace those of the query in a table, by its name
  * @param options.spelled words of the query that are corrected if no copy has them
  */
-export function copySource(
+export function readCopies(
   owner: TableCopies,
   copies: readonly TableCopy[],
   options: {
     readonly ownTerms: ReadonlyMap<string, readonly WeightedTerms[]>;
     readonly spelled: readonly SpelledWord[];
   },
-): ChunkSource {
+): CopyReader {
   const ownTerms = new Map<number, readonly WeightedTerms[]>();
   for (const { name, number } of copies) {
     const own = options.ownTerms.get(name);
@@ -81,16 +84,15 @@ export function copySource(
       corrections = legs.flatMap((leg) => leg.corrections);
       return best(candidatesOf(legs.map(({ rows }) => rows)), legOptions.limit);
     },
-    compareSample: sampled.every(isWholeSample)
-      ? (query) => orGone(owner, copies, compareSample(sampled, query))
-      : null,
+    compareSample: async (query) =>
+      sampled.every(isWholeSample) ? orGone(owner, copies, compareSample(sampled, query)) : null,
     corrections: () => corrections,
     async readPassages(candidates) {
       const wanted = candidates.map(({ chunkId }) => places.get(chunkId) as Place);
       const texts = await orGone(owner, copies, readTexts(wanted));
       return candidates.map((candidate, at) => {
         const text = texts[at];
-        if (!text) throw new ResidentGone('a chunk was removed from memory');
+        if (!text) throw new ReaderGone('a chunk was removed from memory');
         return { ...candidate, ...text };
       });
     },
@@ -130,13 +132,13 @@ async function readTexts(places: readonly Place[]): Promise<(RowText | null)[]> 
   return texts;
 }
 
-/** @throws ResidentGone in place of any other error, which is reported */
+/** @throws ReaderGone in place of any other error, which is reported */
 async function orGone<T>(owner: TableCopies, copies: readonly TableCopy[], answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (cause) {
     owner.noteFailedSearch(copies, cause);
-    throw new ResidentGone('an index was dropped from memory', { cause });
+    throw new ReaderGone('an index was dropped from memory', { cause });
   }
 }
 

@@ -1,0 +1,240 @@
+import type { Locator } from '../documents/locator.ts';
+import type { WeightedTerms } from '../language/analyser.ts';
+import type { SpelledWord } from '../language/spelled-words.ts';
+import type { Correction } from '../resident/keywords/correct-words.ts';
+
+/**
+ * The chunk index: one table per bucket, with the vectors, terms and texts of its chunks. `ChunkIndex` is the port to the
+ * engine that holds the tables; `test/conformance/chunk-index.ts` is the suite that every driver passes. Tables hold
+ * nothing that cannot be rebuilt from PostgreSQL and the object store. No table knows callers: PostgreSQL decides who may
+ * see a chunk.
+ */
+export interface ChunkIndex {
+  /**
+   * Open tables for one search, each at its version or a newer one; tables that do not exist are left out.
+   *
+   * A search finds every chunk that the versions have. For some seconds it may also find chunks that were removed.
+   *
+   * @returns null: none of the tables exists
+   * @throws AppError `index_unavailable` (503)
+   */
+  open(tables: readonly TableVersion[], options?: ReadOptions): Promise<ChunkReader | null>;
+
+  /** Read what is known of a table; null: it does not exist. */
+  statistics(table: TableVersion): Promise<TableStatistics | null>;
+
+  /** Read the chunks of documents whose index in their document is below `perDocument`, in any order, `limit` at most. */
+  readChunks(
+    table: TableVersion,
+    options: { readonly documentIds: readonly string[]; readonly perDocument: number; readonly limit: number },
+  ): Promise<StoredChunk[]>;
+
+  /** Read the terms of the chunks of generations, in any order. */
+  readTokens(table: TableVersion, generations: readonly number[]): AsyncIterable<ChunkTokens>;
+
+  /** Count the chunks of each generation in the latest version of a table. */
+  countByGeneration(table: string): Promise<Map<number, number>>;
+
+  /** Return the latest version of a table. */
+  version(table: string): Promise<number>;
+
+  /**
+   * Append the chunks of generations, all or none of them. A table that does not exist is created.
+   *
+   * The caller is the only writer of the table, here and in every other method that writes. One that has lost its lock
+   * without knowing may still write: it must remove what nobody knows of.
+   *
+   * @throws AppError `index_unavailable`, `storage_full` (503)
+   */
+  append(table: string, generations: readonly IndexedGeneration[], options?: WriteOptions): Promise<TableState>;
+
+  /** Remove all chunks of these documents and of these generations. */
+  remove(table: string, selection: ChunkSelection, options?: WriteOptions): Promise<TableState>;
+
+  /** Copy the chunks of generations from one table to another one. */
+  copyGenerations(from: TableVersion, to: string, generations: readonly number[]): Promise<void>;
+
+  /**
+   * Merge what many small appends have left, and bring the search indexes of a table up to date.
+   *
+   * @throws AppError `settle_failed` (503, retryable), which leaves the table usable; `index_unavailable`, `storage_full`
+   */
+  settle(table: string): Promise<TableState>;
+
+  /** Bring a new table so far that its searches are as fast as those of a settled one. */
+  prepareForSearches(table: string): Promise<TableState>;
+
+  /**
+   * Begin to build the search indexes of a new table while its last rows are still made and appended.
+   *
+   * @param rows rows that the table will have
+   * @param withLock runs work while no table of the bucket is dropped
+   */
+  buildAhead(table: string, rows: number, withLock: (work: () => Promise<void>) => Promise<void>): BuildAhead;
+
+  /**
+   * Remove the bytes of removed chunks from the storage, whatever the engine keeps of them.
+   *
+   * @param publish announces to readers the version that has none of them; older versions are removed afterwards
+   */
+  expunge(table: string, options: WriteOptions & { publish(state: TableState): Promise<void> }): Promise<void>;
+
+  /** Drop a table, if it exists. */
+  drop(table: string): Promise<void>;
+
+  /** Drop every table whose name is the id of a bucket or begins with it and `_`. */
+  dropAll(bucketId: string): Promise<void>;
+
+  /** Take note that readers may use a version from now on: copies of the table are brought up to date. */
+  notePublished(table: TableVersion): void;
+
+  /** Check that the engine answers. @throws AppError `index_unavailable` (503) */
+  probe(): Promise<void>;
+
+  /** Probe the engine again if the last probe has failed. @throws AppError `index_unavailable` (503) */
+  requireReach(): Promise<void>;
+
+  /** Await work as long as the engine answers. @throws AppError `index_unavailable` (503) */
+  whileReached<T>(work: Promise<T>): Promise<T>;
+
+  close(): Promise<void>;
+}
+
+/** One version of a table, as PostgreSQL names it. A commit makes a new version, whose number is larger. */
+export interface TableVersion {
+  readonly name: string;
+  readonly version: number;
+}
+
+export interface ReadOptions {
+  /** Terms that replace those of the query in a table, by its name. */
+  readonly ownTerms?: ReadonlyMap<string, readonly WeightedTerms[]>;
+  /** Words of the query that may be replaced by similar ones if no table has them. A driver may ignore them. */
+  readonly spelled?: readonly SpelledWord[];
+}
+
+export interface WriteOptions {
+  /** Called right before the commit; it throws if the writer has lost its lock. */
+  readonly requireLock?: () => Promise<void>;
+  /** Called if a commit that has failed by then is made after all. */
+  readonly onLate?: () => void;
+}
+
+/** State of a table after a write. */
+export interface TableState extends TableVersion {
+  /** Files, or segments, of the rows. */
+  readonly fragments: number;
+  /** Rows that are not in the keyword index yet. */
+  readonly unindexedRows: number;
+  /** True if the table must be settled before more is written. */
+  readonly isDueToSettle: boolean;
+}
+
+export interface TableStatistics {
+  /** Rows of the table, with those that are yet to be removed. */
+  readonly rows: number;
+  readonly fragments: number;
+  readonly smallFragments: number;
+  readonly unindexedRows: number;
+}
+
+export interface BuildAhead {
+  /** Begin to build the indexes that are due once so many rows are written. */
+  written(rows: number): void;
+  /** Wait until no index is being built. An index that could not be built is built when the table is settled. */
+  finish(): Promise<void>;
+}
+
+/** One chunk as the index holds it. */
+export interface IndexedChunk {
+  readonly chunkId: string;
+  readonly documentId: string;
+  readonly generation: number;
+  readonly collectionId: string | null;
+  readonly chunkIndex: number;
+  readonly text: string;
+  /** Analysed text: terms joined by spaces. */
+  readonly tokens: string;
+  readonly locator: Locator;
+  readonly modality: 'text';
+  readonly privacyLevel: number;
+  readonly eventTimeMs: number | null;
+}
+
+/** Chunks of one generation with their vectors: Float32Array [chunks x 1024], row-major. */
+export interface IndexedGeneration {
+  readonly chunks: readonly IndexedChunk[];
+  readonly vectors: Float32Array;
+}
+
+/** Chunks of a table: all of these documents, and all of these generations. */
+export interface ChunkSelection {
+  readonly documentIds: readonly string[];
+  readonly generations: readonly number[];
+}
+
+/** A chunk that was read from a table. */
+export interface StoredChunk
+  extends Pick<IndexedChunk, 'chunkId' | 'documentId' | 'generation' | 'chunkIndex' | 'text'> {
+  /** Float32Array [1024]. */
+  readonly vector: Float32Array;
+}
+
+export type ChunkTokens = Pick<IndexedChunk, 'generation' | 'chunkIndex' | 'tokens'>;
+
+/** Tables of one search, as both legs search them. */
+export interface ChunkReader {
+  /** Find the nearest chunks by cosine similarity, best first. `vector`: Float32Array [1024], L2-normalised. */
+  searchVectors(vector: Float32Array, options: LegOptions): Promise<readonly Candidate[]>;
+  /** Find chunks by BM25 over analysed text, best first. `terms`: the query after `analyse` and `weighTerms`. */
+  searchKeywords(terms: readonly WeightedTerms[], options: LegOptions): Promise<readonly Candidate[]>;
+  /** Words that the last search of keywords has replaced. */
+  corrections(): readonly Correction[];
+  /** Compare a sample of the rows with a query. */
+  compareSample(query: SampleQuery): Promise<readonly ComparedRow[]>;
+  /** Read the passages of candidates that this reader has found, in their order. */
+  readPassages<C extends Candidate>(candidates: readonly C[]): Promise<(C & Passage)[]>;
+}
+
+export interface LegOptions {
+  readonly limit: number;
+  /** Restriction to these documents; null: all of the tables. */
+  readonly documentIds: readonly string[] | null;
+}
+
+/** Text of a chunk, and its locator as JSON. */
+export interface Passage {
+  readonly text: string;
+  readonly locator: string;
+}
+
+/** A chunk that one leg of a search found. */
+export interface Candidate {
+  readonly chunkId: string;
+  readonly documentId: string;
+  readonly generation: number;
+  readonly chunkIndex: number;
+  /** True for a table of contents, a menu or a running title. */
+  readonly isBoilerplate: boolean;
+  /** Cosine similarity on the vector leg, BM25 on the keyword leg; higher is better. */
+  readonly score: number;
+}
+
+/** Query that a sample is compared with. */
+export interface SampleQuery {
+  /** Float32Array [1024], L2-normalised; null: it has none, or it cannot be compared. */
+  readonly vector: Float32Array | null;
+  readonly terms: readonly string[];
+}
+
+/** Row of a sample, compared with a query. */
+export interface ComparedRow {
+  readonly documentId: string;
+  /** Cosine similarity of its vector to that of the query; null: the query has none. */
+  readonly cosine: number | null;
+  /** Terms of the query that it has. */
+  readonly terms: ReadonlySet<string>;
+}
+
+/** Thrown by a reader whose tables changed in a way that it cannot follow. The search is to be repeated. */
+export class ReaderGone extends Error {}

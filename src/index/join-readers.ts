@@ -1,0 +1,39 @@
+import type { Candidate, ChunkReader, LegOptions, Passage } from './chunk-index.ts';
+
+/** Reader of some of the tables of a search. */
+export type PartReader = Omit<ChunkReader, 'compareSample'>;
+
+/** Search by several readers as one, of which no two have a chunk in common. */
+export function joinReaders(readers: readonly PartReader[]): PartReader {
+  const [only] = readers;
+  if (readers.length === 1 && only) return only;
+  const readerOf = new Map<string, PartReader>();
+  const search = async (options: LegOptions, leg: (reader: PartReader) => Promise<readonly Candidate[]>) => {
+    const found = await Promise.all(
+      readers.map(async (reader) => {
+        const candidates = await leg(reader);
+        for (const { chunkId } of candidates) readerOf.set(chunkId, reader);
+        return candidates;
+      }),
+    );
+    return best(found.flat(), options.limit);
+  };
+  return {
+    searchVectors: (vector, options) => search(options, (reader) => reader.searchVectors(vector, options)),
+    searchKeywords: (terms, options) => search(options, (reader) => reader.searchKeywords(terms, options)),
+    corrections: () => readers.flatMap((reader) => reader.corrections()),
+    async readPassages<C extends Candidate>(candidates: readonly C[]) {
+      const read = new Map<string, C & Passage>();
+      const own = Map.groupBy(candidates, ({ chunkId }) => readerOf.get(chunkId) as PartReader);
+      const readings = Array.from(own, ([reader, wanted]) => reader.readPassages(wanted));
+      for (const each of (await Promise.all(readings)).flat()) read.set(each.chunkId, each);
+      return candidates.map(({ chunkId }) => read.get(chunkId) as C & Passage);
+    },
+  };
+}
+
+/** Take the best candidates; those of equal score by id. */
+export function best(candidates: readonly Candidate[], limit: number): readonly Candidate[] {
+  const sorted = candidates.toSorted((a, b) => b.score - a.score || (a.chunkId < b.chunkId ? -1 : 1));
+  return sorted.slice(0, limit);
+}

@@ -1,0 +1,91 @@
+import type { Table } from '@lancedb/lancedb';
+import pLimit, { type LimitFunction } from 'p-limit';
+import type { WeightedTerms } from '../../language/analyser.ts';
+import { answerWithin } from '../../platform/answer-within.ts';
+import { dependencyDown } from '../../platform/errors.ts';
+import type { ChunkReader, ReadOptions, TableVersion } from '../chunk-index.ts';
+import { readCopies } from '../copies/copy-reader.ts';
+import type { TableCopies } from '../copies/table-copies.ts';
+import { joinReaders, type PartReader } from '../join-readers.ts';
+import type { LanceTables } from './lance.ts';
+import { type ReadCandidate, searchKeywords, searchVectors } from './legs.ts';
+import type { RowSamples } from './row-samples.ts';
+
+/** Tables of LanceDB that are searched at a time. */
+const TABLES_AT_ONCE = 20;
+/** Time in which a query of a table must end: one without an index, of 1,000,000 rows, takes some seconds. */
+const QUERY_MS_MAX = 60_000;
+
+/**
+ * Open tables as one reader: the copy in memory of each if there is one at its version, otherwise the table. Null: none
+ * of the tables exists.
+ *
+ * @param context.copies null: only the tables are used
+ * @throws AppError `index_unavailable` (503)
+ */
+export async function openReader(
+  context: { readonly tables: LanceTables; readonly copies: TableCopies | null; readonly samples: RowSamples },
+  wanted: readonly TableVersion[],
+  { ownTerms = new Map(), spelled = [] }: ReadOptions = {},
+): Promise<ChunkReader | null> {
+  const { tables, copies, samples } = context;
+  const found = await Promise.all(
+    wanted.map(async ({ name, version }) => {
+      const open = () => tables.openForReading(name, version);
+      const copy = (await copies?.find(name, version, open)) ?? null;
+      return { name, copy, table: copy === null ? await open() : null };
+    }),
+  );
+  const inMemory = found.flatMap(({ copy }) => copy ?? []);
+  const onDisk = found.flatMap(({ name, table }) => (table === null ? [] : [{ name, table }]));
+  if (inMemory.length + onDisk.length === 0) return null;
+  const withSlot = pLimit(TABLES_AT_ONCE);
+  const readers: PartReader[] = onDisk.map(({ name, table }) =>
+    tableReader(tables, { table, ownTerms: ownTerms.get(name) }, withSlot),
+  );
+  // A word that is unknown in memory may be in a table that is not.
+  const isAllInMemory = onDisk.length === 0;
+  const copyReader =
+    copies && inMemory.length > 0
+      ? readCopies(copies, inMemory, { ownTerms, spelled: isAllInMemory ? spelled : [] })
+      : null;
+  if (copyReader) readers.push(copyReader);
+  return {
+    ...joinReaders(readers),
+    compareSample: async (query) => {
+      const compared = isAllInMemory ? await copyReader?.compareSample(query) : null;
+      return compared ?? (await samples.read(tables, wanted)).flatMap((sample) => sample.compare(query));
+    },
+  };
+}
+
+function tableReader(
+  tables: LanceTables,
+  { table, ownTerms }: { table: Table; ownTerms: readonly WeightedTerms[] | undefined },
+  withSlot: LimitFunction,
+): PartReader {
+  const passages = new Map<string, ReadCandidate>();
+  const remember = (found: readonly ReadCandidate[]) => {
+    for (const each of found) passages.set(each.chunkId, each);
+    return found;
+  };
+  const query = async (start: () => Promise<readonly ReadCandidate[]>) =>
+    remember(await withSlot(() => tables.mapErrors(endInTime(start()))));
+  return {
+    searchVectors: (vector, options) => query(() => searchVectors(table, vector, options)),
+    searchKeywords: (terms, options) => query(() => searchKeywords(table, ownTerms ?? terms, options)),
+    corrections: () => [],
+    readPassages: async (candidates) =>
+      candidates.map((candidate) => {
+        const { text, locator } = passages.get(candidate.chunkId) as ReadCandidate;
+        return { ...candidate, text, locator };
+      }),
+  };
+}
+
+/** Await a query of LanceDB, in which reads of an index may wait for each other for ever. @throws AppError `index_unavailable` (503) */
+export function endInTime<T>(query: Promise<T>, ms = QUERY_MS_MAX): Promise<T> {
+  return answerWithin(ms, query, () =>
+    dependencyDown('index', `the search index has not answered for ${ms / 1_000} s`),
+  );
+}

@@ -1,0 +1,63 @@
+import type { Table } from '@lancedb/lancedb';
+import type { ChunkTokens, StoredChunk } from '../chunk-index.ts';
+import { membership } from './legs.ts';
+
+/** Read the first chunks of documents. Chunks of older generations may be among them. */
+export async function readChunks(
+  table: Table,
+  {
+    documentIds,
+    perDocument,
+    limit,
+  }: {
+    readonly documentIds: readonly string[];
+    readonly perDocument: number;
+    readonly limit: number;
+  },
+): Promise<StoredChunk[]> {
+  const rows = await table
+    .query()
+    .where(`chunk_index < ${perDocument} AND ${membership(documentIds)}`)
+    .select(['chunk_id', 'document_id', 'generation', 'chunk_index', 'text', 'vector'])
+    .limit(limit)
+    .toArrow();
+  return Array.from({ length: rows.numRows }, (_, row) => {
+    const value = (column: string) => rows.getChild(column)?.get(row);
+    return {
+      chunkId: value('chunk_id') as string,
+      documentId: value('document_id') as string,
+      generation: Number(value('generation')),
+      chunkIndex: Number(value('chunk_index')),
+      text: value('text') as string,
+      vector: Float32Array.from((value('vector') as { toArray(): ArrayLike<number> }).toArray()),
+    };
+  });
+}
+
+/** Read the terms of the chunks of generations. */
+export async function* readTokens(table: Table, generations: readonly number[]): AsyncIterable<ChunkTokens> {
+  const isWanted = `generation IN (${generations.map(Number).join(', ')})`;
+  for await (const batch of table.query().where(isWanted).select(['generation', 'chunk_index', 'tokens'])) {
+    const [ids, indexes, tokens] = ['generation', 'chunk_index', 'tokens'].map((name) => batch.getChild(name));
+    for (let row = 0; row < batch.numRows; row++) {
+      yield {
+        generation: Number(ids?.get(row)),
+        chunkIndex: Number(indexes?.get(row)),
+        tokens: String(tokens?.get(row)),
+      };
+    }
+  }
+}
+
+/** Count the rows of each generation. */
+export async function countByGeneration(table: Table): Promise<Map<number, number>> {
+  const counts = new Map<number, number>();
+  for await (const batch of table.query().select(['generation'])) {
+    const generations: BigInt64Array = batch.getChild('generation')?.toArray() ?? new BigInt64Array();
+    for (const generation of generations) {
+      const id = Number(generation);
+      counts.set(id, (counts.get(id) ?? 0) + 1);
+    }
+  }
+  return counts;
+}
