@@ -1,6 +1,5 @@
 import type postgres from 'postgres';
 import type { CancellableQuery } from './cancel-query.ts';
-import { writeAtOnce } from './write-at-once.ts';
 
 /** A client, transaction or savepoint of postgres.js. */
 export type AnyClient = postgres.ISql<Record<never, never>>;
@@ -36,8 +35,7 @@ export function settled(query: PendingQuery): Promise<void> {
   return new Promise((resolve) => onSettled(query, resolve));
 }
 
-/** Get the function by which a client or transaction runs a query; it is sent at once. */
+/** Get the function by which a client or transaction runs a query. */
 export function submitOf(client: AnyClient): PendingQuery['handler'] {
-  const { handler } = client.unsafe('') as unknown as PendingQuery; // this query never runs: queries are lazy
-  return (query) => writeAtOnce(() => handler(query));
+  return (client.unsafe('') as unknown as PendingQuery).handler; // this query never runs: queries are lazy
 }
