@@ -10,7 +10,6 @@ import { type OperatorSocket, openOperatorSocket } from '../src/operations/opera
 import { awaitLater } from '../src/platform/await-later.ts';
 import { FairGate } from '../src/platform/fair-gate.ts';
 import type { Service } from '../src/platform/lifecycle.ts';
-import { optimizeSooner } from '../src/platform/optimize-sooner.ts';
 import { RefusalBrake } from '../src/platform/refusal-brake.ts';
 import { VERSION } from '../src/platform/version.ts';
 import { createApp } from './app.ts';
@@ -213,7 +212,6 @@ export function apiService(
       operatorSocket = await openOperatorSocket(appliance);
       forgetServer = await recordServer(config.dataDir, { url: listening.url, operator: operatorSocket.access });
       logger.info({ url: listening.url }, 'the API is listening');
-      optimizeSooner();
       for (const warning of config.warnings) logger.warn(warning);
       await removeAbandonedUploads(uploads);
     },

@@ -76,14 +76,7 @@ export function createApp(settings: AppSettings): { callback: RequestListener } 
   app.use(startRequest(settings.drain, settings.originOf ?? (() => null), settings.tracing ?? null));
   app.use(recordRequest(metrics, logger));
   const { corsOrigins = [] } = settings;
-  if (corsOrigins.length > 0) {
-    // The response to a preflight is written by the middleware that allows origins.
-    app.use((ctx, next) => {
-      ctx.state.headers.applyTo(ctx.res);
-      return next();
-    });
-    app.use(allowOrigins(corsOrigins) as Koa.Middleware<RequestState>);
-  }
+  if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins) as Koa.Middleware<RequestState>);
   app.use(closeUnread(settings.unreadBodies));
   app.use(renderErrors(logger));
   app.use(mountRoutes(settings.routes, (route) => middlewareOf(route, settings)));

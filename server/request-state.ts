@@ -7,7 +7,6 @@ import type { Span } from '../src/platform/span.ts';
 import { announcesBody } from './body/body-headers.ts';
 import type { BodyReservation } from './body/body-memory.ts';
 import { type ClientSdk, clientSdkOf } from './client-sdk.ts';
-import { ReplyHeaders } from './reply-headers.ts';
 import { requestIdOf } from './request-id.ts';
 import type { OriginOf } from './request-origin.ts';
 import type { IdempotentRequest, Route, RouteContext, RouteReply, SignedRequest, UploadedFile } from './route.ts';
@@ -28,8 +27,6 @@ export type RequestMiddleware = RouterMiddleware<RequestState>;
 export class RequestState implements RouteContext<unknown, unknown, unknown> {
   readonly requestId: string;
   readonly startedAtMs = performance.now();
-  /** Headers of the response, which any middleware may set, and the handler in its reply. */
-  readonly headers: ReplyHeaders;
   /** Span of the request (`start-request`); null without tracing. */
   span: Span | null = null;
   /** Route that matched (`set-route`); null before that, and if none matches. */
@@ -64,7 +61,6 @@ export class RequestState implements RouteContext<unknown, unknown, unknown> {
 
   constructor(req: IncomingMessage, res: ServerResponse, aborts: RequestAborts, originOf: OriginOf) {
     this.requestId = requestIdOf(req);
-    this.headers = ReplyHeaders.of(this.requestId);
     this.#req = req;
     this.#res = res;
     this.#aborts = aborts;

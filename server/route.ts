@@ -109,7 +109,7 @@ export interface RouteReply {
   /** Free the body's memory; called once the response has been sent, and not if it was cut off. */
   readonly freeBody?: () => void;
   readonly type?: string;
-  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+  readonly headers?: Readonly<Record<string, string | string[]>>;
 }
 
 /** Response of a route, for OpenAPI. */

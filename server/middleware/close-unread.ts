@@ -12,7 +12,7 @@ export function closeUnread(brake: RefusalBrake): RequestMiddleware {
     await next();
     const { state, res } = ctx;
     if (!state.bodyIsPending || res.headersSent) return;
-    res.setHeader('Connection', 'close');
+    ctx.set('Connection', 'close');
     await brake.brake([state.caller?.orgId ?? hostOf(ctx.ip)], () => state.signal);
   };
 }

@@ -8,15 +8,15 @@ import type { Route } from '../route.ts';
  */
 export function limitRate(axisOf: NonNullable<Route['axis']>, rates: RateLimiter): RequestMiddleware {
   return async (ctx, next) => {
-    const { caller, body, headers } = ctx.state;
+    const { caller, body } = ctx.state;
     if (caller === null) return next();
     const axis = axisOf(body);
     const taken = rates.take({ orgId: caller.orgId, plan: caller.plan }, axis);
     const state = taken instanceof Promise ? await taken : taken;
     if (state !== null) {
-      headers.set('RateLimit-Limit', String(state.limit));
-      headers.set('RateLimit-Remaining', String(state.remaining));
-      headers.set('RateLimit-Reset', String(state.resetSeconds));
+      ctx.set('RateLimit-Limit', String(state.limit));
+      ctx.set('RateLimit-Remaining', String(state.remaining));
+      ctx.set('RateLimit-Reset', String(state.resetSeconds));
       if (!state.allowed) throw rateLimited(axis, state);
     }
     await next();

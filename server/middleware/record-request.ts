@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
 import type { Logger } from '../../src/platform/logger.ts';
-import { remembered } from '../../src/platform/metric-series.ts';
 import type { Metrics } from '../../src/platform/metrics.ts';
 import { currentWork, runFor } from '../../src/platform/work-context.ts';
 import type { RequestContext, RequestMiddleware, RequestState } from '../request-state.ts';
@@ -13,23 +12,17 @@ const UNMATCHED = { operation: 'unmatched', method: '', route: '' };
 
 /** Count a request and write it to the access log once its response is closed, finished or cut off. */
 export function recordRequest(metrics: RequestMetrics, logger: Logger): RequestMiddleware {
-  const inFlight = metrics.httpInFlight.of({});
-  const seriesOf = remembered((route: Route | null) => {
-    const labels = labelsOf(route);
-    const requestsOf = remembered((status: number) => metrics.httpRequests.of({ ...labels, status: String(status) }));
-    return { requestsOf, seconds: metrics.httpSeconds.of(labels) };
-  });
   return (ctx, next) => {
-    inFlight.add(1);
+    metrics.httpInFlight.inc();
     // The event belongs to the connection, so that the request it ends is named here.
     const work = currentWork();
     const record = () => {
       const { state } = ctx;
-      const { requestsOf, seconds } = seriesOf(state.route);
+      const labels = labelsOf(state.route);
       const status = statusOf(state, ctx.res);
-      inFlight.add(-1);
-      requestsOf(status).add(1);
-      seconds.observe((performance.now() - state.startedAtMs) / 1000);
+      metrics.httpInFlight.dec();
+      metrics.httpRequests.inc({ ...labels, status: String(status) });
+      metrics.httpSeconds.observe(labels, (performance.now() - state.startedAtMs) / 1000);
       logAccess(ctx, logger);
       endSpan(state, status);
     };

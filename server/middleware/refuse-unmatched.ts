@@ -10,7 +10,7 @@ export function refuseUnmatched(): RequestMiddleware {
   return (ctx) => {
     const allowed = [...new Set(ctx.matched?.flatMap((layer) => layer.methods))].sort();
     if (allowed.length === 0) throw unknownRoute(ctx.method, ctx.path);
-    ctx.state.headers.set('Allow', allowed.join(', '));
+    ctx.set('Allow', allowed.join(', '));
     throw methodNotAllowed(ctx.method, allowed);
   };
 }

@@ -25,8 +25,7 @@ function writeError(ctx: RequestContext, thrown: unknown, logger: Logger): void 
   if (res.headersSent || state.clientIsGone) return;
   const rendered = renderError(error, state.route?.errors ?? familyOfPath(ctx.req.url ?? ''), state.requestId);
   ctx.status = rendered.status;
-  state.headers.setAll(rendered.headers);
-  state.headers.applyTo(res);
+  ctx.set(rendered.headers);
   ctx.body = rendered.body;
 }
 

@@ -5,7 +5,7 @@ import type { Route } from '../route.ts';
 export function setRoute(route: Route): RequestMiddleware {
   return (ctx, next) => {
     ctx.state.route = route;
-    ctx.state.headers.setAll(route.headers);
+    ctx.set(route.headers ?? {});
     return next();
   };
 }

@@ -2,6 +2,7 @@ import type { Tracing } from '../../src/platform/span.ts';
 import { runFor } from '../../src/platform/work-context.ts';
 import type { OriginOf } from '../request-origin.ts';
 import { RequestAborts, type RequestMiddleware, RequestState } from '../request-state.ts';
+import { SECURITY_HEADERS } from '../security-headers.ts';
 
 /**
  * Create the id and the state of a request, with the headers that every response has. What the request starts logs its
@@ -20,6 +21,8 @@ export function startRequest(
     const state = new RequestState(ctx.req, ctx.res, aborts, originOf);
     ctx.state = state;
     const { requestId } = state;
+    ctx.set(SECURITY_HEADERS);
+    ctx.set('X-Request-Id', requestId);
     if (tracing !== null) {
       const traceParent = ctx.get('traceparent') || null;
       state.span = tracing.startSpan('HTTP', 'server', traceParent, { 'service.request_id': requestId });

@@ -15,43 +15,21 @@ export function writeReply(): RequestMiddleware {
   };
 }
 
-function write(ctx: RequestContext, reply: RouteReply): void {
-  const { res, state } = ctx;
-  const { body } = reply;
-  if (res.headersSent || state.clientIsGone) {
+function write(ctx: RequestContext, { status, headers, type, body, freeBody }: RouteReply): void {
+  if (ctx.headerSent || ctx.state.clientIsGone) {
     if (body instanceof Readable) body.destroy();
     return;
   }
-  const status = reply.status ?? (body === undefined ? 204 : 200);
-  const headers = state.headers.copy();
-  headers.setAll(reply.headers);
+  ctx.set(headers ?? {});
   if (body === undefined) {
-    headers.applyTo(res);
     ctx.body = null;
     // Without a body Koa sets 204, also for a redirection.
-    ctx.status = status;
+    ctx.status = status ?? 204;
     return;
   }
   const isJson = !Buffer.isBuffer(body) && !(body instanceof Readable);
-  const content = isJson ? JSON.stringify(body) : body;
-  const ownType = reply.type ?? 'application/octet-stream';
-  headers.set('Content-Type', isJson ? 'application/json; charset=utf-8' : ownType);
-  if (reply.freeBody) res.once('finish', reply.freeBody);
-  if (content instanceof Readable || !isWrittenHere(ctx)) {
-    ctx.status = status;
-    headers.applyTo(res);
-    ctx.body = content;
-    return;
-  }
-  headers.set('Content-Length', String(Buffer.byteLength(content)));
-  res.writeHead(status, headers.list).end(content);
-  ctx.respond = false;
-}
-
-/**
- * Return true if a response can be written at once. Koa writes the others: those that have no body, that have a header which was set
- * on the response itself, or that are changed after the reply (`close-unread`).
- */
-function isWrittenHere({ method, res, state }: RequestContext): boolean {
-  return method !== 'HEAD' && !state.bodyIsPending && res.getHeaderNames().length === 0;
+  ctx.status = status ?? 200;
+  ctx.set('Content-Type', isJson ? 'application/json; charset=utf-8' : (type ?? 'application/octet-stream'));
+  if (freeBody) ctx.res.once('finish', freeBody);
+  ctx.body = isJson ? JSON.stringify(body) : body;
 }

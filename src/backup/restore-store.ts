@@ -88,13 +88,8 @@ async function copyInto(
   { table, columns }: { readonly table: string; readonly columns: readonly string[] },
   rows: Readable,
 ): Promise<void> {
-  const query = tx`COPY ${tx(table)} (${tx([...columns])}) FROM STDIN`;
   let refusal: unknown = null;
-  const writable: Writable = await query.writable();
-  // postgres.js reports an error that comes after the start of a COPY to the query alone, which is already settled.
-  (query as unknown as { reject: (error: unknown) => void }).reject = (error) => {
-    refusal = error;
-  };
+  const writable: Writable = await tx`COPY ${tx(table)} (${tx([...columns])}) FROM STDIN`.writable();
   writable.on('error', (error) => {
     refusal ??= error;
   });
@@ -111,6 +106,7 @@ async function copyInto(
   if (refusal === null) {
     writable.end();
     await setImmediate(); // until then the connection takes no other statement
+    // postgres.js reports an error after the last row to nobody, but the transaction has failed then.
     await tx`SELECT 1`.catch((error: unknown) => {
       refusal ??= error;
     });

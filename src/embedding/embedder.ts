@@ -2,7 +2,6 @@ import type { Model } from '../models/catalog.ts';
 import type { CountedTokens } from '../models/count-tokens.ts';
 import type { TaskType } from '../models/task-types.ts';
 import { AppError } from '../platform/errors.ts';
-import { remembered } from '../platform/metric-series.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import { traced } from '../platform/tracing.ts';
 import { runForOrganization } from '../platform/work-context.ts';
@@ -149,10 +148,6 @@ const PRIMARY_SHARE = 0.5;
 
 export function openEmbedder(context: EmbedderContext): Embedder {
   const { backends, routing, metrics } = context;
-  const talliesOf = remembered((model: string) => ({
-    texts: metrics.textsEmbedded.of({ model }),
-    tokens: metrics.tokensEmbedded.of({ model }),
-  }));
   return {
     isAvailable: (model) => backends.isAvailable(model),
     async requireModel(orgId, model) {
@@ -184,9 +179,8 @@ export function openEmbedder(context: EmbedderContext): Embedder {
         );
         reservation?.settle([...embedded.used]);
         for (const { model, texts, tokens } of embedded.used) {
-          const embeddedBy = talliesOf(model);
-          embeddedBy.texts.add(texts);
-          embeddedBy.tokens.add(tokens);
+          metrics.textsEmbedded.inc({ model }, texts);
+          metrics.tokensEmbedded.inc({ model }, tokens);
         }
         return embedded;
       } catch (error) {

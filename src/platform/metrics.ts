@@ -1,17 +1,16 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { DistributionMetric, TallyMetric } from './metric-series.ts';
 import { VERSION } from './version.ts';
 
 export interface Metrics {
   readonly registry: Registry;
-  readonly httpRequests: TallyMetric<RouteLabel | 'status'>;
-  readonly httpSeconds: DistributionMetric<RouteLabel>;
-  readonly httpInFlight: TallyMetric<never>;
+  readonly httpRequests: Counter<RouteLabel | 'status'>;
+  readonly httpSeconds: Histogram<RouteLabel>;
+  readonly httpInFlight: Gauge;
   readonly jobsFinished: Counter<'kind' | 'status'>;
   readonly jobSeconds: Histogram<'kind' | 'outcome'>;
   readonly jobWaitSeconds: Histogram<'kind'>;
-  readonly textsEmbedded: TallyMetric<'model'>;
-  readonly tokensEmbedded: TallyMetric<'model'>;
+  readonly textsEmbedded: Counter<'model'>;
+  readonly tokensEmbedded: Counter<'model'>;
 }
 
 /**
@@ -35,44 +34,43 @@ export function openMetrics(): Metrics {
     .set(1);
   return {
     registry,
-    ...httpMetrics(registry),
+    ...httpMetrics(registers),
     ...jobMetrics(registers),
-    textsEmbedded: new TallyMetric('counter', {
+    textsEmbedded: new Counter({
       name: 'service_texts_embedded_total',
       help: 'Texts turned into vectors.',
       labelNames: ['model'],
-      registry,
+      registers,
     }),
-    tokensEmbedded: new TallyMetric('counter', {
+    tokensEmbedded: new Counter({
       name: 'service_tokens_embedded_total',
       help: 'Tokens of the texts turned into vectors, as they are metered; cached texts count too.',
       labelNames: ['model'],
-      registry,
+      registers,
     }),
   };
 }
 
-function httpMetrics(registry: Registry) {
+function httpMetrics(registers: Registry[]) {
   const labelNames = ['operation', 'method', 'route'] as const;
   return {
-    httpRequests: new TallyMetric('counter', {
+    httpRequests: new Counter({
       name: 'service_http_requests_total',
       help: 'Requests answered, by route and status.',
       labelNames: [...labelNames, 'status'] as const,
-      registry,
+      registers,
     }),
-    httpSeconds: new DistributionMetric({
+    httpSeconds: new Histogram({
       name: 'service_http_request_seconds',
       help: 'Time from first byte read to last byte written, by route.',
       labelNames,
       buckets: REQUEST_SECONDS,
-      registry,
+      registers,
     }),
-    httpInFlight: new TallyMetric<never>('gauge', {
+    httpInFlight: new Gauge({
       name: 'service_http_requests_in_flight',
       help: 'Requests whose answer is not complete.',
-      labelNames: [],
-      registry,
+      registers,
     }),
   };
 }

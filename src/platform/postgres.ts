@@ -1,12 +1,14 @@
 import postgres from 'postgres';
 import type { Logger } from './logger.ts';
-import { addArrayTypes, type TypeOptions } from './postgres/arrays.ts';
-import { type DialOptions, useDial } from './postgres/dial.ts';
+import { TYPES } from './postgres/arrays.ts';
+import type { Connect } from './postgres/client.ts';
+import { dial } from './postgres/dial.ts';
 import { lockSessionsOf } from './postgres/lock-sessions.ts';
 import { openPool } from './postgres/pool.ts';
-import { type Connect, rememberFactory } from './postgres/session.ts';
+import type { Query } from './postgres/query.ts';
+import { rememberFactory } from './postgres/session.ts';
 import type { Database, Sql } from './postgres/sql.ts';
-import { type PostgresTarget, toClientOptions } from './postgres/target.ts';
+import { hasOneHost, type PostgresTarget, toClientOptions } from './postgres/target.ts';
 
 export { withAdvisoryLock, withSharedAdvisoryLock } from './postgres/advisory-lock.ts';
 export { checkServer } from './postgres/check-server.ts';
@@ -17,12 +19,9 @@ export type { Database, Sql } from './postgres/sql.ts';
 export { type PostgresConnection, type PostgresTarget, postgresUrl } from './postgres/target.ts';
 
 /** Fragment of SQL with its parameters, for use in a query: `sql`… AND ${fragment}``. */
-export type SqlFragment = postgres.PendingQuery<postgres.Row[]>;
+export type SqlFragment = Query<postgres.Row[]>;
 
 const CONNECT_SECONDS = 10;
-const IDLE_SECONDS = 300;
-const RECONNECT_SECONDS_MAX = 0.5;
-const INT8_OID = 20;
 
 export interface PostgresOptions {
   /** Maximum number of connections, not counting those of locks and LISTEN. */
@@ -50,41 +49,35 @@ export interface PostgresOptions {
 export function openPostgres(target: PostgresTarget, options: PostgresOptions): Database {
   const [url, targetOptions] = toClientOptions(target);
   const { logger } = options;
-  const connect: Connect = (changes) => {
-    const client = postgres(url, {
+  const connect: Connect = (changes) =>
+    postgres(url, {
       ...targetOptions,
       max: 1,
       connect_timeout: CONNECT_SECONDS,
-      idle_timeout: IDLE_SECONDS,
+      idle_timeout: undefined,
       max_lifetime: null,
       keep_alive: 30,
       prepare: targetOptions.prepare ?? true,
-      // By default postgres.js waits up to 20 s between attempts, and every query waits with it.
-      backoff: (attempts) => Math.min(0.02 * 2 ** attempts, RECONNECT_SECONDS_MAX),
       connection: { application_name: options.applicationName, TimeZone: 'UTC' },
-      types: { int8: { to: INT8_OID, from: [INT8_OID], serialize: String, parse: parseInt8 } },
-      fetch_types: false, // see addArrayTypes
+      types: TYPES,
+      fetch_types: false, // see TYPES
       onnotice: (notice) => logger?.debug({ notice }, 'PostgreSQL notice'),
+      // With several hosts postgres.js opens the connections itself, since it tries one host after the other.
+      ...(hasOneHost(target) && { socket: dial }),
       ...changes,
     });
-    addArrayTypes(client.options as unknown as TypeOptions);
-    useDial(client.options as unknown as DialOptions);
-    return client as unknown as ReturnType<Connect>;
-  };
   const { queryMsMax = null, silenceMs } = options;
   const defaultLimit = queryMsMax === null ? null : { ms: queryMsMax };
-  const database = openPool(() => connect({}), { max: options.poolMax, defaultLimit, silenceMs });
+  const database = openPool(connect, {
+    ...{ max: options.poolMax, defaultLimit, silenceMs },
+    isPooled: 'url' in target && target.isPooled === true,
+  });
   const { end } = database;
   database.end = async (ending) => {
     await Promise.all([lockSessionsOf(database).close(), end(ending)]);
   };
   rememberFactory(database, connect);
   return database;
-}
-
-function parseInt8(text: string): number | bigint {
-  const value = Number(text);
-  return Number.isSafeInteger(value) ? value : BigInt(text);
 }
 
 /**

@@ -32,7 +32,7 @@ afterEach(() => {
 });
 
 test('the gauge computes the load between two readings from the metrics of the service', async () => {
-  metrics.httpRequests.of({ ...ROUTE, operation: 'search', status: '200' }).add(1_000);
+  metrics.httpRequests.inc({ ...ROUTE, operation: 'search', status: '200' }, 1_000);
   cache.count('memory', 500, 500);
   const first = await gauge.read(signal);
   expect(first).toMatchObject({
@@ -41,10 +41,10 @@ test('the gauge computes the load between two readings from the metrics of the s
     upstreams: [],
   });
 
-  metrics.httpRequests.of({ ...ROUTE, operation: 'search', status: '200' }).add(18);
-  metrics.httpRequests.of({ ...ROUTE, operation: 'embed', status: '503' }).add(2);
-  metrics.httpSeconds.of({ ...ROUTE, operation: 'search' }).observe(0.02);
-  metrics.textsEmbedded.of({ model: 'm' }).add(30);
+  metrics.httpRequests.inc({ ...ROUTE, operation: 'search', status: '200' }, 18);
+  metrics.httpRequests.inc({ ...ROUTE, operation: 'embed', status: '503' }, 2);
+  metrics.httpSeconds.observe({ ...ROUTE, operation: 'search' }, 0.02);
+  metrics.textsEmbedded.inc({ model: 'm' }, 30);
   cache.count('memory', 6, 4);
   cache.count('in_flight', 1, 3);
   cache.count('redis', 2, 1);
@@ -69,7 +69,7 @@ test('the gauge computes the load between two readings from the metrics of the s
 
 test('a server that stops is reported as trouble, and its rates begin at 0 when it is back', async () => {
   await gauge.read(signal);
-  metrics.httpRequests.of({ ...ROUTE, operation: 'search', status: '200' }).add(5);
+  metrics.httpRequests.inc({ ...ROUTE, operation: 'search', status: '200' }, 5);
   await gauge.read(signal);
   const { port } = server.address() as AddressInfo;
   server.closeAllConnections();
@@ -85,8 +85,8 @@ test('a server that stops is reported as trouble, and its rates begin at 0 when 
 test('requests that only watch the server are no load', async () => {
   await gauge.read(signal);
   for (const operation of ['getMetrics', 'getHealth', 'getReadiness']) {
-    metrics.httpRequests.of({ ...ROUTE, operation, status: '200' }).add(50);
-    metrics.httpSeconds.of({ ...ROUTE, operation }).observe(0.02);
+    metrics.httpRequests.inc({ ...ROUTE, operation, status: '200' }, 50);
+    metrics.httpSeconds.observe({ ...ROUTE, operation }, 0.02);
   }
   expect((await gauge.read(signal)).requests).toMatchObject({ per_second: 0, p50_ms: null });
 });
@@ -101,7 +101,7 @@ test('without a server the load says why, and it begins at 0 with a server at an
   expect(await moving.read(signal)).toMatchObject({ url: null, trouble: 'no server runs' });
   for (const name of ['127.0.0.1', 'localhost']) {
     url = `http://${name}:${port}`;
-    metrics.httpRequests.of({ ...ROUTE, operation: 'search', status: '200' }).add(5);
+    metrics.httpRequests.inc({ ...ROUTE, operation: 'search', status: '200' }, 5);
     expect(await moving.read(signal)).toMatchObject({ url, trouble: null, requests: { per_second: 0 } });
   }
 });

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, Socket } from 'node:net';
-import { Writable } from 'node:stream';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { mapPostgresError, openPostgres, withAdvisoryLock } from '../../src/platform/postgres.ts';
 import { Secret } from '../../src/platform/secret.ts';
 import { waitingBackends } from '../support/waiting-backends.ts';
@@ -49,32 +48,6 @@ test('a pool takes the connection that was used last, and opens another one only
   expect(new Set(next).size).toBe(1);
   expect(pids).toContain(next[0]);
   await sql.end({ timeout: 1 });
-});
-
-test('a query is sent before other work of the event loop that was ready', async () => {
-  const sql = openPostgres(watched.database.connection, { poolMax: 1, applicationName: 'at-once' });
-  await sql`select 1`;
-  const order: string[] = [];
-  const spy = vi.spyOn(Socket.prototype, 'write').mockImplementation(function (this: Socket, ...args) {
-    order.push('write');
-    return Writable.prototype.write.apply(this, args as Parameters<Writable['write']>);
-  });
-  try {
-    const other = new Promise<void>((resolve) => setImmediate(() => resolve(void order.push('other work'))));
-    const [[row]] = await Promise.all([sql`select 2 as two`, other]);
-    expect(row).toEqual({ two: 2 });
-    expect(order).toEqual(['write', 'other work']);
-    await sql.begin(async (tx) => {
-      await tx`select 3`;
-      order.splice(0);
-      const later = new Promise<void>((resolve) => setImmediate(() => resolve(void order.push('other work'))));
-      await Promise.all([tx`select 4`, later]);
-      expect(order).toEqual(['write', 'other work']);
-    });
-  } finally {
-    spy.mockRestore();
-    await sql.end({ timeout: 1 });
-  }
 });
 
 test('queries that are cancelled while their connection opens, or while they wait for one, do not take it from later ones', async () => {

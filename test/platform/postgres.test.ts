@@ -51,20 +51,12 @@ test('arrays of every element type are read as they were written', async () => {
   expect(lists).toEqual([{ list: [{ a: [1] }, 'x', [2]] }]);
 });
 
-test('fragments, lists, arrays and cursors work as in postgres.js', async () => {
+test('fragments, lists and arrays work as in postgres.js', async () => {
   const { sql } = watched.database;
   const condition = sql`n = any(${[2, 3]}::int[]) and n in ${sql([3, 4])}`;
   expect(await sql`select n from generate_series(1, 5) n where ${condition}`).toEqual([{ n: 3 }]);
   expect(await sql.unsafe('select $1::int as n', [7])).toEqual([{ n: 7 }]);
   expect(await sql.begin((tx) => tx`select n from generate_series(1, 5) n where ${condition}`)).toEqual([{ n: 3 }]);
-  const numbers = (executor: Sql) => executor`select n from generate_series(1, 5) n`;
-  const rows = await sql.begin(async (tx) => {
-    const read: unknown[] = [];
-    for await (const batch of numbers(tx).cursor(2)) read.push(...batch);
-    return read;
-  });
-  expect(rows).toHaveLength(5);
-  await expect(numbers(sql).cursor(2, () => undefined)).rejects.toThrow('need a transaction');
   await expect(sql`copy things to stdout`.readable()).rejects.toThrow('need a transaction');
 });
 

@@ -1,8 +1,8 @@
-import { Gauge, type Registry } from 'prom-client';
-import { TallyMetric } from '../../platform/metric-series.ts';
+import { Counter, Gauge, type Registry } from 'prom-client';
 
 /** Sources of a vector before a provider is called, in the order in which they are tried. */
-type CacheLayer = 'memory' | 'in_flight' | 'redis';
+const LAYERS = ['memory', 'in_flight', 'redis'] as const;
+type CacheLayer = (typeof LAYERS)[number];
 
 export interface CacheMetrics {
   /** Count texts looked up in a layer. `in_flight`: already in progress, for another request or earlier in this one. */
@@ -12,11 +12,11 @@ export interface CacheMetrics {
 }
 
 export function openCacheMetrics(registry: Registry): CacheMetrics {
-  const texts = new TallyMetric('counter', {
+  const texts = new Counter({
     name: 'service_embedding_cache_texts_total',
     help: 'Texts looked up before a provider is called, by layer and outcome.',
     labelNames: ['layer', 'outcome'],
-    registry,
+    registers: [registry],
   });
   let readBytes = () => 0;
   new Gauge({
@@ -27,15 +27,11 @@ export function openCacheMetrics(registry: Registry): CacheMetrics {
       this.set(readBytes());
     },
   });
-  const of = (layer: CacheLayer) => ({
-    hits: texts.of({ layer, outcome: 'hit' }),
-    misses: texts.of({ layer, outcome: 'miss' }),
-  });
-  const layers = { memory: of('memory'), in_flight: of('in_flight'), redis: of('redis') };
+  for (const layer of LAYERS) for (const outcome of ['hit', 'miss']) texts.inc({ layer, outcome }, 0);
   return {
     count(layer, hits, misses) {
-      layers[layer].hits.add(hits);
-      layers[layer].misses.add(misses);
+      texts.inc({ layer, outcome: 'hit' }, hits);
+      texts.inc({ layer, outcome: 'miss' }, misses);
     },
     watchBytes(read) {
       readBytes = read;

@@ -4,13 +4,14 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
+import tar from 'tar-stream';
+import { AppError } from '../../platform/errors.ts';
 import { storageFull } from '../../platform/objects/objects.ts';
 import { makeIncoming } from '../model-folders.ts';
 import { openFolder } from './folder-source.ts';
 import { notAModel, unsafeSource } from './install-errors.ts';
 import { checkPath, checkSize, isNeeded, isWeights } from './model-paths.ts';
 import type { ModelSource } from './source.ts';
-import { readTar, type TarEntry } from './tar-reader.ts';
 
 const ENTRIES_MAX = 10_000;
 
@@ -33,45 +34,56 @@ export async function openArchive(
   } catch (error) {
     await close();
     signal.throwIfAborted();
-    if (error instanceof Error && 'code' in error) {
-      if (error.code === 'ENOSPC') throw storageFull(error);
-      if (String(error.code).startsWith('Z_')) throw notAModel('the archive is damaged: it cannot be decompressed');
-    }
+    if (!(error instanceof Error) || error instanceof AppError) throw error;
+    const code = 'code' in error ? String(error.code) : null;
+    if (code === 'ENOSPC') throw storageFull(error);
+    if (code?.startsWith('Z_')) throw notAModel('the archive is damaged: it cannot be decompressed');
+    // Errors of tar-stream have no code.
+    if (code === null) throw notAModel('the archive is no tar archive, or it is damaged or cut off');
     throw error;
   }
 }
 
 async function unpack(file: string, folder: string, signal: AbortSignal): Promise<void> {
-  const source = createReadStream(file, { signal });
-  const gunzip = createGunzip();
-  // An error of the file is passed on to the reader of the bytes.
-  const bytes = (await isGzip(file)) ? source.on('error', (error) => gunzip.destroy(error)).pipe(gunzip) : source;
-  let entries = 0;
-  for await (const entry of readTar(bytes)) {
-    if (++entries > ENTRIES_MAX) throw unsafeSource('the archive has too many entries to be that of a model');
-    const own = pathOf(entry);
-    if (own === null) continue;
+  const entries = tar.extract();
+  const steps = (await isGzip(file)) ? [createGunzip(), entries] : [entries];
+  const reading = pipeline([createReadStream(file), ...steps], { signal });
+  reading.catch(() => undefined); // the entries fail with it, too
+  let count = 0;
+  for await (const entry of entries) {
+    if (++count > ENTRIES_MAX) throw unsafeSource('the archive has too many entries to be that of a model');
+    const own = pathOf(entry.header);
+    if (own === null) {
+      entry.resume();
+      continue;
+    }
     const target = path.join(folder, own);
     await mkdir(path.dirname(target), { recursive: true });
-    await pipeline(Readable.from(entry.content), createWriteStream(target), { signal });
+    await pipeline(Readable.from(entry), createWriteStream(target), { signal }).catch(async (error) => {
+      // An archive that is cut off destroys the entry, too.
+      if (error.code === 'STREAM_DESTROYED') await reading;
+      throw error;
+    });
   }
+  await reading;
 }
 
 /**
- * Path of an entry in the folder of the model, without the folder that the archive may begin with; null: not needed.
+ * Return the path of an entry in the folder of the model, without the folder that the archive may begin with; null if the
+ * entry is not needed.
  *
  * @throws AppError `model_source_unsafe` (400)
  */
-function pathOf({ path: name, kind, sizeBytes }: TarEntry): string | null {
+function pathOf({ name, type, size }: tar.Header): string | null {
   const plain = name.replace(/^(\.\/)+/, '').replace(/\/$/, '');
   if (plain === '' || plain === '.') return null;
   checkPath(plain);
-  if (kind === 'folder') return null;
-  if (kind !== 'file') throw unsafeSource(`the archive holds a link or a device: ${plain.slice(0, 100)}`);
+  if (type === 'directory') return null;
+  if (type !== 'file') throw unsafeSource(`the archive holds a link or a device: ${plain.slice(0, 100)}`);
   const inner = plain.split('/').slice(1).join('/');
   const own = [plain, inner].find((each) => isNeeded(each) || isWeights(each));
   if (own === undefined) return null;
-  checkSize(own, sizeBytes);
+  checkSize(own, size);
   return own;
 }
 

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { answerWithin } from '../answer-within.ts';
 import { conflict } from '../errors.ts';
-import { type CancellableQuery, cancelQuery } from './cancel-query.ts';
 import { endSession, type LockSession, lockSessionsOf } from './lock-sessions.ts';
 import type { Sql } from './sql.ts';
 
@@ -51,7 +50,8 @@ export async function withAdvisoryLock<T>(
     ).execute();
     const answered = new AbortController();
     const lostAnswer = noticeLostAnswer(sql, session.pid, silenceMs, answered.signal);
-    const cancel = () => cancelQuery(waiting as unknown as CancellableQuery);
+    // The server ends the wait once it sees the connection closed (`client_connection_check_interval`).
+    const cancel = () => void client.end({ timeout: 0 });
     signal?.addEventListener('abort', cancel, { once: true });
     const [holder] = await Promise.race([waiting, lostAnswer])
       .catch((error: unknown) => {

@@ -1,12 +1,8 @@
+import type postgres from 'postgres';
+import type { Client } from './client.ts';
+
 type Serialize = (value: unknown) => unknown;
 type Parse = (text: string) => unknown;
-
-/** Options of postgres.js that convert values, by type OID. */
-export interface TypeOptions {
-  readonly parsers: Record<number, Parse>;
-  readonly serializers: Record<number, Serialize>;
-  readonly shared: { readonly typeArrayMap: Record<number, number> };
-}
 
 /** Map of element types to array types: OIDs of built-in types, fixed in every PostgreSQL (its pg_type.dat). */
 const ARRAYS: Readonly<Record<number, number>> = {
@@ -29,20 +25,88 @@ const ARRAYS: Readonly<Record<number, number>> = {
   3802: 3807, // jsonb
 };
 const JSON_OIDS = new Set([114, 3802]);
+const [BOOLEAN, BYTEA, BIGINT, TEXT, TIMESTAMPTZ, JSONB] = [16, 17, 20, 25, 1184, 3802];
+
+const asText: Parse = (text) => text;
+const asDate: Parse = (text) => new Date(text);
+const asJson: Parse = (text) => JSON.parse(text);
+/** Conversion of elements from their text; elements of other types are texts. */
+const PARSERS: Readonly<Record<number, Parse>> = {
+  [BOOLEAN]: (text) => text === 't',
+  [BYTEA]: (text) => Buffer.from(text.slice('\\x'.length), 'hex'),
+  [BIGINT]: parseInt8,
+  ...Object.fromEntries([21, 23, 26, 700, 701].map((oid) => [oid, Number])),
+  ...Object.fromEntries([1082, 1114, 1184].map((oid) => [oid, asDate])),
+  ...Object.fromEntries([...JSON_OIDS].map((oid) => [oid, asJson])),
+};
+
+function elementText(value: unknown, isJson: boolean): string {
+  if (isJson) return JSON.stringify(value);
+  if (value instanceof Date) return value.toISOString();
+  return value instanceof Uint8Array ? `\\x${Buffer.from(value).toString('hex')}` : String(value);
+}
 
 /**
- * Add the array types to postgres.js. It would query the server for them at every connection; a connection that is lost
- * during that query causes a rejection that cannot be caught, which ends the process.
+ * Types for postgres.js: `bigint`, and arrays of built-in types. By itself it would query the server for the arrays at
+ * every connection; a connection that is lost during that query causes a rejection that cannot be caught, which ends
+ * the process.
  */
-export function addArrayTypes(options: TypeOptions): void {
-  for (const [key, array] of Object.entries(ARRAYS)) {
-    const element = Number(key);
-    const parse = options.parsers[element] ?? ((text: string) => text);
-    const serialize = options.serializers[element] ?? String;
-    options.parsers[array] = (text) => parseArray(text, parse);
-    options.serializers[array] = (value) => serializeArray(value, serialize, !JSON_OIDS.has(element));
-    options.shared.typeArrayMap[element] = array;
+export const TYPES: Record<string, postgres.PostgresType> = {
+  int8: { to: BIGINT, from: [BIGINT], serialize: String, parse: parseInt8 },
+  ...Object.fromEntries(
+    Object.entries(ARRAYS).map(([key, array]) => {
+      const element = Number(key);
+      const isJson = JSON_OIDS.has(element);
+      const parse = PARSERS[element] ?? asText;
+      const serialize: Serialize = (value) => serializeArray(value, (item) => elementText(item, isJson), !isJson);
+      return [
+        `array${element}`,
+        { to: array, from: [array], serialize, parse: (text: string) => parseArray(text, parse) },
+      ];
+    }),
+  ),
+};
+
+/** Parse a `bigint`: a number if that is exact, else a BigInt. */
+function parseInt8(text: string): number | bigint {
+  const value = Number(text);
+  return Number.isSafeInteger(value) ? value : BigInt(text);
+}
+
+/** Parameter with the type that it is sent as. */
+export class Parameter {
+  readonly value: unknown;
+  /** OID of the type. */
+  readonly type: number;
+
+  constructor(value: unknown, type: number) {
+    this.value = value;
+    this.type = type;
   }
+}
+
+export function jsonParameter(value: unknown): Parameter {
+  return new Parameter(value, JSONB);
+}
+
+/** @param element OID of the type of the elements; by default that of the first one */
+export function arrayParameter(values: readonly unknown[], element?: number): Parameter {
+  return new Parameter(values, ARRAYS[element ?? elementTypeOf(values)] ?? 0);
+}
+
+function elementTypeOf(values: readonly unknown[]): number {
+  const [first] = values;
+  if (Array.isArray(first)) return elementTypeOf(first);
+  if (first instanceof Date) return TIMESTAMPTZ;
+  if (first instanceof Uint8Array) return BYTEA;
+  if (typeof first === 'boolean') return BOOLEAN;
+  if (typeof first === 'bigint') return BIGINT;
+  return values.length === 0 ? 0 : TEXT;
+}
+
+/** Make the parameter of postgres.js for a value. */
+export function toTyped(client: Client, value: unknown): unknown {
+  return value instanceof Parameter ? client.typed(value.value, value.type) : value;
 }
 
 /** Read an array literal (PostgreSQL manual, "Array Input and Output Syntax"): `{1,"a, b",NULL,{…}}`. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { answerWithin } from '../answer-within.ts';
 import type { Logger } from '../logger.ts';
@@ -52,7 +53,7 @@ export function listenChannel(
   });
 }
 
-/** Listen on one connection; resolves when it is lost or `signal` aborts. */
+/** Listen until `signal` aborts, or the connection no longer receives what is sent to it. */
 async function listenOnce(
   sql: Sql,
   channel: string,
@@ -60,20 +61,19 @@ async function listenOnce(
   onListening: () => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const closed = new AbortController();
-  const session = openSession(sql, {
-    onclose: () => closed.abort(),
-    onnotify: (name, payload) => {
-      if (name === channel && !signal.aborted) onNotification(payload);
-    },
-  });
-  const over = AbortSignal.any([closed.signal, signal]);
+  const session = openSession(sql);
+  const probe = `check ${randomUUID()}`;
+  let onProbe: () => void = () => undefined;
   try {
-    await session`listen ${session(channel)}`;
-    onListening();
-    while (!over.aborted) {
-      await delay(CHECK_MS, undefined, { signal: over }).catch(() => undefined);
-      if (!over.aborted) await answerWithin(CHECK_MS, session`select 1`);
+    // postgres.js connects again by itself where it can, and listens to all of its channels.
+    await session.listen(probe, () => onProbe());
+    await session.listen(channel, (payload) => signal.aborted || onNotification(payload), onListening);
+    while (!signal.aborted) {
+      await delay(CHECK_MS, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) break;
+      const arrived = Promise.withResolvers<void>();
+      onProbe = arrived.resolve;
+      await answerWithin(CHECK_MS, Promise.all([sql.notify(probe, ''), arrived.promise]));
     }
   } finally {
     await session.end({ timeout: 0 });

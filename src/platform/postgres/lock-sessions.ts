@@ -1,4 +1,4 @@
-import type { Sql as Client } from 'postgres';
+import type { Client } from './client.ts';
 import { openSession } from './session.ts';
 import type { Sql } from './sql.ts';
 
@@ -9,7 +9,7 @@ const END_SECONDS = 2;
 
 /** Session of one holder of a lock at a time. */
 export interface LockSession {
-  readonly client: Client<Record<never, never>>;
+  readonly client: Client;
   /** Process of the server; a statement that another one answers has lost the session. */
   readonly pid: number;
   /** Called when the connection is closed. */
@@ -71,7 +71,7 @@ export class LockSessions {
 
   async #open(silenceMs: number): Promise<LockSession> {
     let session: LockSession | null = null;
-    const client = openSession(this.#sql, { onclose: () => session?.onClosed() });
+    const client = openSession(this.#sql, () => session?.onClosed());
     try {
       // The limits of the role must not cut off the wait; the server must notice a lost client that waits or holds, and end
       // the session of a holder that sends no heartbeat, be it that the holder does not know yet that it has the lock.

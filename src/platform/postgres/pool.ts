@@ -1,13 +1,18 @@
 import { answerWithin } from '../answer-within.ts';
-import { cancellationOf } from './cancel-query.ts';
-import { type Client, type Connection, Connections } from './connections.ts';
-import { isConnectionLoss } from './errors.ts';
-import { makeFacade, overloaded } from './facade.ts';
-import { onReject, onSettled, type PendingQuery, settled } from './pending-query.ts';
-import { bothLimits, inShare, limitQuery, type QueryLimit } from './query-limit.ts';
+import type { Client, Connect } from './client.ts';
+import { Connection } from './connection.ts';
+import type { Send } from './query.ts';
+import { bothLimits, doWithin, type QueryLimit, type Stop } from './query-limit.ts';
 import { SilenceWatch } from './silence.ts';
-import type { Database, Sql } from './sql.ts';
-import { beginTransaction, newTransaction } from './transaction.ts';
+import { type Database, makeSql, type Sql } from './sql.ts';
+import { runTransaction } from './transaction.ts';
+
+/** Time after which a connection that is not used is closed. */
+const IDLE_MS = 300_000;
+/** Time in which PostgreSQL confirms a cancellation, unless it cannot be reached. */
+const CONFIRMED_MS_MAX = 5_000;
+/** Time for which the connection that cancels statements stays open after the last one. */
+const CANCELLER_IDLE_SECONDS = 2;
 
 /** Settings of a pool. */
 export interface PoolOptions {
@@ -17,106 +22,87 @@ export interface PoolOptions {
   readonly defaultLimit?: QueryLimit | null;
   /** Time without an answer after which a new connection is tried, and time that it has. */
   readonly silenceMs?: number | undefined;
+  /** True behind a proxy that gives each transaction another server process. */
+  readonly isPooled?: boolean;
 }
 
 /**
- * Open a pool that survives the loss of connections. postgres.js 3.4.9 does not: after a connection is lost in a
- * transaction it writes the ROLLBACK to the closed socket, outside of any promise, which ends the process; later
- * statements of the callback run on the connection that replaced the lost one, outside of the transaction; and a
- * connection that is lost at the wrong moment never connects again (its issues 1066, 1133, 1208, 1216).
- * Here a transaction whose connection is lost stays unsettled for postgres.js and refuses every further statement, and
- * the first query that loses its connection moves the pool to new connections. A connection without an answer also counts
- * as lost if a new one gets no answer either.
+ * Open a pool that survives the loss of connections, and cancels statements (docs/decisions/0006-own-pool-around-postgres-js.md).
+ * A connection without an answer also counts as lost if a new one gets no answer either.
  *
  * @param connect makes a client of one connection
  */
-export function openPool(connect: () => Client, { max, defaultLimit = null, silenceMs }: PoolOptions): Database {
-  const silence = new SilenceWatch(connect, silenceMs);
-  const pool = new Pool(connect, max);
+export function openPool(
+  connect: Connect,
+  { max, defaultLimit = null, silenceMs, isPooled = false }: PoolOptions,
+): Database {
+  const pool = new Pool(connect, max, new SilenceWatch(connect, silenceMs));
 
-  const submit = (query: PendingQuery, limit: QueryLimit | null) => {
-    if (query.streaming || query.cursorRows !== undefined) {
-      return query.reject(new TypeError('COPY and cursors need a transaction: they go on after their query'));
-    }
-    onSettled(query, pool.count());
-    if (limit !== null) limitQuery(query, limit);
-    if (limit?.signal?.aborted === true) return;
-    const begin = (connection: Connection, of: Connections) => {
-      if (query.cancelled === true) return false; // while it waited
-      onReject(query, (error) => pool.onError(of, error));
-      onSettled(query, silence.track(query.reject));
-      onSettled(query, () => {
-        // One that was cancelled while its client connected leaves that client waiting for ever.
-        const isUsable = query.cancelled !== true;
-        const cancellation = cancellationOf(query);
-        if (cancellation === undefined) pool.done(connection, of, isUsable);
-        else void cancellation.then((isConfirmed) => pool.done(connection, of, isUsable && isConfirmed));
-      });
-      connection.submit(query);
-      return true;
-    };
-    const send = () => pool.start({ begin, reject: query.reject });
-    if (limit?.share === undefined) return send();
-    inShare(limit, () => {
-      send();
-      return settled(query);
-    }).catch((error) => query.reject(error));
+  const transact = <T>(
+    limit: QueryLimit | null,
+    options: string,
+    fn: (tx: Sql, send: Send) => PromiseLike<T>,
+  ): Promise<T> => {
+    const cancel = (pid: number) => pool.cancel(pid);
+    return pool.run(limit, null, (connection, stop) =>
+      runTransaction(connection, { options, statementMs: limit?.ms ?? null, stop, cancel }, fn),
+    );
   };
-  const transact = <T>(limit: QueryLimit | null, options: string, fn: (tx: Sql) => Promise<T>): Promise<T> => {
-    const uncount = pool.count();
-    return new Promise<T>((resolve, reject) => {
-      const begin = (connection: Connection, of: Connections) => {
-        const transaction = newTransaction(limit, silence);
-        beginTransaction(connection.client, options, transaction, fn)
-          .catch((error) => {
-            pool.onError(of, error);
-            throw error;
-          })
-          .finally(() => pool.done(connection, of, transaction.isOver))
-          .then(resolve, reject);
-        return true;
-      };
-      pool.start({ begin, reject });
-    }).finally(uncount);
+  const sendTo = (limit: QueryLimit | null): Send => {
+    // Behind a proxy only a transaction tells the process of the server, by which its statement is cancelled.
+    if (isPooled && limit !== null) return (query, receive) => transact(limit, '', (_tx, send) => send(query, receive));
+    return (query, receive) =>
+      pool.run(limit, limit?.ms ?? null, async (connection, stop) => {
+        stop.onStop = () => pool.cancelOn(connection);
+        return connection.send(query, receive);
+      });
   };
   const executorOf = (limit: QueryLimit | null): Sql =>
-    Object.assign(
-      makeFacade(pool.client, (query) => submit(query, limit)),
-      {
-        begin: overloaded((options, fn) => inShare(limit, () => transact(limit, options, fn))),
-        limited: (inner: QueryLimit) => executorOf(bothLimits(limit, inner)),
-      },
-    );
+    makeSql({
+      send: sendTo(limit),
+      allowsCopy: false,
+      begin: (options, fn) => transact(limit, options, fn),
+      limited: (inner) => executorOf(bothLimits(limit, inner)),
+    });
   return Object.assign(executorOf(defaultLimit), {
     pending: () => pool.pending,
     end: (options?: { timeout?: number }) => pool.end(options),
   });
 }
 
-/** A query or transaction that needs a connection. */
-interface Work {
-  /** Begin it on a connection, which `done` gives back. @returns false if it does not need one any more */
-  readonly begin: (connection: Connection, of: Connections) => boolean;
+/** Work that waits for a connection. */
+interface Waiting {
+  readonly begin: (connection: Connection) => void;
   readonly reject: (error: unknown) => void;
+  /** True if it was stopped meanwhile. */
+  isGone: boolean;
 }
 
-/** Work on connections, which is begun in its order. */
+/**
+ * Connections, each used by one query or transaction at a time. The one that was used last is taken first, so that a few do
+ * nearly all of the work: every connection is a process of PostgreSQL with its own caches.
+ */
 class Pool {
-  /** Makes queries, and never connects. */
-  readonly client: Client;
-  readonly #open: () => Connections;
-  #current: Connections;
-  /** Connections before one of them was lost, until their work is done. */
-  readonly #retired = new Set<Connections>();
-  readonly #waiting: Work[] = [];
+  readonly #connect: Connect;
+  readonly #max: number;
+  readonly #silence: SilenceWatch;
+  readonly #all = new Set<Connection>();
+  /** The one that was used last is at the end. */
+  readonly #idle: Connection[] = [];
+  #opening = 0;
+  /** Work without a connection, in arrival order. */
+  #waiting: Waiting[] = [];
+  /** Confirmations that a connection waits for before it is used again. */
+  readonly #cancellations = new WeakMap<Connection, Promise<void>>();
+  #canceller: Client | null = null;
   #pending = 0;
   #ended: Promise<void> | null = null;
   readonly #drained = Promise.withResolvers<void>();
 
-  constructor(connect: () => Client, max: number) {
-    this.client = connect();
-    this.#open = () => new Connections(connect, max);
-    this.#current = this.#open();
+  constructor(connect: Connect, max: number, silence: SilenceWatch) {
+    this.#connect = connect;
+    this.#max = max;
+    this.#silence = silence;
   }
 
   /** Number of queries and transactions in progress, those that wait included. */
@@ -124,40 +110,46 @@ class Pool {
     return this.#pending;
   }
 
-  /** Count a query or transaction as pending. @returns function that ends this */
-  count(): () => void {
+  /** Do work on a connection within a limit, once there is one. */
+  async run<T>(
+    limit: QueryLimit | null,
+    ms: number | null,
+    work: (connection: Connection, stop: Stop) => Promise<T>,
+  ): Promise<T> {
+    if (this.#ended !== null) throw connectionEnded();
     this.#pending++;
-    return () => {
+    try {
+      return await doWithin(limit, ms, (stop) => this.#onConnection(stop, (connection) => work(connection, stop)));
+    } finally {
       this.#pending--;
       if (this.#pending === 0 && this.#ended !== null) this.#drained.resolve();
-    };
-  }
-
-  /** Begin work once there is a connection for it. */
-  start(work: Work): void {
-    if (this.#ended !== null) {
-      work.reject(connectionEnded());
-      return;
     }
-    this.#waiting.push(work);
-    this.#startWaiting();
   }
 
-  /** Give back the connection of work that has ended. */
-  done(connection: Connection, of: Connections, isUsable = true): void {
-    if (isUsable) of.give(connection);
-    else of.discard(connection);
-    if (of === this.#current) this.#startWaiting();
-    else this.#closeUnused(of);
+  /** Cancel the query of a connection, which is not used again before PostgreSQL has confirmed it. */
+  cancelOn(connection: Connection): void {
+    const confirmed = this.cancel(connection.pid).then((isConfirmed) => {
+      if (!isConfirmed) connection.lose(notCancelled());
+    });
+    this.#cancellations.set(connection, confirmed);
   }
 
-  /** Replace all connections if the error of one tells that it was lost. */
-  onError(of: Connections, error: unknown): void {
-    if (!isConnectionLoss(error) || of !== this.#current || this.#ended !== null) return;
-    this.#current = this.#open();
-    this.#retired.add(of);
-    this.#closeUnused(of);
-    this.#startWaiting();
+  /**
+   * Cancel what a process of the server does when the request arrives.
+   *
+   * @returns true once it has arrived; false if that is unknown
+   */
+  async cancel(pid: number): Promise<boolean> {
+    this.#canceller ??= this.#connect({ idle_timeout: CANCELLER_IDLE_SECONDS });
+    const canceller = this.#canceller;
+    try {
+      await answerWithin(CONFIRMED_MS_MAX, canceller`select pg_cancel_backend(${pid})`);
+      return true;
+    } catch {
+      if (this.#canceller === canceller) this.#canceller = null;
+      void canceller.end({ timeout: 0 });
+      return false;
+    }
   }
 
   /** Close all connections once no work is pending, or after `timeout` seconds. */
@@ -166,31 +158,106 @@ class Pool {
     return this.#ended;
   }
 
-  #startWaiting(): void {
-    while (this.#waiting.length > 0) {
-      const connection = this.#current.take();
-      if (connection === null) return;
-      const work = this.#waiting.shift() as Work;
-      if (!work.begin(connection, this.#current)) this.#current.give(connection);
-    }
+  #onConnection<T>(stop: Stop, work: (connection: Connection) => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const waiting: Waiting = {
+        begin: (connection) => {
+          stop.onStop = () => undefined;
+          const running = work(connection);
+          running.then(resolve, reject);
+          const ended = () => this.#cancellations.get(connection);
+          void running.then(ended, ended).then(() => this.#give(connection));
+        },
+        reject,
+        isGone: false,
+      };
+      stop.onStop = (error) => {
+        waiting.isGone = true;
+        reject(error);
+      };
+      this.#waiting.push(waiting);
+      this.#serve();
+    });
   }
 
-  #closeUnused(of: Connections): void {
-    if (of.used === 0 && this.#retired.delete(of)) void of.end({ timeout: 1 });
+  /** Begin work that waits, and open connections for the rest of it. */
+  #serve(): void {
+    this.#waiting = this.#waiting.filter(({ isGone }) => !isGone);
+    for (let connection = this.#takeIdle(); connection !== null; connection = this.#takeIdle()) {
+      this.#waiting.shift()?.begin(connection);
+    }
+    while (this.#opening < this.#waiting.length && this.#all.size < this.#max) void this.#open();
+  }
+
+  /** Take an idle connection for work that waits; null if either is missing. */
+  #takeIdle(): Connection | null {
+    while (this.#waiting.length > 0) {
+      const connection = this.#idle.pop();
+      if (connection === undefined) return null;
+      clearTimeout(connection.idleTimer);
+      if (!connection.isLost) return connection;
+      this.#all.delete(connection);
+    }
+    return null;
+  }
+
+  /** Open a connection for the first work that waits. */
+  async #open(): Promise<void> {
+    const connection = new Connection(this.#connect, this.#silence);
+    this.#all.add(connection);
+    this.#opening++;
+    const error = await connection.open().then(
+      () => null,
+      (fault: unknown) => ({ fault }),
+    );
+    this.#opening--;
+    if (error !== null) {
+      connection.lose(error.fault);
+      this.#waiting = this.#waiting.filter(({ isGone }) => !isGone);
+      this.#waiting.shift()?.reject(error.fault);
+    }
+    this.#give(connection);
+  }
+
+  /** Give back a connection whose work has ended. */
+  #give(connection: Connection): void {
+    this.#cancellations.delete(connection);
+    if (connection.isLost) {
+      this.#all.delete(connection);
+      // The others may be lost, too, without a sign of it.
+      for (const idle of this.#idle.splice(0)) this.#close(idle);
+    } else {
+      const onIdle = () => this.#close(connection);
+      connection.idleTimer = setTimeout(onIdle, IDLE_MS).unref();
+      this.#idle.push(connection);
+    }
+    this.#serve();
+  }
+
+  /** Close an idle connection. */
+  #close(connection: Connection): void {
+    clearTimeout(connection.idleTimer);
+    this.#all.delete(connection);
+    const at = this.#idle.indexOf(connection);
+    if (at >= 0) this.#idle.splice(at, 1);
+    connection.lose(connectionEnded());
   }
 
   async #end({ timeout }: { timeout?: number }): Promise<void> {
     if (this.#pending === 0) this.#drained.resolve();
-    const beganMs = performance.now();
     const { promise } = this.#drained;
     await (timeout === undefined ? promise : answerWithin(timeout * 1000, promise).catch(() => undefined));
     for (const { reject } of this.#waiting.splice(0)) reject(connectionEnded());
-    const left = timeout === undefined ? {} : { timeout: Math.max(0, timeout - (performance.now() - beganMs) / 1000) };
-    await Promise.all([this.#current, ...this.#retired].map((connections) => connections.end(left)));
+    for (const connection of this.#all) connection.lose(connectionEnded());
+    await this.#canceller?.end({ timeout: 0 });
   }
 }
 
 /** Make the error that postgres.js has for a query after the end of its client. */
 function connectionEnded(): Error {
   return Object.assign(new Error('the connections to the database are closed'), { code: 'CONNECTION_ENDED' });
+}
+
+function notCancelled(): Error {
+  return Object.assign(new Error('the database did not confirm a cancellation'), { code: 'ETIMEDOUT' });
 }

@@ -1,6 +1,5 @@
 import { AppError } from '../errors.ts';
 import type { FairGate } from '../fair-gate.ts';
-import { type CancellableQuery, cancelQuery } from './cancel-query.ts';
 
 /** Times after which a query is cancelled, by kind of work, in milliseconds. Migrations and waits for locks have none. */
 export const QUERY_MS = {
@@ -26,71 +25,65 @@ export interface QueryLimit {
 /** SQLSTATE query_canceled and in_failed_sql_transaction (PostgreSQL manual, appendix A). */
 const QUERY_CANCELED = '57014';
 const IN_FAILED_TRANSACTION = '25P02';
-/** Time after which a statement that waits for another one of its transaction is looked at again. */
-const WAITING_MS = 20;
 
-/** Members of postgres.js's Query (src/query.js) that this file relies on; the tests pin them. */
-interface LimitedQuery extends CancellableQuery {
-  reject: (error: unknown) => void;
-}
+/** The end of work before its time: its limit has passed, or its signal has aborted. */
+export class Stop {
+  /** Called once when the work is to end. */
+  onStop: (error: unknown) => void = () => undefined;
+  #cause: { readonly error: unknown } | null = null;
 
-/**
- * Cancel a query at the end of its time and when the signal aborts. The cancellation is sent on a connection of its
- * own, so that it works through proxies; the query then rejects with `query_timeout`, or the signal's reason.
- */
-export function limitQuery(query: LimitedQuery, limit: QueryLimit): void {
-  limitBy(query, limit, () => {
-    cancelQuery(query);
-    return () => undefined;
-  });
-}
-
-/**
- * Limit a statement of a transaction, whose time PostgreSQL keeps itself (`statement_timeout`). A cancellation sent at the
- * same moment would often arrive after the statement had ended and cancel the next one; this one is only for a PostgreSQL
- * that no longer answers.
- *
- * A statement that waits for another one is cancelled once it is its turn, unless it fails with the other. postgres.js 3.4.9
- * drops one that is cancelled before that, and its connection does nothing for ever.
- */
-export function limitStatement(query: LimitedQuery, limit: QueryLimit): void {
-  limitBy(query, { ...limit, ms: limit.ms + 5_000 }, () => {
-    const cancelIfActive = () => {
-      if (!query.active) return;
-      clearInterval(waiting);
-      cancelQuery(query);
-    };
-    const waiting = setInterval(cancelIfActive, WAITING_MS);
-    cancelIfActive();
-    return () => clearInterval(waiting);
-  });
-}
-
-/** @param cancelOnce called once at most; it returns what is done when the query has ended */
-function limitBy(query: LimitedQuery, { ms, signal }: QueryLimit, cancelOnce: () => () => void): void {
-  if (signal?.aborted) {
-    query.reject(signal.reason);
-    return;
+  /** Reason why the work is to end; null while it may go on. */
+  get cause(): { readonly error: unknown } | null {
+    return this.#cause;
   }
-  let cause: { readonly error: unknown } | null = null;
-  let onEnd: (() => void) | undefined;
-  const cancel = (error: unknown) => {
-    if (cause !== null) return;
-    cause = { error };
-    onEnd = cancelOnce();
-  };
-  const timer = setTimeout(() => cancel(queryTimeout(ms)), ms).unref();
-  const onAbort = () => cancel(signal?.reason);
+
+  stop(error: unknown): void {
+    if (this.#cause !== null) return;
+    this.#cause = { error };
+    this.onStop(error);
+  }
+
+  /** Return the reason to end for an error of a statement that was cancelled for it, else the error itself. */
+  explain(error: unknown): unknown {
+    return this.#cause !== null && failsByCancel(error) ? this.#cause.error : error;
+  }
+}
+
+/**
+ * Do work within a limit, once there is a place in its share. Work that still waits when it is to end is never begun.
+ *
+ * @param ms time limit; null for one that PostgreSQL keeps itself
+ * @throws AppError `query_timeout` at the end of the time, or the reason of the signal
+ */
+export async function doWithin<T>(
+  limit: QueryLimit | null,
+  ms: number | null,
+  work: (stop: Stop) => Promise<T>,
+): Promise<T> {
+  const stop = new Stop();
+  if (limit === null) return work(stop);
+  const { share, signal } = limit;
+  signal?.throwIfAborted();
+  const timer = ms === null ? undefined : setTimeout(() => stop.stop(queryTimeout(ms)), ms).unref();
+  const onAbort = () => stop.stop(signal?.reason);
   signal?.addEventListener('abort', onAbort, { once: true });
-  const { reject } = query;
-  query.reject = (error) => reject(cause !== null && failsByCancel(error) ? cause.error : error);
-  const stop = () => {
+  try {
+    return await new Promise<T>((resolve, reject) => {
+      stop.onStop = reject;
+      const begin = async () => {
+        // Nobody waits for the result any more.
+        if (stop.cause !== null) throw stop.cause.error;
+        return work(stop);
+      };
+      const running = share === undefined ? begin() : share.gate.run(share.owner, begin, () => signal ?? NEVER);
+      running.then(resolve, reject);
+    });
+  } catch (error) {
+    throw stop.explain(error);
+  } finally {
     clearTimeout(timer);
-    onEnd?.();
     signal?.removeEventListener('abort', onAbort);
-  };
-  // `then` of the class would send the query.
-  Promise.prototype.then.call(query as unknown as Promise<unknown>, stop, stop);
+  }
 }
 
 /** Return the shorter of two limits, which both signals can end. */
@@ -99,12 +92,6 @@ export function bothLimits(outer: QueryLimit | null, inner: QueryLimit): QueryLi
   const signals = [outer.signal, inner.signal].filter((signal) => signal !== undefined);
   const signal = signals.length === 2 ? AbortSignal.any(signals) : signals[0];
   return { ms: Math.min(outer.ms, inner.ms), signal, share: inner.share ?? outer.share };
-}
-
-/** Wait for a place in the share of a limit, if it has one, and do the work in it. */
-export function inShare<T>(limit: QueryLimit | null, work: () => Promise<T>): Promise<T> {
-  const { share, signal = NEVER } = limit ?? {};
-  return share === undefined ? work() : share.gate.run(share.owner, work, () => signal);
 }
 
 const NEVER = new AbortController().signal;

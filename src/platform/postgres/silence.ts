@@ -1,12 +1,11 @@
 import postgres from 'postgres';
 import { answerWithin } from '../answer-within.ts';
 import { SlotMap } from '../slot-map.ts';
+import type { Connect } from './client.ts';
 
 /** Time without an answer to a query after which a new connection is tried, and time in which that must answer. */
 const SILENCE_MS = 8_000;
 const CHECKS = 8;
-
-type Connect = () => postgres.Sql<Record<never, never>>;
 
 interface Waiting {
   readonly sinceMs: number;
@@ -65,7 +64,7 @@ export class SilenceWatch {
 
 /** Ask the server for a constant on a connection of its own. */
 async function probe(connect: Connect, withinMs: number): Promise<void> {
-  const client = connect();
+  const client = connect({});
   try {
     await answerWithin(withinMs, client`select 1`);
   } finally {

@@ -1,11 +1,34 @@
 import type postgres from 'postgres';
+import { arrayParameter, jsonParameter, type Parameter } from './arrays.ts';
+import { type Argument, Helper, Query, type Send } from './query.ts';
 import type { QueryLimit } from './query-limit.ts';
 
+type Rows = readonly (object | undefined)[];
+
 /**
- * Executor of SQL: `sql`select …``, and the helpers of postgres.js. It is either the pool or a transaction on it, so
- * that a function that takes a `Sql` works with both.
+ * Executor of SQL. It is either the pool or a transaction on it, so that a function that takes a `Sql` works with both.
  */
-export interface Sql extends postgres.ISql<Record<never, never>> {
+export interface Sql {
+  /** Make a query, or a fragment of one: `sql`select …``. It is sent when it is awaited. */
+  <T extends Rows = postgres.Row[]>(text: TemplateStringsArray, ...args: readonly Argument[]): Query<T>;
+
+  /** Make a quoted name, a list of names, a list of values after IN, or the rows of an INSERT or SET. */
+  (first: string | readonly unknown[] | object): Helper;
+
+  /** Make a query from its text, with values for `$1`, `$2`, …. As a fragment it has no values. */
+  unsafe<T extends Rows = postgres.Row[]>(text: string, values?: readonly Argument[]): Query<T>;
+
+  /** Make an array parameter. `element` is the OID of the type of its elements, by default that of the first one. */
+  array(values: readonly unknown[], element?: number): Parameter;
+
+  /**
+   * Make a `json` or `jsonb` parameter from the value itself: a string of JSON.stringify would be stored as a string.
+   */
+  json(value: unknown): Parameter;
+
+  /** Send a notification to those who listen on a channel. */
+  notify(channel: string, payload: string): Query<postgres.Row[]>;
+
   /**
    * Run `fn` in a transaction: committed when it resolves, rolled back when it rejects. Within a transaction it creates
    * a savepoint. `options` are those of SQL's BEGIN, for example `isolation level repeatable read read only`.
@@ -13,13 +36,8 @@ export interface Sql extends postgres.ISql<Record<never, never>> {
    * A query that fails also fails the transaction, even if its error is caught; wrap a query that may fail in a
    * `begin`.
    */
-  begin<T>(fn: (tx: Sql) => Promise<T>): Promise<T>;
-  begin<T>(options: string, fn: (tx: Sql) => Promise<T>): Promise<T>;
-
-  /**
-   * Make a `json` or `jsonb` parameter from the value itself: a string of JSON.stringify would be stored as a string.
-   */
-  json(value: unknown): postgres.Parameter;
+  begin<T>(fn: (tx: Sql) => PromiseLike<T>): Promise<T>;
+  begin<T>(options: string, fn: (tx: Sql) => PromiseLike<T>): Promise<T>;
 
   /**
    * Make an executor whose queries are cancelled at the end of their time or when the signal aborts (AppError
@@ -33,4 +51,37 @@ export interface Database extends Sql {
   pending(): number;
   /** Close the pool once its queries are done; after `timeout` seconds they are cut off. */
   end(options?: { timeout?: number }): Promise<void>;
+}
+
+/** Ways in which an executor runs what it is given. */
+interface Executor {
+  readonly send: Send;
+  /** True for a transaction: COPY goes on after its query. */
+  readonly allowsCopy: boolean;
+  readonly begin: <T>(options: string, fn: (tx: Sql) => PromiseLike<T>) => Promise<T>;
+  readonly limited: (limit: QueryLimit) => Sql;
+}
+
+export function makeSql({ send, allowsCopy, begin, limited }: Executor): Sql {
+  function make<T extends Rows>(text: TemplateStringsArray, ...args: readonly Argument[]): Query<T>;
+  function make(first: string | readonly unknown[] | object): Helper;
+  function make(first: unknown, ...args: readonly unknown[]) {
+    if (Array.isArray(first) && 'raw' in first) return new Query(first, args, { isPrepared: true, send, allowsCopy });
+    return new Helper(first);
+  }
+  return Object.assign(make, {
+    unsafe: <T extends Rows>(text: string, values: readonly Argument[] = []) =>
+      new Query<T>([text], values, { isPrepared: false, send, allowsCopy }),
+    array: arrayParameter,
+    json: jsonParameter,
+    notify: (channel: string, payload: string) =>
+      new Query<postgres.Row[]>(['select pg_notify(', ', ', ')'], [channel, payload], {
+        isPrepared: true,
+        send,
+        allowsCopy,
+      }),
+    begin: <T>(first: string | ((tx: Sql) => PromiseLike<T>), second?: (tx: Sql) => PromiseLike<T>) =>
+      typeof first === 'string' ? begin(first, second as (tx: Sql) => PromiseLike<T>) : begin('', first),
+    limited,
+  });
 }

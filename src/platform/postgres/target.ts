@@ -83,6 +83,12 @@ export function toClientOptions(target: PostgresTarget): [url: string, options: 
   return [remaining === '' ? base : `${base}?${remaining}`, options];
 }
 
+/** Return true unless the URI of a target names several hosts. */
+export function hasOneHost(target: PostgresTarget): boolean {
+  const [url] = toClientOptions(target);
+  return !url.split('?', 1)[0]?.includes(',');
+}
+
 /** Describe the server of a target for people, `user@host:port/database`, without its password. */
 export function serverAddressOf(target: PostgresTarget): string {
   const [url, options] = toClientOptions(target);

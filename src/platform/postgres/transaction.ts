@@ -1,14 +1,8 @@
-import type postgres from 'postgres';
 import { dependencyDown } from '../errors.ts';
-import { cancellationOf } from './cancel-query.ts';
-import type { Client } from './connections.ts';
-import { isConnectionLoss } from './errors.ts';
-import { makeFacade, overloaded } from './facade.ts';
-import { type AnyClient, onReject, onSettled, type PendingQuery, submitOf } from './pending-query.ts';
-import { isCanceled, limitStatement, type QueryLimit } from './query-limit.ts';
-import type { SilenceWatch } from './silence.ts';
-import type { Sql } from './sql.ts';
-import { readsAllColumns, unprepared } from './unprepared.ts';
+import type { Connection } from './connection.ts';
+import type { Send } from './query.ts';
+import type { Stop } from './query-limit.ts';
+import { makeSql, type Sql } from './sql.ts';
 
 /**
  * Limits of a transaction. The server ends a transaction whose client is idle for too long, and a statement that waits
@@ -17,147 +11,178 @@ import { readsAllColumns, unprepared } from './unprepared.ts';
  */
 const GUARD = "set local idle_in_transaction_session_timeout = '10s'; set local lock_timeout = '15s'";
 
-/** Return the statements that begin a transaction: its limits, which PostgreSQL itself keeps. */
-function guardOf(limit: QueryLimit | null): string {
-  return limit === null ? GUARD : `${GUARD}; set local statement_timeout = ${Math.ceil(limit.ms)}`;
+/** SQLSTATE in_failed_sql_transaction (PostgreSQL manual, appendix A). */
+const IN_FAILED_TRANSACTION = '25P02';
+
+export interface TransactionSettings {
+  /** Options of SQL's BEGIN, or nothing. */
+  readonly options: string;
+  /** Time of each statement, which PostgreSQL keeps; null for no bound. */
+  readonly statementMs: number | null;
+  readonly stop: Stop;
+  /** Cancel the statement of a server process. Resolves with true once it has arrived there. */
+  readonly cancel: (pid: number) => Promise<boolean>;
 }
 
 /**
- * Run `fn` in a transaction on a connection that nothing else uses meanwhile. It ends when no cancellation of its statements
- * can arrive any more: one that PostgreSQL gets while it reads COMMIT would leave the transaction open, which postgres.js
- * 3.4.9 does not roll back.
+ * Run `fn` in a transaction on a connection that nothing else uses meanwhile. A connection in doubt is closed: one whose COMMIT
+ * or ROLLBACK has failed, and one whose statement was cancelled without a confirmation.
  *
- * @param options options of SQL's BEGIN, or nothing
  * @throws what `fn` throws, once the transaction is rolled back; the error of a lost connection
  */
-export async function beginTransaction<T>(
-  client: Client,
-  options: string,
-  transaction: Transaction,
-  fn: (tx: Sql) => Promise<T>,
+export function runTransaction<T>(
+  connection: Connection,
+  settings: TransactionSettings,
+  fn: (tx: Sql, send: Send) => PromiseLike<T>,
 ): Promise<T> {
-  const { limit, silence } = transaction;
-  let untrack = silence.track(transaction.lose); // BEGIN
-  let ownError: unknown;
-  const run = async (raw: postgres.TransactionSql, callback: (tx: AnyClient) => Promise<T>) => {
-    untrack();
-    raw.unsafe(guardOf(limit)).catch(() => undefined); // sent together with the first statement
+  return new Transaction(connection, settings).run(fn);
+}
+
+class Transaction {
+  readonly #connection: Connection;
+  readonly #settings: TransactionSettings;
+  /** Process of the server, which may be another one for each transaction behind a proxy. */
+  #pid = 0;
+  /** The statement before, which the next one waits for. */
+  #previous: Promise<unknown> = Promise.resolve();
+  #isActive = false;
+  /** Cancellations that were sent and not confirmed yet. */
+  readonly #cancellations: Promise<boolean>[] = [];
+  #savepoints = 0;
+
+  constructor(connection: Connection, settings: TransactionSettings) {
+    this.#connection = connection;
+    this.#settings = settings;
+  }
+
+  async run<T>(fn: (tx: Sql, send: Send) => PromiseLike<T>): Promise<T> {
+    const { options, statementMs, stop } = this.#settings;
+    const connection = this.#connection;
+    const limit = statementMs === null ? '' : `set local statement_timeout = ${Math.ceil(statementMs)};`;
+    const begun = await connection.run(`begin ${options}; ${GUARD}; ${limit} select pg_backend_pid() as pid`);
+    this.#pid = pidIn(begun);
+    stop.onStop = () => {
+      if (this.#isActive) this.#cancellations.push(this.#settings.cancel(this.#pid));
+    };
+    const loss = Promise.withResolvers<never>();
+    connection.onLost = (error) => loss.reject(transactionLost(error));
     try {
-      return await callback(raw);
-    } catch (error) {
-      ownError = error;
-      throw error;
+      return await Promise.race([loss.promise, this.#scope(fn, { onEnd: 'commit', onFailure: 'rollback' })]);
     } finally {
-      const areConfirmed = await Promise.all(transaction.cancellations);
-      if (areConfirmed.includes(false)) transaction.isOver = false;
-      untrack = silence.track(transaction.lose); // COMMIT or ROLLBACK
+      connection.onLost = () => undefined;
+      stop.onStop = () => undefined;
+      loss.promise.catch(() => undefined);
     }
-  };
-  try {
-    return await runTransaction((callback) => client.begin(options, (raw) => run(raw, callback)), fn, transaction);
-  } catch (error) {
-    // That of COMMIT or ROLLBACK.
-    if (isCanceled(error) && error !== ownError) transaction.isOver = false;
-    throw error;
-  } finally {
-    untrack();
+  }
+
+  /** Run `fn`, and then a statement for its success or its failure. */
+  async #scope<T>(
+    fn: (tx: Sql, send: Send) => PromiseLike<T>,
+    { onEnd, onFailure }: { readonly onEnd: string; readonly onFailure: string },
+  ): Promise<T> {
+    const scope: Scope = { isOver: false, failure: null };
+    let result: T;
+    try {
+      const send = this.#sendIn(scope);
+      result = await fn(this.#sqlOf(scope, send), send);
+      if (scope.failure !== null) throw scope.failure.error;
+    } catch (error) {
+      scope.isOver = true;
+      // What failed first is the cause of what failed later.
+      const cause = codeOf(error) === IN_FAILED_TRANSACTION ? (scope.failure ?? { error }) : { error };
+      await this.#end(onFailure).catch((fault) => this.#giveUp(fault));
+      throw this.#settings.stop.explain(cause.error);
+    }
+    scope.isOver = true;
+    try {
+      if (onEnd !== '') await this.#end(onEnd);
+    } catch (error) {
+      this.#giveUp(error);
+      throw error;
+    }
+    return result;
+  }
+
+  #sendIn(scope: Scope): Send {
+    return (query, receive) =>
+      this.#inTurn(async () => {
+        this.#refuse(scope);
+        this.#isActive = true;
+        try {
+          return await this.#connection.send(query, receive);
+        } catch (error) {
+          scope.failure ??= { error };
+          throw this.#settings.stop.explain(this.#connection.isLost ? transactionLost(error) : error);
+        } finally {
+          this.#isActive = false;
+        }
+      });
+  }
+
+  #sqlOf(scope: Scope, send: Send): Sql {
+    const sql: Sql = makeSql({
+      send,
+      allowsCopy: true,
+      begin: async (_options, fn) => {
+        this.#refuse(scope);
+        const name = `s${this.#savepoints++}`;
+        await this.#inTurn(() => this.#connection.run(`savepoint ${name}`));
+        return this.#scope(fn, { onEnd: '', onFailure: `rollback to ${name}` });
+      },
+      limited: () => sql,
+    });
+    return sql;
+  }
+
+  /** @throws the reason why no statement is accepted any more */
+  #refuse(scope: Scope): void {
+    const { cause } = this.#settings.stop;
+    if (this.#connection.isLost) throw transactionLost(null);
+    if (cause !== null) throw cause.error;
+    if (scope.isOver)
+      throw new Error('this transaction is over: a statement was sent to it after its callback had settled');
+  }
+
+  /** End the transaction or a savepoint, once no cancellation of its statements can arrive any more. */
+  #end(statement: string): Promise<unknown> {
+    return this.#inTurn(async () => {
+      const areConfirmed = await Promise.all(this.#cancellations);
+      const ended = await this.#connection.run(statement);
+      if (areConfirmed.includes(false)) this.#giveUp(new Error('a cancellation may still arrive'));
+      return ended;
+    });
+  }
+
+  /** Close the connection, whose transaction has its outcome. */
+  #giveUp(error: unknown): void {
+    this.#connection.onLost = () => undefined;
+    this.#connection.lose(error);
+  }
+
+  /** Do something when all statements before it have ended. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const mine = this.#previous.then(work);
+    this.#previous = mine.catch(() => undefined);
+    return mine;
   }
 }
 
-export interface Transaction {
-  /** Limit of each statement; PostgreSQL itself knows its time. */
-  readonly limit: QueryLimit | null;
-  readonly silence: SilenceWatch;
-  /** False if it may still be open at its end, or a cancellation may still arrive: its connection cannot be used again. */
+/** What belongs to one callback: a transaction or a savepoint. */
+interface Scope {
   isOver: boolean;
-  /** Reason why the transaction accepts no more statements; null while it accepts them. */
-  refusal: Error | null;
-  /** Cancellations of its statements that were sent. */
-  readonly cancellations: Promise<boolean>[];
-  readonly lost: Promise<never>;
-  lose(error: unknown): void;
+  /** Error of the first statement that failed. */
+  failure: { readonly error: unknown } | null;
 }
 
-export function newTransaction(limit: QueryLimit | null, silence: SilenceWatch): Transaction {
-  const { promise, reject } = Promise.withResolvers<never>();
-  promise.catch(() => undefined);
-  const transaction: Transaction = {
-    ...{ limit, silence, isOver: true },
-    refusal: null,
-    cancellations: [],
-    lost: promise,
-    lose: (error) => {
-      transaction.refusal ??= dependencyDown(
-        'postgres',
-        'the connection to the database was lost during a transaction; try again',
-        error,
-      );
-      reject(error);
-    },
-  };
-  return transaction;
+function pidIn(results: unknown): number {
+  const last = (results as unknown[][]).at(-1) as [{ pid: number }];
+  return last[0].pid;
 }
 
-/** @param start `begin` or `savepoint` of postgres.js */
-async function runTransaction<T>(
-  start: (callback: (tx: AnyClient) => Promise<T>) => Promise<unknown>,
-  fn: (tx: Sql) => Promise<T>,
-  transaction: Transaction,
-): Promise<T> {
-  if (transaction.refusal !== null) throw transaction.refusal;
-  let scopeRefusal: Error | null = null;
-  const running = start(
-    (raw) =>
-      new Promise<T>((resolve, reject) => {
-        const tx = toTransactionSql(raw as postgres.TransactionSql, transaction, () => scopeRefusal);
-        // Once the connection is lost, postgres.js would write to it if this promise settled.
-        const unlessLost =
-          <V>(settle: (value: V) => void) =>
-          (value: V) => {
-            if (transaction.refusal === null) settle(value);
-          };
-        // The answer to BEGIN may come after all.
-        if (transaction.refusal === null) (async () => fn(tx))().then(unlessLost(resolve), unlessLost(reject));
-      }),
-  );
-  try {
-    return (await Promise.race([running, transaction.lost])) as T;
-  } catch (error) {
-    if (isConnectionLoss(error)) transaction.lose(error);
-    throw error;
-  } finally {
-    scopeRefusal = new Error('this transaction is over: a statement was sent to it after its callback had settled');
-  }
+function transactionLost(cause: unknown): Error {
+  return dependencyDown('postgres', 'the connection to the database was lost during a transaction; try again', cause);
 }
 
-function toTransactionSql(
-  raw: postgres.TransactionSql,
-  transaction: Transaction,
-  scopeRefusal: () => Error | null,
-): Sql {
-  let submit: PendingQuery['handler'] | undefined;
-  const facade = makeFacade(raw, (query) => {
-    const refusal = transaction.refusal ?? scopeRefusal();
-    if (refusal !== null) return query.reject(refusal);
-    submit ??= submitOf(raw);
-    onReject(query, (error) => {
-      if (isConnectionLoss(error)) transaction.lose(error);
-    });
-    if (transaction.limit !== null) limitStatement(query, transaction.limit);
-    if (readsAllColumns(query)) unprepared(query);
-    if (transaction.limit?.signal?.aborted === true) return;
-    onSettled(query, transaction.silence.track(query.reject));
-    onSettled(query, () => {
-      const cancellation = cancellationOf(query);
-      if (cancellation !== undefined) transaction.cancellations.push(cancellation);
-    });
-    submit(query);
-  });
-  const tx: Sql = Object.assign(facade, {
-    limited: () => tx,
-    begin: overloaded(<T>(_options: string, fn: (tx: Sql) => Promise<T>) =>
-      runTransaction((callback) => raw.savepoint(callback), fn, transaction),
-    ),
-  });
-  return tx;
+function codeOf(error: unknown): unknown {
+  return (error as { code?: unknown } | null)?.code;
 }

@@ -1,5 +1,4 @@
-import { Gauge, type Registry } from 'prom-client';
-import { DistributionMetric, remembered, TallyMetric } from '../metric-series.ts';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { BreakerState } from './breaker.ts';
 
 /** Current load of a provider; it is read only when the metrics are collected, at no cost to the calls. */
@@ -22,23 +21,19 @@ const BREAKER_VALUES = { closed: 0, 'half-open': 1, open: 2 } as const;
 export function openUpstreamMetrics(registry: Registry): UpstreamMetrics {
   const registers = [registry];
   const watched = new Map<string, () => ProviderLoad>();
-  const calls = new TallyMetric('counter', {
+  const calls = new Counter({
     name: 'service_upstream_calls_total',
     help: 'Calls to providers, each try counted, by outcome.',
     labelNames: ['provider', 'outcome'],
-    registry,
+    registers,
   });
-  const seconds = new DistributionMetric({
+  const seconds = new Histogram({
     name: 'service_upstream_call_seconds',
     help: 'Time of one try of a call to a provider.',
     labelNames: ['provider'],
     buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60],
-    registry,
+    registers,
   });
-  const seriesOf = remembered((provider: string) => ({
-    callsOf: remembered((outcome: string) => calls.of({ provider, outcome })),
-    seconds: seconds.of({ provider }),
-  }));
   const gauge = (name: string, help: string, read: (load: ProviderLoad) => number) =>
     new Gauge({
       name,
@@ -64,9 +59,8 @@ export function openUpstreamMetrics(registry: Registry): UpstreamMetrics {
   ];
   return {
     attempted(provider, outcome, took) {
-      const series = seriesOf(provider);
-      series.callsOf(outcome).add(1);
-      series.seconds.observe(took);
+      calls.inc({ provider, outcome });
+      seconds.observe({ provider }, took);
     },
     watch(provider, load) {
       watched.set(provider, load);

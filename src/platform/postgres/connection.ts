@@ -1,0 +1,76 @@
+import type { Client, Connect } from './client.ts';
+import { isConnectionLoss } from './errors.ts';
+import { type Statement, sendTo } from './query.ts';
+import type { SilenceWatch } from './silence.ts';
+
+/**
+ * A connection of a pool, which is one session of PostgreSQL: once it is lost, it stays lost, whatever its client could do.
+ * It runs one statement at a time, since postgres.js would send those that wait on the connection that replaces a lost one.
+ */
+export class Connection {
+  /** Process of the server. */
+  pid = 0;
+  /** Time since which it has been idle. */
+  idleTimer: NodeJS.Timeout | undefined;
+  /** Called once when the connection is lost or closed. */
+  onLost: (error: unknown) => void = () => undefined;
+  readonly #client: Client;
+  readonly #silence: SilenceWatch;
+  #loss: { readonly error: unknown } | null = null;
+  #reject: (error: unknown) => void = () => undefined;
+
+  constructor(connect: Connect, silence: SilenceWatch) {
+    this.#silence = silence;
+    this.#client = connect({ onclose: () => this.lose(connectionClosed()) });
+  }
+
+  get isLost(): boolean {
+    return this.#loss !== null;
+  }
+
+  /** Connect to the server. */
+  async open(): Promise<void> {
+    const [row] = await this.#answer((client) => client<{ pid: number }[]>`select pg_backend_pid() as pid`);
+    this.pid = row?.pid ?? 0;
+  }
+
+  /** Send a query, and return what `receive` makes of the answer. */
+  send<R>(query: Statement, receive: (sent: ReturnType<typeof sendTo>) => PromiseLike<R>): Promise<R> {
+    return this.#answer((client) => receive(sendTo(client, query)));
+  }
+
+  /** Run statements that have no parameters. */
+  run(statements: string): Promise<unknown> {
+    return this.#answer((client) => client.unsafe(statements).simple());
+  }
+
+  /** Give up the connection; its statement fails with the error. */
+  lose(error: unknown): void {
+    if (this.#loss !== null) return;
+    this.#loss = { error };
+    this.#reject(error);
+    void this.#client.end({ timeout: 0 });
+    this.onLost(error);
+  }
+
+  async #answer<R>(ask: (client: Client) => PromiseLike<R>): Promise<R> {
+    if (this.#loss !== null) throw this.#loss.error;
+    const untrack = this.#silence.track((error) => this.lose(error));
+    try {
+      return await new Promise<R>((resolve, reject) => {
+        this.#reject = reject;
+        ask(this.#client).then(resolve, reject);
+      });
+    } catch (error) {
+      if (isConnectionLoss(error)) this.lose(error);
+      throw error;
+    } finally {
+      this.#reject = () => undefined;
+      untrack();
+    }
+  }
+}
+
+function connectionClosed(): Error {
+  return Object.assign(new Error('the connection to the database was closed'), { code: 'CONNECTION_CLOSED' });
+}
