@@ -4,8 +4,8 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-/** File of the report. */
-export const REPORT_FILE = path.join(ROOT, 'docs/benchmarks.md');
+/** File of the raw output, which is attached to releases. Its figures are copied into `docs/benchmarks.md` by hand. */
+export const REPORT_FILE = path.join(ROOT, 'bench-report.md');
 /** Folders of the tests of faults, with the endings of their files. */
 const FAULT_TESTS = [
   ['test/faults', '.faults.ts'],
@@ -48,9 +48,9 @@ export function renderReport(
   });
   return [
     '# Benchmarks and faults',
-    'Made by `npm run bench -- --report`, which runs all benchmarks, or by `npm run bench -- --report NAME…`, which runs some\nand keeps the sections of the others. Do not edit it: it has the lines that the programs printed. Times depend on the\nmachine and its load, which each section names; most benchmarks print what they are to be compared with.',
+    '`npm run bench -- --report` runs all benchmarks and writes this file. `npm run bench -- --report NAME…` runs some of them\nand keeps the sections of the others. Do not edit the file: it has the lines that the programs printed. Times depend on\nthe machine and its load, which each section names. Most benchmarks print a floor to compare with.',
     ...sections,
-    '## Tests of faults\n\nEach row is one test. `npm run test:faults` and `npm run test:cluster` run them and print a table of what was lost, doubled\nand stuck, and of the longest recovery; the sections `faults` and `cluster` above have the last one.',
+    '## Tests of faults\n\nEach row is one test. `npm run test:faults` and `npm run test:cluster` run them. They print how much was lost, doubled and\nstuck, and the longest recovery. The sections `faults` and `cluster` above have the output of the last run.',
     faultTable(),
   ]
     .join('\n\n')

@@ -1,7 +1,7 @@
 /**
  * Runner of benchmarks, `npm run bench [-- NAME [ARGUMENT…]…]`: each runs in a separate process, one after the other.
  * Numbers, options and their values are arguments of the benchmark before them: `-- search 1000000`. With `--report` it
- * also writes what they print to `docs/benchmarks.md`; then `faults` and `cluster` are names, too.
+ * also writes what they print to `bench-report.md`; then `faults` and `cluster` are names, too.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

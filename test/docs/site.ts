@@ -112,6 +112,7 @@ function layout(page: SitePage, pages: readonly SitePage[]): string {
     ['Clients', (source) => source.startsWith('docs/clients/')],
     ['Commands', (source) => source.startsWith('docs/cli/')],
     ['Decisions', (source) => source.startsWith('docs/decisions/')],
+    ['Research', (source) => source.startsWith('docs/research/')],
   ];
   const navigation = groups.map(([name, isIn]) => {
     return `<strong>${name}</strong><ul>${pages

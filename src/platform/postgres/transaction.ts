@@ -167,7 +167,7 @@ class Transaction {
   }
 }
 
-/** What belongs to one callback: a transaction or a savepoint. */
+/** State of one callback: a transaction or a savepoint. */
 interface Scope {
   isOver: boolean;
   /** Error of the first statement that failed. */
