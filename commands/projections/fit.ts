@@ -57,7 +57,7 @@ export default class ProjectionsFit extends BaseCommand {
     }
     return this.withOperator(flags, async (appliance, operator, signal) => {
       const { fitProjection, planFit } = await import('../../src/projection/fit-projection.ts');
-      const { generateCorpus } = await import('../../src/projection/corpus/generate-corpus.ts');
+      const { readCalibrationCorpus } = await import('../../src/projection/corpus/calibration-corpus.ts');
       const { describePlan, readCalibration, showFit } = await import('../../src/cli/calibration.ts');
       const request = {
         ...{
@@ -71,7 +71,7 @@ export default class ProjectionsFit extends BaseCommand {
         corpus: await readCalibration(appliance, operator, flags),
         actor: operator.actor,
       };
-      const plan = await planFit(appliance.calibration, request, generateCorpus);
+      const plan = await planFit(appliance.calibration, request, readCalibrationCorpus);
       this.logToStderr(describePlan(plan));
       await confirm('Embed these texts?', flags.yes, signal);
       const report = await showFit(plan, (onProgress) =>

@@ -7,7 +7,7 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { embedLexical, LEXICAL_DIMENSIONS } from '../../src/embedding/providers/local.ts';
-import { generateCorpus } from '../../src/projection/corpus/generate-corpus.ts';
+import { readCalibrationCorpus } from '../../src/projection/corpus/calibration-corpus.ts';
 import { type CanonicalSpace, createSpace } from '../../src/projection/fit/create-space.ts';
 import { evaluateMap } from '../../src/projection/fit/evaluate-map.ts';
 import { fitMap } from '../../src/projection/fit/fit-map.ts';
@@ -100,7 +100,7 @@ function scoreModel(
 
 /** Return the calibration corpora to compare: built-in, mixed, real of both collections and real of one. */
 function sourcesOf(collections: readonly NamedTexts[]): NamedTexts[] {
-  const builtIn = generateCorpus().map((entry) => entry.text);
+  const builtIn = readCalibrationCorpus().map((entry) => entry.text);
   const own = collections.flatMap(({ texts }) => sample(texts, OWN_PAIRS / collections.length));
   const real = collections.flatMap(({ texts }) => sample(texts, PAIRS / collections.length));
   return [

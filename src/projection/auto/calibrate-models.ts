@@ -1,7 +1,7 @@
 import type { Model } from '../../models/catalog.ts';
 import type { AutoCalibrationSettings } from '../../platform/projection-settings.ts';
 import type { CalibrationText } from '../calibration.ts';
-import { generateCorpus } from '../corpus/generate-corpus.ts';
+import { readCalibrationCorpus } from '../corpus/calibration-corpus.ts';
 import {
   type FitPlan,
   type FitRequest,
@@ -139,14 +139,14 @@ async function planCalibration(
     ...{ model: model.id, reference: !hasSpace, corpus: null, pairsMax: settings.textsMax, method: 'procrustes' },
     ...{ allowFewPairs: false, activate: true, gate: true, actor: ACTOR },
   };
-  const plan = await planFit(context, request, generateCorpus);
+  const plan = await planFit(context, request, readCalibrationCorpus);
   const own = settings.fromBuckets ? await ownTexts(context, hasSpace) : [];
   if (own.length === 0) return { request, plan };
   // Texts of the space need no call to its reference model, so that they fill the rest of the budget.
   const rest = settings.textsMax - own.length * (hasSpace ? 2 : 1);
   const mixed = { ...request, corpus: [...own, ...plan.texts.slice(0, Math.max(0, rest))] };
   try {
-    return { request: mixed, plan: await planFit(context, mixed, generateCorpus) };
+    return { request: mixed, plan: await planFit(context, mixed, readCalibrationCorpus) };
   } catch (error) {
     context.logger.info(
       { err: error, model: model.id },
