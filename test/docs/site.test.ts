@@ -25,6 +25,13 @@ test('README and every page of docs are rendered, and each page links to all oth
   }
 });
 
+test('the index of docs names every page of docs, so that each has its group in the navigation', () => {
+  const index = readFileSync(path.join(ROOT, 'docs/README.md'), 'utf8');
+  const own = pages.filter((page) => /^docs\/[^/]+$/.test(page) && page !== 'docs/index.html');
+  const names = own.map((page) => `${path.basename(page, '.html')}.md`);
+  expect(names.filter((name) => !index.includes(`(${name}`))).toEqual([]);
+});
+
 test('every link of the site leads to a page of it, to a heading, or to a file of the project', () => {
   const faults: string[] = [];
   for (const page of pages) {

@@ -8,6 +8,10 @@ import MarkdownIt from 'markdown-it';
 
 const ROOT = path.join(import.meta.dirname, '../..');
 const TOP = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md'];
+/** Page that arranges the pages of docs/ in groups. */
+const INDEX = 'docs/README.md';
+/** Tutorial, how-to guides, reference, explanation, for contributors. */
+const GROUPS = 5;
 const IMAGES = /\.(?:png|svg|jpe?g|webp)$/;
 
 const STYLE = `:root { color-scheme: light dark; --line: #8884; --soft: #8882; }
@@ -87,6 +91,16 @@ function toSiteLink(href: string): string {
   return toHtmlPath(file) + (anchor === undefined ? '' : `#${anchor}`);
 }
 
+/** Read the groups of pages and their order from the index of the docs: tutorial, guides, reference, explanation. */
+function readIndex(): (readonly [string, (source: string) => boolean])[] {
+  const [, ...sections] = readFileSync(path.join(ROOT, INDEX), 'utf8').split(/^## /m);
+  return sections.slice(0, GROUPS).map((section) => {
+    const [title = ''] = section.split('\n', 1);
+    const names = [...section.matchAll(/\]\(([\w-]+\.md)[#)]/g)].map(([, name]) => `docs/${name}`);
+    return [title, (source) => names.includes(source)];
+  });
+}
+
 /** Make the anchor of a heading as GitHub does, so that links hold in both places. */
 function slugOf(heading: string, slugs: Map<string, number>): string {
   const slug = heading
@@ -107,8 +121,8 @@ function layout(page: SitePage, pages: readonly SitePage[]): string {
     return `<li><a href="${to(toHtmlPath(source))}"${current}>${escapeHtml(title)}</a></li>`;
   };
   const groups: readonly (readonly [string, (source: string) => boolean])[] = [
-    ['Project', (source) => !source.includes('/')],
-    ['Guides', (source) => /^docs\/[^/]+$/.test(source)],
+    ['Project', (source) => !source.includes('/') || source === INDEX],
+    ...readIndex(),
     ['Clients', (source) => source.startsWith('docs/clients/')],
     ['Commands', (source) => source.startsWith('docs/cli/')],
     ['Decisions', (source) => source.startsWith('docs/decisions/')],
