@@ -13,7 +13,7 @@ import {
 } from '../../src/memory/schema.ts';
 import { searchMemory } from '../../src/memory/search-memory.ts';
 import { createSource, deleteSource, findSource, listSources, syncNow } from '../../src/memory/sources.ts';
-import { linkResults } from '../../src/search/link-results.ts';
+import { linkResults } from '../../src/search/results/link-results.ts';
 import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
 import { defineRoute, type Route } from '../route.ts';
 

@@ -4,8 +4,8 @@ import {
   DocumentSearchResponse,
   GroupBy,
   groupByDocument,
-} from '../../src/search/group-documents.ts';
-import { linkResults, type ResultLinks } from '../../src/search/link-results.ts';
+} from '../../src/search/results/group-documents.ts';
+import { linkResults, type ResultLinks } from '../../src/search/results/link-results.ts';
 import { SearchRequest, SearchResponse } from '../../src/search/schema.ts';
 import { type SearchContext, searchBucket } from '../../src/search/search.ts';
 import { SeveralDocuments, SeveralRequest, SeveralResponse, searchSeveral } from '../../src/search/search-several.ts';

@@ -1,5 +1,5 @@
 import { analyse } from '../language/analyser.ts';
-import { collapse } from '../search/collapse.ts';
+import { collapse } from '../search/results/collapse.ts';
 import type { SearchResult } from '../search/schema.ts';
 import { cutText, excerptOf, toOneLine } from './excerpt.ts';
 import { type Phrase, phraseOf, type ReplyLanguage, sourceOf } from './phrases.ts';

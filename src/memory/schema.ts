@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { METADATA_LIMITS, userKeyFault } from '../documents/user-metadata.ts';
-import { CorrectedWord } from '../search/describe-corrections.ts';
 import { Relevance } from '../search/relevance/schema.ts';
+import { CorrectedWord } from '../search/results/describe-corrections.ts';
 import { BUCKETS_MAX, SearchRequest, SearchResult } from '../search/schema.ts';
 import { scheduleFault } from './schedule.ts';
 import { parseRowTemplate } from './template.ts';

@@ -1,6 +1,6 @@
 import type { Caller } from '../access/caller.ts';
-import { highlightResults } from '../search/highlight-results.ts';
 import { relevanceOfAnswer } from '../search/relevance/schema.ts';
+import { highlightResults } from '../search/results/highlight-results.ts';
 import { BUCKETS_MAX, SearchRequest } from '../search/schema.ts';
 import type { SearchContext } from '../search/search.ts';
 import { type BucketResult, searchBuckets } from '../search/search-buckets.ts';

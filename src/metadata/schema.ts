@@ -10,7 +10,7 @@ import {
   UserMetadata,
   UserMetadataInput,
 } from '../documents/user-metadata.ts';
-import { SYSTEM_FILTERABLE } from '../search/filter-keys.ts';
+import { SYSTEM_FILTERABLE } from '../search/filter/filter-keys.ts';
 import { FIELD_NAMES } from './statement/fields.ts';
 import { STATEMENT_LIMITS, STATEMENT_OPERATIONS } from './statement/parser.ts';
 

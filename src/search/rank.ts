@@ -1,10 +1,10 @@
 import type { Locator } from '../documents/locator.ts';
 import type { Candidate, Passage } from '../index/chunk-index.ts';
 import type { DocumentDetails, LiveDocument } from './documents/document-store.ts';
-import { explainLegs, type FusedRanks } from './explain-results.ts';
 import { type FusedHit, fuseRankings } from './fuse.ts';
 import type { PreparedQuery } from './prepare-query.ts';
 import type { Relevance } from './relevance/schema.ts';
+import { explainLegs, type FusedRanks } from './results/explain-results.ts';
 import type { SearchRequest, SearchResult } from './schema.ts';
 
 /** Candidates of both legs of a search, best first. */

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { Locator } from '../documents/locator.ts';
 import { TaskType } from '../models/task-types.ts';
-import { CorrectedWord } from './describe-corrections.ts';
-import { Explanation } from './explanation.ts';
-import { Filter } from './filter.ts';
-import { Highlight } from './highlight.ts';
+import { Filter } from './filter/filter.ts';
 import { Relevance } from './relevance/schema.ts';
+import { CorrectedWord } from './results/describe-corrections.ts';
+import { Explanation } from './results/explanation.ts';
+import { Highlight } from './results/highlight.ts';
 
 export const TOP_K_MAX = 100;
 /** Buckets that one search reads at most. */

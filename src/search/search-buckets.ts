@@ -1,11 +1,11 @@
 import type { Caller } from '../access/caller.ts';
 import { type AttemptContext, searchTarget } from './attempt.ts';
-import { citePlaces } from './cite-place.ts';
-import type { CorrectedWord } from './describe-corrections.ts';
 import type { DocumentCondition } from './documents/document-store.ts';
 import { fuseRankings, type KeywordHit, weightsFor } from './fuse.ts';
 import { type JudgedChunk, toResult } from './rank.ts';
 import { readBucketsTarget } from './read-target.ts';
+import { citePlaces } from './results/cite-place.ts';
+import type { CorrectedWord } from './results/describe-corrections.ts';
 import type { SearchRequest, SearchResult } from './schema.ts';
 
 /** Result with the bucket that it was found in. */

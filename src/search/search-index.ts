@@ -5,13 +5,13 @@ import { spelledWords } from '../language/spelled-words.ts';
 import { awaitLater } from '../platform/await-later.ts';
 import { traced } from '../platform/tracing.ts';
 import type { AnalysedQuery } from './analyse-query.ts';
-import { type CorrectedWord, describeCorrections } from './describe-corrections.ts';
 import { type DocumentScope, isFiltered } from './documents/document-store.ts';
 import type { LiveDocuments } from './documents/live-documents.ts';
 import { type PreparedQuery, prepareQuery, type QueryVector } from './prepare-query.ts';
 import { type FoundChunk, hasStaleDocument, type JudgedChunk, type Legs, rank } from './rank.ts';
-import { readBest } from './read-best.ts';
 import { judgeChunks } from './relevance/judge.ts';
+import { type CorrectedWord, describeCorrections } from './results/describe-corrections.ts';
+import { readBest } from './results/read-best.ts';
 import { sampleBackground } from './sample-background.ts';
 import type { SearchRequest } from './schema.ts';
 

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { Caller } from '../access/caller.ts';
 import { QUERY_MS } from '../platform/postgres.ts';
-import { explainTerms } from './explain-results.ts';
-import { DocumentResult } from './group-documents.ts';
-import { highlightResults } from './highlight-results.ts';
-import { orderResults, wantedOf } from './order-results.ts';
 import { relevanceOfAnswer } from './relevance/schema.ts';
+import { explainTerms } from './results/explain-results.ts';
+import { DocumentResult } from './results/group-documents.ts';
+import { highlightResults } from './results/highlight-results.ts';
+import { orderResults, wantedOf } from './results/order-results.ts';
 import { BUCKETS_MAX, SearchRequest, SearchResponse, SearchResult } from './schema.ts';
 import type { SearchContext } from './search.ts';
 import { searchBuckets } from './search-buckets.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Caller } from '../access/caller.ts';
-import { Filter } from './filter.ts';
-import { Highlight } from './highlight.ts';
+import { Filter } from './filter/filter.ts';
 import { Relevance } from './relevance/schema.ts';
+import { Highlight } from './results/highlight.ts';
 import { SearchRequest } from './schema.ts';
 import { type SearchContext, searchBucket } from './search.ts';
 

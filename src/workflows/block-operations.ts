@@ -4,7 +4,7 @@ import { axisOf, type Embedder } from '../embedding/embedder.ts';
 import { contentOfJson, type UploadContext, uploadDocument } from '../ingest/upload.ts';
 import { searchMemory } from '../memory/search-memory.ts';
 import { type EditContext, editDocument } from '../metadata/edit-document.ts';
-import { linkResults } from '../search/link-results.ts';
+import { linkResults } from '../search/results/link-results.ts';
 import { type SearchContext, searchBucket } from '../search/search.ts';
 import { type RateLimiter, takeRequest } from '../usage/rates.ts';
 import type { BlockOperations } from './block-types.ts';

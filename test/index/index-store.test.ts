@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { findLiveDocuments, listLiveDocumentIds } from '../../src/search/documents/document-store.ts';
-import { Filter } from '../../src/search/filter.ts';
+import { Filter } from '../../src/search/filter/filter.ts';
 import { makeKeyRing, makeOrg } from '../support/access.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { collapse } from '../../src/search/collapse.ts';
+import { collapse } from '../../src/search/results/collapse.ts';
 
 const WORDS = Array.from({ length: 100 }, (_, index) => `word${index}x`);
 const passage = (documentId: string, text: string) => ({ documentId, text });

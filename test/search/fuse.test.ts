@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { LegWeights } from '../../src/index/index-store.ts';
-import { explainLegs } from '../../src/search/explain-results.ts';
 import { fuseRankings, fusionFor, type KeywordHit, weightsFor } from '../../src/search/fuse.ts';
+import { explainLegs } from '../../src/search/results/explain-results.ts';
 import { randomFrom } from '../index/draw-rows.ts';
 
 const EQUAL = plain({ keyword: 1, vector: 1 });

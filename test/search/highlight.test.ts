@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { analyse } from '../../src/language/analyser.ts';
-import { highlight } from '../../src/search/highlight.ts';
+import { highlight } from '../../src/search/results/highlight.ts';
 
 const termsOf = (query: string) => new Set(analyse(query));
 /** Show sentences with matches in brackets. */

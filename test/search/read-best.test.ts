@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { Candidate } from '../../src/index/chunk-index.ts';
 import type { DocumentDetails, LiveDocument } from '../../src/search/documents/document-store.ts';
 import type { RankedChunk } from '../../src/search/rank.ts';
-import { readBest } from '../../src/search/read-best.ts';
+import { readBest } from '../../src/search/results/read-best.ts';
 
 const details: DocumentDetails = { fileName: 'a.md', sourcePath: null, metadata: {} };
 const bounds = { wanted: 10, perDocumentMax: null };

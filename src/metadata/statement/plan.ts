@@ -1,10 +1,8 @@
+import { DECIMAL_TEXT } from '../../documents/decimal-text.ts';
 import type { Sql, SqlFragment } from '../../platform/postgres.ts';
 import { FIELDS } from './fields.ts';
 import { narrow } from './narrow.ts';
 import type { ComparisonOperator, Condition, Subject, Value } from './syntax.ts';
-
-/** Texts that count as numbers. The exponent is bounded so that a value cannot make PostgreSQL write out its zeros. */
-const NUMBER = '^-?[0-9]+(\\.[0-9]+)?([eE][-+]?[0-9]{1,3})?$';
 
 /**
  * Translate a statement's condition into a condition on a row of `documents`, narrowed by the index of document terms
@@ -83,7 +81,7 @@ function comparison(sql: Sql, subject: Subject, operator: ComparisonOperator, va
   const sign = { '<': sql`<`, '<=': sql`<=`, '>': sql`>`, '>=': sql`>=` }[operator];
   const byText = sql`${text} COLLATE "C" ${sign} ${value.text}::text`;
   if (!isNumber(subject, value)) return sql`(${byText})`;
-  return sql`(CASE WHEN ${text} ~ ${NUMBER}::text THEN (${text})::numeric ${sign} ${value.text}::numeric ELSE ${byText} END)`;
+  return sql`(CASE WHEN ${text} ~ ${DECIMAL_TEXT}::text THEN (${text})::numeric ${sign} ${value.text}::numeric ELSE ${byText} END)`;
 }
 
 /** Return true if a value counts as a number. Quoted text does only for a privacy level, where "10" must follow "5". */

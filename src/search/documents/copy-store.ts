@@ -1,7 +1,7 @@
 import type { ReadableFields } from '../../documents/visibility.ts';
 import type { Sql, SqlFragment } from '../../platform/postgres.ts';
+import type { FilteredFields } from '../filter/match-filter.ts';
 import { isSearched } from './document-store.ts';
-import type { FilteredFields } from './match-filter.ts';
 import { type Snapshot, type SnapshotRow, snapshotColumns, toSnapshot } from './snapshot.ts';
 
 /** Facts of a document by which searches decide who may find it, and which they show. */

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { type Reader, readTestOf } from '../../documents/visibility.ts';
+import { countConditions, matcherOf } from '../filter/match-filter.ts';
 import type { DocumentChanges, SearchedDocument } from './copy-store.ts';
 import type { DocumentDetails, DocumentScope, LiveDocument } from './document-store.ts';
-import { countConditions, matcherOf } from './match-filter.ts';
 import { includesSnapshot, isOfSameServer, type Snapshot } from './snapshot.ts';
 
 /** Part of a scope that a copy knows: it has no other condition. */

@@ -2,8 +2,8 @@ import type { Caller } from '../../access/caller.ts';
 import { readableBy } from '../../documents/visibility.ts';
 import { unprepared } from '../../platform/postgres/unprepared.ts';
 import type { Sql, SqlFragment } from '../../platform/postgres.ts';
-import type { Filter } from '../filter.ts';
-import { type FilterUse, filterSql, isOfCommonShape } from '../filter-sql.ts';
+import type { Filter } from '../filter/filter.ts';
+import { type FilterUse, filterSql, isOfCommonShape } from '../filter/filter-sql.ts';
 
 /** Conditions of a search on documents, beside the caller's rights. */
 export interface DocumentScope {

@@ -17,7 +17,7 @@ import {
   readDocumentDetails,
 } from '../../../src/search/documents/document-store.ts';
 import type { Snapshot } from '../../../src/search/documents/snapshot.ts';
-import { Filter } from '../../../src/search/filter.ts';
+import { Filter } from '../../../src/search/filter/filter.ts';
 import { makeKeyRing, makeOrg } from '../../support/access.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres.ts';
 import { createTestRandom } from '../../support/random.ts';

@@ -1,7 +1,7 @@
-import type { ChunkReader, Passage } from '../index/chunk-index.ts';
+import type { ChunkReader, Passage } from '../../index/chunk-index.ts';
+import type { LiveDocuments } from '../documents/live-documents.ts';
+import type { FoundChunk, RankedChunk } from '../rank.ts';
 import { collapse } from './collapse.ts';
-import type { LiveDocuments } from './documents/live-documents.ts';
-import type { FoundChunk, RankedChunk } from './rank.ts';
 
 /** Passages to read beyond those wanted, as a reserve for near-duplicates. */
 const PASSAGES_BEYOND = 8;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { mostTelling, PARSE_OPTIONS } from '../platform/zod-faults.ts';
+import { mostTelling, PARSE_OPTIONS } from '../../platform/zod-faults.ts';
 import { filterKeyFault } from './filter-keys.ts';
 import { FILTER_SHAPE } from './filter-shape.ts';
 

@@ -1,4 +1,4 @@
-import { analyse } from '../language/analyser.ts';
+import { analyse } from '../../language/analyser.ts';
 
 /** Share of all terms of two chunks that near-duplicates have in common at least. */
 const NEAR_DUPLICATE_SHARE = 0.9;

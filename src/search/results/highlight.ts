@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type LocatedTerms, locateTerms } from '../language/locate-terms.ts';
-import { type Range, segmentSentences, trimRange } from '../language/sentences.ts';
+import { type LocatedTerms, locateTerms } from '../../language/locate-terms.ts';
+import { type Range, segmentSentences, trimRange } from '../../language/sentences.ts';
 
 /** Sentences of one chunk that are shown, at most. */
 const SENTENCES_MAX = 3;

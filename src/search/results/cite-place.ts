@@ -1,8 +1,8 @@
-import type { ChunkPlace, Locator } from '../documents/locator.ts';
-import { analyse } from '../language/analyser.ts';
-import { segmentSentences } from '../language/sentences.ts';
-import { mapYielding } from '../platform/map-yielding.ts';
-import type { SearchResult } from './schema.ts';
+import type { ChunkPlace, Locator } from '../../documents/locator.ts';
+import { analyse } from '../../language/analyser.ts';
+import { segmentSentences } from '../../language/sentences.ts';
+import { mapYielding } from '../../platform/map-yielding.ts';
+import type { SearchResult } from '../schema.ts';
 
 /** Results whose texts are read at once: each takes up to half a millisecond. */
 export const RESULTS_AT_ONCE = 10;

@@ -1,8 +1,8 @@
-import type { Caller } from '../access/caller.ts';
-import { documentUrl } from '../documents/document-link.ts';
-import type { SearchSettings } from '../platform/search-settings.ts';
-import type { KeyRing } from '../platform/secret-key.ts';
-import type { SearchResponse } from './schema.ts';
+import type { Caller } from '../../access/caller.ts';
+import { documentUrl } from '../../documents/document-link.ts';
+import type { SearchSettings } from '../../platform/search-settings.ts';
+import type { KeyRing } from '../../platform/secret-key.ts';
+import type { SearchResponse } from '../schema.ts';
 
 /** Pages that the addresses of results open, and the keys of signed addresses. */
 export interface ResultLinks {

@@ -1,7 +1,7 @@
-import { mapYielding } from '../platform/map-yielding.ts';
+import { mapYielding } from '../../platform/map-yielding.ts';
+import type { SearchRequest, SearchResult } from '../schema.ts';
 import { RESULTS_AT_ONCE } from './cite-place.ts';
 import { highlight } from './highlight.ts';
-import type { SearchRequest, SearchResult } from './schema.ts';
 
 /**
  * Add the sentences that have words of the query to results, if the request wants them.

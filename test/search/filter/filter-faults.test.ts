@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { mostTelling, PARSE_OPTIONS, placeOf } from '../../src/platform/zod-faults.ts';
-import { Filter } from '../../src/search/filter.ts';
+import { mostTelling, PARSE_OPTIONS, placeOf } from '../../../src/platform/zod-faults.ts';
+import { Filter } from '../../../src/search/filter/filter.ts';
 
 /** The fault that a caller is told, after `filter.`; null for a filter that is accepted. */
 function faultOf(filter: unknown): string | null {

@@ -1,10 +1,10 @@
-import type { LegWeights } from '../index/index-store.ts';
-import { locateTerms } from '../language/locate-terms.ts';
-import { mapYielding } from '../platform/map-yielding.ts';
+import type { LegWeights } from '../../index/index-store.ts';
+import { locateTerms } from '../../language/locate-terms.ts';
+import { mapYielding } from '../../platform/map-yielding.ts';
+import { contributionOf, type FusedHit } from '../fuse.ts';
+import type { SearchRequest, SearchResult } from '../schema.ts';
 import { RESULTS_AT_ONCE } from './cite-place.ts';
 import { type Explanation, TERMS_MAX, WORDS_MAX } from './explanation.ts';
-import { contributionOf, type FusedHit } from './fuse.ts';
-import type { SearchRequest, SearchResult } from './schema.ts';
 
 /** Ranks of a chunk in the legs, and how they were fused. */
 export interface FusedRanks {

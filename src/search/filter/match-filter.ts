@@ -1,13 +1,14 @@
-import type { Filter, Scalar } from '../filter.ts';
-import { FILTER_COLUMNS, type FilterColumn } from '../filter-keys.ts';
+import { DECIMAL_TEXT } from '../../documents/decimal-text.ts';
+import type { Filter, Scalar } from './filter.ts';
+import { FILTER_COLUMNS, type FilterColumn } from './filter-keys.ts';
 
 /** Fields of a document that a filter may name. */
 export type FilteredFields = Readonly<Record<FilterColumn, string | null>> & {
   readonly metadata: Readonly<Record<string, string>>;
 };
 
-/** Numbers that an order comparison knows, and the digits of those whose order is that of floating-point numbers. */
-const NUMBER = /^-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]{1,2})?$/;
+const NUMBER = new RegExp(DECIMAL_TEXT);
+/** Digits of numbers whose order is that of floating-point numbers. */
 const EXACT_DIGITS = 15;
 
 /** Count the conditions of a filter, each of which may be compared with every document. */

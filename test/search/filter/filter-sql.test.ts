@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Caller } from '../../src/access/caller.ts';
-import { createBucket } from '../../src/documents/buckets.ts';
-import { BucketPolicy } from '../../src/documents/schema.ts';
-import { readAllFacts } from '../../src/search/documents/copy-store.ts';
-import { findLiveDocuments, listLiveDocumentIds } from '../../src/search/documents/document-store.ts';
-import { matcherOf } from '../../src/search/documents/match-filter.ts';
-import { Filter } from '../../src/search/filter.ts';
-import { isOfCommonShape } from '../../src/search/filter-sql.ts';
-import { makeKeyRing, makeOrg } from '../support/access.ts';
-import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
-import { createTestRandom } from '../support/random.ts';
+import type { Caller } from '../../../src/access/caller.ts';
+import { createBucket } from '../../../src/documents/buckets.ts';
+import { BucketPolicy } from '../../../src/documents/schema.ts';
+import { readAllFacts } from '../../../src/search/documents/copy-store.ts';
+import { findLiveDocuments, listLiveDocumentIds } from '../../../src/search/documents/document-store.ts';
+import { Filter } from '../../../src/search/filter/filter.ts';
+import { isOfCommonShape } from '../../../src/search/filter/filter-sql.ts';
+import { matcherOf } from '../../../src/search/filter/match-filter.ts';
+import { makeKeyRing, makeOrg } from '../../support/access.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/postgres.ts';
+import { createTestRandom } from '../../support/random.ts';
 
 type Fields = Readonly<Record<string, string>>;
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createBucket } from '../../src/documents/buckets.ts';
-import { BucketPolicy } from '../../src/documents/schema.ts';
-import { SearchRequest, type SearchResponse } from '../../src/search/schema.ts';
-import { searchBucket } from '../../src/search/search.ts';
-import { drawText, randomFrom } from '../index/draw-rows.ts';
-import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
-import { fillIndex } from '../support/fill-index.ts';
+import { createBucket } from '../../../src/documents/buckets.ts';
+import { BucketPolicy } from '../../../src/documents/schema.ts';
+import { SearchRequest, type SearchResponse } from '../../../src/search/schema.ts';
+import { searchBucket } from '../../../src/search/search.ts';
+import { drawText, randomFrom } from '../../index/draw-rows.ts';
+import { openTestAppliance, type TestAppliance } from '../../support/appliance.ts';
+import { fillIndex } from '../../support/fill-index.ts';
 
 const DOCUMENTS = 600;
 const TEAMS = 40;

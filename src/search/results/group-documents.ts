@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Relevance, relevanceOfAnswer } from './relevance/schema.ts';
-import { type SearchRequest, SearchResponse, SearchResult } from './schema.ts';
+import { Relevance, relevanceOfAnswer } from '../relevance/schema.ts';
+import { type SearchRequest, SearchResponse, SearchResult } from '../schema.ts';
 
 /** Passages that are shown of one document. */
 const PASSAGES_MAX = 3;

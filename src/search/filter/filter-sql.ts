@@ -1,4 +1,5 @@
-import type { Sql, SqlFragment } from '../platform/postgres.ts';
+import { DECIMAL_TEXT } from '../../documents/decimal-text.ts';
+import type { Sql, SqlFragment } from '../../platform/postgres.ts';
 import type { Comparison, Filter, Membership, Scalar } from './filter.ts';
 import { FILTER_COLUMNS } from './filter-keys.ts';
 
@@ -123,7 +124,7 @@ function comparison(sql: Sql, type: 'gt' | 'gte' | 'lt' | 'lte', name: string, v
   const operator = { gt: sql`>`, gte: sql`>=`, lt: sql`<`, lte: sql`<=` }[type];
   const left = field(sql, name);
   if (typeof value !== 'number') return sql`(${left} COLLATE "C" ${operator} ${String(value)})`;
-  const numeric = sql`CASE WHEN ${left} ~ '^-?[0-9]+(\\.[0-9]+)?([eE][-+]?[0-9]{1,2})?$' THEN (${left})::numeric END`;
+  const numeric = sql`CASE WHEN ${left} ~ ${DECIMAL_TEXT}::text THEN (${left})::numeric END`;
   return sql`(coalesce(${numeric} ${operator} ${value}, false))`;
 }
 

@@ -1,4 +1,4 @@
-import { ACCESS_POLICY_KEYS, DOCUMENT_STATE_KEYS, PIPELINE_RESERVED_KEYS } from '../documents/user-metadata.ts';
+import { ACCESS_POLICY_KEYS, DOCUMENT_STATE_KEYS, PIPELINE_RESERVED_KEYS } from '../../documents/user-metadata.ts';
 
 const COLUMNS = [
   'file_name',

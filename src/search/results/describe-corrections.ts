@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { analyse } from '../language/analyser.ts';
-import { locateTerms } from '../language/locate-terms.ts';
-import type { Correction } from '../resident/keywords/correct-words.ts';
+import { analyse } from '../../language/analyser.ts';
+import { locateTerms } from '../../language/locate-terms.ts';
+import type { Correction } from '../../resident/keywords/correct-words.ts';
 
 /** Word of the query that no document of the bucket has, and the one that was searched in its place. */
 export const CorrectedWord = z.object({ from: z.string(), to: z.string() }).meta({ id: 'CorrectedWord' });
