@@ -171,7 +171,7 @@ class Transaction {
   }
 }
 
-/** What belongs to one callback: a transaction or a savepoint. */
+/** State of one callback: that of a transaction or of a savepoint. */
 interface Scope {
   isOver: boolean;
   /** Error of the first statement that failed. */
