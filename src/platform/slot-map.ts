@@ -5,7 +5,7 @@
  * It holds what is in progress, for which a Set or Map is the wrong place. After some removals V8 replaces the table of such
  * a collection, and the old table refers to the new one. Once a table has become old, all that follow it, and the values that
  * were in them when they were replaced, survive every collection of young objects and become old too, until the next
- * collection of the whole heap; and then it begins anew (docs/decisions/0054-what-requests-leave-is-collected-young.md).
+ * collection of the whole heap; and then it begins anew.
  */
 export class SlotMap<Value extends object> implements Iterable<Value> {
   readonly #values: (Value | undefined)[] = [];

@@ -52,7 +52,7 @@ interface Owner<Request> {
 
 /**
  * Owners that are kept when they have no more texts. Taking one out of the Map for each call would make what it held old
- * (docs/decisions/0054-what-requests-leave-is-collected-young.md).
+ * (see `SlotMap`).
  */
 const IDLE_OWNERS_MAX = 1_000;
 

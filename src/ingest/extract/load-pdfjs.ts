@@ -17,9 +17,9 @@ async function load(): Promise<PdfJs> {
   for (const name of ['DOMMatrix', 'Path2D', 'ImageData']) {
     if (!(name in globalThis)) Object.assign(globalThis, { [name]: class {} });
   }
+  // Once this module is loaded, pdf.js uses it in this thread.
   // @ts-expect-error the packed builds have no types of their own
-  const worker = (await import('pdfjs-dist/legacy/build/pdf.worker.min.mjs')) as object;
-  Object.assign(globalThis, { pdfjsWorker: worker });
+  await import('pdfjs-dist/legacy/build/pdf.worker.min.mjs');
   // @ts-expect-error as above
   return (await import('pdfjs-dist/legacy/build/pdf.min.mjs')) as PdfJs;
 }

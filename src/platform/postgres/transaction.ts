@@ -59,7 +59,11 @@ class Transaction {
     const { options, statementMs, stop } = this.#settings;
     const connection = this.#connection;
     const limit = statementMs === null ? '' : `set local statement_timeout = ${Math.ceil(statementMs)};`;
-    const begun = await connection.run(`begin ${options}; ${GUARD}; ${limit} select pg_backend_pid() as pid`);
+    const begin = `begin ${options}; ${GUARD}; ${limit} select pg_backend_pid() as pid`;
+    const begun = await connection.run(begin).catch((error) => {
+      this.#giveUp(error);
+      throw error;
+    });
     this.#pid = pidIn(begun);
     stop.onStop = () => {
       if (this.#isActive) this.#cancellations.push(this.#settings.cancel(this.#pid));
@@ -167,7 +171,7 @@ class Transaction {
   }
 }
 
-/** State of one callback: a transaction or a savepoint. */
+/** State of one callback: that of a transaction or of a savepoint. */
 interface Scope {
   isOver: boolean;
   /** Error of the first statement that failed. */
