@@ -102,10 +102,7 @@ const herons = (count: number) => Array.from({ length: count }, (_, i) => `Heron
 it('expunging removes the text of a deleted chunk from the storage, where merging would have kept it', async () => {
   const { bucketId, writer } = await indexOf('expunge', [...herons(30), `${CANARY} was here.`]);
   const id = `doc_${generations}`;
-  const snapshot = `${bucketId}.lance/rows.safetensors`;
-  expect(filesOfIndex(CANARY)).toContain(snapshot);
   await writer.dropDocuments(bucketId, [id], signal);
-  expect(filesOfIndex(CANARY)).not.toContain(snapshot);
   await writer.settleAbandoned(signal);
   const table = await test.appliance.search.chunks.tables.openForWriting(bucketId);
   await table.optimize({ cleanupOlderThan: new Date() });
@@ -114,7 +111,6 @@ it('expunging removes the text of a deleted chunk from the storage, where mergin
     await expungeBucket(context(), bucketId, signal);
     expect(filesOfIndex(CANARY)).toEqual([]);
     expect(filesOfIndex(id)).toEqual([]);
-    expect(filesOfIndex('Heron number 7 stands')).toContain(snapshot);
     expect(await table.listVersions()).toHaveLength(1);
     expect(await findIn(test.appliance.search.chunks.tables, bucketId, 'heron stands')).toHaveLength(30);
   }
@@ -180,8 +176,8 @@ it('a search that reads an older version of the table is repeated on the new one
     },
   });
   expect((await find({ ...search, chunks: new LanceIndex(late) })).results).toHaveLength(5);
-  // The second attempt also reads the sample that results are judged by.
-  expect(reads).toBe(3);
+  // Each attempt opens the table for its legs, and for the sample that results are judged by.
+  expect(reads).toBe(4);
   await tables.close();
 });
 
