@@ -5,7 +5,7 @@ import { FailedLogins } from '../src/access/failed-logins.ts';
 import type { Appliance } from '../src/appliance/appliance.ts';
 import { LiveEvents } from '../src/appliance/live/live-events.ts';
 import { explainPortInUse, recordServer } from '../src/appliance/running-servers.ts';
-import { isAlive } from '../src/jobs/worker-registry.ts';
+import { isAlive } from '../src/jobs/worker-store.ts';
 import { type OperatorSocket, openOperatorSocket } from '../src/operations/operator-socket.ts';
 import { awaitLater } from '../src/platform/await-later.ts';
 import { FairGate } from '../src/platform/fair-gate.ts';

@@ -1,6 +1,7 @@
 import { AppError } from '../platform/errors.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import { probeObjects } from '../platform/objects/probe-objects.ts';
+import { pingServer } from '../platform/postgres/check-server.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { RedisConnection } from '../platform/redis.ts';
 
@@ -54,7 +55,7 @@ async function examineParts({ sql, objects, chunks, redis }: Parts): Promise<Rea
     }
   };
   await Promise.all([
-    check('database', () => sql`SELECT 1`),
+    check('database', () => pingServer(sql)),
     check('objects', (signal) => probeObjects(objects, signal)),
     check('index', () => chunks.probe()),
   ]);

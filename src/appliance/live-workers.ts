@@ -1,5 +1,5 @@
 import type { JobKind } from '../jobs/schema.ts';
-import { countLiveWorkers, expireDeadWorkers, processHost } from '../jobs/worker-registry.ts';
+import { countLiveWorkers, expireDeadWorkers, processHost } from '../jobs/worker-store.ts';
 import type { ApplianceBase } from './appliance.ts';
 
 /** Return true if a worker for jobs of a kind is alive, on this host or another. */

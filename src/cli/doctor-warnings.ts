@@ -4,7 +4,7 @@ import { aliasBackendsOf } from '../embedding/open-embedding.ts';
 import { readQueueDepths } from '../jobs/queue-store.ts';
 import { selectReaperAge } from '../jobs/reaper-store.ts';
 import type { JobKind } from '../jobs/schema.ts';
-import { countLiveWorkers } from '../jobs/worker-registry.ts';
+import { countLiveWorkers } from '../jobs/worker-store.ts';
 import { LEXICAL_ID } from '../models/catalog.ts';
 import type { Config } from '../platform/config.ts';
 import type { Sql } from '../platform/postgres.ts';

@@ -207,12 +207,11 @@ export function sourceVisibleTo(sql: Sql, caller: Caller): SqlFragment {
  * source is shown to those who see the sources of every owner.
  */
 function syncJobVisibleTo(sql: Sql, caller: Caller): SqlFragment {
-  const own = sql`SELECT 1 FROM sources WHERE sources.id = jobs.source_entry_id`;
   const isVisible = sourceVisibleTo(sql, caller);
+  const hasSource = (condition: SqlFragment) =>
+    sql`EXISTS (SELECT 1 FROM sources WHERE sources.id = jobs.source_entry_id AND ${condition})`;
   return sql`
     (jobs.kind <> 'sync' OR ${
-      seesEveryOwner(caller)
-        ? sql`NOT EXISTS (${own} AND (${isVisible}) IS NOT TRUE)`
-        : sql`EXISTS (${own} AND ${isVisible})`
+      seesEveryOwner(caller) ? sql`NOT ${hasSource(sql`(${isVisible}) IS NOT TRUE`)}` : hasSource(isVisible)
     })`;
 }

@@ -4,10 +4,10 @@ import type { SpelledWord } from '../language/spelled-words.ts';
 import type { Correction } from '../resident/keywords/correct-words.ts';
 
 /**
- * The chunk index: one table per bucket, with the vectors, terms and texts of its chunks. `ChunkIndex` is the port to the
- * engine that holds the tables; `test/conformance/chunk-index.ts` is the suite that every driver passes. Tables hold
- * nothing that cannot be rebuilt from PostgreSQL and the object store. No table knows callers: PostgreSQL decides who may
- * see a chunk.
+ * The chunk index: one table per bucket, with the vectors, terms and texts of its chunks. `ChunkIndex` is the port to
+ * the engine that holds the tables; `test/conformance/chunk-index.ts` is the suite that every driver passes. Tables
+ * hold nothing that cannot be rebuilt from PostgreSQL and the object store. No table knows callers: PostgreSQL decides
+ * who may see a chunk.
  */
 export interface ChunkIndex {
   /**
@@ -23,7 +23,9 @@ export interface ChunkIndex {
   /** Read what is known of a table; null: it does not exist. */
   statistics(table: TableVersion): Promise<TableStatistics | null>;
 
-  /** Read the chunks of documents whose index in their document is below `perDocument`, in any order, `limit` at most. */
+  /**
+   * Read the chunks of documents whose index in their document is below `perDocument`, in any order, `limit` at most.
+   */
   readChunks(
     table: TableVersion,
     options: { readonly documentIds: readonly string[]; readonly perDocument: number; readonly limit: number },
@@ -57,7 +59,8 @@ export interface ChunkIndex {
   /**
    * Merge what many small appends have left, and bring the search indexes of a table up to date.
    *
-   * @throws AppError `settle_failed` (503, retryable), which leaves the table usable; `index_unavailable`, `storage_full`
+   * @throws AppError `settle_failed` (503, retryable), which leaves the table usable; `index_unavailable`,
+   *   `storage_full`
    */
   settle(table: string): Promise<TableState>;
 

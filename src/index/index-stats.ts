@@ -57,8 +57,12 @@ async function readIndexStats(
     unindexed_rows: table?.unindexedRows ?? 0,
     reprojecting_to: (await findReindexRun(sql, bucket.id))?.origin?.space ?? null,
     models: models.map((each) => ({
-      ...{ model: each.model, revision: each.revision, map_version: each.mapVersion },
-      ...{ documents: each.documents, chunks: each.chunks, native: each.nativeDimension !== null },
+      model: each.model,
+      revision: each.revision,
+      map_version: each.mapVersion,
+      documents: each.documents,
+      chunks: each.chunks,
+      native: each.nativeDimension !== null,
     })),
   };
 }

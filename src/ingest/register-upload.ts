@@ -1,7 +1,7 @@
 import type { Caller } from '../access/caller.ts';
 import { ACCESS_AT_UPLOAD, type AccessPolicy, clampAccess } from '../documents/access-policy.ts';
 import { findVersionsOfPath } from '../documents/content-store.ts';
-import { insertDocument, type NewDocument } from '../documents/insert-document.ts';
+import { insertDocument, type NewDocument } from '../documents/insert-store.ts';
 import { type BucketPolicy, type BucketView, completeOptions } from '../documents/schema.ts';
 import { findByContent, lockBucketPolicy, lockContent } from '../documents/store.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Caller } from '../access/caller.ts';
 import { isVersionOfPath } from '../documents/content-store.ts';
-import { documentInsert, documentRecord, type NewDocument } from '../documents/insert-document.ts';
+import { documentInsert, documentRecord, type NewDocument } from '../documents/insert-store.ts';
 import type { BucketPolicy, BucketView } from '../documents/schema.ts';
 import { contentLock, isKept } from '../documents/store.ts';
 import { readKeyOf } from '../documents/visibility.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { listenChannel, type Sql } from '../platform/postgres.ts';
+import { listenChannel, notifyChannel, type Sql } from '../platform/postgres.ts';
 import type { JobKind } from './schema.ts';
 
 /** Callbacks of a worker for notifications. They must not throw. */
@@ -49,12 +49,12 @@ export function openPostgresNotifier(sql: Sql, direct: Sql): JobNotifier {
   const queued = new Map<JobKind, SpacedCalls>();
   return {
     async notifyQueued(kind) {
-      const calls = queued.get(kind) ?? new SpacedCalls(() => sql`SELECT pg_notify(${CHANNEL}, ${kind})`);
+      const calls = queued.get(kind) ?? new SpacedCalls(() => notifyChannel(sql, CHANNEL, kind));
       queued.set(kind, calls);
       await calls.call();
     },
     async notifyLost(kind, jobId) {
-      await sql`SELECT pg_notify(${CHANNEL}, ${`${kind} ${LOST} ${jobId}`})`;
+      await notifyChannel(sql, CHANNEL, `${kind} ${LOST} ${jobId}`);
     },
     async listen(kind, listener, signal) {
       await listenChannel(

@@ -5,7 +5,7 @@ import type { JobHandler } from './handler.ts';
 import type { JobNotifier } from './notifier.ts';
 import type { Job, JobKind } from './schema.ts';
 import { failJob, findExpired, lockExpired, requeueExpired } from './store.ts';
-import { expireDeadWorkers, forgetOldWorkers, processHost } from './worker-registry.ts';
+import { expireDeadWorkers, forgetOldWorkers, processHost } from './worker-store.ts';
 
 /** Lost leases without progress in between after which a job counts as one that kills its workers. */
 export const CRASHES_MAX = 3;

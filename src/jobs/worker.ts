@@ -14,7 +14,7 @@ import { Draining, type Outcome, OutcomeRecorder } from './outcome.ts';
 import type { Job } from './schema.ts';
 import { claimJobs, releaseUnknown, renewLeases } from './store.ts';
 import { type SuspectTimes, SuspectTurns } from './suspect-turns.ts';
-import { processHost, removeWorker, touchWorker } from './worker-registry.ts';
+import { processHost, removeWorker, touchWorker } from './worker-store.ts';
 
 export interface WorkerOptions {
   readonly concurrency: number;

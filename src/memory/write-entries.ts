@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { ACCESS_AT_UPLOAD } from '../documents/access-policy.ts';
 import { replaceContent } from '../documents/content-store.ts';
 import { nextContentKey, originalKey, removeDocumentsOf } from '../documents/documents.ts';
-import { insertDocument, type NewDocument, timeOf } from '../documents/insert-document.ts';
+import { insertDocument, type NewDocument, timeOf } from '../documents/insert-store.ts';
 import { IngestOptions } from '../documents/schema.ts';
 import { lockBucketPolicy } from '../documents/store.ts';
 import { snapshotOf } from '../ingest/snapshot.ts';

@@ -13,7 +13,7 @@ import { hasOneHost, type PostgresTarget, toClientOptions } from './postgres/tar
 export { withAdvisoryLock, withSharedAdvisoryLock } from './postgres/advisory-lock.ts';
 export { checkServer } from './postgres/check-server.ts';
 export { hasUnknownOutcome, isUniqueViolation, mapPostgresError, mayHaveCommitted } from './postgres/errors.ts';
-export { listenChannel } from './postgres/listen.ts';
+export { listenChannel, notifyChannel } from './postgres/listen.ts';
 export { QUERY_MS } from './postgres/query-limit.ts';
 export type { Database, Sql } from './postgres/sql.ts';
 export { type PostgresConnection, type PostgresTarget, postgresUrl } from './postgres/target.ts';

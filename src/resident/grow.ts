@@ -3,7 +3,10 @@ type Numbers = Uint8Array | Uint32Array | Int32Array | Float32Array | Float64Arr
 /** Numbers up to which an array doubles: what that wastes is little, and small tables are made in fewer steps. */
 const DOUBLED_MAX = 8_192;
 
-/** Return an array of at least `length` numbers that begins with those of `array`; a large one grows by a quarter at least. */
+/**
+ * Return an array of at least `length` numbers that begins with those of `array`; a large one grows by a quarter at
+ * least.
+ */
 export function grown<A extends Numbers>(array: A, length: number): A {
   if (array.length >= length) return array;
   const larger = new (array.constructor as new (length: number) => A)(

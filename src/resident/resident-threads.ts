@@ -5,8 +5,8 @@ import { ResidentThread } from './resident-thread.ts';
 const PLACED_MAX = 10_000;
 
 /**
- * Threads that hold copies of tables, which are given to them in turn. A table that is dropped and read again goes to the same
- * thread: what it took there is free for it, and is not given back to the system.
+ * Threads that hold copies of tables, which are given to them in turn. A table that is dropped and read again goes to
+ * the same thread: what it took there is free for it, and is not given back to the system.
  */
 export class ResidentThreads {
   readonly #threads: (ResidentThread | null)[];

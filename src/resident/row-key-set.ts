@@ -3,7 +3,10 @@ import type { RowKeys } from './protocol.ts';
 /** Chunk indexes that are bits of a number. */
 const MASKED_MAX = 32;
 
-/** Set of keys of rows. A table of a million rows is compared with it in some ten milliseconds, of the thread that searches. */
+/**
+ * Set of keys of rows. A table of a million rows is compared with it in some ten milliseconds, of the thread that
+ * searches.
+ */
 export class RowKeySet {
   /** First chunk indexes by generation. */
   readonly #masks = new Map<number, number>();

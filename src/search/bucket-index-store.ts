@@ -34,8 +34,8 @@ export interface CallersIndex {
 }
 
 /**
- * Find a bucket as `findBucketIndex` does, whether it holds documents that the caller may not see, and what has changed in
- * its documents, all at one time.
+ * Find a bucket as `findBucketIndex` does, whether it holds documents that the caller may not see, and what has changed
+ * in its documents, all at one time.
  *
  * @param since snapshot after which changes are asked for; null: they are not
  * @throws AppError `bucket_not_found` (404)

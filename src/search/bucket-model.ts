@@ -21,7 +21,10 @@ export const BucketDetails = BucketView.extend({
 }).meta({ id: 'BucketDetails' });
 export type BucketDetails = z.output<typeof BucketDetails>;
 
-/** Read a bucket, by id or name, with the model of its vectors and what the caller may see of it. @throws AppError `bucket_not_found` (404) */
+/**
+ * Read a bucket, by id or name, with the model of its vectors and what the caller may see of it. @throws AppError
+ * `bucket_not_found` (404)
+ */
 export async function getBucketDetails(sql: Sql, caller: Caller, ref: string): Promise<BucketDetails> {
   const bucket = await findBucket(sql, caller.orgId, ref);
   const [origin, { documents, chunks }] = await Promise.all([

@@ -61,17 +61,15 @@ export async function openSearch(context: {
   const generations: SweepCursor = { after: null };
   const reranker = config.rerank && (await openReranker(config.rerank, context));
   return {
-    ...{
-      sql,
-      chunks,
-      embedder: embedding.embedder,
-      reranker,
-      synonyms: new SynonymCache(),
-      documents,
-      index,
-      queryShares,
-      links: { to: config.search.resultLinks, keyRing },
-    },
+    sql,
+    chunks,
+    embedder: embedding.embedder,
+    reranker,
+    synonyms: new SynonymCache(),
+    documents,
+    index,
+    queryShares,
+    links: { to: config.search.resultLinks, keyRing },
     removal: {
       dropDocuments: (bucketId, documentIds, signal) => index.dropDocuments(bucketId, documentIds, signal),
       expunge: (bucketId, signal) => expungeBucket({ sql, direct, chunks }, bucketId, signal),

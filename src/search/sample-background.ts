@@ -12,8 +12,8 @@ interface JudgedSearch {
 }
 
 /**
- * Find what the results of a query are judged by: a sample of the rows, compared with the query, and the background of its
- * vector.
+ * Find what the results of a query are judged by: a sample of the rows, compared with the query, and the background of
+ * its vector.
  *
  * @param reader null: there are no rows
  */

@@ -28,9 +28,9 @@ type BucketChunk = JudgedChunk & { readonly space: string | null };
 
 /**
  * Search several buckets as one. Those whose vectors are of one latent space are searched in one pass: their chunks are
- * ranked together by BM25 score and by cosine similarity, so that the time hardly depends on the number of buckets. What
- * was found in several spaces is fused once more. BM25 weighs a word by its frequency within a bucket, so that scores
- * of buckets of different subjects are comparable only roughly.
+ * ranked together by BM25 score and by cosine similarity, so that the time hardly depends on the number of buckets.
+ * What was found in several spaces is fused once more. BM25 weighs a word by its frequency within a bucket, so that
+ * scores of buckets of different subjects are comparable only roughly.
  *
  * @throws AppError `bucket_not_found` (404)
  */

@@ -121,7 +121,9 @@ interface Best {
 
 const NOTHING: Best = { chunks: [], isStale: false, lowestCosine: null, warnings: [] };
 
-/** Search both legs, drop the chunks that the caller may not see, and fuse the others; fetch more candidates as needed. */
+/**
+ * Search both legs, drop the chunks that the caller may not see, and fuse the others; fetch more candidates as needed.
+ */
 async function findBest(reader: ChunkReader, search: IndexSearch, preparing: Promise<PreparedQuery>): Promise<Best> {
   const { documents, scope, request, wanted, hiding } = search;
   const bounds = { wanted, perDocumentMax: request.max_per_document ?? null };

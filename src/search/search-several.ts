@@ -37,7 +37,8 @@ export const SeveralDocuments = SeveralResponse.extend({
 export type SeveralResponse = z.output<typeof SeveralResponse>;
 
 /**
- * Search several buckets as one, as `searchBuckets` does, with the reranker and the threshold of a search of one bucket.
+ * Search several buckets as one, as `searchBuckets` does, with the reranker and the threshold of a search of one
+ * bucket.
  *
  * @throws AppError `bucket_not_found` (404)
  */

@@ -90,7 +90,9 @@ export async function tuneWeights(
   const best = bestOf(legs, present);
   if (options.apply) await keep(context, caller, bucketId, present, best);
   return {
-    ...{ bucket_id: bucketId, queries: legs.length, applied: options.apply },
+    bucket_id: bucketId,
+    queries: legs.length,
+    applied: options.apply,
     present: { ...present, ndcg: round(meanNdcg(legs, present)) },
     best: { ...best, ndcg: round(meanNdcg(legs, best)) },
     tried: CANDIDATES.map((weights) => ({ ...weights, ndcg: round(meanNdcg(legs, weights)) })),
@@ -130,7 +132,8 @@ async function searchLegs(
     kind: vector.model.startsWith('local/lexical') ? 'lexical' : 'semantic',
     keyword: keyword.results.map(({ id, scores }) => ({ id, score: showsScores ? (scores.bm25_score as number) : 1 })),
     vector: vector.results.map(({ id }) => id),
-    ...{ documents, relevant },
+    documents,
+    relevant,
   };
 }
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { judgeSkew } from '../../src/cli/doctor.ts';
 import { describeGrowth, findWarnings } from '../../src/cli/doctor-warnings.ts';
 import { enqueueJob } from '../../src/jobs/store.ts';
-import { removeWorker, touchWorker } from '../../src/jobs/worker-registry.ts';
+import { removeWorker, touchWorker } from '../../src/jobs/worker-store.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
 import { ingestAll } from '../support/ingest-all.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import stringWidth from 'string-width';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { enqueueJob } from '../../src/jobs/store.ts';
-import { touchWorker } from '../../src/jobs/worker-registry.ts';
+import { touchWorker } from '../../src/jobs/worker-store.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
 import { until } from '../support/until.ts';

@@ -25,9 +25,9 @@ const FOR_THE_SERVICE = [
   'src/ingest/store.ts',
   'src/jobs/operation-store.ts',
   'src/memory/entry-store.ts',
-  'src/search/deleted-text-store.ts',
+  'src/index/writing/deleted-text-store.ts',
   'src/search/documents/copy-store.ts',
-  'src/search/index-store.ts',
+  'src/index/index-store.ts',
 ];
 /** Files that have facts of documents in memory, and that which shows none without the rule of the condition. */
 const IN_MEMORY = { reading: 'src/search/documents/copy-store.ts', deciding: 'src/search/documents/document-copy.ts' };

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { openQueueGauge } from '../../src/jobs/queues.ts';
-import { touchWorker } from '../../src/jobs/worker-registry.ts';
+import { touchWorker } from '../../src/jobs/worker-store.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { CRASHES_MAX, recoverJobs } from '../../src/jobs/recovery.ts';
 import type { Job, JobKind } from '../../src/jobs/schema.ts';
-import { touchWorker } from '../../src/jobs/worker-registry.ts';
+import { touchWorker } from '../../src/jobs/worker-store.ts';
 import { openQueue, type QueueUnderTest } from './queue-under-test.ts';
 
 let queue: QueueUnderTest;

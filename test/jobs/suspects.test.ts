@@ -4,7 +4,7 @@ import type { Lease } from '../../src/jobs/lease.ts';
 import { beginSuspectTurn, endSuspectTurn } from '../../src/jobs/suspect-store.ts';
 import { SuspectTurns } from '../../src/jobs/suspect-turns.ts';
 import type { JobWorker, WorkerOptions } from '../../src/jobs/worker.ts';
-import { touchWorker } from '../../src/jobs/worker-registry.ts';
+import { touchWorker } from '../../src/jobs/worker-store.ts';
 import { until } from '../support/until.ts';
 import { LEASE_MS, openQueue, type QueueUnderTest } from './queue-under-test.ts';
 

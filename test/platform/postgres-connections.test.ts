@@ -41,7 +41,13 @@ test('a pool opens no more connections than its maximum', async () => {
 
 test('a pool takes the connection that was used last, and opens another one only where that is in use', async () => {
   const sql = openPostgres(watched.database.connection, { poolMax: 5, applicationName: 'last-used' });
-  const pids = await Promise.all(Array.from({ length: 3 }, () => sql.begin(backendPid)));
+  const inUse = Array.from({ length: 3 }, () =>
+    sql.begin(async (tx) => {
+      await tx`SELECT pg_sleep(0.5)`;
+      return backendPid(tx);
+    }),
+  );
+  const pids = await Promise.all(inUse);
   expect(new Set(pids).size).toBe(3);
   const next: number[] = [];
   for (let nth = 0; nth < 10; nth++) next.push(await backendPid(sql), await sql.begin(backendPid));

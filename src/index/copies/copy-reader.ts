@@ -99,7 +99,9 @@ export function readCopies(
   };
 }
 
-/** Return true if all rows of a copy are its sample. A larger one takes longer to compare than a sample that is kept. */
+/**
+ * Return true if all rows of a copy are its sample. A larger one takes longer to compare than a sample that is kept.
+ */
 function isWholeSample({ size }: TableCopy): boolean {
   return size.rows - size.removedRows <= SAMPLED_ROWS_MAX;
 }

@@ -24,7 +24,9 @@ export function openTableCopies(
   ] as const;
   for (const [part, help] of gauges) {
     new Gauge({
-      ...{ name: `service_resident_index_${part}`, help, registers },
+      name: `service_resident_index_${part}`,
+      help,
+      registers,
       collect() {
         this.set(indexes.totals[part]);
       },

@@ -54,8 +54,8 @@ export async function* takeRows(table: Table, rowIds: readonly bigint[]): AsyncG
 }
 
 /**
- * Read the keys of the rows with a larger address than `after`, or of all rows if it is negative or null. Rows that were merged into
- * new files have larger ones.
+ * Read the keys of the rows with a larger address than `after`, or of all rows if it is negative or null. Rows that
+ * were merged into new files have larger ones.
  */
 export async function readKeys(table: Table, after: bigint | null): Promise<AddressedKeys> {
   const query = table.query().select(['generation', 'chunk_index']).withRowId();

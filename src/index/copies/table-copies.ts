@@ -154,8 +154,8 @@ export class TableCopies {
   }
 
   /**
-   * Take note that a search of copies failed, after which their tables are searched. Those of an ended thread are dropped. A
-   * copy that was dropped meanwhile is no fault; any other failure is, and is reported once a minute.
+   * Take note that a search of copies failed, after which their tables are searched. Those of an ended thread are
+   * dropped. A copy that was dropped meanwhile is no fault; any other failure is, and is reported once a minute.
    */
   noteFailedSearch(copies: readonly TableCopy[], error: unknown): void {
     const isDropped = copies.some((copy) => copy.thread.isEnded || this.#entries.get(copy.name)?.copy !== copy);

@@ -97,7 +97,9 @@ export class TableCopy {
     return (await table.countRows()) !== this.#size.rows - this.#size.removedRows;
   }
 
-  /** Remove the rows that the table has no more, and erase their texts. @param table at the version of the copy or newer */
+  /**
+   * Remove the rows that the table has no more, and erase their texts. @param table at the version of the copy or newer
+   */
   async removeGone(table: Table): Promise<void> {
     // Rows that are added while the keys are read are not looked at.
     const { rows } = this.#size;

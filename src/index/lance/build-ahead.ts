@@ -12,8 +12,8 @@ const LATE_VECTORS_SHARE_MAX = 0.5;
 type Step = 'index_tokens' | 'index_vectors';
 
 /**
- * Indexes of a large table that are built while its last rows are still made and appended, so that the table can replace
- * another one as soon as it is complete. Its files are merged afterwards.
+ * Indexes of a large table that are built while its last rows are still made and appended, so that the table can
+ * replace another one as soon as it is complete. Its files are merged afterwards.
  */
 export class LanceBuildAhead implements BuildAhead {
   readonly #tables: LanceTables;

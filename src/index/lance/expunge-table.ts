@@ -10,9 +10,9 @@ const CLOCK_SKEW_MS = 24 * 3_600_000;
 
 /**
  * Remove the bytes of deleted rows from the storage, where LanceDB may keep them for ever: it merges a file only once a
- * tenth of its rows are deleted, and its indexes keep the content of deleted rows. So all rows are written to new files,
- * the indexes are rebuilt, and all older versions of the table are removed at once. A search that reads an older version
- * then fails, and is repeated on the new one. It takes time and temporary space in proportion to the table.
+ * tenth of its rows are deleted, and its indexes keep the content of deleted rows. So all rows are written to new
+ * files, the indexes are rebuilt, and all older versions of the table are removed at once. A search that reads an older
+ * version then fails, and is repeated on the new one. It takes time and temporary space in proportion to the table.
  *
  * @param requireLock throws if the caller has lost its lock
  * @param publish announces to readers the version that has none of the removed rows

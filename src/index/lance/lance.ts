@@ -33,8 +33,9 @@ const WRITTEN_TABLES_MAX = 64;
  */
 const WRITER_CACHE_BYTES = 16n * 1024n * 1024n;
 /**
- * Rows above which a table is read by the connection of large tables. The indexes of all small tables share a cache that
- * holds some hundred of them: by default LanceDB would keep up to 7 GB in memory, and the files of each index open.
+ * Rows above which a table is read by the connection of large tables. The indexes of all small tables share a cache
+ * that holds some hundred of them: by default LanceDB would keep up to 7 GB in memory, and the files of each index
+ * open.
  */
 const SMALL_ROWS_MAX = 20_000;
 const SMALL_CACHE_BYTES = 32n * 1024n * 1024n;
@@ -185,8 +186,8 @@ export class LanceTables {
   }
 
   /**
-   * Bring a table that searches share to a version, one search after the other: a large one would otherwise be moved back
-   * by the search that wants the older of two versions.
+   * Bring a table that searches share to a version, one search after the other: a large one would otherwise be moved
+   * back by the search that wants the older of two versions.
    */
   #advance(name: string, opened: ReadTable, version: number): Promise<void> {
     const move = async () => {
@@ -244,8 +245,8 @@ export class LanceTables {
   }
 
   /**
-   * Free what searches have read of the indexes of large tables, once a copy in memory serves the searches of one. Searches
-   * in progress end before it is closed; later ones read what they need anew.
+   * Free what searches have read of the indexes of large tables, once a copy in memory serves the searches of one.
+   * Searches in progress end before it is closed; later ones read what they need anew.
    */
   releaseLarge(): void {
     const connection = this.#readingLarge;
@@ -320,8 +321,8 @@ async function isLarge(table: Table): Promise<boolean> {
 }
 
 /**
- * Let a large table be read at a version, or at the latest one if that has been removed: versions that are not published yet
- * may lack its vector index, while it is settled.
+ * Let a large table be read at a version, or at the latest one if that has been removed: versions that are not
+ * published yet may lack its vector index, while it is settled.
  */
 async function moveTo(table: Table, version: number): Promise<void> {
   await table.checkout(version).catch(() => table.checkoutLatest());

@@ -11,8 +11,8 @@ export function loadLance(): typeof import('@lancedb/lancedb') {
 }
 
 /**
- * Load Apache Arrow when it is first used. It has separate builds for import and for require; LanceDB accepts only tables
- * of the latter.
+ * Load Apache Arrow when it is first used. It has separate builds for import and for require; LanceDB accepts only
+ * tables of the latter.
  */
 export function loadArrow(): typeof import('apache-arrow') {
   arrow ??= require('apache-arrow') as typeof import('apache-arrow');

@@ -6,13 +6,14 @@ import { dropVectorIndex, hasVectorIndex, SPLIT_ROWS_MAX, VECTOR_INDEX_NAME } fr
 const TOKENS_REBUILT_ROWS_MAX = 65_536;
 
 /**
- * Merge the small files of a table, remove its old versions, and bring its indexes up to date. A large table may lack its vector
- * index afterwards, which is then to be built anew.
+ * Merge the small files of a table, remove its old versions, and bring its indexes up to date. A large table may lack
+ * its vector index afterwards, which is then to be built anew.
  *
- * If that has changed the table, the keyword index is then built anew, as one part: where `optimize` has merged rows into an
- * index as a part of their own, LanceDB 0.31 prunes the candidates of one part by scores of another, which have other
- * statistics, and misses most of the best rows for common words (lance pull request 8748, in later versions). Larger
- * tables keep the parts, and so does a table whose merge was killed in between, until the next one that changes it.
+ * If that has changed the table, the keyword index is then built anew, as one part: where `optimize` has merged rows
+ * into an index as a part of their own, LanceDB 0.31 prunes the candidates of one part by scores of another, which have
+ * other statistics, and misses most of the best rows for common words (lance pull request 8748, in later versions).
+ * Larger tables keep the parts, and so does a table whose merge was killed in between, until the next one that changes
+ * it.
  *
  * @param cleanupOlderThanMs versions older than this are removed; milliseconds since 1970
  * @param splitRowsMax rows up to which a vector index may be split
@@ -35,12 +36,13 @@ export async function mergeFiles(
 }
 
 /**
- * Drop the vector index of a table before `optimize`, if that has no row to add to it, or if the table is large. LanceDB 0.31 would
- * write all of it anew in either case, which takes as long as to build it (lance pull request 6711, in later versions). Each time it
- * would also split a partition; and a query that reads partitions of more than 256 MB together never ends, since each waits for
- * memory of the others.
+ * Drop the vector index of a table before `optimize`, if that has no row to add to it, or if the table is large.
+ * LanceDB 0.31 would write all of it anew in either case, which takes as long as to build it (lance pull request 6711,
+ * in later versions). Each time it would also split a partition; and a query that reads partitions of more than 256 MB
+ * together never ends, since each waits for memory of the others.
  *
- * @returns the version to go back to if there is nothing to merge: as the latest one, so that its files are kept. Null: none
+ * @returns the version to go back to if there is nothing to merge: as the latest one, so that its files are kept. Null:
+ *   none
  */
 async function setVectorsAside(table: Table, splitRowsMax: number): Promise<number | null> {
   if (!(await hasVectorIndex(table))) return null;

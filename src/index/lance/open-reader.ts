@@ -83,7 +83,10 @@ function tableReader(
   };
 }
 
-/** Await a query of LanceDB, in which reads of an index may wait for each other for ever. @throws AppError `index_unavailable` (503) */
+/**
+ * Await a query of LanceDB, in which reads of an index may wait for each other for ever. @throws AppError
+ * `index_unavailable` (503)
+ */
 export function endInTime<T>(query: Promise<T>, ms = QUERY_MS_MAX): Promise<T> {
   return answerWithin(ms, query, () =>
     dependencyDown('index', `the search index has not answered for ${ms / 1_000} s`),

@@ -16,7 +16,9 @@ const NO_TERMS: ReadonlySet<string> = new Set();
 /** Sample of the rows of an index, with an inverted index of the hashes of their terms. */
 export class RowSample {
   readonly #documentIds: readonly string[];
-  /** Vectors by component, Float32Array [1024 x rows]: a query of few components reads few of them, in one piece each. */
+  /**
+   * Vectors by component, Float32Array [1024 x rows]: a query of few components reads few of them, in one piece each.
+   */
   readonly #components: Float32Array;
   readonly #rowsByHash = new Map<number, number[]>();
 

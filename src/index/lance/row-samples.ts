@@ -21,7 +21,9 @@ interface Sample {
   isWhole: boolean;
 }
 
-/** Samples of the rows of tables, spread evenly over each. That of a small table with a copy in memory is not needed. */
+/**
+ * Samples of the rows of tables, spread evenly over each. That of a small table with a copy in memory is not needed.
+ */
 export class RowSamples {
   readonly #byTable = new LRUCache<string, Sample>({ max: SAMPLES_MAX, ttl: KEPT_MS });
 

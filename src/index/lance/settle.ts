@@ -10,8 +10,8 @@ import { lacksVectorIndex } from './vector-index.ts';
 export const ROWS_IN_PROCESS_MAX = 8_192;
 
 /**
- * Build one index of a large table in a child process, without merging its files. Rows may be appended meanwhile; they are
- * not in the index. The caller holds the bucket's build lock.
+ * Build one index of a large table in a child process, without merging its files. Rows may be appended meanwhile; they
+ * are not in the index. The caller holds the bucket's build lock.
  *
  * @throws AppError `settle_failed`, `index_unavailable`, `storage_full` (503)
  */
@@ -62,6 +62,6 @@ async function runInChild(tables: LanceTables, task: SettleTask): Promise<void> 
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
     const message = 'the files of an index could not be merged; the service tries again by itself';
-    throw new AppError({ ...{ code: 'settle_failed', status: 503, message }, retryable: true, cause });
+    throw new AppError({ code: 'settle_failed', status: 503, message, retryable: true, cause });
   }
 }

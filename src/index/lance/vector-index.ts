@@ -11,8 +11,8 @@ const BITS = 4;
 /** Candidates whose exact distance is computed, per wanted result. */
 const REFINE_FACTOR = 2;
 /**
- * Rows up to which an index has partitions, whose 512 bytes a row can be read together, and rows of each on average: far fewer than
- * LanceDB splits (docs/decisions/0052-vector-indexes-in-one-partition.md).
+ * Rows up to which an index has partitions, whose 512 bytes a row can be read together, and rows of each on average:
+ * far fewer than LanceDB splits (docs/decisions/0052-vector-indexes-in-one-partition.md).
  */
 export const SPLIT_ROWS_MAX = 200_000;
 const PARTITION_ROWS = 4_096;
@@ -32,9 +32,9 @@ export async function hasEnoughVectorsIndexed(table: Table): Promise<boolean> {
 }
 
 /**
- * Build an index of the vectors, quantised to an eighth of their size, that every search reads as a whole, so that filtered
- * results are found as without the index. It replaces the present one. Later rows are searched beside it until the table is
- * settled.
+ * Build an index of the vectors, quantised to an eighth of their size, that every search reads as a whole, so that
+ * filtered results are found as without the index. It replaces the present one. Later rows are searched beside it until
+ * the table is settled.
  */
 export async function buildVectorIndex(table: Table): Promise<void> {
   const rows = await table.countRows();

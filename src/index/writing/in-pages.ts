@@ -2,8 +2,8 @@
 export const PAGE_ROWS = 100;
 
 /**
- * Go through all entries of a list page by page, in the order of their keys. Entries that stay in the list, since the work on
- * them fails, do not keep those behind them from being reached.
+ * Go through all entries of a list page by page, in the order of their keys. Entries that stay in the list, since the
+ * work on them fails, do not keep those behind them from being reached.
  *
  * @param find reads the next entries behind a key; "" for the first ones
  */

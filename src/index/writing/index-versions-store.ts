@@ -7,8 +7,8 @@ import { lockLost } from './writer-lock.ts';
 /**
  * Tell readers that a newer version of the table is there. `origin` null: unchanged.
  *
- * @throws AppError `index_lock_lost` (503) if the bucket is in another table by now: only a writer that lost its lock can
- *   find it so, and a version of its table says nothing about the other one
+ * @throws AppError `index_lock_lost` (503) if the bucket is in another table by now: only a writer that lost its lock
+ *   can find it so, and a version of its table says nothing about the other one
  */
 export async function publishVersion(
   sql: Sql,

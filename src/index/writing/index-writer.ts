@@ -71,8 +71,8 @@ export class IndexWriter {
    *
    * @param origin null: the rows have no vectors and may be beside those of any space
    * @param options.run id of the run whose new table they go to, in place of the bucket's own
-   * @throws AppError `generation_gone` (409); `not_comparable` (409) when the bucket holds vectors of another latent space,
-   *   `index_moving` (503) while it is being brought into this one; `reprojection_gone` (409)
+   * @throws AppError `generation_gone` (409); `not_comparable` (409) when the bucket holds vectors of another latent
+   *   space, `index_moving` (503) while it is being brought into this one; `reprojection_gone` (409)
    */
   append(
     bucketId: string,

@@ -122,7 +122,9 @@ export async function dropReindexRun(tx: Sql, bucketId: string): Promise<void> {
   if (tableName) await retireTable(tx, bucketId, tableName);
 }
 
-/** Find buckets with a run that has not been heard of for long: a page of those behind `after`, in order of their ids. */
+/**
+ * Find buckets with a run that has not been heard of for long: a page of those behind `after`, in order of their ids.
+ */
 export async function findAbandonedReindexRuns(sql: Sql, after: string): Promise<string[]> {
   const rows = await sql`
     SELECT bucket_id FROM reprojections r WHERE bucket_id > ${after} AND NOT ${isRunAlive(sql)}

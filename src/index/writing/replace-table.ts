@@ -83,7 +83,9 @@ export async function copyGenerations(
     await chunks.copyGenerations(own, run.tableName as string, generations);
   } catch (cause) {
     throw new AppError({
-      ...{ code: 'index_busy', status: 409, cause },
+      code: 'index_busy',
+      status: 409,
+      cause,
       message: 'the present index cannot be read while jobs write to it; run it again when the ingest jobs are done',
     });
   }

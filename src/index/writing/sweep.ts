@@ -26,10 +26,10 @@ export interface SweepContext {
 
 /**
  * Remove dead generations: those replaced by a newer one, and those of an attempt that never finished. A sweep looks at
- * the next 60,000 generations after the cursor, the last one being followed by the first; of up to 40,000 it sees all. The
- * artifact is deleted first and the row last, so that the remains of a crash are found again. The artifact is deleted
- * once more after the row, since an attempt that lost its job without knowing may have written it in between. A bucket
- * that fails does not keep the others.
+ * the next 60,000 generations after the cursor, the last one being followed by the first; of up to 40,000 it sees all.
+ * The artifact is deleted first and the row last, so that the remains of a crash are found again. The artifact is
+ * deleted once more after the row, since an attempt that lost its job without knowing may have written it in between. A
+ * bucket that fails does not keep the others.
  *
  * @returns number of removed generations
  * @throws the error of the first bucket that failed, once the others are done

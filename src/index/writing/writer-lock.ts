@@ -32,8 +32,8 @@ export function withIndexBuildLock<T>(
 }
 
 /**
- * Run `fn` as the only writer of a bucket's index while none of its indexes is being built, so that `fn` may drop tables
- * and remove files.
+ * Run `fn` as the only writer of a bucket's index while none of its indexes is being built, so that `fn` may drop
+ * tables and remove files.
  *
  * @param direct as for `withIndexWriterLock`
  */

@@ -80,3 +80,8 @@ function describeFailure(error: unknown, address: string, setting: string): unkn
     cause: error,
   });
 }
+
+/** Check that PostgreSQL answers. @throws the error of postgres.js, or AppError if it is out of reach */
+export async function pingServer(sql: Sql): Promise<void> {
+  await sql`SELECT 1`;
+}

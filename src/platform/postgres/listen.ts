@@ -79,3 +79,8 @@ async function listenOnce(
     await session.end({ timeout: 0 });
   }
 }
+
+/** Send a notification to every process that listens on `channel`. */
+export async function notifyChannel(sql: Sql, channel: string, payload: string): Promise<void> {
+  await sql`SELECT pg_notify(${channel}, ${payload})`;
+}

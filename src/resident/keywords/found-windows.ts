@@ -6,7 +6,10 @@ export class FoundWindows {
   readonly largest: Float64Array;
   readonly #found: Uint32Array;
   readonly #scores: Float64Array;
-  /** By window: place among the found rows, from 1 on, of the first of them; by place: that of the next one of the same window. */
+  /**
+   * By window: place among the found rows, from 1 on, of the first of them; by place: that of the next one of the same
+   * window.
+   */
   readonly #first: Uint32Array;
   readonly #next: Uint32Array;
 
@@ -32,7 +35,10 @@ export class FoundWindows {
     [this.#found, this.#scores] = [found, scores];
   }
 
-  /** Move the scores of the found rows of a window. @param target gets them by their place in the window, Float64Array [512] */
+  /**
+   * Move the scores of the found rows of a window. @param target gets them by their place in the window, Float64Array
+   * [512]
+   */
   move(window: number, target: Float64Array): void {
     const [found, scores, next] = [this.#found, this.#scores, this.#next];
     for (let place = this.#first[window] as number; place > 0; place = next[place - 1] as number) {

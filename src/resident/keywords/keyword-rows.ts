@@ -96,9 +96,9 @@ export class KeywordRows {
   }
 
   /**
-   * Offer the allowed rows that have terms of the query, with their BM25 scores. All rows of rare terms are scored first.
-   * The rows of the others are scored in those windows of the table only whose bounds reach what a row needs to be among
-   * the best (Ding and Suel, block-max indexes, SIGIR 2011).
+   * Offer the allowed rows that have terms of the query, with their BM25 scores. All rows of rare terms are scored
+   * first. The rows of the others are scored in those windows of the table only whose bounds reach what a row needs to
+   * be among the best (Ding and Suel, block-max indexes, SIGIR 2011).
    */
   search(groups: readonly WeightedTerms[], allowed: Allowed, { best, first }: RowRange): void {
     this.#scores = grown(this.#scores, this.#rows);
@@ -118,7 +118,9 @@ export class KeywordRows {
     }
   }
 
-  /** Offer the rows that have terms of many rows; of the rows that were found only those in skipped windows are left. */
+  /**
+   * Offer the rows that have terms of many rows; of the rows that were found only those in skipped windows are left.
+   */
   #searchWindows(terms: readonly ScoredTerm[], found: number, allowed: Allowed, range: RowRange): void {
     const { best } = range;
     const norms = this.#norms();

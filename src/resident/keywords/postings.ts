@@ -18,7 +18,9 @@ const LARGEST_BLOCK = 1 << LARGEST_BLOCK_BITS;
 export class Postings {
   #numbers = new Uint32Array(1_024);
   #end = 1;
-  /** By term: address of the first block and of the next posting, number of postings, postings left in the last block. */
+  /**
+   * By term: address of the first block and of the next posting, number of postings, postings left in the last block.
+   */
   #firstBlock = new Uint32Array(0);
   #nextPosting = new Uint32Array(0);
   #counts = new Uint32Array(0);

@@ -9,7 +9,10 @@ const PARTS = 255;
 /** Factor by which bounds may be too large before they are computed anew. */
 const DRIFT_MAX = 1.05;
 
-/** Numbers by which the weight of a term in a row is computed: `count / (count + (base + perLength * length of the row))`. */
+/**
+ * Numbers by which the weight of a term in a row is computed: `count / (count + (base + perLength * length of the
+ * row))`.
+ */
 export interface Norms {
   readonly base: number;
   readonly perLength: number;

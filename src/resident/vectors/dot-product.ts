@@ -1,11 +1,13 @@
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
 
-/** Components of a vector that are not zero, as those of the built-in model are, up to which the others are left out. */
+/**
+ * Components of a vector that are not zero, as those of the built-in model are, up to which the others are left out.
+ */
 const SPARSE_MAX = INDEX_DIMENSIONS / 4;
 
 /**
- * Make a function that computes the dot product of a vector with another. It is faster for a vector that is zero in most of
- * its components.
+ * Make a function that computes the dot product of a vector with another. It is faster for a vector that is zero in
+ * most of its components.
  *
  * @param vector Float32Array [1024]
  * @returns function of a Float32Array, and of the index at which the 1,024 numbers of the other vector begin in it

@@ -47,8 +47,8 @@ export interface EstimatedRow {
 
 /**
  * Blocks of 2,048 quantised rows in the memory of one kernel, for all large tables of a thread. A block holds the signs
- * of the components and the highest 4 bits of each number; the caller stores the rest. Blocks that are released are used
- * again, since the memory of a kernel cannot shrink. One query is set at a time.
+ * of the components and the highest 4 bits of each number; the caller stores the rest. Blocks that are released are
+ * used again, since the memory of a kernel cannot shrink. One query is set at a time.
  */
 export class SketchedBlocks {
   readonly #memory: KernelMemory;
@@ -102,8 +102,8 @@ export class SketchedBlocks {
   /**
    * Set the query of the calls that follow.
    *
-   * Rows that are near the centre differ little along it, and the less so the longer it is. To list the components whose
-   * signs are counted, the query loses the part of the centre that its squared length says.
+   * Rows that are near the centre differ little along it, and the less so the longer it is. To list the components
+   * whose signs are counted, the query loses the part of the centre that its squared length says.
    *
    * @param vector Float32Array [1024], of length 1
    * @param centre of the rows that are searched
@@ -158,7 +158,10 @@ export class SketchedBlocks {
     }
   }
 
-  /** Compute the cosine of a row to the query, without what the centre adds, to about 1e-6. @param rest as `write` gave it */
+  /**
+   * Compute the cosine of a row to the query, without what the centre adds, to about 1e-6. @param rest as `write` gave
+   * it
+   */
   refine(block: number, row: number, rest: Uint8Array): number {
     const { kernel, floats, bytes } = this.#memory;
     bytes.set(rest, REST);

@@ -24,8 +24,8 @@ const CENTRE_SQUARED_MIN = 0.4;
 
 /**
  * Vectors of the rows of a large table. In memory are the signs of their components and the highest 4 bits of each
- * number; the rest is in a scratch file. A search counts, for all rows, the signs that are those of the query, estimates
- * the cosines of the rows with the largest counts, and computes the cosines that may be among the best.
+ * number; the rest is in a scratch file. A search counts, for all rows, the signs that are those of the query,
+ * estimates the cosines of the rows with the largest counts, and computes the cosines that may be among the best.
  *
  * The vectors of many models share a large part, which says nothing about their differences. Their centre, the mean of
  * the first rows, is subtracted if it is long: the numbers then have smaller steps, and the signs differ.

@@ -21,8 +21,8 @@ export interface DocumentChanges {
   /** Changes of transactions before this one may be missing. */
   readonly keptFrom: number;
   /**
-   * Ids of changed documents, and their facts; null: searches do not find the document any more. Null for all: there are more
-   * changes than are read at a time.
+   * Ids of changed documents, and their facts; null: searches do not find the document any more. Null for all: there
+   * are more changes than are read at a time.
    */
   readonly changed: readonly (readonly [string, SearchedDocument | null])[] | null;
 }

@@ -8,16 +8,20 @@ import { DocumentCopy } from './document-copy.ts';
 const SEARCHES_MIN = 3;
 const SEARCHES_MS = 60_000;
 const COUNTED_MAX = 10_000;
-/** Documents of a bucket that has a copy at most: all of them are compared with a filter at once, in some milliseconds. */
+/**
+ * Documents of a bucket that has a copy at most: all of them are compared with a filter at once, in some milliseconds.
+ */
 const DOCUMENTS_MAX = 50_000;
 /** Time after which a copy is dropped that is not searched. */
 const UNUSED_MS = 15 * 60_000;
-/** Time in which a bucket is not read again: after an error, if its documents are too many, and if they change too fast. */
+/**
+ * Time in which a bucket is not read again: after an error, if its documents are too many, and if they change too fast.
+ */
 const REFUSED_MS = { error: 60_000, tooLarge: 600_000, tooManyChanges: 2_000 };
 
 /**
- * Copies of the facts of documents, of buckets that are searched often, within a bound of memory. Without one PostgreSQL is
- * asked by every search which documents its caller may find.
+ * Copies of the facts of documents, of buckets that are searched often, within a bound of memory. Without one
+ * PostgreSQL is asked by every search which documents its caller may find.
  */
 export class DocumentCopies {
   readonly #sql: Sql;

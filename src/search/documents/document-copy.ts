@@ -12,7 +12,10 @@ type CopiedScope = Pick<DocumentScope, 'collectionId' | 'filter'>;
 const SELECTIONS_MAX = 64;
 const SELECTED_FACTOR = 4;
 const SELECTED_MIN = 10_000;
-/** Growth after which a copy is read again, so that its memory is counted: as a factor, and what a small one may grow by. */
+/**
+ * Growth after which a copy is read again, so that its memory is counted: as a factor, and what a small one may grow
+ * by.
+ */
 const GROWTH_MAX = 1.25;
 const GROWTH_BYTES_MIN = 1024 * 1024;
 /** Comparisons for a new selection, each of up to 0.2 microseconds, in which a process does nothing else. */
@@ -36,8 +39,8 @@ interface Selection {
 }
 
 /**
- * Facts of all documents of a bucket that searches find, as one snapshot of PostgreSQL sees them. It answers who may find
- * which of them as PostgreSQL would, at that snapshot or, once it has followed changes, at a later one.
+ * Facts of all documents of a bucket that searches find, as one snapshot of PostgreSQL sees them. It answers who may
+ * find which of them as PostgreSQL would, at that snapshot or, once it has followed changes, at a later one.
  */
 export class DocumentCopy {
   readonly bucketId: string;

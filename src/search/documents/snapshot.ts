@@ -1,8 +1,8 @@
 import type { Sql, SqlFragment } from '../../platform/postgres.ts';
 
 /**
- * Transactions whose changes a query sees: those below `xmax` that were not in progress. PostgreSQL numbers transactions in
- * the order in which they begin to write.
+ * Transactions whose changes a query sees: those below `xmax` that were not in progress. PostgreSQL numbers
+ * transactions in the order in which they begin to write.
  */
 export interface Snapshot {
   /**
@@ -37,7 +37,8 @@ export function toSnapshot({ snapshot, server, run }: SnapshotRow): Snapshot {
   const [xmin = '', xmax = '', xids = ''] = snapshot.split(':');
   return {
     server: run === null ? null : `${server} ${run}`,
-    ...{ xmin: Number(xmin), xmax: Number(xmax) },
+    xmin: Number(xmin),
+    xmax: Number(xmax),
     inProgress: xids === '' ? [] : xids.split(',').map(Number),
   };
 }

@@ -12,8 +12,8 @@ type Joined = { readonly type: 'and' | 'or'; readonly parts: readonly Part[] };
 type Part = Containment | Comparison | Membership | Joined;
 
 /**
- * Join the equalities of metadata in a filter to as few conditions as possible: each condition takes time to plan. An `or`
- * of 50 equalities is one condition, and so is an `and` of equalities of different keys.
+ * Join the equalities of metadata in a filter to as few conditions as possible: each condition takes time to plan. An
+ * `or` of 50 equalities is one condition, and so is an `and` of equalities of different keys.
  */
 function simplify(filter: Filter): Part {
   if (filter.type === 'eq' && !FILTER_COLUMNS.has(filter.key)) {
@@ -72,7 +72,8 @@ export function filterSql(sql: Sql, filter: Filter, use: FilterUse): SqlFragment
     );
   }
   const condition = partSql(sql, part, use);
-  // IS TRUE keeps a plan that knows no values from reading the index of the metadata, which may hold millions of matches.
+  // IS TRUE keeps a plan that knows no values from reading the index of the metadata, which may hold millions of
+  // matches.
   return use === 'check' ? sql`(${condition} IS TRUE)` : condition;
 }
 
@@ -105,8 +106,8 @@ function partSql(sql: Sql, part: Part, use: FilterUse): SqlFragment {
 }
 
 /**
- * Compare with several values by a search among the keys of an object. `= ANY` compares with one value after the other in a plan
- * that knows no values.
+ * Compare with several values by a search among the keys of an object. `= ANY` compares with one value after the other
+ * in a plan that knows no values.
  */
 function isOneOf(sql: Sql, { key, value }: Membership): SqlFragment {
   const keys = Object.fromEntries(value.map((each) => [String(each), 1]));

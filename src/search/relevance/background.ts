@@ -32,7 +32,9 @@ export function backgroundOf(sample: readonly ComparedRow[], usual: CosineBackgr
   return { mean, deviation: Math.max(DEVIATION_MIN, Math.sqrt(Math.max(0, squares / rows - mean * mean))) };
 }
 
-/** Inverse document frequency of a term of the query in the sample, smoothed so that a term of every row still counts. */
+/**
+ * Inverse document frequency of a term of the query in the sample, smoothed so that a term of every row still counts.
+ */
 export function weightOf(term: string, sample: readonly ComparedRow[]): number {
   const rows = countTerms(sample).get(term) ?? 0;
   return Math.log(1 + (sample.length + 1) / (rows + 0.5));

@@ -42,8 +42,8 @@ interface Judged {
 }
 
 /**
- * Estimate the relevance of chunks. It depends on the query, the chunk and the sample of the index only, not on what else
- * was found.
+ * Estimate the relevance of chunks. It depends on the query, the chunk and the sample of the index only, not on what
+ * else was found.
  *
  * @param query.background of its vector, by `backgroundOfQuery`
  * @param query.kind of the model of its vector; null: it has none, or it cannot be compared

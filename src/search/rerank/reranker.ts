@@ -50,8 +50,13 @@ export function openReranker(
     const { apiKey, model } = settings;
     const request = protocol.request({ model, apiKey, query, texts });
     const reply = await http.call({
-      ...{ method: request.method, path: basePath + request.path, headers: request.headers, body: request.body },
-      ...{ timeoutMs, bodyBytesMax: REPLY_BYTES_MAX, signal },
+      method: request.method,
+      path: basePath + request.path,
+      headers: request.headers,
+      body: request.body,
+      timeoutMs,
+      bodyBytesMax: REPLY_BYTES_MAX,
+      signal,
     });
     if (reply.status < 200 || reply.status > 299) {
       throw protocol.faultOf(reply.status, reply.headers, reply.body, apiKey);

@@ -3,7 +3,9 @@ import { analyse } from '../../language/analyser.ts';
 /** Share of all terms of two chunks that near-duplicates have in common at least. */
 const NEAR_DUPLICATE_SHARE = 0.9;
 
-/** Characters of a text whose terms are compared first: most texts differ within them, and to analyse all takes longer. */
+/**
+ * Characters of a text whose terms are compared first: most texts differ within them, and to analyse all takes longer.
+ */
 const BEGINNING_CHARS = 240;
 
 /** Fields of a chunk that are compared. */
@@ -60,7 +62,10 @@ function isNearDuplicate(a: Kept, b: Kept): boolean {
   return all > 0 && common / all >= NEAR_DUPLICATE_SHARE;
 }
 
-/** Return true if so many terms of the beginning of a text are not among others that it cannot be a near-duplicate of them. */
+/**
+ * Return true if so many terms of the beginning of a text are not among others that it cannot be a near-duplicate of
+ * them.
+ */
 function differsAtBeginning(terms: ReadonlySet<string>, other: Kept): boolean {
   if (other.beginning === null) other.beginning = termsOfBeginning(other.text);
   if (other.beginning === undefined) return false;

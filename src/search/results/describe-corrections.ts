@@ -8,9 +8,9 @@ export const CorrectedWord = z.object({ from: z.string(), to: z.string() }).meta
 export type CorrectedWord = z.output<typeof CorrectedWord>;
 
 /**
- * Describe corrections for people, each once: those whose word a found text has, so that nothing is told of documents that
- * the index still holds after their deletion. The word is shown as the text spells it, since the index knows only its
- * stem.
+ * Describe corrections for people, each once: those whose word a found text has, so that nothing is told of documents
+ * that the index still holds after their deletion. The word is shown as the text spells it, since the index knows only
+ * its stem.
  */
 export function describeCorrections(
   corrections: readonly Correction[],

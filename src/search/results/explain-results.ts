@@ -14,7 +14,9 @@ export interface FusedRanks {
   readonly mode: SearchRequest['mode'];
 }
 
-/** Explain the fused score of a chunk by its legs; `explainTerms` adds the terms. @param rrf fused score of the chunk */
+/**
+ * Explain the fused score of a chunk by its legs; `explainTerms` adds the terms. @param rrf fused score of the chunk
+ */
 export function explainLegs({ hit, weights, mode }: FusedRanks, rrf: number): Explanation {
   const share = hit.rrf === 0 ? 1 : rrf / hit.rrf;
   const ofVector = contributionOf(weights.vector, hit.vectorRank);

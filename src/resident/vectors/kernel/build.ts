@@ -1,7 +1,7 @@
 /**
  * Compiler of `rows.as.ts` to the two committed modules, with and without relaxed SIMD: `node
- * src/resident/vectors/kernel/build.ts`. It is a development tool (`assemblyscript` is a devDependency) that the service
- * does not import.
+ * src/resident/vectors/kernel/build.ts`. It is a development tool (`assemblyscript` is a devDependency) that the
+ * service does not import.
  */
 import { compileAssembly, writeModule } from '../../../platform/compile-assembly.ts';
 

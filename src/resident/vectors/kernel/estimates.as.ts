@@ -1,6 +1,6 @@
 /**
- * Estimates of dot products by the highest 4 bits of the numbers of quantised vectors. This is AssemblyScript, compiled with
- * rows.as.ts, where the numbers are described.
+ * Estimates of dot products by the highest 4 bits of the numbers of quantised vectors. This is AssemblyScript, compiled
+ * with rows.as.ts, where the numbers are described.
  */
 import { dimensions, highRowBytes, marginsAfter, offsetsAfter } from './layout.as';
 
@@ -36,8 +36,8 @@ function floatsAt(a0: usize, a1: usize, a2: usize, a3: usize): v128 {
 }
 
 /**
- * Estimate the dot products of some rows of a block with the query by their highest 4 bits, and add the margins of row and
- * query, and the offset of the row.
+ * Estimate the dot products of some rows of a block with the query by their highest 4 bits, and add the margins of row
+ * and query, and the offset of the row.
  *
  * @param high address of the highest 4 bits of the rows of the block [512 bytes each]
  * @param steps address of the steps of the rows: f32 [2048]; margins and offsets, f32 [2048] each, follow

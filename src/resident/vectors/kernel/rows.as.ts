@@ -2,12 +2,13 @@
  * Quantised vectors of 1,024 dimensions and their dot products with a query. This is AssemblyScript, compiled by
  * `build.ts`; `tsc` does not check it.
  *
- * A vector is rotated (twice: random signs, then a Walsh-Hadamard transform), so that rounding errors are independent of
- * the query, and stored as 16-bit numbers with a step of its own. A search counts signs of components (sketches.as.ts),
- * estimates the dot products of the rows with the largest counts by the highest 4 bits (estimates.as.ts), and computes
- * those that may be among the best. Each row is in three parts: the highest 4 bits [512 bytes], and the rest: the middle
- * 8 bits [1,024 bytes] followed by the lowest 4 [512 bytes]. 4-bit numbers are packed in groups of 32 components: byte j
- * of a group holds component j in its low half and component 16 + j in its high half.
+ * A vector is rotated (twice: random signs, then a Walsh-Hadamard transform), so that rounding errors are independent
+ * of the query, and stored as 16-bit numbers with a step of its own. A search counts signs of components
+ * (sketches.as.ts), estimates the dot products of the rows with the largest counts by the highest 4 bits
+ * (estimates.as.ts), and computes those that may be among the best. Each row is in three parts: the highest 4 bits [512
+ * bytes], and the rest: the middle 8 bits [1,024 bytes] followed by the lowest 4 [512 bytes]. 4-bit numbers are packed
+ * in groups of 32 components: byte j of a group holds component j in its low half and component 16 + j in its high
+ * half.
  *
  * Every result depends only on the arguments, not on the build: sums of integers are exact, and sums of floats use no
  * fused multiply-add.

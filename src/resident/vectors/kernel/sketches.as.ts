@@ -1,11 +1,11 @@
 /**
  * Sketches of vectors: the signs of their components after the rotation, from which the dot product with a query is
- * estimated roughly (Charikar, STOC 2002). The sign that matters most is that of a component which is large in the query, so
- * a search counts only the signs of those: the 96 largest and the 96 smallest components of the query. Signs of the
- * same component are therefore together (a vertical layout): for each of 1,024 components, 2,048 bits, one for each row of a
- * block. Counting is done for 128 rows at a time by carry-save adders (Harley and Seal, in Warren, Hacker's Delight): a
- * count of 128 rows is eight vectors of 128 bits, its planes, the lowest first. This is AssemblyScript, compiled with
- * rows.as.ts.
+ * estimated roughly (Charikar, STOC 2002). The sign that matters most is that of a component which is large in the
+ * query, so a search counts only the signs of those: the 96 largest and the 96 smallest components of the query. Signs
+ * of the same component are therefore together (a vertical layout): for each of 1,024 components, 2,048 bits, one for
+ * each row of a block. Counting is done for 128 rows at a time by carry-save adders (Harley and Seal, in Warren,
+ * Hacker's Delight): a count of 128 rows is eight vectors of 128 bits, its planes, the lowest first. This is
+ * AssemblyScript, compiled with rows.as.ts.
  */
 import { dimensions } from './layout.as';
 
@@ -37,8 +37,8 @@ export function encodeSketch(high: usize, sketches: usize, row: usize): void {
 }
 
 /**
- * List the components that a search counts, as offsets in the signs of a block: u32 [96] of the largest components of the
- * rotated query f32 [1024] at `query`, then u32 [96] of the smallest.
+ * List the components that a search counts, as offsets in the signs of a block: u32 [96] of the largest components of
+ * the rotated query f32 [1024] at `query`, then u32 [96] of the smallest.
  */
 export function listComponents(query: usize, list: usize): void {
   listLargest(query, 1, list);
@@ -182,8 +182,8 @@ function countOnes(signs: usize, list: usize, first: v128, planes: usize): void 
 }
 
 /**
- * Count, for each row, the listed components whose sign is that of the query: 0 to 192. A larger count means a larger dot
- * product. Rows beyond those that are written have any count.
+ * Count, for each row, the listed components whose sign is that of the query: 0 to 192. A larger count means a larger
+ * dot product. Rows beyond those that are written have any count.
  *
  * @param list of `listComponents`
  * @param scratch address of 128 bytes
@@ -276,7 +276,10 @@ function listOnes(bits: i64, first: u32, end: usize): usize {
   return end;
 }
 
-/** Pack flags u8 [rows], 0 or 1, into bits; those beyond the last row are zero. Up to 128 bytes behind the flags are read. */
+/**
+ * Pack flags u8 [rows], 0 or 1, into bits; those beyond the last row are zero. Up to 128 bytes behind the flags are
+ * read.
+ */
 export function packFlags(flags: usize, rows: usize, bits: usize): void {
   const zero = i8x16.splat(0);
   for (let first: usize = 0; first < rows; first += 128) {

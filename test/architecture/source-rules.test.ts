@@ -1,0 +1,26 @@
+import { globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+
+const ROOT = path.join(import.meta.dirname, '../..');
+const SOURCES = ['commands/**/*.ts', 'server/**/*.ts', 'src/**/*.{ts,tsx}'];
+const files = globSync(SOURCES, { cwd: ROOT }).filter((file) => !file.endsWith('.as.ts'));
+
+/** List the places of a pattern in the sources: `file:line`. */
+function findPlaces(pattern: RegExp, isChecked: (file: string) => boolean = () => true): string[] {
+  return files.filter(isChecked).flatMap((file) => {
+    const text = readFileSync(path.join(ROOT, file), 'utf8');
+    return [...text.matchAll(pattern)].map(({ index }) => `${file}:${text.slice(0, index).split('\n').length}`);
+  });
+}
+
+test('the rules look at all sources', () => {
+  expect(files.length).toBeGreaterThan(1_000);
+});
+
+test('statements of SQL are in store files and in the platform; other files hold conditions at most', () => {
+  const statement =
+    /\b(?:sql|tx)`\s*(?:SELECT|INSERT|UPDATE|DELETE|WITH|LOCK|TRUNCATE|NOTIFY|LISTEN|SET|CREATE|ALTER|DROP|COPY)\b/g;
+  const isChecked = (file: string) => !file.endsWith('store.ts') && !file.startsWith('src/platform/');
+  expect(findPlaces(statement, isChecked)).toEqual([]);
+});
