@@ -3,7 +3,7 @@ import { FIELDS } from './fields.ts';
 import { narrow } from './narrow.ts';
 import type { ComparisonOperator, Condition, Subject, Value } from './syntax.ts';
 
-/** Texts that count as numbers. The exponent is bounded so that a value cannot make PostgreSQL write out its zeros. */
+/** Texts that count as numbers. The bounded exponent keeps PostgreSQL from writing out its zeros. */
 const NUMBER = '^-?[0-9]+(\\.[0-9]+)?([eE][-+]?[0-9]{1,3})?$';
 
 /**
@@ -26,7 +26,7 @@ export function isNarrowed(condition: Condition): boolean {
   return narrow('', condition) !== null;
 }
 
-/** Expression of the index `documents_by_term`; it must be written exactly as there. */
+/** Build the expression of the index `documents_by_term`, exactly as the index has it. */
 function termsSql(sql: Sql): SqlFragment {
   return sql`document_terms(
     documents.bucket_id, documents.id, documents.file_name, documents.file_type, documents.collection_id,
@@ -36,8 +36,8 @@ function termsSql(sql: Sql): SqlFragment {
 }
 
 /**
- * Translate a condition into SQL's three-valued logic. A subject is compared in its text form, and is NULL if missing.
- * Equality, lists and LIKE compare text; order compares numbers if both sides are numbers, otherwise code points.
+ * Translate a condition into SQL's three-valued logic. Compare a subject in its text form, with NULL if it is missing.
+ * Equality, lists and LIKE compare text. Order compares numbers if both sides are numbers, otherwise code points.
  */
 function conditionSql(sql: Sql, condition: Condition): SqlFragment {
   switch (condition.kind) {
@@ -86,14 +86,16 @@ function comparison(sql: Sql, subject: Subject, operator: ComparisonOperator, va
   return sql`(CASE WHEN ${text} ~ ${NUMBER}::text THEN (${text})::numeric ${sign} ${value.text}::numeric ELSE ${byText} END)`;
 }
 
-/** Return true if a value counts as a number. Quoted text does only for a privacy level, where "10" must follow "5". */
+/**
+ * Return true if a value counts as a number. Quoted text does so only for a privacy level, where "10" must follow "5".
+ */
 function isNumber(subject: Subject, value: Exclude<Value, { kind: 'null' }>): boolean {
   if (value.kind === 'number') return true;
   const isInteger = subject.kind === 'field' && FIELDS[subject.name] === 'integer';
   return isInteger && /^[0-9]{1,9}$/.test(value.text);
 }
 
-/** Return the text form of a subject: the text that the API shows for it. */
+/** Return the text form of a subject, as the API shows it. */
 function textOf(sql: Sql, subject: Subject): SqlFragment {
   if (subject.kind === 'user') return sql`(documents.metadata ->> ${subject.name}::text)`;
   const column = sql`documents.${sql(subject.name)}`;
