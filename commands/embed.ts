@@ -72,7 +72,7 @@ export default class Embed extends BaseCommand {
   }
 }
 
-/** Show the first numbers that are not zero, because vectors of the built-in model are mostly zeros. */
+/** Show the first numbers that are not zero, because most numbers of the built-in model are zero. */
 function describeVector(vector: readonly number[]): string {
   const numbers = vector.filter((value) => value !== 0);
   const first = numbers.slice(0, 4).map((value) => value.toFixed(4));

@@ -18,21 +18,21 @@ export default class Init extends BaseCommand {
   static override flags = {
     protocol: Flags.option({
       options: PROTOCOLS,
-      description: 'form of the API',
+      description: 'protocol of the API',
       env: 'SERVICE_PROTOCOL',
     })(),
     vendor: Flags.string({
-      description: 'name of the provider in service.yaml, with which the ids of its models begin',
+      description: 'name of the provider in service.yaml; the ids of its models begin with it',
       env: 'SERVICE_VENDOR',
     }),
     url: Flags.string({ description: 'address of the API, without the path of the operation', env: 'SERVICE_URL' }),
     'key-variable': Flags.string({
-      description: 'name of the variable of the environment that has the API key',
+      description: 'name of the environment variable that holds the API key',
       env: 'SERVICE_KEY_VARIABLE',
     }),
     model: Flags.string({ description: 'name of the model at the vendor', env: 'SERVICE_MODEL' }),
     'max-tokens': Flags.integer({
-      description: 'number of tokens of a text at most, for a model outside the catalog (default: 512)',
+      description: 'maximum number of tokens in a text, for a model outside the catalog (default: 512)',
       min: 1,
       env: 'SERVICE_MAX_TOKENS',
     }),

@@ -6,7 +6,7 @@ export default class Search extends BaseCommand {
   static override setsUp = false;
   static override description =
     'Find the passages of a bucket that answer a query, best first.\n' +
-    'For people, the sentences of each passage that answer best are printed; --full prints whole passages. With --json ' +
+    'The command prints the best sentences of each passage; --full prints whole passages. With --json ' +
     'the output is the response of POST /v2/buckets/{bucket}/search.';
   static override examples = [
     "<%= config.bin %> search 'how long is the warranty' --bucket manuals",
@@ -18,13 +18,16 @@ export default class Search extends BaseCommand {
   static override flags = {
     org: orgFlag,
     bucket: bucketFlag,
-    'top-k': Flags.integer({ description: 'number of results at most, up to 100', default: 10, env: 'SERVICE_TOP_K' }),
+    'top-k': Flags.integer({ description: 'maximum number of results, up to 100', default: 10, env: 'SERVICE_TOP_K' }),
     mode: Flags.string({
       description: 'kind of search: hybrid, vector or keyword',
       default: 'hybrid',
       env: 'SERVICE_MODE',
     }),
-    collection: Flags.string({ description: 'name or id of the only collection to search', env: 'SERVICE_COLLECTION' }),
+    collection: Flags.string({
+      description: 'name or id of a collection, to search only there',
+      env: 'SERVICE_COLLECTION',
+    }),
     filter: Flags.string({
       description: 'metadata that documents must have, as JSON such as {"team":"legal"}',
       env: 'SERVICE_FILTER',
@@ -34,7 +37,7 @@ export default class Search extends BaseCommand {
       env: 'SERVICE_MIN_SCORE',
     }),
     'max-per-document': Flags.integer({
-      description: 'number of results from one document at most (default: no bound)',
+      description: 'maximum number of results from one document (default: no bound)',
       env: 'SERVICE_MAX_PER_DOCUMENT',
     }),
     full: Flags.boolean({
@@ -49,7 +52,7 @@ export default class Search extends BaseCommand {
       env: 'SERVICE_HIGHLIGHT',
     }),
     correct: Flags.boolean({
-      description: 'replace misspelled words, which no document has, by the nearest that one has',
+      description: 'replace words that no document contains by the nearest word that one does',
       default: true,
       allowNo: true,
       env: 'SERVICE_CORRECT',

@@ -36,7 +36,7 @@ export default class Serve extends BaseCommand {
         }
         if (appliance.access.isNew) {
           note(
-            `set up a new installation in ${dataDir}; if it should hold data already, its data directory was moved: stop this server and name the directory with --data-dir`,
+            `Created a new installation in ${dataDir}. If you expected existing data, stop this server and name its directory with --data-dir.`,
           );
         }
         appliance.search.prepare();
@@ -56,7 +56,7 @@ export default class Serve extends BaseCommand {
         services.unshift(metricsListener(appliance));
         const { knowsWordsOnly, MEANING_HINT } = await import('../src/cli/meaning-hint.ts');
         const isWordsOnly = knowsWordsOnly(appliance);
-        // The output of a supervised server is kept in a log, where a link that signs in must not be.
+        // A supervisor keeps the server's output in a log, where a sign-in link must not appear.
         const link = socket === null && !this.jsonEnabled() ? await makeConsoleLink(appliance) : null;
         await runServices(services, {
           logger,

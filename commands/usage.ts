@@ -5,7 +5,7 @@ import { orgFlag } from '../src/cli/flags.ts';
 export default class Usage extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Show what an organization used in a period, and what is left of its quotas.\nWith --json the output is the response of GET /v1/usage/summary.';
+    'Show the usage of an organization in a period, and its remaining quotas.\nWith --json the output is the response of GET /v1/usage/summary.';
   static override examples = [
     '<%= config.bin %> usage --by model',
     '<%= config.bin %> usage --org acme --from 2026-10-01 --to 2026-11-01 --json',

@@ -20,7 +20,7 @@ export default class ChannelsCreate extends BaseCommand {
   static override flags = {
     org: orgFlag,
     provider: Flags.string({
-      description: 'kind of provider; deliveries are answered for messenger; other kinds are only stored',
+      description: 'kind of provider; only messenger channels answer deliveries, other kinds are just stored',
       default: 'messenger',
       env: 'SERVICE_PROVIDER',
     }),

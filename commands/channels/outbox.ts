@@ -8,7 +8,7 @@ export default class ChannelsOutbox extends BaseCommand {
   static override setsUp = false;
   static override description =
     'List the notifications of an organization, newest first, with their status and the reason of a failure.\n' +
-    'Without channels.messenger.base_url in service.yaml nothing is sent; notifications are only recorded in this list. ' +
+    'Without channels.messenger.base_url in service.yaml, notifications are recorded here but not sent. ' +
     '"failed?" means that the provider may have sent the notification nevertheless. Records are kept for 90 days.';
   static override examples = [
     '<%= config.bin %> channels outbox',
@@ -18,7 +18,7 @@ export default class ChannelsOutbox extends BaseCommand {
     org: orgFlag,
     channel: Flags.string({ description: 'list only notifications of this configuration', env: 'SERVICE_CHANNEL' }),
     limit: Flags.integer({
-      description: 'number of notifications at most',
+      description: 'maximum number of notifications',
       default: 50,
       min: 1,
       max: RECORDS_MAX,

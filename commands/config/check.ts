@@ -1,8 +1,7 @@
 import { BaseCommand } from '../../src/cli/base-command.ts';
 
 export default class ConfigCheck extends BaseCommand {
-  static override description =
-    'Check the settings, and print the value of each and the place where it was set. Secrets are shown as ***.';
+  static override description = 'Check the settings, and print the value and origin of each. Secrets are shown as ***.';
   static override examples = [
     '<%= config.bin %> config check',
     'SERVICE_CONFIG=/etc/service/service.yaml <%= config.bin %> config check --json',
@@ -12,7 +11,7 @@ export default class ConfigCheck extends BaseCommand {
     const { flags, raw } = await this.parse(ConfigCheck);
     const { listSettings, loadConfig } = await import('../../src/platform/config.ts');
     const { checkEmbeddingSettings } = await import('../../src/embedding/open-embedding.ts');
-    // A flag that was not typed has its value from the environment, and is reported as such.
+    // The environment supplies the value of a flag that was not typed, and the report says so.
     const isTyped = raw.some((token) => token.type === 'flag' && token.flag === 'data-dir');
     const overrides = isTyped ? { data_dir: flags['data-dir'] } : {};
     const settings = listSettings({ overrides });

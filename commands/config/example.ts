@@ -1,8 +1,7 @@
 import { BaseCommand } from '../../src/cli/base-command.ts';
 
 export default class ConfigExample extends BaseCommand {
-  static override description =
-    'Print all settings of service.yaml with their meanings and defaults, as comments from which a file can be made.';
+  static override description = 'Print a commented service.yaml that lists every setting with its meaning and default.';
   static override examples = [
     '<%= config.bin %> config example > service.yaml',
     '<%= config.bin %> config example --json',
@@ -15,8 +14,10 @@ export default class ConfigExample extends BaseCommand {
     const { listPage } = await import('../../src/operations/list-page.ts');
     this.log(renderConfigExample().trimEnd());
     const settings = listReference().map(({ path, isGroup, isRequired, ...setting }) => ({
-      ...{ name: path.join('.').replaceAll('.[]', '[]'), ...setting },
-      ...{ is_group: isGroup, is_required: isRequired },
+      name: path.join('.').replaceAll('.[]', '[]'),
+      ...setting,
+      is_group: isGroup,
+      is_required: isRequired,
     }));
     return listPage(settings);
   }

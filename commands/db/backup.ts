@@ -5,7 +5,7 @@ import { formatBytes } from '../../src/cli/table.ts';
 export default class DbBackup extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Make a backup of all rows and files into a folder or a bucket, while the service goes on working.\n' +
+    'Back up all rows and files to a folder or a bucket, while the service keeps running.\n' +
     'Files that an earlier backup of the same place has stored are not stored again. The secret key and the settings ' +
     'are not part of the backup; the command says where the key is. An interrupted backup is never restored, and the ' +
     'next one continues with what it has stored.';
@@ -46,7 +46,10 @@ export default class DbBackup extends BaseCommand {
           withSteps((onProgress) =>
             withBackupLock(backup.direct, signal, (guarded) =>
               makeBackup(backup, target, {
-                ...{ actor: access.operatorActor, trigger: 'command', signal: guarded, onProgress },
+                actor: access.operatorActor,
+                trigger: 'command',
+                signal: guarded,
+                onProgress,
               }),
             ),
           ),

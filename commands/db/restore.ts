@@ -38,8 +38,13 @@ export default class DbRestore extends BaseCommand {
       }
       return withSteps((onProgress) =>
         restoreInstallation(config, {
-          ...{ location: requireLocation(config), backup: flags.backup ?? null, force: flags.force },
-          ...{ actor: operatorActor(osUserName()), logger, signal, onProgress },
+          location: requireLocation(config),
+          backup: flags.backup ?? null,
+          force: flags.force,
+          actor: operatorActor(osUserName()),
+          logger,
+          signal,
+          onProgress,
         }),
       );
     });

@@ -1,8 +1,7 @@
 import { BaseCommand } from '../../src/cli/base-command.ts';
 
 export default class DbStatus extends BaseCommand {
-  static override description =
-    'Show which migrations of the schema have been applied to the database and which are pending. Changes nothing.';
+  static override description = 'Show the applied and the pending migrations of the database schema. Changes nothing.';
   static override examples = [
     '<%= config.bin %> db status',
     '<%= config.bin %> db status --data-dir /var/lib/service --json',

@@ -4,7 +4,7 @@ import { formatBytes } from '../../src/cli/table.ts';
 
 export default class DbVerify extends BaseCommand {
   static override description =
-    'Check every byte of a backup without restoring it, and that no file is missing. Needs no installation.\n' +
+    'Check every byte of a backup, and that no file is missing, without restoring it. Needs no installation.\n' +
     'A damaged backup exits with 4 and says what is wrong with it.';
   static override examples = [
     '<%= config.bin %> db verify /srv/backups/service',

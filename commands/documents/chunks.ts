@@ -6,7 +6,7 @@ import { documentArg, SELECTION_NAMES, selectionOf, whereFlag } from '../../src/
 
 export default class DocumentsChunks extends BaseCommand {
   static override setsUp = false;
-  static override description = 'List the chunks of documents, which searches find, with the place of each.';
+  static override description = 'List the searchable chunks of documents, each with its place in the document.';
   static override examples = [
     '<%= config.bin %> documents chunks pump.md --bucket manuals',
     '<%= config.bin %> documents chunks doc_01h8 --from 100 --limit 50 --json',
@@ -18,7 +18,7 @@ export default class DocumentsChunks extends BaseCommand {
     where: whereFlag,
     from: Flags.integer({ description: 'number of the first chunk', default: 0, min: 0, env: 'SERVICE_FROM' }),
     limit: Flags.integer({
-      description: 'number of chunks of each document at most, up to 1000',
+      description: 'maximum number of chunks for each document, up to 1000',
       default: 100,
       min: 1,
       max: 1000,

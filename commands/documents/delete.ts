@@ -46,7 +46,7 @@ export default class DocumentsDelete extends BaseCommand {
     });
   }
 
-  /** Show what would be deleted, in the shape of a deletion. @param isOne true if one document was named */
+  /** Show the planned deletion in the shape of a deletion. @param isOne true if one document was named */
   async #plan(documents: readonly DocumentView[], isOne: boolean): Promise<unknown> {
     await this.showTable('documents', documents, [
       ['file', (document) => document.source_path ?? document.file_name, 'may be cut'],

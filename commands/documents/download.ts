@@ -6,7 +6,7 @@ import { documentArg, SELECTION_NAMES, selectionOf, whereFlag } from '../../src/
 export default class DocumentsDownload extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Save the original files of documents.\nOf several documents each is saved under its own name in the folder --out.';
+    'Save the original files of documents.\nSeveral documents are saved under their own names in the folder --out.';
   static override examples = [
     '<%= config.bin %> documents download manuals/pump.pdf --bucket manuals',
     `<%= config.bin %> documents download --where "file_type = 'pdf'" --out originals/ --json`,

@@ -17,7 +17,7 @@ export default class DocumentsList extends BaseCommand {
       description: 'only documents in this state: queued, processing, ready, failed or deleting',
       env: 'SERVICE_STATUS',
     }),
-    limit: Flags.integer({ description: 'number of documents at most, up to 200', default: 50, env: 'SERVICE_LIMIT' }),
+    limit: Flags.integer({ description: 'maximum number of documents, up to 200', default: 50, env: 'SERVICE_LIMIT' }),
     cursor: Flags.string({
       description: 'continue after this cursor, the next_cursor of the page before',
       env: 'SERVICE_CURSOR',

@@ -31,7 +31,7 @@ export default class DocumentsSync extends BaseCommand {
       env: 'SERVICE_DELETE',
     }),
     'allow-empty': Flags.boolean({ description: 'with --delete: delete all documents if the folder has no files' }),
-    watch: Flags.boolean({ description: 'go on, and synchronise after each change', env: 'SERVICE_WATCH' }),
+    watch: Flags.boolean({ description: 'keep running, and synchronise after each change', env: 'SERVICE_WATCH' }),
     'dry-run': Flags.boolean({ description: 'show what would be done, and change nothing', env: 'SERVICE_DRY_RUN' }),
     prefix: Flags.string({
       description:
@@ -66,26 +66,22 @@ export default class DocumentsSync extends BaseCommand {
       const { bucket_id: bucketId, data_dir: dataDir } = await session.call('documents.syncTarget', {
         bucket: flags.bucket,
       });
-      const { openThreads } = await import('../../src/platform/threads.ts');
       const { keepInSync, resolveSyncedFolder, syncFolder } = await import('../../src/cli/sync-folder.ts');
       const place = await resolveSyncedFolder(args.folder, dataDir);
       const prefix = flags.prefix === undefined ? '' : `${flags.prefix.replace(/\/+$/, '')}/`;
       const globs = { exclude, ...(include.length === 0 ? {} : { include }) };
       const options = {
-        ...{ delete: flags.delete, allowEmpty: flags['allow-empty'] },
-        ...{ dryRun: flags['dry-run'], wait: !flags['no-wait'] },
+        delete: flags.delete,
+        allowEmpty: flags['allow-empty'],
+        dryRun: flags['dry-run'],
+        wait: !flags['no-wait'],
         confirmDeletion: (difference: FolderDifference) => confirm(describeDeletion(difference), flags.yes, signal),
       };
-      const threads = openThreads();
-      try {
-        const sync = () => syncFolder(session, threads, { place, bucketId, prefix, globs }, options, signal);
-        if (flags.watch) return await keepInSync(place, sync, (report) => void this.#show(report), signal);
-        const report = await sync();
-        await this.#show(report);
-        return report;
-      } finally {
-        await threads.close();
-      }
+      const sync = () => syncFolder(session, { place, bucketId, prefix, globs }, options, signal);
+      if (flags.watch) return keepInSync(place, sync, (report) => void this.#show(report), signal);
+      const report = await sync();
+      await this.#show(report);
+      return report;
     });
   }
 

@@ -8,7 +8,7 @@ import { parseRequest } from '../../src/cli/parse-request.ts';
 export default class DocumentsUpload extends BaseCommand {
   static override description =
     'Upload files to a bucket, and wait until they can be searched.\n' +
-    'A folder stands for the files directly in it, and with --recursive also for those in its subfolders; hidden files ' +
+    'A folder stands for its files, and with --recursive also for the files in its subfolders; hidden files ' +
     'and links in it are left out. Files on your disk are never changed.';
   static override examples = [
     '<%= config.bin %> documents upload manuals/ --bucket manuals --recursive',
@@ -28,11 +28,11 @@ export default class DocumentsUpload extends BaseCommand {
     bucket: bucketFlag,
     recursive: Flags.boolean({ description: 'also take the files in subfolders', env: 'SERVICE_RECURSIVE' }),
     name: Flags.string({
-      description: 'file name and path of the document that is read from stdin (default: stdin)',
+      description: 'file name and path of the document from stdin (default: stdin)',
       env: 'SERVICE_NAME',
     }),
     collection: Flags.string({
-      description: 'name or id of the collection that the documents are put in',
+      description: 'name or id of the collection for the documents',
       env: 'SERVICE_COLLECTION',
     }),
     metadata: Flags.string({
@@ -81,7 +81,7 @@ export default class DocumentsUpload extends BaseCommand {
         metadata: pairsOf('metadata', flags.metadata),
         privacy_level: flags['privacy-level'],
         on_duplicate: flags['on-duplicate'],
-        // Each file has its own; a placeholder passes the rule that replacing needs one.
+        // Each file has its own path. This placeholder satisfies the rule that replacing needs one.
         source_path: '-',
         chunk_size: flags['chunk-size'],
         chunk_overlap: flags['chunk-overlap'],

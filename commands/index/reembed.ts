@@ -6,7 +6,7 @@ import { bucketFlag, orgFlag, yesFlag } from '../../src/cli/flags.ts';
 export default class IndexReembed extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Embed all chunks of a bucket by another model, so that its queries and uploads use that model.\n' +
+    'Embed all chunks of a bucket with another model, so that its queries and uploads use that model.\n' +
     'A job builds a new index while searches use the present one, includes what is uploaded, edited and deleted ' +
     'meanwhile, and then replaces the present index at once. Vectors of the model that are stored already cost nothing.';
   static override examples = [

@@ -5,13 +5,13 @@ import { orgFlag } from '../../src/cli/flags.ts';
 export default class IndexStats extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Show what the search indexes of all buckets hold, or with --bucket what the index of one bucket holds.\n' +
+    'Show statistics of the search indexes of all buckets, or of one bucket with --bucket.\n' +
     'For each index: documents, chunks and rows, the latent space, the models and maps that made the vectors, ' +
     'and the rows that are not indexed yet.';
   static override examples = ['<%= config.bin %> index stats', '<%= config.bin %> index stats --bucket manuals --json'];
   static override flags = {
     org: orgFlag,
-    bucket: Flags.string({ description: 'name or id of the only bucket to show', env: 'SERVICE_BUCKET' }),
+    bucket: Flags.string({ description: 'name or id of a bucket, to show only that one', env: 'SERVICE_BUCKET' }),
   };
 
   async run(): Promise<unknown> {

@@ -16,7 +16,7 @@ export default class IndexTune extends BaseCommand {
     bucket: bucketFlag,
     queries: Flags.string({ description: 'file of judged queries', required: true, env: 'SERVICE_QUERIES' }),
     org: orgFlag,
-    apply: Flags.boolean({ description: 'keep the weights that did best', env: 'SERVICE_APPLY' }),
+    apply: Flags.boolean({ description: 'keep the best weights', env: 'SERVICE_APPLY' }),
   };
 
   async run(): Promise<unknown> {

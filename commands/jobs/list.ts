@@ -11,13 +11,13 @@ export default class JobsList extends BaseCommand {
   ];
   static override flags = {
     org: orgFlag,
-    bucket: Flags.string({ description: 'name or id of the only bucket whose jobs are listed', env: 'SERVICE_BUCKET' }),
+    bucket: Flags.string({ description: 'name or id of a bucket, to list only its jobs', env: 'SERVICE_BUCKET' }),
     status: Flags.string({
       description:
         'only jobs in this state: queued, extracting, chunking, embedding, indexing, ready, failed or cancelled',
       env: 'SERVICE_STATUS',
     }),
-    limit: Flags.integer({ description: 'number of jobs at most, up to 200', default: 50, env: 'SERVICE_LIMIT' }),
+    limit: Flags.integer({ description: 'maximum number of jobs, up to 200', default: 50, env: 'SERVICE_LIMIT' }),
   };
 
   async run(): Promise<unknown> {

@@ -4,7 +4,7 @@ import { BaseCommand } from '../../src/cli/base-command.ts';
 export default class JobsReap extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Mark jobs in progress as failed if they did no work for too long, in every organization.';
+    'Mark stuck jobs as failed in every organization: jobs in progress that have done no work for too long.';
   static override examples = [
     '<%= config.bin %> jobs reap --timeout-minutes 60',
     '<%= config.bin %> jobs reap --dry-run --json',

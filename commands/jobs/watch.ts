@@ -15,7 +15,7 @@ export default class JobsWatch extends BaseCommand {
   ];
   static override flags = {
     org: orgFlag,
-    bucket: Flags.string({ description: 'name or id of the only bucket whose jobs are shown', env: 'SERVICE_BUCKET' }),
+    bucket: Flags.string({ description: 'name or id of a bucket, to show only its jobs', env: 'SERVICE_BUCKET' }),
     kind: Flags.string({
       description: 'only jobs of this kind: ingest, bulk, hard_delete, reindex or sync',
       env: 'SERVICE_KIND',

@@ -3,16 +3,20 @@ import { BaseCommand } from '../../src/cli/base-command.ts';
 import { authLevelFlag, listOf, orgFlag } from '../../src/cli/flags.ts';
 
 export default class KeysCreate extends BaseCommand {
-  static override description = 'Create an API key. The key itself is shown only this once.';
+  static override description = 'Create an API key. The command shows the key only once.';
   static override examples = [
     '<%= config.bin %> keys create --name website --scope embed --scope search',
     '<%= config.bin %> keys create --org acme --name nightly --expires 90d --json',
   ];
   static override flags = {
     org: orgFlag,
-    name: Flags.string({ description: 'name that says what the key is for', required: true, env: 'SERVICE_NAME' }),
+    name: Flags.string({
+      description: 'name that describes the purpose of the key',
+      required: true,
+      env: 'SERVICE_NAME',
+    }),
     scope: Flags.string({
-      description: 'right that the key gives; may be given several times (default: embed, search and documents:write)',
+      description: 'scope of the key; may be given several times (default: embed, search and documents:write)',
       multiple: true,
       multipleNonGreedy: true,
       env: 'SERVICE_SCOPE',

@@ -21,7 +21,7 @@ export default class KeysRotate extends BaseCommand {
   static override flags = {
     org: orgFlag,
     grace: Flags.string({
-      description: 'time for which both keys work, such as 1h or 7d (default: none)',
+      description: 'time in which both keys work, such as 1h or 7d (default: none)',
       env: 'SERVICE_GRACE',
     }),
     yes: yesFlag,

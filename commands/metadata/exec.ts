@@ -8,9 +8,9 @@ import type { Session } from '../../src/cli/session.ts';
 import type { BulkEdit, BulkEditReply } from '../../src/metadata/schema.ts';
 import { AppError, conflict, invalidRequest } from '../../src/platform/errors.ts';
 
-/** Largest limit of a statement. */
+/** Maximum limit of a statement. */
 const STATEMENT_ROWS_MAX = 2000;
-/** Number of documents that are shown before the user is asked. */
+/** Documents to show before asking the user. */
 const PREVIEWED = 20;
 
 export default class MetadataExec extends BaseCommand {
@@ -33,11 +33,11 @@ export default class MetadataExec extends BaseCommand {
     file: Flags.string({ description: 'file with the statement; - reads stdin', env: 'SERVICE_FILE' }),
     'dry-run': Flags.boolean({ description: 'show what would change, and change nothing', env: 'SERVICE_DRY_RUN' }),
     limit: Flags.integer({
-      description: 'number of documents at most, 1 to 2000 (default: 500)',
+      description: 'maximum number of documents, 1 to 2000 (default: 500)',
       env: 'SERVICE_LIMIT',
     }),
     'max-affected': Flags.integer({
-      description: 'change the documents without a question if they are at most so many; refuse if there are more',
+      description: 'change up to this many documents without asking; refuse if more match',
       min: 0,
     }),
     confirm: Flags.string({
@@ -50,7 +50,7 @@ export default class MetadataExec extends BaseCommand {
     yes: yesFlag,
   };
 
-  /** Statement as it was given, for the message that points at a fault in it. */
+  /** Statement as given, for a message that points at a fault in it. */
   #statement = '';
 
   async run(): Promise<BulkEditReply> {
@@ -59,8 +59,11 @@ export default class MetadataExec extends BaseCommand {
     const { BulkEdit } = await import('../../src/metadata/schema.ts');
     const { readBulkRequest } = await import('../../src/metadata/read-request.ts');
     const fields = {
-      ...{ statement: this.#statement, limit: flags.limit, confirm: flags.confirm },
-      ...{ dry_run: flags['dry-run'], reindex: !flags['no-reindex'] },
+      statement: this.#statement,
+      limit: flags.limit,
+      confirm: flags.confirm,
+      dry_run: flags['dry-run'],
+      reindex: !flags['no-reindex'],
     };
     const request = parseRequest(BulkEdit, fields, { statement: 'STATEMENT' });
     const { kind } = readBulkRequest(request);
@@ -88,7 +91,7 @@ export default class MetadataExec extends BaseCommand {
       const { reply: preview } = await run({ dry_run: true });
       if (affectedMax !== undefined) {
         if (preview.matched > affectedMax) throw tooManyAffected(preview.matched, affectedMax);
-        // Documents that begin to match meanwhile are not changed.
+        // Do not change documents that begin to match meanwhile.
         const limit = Math.max(1, Math.min(affectedMax, request.limit ?? affectedMax));
         if (affectedMax > 0) return this.#showChange(await run({ limit: Math.min(limit, STATEMENT_ROWS_MAX) }));
       }
@@ -106,7 +109,7 @@ export default class MetadataExec extends BaseCommand {
     for (const warning of reply.warnings) note(`warning: ${warning}`);
   }
 
-  /** Print a preview on stderr, where the question follows. */
+  /** Print a preview on stderr, above the question. */
   async #showPreview(session: Session, preview: BulkEditReply): Promise<void> {
     const { itemColumns } = await import('../../src/cli/metadata-tables.ts');
     const { renderTable } = await import('../../src/cli/table.ts');

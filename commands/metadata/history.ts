@@ -7,7 +7,7 @@ const ENTRIES_MAX = 1000;
 export default class MetadataHistory extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Show the changes of a document, newest first: who made each, when, by which statement, and the values before and after.';
+    'Show the changes of a document, newest first: actor, time, statement, and the values before and after.';
   static override examples = [
     '<%= config.bin %> metadata history doc_01h8',
     '<%= config.bin %> metadata history doc_01h8 --limit 10 --json',
@@ -18,7 +18,7 @@ export default class MetadataHistory extends BaseCommand {
   static override flags = {
     org: orgFlag,
     limit: Flags.integer({
-      description: 'number of changes at most',
+      description: 'maximum number of changes',
       default: 50,
       min: 1,
       max: ENTRIES_MAX,

@@ -20,7 +20,10 @@ export default class ModelsInstall extends BaseCommand {
     }),
   };
   static override flags = {
-    as: Flags.string({ description: 'name of the model: local/NAME (default: made of the source)', env: 'SERVICE_AS' }),
+    as: Flags.string({
+      description: 'name of the model: local/NAME (default: derived from the source)',
+      env: 'SERVICE_AS',
+    }),
     revision: Flags.string({
       description: 'branch, tag or commit at the hub (default: main)',
       env: 'SERVICE_REVISION',
@@ -33,17 +36,21 @@ export default class ModelsInstall extends BaseCommand {
     }),
     reranker: Flags.boolean({ description: 'install a cross-encoder, which scores results', env: 'SERVICE_RERANKER' }),
     pooling: Flags.string({
-      description: 'how one vector is made of those of the tokens, if the source does not say it',
+      description: 'pooling of the token vectors, if the source does not specify it',
       options: ['mean', 'cls', 'last'],
       env: 'SERVICE_POOLING',
     }),
-    'max-tokens': Flags.integer({ description: 'tokens that a text may have', min: 8, env: 'SERVICE_MAX_TOKENS' }),
+    'max-tokens': Flags.integer({
+      description: 'maximum number of tokens in a text',
+      min: 8,
+      env: 'SERVICE_MAX_TOKENS',
+    }),
     prompts: Flags.string({
       description: 'text put in front of inputs: none, e5, or a JSON file with prompts by name (query, document)',
       env: 'SERVICE_PROMPTS',
     }),
     primary: Flags.boolean({
-      description: 'make it the primary model and embed the buckets by it (default: ask for the first model)',
+      description: 'make it the primary model and embed the buckets with it (default: ask for the first model)',
       allowNo: true,
       env: 'SERVICE_PRIMARY',
     }),

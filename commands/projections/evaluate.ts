@@ -15,7 +15,7 @@ export default class ProjectionsEvaluate extends BaseCommand {
     '<%= config.bin %> projections evaluate --model vendor-e/embeddings-v3 --docs d.jsonl --queries q.jsonl --qrels qrels.tsv --json',
   ];
   static override flags = {
-    model: Flags.string({ description: 'id of the only model to measure', env: 'SERVICE_MODEL' }),
+    model: Flags.string({ description: 'id of a model, to measure only that one', env: 'SERVICE_MODEL' }),
     html: Flags.string({ description: 'file for a report, as an HTML page', env: 'SERVICE_HTML' }),
     force: forceFlag,
     docs: Flags.string({
@@ -27,7 +27,7 @@ export default class ProjectionsEvaluate extends BaseCommand {
       env: 'SERVICE_QUERIES',
     }),
     qrels: Flags.string({
-      description: 'file that says which documents answer which query, in the TREC format',
+      description: 'relevance judgements (qrels) in the TREC format',
       env: 'SERVICE_QRELS',
     }),
   };

@@ -6,7 +6,7 @@ import { invalidRequest } from '../../src/platform/errors.ts';
 
 export default class ProjectionsFit extends BaseCommand {
   static override description =
-    'Fit the map that brings the vectors of a model into the canonical latent space, and put it to use.\n' +
+    'Fit the map from the vectors of a model to the canonical latent space, and put it to use.\n' +
     'Calibration texts are embedded and aligned, and the map is measured on texts that were held out. With --reference, ' +
     'the first model of an installation defines the space. An interrupted run continues where it stopped.';
   static override examples = [
@@ -27,7 +27,7 @@ export default class ProjectionsFit extends BaseCommand {
     }),
     org: orgFlag,
     pairs: Flags.integer({
-      description: 'number of texts at most',
+      description: 'maximum number of texts',
       default: 5000,
       min: 1,
       max: 10_000,
@@ -60,13 +60,11 @@ export default class ProjectionsFit extends BaseCommand {
       const { readCalibrationCorpus } = await import('../../src/projection/corpus/calibration-corpus.ts');
       const { describePlan, readCalibration, showFit } = await import('../../src/cli/calibration.ts');
       const request = {
-        ...{
-          model: flags.model,
-          reference: flags.reference,
-          pairsMax: flags.pairs,
-          method: flags.method,
-          activate: flags.activate,
-        },
+        model: flags.model,
+        reference: flags.reference,
+        pairsMax: flags.pairs,
+        method: flags.method,
+        activate: flags.activate,
         allowFewPairs: flags['allow-few-pairs'],
         corpus: await readCalibration(appliance, operator, flags),
         actor: operator.actor,

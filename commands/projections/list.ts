@@ -9,7 +9,7 @@ export default class ProjectionsList extends BaseCommand {
     '<%= config.bin %> projections list --model vendor-a/text-embedding-3-small --json',
   ];
   static override flags = {
-    model: Flags.string({ description: 'id of the only model whose maps are listed', env: 'SERVICE_MODEL' }),
+    model: Flags.string({ description: 'id of a model, to list only its maps', env: 'SERVICE_MODEL' }),
   };
 
   async run(): Promise<unknown> {

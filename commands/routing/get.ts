@@ -4,7 +4,7 @@ import { orgFlag } from '../../src/cli/flags.ts';
 export default class RoutingGet extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Show the model that embeds requests without a model, and the fallback for when its provider is down.';
+    'Show the default model for requests that name none, and its fallback for when the provider is down.';
   static override examples = ['<%= config.bin %> routing get', '<%= config.bin %> routing get --org acme --json'];
   static override flags = { org: orgFlag };
 

@@ -5,7 +5,7 @@ import { orgFlag } from '../../src/cli/flags.ts';
 export default class RoutingSet extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Choose the model that embeds requests without a model.\nWith --fallback, another model is used while the provider of this one is down.';
+    'Choose the default model for requests that name none.\nWith --fallback, another model takes over while its provider is down.';
   static override examples = [
     '<%= config.bin %> routing set vendor-a/text-embedding-3-small --fallback vendor-e/embeddings-v3',
     '<%= config.bin %> routing set service-embed-1-small --org acme --json',
@@ -16,7 +16,7 @@ export default class RoutingSet extends BaseCommand {
   static override flags = {
     org: orgFlag,
     fallback: Flags.string({
-      description: 'id of the model that is used while the provider of the first one is down',
+      description: 'id of the model to use while the provider of the first one is down',
       env: 'SERVICE_FALLBACK',
     }),
     'routing-mode': Flags.string({

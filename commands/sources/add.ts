@@ -39,7 +39,7 @@ export default class SourcesAdd extends BaseCommand {
     title: Flags.string({ description: 'postgres: column with the name of a document', env: 'SERVICE_TITLE' }),
     key: list('postgres: column that identifies a row (default: the primary key)', 'SERVICE_KEY'),
     'updated-at': Flags.string({
-      description: 'postgres: column that changes with every change of a row',
+      description: 'postgres: column that changes whenever its row changes',
       env: 'SERVICE_UPDATED_AT',
     }),
     'event-time': Flags.string({ description: 'postgres: column with the time of a row', env: 'SERVICE_EVENT_TIME' }),
@@ -54,7 +54,7 @@ export default class SourcesAdd extends BaseCommand {
     }),
     user: Flags.string({ description: 'id or email of the owner (default: the organization)', env: 'SERVICE_USER' }),
     versions: Flags.string({
-      description: 'replace, or keep the earlier versions of what changes (default: replace)',
+      description: 'replace or keep earlier versions of changed entries (default: replace)',
       env: 'SERVICE_VERSIONS',
     }),
     'privacy-level': Flags.integer({
@@ -68,15 +68,26 @@ export default class SourcesAdd extends BaseCommand {
     const { path, prefix, schema, table, text, title } = flags;
     const lists = { include: listOf(flags.include), exclude: listOf(flags.exclude), key: listOf(flags.key) };
     const given = {
-      ...{ path, prefix, schema, table, text, title },
-      ...{ updated_at: flags['updated-at'], event_time: flags['event-time'] },
+      path,
+      prefix,
+      schema,
+      table,
+      text,
+      title,
+      updated_at: flags['updated-at'],
+      event_time: flags['event-time'],
       ...Object.fromEntries(Object.entries(lists).filter(([, items]) => items.length > 0)),
     };
     const own = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
     const request = {
-      ...{ name: args.name, connection: flags.connection, bucket: flags.bucket },
+      name: args.name,
+      connection: flags.connection,
+      bucket: flags.bucket,
       config: flags.settings === undefined ? own : jsonOf('settings', flags.settings),
-      ...{ tags: listOf(flags.tag), schedule: flags.schedule, user_id: flags.user, versions: flags.versions },
+      tags: listOf(flags.tag),
+      schedule: flags.schedule,
+      user_id: flags.user,
+      versions: flags.versions,
       privacy_level: flags['privacy-level'],
     };
     const config = flags.settings === undefined ? `settings of connection ${flags.connection}` : '--settings';

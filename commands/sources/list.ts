@@ -13,7 +13,7 @@ export default class SourcesList extends BaseCommand {
   static override flags = {
     org: orgFlag,
     user: Flags.string({
-      description: 'id or email of a user, to list only sources of that user and of the organization',
+      description: 'id or email of a user, to list only the sources of that user and of the organization',
       env: 'SERVICE_USER',
     }),
   };

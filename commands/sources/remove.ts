@@ -6,7 +6,7 @@ import { orgFlag, yesFlag } from '../../src/cli/flags.ts';
 export default class SourcesRemove extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Disconnect a source and remove its documents from the bucket. Nothing is changed in the place that it reads.';
+    'Disconnect a source and remove its documents from the bucket. The source itself stays unchanged.';
   static override examples = [
     '<%= config.bin %> sources remove handbook',
     '<%= config.bin %> sources remove handbook --keep-documents --yes --json',

@@ -19,7 +19,7 @@ export default class SourcesSync extends BaseCommand {
   static override flags = {
     org: orgFlag,
     'allow-empty': Flags.boolean({
-      description: 'remove all documents of the source if it shows no entries, since it was emptied on purpose',
+      description: 'remove all documents of the source if it has no entries, because you emptied it on purpose',
     }),
     'no-wait': Flags.boolean({
       description: 'do not wait; "service serve" or a worker does the work',

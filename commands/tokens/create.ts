@@ -5,7 +5,7 @@ import { orgFlag } from '../../src/cli/flags.ts';
 
 export default class TokensCreate extends BaseCommand {
   static override description =
-    'Create a token with which a user calls the API. A user with this email is added if there is none.';
+    'Create a token with which a user calls the API. Adds the user if the email is unknown.';
   static override examples = [
     '<%= config.bin %> tokens create --user ana@example.com --ttl 8h',
     '<%= config.bin %> tokens create --org acme --user ana@example.com --role admin --json',

@@ -18,7 +18,7 @@ export default class TokensRevoke extends BaseCommand {
   };
   static override flags = {
     org: orgFlag,
-    user: Flags.string({ description: 'email or id of the user whose tokens are all revoked', env: 'SERVICE_USER' }),
+    user: Flags.string({ description: 'email or id of a user, to revoke all their tokens', env: 'SERVICE_USER' }),
     yes: yesFlag,
   };
 
@@ -39,7 +39,7 @@ export default class TokensRevoke extends BaseCommand {
   }
 }
 
-/** Describe the effect without claiming that there is a token of this id, which the service cannot know. */
+/** Describe the effect without claiming that the token exists, which the service cannot know. */
 function describeRevoked(id: string): string {
   return `tokens with the id ${id} are refused from now on; the service keeps no list of tokens, so check the id`;
 }

@@ -30,8 +30,10 @@ export default class UsersCreate extends BaseCommand {
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(UsersCreate);
     const request = {
-      ...{ email: args.email, role: flags.role },
-      ...{ auth_level: flags['auth-level'], department: flags.department },
+      email: args.email,
+      role: flags.role,
+      auth_level: flags['auth-level'],
+      department: flags.department,
     };
     const user = await this.call(flags, 'users.create', request, { email: 'EMAIL' });
     this.log(`created user ${user.email} (${user.id}), ${user.role}, auth level ${user.auth_level}`);

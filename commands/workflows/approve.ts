@@ -9,7 +9,7 @@ import type { RunReply } from '../../src/workflows/schema.ts';
 export default class WorkflowsApprove extends WorkflowRunCommand {
   static override setsUp = false;
   static override description =
-    'Decide on changes that a run waits with, and continue it as a new run.\n' +
+    'Decide on the changes that a run is waiting for, and continue it as a new run.\n' +
     'Blocks that were completed do not run again, and an approved block runs with the arguments that the run shows. A ' +
     'declined block is skipped. On a terminal the command shows what each block would do, and asks; elsewhere each needs ' +
     '--approve or --decline. Blocks without a decision wait in the new run. ' +
@@ -21,7 +21,7 @@ export default class WorkflowsApprove extends WorkflowRunCommand {
   ];
   static override args = {
     workflow: Args.string({ description: 'name or id of the workflow', required: true, ignoreStdin: true }),
-    run: Args.string({ description: 'id of the run that waits', required: true, ignoreStdin: true }),
+    run: Args.string({ description: 'id of the waiting run', required: true, ignoreStdin: true }),
   };
   static override flags = {
     org: orgFlag,
@@ -62,8 +62,8 @@ export default class WorkflowsApprove extends WorkflowRunCommand {
 }
 
 /**
- * Show what the blocks that wait would do, and ask about each; then about those that wait only after these have run. Nothing
- * is held while a person thinks.
+ * Show what each waiting block would do, and ask about it. Then do the same for blocks that wait only after these have
+ * run. Hold no resource while a person thinks.
  *
  * @throws AppError `not_confirmed` (409) if nothing was approved
  */

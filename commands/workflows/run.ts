@@ -28,12 +28,12 @@ export default class WorkflowsRun extends WorkflowRunCommand {
   static override flags = {
     org: orgFlag,
     mode: Flags.string({
-      description: 'simulate (nothing is changed), live, or dry-run (the latest version, nothing is changed)',
+      description: 'simulate (changes nothing), live, or dry-run (the latest version, changes nothing)',
       default: 'simulate',
       env: 'SERVICE_MODE',
     }),
     input: Flags.string({
-      description: 'name=value of an input; JSON if the input is no string; may be given several times',
+      description: 'name=value of an input; JSON unless the input is a string; may be given several times',
       multiple: true,
       multipleNonGreedy: true,
       env: 'SERVICE_INPUT',
@@ -43,7 +43,7 @@ export default class WorkflowsRun extends WorkflowRunCommand {
       env: 'SERVICE_INPUTS_FILE',
     }),
     approve: Flags.string({
-      description: 'id of a block that may make its change without a question; may be given several times',
+      description: 'id of a block that may make its change without asking; may be given several times',
       multiple: true,
       multipleNonGreedy: true,
       env: 'SERVICE_APPROVE',
@@ -76,7 +76,7 @@ export default class WorkflowsRun extends WorkflowRunCommand {
   }
 }
 
-/** Run a workflow in this process, since it asks the user about each change. */
+/** Run a workflow in this process, and ask the user about each change. */
 async function runAsking(
   session: Session,
   org: string,

@@ -20,7 +20,7 @@ export default class WorkflowsRuns extends BaseCommand {
   static override flags = {
     org: orgFlag,
     limit: Flags.integer({
-      description: 'number of runs at most',
+      description: 'maximum number of runs',
       default: 50,
       min: 1,
       max: RUNS_MAX,

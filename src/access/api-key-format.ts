@@ -9,13 +9,13 @@ const RANDOM_CHARS = 43;
 const CHECKSUM_CHARS = 6;
 const SHAPE = /^(svc_([0-9A-Za-z]{8})_[0-9A-Za-z]{32,128})_([0-9A-Za-z]{6})$/;
 
-/** Length of the longest text that can be an API key; longer ones are refused before any work is done. */
+/** Length of the longest possible API key. Longer texts are refused before any work. */
 export const API_KEY_CHARS_MAX = 4 + PUBLIC_ID_CHARS + 1 + 128 + 1 + CHECKSUM_CHARS;
 
 /**
- * Create an API key: `svc_<public id>_<256 random bits in base 62>_<checksum>`. The checksum is the CRC-32 of all text
- * before its underscore, as six base-62 digits, so that secret scanners recognise keys and typing errors are found
- * without a query; it protects nothing.
+ * Create an API key: `svc_<public id>_<256 random bits in base 62>_<checksum>`. The checksum is the CRC-32 of
+ * everything before its underscore, as six base-62 digits. It lets secret scanners recognise keys, and reveals typing
+ * errors without a query. It protects nothing.
  */
 export function newApiKey(): { id: string; key: Secret } {
   const id = randomBase62(PUBLIC_ID_CHARS);
@@ -23,14 +23,14 @@ export function newApiKey(): { id: string; key: Secret } {
   return { id, key: new Secret(`${body}_${checksum(body)}`) };
 }
 
-/** Return the public id of a text with the form and the checksum of an API key, else null. */
+/** Return the public id of a text with the form and checksum of an API key, else null. */
 export function parseApiKey(text: string): { id: string } | null {
   const [, body, id, check] = SHAPE.exec(text) ?? [];
   if (body === undefined || id === undefined || checksum(body) !== check) return null;
   return { id };
 }
 
-/** Compute the HMAC-SHA-256 of a credential under the pepper: 32 bytes, the only form in which a key is stored. */
+/** Compute the HMAC-SHA-256 of a credential under the pepper: 32 bytes, the only stored form of a key. */
 export function hashCredential(pepper: Buffer, text: string): Buffer {
   return createHmac('sha256', pepper).update(text).digest();
 }
@@ -53,7 +53,7 @@ function randomBase62(chars: number): string {
   let text = '';
   while (text.length < chars) {
     for (const byte of randomBytes(chars)) {
-      // 248 = 4 x 62: larger bytes would make the first digits more likely than the others.
+      // 248 = 4 x 62: larger bytes would make the first digits more likely.
       if (byte < 248 && text.length < chars) text += ALPHABET.charAt(byte % 62);
     }
   }

@@ -9,13 +9,13 @@ export interface AuditEntry {
   readonly actor: string;
   /** Action in the form `<thing>.<verb>`: `document.delete`, `key.create`. */
   readonly action: string;
-  /** Id of the thing that was changed. */
+  /** Id of the changed thing. */
   readonly target: string | null;
-  /** Facts that a reader needs to understand the change; never a credential. */
+  /** Details that a reader needs to understand the change, never a credential. */
   readonly detail?: Readonly<Record<string, unknown>>;
 }
 
-/** Write one entry of the audit log, in the transaction of the change, which no text of the entry must fail. */
+/** Write one entry of the audit log, in the transaction of the change. No text of the entry may fail it. */
 export async function recordAudit(sql: Sql, entry: AuditEntry): Promise<void> {
   await insertAuditRow(sql, {
     orgId: entry.orgId,
@@ -34,7 +34,7 @@ export async function recordAudits(sql: Sql, entries: readonly AuditEntry[]): Pr
 /** Number of entries that one statement deletes. */
 const SWEPT_ROWS_MAX = 5_000;
 
-/** Delete entries that are older than `ageMs`. Returns their number. */
+/** Delete entries older than `ageMs`. Return their number. */
 export async function sweepAuditLog(sql: Sql, ageMs: number, signal: AbortSignal): Promise<number> {
   for (let deleted = 0; ; ) {
     signal.throwIfAborted();

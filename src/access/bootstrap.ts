@@ -22,13 +22,13 @@ export function adminKeyFile(dataDir: string): string {
  * Initialise an empty database at the first start: organization `default` (plan enterprise), its default bucket and an
  * admin key with every scope and auth level 10, which is written to `<dataDir>/admin.key` (mode 0600).
  *
- * This happens completely or not at all. The file is durable before the transaction commits: a crash between the two
- * leaves a file whose key does not exist, which the next start replaces, and never an organization without a known key.
- * If several processes start together, one does the work and the others wait until it is done.
+ * This happens completely or not at all. The file is durable before the transaction commits. A crash between the two
+ * leaves a file with an unknown key, which the next start replaces, but never an organization without a known key. If
+ * several processes start together, one does the work and the others wait.
  *
  * @param options.createDefaultBucket runs in the same transaction
  * @returns `keyFile` in any case; the file may be on another host, which made the first start
- * @throws AppError `admin_key_not_written` (500) if the data directory cannot be written
+ * @throws AppError `admin_key_not_written` (500) if the data directory is not writable
  */
 export async function bootstrap(
   sql: Sql,
@@ -53,8 +53,7 @@ export async function bootstrap(
       scopes: [...SCOPES],
       authLevel: 10,
     });
-    // A process that was stopped until it lost its connection, and with it the lock, must not replace the file of the
-    // process that took over.
+    // A paused process that lost its connection, and with it the lock, must not replace the file of its successor.
     await writeKeyFile(keyFile, key, () => lockFirstStart(tx));
     return { created: true, keyFile };
   });

@@ -1,6 +1,6 @@
 import { forbidden } from '../platform/errors.ts';
 
-/** Scopes of keys and tokens. Reading the resources of the own organization needs no scope. */
+/** Scopes of keys and tokens. Reading resources of one's own organization needs no scope. */
 export const SCOPES = [
   'embed',
   'search',
@@ -26,7 +26,7 @@ export type Role = (typeof ROLES)[number];
 export const PLANS = ['enterprise', 'business', 'pro', 'paid', 'starter', 'free'] as const;
 export type Plan = (typeof PLANS)[number];
 
-/** Caller of an operation, as determined by the only resolver of credentials (`resolve-caller.ts`). */
+/** Caller of an operation, from the only resolver of credentials (`resolve-caller.ts`). */
 export interface Caller {
   readonly kind: 'api_key' | 'user' | 'operator' | 'channel';
   /** Name of this caller in the audit log: `key:<id>`, `user:<id>`, `operator:<os user>` or `channel:<id>`. */
@@ -41,8 +41,8 @@ export interface Caller {
   /** Highest `privacy_level` that this caller may see, 1 to 10. */
   readonly authLevel: number;
   /**
-   * Set for a caller outside the organization. `unrestricted`: no document classified as restricted or confidential is
-   * visible; `public`: only the public_accessible ones among the others are.
+   * Set for a caller outside the organization. `unrestricted`: hides documents classified as restricted or
+   * confidential. `public`: also hides documents that are not public_accessible.
    */
   readonly outside?: 'unrestricted' | 'public';
 }

@@ -9,7 +9,9 @@ export function missingCredentials(): AppError {
   });
 }
 
-/** Create an error 401, equal for unknown, wrong, revoked and suspended credentials, so that nothing can be probed. */
+/**
+ * Create an error 401, equal for unknown, wrong, revoked and suspended credentials, so that probing reveals nothing.
+ */
 export function invalidCredentials(): AppError {
   return new AppError({
     code: 'invalid_credentials',
@@ -18,7 +20,7 @@ export function invalidCredentials(): AppError {
   });
 }
 
-/** Create an error 401 for an expired credential; use it only after the credential was proven to be genuine. */
+/** Create an error 401 for an expired credential. Use it only for a credential that is proven to be genuine. */
 export function expiredCredentials(): AppError {
   return new AppError({
     code: 'expired_credentials',
@@ -27,7 +29,7 @@ export function expiredCredentials(): AppError {
   });
 }
 
-/** Create an error 401, equal for a session that has ended and one that never was. */
+/** Create an error 401, equal for an ended session and one that never existed. */
 export function sessionEnded(): AppError {
   return new AppError({ code: 'session_ended', status: 401, message: 'your session has ended; sign in again' });
 }

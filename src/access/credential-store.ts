@@ -3,7 +3,7 @@ import type { Plan, Role, Scope } from './caller.ts';
 import type { OidcClaims } from './oidc.ts';
 import type { OwnTokenClaims } from './own-token.ts';
 
-/** Facts about a user that the resolver needs. */
+/** Fields of a user that the resolver needs. */
 export interface UserFacts {
   readonly id: string;
   readonly orgId: string;
@@ -13,7 +13,7 @@ export interface UserFacts {
   readonly department: string | null;
   /** True if the user or the organization is suspended. */
   readonly suspended: boolean;
-  /** Generation of the tokens that the user gets now. */
+  /** Current generation of the user's tokens. */
   readonly generation: number;
 }
 
@@ -28,7 +28,7 @@ export interface ApiKeyFacts {
   readonly user: Pick<UserFacts, 'id' | 'role' | 'authLevel' | 'department'> | null;
   /** True if the key is revoked, or its organization or user is suspended. */
   readonly refused: boolean;
-  /** Milliseconds until the key expires or is revoked, by the clock of the database; null if it never does. */
+  /** Milliseconds until the key expires or is revoked, by the clock of the database, or null if it never does. */
   readonly endsInMs: number | null;
   readonly expired: boolean;
   /** True if its last use was recorded more than a minute ago, or never. */
@@ -110,7 +110,7 @@ function toUserFacts(row: UserFactsRow): UserFacts {
   };
 }
 
-/** Select the user of an own token; null also if the token was revoked. */
+/** Select the user of an own token. Return null also if the token was revoked. */
 export async function selectUserFacts(
   sql: Sql,
   { orgId, userId, tokenId, generation }: Pick<OwnTokenClaims, 'orgId' | 'userId' | 'tokenId' | 'generation'>,
@@ -125,8 +125,8 @@ export async function selectUserFacts(
 }
 
 /**
- * Select a user by the identity at the issuer alone: the organization comes from our record, never from the token. Null
- * also if all tokens of the user were revoked after this one was issued.
+ * Select a user by the identity at the issuer alone. The organization comes from our record, never from the token.
+ * Return null also if all tokens of the user were revoked after this one was issued.
  */
 export async function selectUserFactsByOidc(
   sql: Sql,
@@ -142,8 +142,8 @@ export async function selectUserFactsByOidc(
 }
 
 /**
- * Return true if the key (`key:<id>`) or user (`user:<id>`) of an organization is still accepted, without a credential of
- * it. Other actors, such as the operator, only need that the organization is not suspended.
+ * Return true if the key (`key:<id>`) or user (`user:<id>`) of an organization is still accepted, without its
+ * credential. Other actors, such as the operator, only need an organization that is not suspended.
  */
 export async function isActorAccepted(sql: Sql, orgId: string, actor: string): Promise<boolean> {
   const [, kind, id = ''] = /^(key|user):(.+)$/.exec(actor) ?? [];

@@ -2,14 +2,14 @@ import { AppError } from '../platform/errors.ts';
 import { RefusalBrake, type RefusalBrakeSettings } from '../platform/refusal-brake.ts';
 
 /**
- * Brake on guessing credentials. Refusals are counted by source, which is an address or the id of a key. Beyond its
- * allowance each further refusal of a source is answered late. Valid credentials are never delayed, so that nobody is kept
- * out by the failures of another caller behind the same address.
+ * Brake on guessing credentials. It counts refusals by source, which is an address or the id of a key. Beyond its
+ * allowance, each further refusal of a source is delayed. Valid credentials are never delayed, so failures of another
+ * caller behind the same address lock nobody out.
  */
 export class FailedLogins {
   readonly #brake: RefusalBrake;
 
-  /** @param settings.perMinute refusals of one source in a minute that are answered at once */
+  /** @param settings.perMinute undelayed refusals of one source in a minute */
   constructor({
     perMinute,
     ...waits

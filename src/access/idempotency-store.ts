@@ -2,11 +2,11 @@ import type { Sql, SqlFragment } from '../platform/postgres.ts';
 
 export interface IdempotencyRow {
   readonly fingerprint: Uint8Array;
-  /** Status of the response; null while the first request is in progress. */
+  /** Status of the response, or null while the first request is in progress. */
   readonly status: number | null;
-  /** JSON text of the response; null while the first request is in progress, and if the response is sealed. */
+  /** JSON text of the response. Null while the first request is in progress, and if the response is sealed. */
   readonly bodyJson: string | null;
-  /** Encrypted JSON text of a response that has a secret, else null. */
+  /** Encrypted JSON text of a response with a secret, else null. */
   readonly sealedBody: Uint8Array | null;
 }
 
@@ -18,8 +18,8 @@ export interface HeldKey {
 }
 
 /**
- * Claim the key for an attempt if there is no row, if the row has expired, or if it belongs to an equal request that died.
- * Returns false if it is not claimed.
+ * Claim the key for an attempt if there is no row, if the row has expired, or if it belongs to an equal request that
+ * died. Return false if the claim fails.
  */
 export async function claimIdempotencyKey(
   sql: Sql,
@@ -55,8 +55,8 @@ export async function selectIdempotencyRow(sql: Sql, orgId: string, key: string)
 }
 
 /**
- * Store the response of the attempt that holds the key; an attempt that lost it changes nothing. The body is stored
- * as JSON text inside a JSON string, since jsonb would reorder its keys and refuses U+0000.
+ * Store the response of the attempt that holds the key. An attempt that lost it changes nothing. The body is stored as
+ * JSON text inside a JSON string, since jsonb would reorder its keys and refuses U+0000.
  */
 export async function updateIdempotencyResponse(
   sql: Sql,
@@ -68,7 +68,7 @@ export async function updateIdempotencyResponse(
   await sql`UPDATE idempotency_keys SET response_status = ${status}, ${column} WHERE ${isHeld(sql, held)}`;
 }
 
-/** Let the lock end `lockMs` from now. Returns false if the attempt no longer holds the key. */
+/** Let the lock end `lockMs` from now. Return false if the attempt no longer holds the key. */
 export async function extendIdempotencyLock(sql: Sql, held: HeldKey, lockMs: number): Promise<boolean> {
   const result = await sql`
     UPDATE idempotency_keys
@@ -77,7 +77,7 @@ export async function extendIdempotencyLock(sql: Sql, held: HeldKey, lockMs: num
   return result.count === 1;
 }
 
-/** Delete the attempt that holds the key, so that the key can be used again. */
+/** Delete the attempt that holds the key, which frees the key. */
 export async function deleteIdempotencyLock(sql: Sql, held: HeldKey): Promise<void> {
   await sql`DELETE FROM idempotency_keys WHERE ${isHeld(sql, held)}`;
 }
@@ -86,7 +86,7 @@ function isHeld(sql: Sql, { orgId, key, attempt }: HeldKey): SqlFragment {
   return sql`org_id = ${orgId} AND key = ${key} AND response_status IS NULL AND attempt = ${attempt}`;
 }
 
-/** Delete expired keys of all organizations. Returns the number of deleted rows, at most `rowsMax`. */
+/** Delete expired keys of all organizations. Return the number of deleted rows, at most `rowsMax`. */
 export async function deleteExpiredIdempotencyKeys(sql: Sql, rowsMax: number): Promise<number> {
   const result = await sql`
     DELETE FROM idempotency_keys WHERE (org_id, key) IN (
@@ -96,8 +96,8 @@ export async function deleteExpiredIdempotencyKeys(sql: Sql, rowsMax: number): P
 }
 
 /**
- * Replace stored responses that name one of these documents by 410, so that they no longer contain facts about it, and
- * a repeated request still does not run a second time.
+ * Replace stored responses that name one of these documents by 410. They then contain no facts about it, and a repeated
+ * request still does not run again.
  */
 export async function forgetResponsesAbout(sql: Sql, orgId: string, documentIds: readonly string[]): Promise<void> {
   const body = JSON.stringify({ detail: 'the document of this request was deleted' });

@@ -18,7 +18,7 @@ const KEEP_MS = 24 * 3_600_000;
 const KEY_CHARS_MAX = 255;
 const CLAIM_TRIES_MAX = 5;
 
-/** Lock of one attempt on a key; a later attempt that takes over from a dead one has another `attempt`. */
+/** Lock of one attempt on a key. An attempt that takes over from a dead one has another `attempt`. */
 export type IdempotencyLock = HeldKey;
 
 export type IdempotentStart =
@@ -26,8 +26,8 @@ export type IdempotentStart =
   | { readonly state: 'replay'; readonly status: number; readonly body: unknown };
 
 /**
- * Compute the SHA-256 that identifies a request: operation id, path parameters, body, in this order. Each part is
- * preceded by its length, so that a moved boundary gives another fingerprint.
+ * Compute the SHA-256 that identifies a request: operation id, path parameters, body, in this order. The length of each
+ * part precedes it, so that a moved boundary gives another fingerprint.
  */
 export function fingerprintRequest(...parts: readonly (string | Uint8Array)[]): Buffer {
   const hash = createHash('sha256');
@@ -39,12 +39,12 @@ export function fingerprintRequest(...parts: readonly (string | Uint8Array)[]): 
 }
 
 /**
- * Begin a request with an `Idempotency-Key`. Call this outside of any transaction, so that a second request sees the
- * first; then end it by `finishIdempotent` or `abandonIdempotent`. The first response is kept for 24 h.
+ * Begin a request with an `Idempotency-Key`. Call this outside any transaction, so that a second request sees the
+ * first. Then end it with `finishIdempotent` or `abandonIdempotent`. The first response is kept for 24 h.
  *
- * @param request.lockMs time after which the first request counts as dead, and the request may be tried again, unless the
- *   lock is extended by `extendIdempotent`
- * @param request.encryptionKey key of responses that have a secret
+ * @param request.lockMs time after which the first request counts as dead and may be repeated, unless
+ *   `extendIdempotent` extends the lock
+ * @param request.encryptionKey key of responses with a secret
  * @throws AppError `idempotency_key_invalid` (400), `idempotency_in_progress` (409, retryable),
  *   `idempotency_key_reused` (422: the key was used with another request)
  */
@@ -57,7 +57,7 @@ export async function beginIdempotent(
   if (key.length === 0 || key.length > KEY_CHARS_MAX || key.includes('\0')) {
     throw invalidRequest(`Idempotency-Key must have 1 to ${KEY_CHARS_MAX} characters`, null, 'idempotency_key_invalid');
   }
-  // The row may be deleted between the failed claim and the select: then claim again.
+  // If the row is deleted between the failed claim and the select, claim again.
   for (let tries = 0; tries < CLAIM_TRIES_MAX; tries++) {
     if (await claimIdempotencyKey(sql, { ...lock, fingerprint, lockMs, keepMs: KEEP_MS }))
       return { state: 'new', lock };
@@ -96,19 +96,19 @@ function contextOf({ orgId, key }: { orgId: string; key: string }): string {
 }
 
 /**
- * Keep the key of a request that is still in progress for `lockMs` from now. Returns false if the request counted as dead
- * before, and another one may have taken its key.
+ * Keep the key of an unfinished request for `lockMs` from now. Return false if the request already counted as dead, so
+ * that another one may have its key.
  */
 export async function extendIdempotent(sql: Sql, lock: IdempotencyLock, lockMs: number): Promise<boolean> {
   return extendIdempotencyLock(sql, lock, lockMs);
 }
 
 /**
- * End a request with its response. A 2xx or 3xx is kept and returned again; any other status frees the key, so that the
- * caller can correct the request and use the key again. `sql` may be the transaction of the change.
+ * End a request with its response. A 2xx or 3xx is kept and returned again. Any other status frees the key, so that the
+ * caller can correct the request and reuse the key. `sql` may be the transaction of the change.
  *
  * @param response.body any value that JSON can represent
- * @param response.encryptionKey set if the body has a secret, which is then stored encrypted only
+ * @param response.encryptionKey set if the body has a secret, which is then stored only encrypted
  */
 export async function finishIdempotent(
   sql: Sql,
@@ -122,12 +122,12 @@ export async function finishIdempotent(
   await updateIdempotencyResponse(sql, lock, { status, body });
 }
 
-/** End a request without a response to keep, so that the key can be used again. */
+/** End a request without keeping a response, which frees the key. */
 export async function abandonIdempotent(sql: Sql, lock: IdempotencyLock): Promise<void> {
   await deleteIdempotencyLock(sql, lock);
 }
 
-/** Delete keys older than 24 h of all organizations. Returns their number; call it again while that is `rowsMax`. */
+/** Delete keys older than 24 h of all organizations. Return their number; call again while it equals `rowsMax`. */
 export async function sweepIdempotencyKeys(sql: Sql, rowsMax = 1000): Promise<number> {
   return deleteExpiredIdempotencyKeys(sql, rowsMax);
 }

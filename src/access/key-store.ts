@@ -30,7 +30,7 @@ function toApiKey(row: ApiKeyRow): ApiKey {
 }
 
 /**
- * Insert a key; returns null if the id is taken. `lifetimeMs` counts from the clock of the database; null: unlimited.
+ * Insert a key, or return null if the id is taken. `lifetimeMs` counts from the clock of the database; null: unlimited.
  */
 export async function insertApiKey(
   sql: Sql,
@@ -99,7 +99,7 @@ export async function lockApiKey(sql: Sql, orgId: string, id: string): Promise<A
   return row ? toApiKey(row) : null;
 }
 
-/** Revoke a key `afterMs` from now. Returns false if it was already revoked by then, or if there is no such key. */
+/** Revoke a key `afterMs` from now. Return false if it does not exist or is already revoked by then. */
 export async function updateRevocation(sql: Sql, orgId: string, id: string, afterMs: number): Promise<boolean> {
   const result = await sql`
     UPDATE api_keys SET revoked_at = now() + ${afterMs}::double precision * interval '1 millisecond'
@@ -116,7 +116,7 @@ export async function updateLastUsed(sql: Sql, orgId: string, id: string): Promi
       AND (last_used_at IS NULL OR last_used_at <= now() - interval '1 minute')`;
 }
 
-/** Select the name of an API key; null if there is no such key. */
+/** Select the name of an API key, or return null. */
 export async function selectApiKeyName(sql: Sql, orgId: string, id: string): Promise<string | null> {
   const [row] = await sql`SELECT name FROM api_keys WHERE org_id = ${orgId} AND id = ${id}`;
   return (row?.['name'] as string | undefined) ?? null;

@@ -12,18 +12,17 @@ import { type ApiKey, ApiKeyChanges, NewApiKey, type User } from './schema.ts';
 import { selectUser } from './user-store.ts';
 
 const DEFAULT_AUTH_LEVEL = 5;
-/** Maximum number of attempts to find a free public id; two random ids are equal once in 2 x 10^14. */
+/** Maximum number of attempts to find a free public id. Two random ids are equal once in 2 x 10^14. */
 const ID_TRIES_MAX = 5;
 
-/** New key with its clear text, which exists only at this moment. */
+/** New key with its clear text, which exists only now. */
 export interface CreatedApiKey {
   readonly apiKey: ApiKey;
   readonly key: Secret;
 }
 
 /**
- * Create a key for the caller's organization. It never has more rights than its creator or, if it belongs to a user,
- * than that user.
+ * Create a key for the caller's organization. It never exceeds the rights of its creator or of its user.
  *
  * @throws AppError `invalid_request` (400), `scope_missing` or `exceeds_own_rights` or `exceeds_user_rights` (403),
  *   `user_not_found` (404), `user_suspended` (409)
@@ -34,7 +33,7 @@ export async function createKey(sql: Sql, keyRing: KeyRing, by: Caller, input: N
   return inTransaction(sql, async (tx) => {
     const user = userId === undefined ? null : await selectUser(tx, by.orgId, userId);
     if (userId !== undefined && !user) throw notFound('user', userId);
-    // Its key would be refused like a wrong one, which says nothing about the reason.
+    // The key would be refused like a wrong one, without a reason.
     if (user?.suspended_at) throw conflict(`the user ${user.email} is suspended; resume it first`, 'user_suspended');
     const authLevel = wantedLevel ?? Math.min(DEFAULT_AUTH_LEVEL, by.authLevel, user?.auth_level ?? 10);
     requireRights(by, scopes, authLevel, user);
@@ -76,7 +75,7 @@ export async function findKey(sql: Sql, by: Caller, id: string): Promise<ApiKey>
 }
 
 /**
- * Change the name, the rights or the end of a key, effective within 1 s. The caller must have the rights before and after.
+ * Change the name, rights or end of a key, effective within 1 s. The caller must have the old and the new rights.
  *
  * @throws AppError `invalid_request` (400), `scope_missing` or `exceeds_own_rights` or `exceeds_user_rights` (403),
  *   `api_key_not_found` (404), `api_key_revoked` (409)
@@ -97,8 +96,7 @@ export async function editKey(sql: Sql, by: Caller, id: string, input: ApiKeyCha
 }
 
 /**
- * Revoke a key; it is refused everywhere within 1 s. Revoking a revoked key changes nothing. A key may always revoke
- * itself.
+ * Revoke a key. It is refused everywhere within 1 s. Revoking it again changes nothing. A key may always revoke itself.
  *
  * @throws AppError `scope_missing` or `exceeds_own_rights` (403), `api_key_not_found` (404)
  */
@@ -114,7 +112,7 @@ export async function revokeKey(sql: Sql, by: Caller, id: string): Promise<void>
 
 /**
  * Create a key with the attributes and the lifetime of the old one, counted from now, and revoke the old one after
- * `graceMs`; until then both work.
+ * `graceMs`. Until then both work.
  *
  * @throws AppError `scope_missing` or `exceeds_own_rights` (403), `api_key_not_found` (404), `api_key_revoked` (409)
  */
@@ -163,7 +161,7 @@ async function lockManagedKey(tx: Sql, by: Caller, id: string): Promise<{ key: A
   return { key, user };
 }
 
-/** Require that neither the caller nor the user of a key has less than the key would get. */
+/** Require that the caller and the user of a key have all rights that the key would get. */
 function requireRights(by: Caller, scopes: readonly Scope[], authLevel: number, user: User | null): void {
   requireAtLeast(by, scopes, authLevel);
   if (user === null) return;

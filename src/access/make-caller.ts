@@ -2,7 +2,7 @@ import type { Caller } from './caller.ts';
 import type { ApiKeyFacts, UserFacts } from './credential-store.ts';
 import { SCOPES_BY_ROLE } from './roles.ts';
 
-/** Make the caller of an API key, which never has more rights than the user it belongs to. */
+/** Make the caller of an API key, which never has more rights than its user. */
 export function callerOfKey(key: ApiKeyFacts): Caller {
   const allowed = key.user ? SCOPES_BY_ROLE[key.user.role] : null;
   return Object.freeze({

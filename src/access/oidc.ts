@@ -9,44 +9,44 @@ export interface OidcSettings {
   /** Issuer, which must be equal to the `iss` claim. */
   readonly issuer: string;
   readonly audience: string;
-  /** Algorithm that the issuer signs with; no other one is accepted. */
+  /** Only algorithm accepted for the issuer's signatures. */
   readonly algorithm: string;
   /**
-   * Type that tokens must have in their header: `at+jwt` for access tokens of RFC 9068, `JWT`; null accepts any, since
+   * Type that tokens must have in their header: `at+jwt` for access tokens of RFC 9068, `JWT`. Null accepts any, since
    * many issuers set none.
    */
   readonly tokenType?: string | null;
   /** Clients (`azp`, or `client_id`) whose tokens are accepted; null accepts those of every client. */
   readonly authorizedParties?: readonly string[] | null;
-  /** Id of the web console as a client of the issuer; null: people cannot sign in there by OIDC. */
+  /** Client id of the web console at the issuer. Null: no sign-in there by OIDC. */
   readonly clientId?: string | null;
   /** Null for a public client, which has none. */
   readonly clientSecret?: Secret | null;
-  /** Scopes that are asked for, `openid` among them. */
+  /** Requested scopes, including `openid`. */
   readonly scopes?: readonly string[];
 }
 
 export interface OidcClaims {
   readonly issuer: string;
   readonly subject: string;
-  /** Milliseconds since 1970; 0 if the token does not say when it was issued. */
+  /** Milliseconds since 1970, or 0 if the token does not state its time of issue. */
   readonly issuedAtMs: number;
   readonly expiresAtMs: number;
-  /** Value by which an ID token belongs to one sign-in; null if it has none. */
+  /** Value that ties an ID token to one sign-in, or null. */
   readonly nonce: string | null;
 }
 
 export interface OidcVerifier {
   readonly issuer: string;
   /**
-   * @throws AppError `invalid_credentials` or `expired_credentials` (401), `oidc_unavailable` (503) if the
-   *   keys of the issuer are needed and cannot be fetched
+   * @throws AppError `invalid_credentials` or `expired_credentials` (401), `oidc_unavailable` (503) if the issuer's
+   *   keys are needed and cannot be fetched
    */
   verify(token: string): Promise<OidcClaims>;
 }
 
 /**
- * Algorithms of signatures by a key pair. With a shared secret, the public key of the issuer could be used as the
+ * Algorithms of signatures by a key pair. With a shared secret, an attacker could use the issuer's public key as the
  * secret.
  */
 const ALGORITHMS = [
@@ -64,7 +64,7 @@ const ALGORITHMS = [
 ];
 const ISSUER_TIMEOUT_MS = 3000;
 const ISSUER_BODY_BYTES_MAX = 1024 * 1024;
-/** Time for which a failed issuer is not called, so that not every request waits for it. */
+/** Pause after a failure of the issuer, so that not every request waits for it. */
 const ISSUER_PAUSE_MS = 1000;
 const CLOCK_TOLERANCE_SECONDS = 30;
 const SUBJECT_CHARS_MAX = 255; // OpenID Connect Core 1.0, section 2
@@ -73,8 +73,8 @@ const Discovery = z.object({ issuer: z.string(), jwks_uri: z.url({ protocol: /^h
 const JwkSet = z.object({ keys: z.array(z.looseObject({ kty: z.string() })).max(100) });
 
 /**
- * Open a verifier of the tokens of one OIDC issuer. It contacts only that issuer and the `jwks_uri` in its discovery
- * document, at the first token and then when its keys are 10 minutes old or one is missing.
+ * Open a verifier of the tokens of one OIDC issuer. It contacts only that issuer and the `jwks_uri` of its discovery
+ * document: at the first token, and later if its keys are 10 minutes old or one is missing.
  *
  * @throws AppError `config_invalid` if the algorithm is not a signature by a key pair
  */
@@ -112,7 +112,7 @@ export function openOidcVerifier(settings: OidcSettings): OidcVerifier {
         const expiresAtMs = (exp + CLOCK_TOLERANCE_SECONDS) * 1000;
         return { issuer, subject: sub, issuedAtMs: iat * 1000, expiresAtMs, nonce };
       } catch (error) {
-        // The errors of the library contain the claims of the token, so they are not kept as cause.
+        // The library's errors contain the claims of the token, so do not keep them as cause.
         if (error instanceof errors.JWTExpired) throw expiredCredentials();
         if (error instanceof errors.JOSEError) throw invalidCredentials();
         throw error;
@@ -121,7 +121,7 @@ export function openOidcVerifier(settings: OidcSettings): OidcVerifier {
   };
 }
 
-/** Open the public keys of the issuer, which are found by OpenID Connect Discovery 1.0 when they are first needed. */
+/** Open the public keys of the issuer. OpenID Connect Discovery 1.0 finds them on first use. */
 function openIssuerKeys(issuer: string): JWTVerifyGetKey {
   const discoveryUrl = discoveryUrlOf(issuer);
   let pausedUntilMs = 0;
@@ -153,7 +153,7 @@ function openIssuerKeys(issuer: string): JWTVerifyGetKey {
       keySet = await finding;
       return await keySet(header, token);
     } catch (error) {
-      // Keys that are still fresh are kept while the issuer is down; others may have moved to another URL.
+      // Fresh keys stay in use while the issuer is down. Others may have moved to another URL.
       if (error instanceof AppError && !keySet?.fresh && found === finding) found = null;
       throw error;
     }
@@ -177,9 +177,9 @@ function issuerDown(issuer: string, cause?: unknown): AppError {
 }
 
 /**
- * Fetch JSON of an issuer, by POST if there is a form.
+ * Fetch JSON from an issuer, by POST if there is a form.
  *
- * @throws Error for anything but a 200 with bounded JSON in bounded time; redirects are not followed
+ * @throws Error for anything except a 200 with bounded JSON in bounded time; redirects are not followed
  */
 export async function fetchJson(
   url: string,

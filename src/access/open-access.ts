@@ -22,23 +22,25 @@ export interface Access {
   readonly callers: CallerResolver;
   /** Sessions of browsers. */
   readonly sessions: Sessions;
-  /** Sign-in of people by the OIDC issuer; null if it is not configured. */
+  /** Sign-in of people by the OIDC issuer, or null if it is not configured. */
   readonly oidcSignIn: OidcSignIn | null;
   /** File that contains the admin key since the first start. */
   readonly adminKeyFile: string;
-  /** True if this start has set up the installation. */
+  /** True if this start set up the installation. */
   readonly isNew: boolean;
-  /** Id of the installation, which is that of its first organization. */
+  /** Id of the installation: the id of its first organization. */
   readonly installationId: string;
   /** Name of the person at the command line in the audit log. */
   readonly operatorActor: string;
   /**
    * Return the person at the command line as the caller for an organization (name or id).
    *
-   * @param osUser name of that person in the operating system; by default the user that this process runs as
+   * @param osUser operating system user of that person; by default the user of this process
    */
   operator(organization: string, osUser?: string): Promise<Caller>;
-  /** Create an organization with its bucket `default`. `by` is its creator, by default the person at the command line. */
+  /**
+   * Create an organization with its bucket `default`. `by` is its creator, by default the person at the command line.
+   */
   createOrganization(input: NewOrganization, by?: string): Promise<Organization>;
   readonly chores: (everyMs: number) => readonly Chore[];
 }
@@ -53,7 +55,7 @@ export interface AccessContext {
 }
 
 /**
- * Open the records of organizations, users and keys; on an empty database, create organization `default` and the admin
+ * Open the records of organizations, users and keys. On an empty database, create organization `default` and the admin
  * key.
  *
  * @throws AppError `secret_key_mismatch`, `admin_key_not_written` (500)

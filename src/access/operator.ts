@@ -11,7 +11,7 @@ export function operatorCaller(organization: Pick<Organization, 'id' | 'plan'>, 
   return operatorCallerNamed(organization, operatorActor(osUser));
 }
 
-/** Create the caller for an operator whose name in the audit log is known. */
+/** Create the caller for an operator with a known name in the audit log. */
 export function operatorCallerNamed(organization: Pick<Organization, 'id' | 'plan'>, actor: string): Caller {
   return {
     kind: 'operator',

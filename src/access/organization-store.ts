@@ -51,12 +51,12 @@ export async function selectOrganizations(
   return rows.map(toOrganization);
 }
 
-/** Lock an organization until the transaction ends; what refers to it can still be inserted. */
+/** Lock an organization until the transaction ends. Rows that refer to it can still be inserted. */
 export async function lockOrganization(sql: Sql, orgId: string): Promise<void> {
   await sql`SELECT 1 FROM organizations WHERE id = ${orgId} FOR NO KEY UPDATE`;
 }
 
-/** Key of an advisory lock: an arbitrary number, equal in every process, that nothing else in the database locks. */
+/** Key of an advisory lock: an arbitrary number, equal in every process, that nothing else in the database uses. */
 const FIRST_START_LOCK = 7_310_112_001;
 
 /** Block every other first start until the transaction ends. */
@@ -75,7 +75,7 @@ export async function hasOrganizations(sql: Sql): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Change the plan; returns null if there is no such organization. */
+/** Change the plan, or return null if the organization does not exist. */
 export async function updatePlan(sql: Sql, orgId: string, plan: Plan): Promise<Organization | null> {
   const [row] = await sql<OrganizationRow[]>`
     UPDATE organizations SET plan = ${plan} WHERE id = ${orgId}
@@ -83,7 +83,7 @@ export async function updatePlan(sql: Sql, orgId: string, plan: Plan): Promise<O
   return row ? toOrganization(row) : null;
 }
 
-/** Suspend or unsuspend; returns null if there is no such organization. A repeated suspension keeps the first time. */
+/** Suspend or resume, or return null if the organization does not exist. A repeated suspension keeps the first time. */
 export async function updateOrganizationSuspension(
   sql: Sql,
   orgId: string,
@@ -104,8 +104,8 @@ export async function claimSecretKeyCheck(sql: Sql, mine: Buffer): Promise<Buffe
 }
 
 /**
- * Find the check value of the secret key and the organization of the first start, by one query; each is null before the
- * first start.
+ * Find, by one query, the check value of the secret key and the organization of the first start. Each is null before
+ * the first start.
  */
 export async function selectFirstStart(
   sql: Sql,

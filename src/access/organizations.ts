@@ -14,7 +14,7 @@ import {
 import { NewOrganization, type Organization } from './schema.ts';
 
 /**
- * @param actor name in the audit log of the operator, who alone manages organizations
+ * @param actor name of the operator, who alone manages organizations, in the audit log
  * @throws AppError `invalid_request` (400), `organization_exists` (409)
  */
 export async function createOrganization(sql: Sql, actor: string, input: NewOrganization): Promise<Organization> {
@@ -22,7 +22,7 @@ export async function createOrganization(sql: Sql, actor: string, input: NewOrga
   return inTransaction(sql, async (tx) => {
     const organization = await insertOrganization(tx, { id: newId('org'), name, plan });
     if (!organization)
-      throw conflict(`there is already an organization named ${name}; choose another name`, 'organization_exists');
+      throw conflict(`an organization named ${name} already exists; choose another name`, 'organization_exists');
     const { id } = organization;
     await recordAudit(tx, { orgId: id, actor, action: 'organization.create', target: id, detail: { name, plan } });
     return organization;
@@ -55,7 +55,7 @@ export async function setPlan(sql: Sql, actor: string, orgId: string, plan: Plan
 }
 
 /**
- * Suspend an organization; all its credentials are refused within 1 s.
+ * Suspend an organization. All its credentials are refused within 1 s.
  *
  * @throws AppError `organization_not_found` (404)
  */

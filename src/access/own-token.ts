@@ -2,16 +2,16 @@ import { Secret } from '../platform/secret.ts';
 import type { KeyRing } from '../platform/secret-key.ts';
 import { expiredCredentials, invalidCredentials } from './credential-errors.ts';
 
-/** Value of `iss` and `aud` in the appliance's own tokens. No OIDC issuer can have it, since theirs are URLs. */
+/** `iss` and `aud` of the appliance's own tokens. No OIDC issuer can have it, since those are URLs. */
 export const OWN_ISSUER = 'service';
-/** Type of an access token (RFC 9068); tokens for other purposes under the same key are refused. */
+/** Type of an access token (RFC 9068). Tokens for other purposes under the same key are refused. */
 const TYPE = 'at+jwt';
 const ALGORITHM = 'HS256';
 
 export interface OwnTokenClaims {
   readonly orgId: string;
   readonly userId: string;
-  /** Id by which this token alone can be revoked; null in tokens of earlier versions. */
+  /** Id to revoke this token alone, or null in tokens of earlier versions. */
   readonly tokenId: string | null;
   /** Generation of the user's tokens when it was made. */
   readonly generation: number;
@@ -53,7 +53,7 @@ export async function verifyOwnToken(keyRing: KeyRing, token: string): Promise<O
     if (typeof gen !== 'number' || (jti !== null && typeof jti !== 'string')) throw invalidCredentials();
     return { orgId, userId: sub, tokenId: jti, generation: gen, expiresAtMs: exp * 1000 };
   } catch (error) {
-    // The errors of the library contain the claims of the token, so they are not kept as cause.
+    // The library's errors contain the claims of the token, so do not keep them as cause.
     if (error instanceof errors.JWTExpired) throw expiredCredentials();
     if (error instanceof errors.JOSEError) throw invalidCredentials();
     throw error;

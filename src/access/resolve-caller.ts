@@ -23,10 +23,10 @@ import { OWN_ISSUER, verifyOwnToken } from './own-token.ts';
 
 const TOKEN_CHARS_MAX = 8192;
 
-/** User of a token that was verified. */
+/** User of a verified token. */
 export interface VerifiedToken {
   readonly user: UserFacts;
-  /** Id by which the token alone can be revoked; null for tokens of an OIDC issuer. */
+  /** Id to revoke this token alone, or null for tokens of an OIDC issuer. */
   readonly tokenId: string | null;
   /** Milliseconds since 1970. */
   readonly expiresAtMs: number;
@@ -41,7 +41,7 @@ export interface CallerResolver {
    */
   resolve(authorization: string | undefined): Promise<Caller>;
   /**
-   * Verify an API key or a user token now, without the cache, and return the record that it stands for.
+   * Verify an API key or a user token now, without the cache, and return its record.
    *
    * @throws AppError of `resolve`
    */
@@ -55,8 +55,8 @@ export interface CallerResolver {
 }
 
 /**
- * Open the only resolver of credentials to callers; every request passes through it. Successful results are cached
- * for `cacheMs`, so that revocation and suspension take effect within 1 s.
+ * Open the only resolver of credentials to callers. Every request passes through it. Successful results are cached for
+ * `cacheMs`, so that revocation and suspension take effect within 1 s.
  *
  * @throws AppError `config_invalid` for invalid OIDC settings
  */
@@ -97,7 +97,7 @@ export function openCallerResolver(settings: {
     return { user, ...claims };
   }
 
-  /** Verify a token. The claimed issuer selects the verifier, which then accepts only its own issuer. */
+  /** Verify a token. The claimed issuer selects the verifier, which accepts only its own issuer. */
   async function readToken(token: string): Promise<Omit<VerifiedToken, 'user'> & { user: UserFacts | null }> {
     const claimedIssuer = await issuerOf(token);
     if (claimedIssuer === OWN_ISSUER) {

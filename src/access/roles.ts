@@ -4,7 +4,7 @@ import { type Caller, hasScope, type Role, requireScope, SCOPES, type Scope } fr
 const ALL: ReadonlySet<Scope> = new Set(SCOPES);
 const ALL_OF_THE_ORGANIZATION: ReadonlySet<Scope> = new Set(SCOPES.filter((scope) => scope !== 'platform_admin'));
 
-/** Scopes of a user, by role. A key that belongs to a user never exceeds them. */
+/** Scopes of a user, by role. A user's key never exceeds them. */
 export const SCOPES_BY_ROLE: Readonly<Record<Role, ReadonlySet<Scope>>> = {
   member: new Set<Scope>(['embed', 'search', 'documents:write']),
   admin: ALL_OF_THE_ORGANIZATION,
@@ -38,8 +38,8 @@ export function requireOrgAdmin(caller: Caller): void {
 }
 
 /**
- * Require a caller who may manage users of a role. Users with an administrator's role act with rights that no API key
- * has, so only such users and the operator manage them.
+ * Require a caller who may manage users of a role. Administrators have rights that no API key has, so only such users
+ * and the operator manage them.
  *
  * @throws AppError `scope_missing`, `role_missing` (403)
  */
@@ -49,8 +49,8 @@ export function requireUserManager(caller: Caller, role: Role): void {
 }
 
 /**
- * Require that the caller may act for a department: its own, or any as an administrator. Whoever gets the rights of a
- * user of another department could read its documents.
+ * Require that the caller may act for a department: its own, or any as an administrator. With the rights of a user of
+ * another department, the caller could read its documents.
  *
  * @throws AppError `exceeds_own_rights` (403)
  */
@@ -76,7 +76,7 @@ export function requireMetadataManager(caller: Caller): void {
 /**
  * Require that the caller has the scopes and the auth level that it grants.
  *
- * @throws AppError `exceeds_own_rights` (403), which names the excess
+ * @throws AppError `exceeds_own_rights` (403), which names the missing ones
  */
 export function requireAtLeast(caller: Caller, scopes: Iterable<Scope>, authLevel: number): void {
   const missing = [...scopes].filter((scope) => !hasScope(caller, scope));

@@ -31,7 +31,7 @@ export const User = z.object({
 });
 export type User = z.infer<typeof User>;
 
-/** Schema of a listed API key: everything but the key itself, of which only the HMAC is stored. */
+/** Schema of a listed API key, without the key itself, of which only the HMAC is stored. */
 export const ApiKey = z.object({
   /** Public part of the key. */
   id: z.string(),
@@ -42,7 +42,7 @@ export const ApiKey = z.object({
   auth_level: authLevel,
   expires_at: timestamp.nullable(),
   last_used_at: timestamp.nullable(),
-  /** Time of the revocation; it is in the future during the grace period of a rotated key. */
+  /** Time of the revocation, which is in the future during the grace period of a rotated key. */
   revoked_at: timestamp.nullable(),
   created_at: timestamp,
 });
@@ -76,7 +76,7 @@ const scopeList = z
 export const NewApiKey = z.object({
   name: label,
   scopes: scopeList.default(['embed', 'search', 'documents:write']),
-  /** Auth level; the default is 5, or the level of the creator or of the key's user if that is lower. */
+  /** Auth level. The default is 5, or the lower level of the creator or of the key's user. */
   authLevel: authLevel.optional(),
   /** User that the key belongs to. */
   userId: z.string().optional(),
@@ -85,7 +85,7 @@ export const NewApiKey = z.object({
 });
 export type NewApiKey = z.input<typeof NewApiKey>;
 
-/** Changes of a key; what is left out stays. */
+/** Changes of a key. Omitted fields stay. */
 export const ApiKeyChanges = z.object({
   name: label.optional(),
   scopes: scopeList.optional(),
@@ -95,10 +95,10 @@ export const ApiKeyChanges = z.object({
 });
 export type ApiKeyChanges = z.input<typeof ApiKeyChanges>;
 
-/** Changes of a user; what is left out stays. */
+/** Changes of a user. Omitted fields stay. */
 export const UserChanges = z.object({
   role: z.enum(ROLES).optional(),
-  /** Auth level; with a new role, the default is that of the role. */
+  /** Auth level. A new role sets its default. */
   authLevel: authLevel.optional(),
   department: label.nullish(),
   suspended: z.boolean().optional(),

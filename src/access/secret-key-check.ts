@@ -6,10 +6,10 @@ import { isSameHash } from './api-key-format.ts';
 import { claimSecretKeyCheck } from './organization-store.ts';
 
 /**
- * Check that the database was set up with this secret key: with another one, every API key and token would be refused
- * without an explanation. The first start stores a keyed hash of a constant; every later start compares it.
+ * Check that the database was set up with this secret key. With another one, every API key and token would be refused
+ * without an explanation. The first start stores a keyed hash of a constant, and later starts compare it.
  *
- * @param stored stored hash, if it was read before
+ * @param stored stored hash, if already read
  * @throws AppError `secret_key_mismatch` (500)
  */
 export async function checkSecretKey(sql: Sql, keyRing: KeyRing, stored: Buffer | null = null): Promise<void> {
@@ -23,7 +23,7 @@ export async function checkSecretKey(sql: Sql, keyRing: KeyRing, stored: Buffer 
   });
 }
 
-/** Create the error for a database whose secret key is not here. @param file name that the file of the key should have */
+/** Create the error for a database without its secret key. @param file expected name of the key file */
 export function secretKeyMissing(file: string): AppError {
   return new AppError({
     code: 'secret_key_missing',

@@ -1,20 +1,20 @@
 import type { Sql } from '../platform/postgres.ts';
 import type { User } from './schema.ts';
 
-/** Raise the generation of a user's tokens, which refuses all that exist; call this on a locked row. */
+/** Raise the generation of a user's tokens, which invalidates all existing tokens. Call this on a locked row. */
 export async function revokeTokensOf(sql: Sql, user: User): Promise<void> {
   await sql`
     UPDATE users SET token_generation = token_generation + 1, tokens_revoked_at = now()
     WHERE org_id = ${user.org_id} AND id = ${user.id}`;
 }
 
-/** Return the generation of the tokens that a user gets now; null if there is no such user. */
+/** Return the current generation of a user's tokens, or null if the user does not exist. */
 export async function selectTokenGeneration(sql: Sql, orgId: string, userId: string): Promise<number | null> {
   const [row] = await sql`SELECT token_generation FROM users WHERE org_id = ${orgId} AND id = ${userId}`;
   return row === undefined ? null : (row['token_generation'] as number);
 }
 
-/** Record a revoked token and forget those that have expired. Return false if it was revoked before. */
+/** Record a revoked token and forget expired ones. Return false if it was already revoked. */
 export async function insertRevokedToken(
   sql: Sql,
   token: { id: string; orgId: string; expiresAtMs: number },

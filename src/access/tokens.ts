@@ -17,14 +17,14 @@ const TTL_DAYS_MAX = 30;
 
 export interface CreatedToken {
   readonly token: Secret;
-  /** Id by which the token can be revoked; it is no secret. */
+  /** Id to revoke the token; not a secret. */
   readonly id: string;
   /** Time in ISO 8601. */
   readonly expires_at: string;
 }
 
 /**
- * Sign a token for a user of the caller's organization. Its rights are read from the user's record at each request.
+ * Sign a token for a user of the caller's organization. Each request reads its rights from the user's record.
  *
  * @throws AppError `ttl_invalid` (400), `role_missing` or `exceeds_own_rights` (403), `user_suspended` (409)
  */
@@ -53,7 +53,7 @@ export async function createToken(
 }
 
 /**
- * Sign a token for the user with this email, who is created (role: `member` unless given) if there is none.
+ * Sign a token for the user with this email. Create a missing user, with the role `member` by default.
  *
  * @throws AppError of `createUser` and `createToken`, and `user_has_other_role` (409)
  */
@@ -74,7 +74,7 @@ export async function issueToken(
 }
 
 /**
- * Revoke one token by its id; it is refused everywhere within 1 s. Revoking it again changes nothing.
+ * Revoke one token by its id. It is refused everywhere within 1 s. Revoking it again changes nothing.
  *
  * @throws AppError `role_missing` (403), `token_not_found` (404) for an id that no token can have
  */
@@ -89,8 +89,8 @@ export async function revokeToken(sql: Sql, by: Caller, id: string): Promise<voi
 }
 
 /**
- * Revoke all tokens of a user, those of an OIDC issuer included; they are refused everywhere within 1 s. Keys of the user
- * stay as they are.
+ * Revoke all tokens of a user, including those of an OIDC issuer. They are refused everywhere within 1 s. The user's
+ * keys stay.
  *
  * @throws AppError `scope_missing`, `role_missing` or `exceeds_own_rights` (403), `user_not_found` (404)
  */

@@ -27,7 +27,7 @@ function toUser(row: UserRow): User {
   };
 }
 
-/** Insert a user; returns null if the organization has one with this email, or any user has this OIDC identity. */
+/** Insert a user. Return null if the email exists in the organization, or the OIDC identity anywhere. */
 export async function insertUser(sql: Sql, user: Omit<User, 'suspended_at' | 'created_at'>): Promise<User | null> {
   const [row] = await sql<UserRow[]>`
     INSERT INTO users (id, org_id, email, role, auth_level, department, oidc_issuer, oidc_subject)
@@ -54,7 +54,7 @@ export async function lockUser(sql: Sql, orgId: string, idOrEmail: string): Prom
   return row ? toUser(row) : null;
 }
 
-/** Return true if the organization of a user has another owner who is not suspended. */
+/** Return true if the organization of a user has another active owner. */
 export async function hasOtherOwner(sql: Sql, user: User): Promise<boolean> {
   const rows = await sql`
     SELECT 1 FROM users
@@ -75,7 +75,7 @@ export async function selectUsers(
   return rows.map(toUser);
 }
 
-/** Change a user; call this on a locked row. A repeated suspension keeps the first time. */
+/** Change a user. Call this on a locked row. A repeated suspension keeps the first time. */
 export async function updateUser(
   sql: Sql,
   user: User,

@@ -16,7 +16,7 @@ import { NewUser, type User, UserChanges } from './schema.ts';
 import { hasOtherOwner, insertUser, lockUser, selectUser, selectUsers, updateUser } from './user-store.ts';
 
 /**
- * Add a user to the caller's organization. The default auth level is that of the role.
+ * Add a user to the caller's organization. The role sets the default auth level.
  *
  * @throws AppError `invalid_request` (400), `scope_missing`, `role_missing` or `exceeds_own_rights` (403),
  *   `user_exists` (409)
@@ -36,7 +36,7 @@ export async function createUser(sql: Sql, by: Caller, input: NewUser): Promise<
       oidc_issuer: oidc?.issuer ?? null,
       oidc_subject: oidc?.subject ?? null,
     });
-    if (!user) throw conflict('there is already a user with this email or OIDC identity', 'user_exists');
+    if (!user) throw conflict('a user with this email or OIDC identity already exists', 'user_exists');
     const detail = { email, role, auth_level: authLevel };
     await recordAudit(tx, { orgId: by.orgId, actor: by.actor, action: 'user.create', target: user.id, detail });
     return user;
@@ -60,9 +60,9 @@ export async function findUser(sql: Sql, by: Caller, idOrEmail: string): Promise
 }
 
 /**
- * Change a user, effective within 1 s. With a new role the auth level becomes the default of the role unless one is given,
- * so that a user who loses a role does not keep its level. A suspended user's tokens and keys are refused. The last owner
- * who is not suspended stays one, except for those who run the installation, who can make another owner.
+ * Change a user, effective within 1 s. With a new role, the auth level becomes the role's default unless one is given,
+ * so that a demoted user does not keep the old level. A suspended user's tokens and keys are refused. The last active
+ * owner stays one, unless the operator makes the change, who can appoint another owner.
  *
  * @throws AppError `invalid_request` (400), `scope_missing`, `role_missing` or `exceeds_own_rights` (403),
  *   `user_not_found` (404), `own_account` or `last_owner` (409)
@@ -91,7 +91,7 @@ async function changeUser(sql: Sql, by: Caller, idOrEmail: string, action: strin
   requireScope(by, 'users:manage');
   const mayEndOwner = (role !== undefined && role !== 'owner') || suspended === true;
   return inTransaction(sql, async (tx) => {
-    // Two owners who end each other's role at the same time take turns.
+    // Two owners who demote each other at the same time take turns.
     if (mayEndOwner) await lockOrganization(tx, by.orgId);
     const before = await lockUser(tx, by.orgId, idOrEmail);
     if (!before) throw notFound('user', idOrEmail);
@@ -113,14 +113,14 @@ async function changeUser(sql: Sql, by: Caller, idOrEmail: string, action: strin
   });
 }
 
-/** Refuse to end the role of the last owner of an organization who is not suspended; nobody else in it could make another. */
+/** Refuse to demote the last active owner of an organization, since nobody else in it could appoint another. */
 async function requireOtherOwner(tx: Sql, user: User): Promise<void> {
   if (user.role !== 'owner' || user.suspended_at !== null || (await hasOtherOwner(tx, user))) return;
   const message = 'this user is the last owner of the organization; make another user an owner first';
   throw conflict(message, 'last_owner');
 }
 
-/** Require that the caller may manage a user with these rights, and has them. */
+/** Require that the caller has these rights and may manage a user with them. */
 export function requireManaged(by: Caller, user: Pick<User, 'role' | 'auth_level' | 'department'>): void {
   requireUserManager(by, user.role);
   requireAtLeast(by, SCOPES_BY_ROLE[user.role], user.auth_level);

@@ -22,13 +22,13 @@ import type { Workflows } from '../workflows/open-workflows.ts';
 import type { Readiness } from './check-ready.ts';
 import type { Stores } from './stores.ts';
 
-/** Part of an installation that every process opens. */
+/** Parts of an installation that every process opens. */
 export interface ApplianceBase extends Stores {
   readonly config: Config;
   readonly access: Access;
 }
 
-/** Parts of an installation that a process opens if it needs them. */
+/** Parts of an installation that a process opens on demand. */
 export interface ApplianceParts {
   readonly metrics: Metrics;
   readonly usage: Usage;
@@ -51,7 +51,7 @@ export interface ApplianceParts {
 
 export type PartName = keyof ApplianceParts;
 
-/** Installation of which at least some parts are open. */
+/** Installation with at least some open parts. */
 export type ApplianceWith<Part extends PartName> = ApplianceBase & Pick<ApplianceParts, Part>;
 
 /** Running installation with all its parts, the entry point of services, routes and tests. */
@@ -60,7 +60,7 @@ export interface Appliance extends ApplianceBase, ApplianceParts {
   chores(options?: { readonly everyMs?: number }): Chore[];
   /** Create the service that runs the chores: lease recovery, and removal of deleted and orphaned data. */
   reaper(options?: { readonly everyMs?: number }): Service;
-  /** Check each part: it works, or the result says what is wrong. */
+  /** Check each part. The result describes each fault. */
   checkReady(): Promise<Readiness>;
   close(): Promise<void>;
 }

@@ -5,16 +5,16 @@ import { pingServer } from '../platform/postgres/check-server.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { RedisConnection } from '../platform/redis.ts';
 
-/** Time after which a part that has not answered counts as unavailable. */
+/** Time after which a silent part counts as unavailable. */
 const PROBE_MS_MAX = 5_000;
-/** Time for which a result is reused: the check needs no credentials, and cloud storage is charged by the request. */
+/** Time to reuse a result, because the check needs no credentials, and cloud storage charges for each request. */
 const FRESH_MS = 1_000;
 
 export interface Readiness {
   readonly status: 'ok' | 'degraded' | 'down';
   /** State by part: `ok`, or a description of the fault that is safe to show to everybody. */
   readonly checks: Record<string, string>;
-  /** Latency of each part that works; for `objects` the total of write, read and delete. */
+  /** Latency of each working part; for `objects` the total of write, read and delete. */
   readonly latency_ms: Record<string, number>;
 }
 
@@ -61,7 +61,7 @@ async function examineParts({ sql, objects, chunks, redis }: Parts): Promise<Rea
   ]);
   if (Object.values(checks).some((state) => state !== 'ok')) return { status: 'down', checks, latency_ms };
   if (redis === null) return { status: 'ok', checks, latency_ms };
-  // Every function works without Redis; hosts only share less state.
+  // Everything works without Redis. Hosts only share less state.
   checks['redis'] = redis.isReady ? 'ok' : 'is not reachable';
   return { status: redis.isReady ? 'ok' : 'degraded', checks, latency_ms };
 }

@@ -15,11 +15,11 @@ type Claim = z.infer<typeof Claim>;
 
 /**
  * Make sure that only this installation uses its prefix on S3, and that all its hosts share one index. The first start
- * writes a claim to the bucket; every later start compares it. Two installations with one prefix would remove each
- * other's files as orphans; other hosts cannot read an index on the disk of one host.
+ * writes a claim to the bucket, and later starts compare it. Two installations with one prefix would remove each
+ * other's files as orphans. Other hosts cannot read an index on the disk of one host.
  *
- * @param installation id of this installation, that is of its database
- * @throws AppError `config_invalid`, `conditional_writes_ignored`, and the errors of `Objects`
+ * @param installation id of this installation, that is, of its database
+ * @throws AppError `config_invalid`, `conditional_writes_ignored`, and errors of `Objects`
  */
 export async function claimStorage(config: Config, objects: Objects, installation: string): Promise<void> {
   if (config.objects === null) return;
@@ -47,8 +47,8 @@ export async function claimStorage(config: Config, objects: Objects, installatio
 }
 
 /**
- * Withdraw the claim of the storage before the files of a backup are written into it, so that the next start claims it
- * for the installation of the backup.
+ * Withdraw the claim of the storage before a backup's files are written into it, so that the next start claims it for
+ * the installation of the backup.
  *
  * @param installations ids of installations whose claim may be withdrawn
  * @throws AppError `config_invalid` if the storage belongs to another installation

@@ -5,11 +5,11 @@ import type { Config } from '../platform/config.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
 
-/** Names by which a directory is recognised as a data directory, which nothing else uses. */
+/** Names that identify a data directory, since nothing else uses them. */
 const OWN_NAMES = ['secret.key', 'postgres', 'objects', 'service.yaml'];
 
 /**
- * Create the data directory if it is missing, and close it to other users: it holds keys, and texts of documents.
+ * Create a missing data directory, and close it to other users, since it holds keys and texts of documents.
  *
  * @throws AppError `data_dir_unusable` (503)
  */
@@ -21,7 +21,7 @@ export function makeDataDir({ dataDir, databaseUrl }: Pick<Config, 'dataDir' | '
     writeFileSync(probe, '');
     rmSync(probe);
   } catch (error) {
-    // On a disk that is full to the last file, the ballast file is deleted next.
+    // On a completely full disk, the ballast file is deleted next.
     if ((error as NodeJS.ErrnoException).code === 'ENOSPC' && existsSync(ballastFile(dataDir))) return;
     throw new AppError({
       code: 'data_dir_unusable',
@@ -34,12 +34,12 @@ export function makeDataDir({ dataDir, databaseUrl }: Pick<Config, 'dataDir' | '
 }
 
 /**
- * Close a directory that other users can read. One that may belong to something else, such as a folder for temporary
- * files, is left as it is, with a warning.
+ * Close a directory that other users can read. Leave a directory with possible other uses, such as a folder for
+ * temporary files, unchanged and warn.
  */
 function closeToOthers(dataDir: string, { isEmbedded, logger }: { isEmbedded: boolean; logger: Logger }): void {
   const { uid, mode } = statSync(dataDir);
-  // Entering without reading is left to the user of the embedded PostgreSQL, whose start closes it to all others.
+  // The user of the embedded PostgreSQL needs to enter without reading. Its start closes the directory to all others.
   const isRootWithPostgres = isEmbedded && uid === 0;
   const opening = mode & (isRootWithPostgres ? 0o066 : 0o077);
   if (process.platform === 'win32' || opening === 0) return;

@@ -9,17 +9,16 @@ import { makeDataDir } from './data-dir.ts';
 export interface DatabaseTargets {
   readonly pooled: PostgresTarget;
   readonly direct: PostgresTarget;
-  /** Stop using the database, after all connections are closed. */
+  /** Stop using the database. Close all connections first. */
   close(): Promise<void>;
 }
 
 /**
- * Prepare the data directory and find the operator's PostgreSQL, or the embedded one, which is started if it does not
- * run.
+ * Prepare the data directory and find the operator's PostgreSQL, or the embedded one, and start that if necessary.
  *
- * @param options.isShort true for a process that ends soon: it leaves the embedded server running for some seconds, so
- *   that the next process need not start it
- * @throws AppError `data_dir_unusable` (503), and those of `openEmbeddedPostgres`
+ * @param options.isShort true for a process that ends soon: it leaves the embedded server running for some seconds, for
+ *   the next process
+ * @throws AppError `data_dir_unusable` (503), and errors of `openEmbeddedPostgres`
  */
 export async function findDatabase(
   config: Config,
@@ -39,7 +38,7 @@ export async function findDatabase(
   return { pooled: connection, direct: connection, close: () => embedded.release({ isKept: isShort }) };
 }
 
-/** PostgreSQL does not start on a full disk, and no chore can help it. */
+/** PostgreSQL does not start on a full disk, and then no chore runs to help it. */
 async function releaseBallastAtStart(dataDir: string, logger: Logger): Promise<void> {
   const freed = await releaseBallastIfFull(dataDir);
   if (freed === null) return;

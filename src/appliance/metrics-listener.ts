@@ -9,13 +9,13 @@ const BOUNDS = { headersTimeout: 10_000, requestTimeout: 10_000, maxHeaderSize: 
 const CONNECTIONS_MAX = 64;
 
 export interface MetricsListener extends Service {
-  /** Port that it listens on; null before it has started, and if the settings name none. */
+  /** Port in use, or null before the start and without a setting. */
   readonly port: number | null;
 }
 
 /**
- * Make a service that serves `/metrics`, `/healthz` and `/readyz` of this process on the port of the settings, without
- * credentials. It starts before the other services and stops after them, so that a drain can be watched.
+ * Make a service that serves `/metrics`, `/healthz` and `/readyz` of this process on the configured port, without
+ * credentials. It starts before the other services and stops after them, so that a drain is visible.
  */
 export function metricsListener(
   appliance: Pick<Appliance, 'metrics' | 'checkReady' | 'logger'> & { config: Pick<Config, 'metricsListener'> },
@@ -40,7 +40,7 @@ export function metricsListener(
       });
       server.maxConnections = CONNECTIONS_MAX;
       await listen(server, address);
-      logger.info({ host: address.host, port: this.port }, 'metrics are served on a port of their own');
+      logger.info({ host: address.host, port: this.port }, 'serving metrics on a separate port');
     },
     async stop() {
       const open = server;

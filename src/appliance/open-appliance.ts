@@ -18,7 +18,7 @@ const ALL_PARTS = Object.keys(PART_OPENERS) as PartName[];
 /**
  * Open an installation with all its parts.
  *
- * @throws AppError `postgres_unavailable` (503), `database_too_new`, `config_invalid`, and those of each `open…`
+ * @throws AppError `postgres_unavailable` (503), `database_too_new`, `config_invalid`, and errors of each `open…`
  */
 export async function openAppliance(config: Config, options: InstallationOptions): Promise<Appliance> {
   const installation = await openInstallation(config, options);
@@ -30,7 +30,7 @@ export async function openAppliance(config: Config, options: InstallationOptions
   }
 }
 
-/** Open all parts of an installation that is open. @throws what each `open…` throws */
+/** Open all parts of an open installation. @throws what each `open…` throws */
 export async function completeAppliance(installation: Installation): Promise<Appliance> {
   const parts = await installation.open(ALL_PARTS);
   const { jobs, documents, search, access, bulk, calibration, ingest, backup, channels, memory, workflows } = parts;

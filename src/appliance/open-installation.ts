@@ -8,13 +8,12 @@ import { OpenParts } from './open-parts.ts';
 import { PART_OPENERS, type PartOpener } from './part-openers.ts';
 import { openStores } from './stores.ts';
 
-/** Open installation whose parts are opened when they are needed. */
+/** Installation that opens its parts on demand. */
 export interface Installation {
   /**
-   * Open parts, and first those that they need; a part is opened once. Parts that do not need each other are opened at the
-   * same time.
+   * Open parts after the parts that they need. Open each part once, and independent parts concurrently.
    *
-   * @returns the same object at each call, with all parts that are open
+   * @returns the same object at each call, with all open parts
    * @throws what the `open…` of a part throws
    */
   open<Part extends PartName>(parts: readonly Part[]): Promise<ApplianceWith<Part>>;
@@ -23,16 +22,16 @@ export interface Installation {
 
 export interface InstallationOptions {
   readonly logger: Logger;
-  /** Maximum number of connections to PostgreSQL; a command needs few. */
+  /** Maximum number of connections to PostgreSQL. A command needs few. */
   readonly poolMax?: number;
-  /** Result of `findDatabase`, if that was called while this module was loaded. */
+  /** Result of `findDatabase`, if it was called while this module was loading. */
   readonly database?: Promise<DatabaseTargets>;
 }
 
 /**
- * Open an installation: its stores and its callers, on an empty database the first ones.
+ * Open an installation: its stores and its callers. On an empty database, create the first callers.
  *
- * @throws AppError `postgres_unavailable` (503), `database_too_new`, `config_invalid`, and those of `openAccess`
+ * @throws AppError `postgres_unavailable` (503), `database_too_new`, `config_invalid`, and errors of `openAccess`
  */
 export async function openInstallation(config: Config, options: InstallationOptions): Promise<Installation> {
   const opened = new OpenParts();
@@ -50,7 +49,7 @@ export async function openInstallation(config: Config, options: InstallationOpti
   }
 }
 
-/** Close what is open already, after a failure that is more important than one of the closing. */
+/** Close the open parts after a failure, which matters more than a failure to close. */
 export async function closeAfterFailure(opened: { close(): Promise<void> }, logger: Logger): Promise<void> {
   await opened
     .close()
@@ -64,7 +63,7 @@ function installationOf(base: ApplianceBase, opened: OpenParts): Installation {
     const { needs, open }: PartOpener<ApplianceParts[Part]> = PART_OPENERS[name];
     await Promise.all(needs.map(openOnce));
     const part: ApplianceParts[Part] = await open(parts);
-    // Parts are closed in reverse order, so each before those that it needs.
+    // Parts close in reverse order, so each closes before the parts that it needs.
     opened.add(part as { close?(): Promise<void> | void });
     Object.assign(parts, { [name]: part });
   };

@@ -1,7 +1,7 @@
 import type { ApplianceParts, ApplianceWith, PartName } from './appliance.ts';
 import { MIGRATIONS } from './stores.ts';
 
-/** Function that opens a part of an installation, once those that it needs are open. */
+/** Function that opens a part of an installation after the parts that it needs. */
 export interface PartOpener<Value> {
   readonly needs: readonly PartName[];
   /** Load the modules of the part and open it. */
@@ -9,8 +9,9 @@ export interface PartOpener<Value> {
 }
 
 /**
- * Functions that open the parts of an installation, each with the parts that it needs. No other place knows all domains; a
- * new domain adds one entry here. A domain is loaded when it is opened, since loading all of them takes half a second.
+ * Functions that open the parts of an installation, each with the parts that it needs. No other place knows all
+ * domains. A new domain adds one entry here. A domain loads when it opens, since loading all of them takes half a
+ * second.
  */
 export const PART_OPENERS: { readonly [Part in PartName]: PartOpener<ApplianceParts[Part]> } = {
   metrics: part([], async ({ pools }) => {

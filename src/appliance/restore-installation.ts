@@ -31,9 +31,9 @@ const POOL_MAX = 8;
 
 export interface RestoreRequest extends RestoreOptions {
   readonly location: BackupLocation;
-  /** Id of the backup; null: the newest. */
+  /** Id of the backup, or null for the newest. */
   readonly backup: string | null;
-  /** True: replace what the installation holds. */
+  /** True to replace the data of the installation. */
   readonly force: boolean;
   readonly actor: string;
   readonly logger: Logger;
@@ -42,15 +42,15 @@ export interface RestoreRequest extends RestoreOptions {
 export interface RestoreReport extends Omit<VerifyReport, 'location'> {
   readonly from: string;
   readonly index: RebuildReport;
-  /** True: an earlier call had restored rows and files, and this one built the indexes that were left. */
+  /** True if an earlier call restored rows and files, and this one built the remaining indexes. */
   readonly resumed: boolean;
 }
 
 /**
- * Restore a backup into the installation of these settings and build its search indexes. Everything is verified before
- * anything is written, rows are restored in one transaction, and a call after an interruption continues where it can.
+ * Restore a backup into the installation of these settings and build its search indexes. Verify everything before
+ * writing anything, and restore rows in one transaction. A call after an interruption continues where it can.
  *
- * @throws AppError those of `findBackup`, `verifyBackup`, `checkRestorable`, `openAppliance`; the reason of the signal
+ * @throws AppError of `findBackup`, `verifyBackup`, `checkRestorable`, `openAppliance`; the reason of the signal
  */
 export async function restoreInstallation(config: Config, request: RestoreRequest): Promise<RestoreReport> {
   const { logger, signal } = request;
@@ -65,10 +65,18 @@ export async function restoreInstallation(config: Config, request: RestoreReques
       signal.throwIfAborted();
       const { created_at, service_version, schema_version, tables, objects } = manifest;
       return {
-        ...{ id, from: target.name, created_at, service_version, schema_version, tables: tables.length },
+        id,
+        from: target.name,
+        created_at,
+        service_version,
+        schema_version,
+        tables: tables.length,
         rows: tables.reduce((sum, { lines }) => sum + lines, 0),
-        ...{ files: objects.lines, bytes: objects.object_bytes, missing_files: manifest.missing_objects },
-        ...{ index, resumed },
+        files: objects.lines,
+        bytes: objects.object_bytes,
+        missing_files: manifest.missing_objects,
+        index,
+        resumed,
       };
     } finally {
       await appliance.close();
@@ -78,7 +86,7 @@ export async function restoreInstallation(config: Config, request: RestoreReques
   }
 }
 
-/** Restore rows and files. Returns true if an earlier call has done so. */
+/** Restore rows and files. Return true if an earlier call has already done so. */
 async function restoreData(
   config: Config,
   target: BackupTarget,
@@ -96,7 +104,10 @@ async function restoreData(
       const secretKeyCheck = secretKey && secretKeyCheckOf(deriveKeyRing(secretKey)).toString('hex');
       const keyFile = secretKeyFile(config.dataDir);
       await checkRestorable(context, manifest, {
-        ...{ secretKeyCheck, keyFile, force: force || isResumed, signal: request.signal },
+        secretKeyCheck,
+        keyFile,
+        force: force || isResumed,
+        signal: request.signal,
       });
       if (!isResumed) {
         await verifyBackup(target, manifest.id, request);
@@ -120,7 +131,7 @@ async function unfinishedRestore(sql: Sql): Promise<string | null> {
   return (await hasRestores(sql)) ? ((await findUnfinishedRestore(sql))?.backupId ?? null) : null;
 }
 
-/** Remove the file of the admin key if it holds a key that the restored installation does not have. */
+/** Remove the admin key file if the restored installation does not have its key. */
 async function removeFormerAdminKey(dataDir: string, sql: Sql): Promise<void> {
   const file = path.join(dataDir, 'admin.key');
   if (!existsSync(file)) return;

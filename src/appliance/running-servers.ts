@@ -13,8 +13,8 @@ const RunningServer = z.object({ url: z.string(), started_at: z.string(), proces
 export type RunningServer = z.infer<typeof RunningServer>;
 
 /**
- * Write the address of this server into the data directory, and how the operator reaches it. Only the owner of the
- * directory can read the record. Returns a function that removes it again.
+ * Write the address of this server and of its operator socket into the data directory. Only the owner of the directory
+ * can read the record. Return a function that removes it.
  */
 export async function recordServer(
   dataDir: string,
@@ -30,7 +30,7 @@ export async function recordServer(
   return () => rm(file, { force: true });
 }
 
-/** List the other servers that run on the data directory, and remove the records of those that were killed. */
+/** List the other servers on the data directory, and remove the records of killed ones. */
 export async function findOtherServers(dataDir: string): Promise<RunningServer[]> {
   const folder = serversFolder(dataDir);
   const servers: RunningServer[] = [];
@@ -60,8 +60,8 @@ function safeJson(text: string): unknown {
 }
 
 /**
- * Refuse to serve as root from a data directory of another user: files that root creates there cannot be read by that
- * user's service.
+ * Refuse to serve as root from another user's data directory, since that user's service cannot read files that root
+ * creates.
  *
  * @throws AppError `data_dir_foreign` (409)
  */
@@ -75,9 +75,7 @@ export async function refuseForeignDataDir(dataDir: string): Promise<void> {
   });
 }
 
-/**
- * Explain who listens on the port, if the error is that the port is in use. Any other error is returned unchanged.
- */
+/** Explain which program uses the port, if the error is that it is in use. Return any other error unchanged. */
 export async function explainPortInUse(
   error: unknown,
   config: Pick<Config, 'dataDir' | 'host' | 'port'>,
@@ -102,7 +100,7 @@ export async function explainPortInUse(
   );
 }
 
-/** Return true if what listens answers like this service. */
+/** Return true if the listening program answers like this service. */
 async function isService({ host, port }: Pick<Config, 'host' | 'port'>): Promise<boolean> {
   const address = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host;
   try {

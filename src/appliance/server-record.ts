@@ -3,23 +3,23 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { configFileOf, SETTING_VARIABLES } from '../platform/environment.ts';
 
-/** Settings that do not change the result of an operation, so a command may have others than the server. */
+/** Settings that do not change the result of an operation, so that they may differ between a command and the server. */
 const IRRELEVANT = new Set([
   ...['SERVICE_DATA_DIR', 'SERVICE_HOST', 'SERVICE_PORT', 'SERVICE_BASE_URL'],
   ...['SERVICE_LOG_LEVEL', 'SERVICE_CRON_SECRET'],
 ]);
 
-/** Digests of the sources of a server's settings; null stands for a missing service.yaml. */
+/** Digests of the sources of a server's settings. Null stands for a missing service.yaml. */
 export interface SettingsDigest {
   readonly file: string | null;
   readonly variables: Readonly<Record<string, string>>;
 }
 
-/** Access of the operator to a running server, as its record in the data directory gives it. */
+/** Access of the operator to a running server, from its record in the data directory. */
 export interface OperatorAccess {
-  /** Path of the socket at which the server answers the operator. */
+  /** Path of the server's socket for the operator. */
   readonly socket: string;
-  /** Secret that gives the right of the operator; only the owner of the data directory can read it. */
+  /** Secret that proves the operator. Only the owner of the data directory can read it. */
   readonly secret: string;
   readonly version: string;
   readonly settings: SettingsDigest;
@@ -31,8 +31,8 @@ export function serversFolder(dataDir: string): string {
 }
 
 /**
- * Read the records of the servers of a data directory, the newest first. Servers that were killed may be among them. The
- * file imports no validator, because every command reads the records before it does anything else.
+ * Read the records of the servers of a data directory, the newest first. Some may have been killed. This file imports
+ * no validator, because every command first reads the records.
  */
 export function readOperatorAccess(dataDir: string): OperatorAccess[] {
   const folder = serversFolder(dataDir);
@@ -44,7 +44,7 @@ export function readOperatorAccess(dataDir: string): OperatorAccess[] {
       const { operator: access } = JSON.parse(readFileSync(file, 'utf8'));
       if (isAccess(access)) found.push({ access, mtimeMs: statSync(file).mtimeMs });
     } catch {
-      // The server stopped just now, or the record belongs to another user.
+      // The server has just stopped, or the record belongs to another user.
     }
   }
   return found.sort((a, b) => b.mtimeMs - a.mtimeMs).map(({ access }) => access);
@@ -63,8 +63,8 @@ export function digestSettings(secret: string, env: NodeJS.ProcessEnv, dataDir: 
 }
 
 /**
- * Return true if a command with these settings may ask the server: both have the same service.yaml, and the command has
- * no variable with another value than the server.
+ * Return true if a command with these settings may ask the server: both have the same service.yaml, and no variable of
+ * the command differs from the server's.
  */
 export function hasSettingsOf(server: SettingsDigest, own: SettingsDigest): boolean {
   if (own.file !== server.file) return false;

@@ -37,13 +37,13 @@ import { OpenParts } from './open-parts.ts';
 
 export const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url));
 
-/** Connections for LISTEN and for what a command inspects; locks have connections of their own. */
+/** Connections for LISTEN and for commands that inspect the database. Locks have separate connections. */
 const DIRECT_POOL_MAX = 2;
 
 /** Stores and shared services that every domain uses. */
 export interface Stores {
   readonly logger: Logger;
-  /** Null if the settings name no collector of traces. */
+  /** Tracing, or null if the settings name no collector. */
   readonly tracing: Tracing | null;
   readonly sql: Sql;
   /** Shares of the organizations in the connections of `sql`. */
@@ -63,7 +63,7 @@ export interface Stores {
  * Find or start PostgreSQL, bring its schema up to date, and open files, Redis and threads.
  *
  * @param options.poolMax maximum number of connections to PostgreSQL; a command needs few
- * @param options.database result of `findDatabase`, if that was called before
+ * @param options.database result of `findDatabase`, if it was already called
  * @throws AppError `data_dir_unusable` (503), `database_too_new`, and what `checkServer` throws
  */
 export async function openStores(
@@ -73,9 +73,9 @@ export async function openStores(
 ): Promise<Stores> {
   const { logger, poolMax = 20 } = options;
   const finding = options.database ?? findDatabase(config, logger);
-  // A failure is thrown below, and is no unhandled one until then.
+  // A failure is thrown below. Until then it must not count as unhandled.
   finding.catch(() => undefined);
-  // Closed last, since the other parts may end spans while they close.
+  // Close tracing last, since the other parts may end spans while they close.
   const tracing = await openTracing(config, logger);
   if (tracing !== null) opened.add(tracing);
   const database = opened.add(await finding);
@@ -87,7 +87,7 @@ export async function openStores(
     opened,
   );
   await checkServers(config, direct, sql);
-  // At most starts nothing is pending, and a second connection would be made for nothing.
+  // Most starts have nothing pending, so a second connection would be wasted.
   const pending = await pendingMigrations(sql, { directory: MIGRATIONS });
   if (pending.length > 0) await migrate(direct, { directory: MIGRATIONS });
   const keyRing = deriveKeyRing(config.secretKey ?? (await readOrMakeSecretKey(config.dataDir, sql)));
@@ -121,7 +121,7 @@ async function connectToRedis({ redis }: Config, logger: Logger, opened: OpenPar
   return opened.add(openRedis(redis, logger));
 }
 
-/** Give each organization half of the connections at most, and leave some to what no request waits for. */
+/** Give each organization at most half of the connections, and reserve some for work outside requests. */
 function sharesOf(poolMax: number): FairGate {
   const runningMax = Math.max(1, poolMax - 2);
   return new FairGate({ runningMax, runningOfOneMax: Math.ceil(runningMax / 2), waitingOfOneMax: 1_000 });
@@ -130,7 +130,7 @@ function sharesOf(poolMax: number): FairGate {
 /**
  * Open only the database, without migrating it, for commands that inspect or migrate it.
  *
- * @throws AppError `postgres_unavailable` (503), `data_dir_unusable`, and those of `openEmbeddedPostgres`
+ * @throws AppError `postgres_unavailable` (503), `data_dir_unusable`, and errors of `openEmbeddedPostgres`
  */
 export async function openDatabase(
   config: Config,
@@ -149,7 +149,7 @@ export async function openDatabase(
   return { sql, close: () => opened.close() };
 }
 
-/** Open only the storage of files. @param threads read and write many small files on a disk */
+/** Open only the file storage. @param threads read and write many small files on a disk */
 export async function openObjects(config: Config, logger: Logger, threads?: Threads): Promise<Objects> {
   if (config.objects === null) {
     return openDiskObjects({ directory: path.join(config.dataDir, 'objects'), ...(threads ? { threads } : {}) });
@@ -164,7 +164,7 @@ function openSql(target: PostgresTarget, options: Parameters<typeof openPostgres
   return sql;
 }
 
-/** Check the servers that the operator configured; the embedded one is ours. `sql` is null if only `direct` is open. */
+/** Check the servers that the operator configured, but not our embedded one. `sql` is null if only `direct` is open. */
 async function checkServers(config: Config, direct: Sql, sql: Sql | null): Promise<void> {
   const { databaseUrl, databaseDirectUrl } = config;
   if (databaseUrl === null) return;
@@ -176,7 +176,7 @@ async function checkServers(config: Config, direct: Sql, sql: Sql | null): Promi
 /**
  * Read the secret key of the data directory, or make one for a new installation.
  *
- * @throws AppError `secret_key_missing` (500) if the database was set up with a key that is not here
+ * @throws AppError `secret_key_missing` (500) if the key of the database is not here
  */
 async function readOrMakeSecretKey(dataDir: string, sql: Sql): Promise<Secret> {
   const key = readSecretKey(dataDir);

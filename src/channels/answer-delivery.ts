@@ -10,14 +10,14 @@ import { type RetrievalContext, retrievePassages } from './retrieve-passages.ts'
 import type { ChannelReply, DeliveryOutcome } from './schema.ts';
 import type { IncomingDelivery, VerifiedDelivery, Verifier } from './verify-delivery.ts';
 
-/** Length of the beginning of an utterance that is searched for. */
+/** Length of the start of an utterance that is used as the query. */
 const QUESTION_CHARS_MAX = 1000;
 
 export interface AnswerContext extends RetrievalContext {
   readonly verifier: Verifier;
   readonly replies: ReplyOnce;
   readonly calls: CallLog;
-  /** Request rates of organizations: a delivery that is searched for counts as a request for a search. */
+  /** Request rates of organizations. Each delivery that needs a search counts as one search request. */
   readonly rates: RateLimiter;
   readonly metrics: ChannelMetrics;
 }
@@ -28,7 +28,7 @@ interface Answer {
 }
 
 /**
- * Verify a delivery and answer it from the channel's bucket. A repeated delivery gets the same reply without a second
+ * Verify a delivery and answer it from the channel's bucket. A repeated delivery gets the same reply without another
  * search, and does not count towards the rate limit.
  *
  * @throws AppError 403 for a delivery that does not come from the messenger, 400 for one that cannot be read
@@ -98,7 +98,7 @@ async function makeAnswer(
 }
 
 function questionOf(utterance: string): string {
-  // The cut comes first, so that the cost of a huge utterance is bounded.
+  // Cut first, to bound the cost of a huge utterance.
   const head = utterance.slice(0, graphemeCut(utterance, QUESTION_CHARS_MAX));
   return toOneLine(head);
 }

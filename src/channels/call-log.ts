@@ -7,18 +7,18 @@ import { openRedisCalls } from './redis-call-log.ts';
 /** Limit of the verified calls of one bot (contract 4.10). */
 export const CALL_LIMIT = { callsMax: 30, windowMs: 60_000 } as const;
 
-/** Time after a failure in which Redis is not called. */
+/** Time after a failure during which Redis is not called. */
 const REDIS_RETRY_MS = 1000;
 
-/** Exact log of the calls of each bot, shared by all processes of the installation. */
+/** Exact log of the calls of each bot, shared by all processes. */
 export interface CallLog {
-  /** Log a call and return true; return false without logging it if the limit is reached. */
+  /** Log a call and return true. If the limit is reached, return false. */
   take(orgId: string, botId: string): Promise<boolean>;
 }
 
 /**
- * Open the log in Redis if it is configured, else in PostgreSQL. While Redis is unavailable, calls are logged in
- * PostgreSQL, whose log starts empty, so that a bot gets at most twice the limit.
+ * Open the log in Redis if it is configured, else in PostgreSQL. While Redis is unavailable, log calls in PostgreSQL.
+ * That log starts empty, so a bot gets at most twice the limit.
  */
 export function openCallLog(settings: {
   readonly sql: Sql;

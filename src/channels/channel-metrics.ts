@@ -2,26 +2,26 @@ import { Counter, Histogram, type Registry } from 'prom-client';
 import type { DeliveryOutcome } from './schema.ts';
 
 export interface ChannelMetrics {
-  /** Count a delivery that was answered. */
+  /** Count an answered delivery. */
   delivered(
     channel: { readonly id: string; readonly bot: string },
     outcome: DeliveryOutcome | 'replayed',
     seconds: number,
   ): void;
-  /** Count a refused delivery. `channel` is the id of the configuration that it named; null if there is none. */
+  /** Count a refused delivery. `channel` is the id of its configuration, or null. */
   refused(channel: string | null, reason: string): void;
-  /** Count a fault that was answered by an apology. */
+  /** Count a fault that was answered with an apology. */
   failed(channel: string, reason: string): void;
   /** Count a notification. */
   notified(channel: string, outcome: 'accepted' | 'failed'): void;
 }
 
-/** Configurations that have samples of their own; those of the others share the label `other`. */
+/** Configurations with samples of their own. All others share the label `other`. */
 const CHANNELS_MAX = 100;
 
 /**
- * Define the metrics of channels in a registry, once per registry. The label `channel` is the id of a configuration, for
- * the first ones that this process hears of.
+ * Define the metrics of channels in a registry, once per registry. The label `channel` is the id of a configuration,
+ * for the first ones that this process sees.
  */
 export function openChannelMetrics(registry: Registry): ChannelMetrics {
   const registers = [registry];
@@ -46,7 +46,7 @@ export function openChannelMetrics(registry: Registry): ChannelMetrics {
   });
   const faults = new Counter({
     name: 'service_channel_faults_total',
-    help: 'Deliveries that were answered by an apology because of a fault, by reason.',
+    help: 'Deliveries that were answered with an apology because of a fault, by reason.',
     labelNames: ['channel', 'reason'],
     registers,
   });

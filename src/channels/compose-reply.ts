@@ -5,9 +5,9 @@ import { cutText, excerptOf, toOneLine } from './excerpt.ts';
 import { type Phrase, phraseOf, type ReplyLanguage, sourceOf } from './phrases.ts';
 import { type ChannelReply, OUTPUT_CHARS_MAX, OUTPUTS_MAX } from './schema.ts';
 
-/** Maximum number of results in a reply, if its outputs have room for them. */
+/** Maximum number of results in a reply. */
 const RESULTS_MAX = 5;
-/** Maximum length of a passage, so that a reply is readable on a telephone. */
+/** Maximum length of a passage that is readable on a telephone. */
 const PASSAGE_CHARS_MAX = 600;
 const FILE_NAME_CHARS_MAX = 80;
 const GAP = '\n\n';
@@ -17,8 +17,8 @@ export function phraseReply(phrase: Phrase, language: ReplyLanguage): ChannelRep
 }
 
 /**
- * Render results as numbered lines, each with its score and passage, and the file and page below. Near-duplicates are
- * rendered once, also if they are in several documents.
+ * Render results as numbered lines, each with its score and passage, and the file and page below. Render
+ * near-duplicates once, even from different documents.
  *
  * @param results best first
  * @returns null if no result has text
@@ -29,7 +29,7 @@ export function resultsReply(
   language: ReplyLanguage,
 ): ChannelReply | null {
   const terms = new Set(analyse(question));
-  // All passages get the same document id, since `collapse` compares passages of one document only.
+  // All passages get the same document id, since `collapse` compares only passages of one document.
   const passages = results.map((result) => ({ documentId: '', text: result.text, result }));
   const kept = collapse(passages, { wanted: RESULTS_MAX, perDocumentMax: null });
   const blocks = kept
@@ -50,7 +50,7 @@ function renderResult(
   return withSource.length <= OUTPUT_CHARS_MAX ? withSource : line;
 }
 
-/** Pack blocks into as few outputs as possible, and leave out those that do not fit into the last output. */
+/** Pack blocks into as few outputs as possible. Omit blocks that do not fit into the last output. */
 function packOutputs(blocks: readonly string[]): string[] {
   const outputs: string[] = [];
   for (const block of blocks) {

@@ -20,8 +20,7 @@ export async function insertConfig(sql: Sql, config: ConfigRow & { readonly botI
 /**
  * Return the configurations of an organization, oldest first; all of them without `limit`.
  *
- * @param page.after id of the last configuration of the page before; one that was deleted meanwhile is placed by the time
- *   in its id
+ * @param page.after id of the last configuration of the previous page; the time in the id places a deleted one
  */
 export async function selectConfigs(
   sql: Sql,
@@ -46,15 +45,15 @@ export async function selectConfig(sql: Sql, orgId: string, id: string): Promise
   return row ? toConfig(row) : null;
 }
 
-/** Delete a configuration and the replies to its deliveries. Return the deleted row, or null if there was none. */
+/** Delete a configuration and the replies to its deliveries. Return the deleted row, or null. */
 export async function deleteConfig(sql: Sql, orgId: string, id: string): Promise<ConfigRow | null> {
   const [row] = await sql`DELETE FROM channel_configs WHERE org_id = ${orgId} AND id = ${id} RETURNING *`;
   return row ? toConfig(row) : null;
 }
 
 /**
- * Return the configurations with this `bot_id` of all organizations that are not suspended, oldest first. A delivery names
- * no organization; its signature selects one.
+ * Return the configurations with this `bot_id` of all organizations that are not suspended, oldest first. A delivery
+ * names no organization, so its signature selects one.
  */
 export async function selectConfigsOfBot(
   sql: Sql,

@@ -36,7 +36,7 @@ const OTHER_CONFIG_BYTES_MAX = 16 * 1024;
 const SECRET_CHARS_ADVISED = 16;
 
 /**
- * Store a configuration; its credentials are encrypted.
+ * Store a configuration with encrypted credentials.
  *
  * @returns the configuration, and warnings about accepted values that are probably mistakes
  * @throws AppError `channel_config_invalid` (400) that names every fault, `bot_id_exists` (409)
@@ -121,7 +121,7 @@ function readConfig(keyRing: ConfigContext['keyRing'], row: ConfigRow): Record<s
   return JSON.parse(unseal(keyRing.encryption, row.sealedConfig, contextOf(row.orgId, row.id)));
 }
 
-/** Return the encryption context of a configuration, which binds its sealed value to its row. */
+/** Return the encryption context of a configuration, which ties its encrypted value to its row. */
 export function contextOf(orgId: string, id: string): string {
   return `channel_configs/${orgId}/${id}`;
 }

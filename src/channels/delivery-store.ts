@@ -1,13 +1,13 @@
 import type { Sql } from '../platform/postgres.ts';
 import type { DeliveryOutcome } from './schema.ts';
 
-/** Delivery of the messenger that was verified. */
+/** Verified delivery of the messenger. */
 export interface DeliveryRow {
   /** SHA-256 of its signature, in hex. */
   readonly id: string;
   readonly configId: string;
   readonly receivedAt: Date;
-  /** Null until it has a reply. */
+  /** Outcome, or null without a reply. */
   readonly outcome: DeliveryOutcome | null;
   readonly answeredAt: Date | null;
   /** JSON of the reply, while it is kept. */
@@ -19,7 +19,7 @@ export interface DeliveryRow {
 /**
  * List verified deliveries of an organization, newest first.
  *
- * @param page.after id of the delivery before the first one
+ * @param page.after id of the last delivery of the previous page
  */
 export async function selectDeliveries(
   sql: Sql,
@@ -47,7 +47,7 @@ export async function selectDeliveries(
   }));
 }
 
-/** Place of a delivery in the list, found by the primary key. */
+/** Find the place of a delivery in the list by the primary key. */
 function placeOf(sql: Sql, orgId: string, id: string) {
   return sql`(
     SELECT a.received_at, a.digest FROM channel_deliveries a
@@ -55,7 +55,7 @@ function placeOf(sql: Sql, orgId: string, id: string) {
       AND a.config_id = ANY(ARRAY(SELECT c.id FROM channel_configs c WHERE c.org_id = ${orgId})) LIMIT 1)`;
 }
 
-/** Delete deliveries of all organizations that are older than `ageMs`, at most `rowsMax`, and return their number. */
+/** Delete deliveries of all organizations older than `ageMs`, at most `rowsMax`, and return their number. */
 export async function deleteOldDeliveries(sql: Sql, ageMs: number, rowsMax: number): Promise<number> {
   const result = await sql`
     DELETE FROM channel_deliveries WHERE (config_id, digest) IN (

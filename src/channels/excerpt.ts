@@ -3,9 +3,9 @@ import { segmentSentences } from '../language/sentences.ts';
 import { oneLine } from '../platform/printable.ts';
 
 const ELLIPSIS = '…';
-/** Smallest share of a text that a cut at a blank may leave; otherwise the cut is between graphemes. */
+/** Smallest share of a text that a cut at a blank may leave. Otherwise cut between graphemes. */
 const WORD_CUT_SHARE_MIN = 0.6;
-/** UTF-16 units after a cut that are segmented too, so that a grapheme across the cut is recognised. */
+/** UTF-16 units to segment after a cut, so that a grapheme across the cut is recognised. */
 const LOOK_AHEAD_CHARS = 64;
 
 const graphemes = new Intl.Segmenter('und', { granularity: 'grapheme' });
@@ -16,8 +16,8 @@ export function toOneLine(text: string): string {
 }
 
 /**
- * Cut a text to at most `charsMax` UTF-16 units, at a blank if one is near, else between graphemes, and mark the cut. A
- * text that fits is returned unchanged.
+ * Cut a text to at most `charsMax` UTF-16 units, at a blank if one is near, else between graphemes, and mark the cut.
+ * Return a text that fits unchanged.
  */
 export function cutText(text: string, charsMax: number): string {
   if (text.length <= charsMax) return text;
@@ -39,8 +39,8 @@ export function graphemeCut(text: string, charsMax: number): number {
 }
 
 /**
- * Return the first run of consecutive sentences of a passage that fits into `charsMax` and shares the most terms with the
- * question. A single sentence that does not fit is cut.
+ * Return the first run of consecutive sentences of a passage that fits into `charsMax` and shares the most terms with
+ * the question. Cut a single sentence that does not fit.
  *
  * @param terms analysed terms of the question
  */
@@ -59,7 +59,7 @@ export function excerptOf(passage: string, terms: ReadonlySet<string>, charsMax:
   return lead + cutText(sentences.slice(best.first, best.end).join(' '), charsMax - lead.length);
 }
 
-/** Return the end of the longest run of sentences from `first` that fits, with at least one sentence. */
+/** Return the end of the longest run of sentences from `first` that fits, but at least one sentence. */
 function endOfRun(sentences: readonly string[], first: number, charsMax: number): number {
   let chars = sentences[first]?.length ?? 0;
   let end = first + 1;

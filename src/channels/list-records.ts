@@ -11,9 +11,9 @@ export const DeliveryView = z
     channel_config_id: z.string(),
     received_at: z.iso.datetime(),
     status: z.enum(['answered', 'in_progress', 'abandoned']),
-    outcome: DeliveryOutcome.nullable().describe('null without a reply'),
-    duration_ms: z.number().nullable().describe('time until the reply; null without one'),
-    texts: z.array(z.string()).describe('the reply, for ten minutes; empty afterwards, and without one'),
+    outcome: DeliveryOutcome.nullable().describe('null if there is no reply'),
+    duration_ms: z.number().nullable().describe('time until the reply; null if there is none'),
+    texts: z.array(z.string()).describe('reply, kept for ten minutes; otherwise empty'),
   })
   .meta({ id: 'ChannelDelivery' });
 export type DeliveryView = z.output<typeof DeliveryView>;
@@ -24,9 +24,7 @@ interface Page {
   readonly after: string | undefined;
 }
 
-/**
- * List verified deliveries, newest first. What users wrote is not kept, and the replies are for ten minutes only.
- */
+/** List verified deliveries, newest first. The texts of users are not kept, and replies are kept for ten minutes. */
 export async function listDeliveries(sql: Sql, orgId: string, page: Page): Promise<DeliveryView[]> {
   const rows = await selectDeliveries(sql, orgId, page);
   return rows.map(({ id, configId, receivedAt, outcome, answeredAt, reply, isClaimed }) => ({
@@ -40,7 +38,7 @@ export async function listDeliveries(sql: Sql, orgId: string, page: Page): Promi
   }));
 }
 
-/** List notifications, newest first. Records are kept for 90 days. */
+/** List notifications, newest first. Records stay for 90 days. */
 export async function listNotifications(sql: Sql, orgId: string, page: Page): Promise<NotificationRecord[]> {
   const { configId = null, limit, after } = page;
   return selectNotifications(sql, orgId, { configId, rowsMax: limit, after });

@@ -1,6 +1,6 @@
 import { MESSENGER } from './schema.ts';
 
-/** Keys whose values are not credentials. Values of all other keys are masked. */
+/** Keys whose values are no credentials. All other values are masked. */
 const PLAIN_KEYS_MESSENGER = new Set(['channel_id', 'collection', 'bucket_collection', 'bot_id']);
 const PLAIN_KEYS = new Set([
   'app_id',
@@ -23,10 +23,10 @@ const PLAIN_KEYS = new Set([
 ]);
 
 const END_CHARS_MAX = 4;
-/** Largest share of a credential that is shown at each end. */
+/** Largest share of a credential that the mask shows at each end. */
 const END_SHARE = 1 / 8;
 
-/** Copy a configuration and mask every string, except values of keys that are known to hold no credential. */
+/** Copy a configuration and mask every string except values of keys that hold no credential. */
 export function maskConfig(provider: string, config: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return maskObject(config, provider === MESSENGER ? PLAIN_KEYS_MESSENGER : PLAIN_KEYS);
 }
@@ -42,7 +42,7 @@ function maskValue(value: unknown, isPlain: boolean, plainKeys: ReadonlySet<stri
   return typeof value === 'object' && value !== null ? maskObject(value, plainKeys) : value;
 }
 
-/** Mask a text as `abcd****wxyz`. Less of a short text is shown; the mask does not reveal the length. */
+/** Mask a text as `abcd****wxyz`. A short text shows less. The mask does not reveal the length. */
 function maskText(text: string): string {
   const characters = Array.from(text);
   const shown = Math.min(END_CHARS_MAX, Math.floor(characters.length * END_SHARE));

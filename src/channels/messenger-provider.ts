@@ -6,7 +6,7 @@ import { type HttpReply, HttpUpstream } from '../platform/upstream/transport.ts'
 import { causeOf } from '../platform/upstream/upstream-errors.ts';
 import { UpstreamFault } from '../platform/upstream/upstream-fault.ts';
 
-/** Fields of a notification that are sent to the provider. */
+/** Fields of a notification for the provider. */
 export interface ProviderMessage {
   readonly channel_id: string;
   readonly phone: string;
@@ -19,7 +19,7 @@ export class NotAccepted extends Error {
   override readonly name = 'NotAccepted';
   /** Short cause: `connection`, `timeout`, `http_422`, `invalid_answer`. */
   readonly reason: string;
-  /** True if the provider may have sent the notification nevertheless. */
+  /** True if the provider may still have sent the notification. */
   readonly isUncertain: boolean;
 
   constructor(reason: string, isUncertain: boolean, cause: unknown) {
@@ -30,12 +30,12 @@ export class NotAccepted extends Error {
 }
 
 export interface MessengerProvider {
-  /** Send a notification and return the id that the provider gave it. Throws `NotAccepted`. */
+  /** Send a notification and return the provider's id of it. Throws `NotAccepted`. */
   send(restApiKey: string, message: ProviderMessage): Promise<string>;
   close(): Promise<void>;
 }
 
-/** Delays before retries of a request that failed without a connection. */
+/** Delays before retries of a request that failed to connect. */
 const RETRY_DELAYS_MS = [200, 800];
 const CONNECTIONS_MAX = 32;
 const ANSWER_BYTES_MAX = 64 * 1024;
@@ -48,7 +48,10 @@ export function openMessengerProvider(settings: MessengerSettings): MessengerPro
 
   const post = async (restApiKey: string, message: ProviderMessage, timeoutMs: number): Promise<string> => {
     const reply = await upstream.call({
-      ...{ method: 'POST', path: pathname, body: JSON.stringify(message), timeoutMs },
+      method: 'POST',
+      path: pathname,
+      body: JSON.stringify(message),
+      timeoutMs,
       headers: { authorization: `${settings.authScheme} ${restApiKey}`, accept: 'application/json' },
       bodyBytesMax: ANSWER_BYTES_MAX,
       // A client that leaves does not abort the request, since its outcome must be recorded.
@@ -76,7 +79,9 @@ export function openMessengerProvider(settings: MessengerSettings): MessengerPro
   };
 }
 
-/** Convert a fault: after a redirect or a 4xx nothing was sent; after other responses or a timeout this is uncertain. */
+/**
+ * Convert a fault. After a redirect or a 4xx nothing was sent. After other responses or a timeout this is uncertain.
+ */
 function notAccepted(error: unknown): unknown {
   if (!(error instanceof UpstreamFault)) return error;
   const isRefused = error.status !== null && error.status >= 300 && error.status < 500;

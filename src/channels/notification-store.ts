@@ -11,8 +11,8 @@ export interface NewNotification {
 }
 
 /**
- * Record the request of a notification and return the id of the record. A record with the same idempotency key is started
- * again if it failed and was certainly not sent; otherwise nothing is changed and null is returned.
+ * Record the request of a notification and return the id of the record. If a record with the same idempotency key
+ * failed and was certainly not sent, start it again. Otherwise change nothing and return null.
  */
 export async function insertNotification(sql: Sql, notification: NewNotification): Promise<string | null> {
   const { request } = notification;
@@ -73,14 +73,14 @@ export async function selectNotifications(
   return rows.map(toRecord);
 }
 
-/** Fail notifications of processes that died, with an uncertain outcome, over all organizations. */
+/** Mark notifications of dead processes as failed with an uncertain outcome, in all organizations. */
 export async function failInterrupted(sql: Sql, ageMs: number): Promise<void> {
   await sql`
     UPDATE channel_notifications SET status = 'failed', reason = 'interrupted', uncertain = true, finished_at = now()
     WHERE status = 'requested' AND requested_at < now() - ${ageMs} * interval '1 millisecond'`;
 }
 
-/** Delete old records, which contain telephone numbers, over all organizations. */
+/** Delete old records, which contain telephone numbers, in all organizations. */
 export async function deleteOldNotifications(sql: Sql, ageMs: number): Promise<void> {
   await sql`DELETE FROM channel_notifications WHERE requested_at < now() - ${ageMs} * interval '1 millisecond'`;
 }

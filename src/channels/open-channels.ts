@@ -23,7 +23,7 @@ import type { SendContext } from './send-notification.ts';
 import { type IncomingDelivery, openVerifier, type VerifierContext } from './verify-delivery.ts';
 
 const ROWS_SWEPT_MAX = 10_000;
-/** Age of a requested notification whose process has died: sending takes at most one minute. */
+/** Age of an unfinished notification whose process has died. Sending takes at most one minute. */
 const INTERRUPTED_MS = 5 * 60_000;
 const NOTIFICATIONS_KEPT_MS = 90 * 24 * 3_600_000;
 
@@ -53,12 +53,18 @@ export function openChannels(context: {
   const { messenger, replyDeadlineMs, deliveriesKeptMs } = config.channels;
   const provider = messenger && openMessengerProvider(messenger);
   const answering: Omit<AnswerContext, 'verifier'> = {
-    ...{ search, rates, logger, metrics, deadlineMs: replyDeadlineMs, load: openSearchLoad() },
+    search,
+    rates,
+    logger,
+    metrics,
+    deadlineMs: replyDeadlineMs,
+    load: openSearchLoad(),
     replies: openReplyOnce({ sql, logger, deadlineMs: replyDeadlineMs }),
     calls: openCallLog({ sql, redis, logger }),
   };
   return {
-    ...{ sql, keyRing },
+    sql,
+    keyRing,
     sending: { sql, keyRing, provider, metrics, logger },
     webhook(parseJson) {
       const verifier = openVerifier({ sql, keyRing, parseJson });

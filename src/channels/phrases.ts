@@ -3,7 +3,7 @@ import { detectByScript } from '../language/detect-language.ts';
 /** Languages of replies. */
 export type ReplyLanguage = 'en' | 'ko';
 
-/** Fixed replies by situation. */
+/** Fixed replies for special situations. */
 export type Phrase = 'nothing_found' | 'too_many' | 'too_slow' | 'unavailable' | 'no_question';
 
 const PHRASES: Readonly<Record<ReplyLanguage, Readonly<Record<Phrase, string>>>> = {
@@ -23,7 +23,7 @@ const PHRASES: Readonly<Record<ReplyLanguage, Readonly<Record<Phrase, string>>>>
   },
 };
 
-/** Return Korean for an utterance in Korean, English for every other. */
+/** Return Korean for an utterance in Korean, otherwise English. */
 export function languageOf(utterance: string): ReplyLanguage {
   return detectByScript(utterance).language === 'ko' ? 'ko' : 'en';
 }

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 
 /**
- * Script that logs a call in a sorted set by its time in microseconds and returns 1, or returns 0 if the limit is reached.
- * It uses the clock of Redis, since the clocks of processes may differ.
+ * Script that logs a call in a sorted set by its time in microseconds and returns 1. If the limit is reached, it
+ * returns 0. It uses the clock of Redis, since the clocks of processes may differ.
  */
 const TAKE = `
 local time = redis.call('TIME')
@@ -20,7 +20,7 @@ return 1
 
 const PREFIX = 'service:channel-calls:';
 
-/** Client with the script as a method; ioredis sends the text of a script only if Redis does not know its hash. */
+/** Client with the script as a method. ioredis sends the script only if Redis does not know its hash. */
 type WithScript = Redis & {
   serviceTakeCall(key: string, callsMax: number, windowMs: number, member: string): Promise<number>;
 };

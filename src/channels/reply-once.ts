@@ -4,7 +4,7 @@ import type { Sql } from '../platform/postgres.ts';
 import { claimDelivery, type DeliveryKey, deleteClaim, selectReply, storeReply } from './reply-store.ts';
 import type { ChannelReply, DeliveryOutcome } from './schema.ts';
 
-/** Time for which a reply is kept. Its delivery is accepted for at most 600 s: 300 s by a clock that is 300 s ahead. */
+/** Time to keep a reply. A delivery is accepted for at most 600 s: 300 s by a clock that is 300 s ahead. */
 const KEEP_MS = 10 * 60_000;
 /** Time by which a claim outlives the deadline of its reply. */
 const CLAIM_BEYOND_MS = 2_500;
@@ -12,15 +12,15 @@ const POLL_MS = 50;
 
 export interface MadeReply {
   readonly reply: ChannelReply;
-  /** True if a repeated delivery gets this reply; otherwise it is answered again. */
+  /** True if a repeated delivery gets this reply. Otherwise the delivery is answered again. */
   readonly isKept: boolean;
   readonly outcome: DeliveryOutcome;
 }
 
-/** Guard that answers each delivery once, also if it is repeated or sent to several processes of the installation. */
+/** Guard that answers each delivery once, even if it is repeated or sent to several processes. */
 export interface ReplyOnce {
   /**
-   * Return the reply to a delivery. For repeated deliveries `make` is called only once.
+   * Return the reply to a delivery. For repeated deliveries call `make` only once.
    *
    * @returns null if another process did not answer within `waitMs`
    */
@@ -34,7 +34,7 @@ export interface ReplyOnce {
 export function openReplyOnce(settings: {
   readonly sql: Sql;
   readonly logger: Logger;
-  /** Bound of the time in which a reply is made. */
+  /** Time limit for making a reply. */
   readonly deadlineMs: number;
 }): ReplyOnce {
   const { sql, logger } = settings;

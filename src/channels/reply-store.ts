@@ -8,8 +8,8 @@ export interface DeliveryKey {
 }
 
 /**
- * Claim a delivery that is new, or whose reply or claim has expired. Return the end of the claim in the full precision of
- * the database, which identifies the claim, or null if the delivery is claimed or has a reply.
+ * Claim a delivery that is new, or whose reply or claim has expired. Return the end of the claim in the full precision
+ * of the database, which identifies the claim. Return null if the delivery is claimed or has a reply.
  */
 export async function claimDelivery(
   sql: Sql,
@@ -36,7 +36,7 @@ export async function claimDelivery(
   return row?.claimed_until ?? null;
 }
 
-/** Return the reply to a delivery as JSON, or null if there is none yet. */
+/** Return the reply to a delivery as JSON, or null. */
 export async function selectReply(sql: Sql, key: DeliveryKey): Promise<string | null> {
   const [row] = await sql<{ reply: string | null }[]>`
     SELECT reply FROM channel_replies
@@ -62,7 +62,7 @@ export async function storeReply(
     FROM stored WHERE channel_deliveries.config_id = stored.config_id AND channel_deliveries.digest = stored.digest`;
 }
 
-/** Release a claim, so that the delivery is new if it is repeated, and remove it from the history. */
+/** Release a claim and remove it from the history, so that a repeated delivery counts as new. */
 export async function deleteClaim(sql: Sql, key: DeliveryKey, claimedUntil: string): Promise<void> {
   await sql`
     WITH released AS (

@@ -8,22 +8,22 @@ import { type SearchContext, searchBucket } from '../search/search.ts';
 import type { Channel } from './configs.ts';
 
 /**
- * Bounds on the concurrent searches of all channels in this process, and of those of one organization. More of them would
- * delay each other, so that a burst of deliveries would make all replies late.
+ * Bounds on the concurrent searches of all channels in this process, and of one organization. Without them a burst of
+ * deliveries would make all replies late.
  */
 const CONCURRENT_SEARCHES = { runningMax: 8, runningOfOneMax: 4, waitingOfOneMax: 1_000 };
-/** Time in which searches use keywords only, after a query was not embedded in time. */
+/** Time in which searches use only keywords, after embedding a query took too long. */
 const KEYWORD_ONLY_MS = 10_000;
-/** Share of the deadline after which a hybrid search is replaced by a keyword search. */
+/** Share of the deadline after which a keyword search replaces the hybrid search. */
 const HYBRID_SHARE = 0.65;
-/** Number of results of a search; near-duplicates are removed from them afterwards. */
+/** Results of a search, before near-duplicates are removed. */
 const RESULTS_WANTED = 12;
-/** Maximum number of results of one document, so that a reply has several sources. */
+/** Maximum number of results from one document, so that a reply has several sources. */
 const PER_DOCUMENT_MAX = 3;
 /** Privacy level of the documents that every user of a channel may see. */
 const CHANNEL_AUTH_LEVEL = 1;
 
-/** Outcome of a retrieval. `missing`: the bucket or the collection of the channel does not exist any more. */
+/** Outcome of a retrieval. `missing`: the bucket or the collection of the channel no longer exists. */
 export type Retrieval =
   | { readonly kind: 'found'; readonly results: readonly SearchResult[] }
   | { readonly kind: 'late' }
@@ -37,7 +37,7 @@ export interface RetrievalContext {
   readonly load: SearchLoad;
 }
 
-/** State that the searches of all channels in this process share. */
+/** State shared by the searches of all channels in this process. */
 export interface SearchLoad {
   readonly slots: FairGate;
   /** Time by `performance.now()` until which queries are not embedded. */
@@ -48,10 +48,16 @@ export function openSearchLoad(): SearchLoad {
   return { slots: new FairGate(CONCURRENT_SEARCHES), keywordOnlyUntilMs: 0 };
 }
 
-/** Return the caller of a channel's searches, which stands for its users outside the organization. */
+/** Return the caller of a channel's searches, which represents users outside the organization. */
 export function channelCaller({ id, orgId, config }: Channel, plan: Plan): Caller {
   return {
-    ...{ kind: 'channel', actor: `channel:${id}`, orgId, plan, userId: null, role: null, department: null },
+    kind: 'channel',
+    actor: `channel:${id}`,
+    orgId,
+    plan,
+    userId: null,
+    role: null,
+    department: null,
     scopes: new Set(['search']),
     authLevel: CHANNEL_AUTH_LEVEL,
     outside: config.public_only ? 'public' : 'unrestricted',
@@ -59,8 +65,8 @@ export function channelCaller({ id, orgId, config }: Channel, plan: Plan): Calle
 }
 
 /**
- * Search the channel's bucket within the deadlines: hybrid first, then by keyword if the embedding is late or fails. It
- * never throws, since every delivery gets a reply.
+ * Search the channel's bucket within the deadlines: hybrid first, then by keyword if the embedding is late or fails.
+ * Never throw, since every delivery gets a reply.
  *
  * @param startMs time by `performance.now()` at which the delivery arrived
  */
@@ -75,9 +81,15 @@ export async function retrievePassages(
   const caller = channelCaller(channel, plan);
   const find = async (mode: SearchRequest['mode'], endMs: number): Promise<Retrieval> => {
     const request: SearchRequest = {
-      ...{ query: question, top_k: RESULTS_WANTED, task: 'retrieval_query', mode, rerank: false, highlights: false },
+      query: question,
+      top_k: RESULTS_WANTED,
+      task: 'retrieval_query',
+      mode,
+      rerank: false,
+      highlights: false,
       correct: true,
-      ...{ collection: config.bucket_collection, max_per_document: PER_DOCUMENT_MAX },
+      collection: config.bucket_collection,
+      max_per_document: PER_DOCUMENT_MAX,
     };
     const found = await within(endMs - performance.now(), (signal) =>
       load.slots.run(
@@ -107,7 +119,7 @@ export async function retrievePassages(
   return { kind: 'failed', reason: fault instanceof AppError ? fault.code : 'internal' };
 }
 
-/** Return the code of an error that says that the bucket or the collection is missing; null for any other error. */
+/** Return the code of an error for a missing bucket or collection, or null for any other error. */
 function missingCodeOf(error: unknown): string | null {
   const isMissing = error instanceof AppError && ['bucket_not_found', 'collection_not_found'].includes(error.code);
   return isMissing ? error.code : null;
@@ -115,7 +127,7 @@ function missingCodeOf(error: unknown): string | null {
 
 class DeadlinePassed extends Error {}
 
-/** Return the result of the work. After `ms` the work is aborted, and its end is not awaited. @throws DeadlinePassed */
+/** Return the result of the work. After `ms` abort the work without awaiting its end. @throws DeadlinePassed */
 async function within<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   if (ms <= 0) throw new DeadlinePassed('the deadline has passed');
   const abort = new AbortController();

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { isPlainName, PLAIN_NAME_RULE } from '../platform/printable.ts';
 
-/** Provider whose deliveries are answered and through which notifications are sent. */
+/** Provider that delivers messages and sends notifications. */
 export const MESSENGER = 'messenger';
 
-/** Schema of a text with its own messages, since a configuration is parsed separately from its request. */
+/** Make the schema of a text with its own messages, since a configuration is parsed apart from its request. */
 function text(charsMax: number) {
   return z
     .string({ error: ({ input }) => (input === undefined ? 'is required' : 'must be a string') })
@@ -29,24 +29,24 @@ export const MessengerConfig = z.object({
   rest_api_key: headerCredential,
   channel_id: plainText(200),
   admin_key: text(4096).optional(),
-  collection: plainText(128).describe('name or id of the bucket that is searched'),
+  collection: plainText(128).describe('name or id of the bucket to search'),
   bot_id: plainText(128),
   secret: text(1024).describe('HMAC secret of the webhook'),
   bucket_collection: plainText(128).optional().describe('name or id of a collection of the bucket; limits the search'),
   public_only: z
     .boolean({ error: 'must be true or false' })
     .default(false)
-    .describe('answer from documents that are public_accessible only'),
+    .describe('answer only from documents with public_accessible'),
   score_min: z
     .number({ error: 'must be a number' })
     .min(0, 'must be at least 0')
     .max(1, 'must be at most 1')
     .default(0.1)
-    .describe('results with a lower score are not shown'),
+    .describe('hide results with a lower score'),
 });
 export type MessengerConfig = z.output<typeof MessengerConfig>;
 
-/** Query of `GET /v1/channels/configs`. The reply is an array, so a full page means that there may be another. */
+/** Query of `GET /v1/channels/configs`. The reply is an array, so a full page may have a successor. */
 export const ListChannelsQuery = z.object({
   limit: z.coerce.number().int().min(1).max(1000).default(1000),
   cursor: z
@@ -54,7 +54,7 @@ export const ListChannelsQuery = z.object({
     .max(128)
     .regex(/^(?:chn_\w+)?$/, 'must be the id of a configuration')
     .optional()
-    .describe('id of the last configuration of the page before')
+    .describe('id of the last configuration of the previous page')
     .transform((cursor) => cursor || undefined),
 });
 export type ListChannelsQuery = z.output<typeof ListChannelsQuery>;
@@ -145,7 +145,7 @@ export const NotificationRecord = z.object({
 });
 export type NotificationRecord = z.output<typeof NotificationRecord>;
 
-/** Outcomes of a verified delivery that was answered. */
+/** Outcomes of an answered delivery. */
 export const DeliveryOutcome = z.enum([
   'answered',
   'nothing_found',

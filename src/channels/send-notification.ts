@@ -10,20 +10,19 @@ import { finishNotification, insertNotification, type NewNotification, selectByK
 import type { NotificationRecord, SendReply, SendRequest } from './schema.ts';
 
 export interface SendContext extends ConfigContext {
-  /** Null if notifications are kept in the local outbox. */
+  /** Provider, or null to keep notifications in the local outbox. */
   readonly provider: MessengerProvider | null;
   readonly metrics: ChannelMetrics;
   readonly logger: Logger;
 }
 
 /**
- * Send a notification through the configured provider, or keep it in the outbox if there is none. With an idempotency key,
- * a notification that may have been sent is not sent again.
+ * Send a notification through the configured provider. Without a provider, keep it in the outbox. With an idempotency
+ * key, do not send a notification again that may have been sent.
  *
  * @param idempotencyKey null if every call is a new notification
- * @throws AppError `channel_configuration_not_found` (404), `provider_not_supported` (400),
- *   `notification_not_accepted` (502), `notification_uncertain`, `idempotency_in_progress` (409),
- *   `idempotency_key_reused` (422)
+ * @throws AppError `channel_configuration_not_found` (404), `provider_not_supported` (400), `notification_not_accepted`
+ *   (502), `notification_uncertain`, `idempotency_in_progress` (409), `idempotency_key_reused` (422)
  */
 export async function sendNotification(
   context: SendContext,
@@ -57,7 +56,7 @@ export async function sendNotification(
   }
 }
 
-/** Return the id of the new record, or the reply if the notification was sent before. */
+/** Return the id of the new record, or the reply if the notification was already sent. */
 async function begin({ sql }: SendContext, notification: NewNotification): Promise<string | SendReply> {
   const { orgId, actor, idempotencyKey, request } = notification;
   const id = await sql.begin(async (tx) => {
@@ -100,7 +99,7 @@ function isSameRequest(earlier: NotificationRecord, request: SendRequest): boole
 }
 
 function notAcceptedError(id: string, cause: NotAccepted): AppError {
-  const chance = cause.isUncertain ? '; it may have been sent nevertheless' : '';
+  const chance = cause.isUncertain ? '; it may have been sent anyway' : '';
   return new AppError({
     code: 'notification_not_accepted',
     status: 502,

@@ -8,7 +8,7 @@ import { type Channel, type ConfigContext, contextOf, toChannel } from './config
 import { Delivery } from './schema.ts';
 
 const WINDOW_SECONDS = 300;
-/** Maximum number of configurations of one `bot_id`, over all organizations, whose secrets are tried. */
+/** Maximum number of configurations with one `bot_id`, in all organizations, whose secrets are tried. */
 const CANDIDATES_MAX = 10;
 
 /** Unverified delivery. */
@@ -31,17 +31,17 @@ export interface VerifiedDelivery {
 }
 
 export interface VerifierContext extends ConfigContext {
-  /** Parse a body that must be a JSON object, and leave its bytes as they are. Throws AppError 400. */
+  /** Parse a body that must be a JSON object, without changing its bytes. Throws AppError 400. */
   readonly parseJson: (bytes: Buffer, signal: AbortSignal) => Promise<Record<string, unknown>>;
 }
 
 /** Verifier of the origin of deliveries. */
 export interface Verifier {
   /**
-   * Check the headers, the JSON, the signature and the fields, in this order (contract 5.6). An unknown bot takes the
-   * same time as a wrong signature.
+   * Check the headers, the JSON, the signature and the fields, in this order (contract 5.6). An unknown bot takes as
+   * long as a wrong signature.
    *
-   * @throws AppError 403 and 400, whose `details.channel` is the id of the configuration, if it is known
+   * @throws AppError 403 and 400, whose `details.channel` is the id of the configuration, if known
    */
   verify(incoming: IncomingDelivery, signal: AbortSignal): Promise<VerifiedDelivery>;
 }
@@ -59,7 +59,7 @@ export function openVerifier(context: VerifierContext, now: () => number = Date.
       const rows = await selectConfigsOfBot(context.sql, botId, CANDIDATES_MAX);
       const candidates = rows.length === 0 ? [unknownBot] : rows;
       const signed = { timestamp, bytes: incoming.bytes, signature };
-      // Every candidate is tried, so that the time does not depend on the one that matches.
+      // Try every candidate, so that the time does not reveal a match.
       const tried = candidates.map((row) => ({ row, channel: toChannel(context.keyRing, row) }));
       const matching = tried.filter(({ channel }) => isSigned(signed, channel.config.secret));
       const [match] = matching;
@@ -79,21 +79,24 @@ export function openVerifier(context: VerifierContext, now: () => number = Date.
   };
 }
 
-/** Make a configuration that no signature matches. Verifying it takes the time of an existing one. */
+/** Make a configuration that no signature matches. Verifying it takes as long as an existing one. */
 function makeUnknownBot(keyRing: ConfigContext['keyRing']): ConfigRow & { readonly plan: Plan } {
   const [id, orgId] = [newId('chn'), newId('org')];
   const credential = () => randomBytes(24).toString('base64url');
   const config = {
-    ...{ rest_api_key: credential(), channel_id: 'none', collection: 'none', bot_id: 'none', secret: credential() },
-    ...{ public_only: true, score_min: 1 },
+    rest_api_key: credential(),
+    channel_id: 'none',
+    collection: 'none',
+    bot_id: 'none',
+    secret: credential(),
+    public_only: true,
+    score_min: 1,
   };
   const sealedConfig = seal(keyRing.encryption, JSON.stringify(config), contextOf(orgId, id));
   return { id, orgId, name: 'none', provider: 'none', sealedConfig, plan: 'free' };
 }
 
-/**
- * Parse the body. A delivery that the headers refuse is parsed only to recognise the form of Kakao, which is reported.
- */
+/** Parse the body. If the headers are refused, parse it only to report a delivery in Kakao's form. */
 async function parseUnlessRefused(
   { parseJson }: VerifierContext,
   incoming: IncomingDelivery,
@@ -118,7 +121,7 @@ async function parseUnlessRefused(
   }
 }
 
-/** Return both headers, and check that the timestamp is within five minutes of the time of this machine. */
+/** Return both headers. Check that the timestamp is within five minutes of this machine's time. */
 function readHeaders(
   { timestamp, signature }: IncomingDelivery,
   nowMs: number,
@@ -136,10 +139,10 @@ function readHeaders(
 }
 
 /**
- * Refuse a delivery in the form that Kakao sends to skill servers, and name the missing fields. It has no signature, so that
+ * Refuse a delivery in the form that Kakao sends to skill servers, and name the missing fields. It has no signature, so
  * a relay must sign it.
  *
- * @param missingHeaders headers that are missing too
+ * @param missingHeaders headers that are missing, too
  */
 function refuseForeignShape(json: Record<string, unknown>, missingHeaders: readonly string[]): void {
   const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -186,7 +189,7 @@ function refusal(code: string, message: string): AppError {
   return forbidden(message, code);
 }
 
-/** Make the 403 for an unknown bot and for a wrong signature. Equal messages do not reveal which bots exist. */
+/** Create the error 403 for an unknown bot and for a wrong signature. Equal messages do not reveal which bots exist. */
 function notVerified(code: string, channel: string | null): AppError {
   const message = 'the bot_id is unknown, or the signature does not match the body';
   return new AppError({ code, status: 403, message, details: { channel } });

@@ -8,17 +8,16 @@ import { canAsk, confirm } from './confirm.ts';
 import { note } from './output.ts';
 
 interface Adopted {
-  /** True if it is the primary model of the organization now. */
   readonly primary: boolean;
-  /** Jobs that embed buckets by it. */
+  /** Jobs that embed buckets with the model. */
   readonly jobs: readonly string[];
 }
 
 const NOTHING: Adopted = { primary: false, jobs: [] };
 
 /**
- * Make an installed model the primary one, and embed the buckets by it. Without a flag it is offered for the first model
- * with meaning only: a choice that somebody made stays.
+ * Make an installed model the primary model, and embed the buckets with it. Without a flag, offer this only for the
+ * first model that matches by meaning, so that an existing choice stays.
  */
 export async function adoptModel(
   appliance: Appliance,
@@ -70,7 +69,7 @@ async function reembedAll(appliance: Appliance, operator: Caller, model: string)
       jobs.push(reply.job_id);
       note(`bucket ${bucket.name}: ${reply.chunks} chunks will be embedded by ${model} (job ${reply.job_id})`);
     } catch (error) {
-      // One bucket that cannot be embedded now keeps its vectors; the others go on.
+      // If a bucket cannot be embedded now, it keeps its vectors and the others go on.
       if (!(error instanceof AppError)) throw error;
       note(`bucket ${bucket.name} keeps its vectors: ${error.message}`);
     }

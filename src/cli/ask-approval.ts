@@ -6,7 +6,7 @@ import { note, paint } from './output.ts';
 /** Characters of one argument that are shown. */
 const SHOWN_CHARS = 4_000;
 
-/** Make a function that shows on a terminal what a block would do, and asks whether it may. */
+/** Make a function that shows what a block would do on a terminal, and asks for approval. */
 export function askApproval(signal: AbortSignal) {
   return async (block: Pick<Block, 'id' | 'type'>, would: Readonly<Record<string, unknown>>): Promise<boolean> => {
     note(`\n${paint('bold', `Block ${block.id} (${block.type}) would run with:`, process.stderr)}`);

@@ -12,7 +12,7 @@ const LABELS: Readonly<Record<Step['phase'], string>> = {
 export function showSteps(progress: Progress): (step: Step) => void {
   let phase: string | null = null;
   return ({ phase: next, done, total }) => {
-    // Without a total there is nothing to show a share of.
+    // Without a total there is no share to show.
     if (total === null) return;
     if (next !== phase) progress.begin(LABELS[next], total);
     phase = next;

@@ -8,16 +8,16 @@ import { secretKeyFile } from '../platform/secret-key.ts';
 import { showSteps } from './backup-progress.ts';
 import { openProgress } from './progress.ts';
 
-/** Return the place of backups of the settings. @throws AppError `invalid_request` (400) if there is none */
+/** Return the backup location from the settings. @throws AppError `invalid_request` (400) if none is set */
 export function requireLocation({ backup }: Pick<Config, 'backup'>): BackupLocation {
   if (backup.to !== null) return backup.to;
   throw invalidRequest('name the place of the backups with --to, or set backup.to in service.yaml', 'to');
 }
 
 /**
- * Open a place of backups, run `use`, and close it again. With `mayBeMissing`, `use` gets null for a missing folder.
+ * Open a backup location, run `use`, and close it again. With `mayBeMissing`, `use` gets null for a missing folder.
  *
- * @throws AppError those of `openTarget`
+ * @throws AppError from `openTarget`
  */
 export async function withTarget<T>(
   config: Config,
@@ -47,7 +47,7 @@ export async function withTarget<T>(
   }
 }
 
-/** Run work whose steps are shown as progress. */
+/** Run work, and show its steps as progress. */
 export async function withSteps<T>(work: (onProgress: OnProgress) => Promise<T>): Promise<T> {
   const progress = await openProgress();
   try {
@@ -57,7 +57,7 @@ export async function withSteps<T>(work: (onProgress: OnProgress) => Promise<T>)
   }
 }
 
-/** Say where the secret key is, which no backup contains. */
+/** Describe where the secret key is. No backup contains it. */
 export function secretKeyNote({ secretKey, dataDir }: Pick<Config, 'secretKey' | 'dataDir'>): string {
   const place = secretKey === null ? `in ${secretKeyFile(dataDir)}` : 'the value of SERVICE_SECRET_KEY (secret_key)';
   return `The secret key is not in the backup. It is ${place}. Keep a copy of it apart from the backups, with service.yaml: without the key no backup can be restored.`;

@@ -14,7 +14,7 @@ import type { FieldNames, Session } from './session.ts';
 import type { Column } from './table.ts';
 import { describeUsageFault } from './usage-fault.ts';
 
-/** Number of connections that a command needs, a worker inside it included. */
+/** Connections that a command needs, including a worker inside it. */
 const COMMAND_POOL_MAX = 8;
 
 /** Parsed flags that every command has. */
@@ -27,26 +27,29 @@ export interface SessionFlags extends BaseFlags {
   readonly org?: string;
 }
 
-/** Options of a command that opens the installation in another way than most. */
+/** Options of a command that opens the installation in an unusual way. */
 export interface ApplianceOptions {
-  /** Settings that override those of file and environment, with keys as in service.yaml. */
+  /** Settings that override the file and the environment, with keys as in service.yaml. */
   readonly settings?: Record<string, unknown>;
-  /** True for a long-running process: log level and number of connections are those of the settings. */
+  /** True for a long-running process, which takes its log level and number of connections from the settings. */
   readonly isService?: boolean;
-  /** True for a command that leaves the embedded PostgreSQL running for some seconds, for the next command. */
+  /**
+   * True if the command leaves the embedded PostgreSQL running for some seconds, so that the next command starts
+   * faster.
+   */
   readonly isShort?: boolean;
 }
 
 /**
- * Base of every command: `--json` for exactly one document on stdout, `--data-dir`, exit codes and error messages, and
- * the opening and closing of the local installation. A command itself only parses, calls one operation and prints.
+ * Base of every command. Handles `--json` (exactly one document on stdout), `--data-dir`, exit codes and error
+ * messages, and opens and closes the local installation. A command itself only parses, calls one operation and prints.
  *
- * oclif loads the files of all commands if its manifest does not have the command, so commands import heavy modules in
+ * oclif loads the files of all commands if its manifest does not list the command, so commands import heavy modules in
  * `run`.
  */
 export abstract class BaseCommand extends Command {
   /**
-   * True if this command sets up a missing installation; false if it refuses, since the folder may be a typing error.
+   * True if this command sets up a missing installation. Otherwise it refuses, since the folder may be a typing error.
    */
   static setsUp = true;
   static override enableJsonFlag = true;
@@ -115,8 +118,8 @@ export abstract class BaseCommand extends Command {
   }
 
   /**
-   * Run operations of this command: in the running server of the data directory, or, if there is none, in this process
-   * on the installation. Ctrl-C aborts the signal.
+   * Run operations of this command in the running server of the data directory. If no server runs, open the
+   * installation in this process. Ctrl-C aborts the signal.
    *
    * @throws AppError `interrupted`, and what `use` throws
    */
@@ -149,7 +152,7 @@ export abstract class BaseCommand extends Command {
     });
   }
 
-  /** Run one operation like `withSession`. @param names names of input fields as they are typed, for messages */
+  /** Run one operation like `withSession`. @param names names of input fields as users type them, for messages */
   protected call<Name extends OperationName>(
     flags: SessionFlags,
     name: Name,
@@ -183,16 +186,16 @@ export abstract class BaseCommand extends Command {
     });
   }
 
-  /** Load the settings, and refuse a missing installation if this command sets up none. */
+  /** Load the settings. Refuse a missing installation unless this command sets one up. */
   async #loadChecked(flags: BaseFlags, { isService, settings }: ApplianceOptions = {}): Promise<Config> {
-    // A command searches once at most, which is not worth a copy of the index in memory.
+    // A command searches at most once, so it does not load the index into memory.
     const own = isService ? {} : { search: { resident_mb: 0 } };
     const config = await this.loadSettings(flags, { ...own, ...settings });
     if (!(this.constructor as typeof BaseCommand).setsUp) await requireInstallation(config);
     return config;
   }
 
-  /** Open the log and begin to look for the database, which starts while the domains are loaded. */
+  /** Open the log, and begin to look for the database, which starts while the domains load. */
   async #prepare(config: Config, { isService, isShort }: ApplianceOptions): Promise<InstallationOptions> {
     const { findDatabase } = await import('../appliance/find-database.ts');
     const { openLogger } = await import('../platform/logger.ts');
@@ -212,7 +215,7 @@ export abstract class BaseCommand extends Command {
     );
   }
 
-  /** Open only the database. Nothing is migrated or created. */
+  /** Open only the database, without migrating or creating anything. */
   protected async withDatabase<T>(flags: BaseFlags, use: (sql: Sql) => Promise<T>): Promise<T> {
     const config = await this.loadSettings(flags);
     return this.untilDone(async (signal) => {
@@ -227,7 +230,11 @@ export abstract class BaseCommand extends Command {
     });
   }
 
-  /** Run work that opens what it needs itself. Ctrl-C aborts the signal. @throws AppError `interrupted`, and what `work` throws */
+  /**
+   * Run work that opens what it needs itself. Ctrl-C aborts the signal.
+   *
+   * @throws AppError `interrupted`, and what `work` throws
+   */
   protected async untilDone<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     try {
       return await untilInterrupted(work);
@@ -240,7 +247,7 @@ export abstract class BaseCommand extends Command {
   protected override async catch(error: Error): Promise<void> {
     // oclif ends --help and --version with an error whose exit code is 0.
     if (error instanceof Errors.ExitError) throw error;
-    // The reader of the output has all that it wants: nothing failed, and nobody is there to be told.
+    // The reader of the output has closed it on purpose, so nothing failed.
     if (error instanceof AppError && error.code === 'output_closed') return;
     const described = describeFailure(error);
     const failure = { ...described, message: await this.#messageOf(error, described) };
@@ -253,7 +260,7 @@ export abstract class BaseCommand extends Command {
     if (failure.code === 'internal' && process.stderr.isTTY) process.stderr.write(`${error.stack ?? ''}\n`);
   }
 
-  /** Word the message of a failure with the names that users of this command type. */
+  /** Render the message of a failure with the names that users of this command type. */
   async #messageOf(error: Error, { code, message }: Failure): Promise<string> {
     const { args, flags, baseFlags } = this.ctor;
     const { bin } = this.config;

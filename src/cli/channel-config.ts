@@ -3,7 +3,7 @@ import { invalidRequest } from '../platform/errors.ts';
 import { jsonOf, pairsOf } from './flags.ts';
 import { readLines } from './read-lines.ts';
 
-/** Parsers of the fields of a messenger configuration that are not texts. */
+/** Parsers of the messenger configuration fields that are not texts. */
 const TYPED: Readonly<Record<string, (value: string) => unknown>> = {
   public_only: (value) => (value === 'true' ? true : value === 'false' ? false : value),
   score_min: (value) => (value.trim() === '' ? value : Number(value)),

@@ -13,15 +13,16 @@ export interface FoundFile {
 export interface FileCollection {
   /** Files in the order of the arguments, and by name within a folder. */
   readonly files: FoundFile[];
-  /** Entries of folders that are left out: hidden files, links, devices and sockets, folders without `recursive`. */
+  /** Skipped entries: hidden files, links, devices, sockets, and subfolders without `recursive`. */
   readonly skipped: { path: string; reason: 'hidden' | 'link' | 'not a file' | 'folder' }[];
-  /** Folders that cannot be read. Files are opened when they are uploaded. */
+  /** Folders that cannot be read. An unreadable file shows only when it is uploaded. */
   readonly unreadable: { path: string; sourcePath: string; code: string }[];
 }
 
 /**
- * Collect the files that paths stand for: a file stands for itself, a folder for the files directly in it, and with
- * `recursive` for all files below it; `-` stands for stdin. A named path is followed if it is a link, and included if it is hidden.
+ * Collect the files that paths stand for. A file stands for itself, a folder for the files directly in it (with
+ * `recursive` for all files below it), and `-` for stdin. A named path is followed if it is a link, and included if it
+ * is hidden.
  *
  * @throws AppError `file_not_found` (404) for a path that does not exist
  */

@@ -2,7 +2,7 @@ import type { AppError } from '../platform/errors.ts';
 import { renameStart } from './name-fault.ts';
 import type { CommandShape } from './usage-fault.ts';
 
-/** Commands that do the same as routes of the API, which messages of operations name. */
+/** Commands that do the same as the API routes that messages of operations name. */
 const COMMANDS: Readonly<Record<string, string>> = {
   'GET /v1/models': 'models list',
   'GET /v1/metadata/reserved-keys': 'metadata keys',
@@ -12,14 +12,15 @@ const COMMANDS: Readonly<Record<string, string>> = {
 /** Codes of errors whose messages describe a value without naming its field. */
 const NAMELESS_CODES = new Set(['duration_invalid', 'ttl_invalid']);
 
-/** Field of a request inside a sentence, such as `chunk_size`; not a part of a path, of a text or of a list of keys. */
+/**
+ * Field of a request inside a sentence, such as `chunk_size`, but not inside a path, a quoted text or a list of keys.
+ */
 const FIELD = /(?<![\w.\-"'`[{/:])[a-z]+(?:_[a-z]+)+(?![\w.\-"'`\]}/:=,])/g;
 
 /**
- * Render the message of an error for users of a command. Operations speak of the API, which names fields and routes;
- * users type flags and commands.
+ * Render the message of an error for users of a command: fields and routes of the API become flags and commands.
  *
- * @param bin name of the program, as it was called
+ * @param bin name of the program, as the user called it
  */
 export function inCommandWords(error: AppError, shape: CommandShape, bin: string): string {
   const typed = (field: string) => nameOf(field, shape);
@@ -33,7 +34,7 @@ export function inCommandWords(error: AppError, shape: CommandShape, bin: string
   return message.replace(/\bforce=true\b/, 'force' in shape.flags ? '--force' : `"${bin} jobs cancel --force"`);
 }
 
-/** Return the name of a field as an argument or a flag of a command; undefined if the command has neither. */
+/** Return the name of a field as an argument or a flag of a command, or undefined if the command has neither. */
 function nameOf(field: string, { args, flags }: CommandShape): string | undefined {
   if (Object.hasOwn(args, field)) return field.toUpperCase();
   const flag = field.replaceAll('_', '-');

@@ -7,15 +7,14 @@ import { type FolderPlace, openFolderReader } from '../memory/readers/folder-rea
 import type { Globs } from '../memory/readers/globs.ts';
 import { type EntryFault, keptByFaults } from '../memory/readers/source-reader.ts';
 import { oneLine } from '../platform/printable.ts';
-import type { Threads } from '../platform/threads.ts';
 import type { FoundFile } from './collect-files.ts';
 import type { Session } from './session.ts';
 
-/** Folder on this host whose files are kept as documents of a bucket. */
+/** Folder on this host whose files become documents of a bucket. */
 export interface SyncedFolder {
   readonly place: FolderPlace;
   readonly bucketId: string;
-  /** Text that source paths begin with, before the path in the folder; empty or with `/` at its end. */
+  /** Text in front of each path in the folder to form the source path: empty, or with `/` at its end. */
   readonly prefix: string;
   readonly globs: Globs;
 }
@@ -26,9 +25,9 @@ export interface FolderDifference {
   readonly changed: readonly FoundFile[];
   /** Number of files in the folder, empty ones included. */
   readonly files: number;
-  /** Number of documents that were compared with them. */
+  /** Number of documents that were compared with the files. */
   readonly known: number;
-  /** Documents whose file is gone. */
+  /** Documents without a file. */
   readonly vanished: readonly PathDocument[];
   readonly unchanged: number;
   /** Documents of unchanged files that failed when they were read. */
@@ -38,14 +37,13 @@ export interface FolderDifference {
 }
 
 /**
- * Compare a folder with the uploaded documents of a bucket, by path, size and SHA-256. Documents without a source path,
- * those of connected sources, and those of paths outside of the prefix take no part.
+ * Compare a folder with the uploaded documents of a bucket, by path, size and SHA-256. Skip documents without a source
+ * path, documents of connected sources, and paths outside the prefix.
  *
  * @throws SourceFault if the folder cannot be listed
  */
 export async function compareFolder(
   session: Session,
-  threads: Threads,
   folder: SyncedFolder,
   signal: AbortSignal,
 ): Promise<FolderDifference> {
@@ -58,7 +56,10 @@ export async function compareFolder(
   let unchanged = 0;
   let failedBefore = 0;
   const reader = openFolderReader({
-    ...{ root: place.base, path: '.', dataDir: place.dataDir, globs, threads },
+    root: place.base,
+    path: '.',
+    dataDir: place.dataDir,
+    globs,
     bytesMax: Number.POSITIVE_INFINITY, // Only names are listed; an upload has its own bound.
   });
   for await (const listing of reader.list(signal)) {
@@ -95,7 +96,7 @@ async function readKnown(session: Session, { bucketId, prefix }: SyncedFolder): 
   }
 }
 
-/** Return true if the content of a file is not that of its document. A file that cannot be read is a fault. */
+/** Return true if the content of a file differs from that of its document. An unreadable file is a fault. */
 async function isOther(
   { path: name, sourcePath }: FoundFile,
   { sha256 }: PathDocument,

@@ -7,7 +7,7 @@ export function canAsk(): boolean {
 }
 
 /**
- * Ask a user at a terminal, and return the answer without surrounding blanks; null if the input ends (Ctrl-D).
+ * Ask a user at a terminal, and return the answer without surrounding blanks, or null if the input ends (Ctrl-D).
  * `node:readline/promises` never settles a question whose input ends.
  */
 export async function ask(question: string, signal: AbortSignal): Promise<string | null> {

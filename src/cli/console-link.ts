@@ -18,7 +18,7 @@ export function consoleUrl(serverUrl: string): string {
   return `${serverUrl.replace(/\/+$/, '')}/console`;
 }
 
-/** Add the token to the address, behind the `#`, which browsers send to no server. */
+/** Add the token to the address behind the `#`, which browsers do not send to servers. */
 export function signInUrl(url: string, { token }: ConsoleLink): string {
   return `${url}#link=${token}`;
 }

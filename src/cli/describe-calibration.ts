@@ -3,7 +3,7 @@ import type { AutoCalibrationSettings } from '../platform/projection-settings.ts
 import { type CalibrationState, selectCalibrationStates } from '../projection/auto/state-store.ts';
 import { selectActiveMaps } from '../projection/store.ts';
 
-/** Describe in one line which models are calibrated, and which are not and why. */
+/** Describe on one line which models are calibrated, and why the others are not. */
 export async function describeCalibration(sql: Sql, settings: AutoCalibrationSettings): Promise<string> {
   const maps = (await selectActiveMaps(sql)).map(
     ({ model, version, score, staleAt }) =>

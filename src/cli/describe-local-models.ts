@@ -10,7 +10,7 @@ interface LocalModelRow {
   readonly variant: string;
   readonly source: string;
   readonly disk: string;
-  /** Memory in the servers that run on the data directory; `not loaded` in none. */
+  /** Memory in the servers that run on the data directory, or `not loaded`. */
   readonly memory: string;
 }
 
@@ -44,7 +44,7 @@ async function readMemory(dataDir: string, signal: AbortSignal): Promise<Map<str
         bytes.set(model, (bytes.get(model) ?? 0) + value);
       }
     } catch (error) {
-      // A server that does not answer now has nothing to tell.
+      // Skip a server that does not answer now.
       if (!(error instanceof AppError)) throw error;
     }
   }

@@ -13,7 +13,7 @@ import { formatBytes } from './table.ts';
 
 /** Number of intervals of the schedule after which a backup counts as missed. */
 const INTERVALS_MAX = 2;
-/** Time after which the canaries of a map count as unchecked; a running server checks them daily. */
+/** Age at which a check of a map's canaries is out of date. A running server checks them daily. */
 const CANARIES_MS_MAX = 3 * 24 * 3_600_000;
 
 /** Create the error of a check that failed. */
@@ -21,7 +21,7 @@ export function down(message: string): AppError {
   return new AppError({ code: 'check_failed', status: 503, message });
 }
 
-/** Check that the ballast file is there, or that there is space to make it. */
+/** Check that the ballast file exists, or that the disk has space for it. */
 export async function tryBallast({ dataDir, ballastBytes }: Config): Promise<string> {
   const size = formatBytes(ballastBytes);
   if ((await ballastState({ dataDir, bytes: ballastBytes })) === 'present') return `${size} are in reserve`;
@@ -33,12 +33,12 @@ export async function tryBallast({ dataDir, ballastBytes }: Config): Promise<str
   );
 }
 
-/** Return true if there are maps whose canaries are checked. */
+/** Return true if some maps have canaries to check. */
 export async function hasCanaries(sql: Sql): Promise<boolean> {
   return (await selectActiveMaps(sql)).length > 0;
 }
 
-/** Check that no vendor has changed a model since its map was fitted, and that this is checked regularly. */
+/** Check that no vendor has changed a model since its map was fitted, and that this check is recent. */
 export async function tryCanaries(sql: Sql): Promise<string> {
   const maps = await selectActiveMaps(sql);
   const stale = maps.filter(({ staleAt }) => staleAt !== null);
@@ -57,7 +57,7 @@ export async function tryCanaries(sql: Sql): Promise<string> {
   return `${match}, checked ${formatAge(oldestMs)} ago or later`;
 }
 
-/** Check that the newest backup of the schedule is there and not too old. */
+/** Check that the newest scheduled backup exists and is not too old. */
 export async function tryBackups(sql: Sql, config: Config, to: BackupLocation, logger: Logger): Promise<string> {
   const name = describeLocation(to);
   const { everyMs } = config.backup;

@@ -32,11 +32,11 @@ const REASON_CHARACTERS_MAX = 320;
 const SERVER_MS_MAX = 5_000;
 const FREE_BYTES_MIN = 512 * 1024 * 1024;
 /**
- * Bound on the difference of the clocks of this host and of the database. Beyond it leases and tokens end at wrong
- * times.
+ * Largest allowed clock difference between this host and the database. Beyond it, leases and tokens end at the wrong
+ * time.
  */
 const CLOCK_SKEW_MS_MAX = 5_000;
-/** Difference from which on the clocks are worth a warning. */
+/** Clock difference at which a warning begins. */
 const CLOCK_SKEW_MS_WARNED = 1_000;
 
 export interface Check {
@@ -47,8 +47,8 @@ export interface Check {
 }
 
 /**
- * Check every part of the installation in the way in which the service uses it. The checks run one after the other and
- * are independent: a part that is down hides no other. Nothing is migrated; a missing data directory is created.
+ * Check every part of the installation in the same way as the service uses it. The checks run one after the other and
+ * are independent, so a part that is down hides no other. Create a missing data directory, but migrate nothing.
  */
 export async function* examine(config: Config, logger: Logger, signal: AbortSignal): AsyncGenerator<Check> {
   yield await check('node', async () => `${process.version} on ${process.platform}-${process.arch}`);
@@ -74,8 +74,8 @@ export async function* examine(config: Config, logger: Logger, signal: AbortSign
 }
 
 /**
- * Check, from within a running server, what nothing else of it watches: the disk, the readers of documents, and what is
- * done for the data over time. No vendor is called.
+ * Check, inside a running server, what the server does not watch otherwise: the disk, the document readers, and
+ * periodic maintenance. Call no vendor.
  */
 export async function* examineRunning({
   sql,
@@ -184,7 +184,7 @@ async function* examineDatabase(config: Config, logger: Logger): AsyncGenerator<
   }
 }
 
-/** Check what is done for the data over time; the tables for it must exist. */
+/** Check the periodic maintenance of the data. Its tables must exist. */
 async function* examineCare(sql: Sql, config: Config, logger: Logger): AsyncGenerator<Check> {
   yield (await hasCanaries(sql)) ? await check('canaries', () => tryCanaries(sql)) : notConfigured('canaries');
   const { to } = config.backup;
@@ -203,7 +203,7 @@ async function check(name: string, probe: () => Promise<string>): Promise<Check>
   }
 }
 
-/** Describe an error on one line with its cause, which helps an operator more than the message for callers. */
+/** Describe an error on one line with its cause, which helps an operator more than the message for API callers. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const [reason = ''] = error.cause instanceof Error ? error.cause.message.split('\n') : [];
@@ -239,7 +239,7 @@ async function examineClock(open: () => Promise<Sql>): Promise<Check> {
   return skewMs === null ? tried : { name: 'clock', ...judgeSkew(skewMs) };
 }
 
-/** Return by how much the database's clock is ahead, in milliseconds. */
+/** Return how far the database's clock is ahead, in milliseconds. */
 async function measureSkew(sql: Sql): Promise<number> {
   const beforeMs = Date.now();
   const { now } = await describeServer(sql);
@@ -273,7 +273,7 @@ async function* examineStorage(config: Config, logger: Logger): AsyncGenerator<C
       return `${times}, ${s3 === null ? 'in the data directory' : onS3}`;
     });
     yield objectsCheck;
-    // LanceDB repeats its requests to a store that refuses them for some seconds before it says so.
+    // LanceDB retries for some seconds before it reports that a store refuses its requests.
     const onUnusable = (name: string): Check | null =>
       objectsCheck.status === 'down'
         ? { name, status: 'down', detail: `${onS3} is not usable; see the check "objects"` }

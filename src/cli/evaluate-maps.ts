@@ -79,8 +79,15 @@ export async function writeReport(file: string, evaluations: readonly MapEvaluat
     const named = evaluations.length === 1 ? file : file.replace(/(\.html?)?$/i, `-${map.version}$1`);
     refuseExisting(named, force);
     const page = renderReport({
-      ...{ model: map.model, referenceModel, space: map.space, mapVersion: map.version, method: map.method },
-      ...{ pairs: map.pairs, createdAt: new Date(map.created_at), evaluation, warnings: [] },
+      model: map.model,
+      referenceModel,
+      space: map.space,
+      mapVersion: map.version,
+      method: map.method,
+      pairs: map.pairs,
+      createdAt: new Date(map.created_at),
+      evaluation,
+      warnings: [],
     });
     await writeFile(named, page);
   }

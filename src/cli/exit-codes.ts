@@ -1,6 +1,6 @@
 import { AppError } from '../platform/errors.ts';
 
-/** Exit codes, which are stable for scripts. Shells expect 130 of a command that Ctrl-C ended. */
+/** Exit codes, stable for scripts. Shells expect 130 if Ctrl-C ends a command. */
 export const EXIT = { done: 0, fault: 1, usage: 2, notFound: 3, refused: 4, dependency: 5, interrupted: 130 } as const;
 
 export interface Failure {
@@ -30,7 +30,7 @@ export function withoutHelpHint(message: string): string {
 
 const USAGE_STATUSES = new Set([400, 413, 415, 422]);
 
-/** Codes of faults that an operator can remove, and of states that forbid the operation. */
+/** Codes of faults that an operator can fix, and of states that forbid the operation. */
 const REFUSED_CODES = new Set(['cannot_listen', 'job_in_progress', 'job_not_terminal', 'job_kind_unknown']);
 
 function exitCodeOf(error: AppError): number {

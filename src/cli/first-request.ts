@@ -1,4 +1,4 @@
-/** Render a request that works when it is pasted into a shell. It reads the key from its file, so no key is shown. */
+/** Render a request to paste into a shell. It reads the key from its file, so that the key is not shown. */
 export function firstRequest(url: string, keyFile: string): string {
   return [
     `curl ${url}/v1/embeddings`,

@@ -1,7 +1,10 @@
 import { Args, Flags } from '@oclif/core';
 import { invalidRequest } from '../platform/errors.ts';
 
-/** Flags and arguments that several commands have. The variable of every flag is `SERVICE_` and its name, with few exceptions; a test checks this. */
+/**
+ * Flags and arguments that several commands share. The environment variable of a flag is `SERVICE_` and its name, with
+ * few exceptions that a test checks.
+ */
 
 export const orgFlag = Flags.string({
   description: 'name or id of the organization',
@@ -15,7 +18,7 @@ export const bucketFlag = Flags.string({
   env: 'SERVICE_BUCKET',
 });
 
-/** Version of a map. `Args.integer` of oclif reports a wrong one as an internal fault. */
+/** Parse the version of a map. `Args.integer` of oclif reports an invalid one as an internal fault. */
 export const mapVersionArg = Args.custom<number>({
   description: 'version of the map, as in "projections list"',
   required: true,
@@ -27,7 +30,7 @@ export const mapVersionArg = Args.custom<number>({
   },
 })();
 
-/** No variable sets the following flags and --allow-empty, because it would confirm every command from then on. */
+/** The following flags and --allow-empty have no environment variable, because it would confirm every later command. */
 export const yesFlag = Flags.boolean({ description: 'do not ask for confirmation' });
 export const forceFlag = Flags.boolean({ description: 'replace a file that already exists' });
 

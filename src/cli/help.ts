@@ -3,10 +3,10 @@ import { CommandHelp, Help } from '@oclif/core/help';
 
 type Flags = readonly Command.Flag.Any[];
 
-/** Help of one command: its summary once, and the variables of its flags in a section of their own. */
+/** Help of one command. It shows the summary once, and the variables of the flags in a separate section. */
 class HelpOfCommand extends CommandHelp {
   protected override description(): string | undefined {
-    // The first line is the summary, which stands above.
+    // The first line is the summary, which is printed above.
     const rest = (this.command.description ?? '').split('\n').slice(1).join('\n');
     return rest === '' ? undefined : this.wrap(rest);
   }
@@ -29,7 +29,7 @@ class HelpOfCommand extends CommandHelp {
   }
 }
 
-/** Describe the variable of a flag; one with another name is followed by the flag. */
+/** Describe the variable of a flag. If its name differs from the flag, add the flag. */
 function describe(flag: string, variable: string): string {
   return variable === `SERVICE_${flag.toUpperCase().replaceAll('-', '_')}` ? variable : `${variable} (--${flag})`;
 }

@@ -11,7 +11,7 @@ import { ask } from './confirm.ts';
 import { note } from './output.ts';
 import { VENDORS } from './vendors.ts';
 
-/** Number of tokens of a text that a model takes, if nothing else is said. */
+/** Default for the tokens that a model accepts in a text. */
 const TOKENS_MAX = 512;
 
 /** Answers of a person, or flags. */
@@ -20,7 +20,7 @@ export interface VendorChoice {
   /** Name of the provider in service.yaml, and vendor of its models. */
   readonly vendor: string;
   readonly url: string;
-  /** Variable of the environment that has the API key; null for a server without keys. */
+  /** Environment variable that holds the API key, or null for a server without keys. */
   readonly keyVariable: string | null;
   /** Name of the model at the vendor. */
   readonly model: string;
@@ -30,7 +30,7 @@ export interface VendorChoice {
 /** Values that were given as flags. */
 export type GivenChoice = { readonly [Field in keyof VendorChoice]?: VendorChoice[Field] | undefined };
 
-/** Ask a person at a terminal for everything that was not given. @throws AppError `invalid_request` (400) */
+/** Ask a person at a terminal for each missing value. @throws AppError `invalid_request` (400) */
 export async function askForVendor(given: GivenChoice, signal: AbortSignal): Promise<VendorChoice> {
   const protocol = given.protocol ?? (await askForProtocol(signal));
   const known = VENDORS.find((each) => each.protocol === protocol);
@@ -47,7 +47,7 @@ export async function askForVendor(given: GivenChoice, signal: AbortSignal): Pro
   return { protocol, vendor, url, keyVariable, model, maxTokens: given.maxTokens ?? TOKENS_MAX };
 }
 
-/** Complete flags where nobody can be asked. @throws AppError `invalid_request` (400) that names what is missing */
+/** Complete the flags without asking. @throws AppError `invalid_request` (400) that names the missing flags */
 export function completeVendor(given: GivenChoice): VendorChoice {
   const known = VENDORS.find((each) => each.protocol === given.protocol);
   const url = given.url ?? (known !== undefined && 'url' in known ? known.url : undefined);
@@ -111,10 +111,11 @@ export interface InitReport {
 }
 
 /**
- * Test a vendor with one real call, and write it into service.yaml, whose other settings and comments stay. Nothing is
- * written if the call fails.
+ * Test a vendor with one real call, then write it into service.yaml. Other settings and comments stay. Write nothing if
+ * the call fails.
  *
- * @throws AppError `provider_exists` (409) unless `force`, `key_missing` (400), `config_invalid`, those of `findDimensions`
+ * @throws AppError `provider_exists` (409) unless `force`, `key_missing` (400), `config_invalid`, and errors of
+ *   `findDimensions`
  */
 export async function initVendor(
   choice: VendorChoice,
@@ -132,7 +133,8 @@ export async function initVendor(
   const id = `${choice.vendor}/${choice.model}`;
   const known = new Catalog().get(id);
   const provider = {
-    ...{ protocol: choice.protocol, base_url: choice.url },
+    protocol: choice.protocol,
+    base_url: choice.url,
     ...(choice.keyVariable === null ? {} : { api_key: `\${${choice.keyVariable}}` }),
     models: { [id]: choice.model },
   };
@@ -157,7 +159,7 @@ function addModel(document: ReturnType<typeof parseDocument>, model: Readonly<Re
   else document.setIn(['models', at], document.createNode(model));
 }
 
-/** Make one call with the settings that will be written. */
+/** Make one call with the settings that are about to be written. */
 async function testVendor(
   choice: VendorChoice,
   provider: Readonly<Record<string, unknown>>,
@@ -180,7 +182,9 @@ async function testVendor(
   return { dimensions, latencyMs: Math.round(performance.now() - beganMs) };
 }
 
-/** Replace a file by a text that `check` accepts; nobody else can read a new one, since it may hold keys later. */
+/**
+ * Replace a file with a text that `check` accepts. Only the owner can read a new file, since it may hold keys later.
+ */
 async function replaceFile(file: string, text: string, check: (draft: string) => unknown): Promise<void> {
   const draft = `${file}.${process.pid}.part`;
   try {

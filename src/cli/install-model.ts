@@ -49,7 +49,7 @@ function promptsOf(value: string): NonNullable<InstallOptions['prompts']> {
   }
 }
 
-/** Install a model with a progress bar; a person at a terminal is told the size and asked before. */
+/** Install a model with a progress bar. At a terminal, show the size and ask first. */
 export async function runInstall(
   appliance: Appliance,
   from: { source: string; revision: string | undefined; yes: boolean; actor: string; signal: AbortSignal },
@@ -84,7 +84,7 @@ export async function runInstall(
 async function tellPlan(plan: InstallPlan, name: string, from: { yes: boolean; signal: AbortSignal }): Promise<void> {
   const [needed, free] = [plan.bytes, plan.freeBytes].map((bytes) => `${Math.ceil(bytes / MIB)} MiB`);
   note(`${name}: ${plan.files} files, ${needed}; ${free} are free`);
-  // Installing changes nothing that exists, so only a person who can answer is asked.
+  // The installation changes no existing data, so only a person at a terminal is asked.
   if (canAsk()) await confirm('Go on?', from.yes, from.signal);
 }
 

@@ -1,6 +1,6 @@
 import type { Appliance } from '../appliance/appliance.ts';
 
-/** Line that tells how to search by meaning, without a vendor. */
+/** Hint at the local model that searches by meaning without a vendor. */
 export const MEANING_HINT =
   'search matches words only; for meaning, install a model (about 490 MB): service models install intfloat/multilingual-e5-small --prompts e5';
 

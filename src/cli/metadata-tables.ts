@@ -18,7 +18,9 @@ export function countsOf({ bucket_id, items, warnings, dry_run, ...counts }: Bul
   return counts;
 }
 
-/** List the warnings of a reply: first those of the whole, then those of documents, each once. */
+/**
+ * List the warnings of a reply without duplicates: first those about the whole statement, then those about documents.
+ */
 export function warningsOf(reply: BulkEditReply): string[] {
   const times = new Map<string, number>();
   for (const warning of reply.items.flatMap((item) => item.warnings)) times.set(warning, (times.get(warning) ?? 0) + 1);

@@ -19,7 +19,7 @@ export class MetricsDifference {
     const first = readings[0];
     const last = readings.at(-1);
     this.#last = last?.samples ?? [];
-    // With a single reading nothing has grown.
+    // A single reading has no growth.
     for (const sample of first?.samples ?? []) this.#before.set(keyOf(sample), sample.value);
     this.#seconds = first === undefined || last === undefined ? 0 : (last.atMs - first.atMs) / 1000;
   }
@@ -52,8 +52,8 @@ export class MetricsDifference {
   }
 
   /**
-   * Compute a quantile of a histogram of seconds, in milliseconds, linear within its bucket like `histogram_quantile`
-   * of Prometheus. In the last bucket, which has no upper bound, it is the lower bound.
+   * Estimate a quantile of a histogram of seconds, in milliseconds, by linear interpolation within its bucket (like
+   * `histogram_quantile` of Prometheus). Return the lower bound for the last bucket, which has no upper bound.
    */
   quantileMs(name: string, quantile: number, match: Match = {}): number | null {
     const counts = new Map<number, number>();
@@ -83,7 +83,7 @@ export class MetricsDifference {
   }
 
   #growth(sample: Sample): number {
-    // A counter without an earlier value has started since, unless there is no earlier reading at all.
+    // A counter without an earlier value started after the first reading, unless this is the first reading.
     const before = this.#seconds > 0 ? (this.#before.get(keyOf(sample)) ?? 0) : sample.value;
     return sample.value < before ? sample.value : sample.value - before;
   }

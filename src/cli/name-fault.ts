@@ -1,8 +1,8 @@
 import { AppError, invalidRequest } from '../platform/errors.ts';
 
 /**
- * Name the field of a refused input as it is typed: `--top-k` for `top_k`, or the name in `names`. An error that an
- * operation itself found is renamed only by `names`, and any other error is returned unchanged.
+ * Replace the field of a refused input by the name that users type: `--top-k` for `top_k`, or the name in `names`.
+ * Rename errors of an operation only by `names`, and return any other error unchanged.
  */
 export function nameFault(error: unknown, names: Readonly<Record<string, string>>): unknown {
   if (!(error instanceof AppError) || error.status !== 400) return error;
@@ -16,9 +16,9 @@ export function nameFault(error: unknown, names: Readonly<Record<string, string>
 }
 
 /**
- * Replace the name of the field at the start of a message, as in `name: must not be empty`, by the name that is typed.
+ * Replace the field name at the start of a message, as in `name: must not be empty`, by the name that users type.
  *
- * @param nameOf name of a field; undefined for a field that keeps its name
+ * @param nameOf name of a field, or undefined to keep it
  */
 export function renameStart(error: AppError, nameOf: (field: string) => string | undefined): AppError {
   const [field = ''] = /^\w+/.exec(error.param ?? '') ?? [];
@@ -28,7 +28,12 @@ export function renameStart(error: AppError, nameOf: (field: string) => string |
   const isNamed = field !== '' && message.startsWith(field) && /^[.[:]|^ (?:must|has|is) /.test(rest);
   if (!isNamed || name === undefined) return error;
   return new AppError({
-    ...{ code, status, param, retryable, cause, message: name + rest },
+    code,
+    status,
+    param,
+    retryable,
+    cause,
+    message: name + rest,
     ...(details === undefined ? {} : { details }),
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   });

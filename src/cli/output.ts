@@ -5,17 +5,17 @@ import { EXIT, type Failure } from './exit-codes.ts';
 
 type Style = Parameters<typeof styleText>[0];
 
-/** Return the columns of the terminal; null if the output is no terminal and should not be wrapped or cut. */
+/** Return the columns of the terminal, or null if the output is no terminal, so that nothing is wrapped or cut. */
 export function terminalColumns(stream: NodeJS.WriteStream = process.stdout): number | null {
   return stream.isTTY ? stream.columns || 80 : null;
 }
 
-/** Return true if a view can be drawn again and again: on a terminal that can move its cursor (not TERM=dumb). */
+/** Return true if a terminal can redraw a view, that is, move its cursor (not TERM=dumb). */
 export function hasScreen(stream: NodeJS.WriteStream = process.stdout): boolean {
   return stream.isTTY === true && processEnvironment()['TERM'] !== 'dumb';
 }
 
-/** Style a text for `stream`; it stays plain if that is no terminal or colours are switched off (NO_COLOR). */
+/** Style a text for `stream`. Leave it plain without a terminal or with colours switched off (NO_COLOR). */
 export function paint(style: Style, text: string, stream: NodeJS.WriteStream = process.stdout): string {
   return styleText(style, text, { stream });
 }
@@ -25,12 +25,12 @@ export function hasColours(stream: NodeJS.WriteStream = process.stdout): boolean
   return paint('bold', 'x', stream) !== 'x';
 }
 
-/** Return true if the output should be JSON, also if the flags were not or cannot be parsed. */
+/** Return true if the output should be JSON, even if the flags have not been parsed or are invalid. */
 export function wantsJson(config: Config, argv: readonly string[]): boolean {
   return hasSwitch(config, argv, 'json');
 }
 
-/** Return true if a flag without a value is set, also if the flags were not or cannot be parsed. */
+/** Return true if a boolean flag is set, even if the flags have not been parsed or are invalid. */
 export function hasSwitch(config: Config, argv: readonly string[], name: 'json' | 'quiet'): boolean {
   const end = argv.indexOf('--');
   const flags = end === -1 ? argv : argv.slice(0, end);
@@ -38,12 +38,12 @@ export function hasSwitch(config: Config, argv: readonly string[], name: 'json' 
   return flags.includes(`--${name}`) || /^(1|true|y|yes)$/i.test(config.scopedEnvVar(name.toUpperCase()) ?? '');
 }
 
-/** Print the one JSON document of a command: on one line, or indented on a terminal. */
+/** Print the only JSON document of a command: on one line, or indented on a terminal. */
 export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value, null, process.stdout.isTTY ? 2 : 0)}\n`);
 }
 
-/** Print a failure: a message on stderr, with `--json` also a document on stdout. Sets the exit code. */
+/** Print a failure as a message on stderr, with `--json` also as a document on stdout, and set the exit code. */
 export function printFailure(failure: Failure, options: { json: boolean; bin: string; help?: string }): void {
   process.exitCode = failure.exitCode;
   if (options.json) printJson({ error: { code: failure.code, message: failure.message } });
@@ -54,7 +54,7 @@ export function printFailure(failure: Failure, options: { json: boolean; bin: st
 
 let isQuiet = false;
 
-/** Switch progress, notes and warnings of this command off or on. Results and errors are always printed. */
+/** Switch progress, notes and warnings of this command off or on. Results and errors always appear. */
 export function setQuiet(quiet: boolean): void {
   isQuiet = quiet;
 }

@@ -1,13 +1,13 @@
 import { findOtherServers } from '../appliance/running-servers.ts';
 import { AppError } from '../platform/errors.ts';
 
-/** Find the address of the server that runs on a data directory, of several the one that started last; null if none. */
+/** Find the address of the server that runs on a data directory, the newest if there are several, or null. */
 export async function findOwnServer(dataDir: string): Promise<string | null> {
   const servers = await findOtherServers(dataDir);
   return servers.toSorted((a, b) => a.started_at.localeCompare(b.started_at)).at(-1)?.url ?? null;
 }
 
-/** Create the error 503 for a command that needs a server of a data directory. */
+/** Create the error 503 for a command that needs a running server. */
 export function noServer(dataDir: string): AppError {
   return new AppError({
     code: 'server_unreachable',

@@ -5,9 +5,9 @@ import type { Session } from './session.ts';
 /** Time after Ctrl-C at which the worker of a command returns its jobs to the queue. */
 const DRAIN_MS = 2_000;
 
-/** Worker inside a command, for as long as the command waits for jobs and no other worker is alive. */
+/** Worker inside a command that waits for jobs while no other worker is alive. */
 export interface OwnWorker {
-  /** Start it unless another worker is alive. Call this again while waiting, because the other one may stop. */
+  /** Start it unless another worker is alive. Call this repeatedly, because the other worker may stop. */
   ensure(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -19,7 +19,7 @@ export function ownWorker(session: Session, signal: AbortSignal, kind: JobKind =
     async ensure() {
       if (started.length > 0 || (await session.call('jobs.hasWorker', { kind }))) return;
       const appliance = await session.open();
-      // The reaper starts too: a worker that was killed before may have left leases.
+      // The reaper starts too, because a killed worker may have left leases.
       const worker =
         kind === 'bulk' ? appliance.jobs.worker('embed', options) : appliance.jobs.worker('ingest', options);
       for (const service of [appliance.reaper(), worker]) {

@@ -1,7 +1,7 @@
-/** Facts of a log line that a person needs besides its message. */
+/** Fields of a log line that a person needs besides the message. */
 const SHOWN = ['reason', 'data_dir', 'redis', 'provider', 'url'];
 
-/** Render a line of the log for people: level, message, what it is about, and the cause. */
+/** Render a log line for people: level, message, subject and cause. */
 export function plainLogLine(line: string): string {
   const { level, msg, err, ...rest } = JSON.parse(line) as Readonly<Record<string, unknown>> & {
     readonly err?: { readonly message?: string };

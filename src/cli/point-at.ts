@@ -6,8 +6,8 @@ const AFTER_CELLS = 20;
 /**
  * Render the line of a text that a message refers to, with a caret under its column.
  *
- * @param place line and column, from 1; a column is a code point
- * @param cellsMax cells of a terminal's line; a longer one is cut around the column
+ * @param place line and column, from 1; a column counts code points
+ * @param cellsMax width of the terminal; a longer line is cut around the column
  */
 export function pointAt(text: string, place: { line: number; column: number }, cellsMax: number): string {
   const line = Array.from(text.split(/\r\n|\r|\n/)[place.line - 1] ?? '').map(toShown);
@@ -24,7 +24,7 @@ function widthOf(characters: readonly string[]): number {
   return textWidth(characters.join(''));
 }
 
-/** Return a character, or a blank for one that a terminal would interpret or not show. */
+/** Return a character, or a blank in place of a control or invisible character. */
 function toShown(character: string): string {
   return /^[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]$/u.test(character) ? ' ' : character;
 }

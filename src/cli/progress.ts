@@ -1,12 +1,12 @@
 import { hasColours, hasScreen, isQuietNow, note } from './output.ts';
 
-/** Progress of long work on stderr: a bar on a terminal, otherwise one line for each step. */
+/** Progress of long work on stderr: a bar on a terminal, otherwise one line per step. */
 export interface Progress {
   /** Begin a phase. @param label name of the phase, such as "uploading" */
   begin(label: string, total: number): void;
   /** Count one finished item. `line` describes it, `last` is its name. */
   step(options: { last: string; line: string; failed: boolean }): void;
-  /** Set the number of finished items, for work in many small steps of which only some are worth a line. */
+  /** Set the number of finished items, for work with too many small steps to print each. */
   update(done: number): void;
   close(): void;
 }

@@ -7,7 +7,7 @@ type ShowTable = (
   columns: readonly Column<DimensionScores>[],
 ) => Promise<void>;
 
-/** Show the figures of a fit, one line for each dimension; `a / b` are those from the model to the space and back. */
+/** Show the scores of a fit, one line per dimension. `a / b` is the direction from the model to the space and back. */
 export async function showScores(scores: unknown, showTable: ShowTable): Promise<void> {
   const evaluation = scores as Partial<Evaluation>;
   if (!evaluation.scores) return;

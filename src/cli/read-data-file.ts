@@ -3,8 +3,8 @@ import { invalidRequest } from '../platform/errors.ts';
 import { readLines } from './read-lines.ts';
 
 /**
- * Read a JSON or YAML file, or stdin for `-`. JSON is recognised by its first character, so that its numbers and texts
- * are never read by the rules of YAML.
+ * Read a JSON or YAML file, or stdin for `-`. The first character identifies JSON, so that YAML rules never apply to
+ * its numbers and texts.
  *
  * @param name name of the argument or flag in messages
  * @throws AppError `invalid_request` (400), `file_not_found` (404), `file_unreadable` (403)

@@ -34,7 +34,11 @@ export async function readChunksOf(
 ): Promise<{ chunks: ShownChunk[]; isMore: boolean }> {
   const { chunks, isMoreAfter } = await session.call('documents.chunks', { document: id, ...window });
   const shown = chunks.map(({ index, text, token_count, locator }) => ({
-    ...{ document_id: id, chunk_index: index, text, token_count, locator },
+    document_id: id,
+    chunk_index: index,
+    text,
+    token_count,
+    locator,
     place: describePlace(locator).join(' · '),
   }));
   return { chunks: shown, isMore: isMoreAfter };

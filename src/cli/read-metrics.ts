@@ -1,6 +1,6 @@
 import { AppError } from '../platform/errors.ts';
 
-/** Bound of a response, far above the metrics of this service: another server at the address is not read to its end. */
+/** Bound of a response, far above the metrics of this service, in case another server listens at the address. */
 const BODY_BYTES_MAX = 8 * 1024 * 1024;
 const TIMEOUT_MS = 2_000;
 
@@ -75,8 +75,8 @@ const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g;
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', '\\': '\\', '"': '"' };
 
 /**
- * Read the text format of Prometheus, version 0.0.4
- * (https://prometheus.io/docs/instrumenting/exposition_formats/). Other lines are left out.
+ * Parse the text format of Prometheus, version 0.0.4 (https://prometheus.io/docs/instrumenting/exposition_formats/).
+ * Skip lines that are not samples.
  */
 export function parseMetrics(text: string): Sample[] {
   const samples: Sample[] = [];

@@ -1,7 +1,7 @@
 import { readLines } from './read-lines.ts';
 
 /**
- * Read groups of synonyms: one a line, separated by commas. Empty lines and lines that begin with `#` are left out.
+ * Read groups of synonyms: one per line, separated by commas. Skip empty lines and lines that begin with `#`.
  *
  * @param file `-` for stdin
  * @throws AppError `file_not_found` (404), `file_unreadable` (403)

@@ -4,8 +4,8 @@ import { readDataFile } from './read-data-file.ts';
 /**
  * Read a workflow from a file with `name` and `definition`, or with a definition alone.
  *
- * @param name name that was given; it overrides the one of the file
- * @throws AppError `invalid_request` (400), and those of `readDataFile`
+ * @param name name that overrides the one in the file
+ * @throws AppError `invalid_request` (400), and errors of `readDataFile`
  */
 export async function readWorkflowFile(
   file: string,

@@ -9,7 +9,7 @@ const MODES = {
   new_table: 'a new index is built beside the present one, which is searched until the new one is complete',
 } as const;
 
-/** Describe a run before it begins. */
+/** Describe a reprojection before it begins. */
 export function describeReprojection(bucketName: string, plan: ReprojectReport): string {
   const { models, map_versions: versions, space, mode, documents, chunks } = plan;
   const maps = models.map((id, nth) => `map ${versions[nth]} of ${id}`).join(', ');
@@ -32,7 +32,7 @@ export async function showReprojection(
   }
 }
 
-/** Describe what embedding a bucket anew will do, before it begins. */
+/** Describe the new embedding of a bucket before it begins. */
 export function describeReembed(bucket: string, plan: ReembedReply): string {
   const { from_model, model, documents, chunks, texts, tokens, estimated_cost } = plan;
   const cost = estimated_cost > 0 ? `, about ${estimated_cost.toFixed(2)} at the configured price` : '';

@@ -5,11 +5,11 @@ import { commandNameOf, processEnvironment } from '../platform/environment.ts';
 import { asksForHelp, type Project, showHelp } from './show-help.ts';
 
 /**
- * Run one command line. Commands report their own failures (`BaseCommand`); this function reports failures before a
+ * Run one command line. Commands report their own failures (`BaseCommand`). This function reports failures before a
  * command runs: an unknown command, or one that cannot be loaded.
  *
- * With oclif.manifest.json oclif need not load every command. A command that is missing there may be newer than the
- * manifest, and is then searched for among the sources.
+ * oclif.manifest.json spares oclif the loading of every command. If the manifest lacks a command, it may be newer than
+ * the manifest, so oclif searches the sources.
  *
  * @param root folder of package.json
  * @param argv without the executable and the script
@@ -28,7 +28,7 @@ export async function runCommandLine(root: URL, argv: readonly string[]): Promis
   }
 }
 
-/** Print the line that oclif prints. Loading oclif for it takes three times as long as starting Node.js. */
+/** Print the version as oclif does. Loading oclif for it takes three times as long as starting Node.js. */
 function printVersion(root: URL): void {
   const { name, version } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
   process.stdout.write(`${name}/${version} ${process.platform}-${process.arch} node-${process.version}\n`);
@@ -40,7 +40,7 @@ async function showHelpOrStop(root: URL, pjson: Project, argv: readonly string[]
   return showHelp(root, pjson, argv);
 }
 
-/** Read package.json, with the name by which the command line was called as that of the program. */
+/** Read package.json. The program takes the name by which the user called it. */
 function readProject(root: URL): Project {
   const pjson = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
   const names: string[] = [pjson.oclif.bin, ...pjson.oclif.binAliases];
@@ -50,16 +50,18 @@ function readProject(root: URL): Project {
   return { ...pjson, oclif: { ...pjson.oclif, bin, binAliases: names.filter((name) => name !== bin) } };
 }
 
-/** Commands of plugins. For all others, oclif need not look for plugins, which takes as long as loading it. */
+/** Commands of plugins. For other commands oclif skips the search for plugins, which takes as long as loading oclif. */
 const PLUGIN_COMMANDS = ['autocomplete', 'help'];
 
-/** Return options with which oclif loads no plugins, unless the command line begins with the name of one. */
+/** Return options with which oclif loads no plugins, unless the command line begins with a plugin command. */
 function withoutPlugins(pjson: Project, [first = '']: readonly string[]): Partial<Interfaces.Options> {
   if (PLUGIN_COMMANDS.includes(first)) return {};
   return { pjson: { ...pjson, oclif: { ...pjson.oclif, plugins: [] } }, userPlugins: false, devPlugins: false };
 }
 
-/** oclif waits for the output to be read; after a write to a closed pipe (`| head`) that never happens. */
+/**
+ * Settles if the reader closes the output (`| head`). oclif waits for the output to drain, which then never happens.
+ */
 let outputIsClosed: Promise<void> | null = null;
 
 async function runOnce(options: Interfaces.LoadOptions, argv: readonly string[]): Promise<void> {

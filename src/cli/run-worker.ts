@@ -4,8 +4,8 @@ import { lowerPriority } from '../platform/lower-priority.ts';
 import { note, printJson } from './output.ts';
 
 /**
- * Run a worker until the process is stopped, and return jobs of killed workers to the queue. A message reports that the
- * worker takes jobs: with `json` on stdout, otherwise on stderr.
+ * Run a worker until the process stops, and return jobs of killed workers to the queue. Report the start of the worker
+ * on stdout with `json`, otherwise on stderr.
  */
 export async function runWorker(
   appliance: Appliance,
@@ -16,7 +16,7 @@ export async function runWorker(
   const { metricsListener } = await import('../appliance/metrics-listener.ts');
   const { embedConcurrency, ingestConcurrency } = appliance.config.workers;
   const concurrency = options.kind === 'embed' ? embedConcurrency : ingestConcurrency;
-  // Not before the database is open, since one that this process starts serves requests too.
+  // Lower the priority only once the database is open, since an embedded database also serves requests.
   if (!lowerPriority()) appliance.logger.debug('the priority of this process was not lowered');
   appliance.search.prepare();
   appliance.objects.prepare();

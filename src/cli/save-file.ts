@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { AppError, conflict } from '../platform/errors.ts';
 import { fileNameOf } from '../platform/printable.ts';
 
-/** Make the name of a file in the working directory from the name under which it was uploaded. */
+/** Make the name of a file in the working directory from the name of the upload. */
 export function localName(fileName: string): string {
   const name = fileNameOf(fileName);
   return name === '' || name === '.' || name === '..' ? 'download' : name;
@@ -30,7 +30,7 @@ export async function targetOf(out: string | undefined, fileName: string, isOneO
 }
 
 /**
- * Write a stream to a file that exists complete or not at all.
+ * Write a stream to a file. The file appears only when it is complete.
  *
  * @throws AppError `file_exists` (409) unless `force`; `cannot_write` (409); the error of the stream
  */
@@ -58,7 +58,7 @@ export async function writeToStdout(body: Readable, signal: AbortSignal): Promis
 }
 
 /**
- * Refuse a file that exists already, before any work is done for it.
+ * Refuse a file that already exists, before any work is done.
  *
  * @throws AppError `file_exists` (409)
  */

@@ -11,11 +11,11 @@ const INDENT = '   ';
 const LINE_CELLS_MAX = 100;
 
 /**
- * Render results as a numbered list: score, file, page and heading path, then the passage. On a terminal the passage is
- * wrapped, and with colours the words of the query are highlighted; elsewhere each line stays whole, for `grep`.
+ * Render results as a numbered list: score, file, page and heading path, then the passage. A terminal wraps the passage
+ * and, with colours, highlights the words of the query. Elsewhere each line stays whole, for `grep`.
  *
  * @param query words to highlight; empty: none
- * @param snippets part of each passage that is printed; null for whole passages
+ * @param snippets part of each passage to print; null for whole passages
  */
 export function renderResults(
   results: readonly SearchResult[],
@@ -43,7 +43,7 @@ function titleOf(result: SearchResult, index: number): string {
   return `${index + 1}. [${result.score.toFixed(2)}] ${title}`;
 }
 
-/** Make a function that highlights the words of a query, in all their forms. */
+/** Make a function that highlights all inflected forms of the words of a query. */
 function highlighter(query: string): (line: string) => string {
   const terms = new Set(analyse(query));
   return (line) => {

@@ -20,7 +20,9 @@ interface Selection {
   readonly where: string | undefined;
 }
 
-/** Check that a command names documents in one of both ways. @throws AppError `invalid_request` (400) */
+/**
+ * Check that a command names documents either one by one or by a condition. @throws AppError `invalid_request` (400)
+ */
 export function selectionOf(
   args: { readonly document?: readonly string[] | string | undefined },
   flags: { readonly bucket: string; readonly where?: string | undefined },
@@ -38,7 +40,7 @@ export function selectionOf(
 /** Names of the fields of a selection as they are typed. */
 export const SELECTION_NAMES = { names: 'DOCUMENT' };
 
-/** Describe some documents in a few words: the name of one, or the number of several. */
+/** Describe documents briefly: by name if there is one, otherwise by their number. */
 export function describeDocuments(documents: readonly DocumentView[]): string {
   const [first] = documents;
   if (documents.length !== 1 || first === undefined) return `${documents.length} documents`;

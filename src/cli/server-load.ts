@@ -6,12 +6,12 @@ import { readMetrics, type Sample } from './read-metrics.ts';
 /** Longest time over which rates and latencies are computed. */
 const WINDOW_MS = 10_000;
 const HISTORY_MAX = 60;
-/** Outcomes that are no fault of the vendor: `rejected` is a wrong input, `abandoned` a call whose client left. */
+/** Outcomes that are not the vendor's fault: `rejected` is an invalid input, `abandoned` a call whose client left. */
 const NO_FAULTS = new Set(['ok', 'rejected', 'abandoned']);
-/** Operations with which this gauge, probes and monitors watch a server; they are no load. */
+/** Operations by which this gauge, probes and monitors watch a server. They do not count as load. */
 const WATCHING = new Set(['getMetrics', 'getHealth', 'getReadiness']);
 
-/** Gauge of one server, to be read about once a second: its rates are differences between readings. */
+/** Gauge of one server, for about one reading a second. Its rates are differences between readings. */
 export class ServerGauge {
   readonly #locate: () => Promise<string>;
   readonly #readSamples: (url: string, signal: AbortSignal) => Promise<Sample[]>;
@@ -22,8 +22,8 @@ export class ServerGauge {
   #latencies = new Map<string, (number | null)[]>();
 
   /**
-   * @param locate returns the address of the server at each reading, without a path; it throws an AppError if there is
-   *   none
+   * @param locate returns the address of the server at each reading, without a path; throws an AppError without a
+   *   server
    * @param readSamples reads its metrics; by default over HTTP
    */
   constructor(locate: () => Promise<string>, readSamples = readMetrics) {
@@ -31,11 +31,11 @@ export class ServerGauge {
     this.#readSamples = readSamples;
   }
 
-  /** Read the load; that of a server that cannot be read has `trouble` set. @throws the signal's reason */
+  /** Read the load. If the server cannot be read, set `trouble`. @throws the signal's reason */
   async read(signal: AbortSignal): Promise<ServerLoad> {
     try {
       const url = await this.#locate();
-      // Another server has counted from another start.
+      // Counters of another server are not comparable.
       if (url !== this.#url) this.#readings = [];
       this.#url = url;
       const samples = await this.#readSamples(url, signal);
@@ -54,7 +54,7 @@ export class ServerGauge {
     return this.#load();
   }
 
-  /** Add the figures since the last reading to the histories of the sparklines. */
+  /** Add the values since the last reading to the histories of the sparklines. */
   #remember(): void {
     if (this.#readings.length < 2) return;
     const step = new MetricsDifference(this.#readings.slice(-2));

@@ -11,15 +11,15 @@ import { AppError } from '../platform/errors.ts';
 import { osUserName } from '../platform/os-user.ts';
 import { nameFault } from './name-fault.ts';
 
-/** Names of input fields as they are typed, for messages: arguments (`QUERY`), and flags that have another name. */
+/** Names of input fields as users type them, for messages: arguments (`QUERY`), and flags with another name. */
 export type FieldNames = Readonly<Record<string, string>>;
 
 /** Place where the operations of one command run: the running server of the data directory, or this process. */
 export interface Session {
   /**
-   * Run an operation. Its output is the same at both places.
+   * Run an operation. Its output is the same in the server and in this process.
    *
-   * @throws AppError `invalid_request` (400) that names the flag or the argument, and those of the operation
+   * @throws AppError `invalid_request` (400) that names the flag or the argument, and errors of the operation
    */
   call<Name extends OperationName>(
     name: Name,
@@ -32,7 +32,7 @@ export interface Session {
     input: OperationInput<Name>,
     openBody: () => Readable,
   ): Promise<OperationOutput<Name>>;
-  /** Run an operation whose output comes with bytes; the caller reads or destroys them. */
+  /** Run an operation that returns bytes besides its output. The caller reads or destroys them. */
   receive<Name extends OperationName>(
     name: Name,
     input: OperationInput<Name>,
@@ -42,7 +42,7 @@ export interface Session {
 }
 
 export interface SessionOptions {
-  /** Data directory as the command line names it; null for that of the settings. */
+  /** Data directory on the command line, or null for that of the settings. */
   readonly dataDir: string | null;
   readonly env: NodeJS.ProcessEnv;
   readonly version: string;
@@ -54,7 +54,7 @@ export interface SessionOptions {
 
 type OpenBody = (() => Readable) | null;
 
-/** Open a session. It asks the running server; only if there is none, it opens the installation at the first call. */
+/** Open a session. It asks the running server. Without a server it opens the installation at the first call. */
 export function openSession(options: SessionOptions): Session {
   const osUser = osUserName();
   const { org, signal } = options;
@@ -97,7 +97,7 @@ export function openSession(options: SessionOptions): Session {
   };
 }
 
-/** Ask the servers of the data directory, the newest first; null if none of them runs. */
+/** Ask the servers of the data directory, the newest first. Return null if none runs. */
 async function askAnyServer(
   { dataDir, env, version, signal }: SessionOptions,
   request: Parameters<typeof askServer>[1],
@@ -117,7 +117,7 @@ async function askAnyServer(
   return null;
 }
 
-/** Return the data directory; the settings are loaded only if service.yaml names another one. */
+/** Return the data directory. Load the settings only if they could name another one. */
 async function findDataDir(given: string | null, env: NodeJS.ProcessEnv): Promise<string> {
   const dataDir = given ?? dataDirOf(env);
   const text = await readFile(configFileOf(env, dataDir), 'utf8').catch(() => '');

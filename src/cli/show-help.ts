@@ -22,10 +22,10 @@ export function asksForHelp(argv: readonly string[]): boolean {
 }
 
 /**
- * Show help from the manifests, by the classes of oclif, without the parts of oclif that load plugins and commands: they
- * take three times as long as help itself. The text is that of `oclif`; a test compares them.
+ * Show help from the manifests with oclif's help classes, without loading plugins and commands, which takes three times
+ * as long. The text equals that of `oclif`; a test compares them.
  *
- * @returns false if the manifests do not have what is asked for, so that oclif has to look among the sources
+ * @returns false if the manifests lack the requested command, so that oclif has to search the sources
  */
 export async function showHelp(root: URL, pjson: Project, argv: readonly string[]): Promise<boolean> {
   const read = (file: string) => JSON.parse(readFileSync(new URL(file, root), 'utf8'));
@@ -56,18 +56,25 @@ function isKnown(commands: readonly Command.Cached[], words: readonly string[]):
 function configOf(pjson: Project, commands: readonly Command.Cached[]): Interfaces.Config {
   const topics = topicsOf(pjson, commands);
   const config = {
-    ...{ bin: pjson.oclif.bin, commands, pjson, topics, topicSeparator: pjson.oclif.topicSeparator ?? ':' },
+    bin: pjson.oclif.bin,
+    commands,
+    pjson,
+    topics,
+    topicSeparator: pjson.oclif.topicSeparator ?? ':',
     commandIDs: commands.map(({ id }) => id),
     findCommand: (id: string) => commands.find((command) => command.id === id),
     findTopic: (name: string) => topics.find((topic) => topic.name === name),
     plugins: new Map(),
-    ...{ platform: process.platform, shell: 'sh', name: pjson.name, version: pjson.version },
+    platform: process.platform,
+    shell: 'sh',
+    name: pjson.name,
+    version: pjson.version,
     userAgent: `${pjson.name}/${pjson.version} ${process.platform}-${process.arch} node-${process.version}`,
   };
   return config as unknown as Interfaces.Config;
 }
 
-/** List the topics of package.json, and those that only the names of commands have. */
+/** List the topics of package.json, and topics that appear only in names of commands. */
 function topicsOf(pjson: Interfaces.PJSON, commands: readonly Command.Cached[]): Topic[] {
   const topics = new Map<string, Topic>();
   for (const [name, topic] of Object.entries(pjson.oclif.topics ?? {})) {

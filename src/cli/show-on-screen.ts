@@ -4,7 +4,7 @@ import { openScreen, type Screen } from '../tui/screen.ts';
 
 /** Controls that a view may call. */
 export interface ScreenControls {
-  /** End the view, as a finished command or as an interrupted one. */
+  /** End the view, as finished or as interrupted. */
   leave(how: 'quit' | 'interrupt'): void;
   /** Draw the current snapshot again. */
   redraw(): void;
@@ -22,8 +22,8 @@ export interface ScreenRun<Snapshot> {
 }
 
 /**
- * Draw snapshots as they arrive, until the user leaves, one is the last, or the signal is aborted. The terminal is
- * always restored.
+ * Draw snapshots as they arrive, until the user leaves, the last one is drawn, or the signal is aborted. Always restore
+ * the terminal.
  *
  * @returns the last snapshot; null if the user left before the first one
  * @throws AppError `interrupted` (499) on Ctrl-C, and what `snapshots` throws

@@ -5,26 +5,25 @@ import { type FolderPlace, resolveFolder } from '../memory/readers/folder-reader
 import { FolderWatch } from '../memory/readers/folder-watch.ts';
 import { SourceFault } from '../memory/readers/source-reader.ts';
 import { AppError, conflict } from '../platform/errors.ts';
-import type { Threads } from '../platform/threads.ts';
 import { compareFolder, type FolderDifference, type SyncedFolder } from './compare-folder.ts';
 import { note } from './output.ts';
 import type { Session } from './session.ts';
 import { uploadCollection } from './upload-collection.ts';
 
-/** Interval at which a watched folder is compared even if no change was reported. */
+/** Interval at which a watched folder is compared even without a reported change. */
 const CHECK_MS = 60_000;
-/** Documents that one call deletes. */
+/** Documents to delete in one call. */
 const DELETED_MAX = 500;
 
 export interface SyncOptions {
-  /** Delete the documents of files that are gone. */
+  /** Delete the documents whose file is gone. */
   readonly delete: boolean;
-  /** Delete all documents if the folder has no files; otherwise that is refused. */
+  /** Delete all documents if the folder has no files. Otherwise refuse that. */
   readonly allowEmpty: boolean;
   readonly dryRun: boolean;
   /** Wait until new contents can be searched. */
   readonly wait: boolean;
-  /** Asks the user, or throws. Called before documents are deleted. */
+  /** Ask the user before documents are deleted, or throw. */
   readonly confirmDeletion: (difference: FolderDifference) => Promise<void>;
 }
 
@@ -41,7 +40,7 @@ export interface SyncReport {
   readonly object: 'list';
   readonly bucket_id: string;
   readonly dry_run: boolean;
-  /** Everything but unchanged files. */
+  /** All files except unchanged ones. */
   readonly data: readonly SyncedFile[];
   readonly counts: {
     readonly added: number;
@@ -49,12 +48,12 @@ export interface SyncReport {
     readonly deleted: number;
     readonly unchanged: number;
     readonly failed: number;
-    /** Documents whose file is gone and that stay. */
+    /** Documents that stay although their file is gone. */
     readonly gone: number;
   };
 }
 
-/** Resolve a folder that is to be synchronised. @throws AppError `file_not_found` (404), `file_unreadable` (403) */
+/** Resolve a folder to synchronise. @throws AppError `file_not_found` (404), `file_unreadable` (403) */
 export function resolveSyncedFolder(directory: string, dataDir: string): Promise<FolderPlace> {
   return resolveFolder({ root: directory, path: '.', dataDir }).catch((error: unknown) => {
     throw error instanceof SourceFault
@@ -68,19 +67,18 @@ export function resolveSyncedFolder(directory: string, dataDir: string): Promise
 }
 
 /**
- * Bring the documents of a bucket up to date with a folder: add new files, give documents of changed files their new
- * content, and delete documents of files that are gone if that is asked for.
+ * Bring the documents of a bucket up to date with a folder: add new files, update documents of changed files, and on
+ * request delete documents whose file is gone.
  *
- * @throws AppError `folder_empty` (409) for a deletion of all documents because there are no files, `file_unreadable` (403)
+ * @throws AppError `folder_empty` (409) if an empty folder would delete all documents, `file_unreadable` (403)
  */
 export async function syncFolder(
   session: Session,
-  threads: Threads,
   folder: SyncedFolder,
   options: SyncOptions,
   signal: AbortSignal,
 ): Promise<SyncReport> {
-  const difference = await compareFolder(session, threads, folder, signal).catch((error: unknown) => {
+  const difference = await compareFolder(session, folder, signal).catch((error: unknown) => {
     throw error instanceof SourceFault
       ? new AppError({ code: 'file_unreadable', status: 403, message: error.message })
       : error;
@@ -94,7 +92,11 @@ export async function syncFolder(
   return reportOf(folder, difference, [...uploaded, ...deleted], false);
 }
 
-/** @throws AppError `folder_empty` (409) if there are no files, as below a disk that is not mounted, but documents to delete */
+/**
+ * Refuse to delete all documents because the folder has no files, since its disk may not be mounted.
+ *
+ * @throws AppError `folder_empty` (409)
+ */
 function refuseEmptied({ place }: SyncedFolder, { files, vanished }: FolderDifference): void {
   if (files > 0 || vanished.length === 0) return;
   const documents = vanished.length === 1 ? 'the only document' : `all ${vanished.length} documents`;
@@ -106,7 +108,7 @@ function refuseEmptied({ place }: SyncedFolder, { files, vanished }: FolderDiffe
   );
 }
 
-/** Synchronise a folder again after each change, until the signal is aborted. @param onReport called after each time */
+/** Synchronise a folder after each change, until the signal is aborted. @param onReport called after each time */
 export async function keepInSync(
   place: FolderPlace,
   sync: () => Promise<SyncReport>,
@@ -148,7 +150,10 @@ function planOf({ added, changed, vanished }: FolderDifference, options: SyncOpt
     ...added.map(({ sourcePath }) => ({ ...planned, source_path: sourcePath, action: 'add' as const })),
     ...changed.map(({ sourcePath }) => ({ ...planned, source_path: sourcePath, action: 'replace' as const })),
     ...(options.delete ? vanished : []).map(({ id, sourcePath }) => ({
-      ...{ ...planned, source_path: sourcePath, action: 'delete' as const, document_id: id },
+      ...planned,
+      source_path: sourcePath,
+      action: 'delete' as const,
+      document_id: id,
     })),
   ];
 }
@@ -184,7 +189,7 @@ async function deleteAll(
   for (let at = 0; at < vanished.length; at += DELETED_MAX) {
     signal.throwIfAborted();
     const documents = vanished.slice(at, at + DELETED_MAX).map(({ id }) => ({ bucket_id: bucketId, id }));
-    // Somebody else may have deleted one meanwhile.
+    // Someone else may have deleted a document meanwhile.
     await session.call('documents.remove', { documents, ignores_missing: true });
   }
   return vanished.map(({ id, sourcePath }) => ({
@@ -223,7 +228,11 @@ function reportOf(
     dry_run: isDry,
     data: data.sort((a, b) => (a.source_path < b.source_path ? -1 : 1)),
     counts: {
-      ...{ added: count('add'), replaced: count('replace'), deleted: count('delete'), unchanged, gone: gone.length },
+      added: count('add'),
+      replaced: count('replace'),
+      deleted: count('delete'),
+      unchanged,
+      gone: gone.length,
       failed: done.filter(({ status }) => status === 'failed').length + faults.length,
     },
   };

@@ -3,7 +3,7 @@ import { paint, terminalColumns } from './output.ts';
 import { textWidth } from './text-width.ts';
 
 const GAP = '  ';
-/** Width to which a column is cut at most, however narrow the terminal is. */
+/** Smallest width of a cut column, however narrow the terminal is. */
 const COLUMN_CELLS_MIN = 8;
 
 /** Column: its header, the text of its cell (null shows a dash), and a mark if it may be cut to fit a terminal. */
@@ -14,8 +14,8 @@ export type Column<Row> = readonly [
 ];
 
 /**
- * Render rows in aligned columns under a header. Widths are in terminal cells, of which a Korean or Chinese letter
- * takes two. On a terminal columns that may be cut are cut to fit; elsewhere nothing is cut.
+ * Render rows in aligned columns under a header. Widths count terminal cells; a Korean or Chinese letter takes two. On
+ * a terminal, cut the columns that may be cut. Elsewhere cut nothing.
  *
  * @param widthMax cells of a line; null for no bound
  */
@@ -33,7 +33,7 @@ export function renderTable<Row>(
     const cuttable = columns.flatMap(([, , fit], index) => (fit === undefined ? [] : [index]));
     shrink(widths, cuttable, widthMax - GAP.length * (widths.length - 1));
     const total = widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length);
-    // Lines that the terminal breaks cannot be read as columns, so each row becomes a block.
+    // Lines that the terminal wraps are not readable as columns, so each row becomes a block.
     if (total > widthMax) return renderBlocks(rows, columns);
   }
   const format = (line: readonly string[]) =>
@@ -76,7 +76,7 @@ function toCell(value: string | number | null | undefined): string {
   return oneLine(String(value));
 }
 
-/** Take cells from the widest of the columns `cuttable` until all columns fit into `cells`. */
+/** Take cells from the widest of the `cuttable` columns until all columns fit into `cells`. */
 function shrink(widths: number[], cuttable: readonly number[], cells: number): void {
   for (let excess = widths.reduce((sum, width) => sum + width, 0) - cells; excess > 0; excess--) {
     const widest = cuttable.reduce((a, b) => ((widths[b] as number) > (widths[a] ?? 0) ? b : a), -1);

@@ -17,7 +17,7 @@ export interface TestedChannel {
 /**
  * Post a signed delivery to a running server, as the messenger does.
  *
- * @param url of the server, without a path
+ * @param url address of the server, without a path
  * @throws AppError `server_unreachable` (503), `delivery_refused`; the signal's reason
  */
 export async function postDelivery(
@@ -40,7 +40,9 @@ async function post(
 ): Promise<{ readonly status: number; readonly json: unknown }> {
   try {
     const response = await fetch(new URL(WEBHOOK, url), {
-      ...{ method: 'POST', redirect: 'error', ...request },
+      method: 'POST',
+      redirect: 'error',
+      ...request,
       signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
     });
     const text = await response.text();

@@ -5,8 +5,8 @@ const load = createRequire(import.meta.url);
 const ONE_CELL_EACH = /^[\x20-\x7e]*$/;
 
 /**
- * Count the terminal cells of a text; a Korean or Chinese letter takes two. The tables for that take longer to load than
- * most commands take, so they are loaded for the first text that needs them.
+ * Count the terminal cells of a text; a Korean or Chinese letter takes two. Load the width tables only when a text
+ * needs them, because that takes longer than most commands.
  */
 export function textWidth(text: string): number {
   if (ONE_CELL_EACH.test(text)) return text.length;

@@ -5,7 +5,7 @@ import { printFailure, wantsJson } from './output.ts';
 import { asksForHelp } from './show-help.ts';
 import { describeUsageFault } from './usage-fault.ts';
 
-/** Options with which oclif loads the project; with `ignoreManifest` it reads the files of the commands. */
+/** Options with which oclif loads the project. With `ignoreManifest` it reads the command files. */
 interface ProjectOptions {
   readonly root: string;
   readonly ignoreManifest?: boolean;
@@ -16,7 +16,7 @@ export async function isKnownCommand(options: ProjectOptions, argv: readonly str
   return nameOfCommand(await Config.load(options), wordsOf(argv)) !== null;
 }
 
-/** Print why no command could be started: there is none of that name, or loading it failed with `error`. */
+/** Print why no command could start: the name is unknown, or loading it failed with `error`. */
 export async function reportUnstarted(options: ProjectOptions, argv: readonly string[], error: unknown): Promise<void> {
   const config = await Config.load(options);
   const words = wordsOf(argv);
@@ -35,15 +35,15 @@ function wordsOf(argv: readonly string[]): string[] {
   return argv.slice(0, end === -1 ? undefined : end);
 }
 
-/** Return the first words, which are the name of a command; null if there is no such command. */
+/** Return the first words that name a command, or null. */
 function nameOfCommand(config: Config, words: readonly string[]): readonly string[] | null {
   const starts = words.map((_, index) => words.slice(0, index + 1));
   return starts.findLast((start) => config.findCommand(start.join(':')) !== undefined) ?? null;
 }
 
 /**
- * Describe arguments after a command that has none; null for any other error. oclif takes them for a part of its name, and
- * says that there is no such command.
+ * Describe arguments after a command that takes none, or return null for any other error. oclif treats them as a part
+ * of the command's name, and reports an unknown command.
  */
 function surplusArguments(
   config: Config,
@@ -67,8 +67,8 @@ function unknownCommand(config: Config, words: readonly string[]): string {
   const typed = words.slice(0, 2).join(' ');
   const isTopic = topics.includes(first);
   const topic = isTopic ? first : findNearest(first, topics);
-  // An argument may follow the name of a command, so that only its first word is compared then. After the right name of
-  // a topic only the second word can be wrong.
+  // Compare only the first word, because arguments may follow the name of a command. After a correct topic only the
+  // second word can be wrong.
   const whole = isTopic ? null : findNearest(typed, names);
   const nearest = whole ?? nearestIn(names, topic, rest[0]) ?? (isTopic ? null : topic);
   return `there is no command "${typed}"${nearest === null ? '' : `; did you mean "${nearest}"?`}`;

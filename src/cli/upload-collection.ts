@@ -16,11 +16,11 @@ export interface UploadReport {
 }
 
 /**
- * Upload the collected files and, with `wait`, wait until all of them are searchable or have failed. If no worker is
- * alive, one runs in this process for that time.
+ * Upload the collected files. With `wait`, wait until each is searchable or has failed. If no worker is alive, one runs
+ * in this process meanwhile.
  *
- * After an abort no file is half-uploaded: uploaded files stay queued, jobs in progress are returned to the queue, and
- * stderr reports it.
+ * After an abort no file is half-uploaded: uploaded files stay queued, jobs in progress return to the queue, and stderr
+ * reports it.
  *
  * @throws AppError `nothing_to_upload` (404), `bucket_not_found`, `collection_not_found` (404), `interrupted`, and
  *   errors that concern all files

@@ -32,9 +32,8 @@ export interface FileOutcome {
 export type OnOutcome = (outcome: FileOutcome) => void;
 
 /**
- * Upload files, a few at a time; the files themselves stay as they are. A fault of one file is its outcome and does not
- * stop the others. `outcomes` grows with each result, so it is also correct after an abort, when files in progress are
- * dropped completely.
+ * Upload files, a few at a time, without changing them. A fault of one file is its outcome and does not stop the
+ * others. `outcomes` grows with each result and is correct after an abort, which drops files in progress completely.
  *
  * @throws AppError for errors that concern all files: `bucket_not_found`, `storage_full`, `postgres_unavailable`, …
  */
@@ -91,7 +90,7 @@ async function uploadFile(
   }
 }
 
-/** Read a file in chunks. Unlike a file stream, this fails only while it is read, so an abort is always caught. */
+/** Read a file in chunks. Unlike a file stream, this fails only while reading, so an abort is always caught. */
 async function* readChunks(handle: FileHandle, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   for (;;) {
     signal.throwIfAborted();
@@ -137,8 +136,8 @@ function toOutcome(file: FoundFile, reply: UploadReply): FileOutcome {
 }
 
 /**
- * Wait until the jobs of all queued outcomes are finished, and replace each outcome by the final one. A file that was
- * linked to a document still in the queue waits for that document's job.
+ * Wait until the jobs of all queued outcomes are finished, and replace each outcome by the final one. A file that is
+ * linked to a queued document waits for that document's job.
  *
  * @param ensureWorker makes sure that a worker is alive; called from time to time
  * @returns the outcomes in their order

@@ -5,12 +5,12 @@ import { textWidth } from './text-width.ts';
 const DAY_MS = 86_400_000;
 const GAP = '  ';
 const BAR_CELLS_MAX = 40;
-/** Shortest bar; a shorter one would show nothing and is left out. */
+/** Shortest bar. A shorter one is left out, since it would show nothing. */
 const BAR_CELLS_MIN = 4;
 const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
 export interface ChartOptions {
-  /** Cells of a line; null if the output is no terminal: bars are then ASCII and nothing is cut. */
+  /** Cells of a line. Null if the output is no terminal: bars are then ASCII and nothing is cut. */
   readonly width: number | null;
   readonly color: boolean;
 }
@@ -19,14 +19,14 @@ interface Line {
   readonly label: string;
   /** Length of the bar, 0 to 1; null for no bar. */
   readonly share: number | null;
-  /** True if the rest of the bar is shown as a track, as for a quota. */
+  /** True to show the rest of the bar as a track, as for a quota. */
   readonly hasTrack?: boolean;
   readonly figures: string;
 }
 
 /**
- * Render the summary as a bar chart: the quota left of each axis, or the tokens of each day or model. No final line
- * break.
+ * Render the summary as a bar chart: the remaining quota of each axis, or the tokens of each day or model. Add no final
+ * line break.
  */
 export function renderUsage(summary: UsageSummary, options: ChartOptions, by: 'day' | 'model' | 'axis'): string {
   const { start, end } = summary.period;
@@ -37,7 +37,7 @@ export function renderUsage(summary: UsageSummary, options: ChartOptions, by: 'd
   return [options.color ? bold(title) : title, '', ...body].join('\n');
 }
 
-/** Render what is left of the quota of each axis, with a heading. No final line break. */
+/** Render the remaining quota of each axis, with a heading. Add no final line break. */
 export function renderQuotas(summary: UsageSummary, options: ChartOptions): string {
   const title = 'Quotas of this month';
   return [options.color ? bold(title) : title, '', ...renderLines(axisLines(summary), options)].join('\n');
@@ -81,7 +81,7 @@ function models({ by_model }: UsageSummary): Tokens[] {
   return by_model.map(({ model, tokens, requests }) => ({ label: model, tokens, requests }));
 }
 
-/** List all days from the first to the last with usage; days without any are included, so that gaps are visible. */
+/** List all days from the first to the last with usage. Days without usage stay in, so that gaps are visible. */
 function everyDay({ by_day }: UsageSummary): Tokens[] {
   const first = by_day[0];
   const last = by_day.at(-1);

@@ -2,13 +2,13 @@ import { findNearest } from '../platform/nearest-word.ts';
 
 /** Arguments and flags of a command, as its class declares them. */
 export interface CommandShape {
-  /** Name as it is typed, with the name of the program: `service keys create`. */
+  /** Name with the program, as in `service keys create`. */
   readonly name: string;
   readonly args: Readonly<Record<string, { required?: boolean; multiple?: boolean; options?: readonly string[] }>>;
   readonly flags: Readonly<Record<string, { required?: boolean; type?: string }>>;
 }
 
-/** Render the shortest right form of a command: its name, its arguments and the flags that it needs. */
+/** Render the shortest correct form of a command: its name, its arguments and its required flags. */
 export function rightForm({ name, args, flags }: CommandShape): string {
   const words = Object.entries(args).map(([arg, { required, multiple }]) => {
     const word = `${arg.toUpperCase()}${multiple ? '…' : ''}`;
@@ -21,8 +21,8 @@ export function rightForm({ name, args, flags }: CommandShape): string {
 }
 
 /**
- * Describe an error of oclif's parser in one line that has the nearest right form. oclif prints lists and notes over
- * several lines, and does not say what would be right.
+ * Describe an error of oclif's parser on one line, with the nearest correct form. oclif itself prints several lines and
+ * does not name the correct form.
  *
  * @param error error of the parser, with `args` or `flags` as its classes have them
  */
@@ -34,7 +34,7 @@ export function describeUsageFault(error: Error & { args?: unknown; flags?: unkn
     const many = args.length === 1 ? 'the argument' : 'the arguments';
     return `${many} ${args.map((arg) => `"${arg}"`).join(', ')} cannot be used; right form: ${rightForm(shape)}`;
   }
-  // Colours, and oclif's own headings and hints, are left out.
+  // Drop colours, and oclif's own headings and hints.
   // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences begin with one
   const text = error.message.replace(/\u001b\[\d*m/g, '').replace(/\nSee more help with --help$/, '');
   const lines = text.split('\n').map((line) => line.trim());
@@ -65,7 +65,7 @@ const CHOICE = /^Expected (?:--([\w-]+)=)?(.*) to be one of: (.*)$/s;
 const VALUE = /^Flag --([\w-]+) expects (?:a value|one of these values: (.*))$/;
 const PARSING = /^Parsing --([\w-]+)\s+(?:Expected (.*?) but received: (.*)|(.*))$/s;
 
-/** Say in our words what oclif says of one flag or argument. */
+/** Reword oclif's message about one flag or argument. */
 function reword(reason: string, shape: CommandShape): string {
   const [, needed] = /^Missing required flag (.*)$/.exec(reason) ?? [];
   if (needed !== undefined) return `--${needed} is missing; right form: ${rightForm(shape)}`;

@@ -1,4 +1,4 @@
-/** Servers and vendors that `init` sets up, in the order in which it lists them. */
+/** Servers and vendors that `init` can set up, in the listed order. */
 export const VENDORS = [
   { protocol: 'openai', name: 'vendor-a', label: 'an API in the form of OpenAI (also vLLM, LiteLLM, llama.cpp)' },
   { protocol: 'gemini', name: 'vendor-b', label: 'an API in the form of Gemini' },

@@ -10,8 +10,8 @@ const POLL_MS = 100;
 const WORKER_CHECK_MS = 5_000;
 
 /**
- * Wait until a bulk job is ready, and show its progress. If no worker is alive, one runs in this process for that time.
- * After an abort the job is kept: another worker continues it, or it stays queued; stderr names the job.
+ * Wait until a bulk job is ready, and show its progress. If no worker is alive, one runs in this process meanwhile.
+ * After an abort the job stays: another worker continues it, or it remains queued; stderr names the job.
  *
  * @throws AppError `job_failed` (409, or 502 if the provider failed), `job_cancelled` (409), `interrupted`
  */

@@ -10,8 +10,8 @@ const POLL_MS = 200;
 const WORKER_CHECK_MS = 5_000;
 
 /**
- * Wait until a source is synchronised and its documents can be searched. If no worker is alive, one runs in this process
- * for that time. After an abort the jobs are kept.
+ * Wait until a source is synchronised and its documents are searchable. If no worker is alive, one runs in this process
+ * meanwhile. After an abort the jobs stay.
  *
  * @throws AppError `sync_failed` (409), `interrupted`
  */

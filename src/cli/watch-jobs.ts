@@ -11,11 +11,11 @@ import type { ScreenRun } from './show-on-screen.ts';
 export interface JobsWatchRun {
   /** Title of the view, such as `jobs of acme`. */
   readonly title: string;
-  /** End when no job is queued or in progress any more. */
+  /** End when no job is queued or in progress. */
   readonly untilDone: boolean;
   /** Read the snapshots; called once. @throws the signal's reason; AppError `server_stopped` (503) */
   snapshots(signal: AbortSignal): AsyncIterable<JobsSnapshot>;
-  /** Change what is shown, which triggers the next snapshot. */
+  /** Change the selection, which triggers the next snapshot. */
   select(selection: JobsSelection): Promise<void>;
 }
 
@@ -36,7 +36,7 @@ export async function beginWatch(
   };
 }
 
-/** Return one snapshot; with `untilDone` the first one without live jobs. */
+/** Return one snapshot, with `untilDone` the first one without live jobs. */
 export async function watchOnce(run: JobsWatchRun, signal: AbortSignal): Promise<JobsSnapshot> {
   for await (const snapshot of run.snapshots(signal)) {
     if (!run.untilDone || isDone(snapshot)) return snapshot;
@@ -74,15 +74,20 @@ export async function watchOnScreen(
   const { showOnScreen } = await import('./show-on-screen.ts');
   const { title, actions } = run;
   let { selection } = run;
-  // A watch that has ended reports that itself.
+  // A finished watch reports its own error.
   const select = () => void run.select(selection).catch(() => undefined);
   const last = await showOnScreen({
-    ...{ terminal, signal, isAlternate: false },
+    terminal,
+    signal,
+    isAlternate: false,
     snapshots: (ended) => run.snapshots(ended),
     isLast: (snapshot: JobsSnapshot) => run.untilDone && isDone(snapshot),
     draw: (snapshot, { leave, redraw }) =>
       createElement(JobsWatch, {
-        ...{ snapshot, title, actions, selection },
+        snapshot,
+        title,
+        actions,
+        selection,
         isColoured: hasColours(terminal.stdout),
         hasKeys: terminal.stdin.isTTY,
         onSelect(change) {

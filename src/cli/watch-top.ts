@@ -17,8 +17,8 @@ export interface TopRun {
 }
 
 /**
- * Read the load of an installation at each interval. Rates are differences between readings, so they are 0 in the first
- * snapshot.
+ * Read the load of an installation at each interval. Rates are differences between readings, so the first snapshot has
+ * rates of 0.
  *
  * @throws the signal's reason; AppError of the first reading, such as `postgres_unavailable` (503)
  */
@@ -28,7 +28,7 @@ async function* watchTop({ session, locate, intervalMs, signal }: TopRun): Async
   for (;;) {
     signal.throwIfAborted();
     const reading = gauge.read(signal);
-    // It is awaited below; until then a rejection would count as unhandled.
+    // It is awaited below. Until then a rejection would count as unhandled.
     reading.catch(() => undefined);
     let trouble: string | null = null;
     try {
@@ -42,33 +42,36 @@ async function* watchTop({ session, locate, intervalMs, signal }: TopRun): Async
   }
 }
 
-/** Return true for a fault after which the next reading may succeed, such as a server that stops. */
+/** Return true if the next reading may succeed, as after a restart of the server. */
 function isPassing({ code, retryable }: AppError): boolean {
   return retryable || code === 'server_stopped';
 }
 
-/** Return one snapshot, whose rates are those of one interval. */
+/** Return one snapshot with the rates of one interval. */
 export async function topOnce(run: TopRun): Promise<TopSnapshot> {
   let readings = 0;
   for await (const snapshot of watchTop(run)) {
-    // Without a server there are no rates to wait for.
+    // Without a server there are no rates to measure.
     if (++readings === 2 || snapshot.server.trouble !== null) return snapshot;
   }
   throw new Error('the watch ended by itself');
 }
 
 /**
- * Show one screen that is drawn again at each interval, until the user leaves it or the signal is aborted.
+ * Redraw one screen at each interval, until the user leaves it or the signal is aborted.
  *
  * @throws AppError `interrupted` (499) on Ctrl-C
  */
 export async function topOnScreen(run: TopRun, terminal: ScreenRun<TopSnapshot>['terminal']): Promise<void> {
   await showOnScreen({
-    ...{ terminal, signal: run.signal, isAlternate: true },
+    terminal,
+    signal: run.signal,
+    isAlternate: true,
     snapshots: (signal) => watchTop({ ...run, signal }),
     draw: (snapshot, { leave }) =>
       createElement(Top, {
-        ...{ snapshot, onLeave: leave },
+        snapshot,
+        onLeave: leave,
         isColoured: hasColours(terminal.stdout),
         hasKeys: terminal.stdin.isTTY,
       }),

@@ -18,14 +18,16 @@ function detailOf({ error, would, output }: BlockResult): string | null {
 }
 
 /**
- * Describe a workflow for people: its fields, and the blocks of the version that is shown.
+ * Describe a workflow for people: its fields, and the blocks of the shown version.
  *
  * @param changing types of the blocks that change something
  */
 export function describeWorkflow({ definition, versions, ...workflow }: WorkflowDetail, changing: readonly string[]) {
   const { inputs, blocks } = definition as unknown as Definition;
   const fields = {
-    ...{ id: workflow.id, name: workflow.name, status: workflow.status },
+    id: workflow.id,
+    name: workflow.name,
+    status: workflow.status,
     published: workflow.published_version,
     shown: `version ${workflow.version} of ${versions.map(({ version }) => version).join(', ')}`,
     inputs: Object.entries(inputs).map(
@@ -35,7 +37,11 @@ export function describeWorkflow({ definition, versions, ...workflow }: Workflow
   return {
     fields,
     blocks: blocks.map(({ id, type, after, if: condition, with: args }) => ({
-      ...{ id, type, after, condition, args: JSON.stringify(args) },
+      id,
+      type,
+      after,
+      condition,
+      args: JSON.stringify(args),
       hasSideEffect: changing.includes(type),
     })),
   };

@@ -2,7 +2,7 @@ import { textWidth } from './text-width.ts';
 
 /**
  * Break a text into lines of at most `cells` terminal cells: at spaces, or inside a word that is longer than a line.
- * Line breaks of the text stay; runs of blanks become one space.
+ * Keep the line breaks of the text, and collapse runs of blanks.
  */
 export function wrapText(text: string, cells: number): string[] {
   return text.split(/\r\n|\r|\n/).flatMap((line) => wrapLine(line, cells));
@@ -28,7 +28,7 @@ function wrapLine(line: string, cells: number): string[] {
   return lines;
 }
 
-/** Split a word into parts that fit on a line each: one part, unless the word is longer than a line. */
+/** Split a word into parts that fit on a line. */
 function splitWord(word: string, cells: number): string[] {
   if (textWidth(word) <= cells) return [word];
   const parts: string[] = [];

@@ -7,14 +7,14 @@ import { JsonWriter } from '../printing/json-writer.ts';
 const ITEM_TEXT_BYTES = 64;
 const NPY_ALIGNMENT = 64;
 
-/** Return the format of a file by its name. @throws AppError `invalid_request` (400) for another extension */
+/** Return the format that the file name implies. @throws AppError `invalid_request` (400) for another extension */
 export function formatOf(file: string): 'npy' | 'jsonl' {
   const extension = path.extname(file).toLowerCase();
   if (extension === '.npy' || extension === '.jsonl') return extension === '.npy' ? 'npy' : 'jsonl';
   throw invalidRequest(`--out: must end in .npy or .jsonl: ${file}`, 'out');
 }
 
-/** Matrix of vectors whose bytes follow: float32 [count x dimensions]. */
+/** Matrix of the vectors that follow as bytes: float32 [count x dimensions]. */
 interface VectorsShape {
   readonly count: number;
   readonly dimensions: number;
@@ -22,7 +22,7 @@ interface VectorsShape {
 
 /**
  * Write all vectors of a job: as a float32 array [n x d] for NumPy, or as one `{"index", "embedding"}` on each line.
- * The file exists complete or not at all.
+ * The file appears only when it is complete.
  *
  * @param body the vectors, row-major
  * @throws AppError `file_unwritable` (403), and the error of the body
@@ -57,7 +57,7 @@ export async function writeVectors(
   }
 }
 
-/** Group the bytes of a stream into whole vectors, with some of them in each array. */
+/** Group the bytes of a stream into arrays of whole vectors. */
 async function* wholeVectors(body: Readable, dimensions: number): AsyncGenerator<Float32Array> {
   const vectorBytes = dimensions * Float32Array.BYTES_PER_ELEMENT;
   let rest: Buffer = Buffer.alloc(0);
@@ -65,7 +65,7 @@ async function* wholeVectors(body: Readable, dimensions: number): AsyncGenerator
     const all = rest.length === 0 ? part : Buffer.concat([rest, part]);
     const whole = all.length - (all.length % vectorBytes);
     rest = all.subarray(whole);
-    // Floats need an aligned buffer of their own.
+    // A float array needs an aligned buffer.
     if (whole > 0) yield new Float32Array(Uint8Array.from(all.subarray(0, whole)).buffer);
   }
 }

@@ -74,8 +74,8 @@ function renderPage(files: readonly OutputFile[]): string {
 }
 
 /**
- * Write the files, the page last, and then remove those of earlier builds. A server always reads a whole file, and every
- * file that its page names; several builds at once do not disturb each other.
+ * Write the files, the page last, and then remove those of earlier builds. So a server always finds complete files and
+ * every file that its page names, and concurrent builds do not interfere.
  */
 async function replaceFiles(directory: string, files: ReadonlyMap<string, Uint8Array>): Promise<void> {
   for (const [name, contents] of files) {

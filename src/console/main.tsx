@@ -11,7 +11,7 @@ function takeLinkToken(): string | null {
   return token;
 }
 
-/** Take the code of a sign-in at the identity provider that failed (`/console#sign-in-failed=…`). */
+/** Take the code of a failed sign-in at the identity provider (`/console#sign-in-failed=…`). */
 function hasOidcFailed(): boolean {
   if (!location.hash.startsWith('#sign-in-failed=')) return false;
   history.replaceState(null, '', location.pathname + location.search);

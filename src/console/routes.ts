@@ -8,7 +8,7 @@ export interface PageModule {
 /** Loads the file of a page. */
 export type Load = () => Promise<PageModule>;
 
-/** Pages by their address below `/console`; `*` stands for any segment. Each is loaded when it is first opened. */
+/** Pages by their address below `/console`; `*` stands for any segment. Each loads when it is first opened. */
 const PAGES: readonly (readonly [pattern: string, load: Load])[] = [
   ['', () => import('./pages/overview/overview.tsx')],
   ['overview', () => import('./pages/overview/overview.tsx')],
@@ -37,7 +37,7 @@ const PAGES: readonly (readonly [pattern: string, load: Load])[] = [
 
 const TABLE = PAGES.map(([pattern, load]) => ({ pattern: pattern.split('/').filter(Boolean), load }));
 
-/** Page of an address. `load` is undefined if there is none. */
+/** Find the page of an address. `load` is undefined if no page matches. */
 interface FoundPage {
   readonly pattern: string;
   readonly load: Load | undefined;

@@ -13,7 +13,7 @@ interface Entry {
   readonly page: string;
   readonly label: Message;
   readonly icon: IconName;
-  /** First segments of addresses that belong to the entry, beside its own. */
+  /** Further first segments of addresses that belong to the entry. */
   readonly also?: readonly string[];
 }
 
@@ -47,7 +47,7 @@ const NAVIGATION: readonly { readonly title?: Message; readonly entries: readonl
   },
 ];
 
-/** Frame of all pages: navigation, account, and whether the service is reached. */
+/** Frame of all pages: navigation, account, and the state of the connection to the service. */
 export function Shell({ children }: { children: ComponentChildren }) {
   const [isOpen, setIsOpen] = useState(false);
   const { path } = usePlace();

@@ -9,7 +9,7 @@ import { ActionError, Button, Check, Form, Notice, TextField } from './ui/contro
 import { Dialog } from './ui/dialog.tsx';
 import { BrandMark } from './ui/icons.tsx';
 
-/** Page of everybody who has no session. */
+/** Page for people without a session. */
 export function SignIn() {
   const state = useStore(session);
   const reason = state.kind === 'signed_out' ? state.reason : null;
@@ -52,7 +52,7 @@ export function SignIn() {
   );
 }
 
-/** Sign-in at the identity provider, where the operator has configured one. */
+/** Sign-in at the identity provider, if the operator has configured one. */
 function OidcLink() {
   const methods = useResource('sign-in methods', () =>
     callOnce<{ readonly methods: readonly string[] }>('/v1/sessions/methods'),

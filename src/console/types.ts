@@ -1,4 +1,4 @@
-/** Types of the API, inferred from the schemas of the routes. No code of the service gets into the pages. */
+/** Types of the API, inferred from the schemas of the routes. The pages contain no code of the service. */
 export type { Scope } from '../access/caller.ts';
 export type { CallerDescription } from '../access/describe-caller.ts';
 export type { ApiKey, Organization, User } from '../access/schema.ts';

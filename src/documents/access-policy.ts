@@ -6,7 +6,7 @@ import { COMMON_SCOPE, type Reader, readsScope } from './visibility.ts';
 
 export const REVIEW_STATUSES = ['pending', 'approved', 'rejected'] as const;
 
-/** The access-policy values that callers may ask for; the others are written by the service alone (contract 2.7). */
+/** Access-policy values that callers may request. Only the service writes the others (contract 2.7). */
 export const AccessChange = z.object({
   privacy_level: z.int().min(1).max(10).optional(),
   classification: z.enum(CLASSIFICATIONS).optional(),
@@ -14,7 +14,7 @@ export const AccessChange = z.object({
   public_accessible: z.boolean().optional(),
 });
 export type AccessChange = z.output<typeof AccessChange> & {
-  /** Sent as user metadata under the key `scope`; null opens the document to every department. */
+  /** Sent as user metadata under the key `scope`. Null opens the document to every department. */
   readonly scope?: string | null | undefined;
 };
 
@@ -23,7 +23,7 @@ export type AccessCaller = Reader & Pick<Caller, 'userId'>;
 
 /**
  * Check that the caller may set this scope. A member, or a key of a user, can set the user's own department or all, but
- * no department where the user would not find the document. A key without a user may set any, since such keys deliver
+ * no department whose documents the user cannot find. A key without a user may set any, since such keys deliver
  * documents to departments.
  *
  * @throws AppError `scope_not_yours` (403)
@@ -37,7 +37,7 @@ export function requireOwnDepartment(caller: AccessCaller, scope: string | null)
   );
 }
 
-/** Fields of a document that the access rules depend on and callers can change. */
+/** Fields of a document that the access rules use and callers can change. */
 export interface AccessPolicy {
   readonly privacy_level: number;
   readonly classification: string;
@@ -46,7 +46,7 @@ export interface AccessPolicy {
   readonly scope: string | null;
 }
 
-/** Access policy of a document at upload unless the request sets another. */
+/** Default access policy of an upload. */
 export const ACCESS_AT_UPLOAD: AccessPolicy = {
   privacy_level: 1,
   classification: 'internal',
@@ -56,10 +56,10 @@ export const ACCESS_AT_UPLOAD: AccessPolicy = {
 };
 
 /**
- * Compute the access policy that a document gets when a caller requests a change: never a privacy level above what the
- * caller may see or the bucket allows, never public above the bucket's level for that, and no scope of a department
- * that the bucket does not list. `warnings` lists what was requested but not granted. If public and private exclude
- * each other, private wins: a change lowers the privacy level only if that was requested.
+ * Compute the access policy after a caller's request. It never has a privacy level above the caller's or the bucket's,
+ * is never public above the bucket's public level, and never has a department that the bucket does not list. `warnings`
+ * lists refused parts of the request. If public and private exclude each other, private wins: a change lowers the
+ * privacy level only on request.
  */
 export function clampAccess(
   current: AccessPolicy,

@@ -1,12 +1,12 @@
 import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
 
-/** Codes of errors that every bucket would have. */
+/** Codes of errors that affect every bucket. */
 const COMMON_CODES: ReadonlySet<string> = new Set(['index_unavailable', 'postgres_unavailable']);
 
 /**
- * Failures of maintenance that goes through the buckets of all organizations. A bucket that fails, for example because
- * its index is damaged, is logged and left out, and the others go on.
+ * Failures of maintenance over the buckets of all organizations. A failing bucket, for example with a damaged index, is
+ * logged and skipped, and the others go on.
  */
 export class BucketFaults {
   readonly #logger: Logger;
@@ -14,7 +14,7 @@ export class BucketFaults {
   readonly #message: string;
   readonly #errors = new Map<string, unknown>();
 
-  /** @param message of the log line of a bucket that fails */
+  /** @param message log message for a failing bucket */
   constructor(logger: Logger, signal: AbortSignal, message: string) {
     this.#logger = logger;
     this.#signal = signal;
@@ -29,8 +29,8 @@ export class BucketFaults {
   /**
    * Do work on a bucket, unless it has failed before.
    *
-   * @returns true if it was done
-   * @throws what the signal was aborted with; an error that every bucket would have
+   * @returns true if the work was done
+   * @throws the abort reason of the signal; an error that affects every bucket
    */
   async attempt(bucketId: string, work: () => Promise<void>): Promise<boolean> {
     this.#signal.throwIfAborted();
@@ -46,7 +46,7 @@ export class BucketFaults {
     }
   }
 
-  /** Throw the error of the first bucket that failed, once the others are done. */
+  /** Throw the error of the first failed bucket, once the others are done. */
   throwFirst(): void {
     for (const error of this.#errors.values()) throw error;
   }

@@ -57,9 +57,9 @@ export async function createCollection(
 }
 
 /**
- * Delete a bucket, under the rule of HARDDELETE: a user with an administrating role or the operator may, if nothing in it
- * is hidden from them. It is gone at once for every caller, and its documents are removed right after (`purgeDeleted`),
- * also if the process dies in between. `confirm` must be the bucket's name.
+ * Delete a bucket, by the rule of HARDDELETE: only a user with an administrating role or the operator may, and only if
+ * nothing in it is hidden from them. It vanishes at once for every caller. `purgeDeleted` removes its documents
+ * afterwards, even after a crash. `confirm` must be the bucket's name.
  *
  * @throws AppError `role_missing`, `out_of_reach` (403), `bucket_not_found` (404), 400
  */
@@ -70,7 +70,7 @@ export async function deleteBucket(sql: Sql, caller: Caller, bucketRef: string, 
     throw invalidRequest(`deleting a bucket removes all its documents: confirm with confirm=${bucket.name}`, 'confirm');
   }
   await sql.begin(async (tx) => {
-    // Lock the bucket first, as uploads do; then jobs before documents, in the order of a job that finishes.
+    // Lock the bucket first, as uploads do. Then lock jobs before documents, in the same order as a job that finishes.
     await markBucketDeleting(tx, caller.orgId, bucket.id);
     await requireReach(tx, caller, bucket.id);
     await cancelJobsOf(tx, caller.orgId, { bucketId: bucket.id });
@@ -87,8 +87,8 @@ export async function deleteBucket(sql: Sql, caller: Caller, bucketRef: string, 
 }
 
 /**
- * Check that a bucket holds no document that is hidden from the caller, for changes and counts that concern all of them.
- * The refusal tells neither what is hidden nor how much.
+ * Check that a bucket has no document hidden from the caller, before a change or count of all documents. The refusal
+ * reveals neither the documents nor their number.
  *
  * @throws AppError `out_of_reach` (403)
  */

@@ -15,13 +15,13 @@ export interface NewContent {
 export interface DocumentFacts {
   readonly fileName: string;
   readonly sourcePath: string | null;
-  /** Metadata that is added; other metadata stays. */
+  /** Metadata to add. Other metadata stays. */
   readonly metadata: Readonly<Record<string, string>>;
   readonly eventTime: Date | null;
 }
 
 /**
- * Give a document other content; searches find the old one until the job of the new one is done.
+ * Replace the content of a document. Searches find the old content until the job of the new one is done.
  *
  * @returns key of the object with the old content; null if the document is deleted or being deleted
  */
@@ -44,7 +44,7 @@ export async function replaceContent(
   return row ? (row['object_key'] as string) : null;
 }
 
-/** Document of a path, as the next version of it needs it. */
+/** Document of a path, with the fields that its next version needs. */
 export interface PathVersion {
   readonly id: string;
   readonly status: DocumentStatus;
@@ -62,7 +62,7 @@ export async function lockPath(tx: Sql, bucketId: string, sourcePath: string): P
 }
 
 /**
- * Condition on a row of `documents`: it is an uploaded document of a path that the caller may see.
+ * Build the condition that a row of `documents` is an uploaded document of a path and visible to the caller.
  *
  * @param sourcePath a path, or an expression for it
  */
@@ -78,7 +78,7 @@ export function isVersionOfPath(
     AND documents.source_id IS NULL AND ${visibleTo(sql, caller)}`;
 }
 
-/** Find the uploaded documents of a path that the caller may see, newest first. Those of connected sources are left out. */
+/** Find the uploaded documents of a path that the caller may see, newest first, without those of connected sources. */
 export async function findVersionsOfPath(
   sql: Sql,
   caller: Caller,
@@ -118,7 +118,7 @@ export interface PathDocument {
   readonly status: DocumentStatus;
 }
 
-/** List the newest uploaded document of each path that begins with `prefix`, by path, a page after `afterPath`. */
+/** List the newest uploaded document of each path with a prefix, by path, one page after `afterPath`. */
 export async function listPathDocuments(
   sql: Sql,
   caller: Caller,
@@ -140,7 +140,7 @@ export async function listPathDocuments(
   }));
 }
 
-/** Write what an upload sets of a document whose content it replaced. */
+/** Write the upload's fields of a document with replaced content. */
 export async function updateReplaced(
   tx: Sql,
   orgId: string,

@@ -3,7 +3,7 @@ import type { Sql } from '../platform/postgres.ts';
 import { BucketPolicy } from './schema.ts';
 import { insertBucket } from './store.ts';
 
-/** Create the bucket that every organization begins with. */
+/** Create the first bucket of an organization. */
 export async function createDefaultBucket(sql: Sql, orgId: string): Promise<void> {
   await insertBucket(sql, orgId, { id: newId('bkt'), name: 'default', policy: BucketPolicy.parse({}) });
 }

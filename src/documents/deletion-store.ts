@@ -2,24 +2,24 @@ import { isUnfinished } from '../jobs/state-store.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { ReadableFields } from './visibility.ts';
 
-/** A document that is marked as deleted and yet to be removed. */
+/** Document that is marked as deleted but not yet removed. */
 export interface MarkedDocument {
   readonly id: string;
   readonly orgId: string;
   readonly bucketId: string;
   /** Number of chunks of its last generation. */
   readonly chunksCount: number;
-  /** Job of its hard delete; null if it was deleted otherwise. */
+  /** Job of its hard delete, or null for another deletion. */
   readonly hardDeleteJobId: string | null;
 }
 
-/** Mark a bucket as deleted and free its name at once, so that a new bucket of the same name can be created. */
+/** Mark a bucket as deleted and free its name at once for a new bucket. */
 export async function markBucketDeleting(sql: Sql, orgId: string, bucketId: string): Promise<void> {
   await sql`
     UPDATE buckets SET deleting_at = now(), name = id, updated_at = now() WHERE org_id = ${orgId} AND id = ${bucketId}`;
 }
 
-/** Mark every document of a bucket as deleted, so that no reader finds it any more. */
+/** Mark every document of a bucket as deleted, so that no reader finds it. */
 export async function markBucketDocuments(sql: Sql, orgId: string, bucketId: string): Promise<void> {
   await sql`
     UPDATE documents
@@ -28,8 +28,8 @@ export async function markBucketDocuments(sql: Sql, orgId: string, bucketId: str
 }
 
 /**
- * Mark these documents as deleted, if they are not yet. `hardDeleteJobId` is the job that removes them; their vectors are
- * kept until it starts, since it may be cancelled.
+ * Mark these documents as deleted. `hardDeleteJobId` is the job that removes them. Their vectors stay until it starts,
+ * since it may be cancelled.
  */
 export async function markDocuments(
   sql: Sql,
@@ -46,10 +46,10 @@ export async function markDocuments(
 }
 
 /**
- * Find marked documents of all organizations, except those that an unfinished hard delete will remove, in order of
- * bucket and id: processes that remove the same documents then lock them in one order.
+ * Find marked documents of all organizations, except those of an unfinished hard delete, in order of bucket and id. The
+ * order makes processes that remove the same documents lock them alike.
  *
- * @param exceptBuckets ids of buckets whose documents are left out
+ * @param exceptBuckets ids of buckets to skip
  */
 export async function findMarked(
   sql: Sql,
@@ -66,7 +66,7 @@ export async function findMarked(
   return rows.map(toMarked);
 }
 
-/** Find the documents that a hard delete has yet to remove, in order of their ids. */
+/** Find the documents that a hard delete still has to remove, by id. */
 export async function findMarkedBy(sql: Sql, orgId: string, hardDeleteJobId: string): Promise<MarkedDocument[]> {
   const rows = await sql`
     SELECT id, org_id, bucket_id, chunks_count, hard_delete_job_id FROM documents
@@ -74,7 +74,7 @@ export async function findMarkedBy(sql: Sql, orgId: string, hardDeleteJobId: str
   return rows.map(toMarked);
 }
 
-/** Compute hexadecimal hashes of names and bytes of these documents, by which their files can be recognised. */
+/** Compute hexadecimal hashes of the names and bytes of these documents, which identify their files. */
 export async function findFileHashes(
   sql: Sql,
   orgId: string,
@@ -90,7 +90,7 @@ export async function findFileHashes(
   }));
 }
 
-/** Read the fields that decide who may read these documents, by id; a document that is gone is left out. */
+/** Read the fields that decide who may read these documents, by id. Omit deleted documents. */
 export async function readAccessFields(
   sql: Sql,
   orgId: string,
@@ -102,7 +102,7 @@ export async function readAccessFields(
   return Object.fromEntries(rows.map(({ id, ...fields }) => [id as string, fields as unknown as ReadableFields]));
 }
 
-/** A document that its hard delete no longer removes, with the fields of its next job. */
+/** Document that its hard delete no longer removes, with the fields of its next job. */
 export interface UnmarkedDocument {
   readonly id: string;
   readonly collectionId: string | null;
@@ -115,8 +115,8 @@ export interface UnmarkedDocument {
 }
 
 /**
- * Take back the marks of a hard delete that has not started. Documents that searches found are queued, since a job must
- * make them searchable again; the others keep what they were.
+ * Remove the marks of a hard delete that has not started. Documents that were searchable become queued, since a job
+ * must make them searchable again. The others keep their state.
  */
 export async function unmarkDocuments(
   tx: Sql,
@@ -124,7 +124,7 @@ export async function unmarkDocuments(
   bucketId: string,
   hardDeleteJobId: string,
 ): Promise<UnmarkedDocument[]> {
-  // Locked in the order of edits first.
+  // Lock first, in the order of edits.
   const rows = await tx`
     WITH own AS MATERIALIZED (
       SELECT id FROM documents
@@ -148,7 +148,7 @@ export async function unmarkDocuments(
   }));
 }
 
-/** Assign the documents that a hard delete did not remove to another one. */
+/** Assign the remaining documents of a hard delete to another one. */
 export async function transferMarked(sql: Sql, orgId: string, fromJobId: string, toJobId: string): Promise<void> {
   await sql`
     UPDATE documents SET hard_delete_job_id = ${toJobId}
@@ -166,7 +166,7 @@ export async function removeDocuments(sql: Sql, orgId: string, documentIds: read
     WHERE org_id = ${orgId} AND id = ANY(${sql.array([...documentIds])}::text[]) AND status = 'deleting'`;
 }
 
-/** Find deleted buckets that have no documents left. */
+/** Find deleted buckets without documents. */
 export async function findEmptiedBuckets(sql: Sql): Promise<{ id: string; orgId: string }[]> {
   const rows = await sql`
     SELECT id, org_id FROM buckets b WHERE deleting_at IS NOT NULL

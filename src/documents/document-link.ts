@@ -11,7 +11,7 @@ import { readsEveryScope } from './visibility.ts';
 const LINK_SECONDS = 3600;
 const LINK_CHARS_MAX = 1024;
 
-/** Rights that a link was made with: those of the caller who searched, at that time. */
+/** Rights of a link: those of the caller at the time of the search. */
 const LinkClaims = z.tuple([
   z.string().describe('document id'),
   z.string().describe('organization id'),
@@ -25,11 +25,11 @@ const LinkClaims = z.tuple([
 type LinkKeys = Pick<KeyRing, 'linkSigning'>;
 
 /**
- * Address of the page that shows a chunk of a document to people, without sign-in, for one hour. It carries the
- * rights of the caller for this one document, signed by HMAC-SHA-256; what the caller may not see any more by the
- * document's own policy is not shown.
+ * Return the address of the page that shows a chunk of a document to people, without sign-in, for one hour. It carries
+ * the caller's rights for this one document, signed with HMAC-SHA-256. The document's own policy still applies when the
+ * page opens.
  *
- * @param origin of this service, without a slash at its end
+ * @param origin address of this service, without a slash at its end
  */
 export function documentUrl(
   keys: LinkKeys,
@@ -42,7 +42,7 @@ export function documentUrl(
   },
 ): string {
   const { caller, origin, documentId, chunkIndex, nowMs = Date.now() } = link;
-  // Whole minutes, so that searches of one minute give the same address for the same document.
+  // Whole minutes give one address per document to all searches of a minute.
   const expires = Math.floor(nowMs / 60_000) * 60 + LINK_SECONDS;
   const claims = [
     ...[documentId, caller.orgId, caller.authLevel, caller.department, readsEveryScope(caller), expires, caller.actor],
@@ -52,14 +52,13 @@ export function documentUrl(
   return `${origin}/documents/${encodeURIComponent(documentId)}${linkToChunk(token, chunkIndex)}`;
 }
 
-/** Address of the page at another chunk, relative to the page. */
+/** Return the relative address of the page at another chunk. */
 export function linkToChunk(token: string, chunkIndex: number): string {
   return `?link=${token}&chunk=${chunkIndex}#chunk-${chunkIndex}`;
 }
 
 /**
- * Read the caller that a link stands for, who may read documents and do nothing else. The link ends with the key or user
- * that it was made for.
+ * Read the caller of a link, who may only read documents. The link ends with its key or user.
  *
  * @throws AppError `link_invalid` (403), `link_expired` (410)
  */
@@ -73,7 +72,7 @@ export async function readDocumentLink(
   const presented = Buffer.from(signature, 'base64url');
   const expected = signatureOf(keyRing, signed);
   if (presented.length !== expected.length || !timingSafeEqual(presented, expected)) throw invalidLink();
-  // A release before this one made links without an actor.
+  // An earlier release made links without an actor.
   const claims = LinkClaims.safeParse(JSON.parse(Buffer.from(signed, 'base64url').toString('utf8')));
   if (!claims.success) throw invalidLink();
   const [linked, orgId, authLevel, department, everyScope, expires, actor] = claims.data;
@@ -84,8 +83,15 @@ export async function readDocumentLink(
   }
   if (!(await isActorAccepted(sql, orgId, actor))) throw invalidLink();
   return {
-    ...{ kind: 'user', actor: `link:${documentId}`, orgId, plan: 'free', userId: null },
-    ...{ role: everyScope ? 'org_admin' : null, department, scopes: new Set(), authLevel },
+    kind: 'user',
+    actor: `link:${documentId}`,
+    orgId,
+    plan: 'free',
+    userId: null,
+    role: everyScope ? 'org_admin' : null,
+    department,
+    scopes: new Set(),
+    authLevel,
   };
 }
 

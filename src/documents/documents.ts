@@ -7,12 +7,12 @@ import { markDocuments } from './deletion-store.ts';
 import type { DocumentView, ListDocumentsQuery } from './schema.ts';
 import * as store from './store.ts';
 
-/** Return the object key of a document's bytes; it is made of ids, so that no uploaded name becomes a path. */
+/** Return the object key of a document's bytes. It consists of ids, so that no uploaded name becomes a path. */
 export function originalKey(orgId: string, documentId: string): string {
   return `documents/${orgId}/${documentId}/original`;
 }
 
-/** Create an object key for the bytes that replace those of a document. */
+/** Create an object key for bytes that replace those of a document. */
 export function nextContentKey(orgId: string, documentId: string): string {
   return `${originalKey(orgId, documentId)}-${newId('v')}`;
 }
@@ -47,19 +47,19 @@ export async function getDocument(
   return store.findDocument(sql, caller, bucket.id, documentId);
 }
 
-/** @throws AppError `document_not_found` (404) like `getDocument`, for a document of any bucket */
+/** @throws AppError `document_not_found` (404) as `getDocument`, for a document of any bucket */
 export function findDocumentOfAnyBucket(sql: Sql, caller: Caller, documentId: string): Promise<DocumentView> {
   return store.findDocument(sql, caller, null, documentId);
 }
 
 /**
- * Delete a document: one transaction hides it from every reader and cancels its jobs; its vectors and files are removed
- * right after (`purgeDeleted`), also if the process dies in between.
+ * Delete a document: one transaction hides it from every reader and cancels its jobs. `purgeDeleted` removes its
+ * vectors and files afterwards, even after a crash.
  */
 export async function deleteDocument(sql: Sql, caller: Caller, bucketRef: string, documentId: string): Promise<void> {
   const document = await getDocument(sql, caller, bucketRef, documentId);
   await sql.begin(async (tx) => {
-    // Lock jobs before documents, in the order of a job that finishes.
+    // Lock jobs before documents, in the same order as a job that finishes.
     await cancelJobsOf(tx, caller.orgId, { documentId: document.id });
     await markDocuments(tx, caller.orgId, [document.id]);
     await recordAudit(tx, {
@@ -72,10 +72,10 @@ export async function deleteDocument(sql: Sql, caller: Caller, bucketRef: string
   });
 }
 
-/** Mark documents as deleted: no reader finds them any more, and the purge removes what is stored of them. */
+/** Mark documents as deleted. No reader finds them, and the purge removes their stored data. */
 export async function removeDocumentsOf(tx: Sql, orgId: string, documentIds: readonly string[]): Promise<number> {
   if (documentIds.length === 0) return 0;
-  // Lock jobs before documents, in the order of a job that finishes.
+  // Lock jobs before documents, in the same order as a job that finishes.
   await cancelJobsOfDocuments(tx, orgId, documentIds);
   await markDocuments(tx, orgId, documentIds);
   return documentIds.length;

@@ -7,10 +7,10 @@ import type { BucketPolicy, EditBucket, EditedBucket } from './schema.ts';
 import * as store from './store.ts';
 
 /**
- * Change the name and the policy of a bucket. No document becomes more visible: a document that is public beyond the
- * new policy becomes private at once; one whose privacy level or department exceeds it keeps them and is counted in
- * `warnings`, which count what the caller may see. Concurrent uploads and edits see the policy either before or after the change; documents that those
- * before it made public become private too.
+ * Change the name and the policy of a bucket. No document becomes more visible. A document that is public beyond the
+ * new policy becomes private at once. A document whose privacy level or department exceeds it keeps them. `warnings`
+ * counts the affected documents that the caller may see. Concurrent uploads and edits see the policy either before or
+ * after the change; documents that earlier ones made public become private, too.
  *
  * @throws AppError `bucket_not_found` (404), `bucket_exists` (409)
  */

@@ -1,10 +1,10 @@
 import type { Sql } from '../platform/postgres.ts';
 
-/** Documents of the whole installation that came in a time. */
+/** Documents added to the whole installation in a period. */
 export interface Growth {
   readonly fileBytes: number;
   readonly chunks: number;
-  /** Time from the first of them until now, at most the time that was asked for. */
+  /** Time since the first of them, at most the requested time. */
   readonly overMs: number;
 }
 
@@ -17,7 +17,7 @@ export async function selectGrowth(sql: Sql, days: number): Promise<Growth> {
   return { fileBytes: row?.['bytes'] as number, chunks: row?.['chunks'] as number, overMs: row?.['over_ms'] as number };
 }
 
-/** Count the searchable documents of the whole installation in buckets that a model embeds. */
+/** Count the searchable documents of the whole installation in buckets of a model. */
 export async function countDocumentsOfModel(sql: Sql, model: string): Promise<number> {
   const [row] = await sql`
     SELECT count(*)::int AS n

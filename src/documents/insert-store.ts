@@ -22,7 +22,7 @@ export interface NewDocument {
   readonly ownerDepartment: string | null;
   readonly uploadedByUserId: string | null;
   readonly sourcePath: string | null;
-  /** Connected source of the document; absent for an upload. */
+  /** Connected source of the document, absent for an upload. */
   readonly source?: { readonly id: string; readonly entryId: string; readonly eventTimeMs: number | null };
 }
 
@@ -55,7 +55,10 @@ export function documentRecord(document: NewDocument): RowRecord {
   };
 }
 
-/** Make the statement that inserts documents. @param records end of it, from FROM on, with `documentRecord`s as rows `record` */
+/**
+ * Make the statement that inserts documents. @param records its end, from FROM on, with rows `record` of
+ * `documentRecord`
+ */
 export function documentInsert(sql: Sql, records: SqlFragment): SqlFragment {
   return sql`
     INSERT INTO documents (id, org_id, bucket_id, collection_id, file_name, content_type, size_bytes, sha256,
@@ -70,7 +73,7 @@ export function documentInsert(sql: Sql, records: SqlFragment): SqlFragment {
     ${records}`;
 }
 
-/** Convert milliseconds since 1970 to a parameter of type timestamptz; null outside of the years 1 to 9999. */
+/** Convert milliseconds since 1970 to a timestamptz parameter, or null outside the years 1 to 9999. */
 export function timeOf(milliseconds: number | null): Date | null {
   if (milliseconds === null || milliseconds < YEAR_1_MS || milliseconds >= YEAR_10000_MS) return null;
   return new Date(milliseconds);

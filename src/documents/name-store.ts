@@ -4,7 +4,7 @@ import type { DocumentView } from './schema.ts';
 import { lastJobOf, toDocument } from './store.ts';
 import { visibleTo } from './visibility.ts';
 
-/** Find the documents of a bucket that a text names: by id, else by source path, else by file name; newest first. */
+/** Find the documents of a bucket by a name: an id, else a source path, else a file name; newest first. */
 export async function findNamedDocuments(
   sql: Sql,
   caller: Caller,

@@ -14,7 +14,7 @@ export interface Documents {
   readonly removal: RemovalContext;
   /** Remove everything that is marked as deleted now. */
   purge(signal: AbortSignal): Promise<void>;
-  /** Like `purge`, and also take the text out of the files of small indexes now instead of within a minute. */
+  /** Like `purge`, but remove the text from the files of small indexes now instead of within a minute. */
   purgeWithText(signal: AbortSignal): Promise<void>;
   readonly chores: (everyMs: number) => readonly Chore[];
 }
@@ -33,7 +33,7 @@ export function openDocuments(context: {
     removal,
     purge,
     async purgeWithText(signal) {
-      // Text that other removals have left is taken out even if the removal from one bucket fails.
+      // Remove text that other removals left, even if one bucket fails.
       const failure = await purge(signal).then(
         () => null,
         (error: unknown) => ({ error }),

@@ -11,7 +11,7 @@ export interface BeyondPolicy {
   readonly otherDepartments: number;
 }
 
-/** Count documents that exceed a policy, among those that the caller may see. */
+/** Count documents beyond a policy that the caller may see. */
 export async function countBeyondPolicy(
   sql: Sql,
   caller: Caller,
@@ -30,7 +30,7 @@ export async function countBeyondPolicy(
 /** Number of documents that a policy made private. */
 export interface MadePrivate {
   readonly all: number;
-  /** Those that the caller may see. */
+  /** Number of them that the caller may see. */
   readonly visible: number;
 }
 

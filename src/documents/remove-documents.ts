@@ -8,16 +8,18 @@ import { BucketFaults } from './bucket-faults.ts';
 import type { MarkedDocument } from './deletion-store.ts';
 import * as store from './deletion-store.ts';
 
-/** Most documents that are removed in one step. */
+/** Maximum number of documents to remove in one step. */
 const BATCH_DOCUMENTS = 200;
 
-/** Operations of the search index that remove documents. All are idempotent. */
+/** Idempotent operations of the search index that remove documents. */
 export interface IndexRemoval {
-  /** Remove every chunk of these documents. No search finds them, but the index keeps their bytes until it is rewritten. */
+  /**
+   * Remove every chunk of these documents. Searches stop finding them, but the index keeps their bytes until a rewrite.
+   */
   dropDocuments(bucketId: string, documentIds: readonly string[], signal: AbortSignal): Promise<void>;
-  /** Rewrite the index of a bucket, so that the bytes of removed chunks are gone from the storage. */
+  /** Rewrite the index of a bucket, so that the bytes of removed chunks leave the storage. */
   expunge(bucketId: string, signal: AbortSignal): Promise<void>;
-  /** Rewrite the small indexes that keep bytes of removed chunks. Large ones are rewritten by a chore, ten minutes later. */
+  /** Rewrite small indexes that keep bytes of removed chunks. A chore rewrites large ones ten minutes later. */
   expungeSmall(signal: AbortSignal): Promise<void>;
   /** Remove all tables of a bucket. */
   dropBucket(bucketId: string, signal: AbortSignal): Promise<void>;
@@ -28,17 +30,17 @@ export interface RemovalContext {
   readonly objects: Objects;
   readonly index: IndexRemoval;
   readonly logger: Logger;
-  /** Erase what other domains have stored about removed documents, in the transaction that removes their rows. */
+  /** Erase data of other domains about removed documents, in the transaction that removes their rows. */
   readonly erase: (tx: Sql, orgId: string, documentIds: readonly string[]) => Promise<void>;
 }
 
 /**
  * Remove documents that are marked as deleted: chunks from the index, then files, then the rows and their traces in
- * other tables. A row is removed last, so that after a crash its mark lets the rest be found again. It is idempotent
- * and may run in several processes at once.
+ * other tables. Rows go last, so that after a crash their marks lead to the rest. This is idempotent, and may run in
+ * several processes at once.
  *
  * @param documents documents of one bucket
- * @param options.expunges rewrite the index before any file is removed, so that none of their text stays in it
+ * @param options.expunges rewrite the index before removing files, so that it keeps none of their text
  * @param options.onBatch called after each step
  */
 export async function removeMarked(
@@ -71,7 +73,7 @@ async function forgetDocuments({ sql, erase }: RemovalContext, documents: readon
   const { orgId, bucketId } = documents[0] as MarkedDocument;
   const ids = documents.map(({ id }) => id);
   await sql.begin(async (tx) => {
-    // Lock jobs before documents, in the order of a job that finishes.
+    // Lock jobs before documents, in the same order as a job that finishes.
     const access = await store.readAccessFields(tx, orgId, ids);
     await forgetDocumentsOfJobs(tx, orgId, ids, access);
     await keepAccessInBucketJobs(tx, orgId, bucketId, Object.values(access));
@@ -83,11 +85,11 @@ async function forgetDocuments({ sql, erase }: RemovalContext, documents: readon
 }
 
 /**
- * Remove the documents and buckets of all organizations that are marked as deleted, except documents that the job of an
- * unfinished hard delete will remove. A bucket that fails does not keep the others.
+ * Remove the documents and buckets of all organizations that are marked as deleted, except documents of an unfinished
+ * hard delete. A failing bucket does not stop the others.
  *
  * @returns number of removed documents
- * @throws the error of the first bucket that failed, once the others are done
+ * @throws the error of the first failed bucket, once the others are done
  */
 export async function purgeDeleted(context: RemovalContext, signal: AbortSignal): Promise<number> {
   const { sql, index, logger } = context;
@@ -103,7 +105,7 @@ export async function purgeDeleted(context: RemovalContext, signal: AbortSignal)
     const plain = marked.filter((document) => document.hardDeleteJobId === null);
     for (const [bucketId, documents] of Map.groupBy(plain, (document) => document.bucketId))
       await remove(bucketId, documents, false);
-    // Documents that a failed hard delete left must be expunged too, all of one job at once.
+    // Documents of a failed hard delete must be expunged, too, all of one job at once.
     for (const [jobId, [first]] of Map.groupBy(marked, (document) => document.hardDeleteJobId)) {
       if (jobId === null) continue;
       const { orgId, bucketId } = first as MarkedDocument;

@@ -74,20 +74,20 @@ export type CollectionView = z.output<typeof CollectionView>;
 export const DOCUMENT_STATUSES = ['queued', 'processing', 'ready', 'failed', 'deleting'] as const;
 export type DocumentStatus = (typeof DOCUMENT_STATUSES)[number];
 
-/** Accept a number also as the text of a multipart field; refuse anything else. */
+/** Accept a number, or its text in a multipart field. */
 export function formNumber<T extends z.ZodType>(schema: T) {
   return z.preprocess((value) => (typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value), schema);
 }
 
-/** Accept `true` and `false` also as the text of a multipart field. */
+/** Accept `true` and `false`, or their text in a multipart field. */
 export function formBoolean<T extends z.ZodType>(schema: T) {
   return z.preprocess((value) => (value === 'true' || value === 'false' ? value === 'true' : value), schema);
 }
 
-/** Default of `chunk_overlap`, unless half of `chunk_size` is less. */
+/** Default of `chunk_overlap`, at most half of `chunk_size`. */
 const OVERLAP_TOKENS = 60;
 
-/** Options of an ingest as a request gives them; `completeOptions` adds the overlap. */
+/** Options of an ingest in a request. `completeOptions` adds the overlap. */
 export const IngestFields = z.object({
   ocr_strategy: z.enum(['auto', 'never', 'always']).default('auto'),
   chunk_size: formNumber(z.int().min(64).max(4000).default(400).describe('tokens a chunk')),
@@ -97,7 +97,7 @@ export const IngestFields = z.object({
       .min(0)
       .optional()
       .describe(
-        `tokens shared with the chunk before; default ${OVERLAP_TOKENS}, or half of chunk_size where that is less`,
+        `tokens shared with the previous chunk; default ${OVERLAP_TOKENS}, or half of chunk_size if that is less`,
       ),
   ),
 });
@@ -109,7 +109,7 @@ export function overlapFits({ chunk_size: size, chunk_overlap: overlap = 0 }: In
 }
 export const OVERLAP_RULE = { path: ['chunk_overlap'], message: 'must be at most half of chunk_size' } as const;
 
-/** Select the options of an ingest, with the default of those that depend on others. */
+/** Select the options of an ingest, and fill in defaults that depend on other options. */
 export function completeOptions({ ocr_strategy, chunk_size, chunk_overlap }: IngestFields) {
   return {
     ocr_strategy,
@@ -139,8 +139,8 @@ export const DocumentView = z
     error_message: z
       .string()
       .nullable()
-      .describe('reason of the status failed, or for which the newest content is not found yet'),
-    job_id: z.string().nullable().describe('newest job of the document; null in replies that do not look it up'),
+      .describe('reason for the status failed, or why searches do not find the newest content yet'),
+    job_id: z.string().nullable().describe('newest job of the document; null in replies without a lookup'),
     searchable: z.boolean(),
     chunks_count: z.int().nullable(),
     page_count: z.int().nullable(),

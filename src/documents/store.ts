@@ -24,20 +24,21 @@ export async function insertBucket(
   return toBucket(row as Row);
 }
 
-/** Part of a list in the order of unique names: rows whose names come after `after`. */
+/** Page of a list by unique name: rows after the name `after`. */
 interface NamePage {
   readonly limit: number;
   readonly after?: string | undefined;
 }
 
 /**
- * List the buckets of an organization by name, all of them without `page`; `document_count` counts the documents that the
- * caller may see.
+ * List the buckets of an organization by name, all of them without `page`. `document_count` counts the documents that
+ * the caller may see.
  */
 export async function listBuckets(sql: Sql, caller: Caller, page?: NamePage): Promise<BucketView[]> {
   const rows = await sql`
     SELECT * FROM buckets WHERE org_id = ${caller.orgId} AND deleting_at IS NULL ${afterName(sql, page)}`;
-  // Counted together, by ids that the planner sees: it would read all documents for each bucket where one has most of them.
+  // Count them together, by ids that the planner sees. Otherwise it reads all documents for each bucket if one has most
+  // of them.
   const counted = await sql`
     SELECT bucket_id, count(*)::int AS documents FROM documents
     WHERE bucket_id = ANY(${sql.array(rows.map((row) => row['id'] as string))}::text[]) AND ${visibleTo(sql, caller)}
@@ -46,7 +47,7 @@ export async function listBuckets(sql: Sql, caller: Caller, page?: NamePage): Pr
   return rows.map((row) => ({ ...toBucket(row as Row), document_count: documents.get(row['id']) ?? 0 }));
 }
 
-/** Count the documents of a bucket that a caller may see, and those of their chunks that searches can find. */
+/** Count the documents of a bucket that a caller may see, and their searchable chunks. */
 export async function countInBucket(
   sql: Sql,
   caller: Caller,
@@ -59,7 +60,7 @@ export async function countInBucket(
   return { documents: row?.['documents'] as number, chunks: row?.['chunks'] as number };
 }
 
-/** End of a query of rows by name: those after the page before, at most as many as the page holds. */
+/** Build the end of a query by name: rows after the previous page, up to the page size. */
 function afterName(sql: Sql, page: NamePage | undefined): SqlFragment {
   return sql`${page?.after === undefined ? sql`` : sql`AND name > ${page.after}`} ORDER BY name LIMIT ${page?.limit ?? null}`;
 }
@@ -77,7 +78,7 @@ export async function findBucket(sql: Sql, orgId: string, ref: string): Promise<
   return toBucket(row as Row);
 }
 
-/** Condition on a row of `buckets`: it belongs to the organization and has this id or name. */
+/** Build the condition that a row of `buckets` belongs to the organization and has this id or name. */
 export function bucketNamed(sql: Sql, orgId: string, ref: string): SqlFragment {
   return sql`
     buckets.org_id = ${orgId} AND buckets.deleting_at IS NULL AND (buckets.id = ${ref} OR buckets.name = ${ref})`;
@@ -116,6 +117,7 @@ export async function findCollection(sql: Sql, orgId: string, bucketId: string, 
 
 /**
  * Keep a bucket and its policy from changing until the transaction ends.
+ *
  * @throws AppError `bucket_not_found` (404) if it is deleted or being deleted
  */
 export async function lockBucketPolicy(sql: Sql, orgId: string, bucketId: string): Promise<BucketView> {
@@ -150,14 +152,13 @@ export async function lockContent(sql: Sql, bucketId: string, sha256: Buffer): P
   await sql`SELECT pg_advisory_xact_lock(hashtextextended(${contentLock(bucketId, sha256)}, 0))`;
 }
 
-/** Name of the advisory lock of uploads of the same bytes into one bucket. */
+/** Return the name of the advisory lock of uploads of the same bytes into one bucket. */
 export function contentLock(bucketId: string, sha256: Buffer): string {
   return `${bucketId}/${sha256.toString('hex')}`;
 }
 
 /**
- * Sum the bytes of all documents of an organization, and keep other callers of this function from summing them until the
- * transaction ends.
+ * Sum the bytes of all documents of an organization. Other callers of this function wait until the transaction ends.
  */
 export async function lockStoredBytes(tx: Sql, orgId: string): Promise<number> {
   await tx`SELECT pg_advisory_xact_lock(hashtextextended(${`${orgId}/stored bytes`}, 0))`;
@@ -187,12 +188,15 @@ export async function findByContent(
   };
 }
 
-/** Condition on a row of `documents`: the caller may see it and it has not failed, so that its bytes need not be uploaded again. */
+/**
+ * Build the condition that a row of `documents` is visible to the caller and has not failed, so that its bytes need no
+ * upload.
+ */
 export function isKept(sql: Sql, caller: Caller): SqlFragment {
   return sql`documents.org_id = ${caller.orgId} AND documents.status <> 'failed' AND ${visibleTo(sql, caller)}`;
 }
 
-/** Expression for the id of the newest job of a row of `documents`. */
+/** Build the expression for the id of a document's newest job. */
 export function lastJobOf(sql: Sql): SqlFragment {
   return sql`(SELECT j.id FROM jobs j WHERE j.document_id = documents.id ORDER BY j.created_at DESC, j.id DESC LIMIT 1)`;
 }
@@ -233,14 +237,14 @@ export async function findDocument(
   return toDocument(row as Row);
 }
 
-/** Return true if a bucket holds a document that the caller may not read. */
+/** Return true if a bucket has a document that the caller may not read. */
 export async function holdsHidden(sql: Sql, caller: Caller, bucketId: string): Promise<boolean> {
   if (readsEverything(caller)) return false;
   const [row] = await sql`SELECT ${hidesFrom(sql, caller, { orgId: caller.orgId, id: bucketId })} AS hides`;
   return row?.['hides'] === true;
 }
 
-/** Filter buckets to those that hold documents which the caller may not read. */
+/** Return those buckets that have documents which the caller may not read. */
 export async function filterHiding(sql: Sql, caller: Caller, bucketIds: readonly string[]): Promise<Set<string>> {
   if (readsEverything(caller) || bucketIds.length === 0) return new Set();
   const rows = await sql`
@@ -249,7 +253,7 @@ export async function filterHiding(sql: Sql, caller: Caller, bucketIds: readonly
   return new Set(rows.map((row) => row['id'] as string));
 }
 
-/** Filter ids to those of existing documents of any organization. */
+/** Return those ids that belong to existing documents, of any organization. */
 export async function findExistingDocuments(sql: Sql, ids: readonly string[]): Promise<Set<string>> {
   const rows = await sql`SELECT id FROM documents WHERE id = ANY(${sql.array([...ids])}::text[])`;
   return new Set(rows.map((row) => row['id'] as string));

@@ -6,9 +6,8 @@ import { findExistingDocuments } from './store.ts';
 const BATCH_MAX = 500;
 
 /**
- * Remove stored files of documents that do not exist: of uploads that were killed between storing the bytes and
- * inserting the row, and of ingest attempts during which the document was deleted. Younger files are kept, since their
- * row may still be inserted.
+ * Remove stored files without a document: from uploads that were killed before inserting the row, and from ingest
+ * attempts during which the document was deleted. Keep younger files, since their row may still be inserted.
  *
  * @returns number of documents whose files were removed
  */

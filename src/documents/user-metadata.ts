@@ -40,16 +40,16 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 export const UserMetadata = z.record(z.string(), z.string());
 export type UserMetadata = z.output<typeof UserMetadata>;
 
-/** Return true if a text has more than `max` Unicode characters; one outside of the BMP counts as one. */
+/** Return true if a text has more than `max` Unicode characters. One outside the BMP counts as one. */
 export function isLonger(text: string, max: number): boolean {
   return text.length > max && (text.length > 2 * max || Array.from(text).length > max);
 }
 
-/** Return the reason why a caller cannot have metadata under this key; null if it can. */
+/** Return the reason why callers cannot use this metadata key, or null. */
 export function userKeyFault(key: string): string | null {
   if (!/^[A-Za-z0-9_.-]+$/.test(key)) return 'key may only have A-Z a-z 0-9 _ . -';
   if (key.length > METADATA_LIMITS.keyLength) return `key is longer than ${METADATA_LIMITS.keyLength}`;
-  // `__proto__` is refused, since JavaScript objects would lose it silently.
+  // Refuse `__proto__`, which JavaScript objects would lose silently.
   if (RESERVED.has(key) || key === '__proto__' || RESERVED_PREFIXES.some((prefix) => key.startsWith(prefix))) {
     return 'key is reserved by the service; see GET /v1/metadata/reserved-keys';
   }
@@ -57,8 +57,8 @@ export function userKeyFault(key: string): string | null {
 }
 
 /**
- * Return the reason why a document cannot hold metadata after all changes of an edit; null if it can. Metadata of a
- * document that is beyond the limits since an earlier version may become smaller.
+ * Return the reason why a document cannot hold the merged metadata of an edit, or null. Metadata that already exceeds
+ * the limits, from an earlier version, may become smaller.
  */
 export function mergedMetadataFault(merged: UserMetadata, before: UserMetadata): string | null {
   const { jsonBytes, keys } = METADATA_LIMITS;
@@ -75,8 +75,8 @@ function bytesOf(metadata: UserMetadata): number {
 }
 
 /**
- * Metadata as a caller sends it: scalars become strings; `null` stays, and removes a key in an edit or is dropped at
- * upload. Only this schema checks the rules of contract 2.7.
+ * Metadata as a caller sends it. Scalars become strings. `null` removes a key in an edit and is dropped at upload. Only
+ * this schema checks the rules of contract 2.7.
  */
 export const UserMetadataInput = z
   .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))

@@ -2,7 +2,7 @@ import type { Caller } from '../access/caller.ts';
 import { isOrgAdminRole } from '../access/roles.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 
-/** Department that every caller belongs to, as the `scope` of a document. */
+/** Department of every caller, as the `scope` of a document. */
 export const COMMON_SCOPE = 'common';
 
 /** Classifications of documents that no caller outside the organization may read. */
@@ -11,10 +11,10 @@ const INSIDE_CLASSIFICATIONS = ['restricted', 'confidential'];
 /** Highest privacy level of a document (contract 2.7). */
 const LEVEL_MAX = 10;
 
-/** Fields of a caller that decide what it may read. */
+/** Fields of a caller that determine which documents it may read. */
 export type Reader = Pick<Caller, 'authLevel' | 'role' | 'department' | 'scopes' | 'outside'>;
 
-/** Fields of a document that decide who may read it. */
+/** Fields of a document that determine who may read it. */
 export interface ReadableFields {
   readonly privacy_level: number;
   readonly scope: string | null;
@@ -26,12 +26,12 @@ export interface ReadableFields {
 export type Hindrance = 'level' | 'department' | 'classification' | 'not_public';
 
 /**
- * Rule of what a caller may read, as data. It is the only one: the condition of SQL and the check of one document are
- * both made of it, so that they cannot differ.
+ * Rule for the documents that a caller may read, as data. The SQL condition and the check of one document both come
+ * from it, so that they cannot differ.
  */
 interface ReadRule {
   readonly levelMax: number;
-  /** Departments whose documents the caller may read, beside those of none; null for all departments. */
+  /** Departments whose documents the caller may read, besides documents without one; null for all departments. */
   readonly scopes: readonly string[] | null;
   readonly classificationsNot: readonly string[];
   readonly publicOnly: boolean;
@@ -47,12 +47,12 @@ function ruleOf(reader: Reader): ReadRule {
   };
 }
 
-/** Return true if the caller may read documents of every department, which holds for administrators only. */
+/** Return true if the caller may read documents of every department, which only administrators may. */
 export function readsEveryScope(reader: Reader): boolean {
   return isOrgAdminRole(reader.role) || reader.scopes.has('platform_admin');
 }
 
-/** Find the reason why a caller may not read a document with these fields; null if it may. */
+/** Find the reason why a caller may not read a document with these fields, or return null. */
 export function hindranceOf(reader: Reader, document: ReadableFields): Hindrance | null {
   return findHindrance(ruleOf(reader), document);
 }
@@ -65,14 +65,14 @@ function findHindrance(rule: ReadRule, document: ReadableFields): Hindrance | nu
   return publicOnly && !document.public_accessible ? 'not_public' : null;
 }
 
-/** Test of which documents a caller may read. */
+/** Test for the documents that a caller may read. */
 export interface ReadTest {
   /** Text of `readKeyOf`. */
   readonly key: string;
   allows(document: ReadableFields): boolean;
 }
 
-/** Return a text that is equal for callers who may read the same documents of their organization, and for no others. */
+/** Return a text that is equal exactly for callers who may read the same documents of their organization. */
 export function readKeyOf(reader: Reader): string {
   return keyOf(ruleOf(reader));
 }
@@ -81,20 +81,20 @@ function keyOf(rule: ReadRule): string {
   return JSON.stringify(rule);
 }
 
-/** Make the test of what a caller may read, for many documents. */
+/** Make a test for the documents that a caller may read. */
 export function readTestOf(reader: Reader): ReadTest {
   const rule = ruleOf(reader);
   return { key: keyOf(rule), allows: (document) => findHindrance(rule, document) === null };
 }
 
-/** Return true if the caller may read documents of a department; null for those of none. */
+/** Return true if the caller may read documents of a department. Null means no department. */
 export function readsScope(reader: Reader, scope: string | null): boolean {
   const { scopes } = ruleOf(reader);
   return scope === null || scopes === null || scopes.includes(scope);
 }
 
 /**
- * Condition on a row of `documents`: the caller may read it, even if it is being deleted. It is the rule of
+ * Build the condition that the caller may read a row of `documents`, even while it is being deleted, by the rule of
  * `hindranceOf`.
  *
  * @param table name of the row in the query
@@ -110,8 +110,8 @@ export function readableBy(sql: Sql, caller: Reader, table = 'documents'): SqlFr
 }
 
 /**
- * Condition on a row of `documents`: the caller may read it and it is not being deleted. Every read of documents uses
- * it.
+ * Build the condition that the caller may read a row of `documents` and it is not being deleted. Every read of
+ * documents uses it.
  */
 export function visibleTo(sql: Sql, caller: Reader, table = 'documents'): SqlFragment {
   return sql`${sql(table)}.status <> 'deleting' AND ${readableBy(sql, caller, table)}`;
@@ -124,11 +124,11 @@ export function readsEverything(reader: Reader): boolean {
 }
 
 /**
- * Expression of SQL that is true if a bucket holds a document that the caller may not read: the opposite of
- * `readableBy`, in parts that an index answers each. A document that is being deleted counts until it is gone, because
+ * Build an SQL expression that is true if a bucket has a document that the caller may not read. It is the opposite of
+ * `readableBy`, in parts that an index can answer. A document that is being deleted counts until it is gone, because
  * the index holds it until then.
  *
- * @param bucket ids, or columns of the query around it
+ * @param bucket ids, or columns of the surrounding query
  */
 export function hidesFrom(
   sql: Sql,
@@ -139,9 +139,9 @@ export function hidesFrom(
   const isInBucket = sql`documents.org_id = ${bucket.orgId} AND documents.bucket_id = ${bucket.id}`;
   const exists = (condition: SqlFragment) => sql`
     EXISTS (SELECT 1 FROM documents WHERE ${isInBucket} AND ${condition})`;
-  // The highest level is the first entry of an index, whatever PostgreSQL expects of a level that it does not know yet. A
-  // prepared statement with `privacy_level > $1` would be planned anew each time, which takes longer than to run it. So would
-  // one without `scope IS NOT NULL`: that an index without nulls answers it is else known only for the values of a list.
+  // The highest level is the first entry of an index, whatever level PostgreSQL expects. A prepared statement with
+  // `privacy_level > $1` would be planned again each time, which takes longer than running it. So would one without
+  // `scope IS NOT NULL`, since PostgreSQL otherwise uses an index without nulls only for the values of a list.
   return sql`(
     coalesce((SELECT documents.privacy_level FROM documents WHERE ${isInBucket}
               ORDER BY documents.privacy_level DESC LIMIT 1) > ${levelMax}, false)
@@ -151,9 +151,10 @@ export function hidesFrom(
 }
 
 /**
- * Condition on a row of `jobs`: the caller may read its document, whose name and metadata the job contains, or could read
- * it until it was removed, and may see the source that it synchronises. Another job of a whole bucket, which contains
- * counts and costs of all its documents, needs that none of them is hidden, or was when it was removed.
+ * Build the condition on a row of `jobs` that the caller may read its document, or could until its removal, because the
+ * job contains the document's name and metadata. The caller must also see the source of a synchronisation. Another job
+ * of a whole bucket contains counts and costs of all its documents, so none of them may be hidden, now or at its
+ * removal.
  */
 export function jobVisibleTo(sql: Sql, caller: Caller): SqlFragment {
   if (readsEverything(caller)) return sql`true`;
@@ -168,8 +169,8 @@ export function jobVisibleTo(sql: Sql, caller: Caller): SqlFragment {
 }
 
 /**
- * Condition on a row of `jobs`: its document was removed, and the caller could read it. It is false for a document that is
- * there, and for one that was removed without its access fields.
+ * Build the condition that the document of a row of `jobs` was removed and the caller could read it. It is false for an
+ * existing document, and for one removed without its access fields.
  */
 function removedReadableBy(sql: Sql, caller: Caller): SqlFragment {
   return sql`EXISTS (
@@ -178,7 +179,10 @@ function removedReadableBy(sql: Sql, caller: Caller): SqlFragment {
     WHERE jobs.document_access IS NOT NULL AND ${readableBy(sql, caller, 'removed')})`;
 }
 
-/** Condition on a row of `jobs`: it is of a whole bucket, from which a document was removed that the caller could not read. */
+/**
+ * Build the condition that a row of `jobs` concerns a bucket from which a document was removed that the caller could
+ * not read.
+ */
 function hidRemoved(sql: Sql, caller: Caller): SqlFragment {
   return sql`EXISTS (
     SELECT 1 FROM jsonb_to_recordset(jobs.removed_access)
@@ -186,14 +190,14 @@ function hidRemoved(sql: Sql, caller: Caller): SqlFragment {
     WHERE (${readableBy(sql, caller, 'removed')}) IS NOT TRUE)`;
 }
 
-/** Return true if the owner of a source plays no role for the caller: administrators, and keys that manage sources. */
+/** Return true if the caller sees sources of every owner: administrators, and keys that manage sources. */
 function seesEveryOwner({ role, scopes }: Caller): boolean {
   return isOrgAdminRole(role) || scopes.has('platform_admin') || scopes.has('sources:manage');
 }
 
 /**
- * Condition on a row of `sources`: the caller may see it. The caller must be able to see its documents too, since its
- * counts and errors tell of them.
+ * Build the condition that the caller may see a row of `sources`. The caller must also be able to see its documents,
+ * since its counts and errors reveal facts about them.
  */
 export function sourceVisibleTo(sql: Sql, caller: Caller): SqlFragment {
   const { orgId, authLevel, userId } = caller;
@@ -203,8 +207,8 @@ export function sourceVisibleTo(sql: Sql, caller: Caller): SqlFragment {
 }
 
 /**
- * Condition on a row of `jobs`: it is no synchronisation of a source that is hidden from the caller. The job of a deleted
- * source is shown to those who see the sources of every owner.
+ * Build the condition that a row of `jobs` is no synchronisation of a hidden source. The job of a deleted source is
+ * visible to those who see the sources of every owner.
  */
 function syncJobVisibleTo(sql: Sql, caller: Caller): SqlFragment {
   const isVisible = sourceVisibleTo(sql, caller);

@@ -5,7 +5,7 @@ import { mapInto, type Projections, spaceOf } from '../projection/projections.ts
 import { type AliasSettings, type BackendGroup, chooseBackends, needsLanguageDetector } from './choose-backends.ts';
 import type { Provider } from './providers/provider.ts';
 
-/** Backends of the alias if the operator sets none; those that are configured are used. */
+/** Default backends of the alias. Only configured ones are used. */
 const ALIAS_PREFERENCES = { ko: 'vendor-d/bge-m3-ko', default: 'vendor-e/embeddings-v3' } as const;
 
 interface BackendsContext {
@@ -22,7 +22,7 @@ export class Backends {
   readonly #providers: ReadonlyMap<string, Provider>;
   readonly #projections: Projections;
   readonly #alias: AliasSettings;
-  /** True if the operator has named the backends of the alias. */
+  /** True if the operator named the backends of the alias. */
   readonly #isAliasSet: boolean;
   readonly #uncalibratedUses = new Set<Model>();
 
@@ -50,7 +50,7 @@ export class Backends {
   }
 
   /**
-   * Refuse a model that has no provider, or an alias that has a backend without a provider.
+   * Refuse a model without a provider, or an alias with a backend without a provider.
    *
    * @throws AppError `provider_unavailable` (502)
    */
@@ -73,7 +73,7 @@ export class Backends {
     });
   }
 
-  /** Return true if all vectors of these models, which may be aliases, are in one latent space. */
+  /** Return true if all vectors of these models, which may be aliases, share one latent space. */
   areComparable(modelIds: readonly string[]): boolean {
     const spaces = new Set(
       modelIds
@@ -96,36 +96,36 @@ export class Backends {
   }
 
   /**
-   * True if the alias has several backends whose vectors cannot be compared. Unless the operator has named them, one of
+   * True if the alias has several backends whose vectors are not comparable. Unless the operator named them, one of
    * them then embeds every language.
    */
   get isAliasUncalibrated(): boolean {
     return new Set(Object.values(this.#alias)).size > 1 && !this.areComparable([ALIAS_ID]);
   }
 
-  /** True if the alias has several backends of one space, among which the language decides. */
+  /** True if the alias has several backends of one space, so that the language selects one. */
   get isAliasMixed(): boolean {
     return new Set(Object.values(this.#alias)).size > 1 && this.areComparable([ALIAS_ID]);
   }
 
-  /** Models that the alias stands for. */
+  /** Models behind the alias. */
   get aliasBackends(): readonly Model[] {
     return [...new Set(Object.values(this.#alias))].map((id) => this.catalog.find(id));
   }
 
-  /** First model with meaning of each configured vendor: one that the operator has named, else one of the catalog. */
+  /** Return the first semantic model of each configured vendor, preferably one that the operator named. */
   modelOfEachVendor(): readonly Model[] {
     const models = this.catalog.list().filter((model) => model.kind === 'semantic' && this.isAvailable(model));
     const byVendor = Map.groupBy(models, ({ vendor }) => vendor);
     return [...byVendor.values()].map((own) => own.find(({ id }) => this.catalog.isNamed(id)) ?? (own[0] as Model));
   }
 
-  /** Remember that a model without a map was used, so that it is calibrated. */
+  /** Remember the use of a model without a map, so that it gets calibrated. */
   noteUncalibratedUse(model: Model): void {
     if (model.kind === 'semantic') this.#uncalibratedUses.add(model);
   }
 
-  /** Return the models without a map that were used since the last call. */
+  /** Return the models without a map that were used since the previous call. */
   takeUncalibratedUses(): readonly Model[] {
     const models = [...this.#uncalibratedUses];
     this.#uncalibratedUses.clear();
@@ -133,8 +133,8 @@ export class Backends {
   }
 
   /**
-   * Models that embed for an index in place of `model`. The alias stays itself where its backends are comparable;
-   * otherwise its default backend embeds everything.
+   * Return the models that embed for an index in place of `model`. The alias stays itself if its backends are
+   * comparable. Otherwise its default backend embeds everything.
    */
   indexModelsOf(model: Model): { embedder: Model; models: readonly Model[] } {
     if (model.kind !== 'alias') return { embedder: model, models: [model] };
@@ -148,8 +148,8 @@ export class Backends {
   /**
    * Choose the backend of each text.
    *
-   * @param asOne use one backend for all texts, that of the most characters. Vectors of other calls must be comparable
-   *   too, so that the language of these texts decides only if all backends share a space
+   * @param asOne use one backend for all texts, that of the most characters. Vectors of other calls must be comparable,
+   *   too, so the language decides only if all backends share a space
    */
   async choose(model: Model, texts: readonly string[], asOne: boolean): Promise<readonly BackendGroup[]> {
     const all = (modelId: string) => [{ modelId, indexes: texts.map((_, index) => index) }];
@@ -163,7 +163,7 @@ export class Backends {
   }
 
   #defaultAlias(): AliasSettings {
-    // A local model stands behind the alias only where the settings say so: installing it moves no vectors.
+    // The alias uses a local model only if the settings name it, so that installing a model moves no vectors.
     const isServed = (id: string) => {
       const { vendor, local } = this.catalog.find(id);
       return local === null && this.#providers.has(vendor);
@@ -191,7 +191,7 @@ function notInstalled(model: Model): AppError {
     code: 'provider_unavailable',
     status: 502,
     param: 'model',
-    message: `${model.id} is served by ${model.local?.name}, which is not installed on this host; ask the operator`,
+    message: `${model.id} needs ${model.local?.name}, which is not installed on this host; ask the operator`,
     details: { provider: 'local', cause: 'not_installed' },
     retryable: true,
   });

@@ -14,11 +14,11 @@ export interface BackendGroup {
 }
 
 /**
- * Choose the backend of each text: the model of its language, else the default. A text whose language cannot be
- * detected gets the backend of the rest of its batch if that is a single one, else the default. A batch for several
- * backends is split only if their vectors are comparable; else all of it gets the default.
+ * Choose the backend of each text: the model of its language, else the default. A text of unknown language gets the
+ * backend of the rest of its batch if that is unique, else the default. Split a batch between backends only if their
+ * vectors are comparable. Otherwise the default embeds all of it.
  *
- * @param areComparable returns true if vectors of these models, two at least, are in one latent space
+ * @param areComparable returns true if the vectors of these models (at least two) share one latent space
  * @returns groups in order of first appearance, with every position exactly once; a promise only while the detector is
  *   not loaded, and only if the alias names a language that shares its script (see `needsLanguageDetector`)
  */
@@ -35,8 +35,8 @@ export function chooseBackends(
 }
 
 /**
- * Return true if the words of a text are needed to choose between backends, as between English and French. Korean,
- * Japanese and Chinese are detected by script alone, at no cost in memory.
+ * Return true if choosing between backends needs the words of a text, as for English and French. The script alone
+ * identifies Korean, Japanese and Chinese, at no cost in memory.
  */
 export function needsLanguageDetector(alias: AliasSettings): boolean {
   return Object.keys(alias).some((key) => key !== 'default' && !SCRIPT_LANGUAGES.has(key));

@@ -1,14 +1,14 @@
-/** Signal that aborts with the caller's signal, or when the time is up. */
+/** Signal that aborts with the caller's signal, or at the deadline. */
 export interface Deadline {
   readonly signal: AbortSignal;
   /** Return the remaining milliseconds, at least 0. */
   leftMs(): number;
-  /** Stop the timer and the listener. Call it when the work is done. */
+  /** Stop the timer and the listener. Call this when the work is done. */
   clear(): void;
 }
 
 /**
- * Start a deadline. One controller, timer and listener cost less on a hot path than `AbortSignal.any` and
+ * Start a deadline. On a hot path, one controller, timer and listener cost less than `AbortSignal.any` and
  * `AbortSignal.timeout`.
  */
 export function startDeadline(ms: number, parent: AbortSignal | undefined, reason: () => unknown): Deadline {

@@ -26,7 +26,7 @@ export interface EmbedImagesRequest {
  * Embed images by the text in them. An image without text gets the vector of a fixed placeholder and the warning
  * `no-text-in-image`.
  *
- * @throws AppError `quota_exceeded` (402) before anything is read, and those of `ImageReader` and `Embedder`
+ * @throws AppError `quota_exceeded` (402) before anything is read, and errors of `ImageReader` and `Embedder`
  */
 export async function embedImages(context: ImageContext, request: EmbedImagesRequest): Promise<EmbeddedTexts> {
   const { images, model, dimensions, account } = request;
@@ -38,8 +38,13 @@ export async function embedImages(context: ImageContext, request: EmbedImagesReq
     const read = await context.reader.read(images, signal);
     const texts = read.map(({ text }) => text || NO_TEXT_PLACEHOLDER);
     const embedded = await context.embedder.embed({
-      ...{ texts, model, dimensions, taskType: null },
-      ...{ orgId: account.orgId, charge: null, signal },
+      texts,
+      model,
+      dimensions,
+      taskType: null,
+      orgId: account.orgId,
+      charge: null,
+      signal,
     });
     reservation.settle(
       embedded.used.map(({ model, texts: count, tokens }) => ({ model, texts: count, tokens, images: count })),

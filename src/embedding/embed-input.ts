@@ -10,7 +10,7 @@ export function textsOf(input: Input): readonly string[] {
 }
 
 /**
- * Embed an input, which is one text or a list of texts. Errors name a text of a list `input[3]`, and a text on its own
+ * Embed an input, which is one text or a list of texts. Errors call a text of a list `input[3]`, and a single text
  * `input`.
  *
  * @throws AppError of `Embedder.embed`

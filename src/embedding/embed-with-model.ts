@@ -16,36 +16,36 @@ export interface ModelCall {
   /** Model that the caller named: `model`, or an alias with a limit of its own. */
   readonly asked: Model;
   readonly texts: readonly string[];
-  /** Position of each text in the request; errors name it. */
+  /** Position of each text in the request, for errors. */
   readonly indexes: readonly number[];
   readonly taskType: TaskType | null;
   /** Length of the requested vectors. */
   readonly dimensions: number;
-  /** Latent space of the vectors; null: the canonical one if the model has a map, else its native one. */
+  /** Latent space of the vectors. Null: the canonical space if the model has a map, else its native space. */
   readonly space: string | null;
   /** Keep the vectors out of the caches. */
   readonly isBulk: boolean;
-  /** Tokens of each text with its prefix, as the model counts them; null if they are not known. */
+  /** Tokens of each text with its prefix, as the model counts them, or null if unknown. */
   readonly tokens: readonly number[] | null;
-  /** Take the tokens that the vendor reports, and count the texts only if it reports none. */
+  /** Use the tokens that the vendor reports, and count the texts only if it reports none. */
   readonly takesVendorTokens: boolean;
-  /** Return the vectors before projection, too. */
+  /** Also return the vectors before projection. */
   readonly keepNative: boolean;
   readonly signal: AbortSignal;
 }
 
 export interface ModelAnswer {
-  /** Float32Array [n x dimensions], row-major, rows of unit length; owned by the caller. */
+  /** Float32Array [n x dimensions], row-major, rows of unit length. The caller owns it. */
   readonly vectors: Float32Array;
-  /** Float32Array [n x model.nativeDimension], the vectors before projection; null if they were not requested. */
+  /** Vectors before projection, Float32Array [n x model.nativeDimension], or null if not requested. */
   readonly native: Float32Array | null;
   readonly tokens: number;
   readonly space: string;
-  /** Axes that carry information; further ones are zero padding. */
+  /** Dimensions that carry information, without zero padding. */
   readonly effectiveDimensions: number;
   /** `canon-v1; map=3; score=0.97`, or `uncalibrated` with the progress of the calibration. */
   readonly projection: string;
-  /** Null if the model is not calibrated. */
+  /** Version of the map, or null if the model is not calibrated. */
   readonly mapVersion: number | null;
 }
 
@@ -72,13 +72,19 @@ export async function embedWithModel(context: ModelContext, call: ModelCall): Pr
   const counters = call.tokens ? knownTokens(texts, call.tokens) : context.counters;
   await checkTokenLimit(counters, model, texts, { indexes: call.indexes, asked: call.asked, signal });
   const count = (some: readonly string[]) => counters.count(model, some, signal);
-  // Computing a lexical vector costs less than finding it in a cache.
+  // Computing a lexical vector costs less than a cache lookup.
   const native =
     model.kind === 'lexical'
       ? await provider.embed({ model, texts, counts: await count(texts), taskType, signal })
       : await context.natives.embed({
-          ...{ model, provider, texts, taskType, signal, count },
-          ...{ isBulk: call.isBulk, takesVendorTokens: call.takesVendorTokens },
+          model,
+          provider,
+          texts,
+          taskType,
+          signal,
+          count,
+          isBulk: call.isBulk,
+          takesVendorTokens: call.takesVendorTokens,
         });
   const map = call.space === null ? projections.mapOf(model) : mapInto(projections, model, call.space);
   if (map === undefined) throw changedMeanwhile(model, call.space);
@@ -93,7 +99,7 @@ export async function embedWithModel(context: ModelContext, call: ModelCall): Pr
     vectors,
     native: call.keepNative ? native.vectors : null,
     tokens,
-    // The space of the map that was used: another map may be active by now.
+    // Use the space of the map that projected, because another map may be active by now.
     space: map?.space ?? nativeSpaceOf(model),
     effectiveDimensions: Math.min(dimensions, map?.rank ?? model.nativeDimension),
     projection: map
@@ -103,7 +109,7 @@ export async function embedWithModel(context: ModelContext, call: ModelCall): Pr
   };
 }
 
-/** Describe the vectors of a model without a map: `uncalibrated`, with the state of its calibration if it has one. */
+/** Describe the vectors of a model without a map: `uncalibrated`, with the state of a calibration. */
 function describeUncalibrated(state: CalibrationState | null): string {
   if (state?.state === 'calibrating') {
     const share = state.textsTotal === 0 ? 0 : state.textsDone / state.textsTotal;
@@ -113,7 +119,7 @@ function describeUncalibrated(state: CalibrationState | null): string {
   return 'uncalibrated';
 }
 
-/** Error for a map that was active when the model was chosen, and is not any more. */
+/** Create the error for a map that was retired after the model was chosen. */
 function changedMeanwhile(model: Model, space: string | null): AppError {
   return new AppError({
     code: 'projection_unusable',

@@ -28,35 +28,38 @@ import type { Routing } from './routing-store.ts';
 export interface Charge {
   readonly account: Account;
   readonly axis: Axis;
-  /** The call is made by the service itself (search, ingest), not requested by a client. */
+  /** True if the service itself makes the call (search, ingest), not a client. */
   readonly internal?: boolean;
 }
 
 export interface EmbedRequest {
   readonly texts: readonly string[];
-  /** Catalog id; the organization's routing decides when it is absent. */
+  /** Catalog id. If absent, the organization's routing decides. */
   readonly model?: string | undefined;
-  /** Output dimension, 1..4096; the model's default when absent. Ignored by fixed-dimension models. */
+  /** Output dimension, 1..4096. If absent, the model's default. Ignored by fixed-dimension models. */
   readonly dimensions?: number | null | undefined;
   readonly taskType?: TaskType | null | undefined;
   readonly orgId: string;
-  /** Null if the call is the operator's own test, or if the caller meters it (a bulk job reserves at submit). */
+  /**
+   * Account to charge. Null for the operator's own test, or if the caller meters the call (a bulk job reserves at
+   * submit).
+   */
   readonly charge: Charge | null;
   /**
-   * Stored vectors that the new ones must be comparable with; all new ones are then of one model and of any dimension.
-   * Null: none are stored yet, so that the routing decides. Undefined: the new ones are compared with nothing.
+   * Stored vectors that the new ones must be comparable with. All new ones are then of one model and of any dimension.
+   * Null: none are stored yet, so the routing decides. Undefined: no comparison is needed.
    */
   readonly comparableWith?: VectorOrigin | null | undefined;
-  /** Return the model's native vectors, too, if all are of one model. */
+  /** Also return the model's native vectors, if all are of one model. */
   readonly keepNative?: boolean;
-  /** Keep the vectors out of the caches: a job would evict texts that requests repeat. */
+  /** Keep the vectors out of the caches, because a job would evict texts that requests repeat. */
   readonly isBulk?: boolean;
   /**
-   * Meter the tokens that the vendor reports; by default they are counted where the vocabulary is known. For work of the
-   * service's own, since counting takes more time than all else that is done with a text.
+   * Meter the tokens that the vendor reports. By default they are counted if the vocabulary is known. This is for the
+   * service's own work, since counting takes longer than the rest of the work on a text.
    */
   readonly takesVendorTokens?: boolean;
-  /** Tokens of the texts that were counted before; texts that another model embeds are counted again. */
+  /** Token counts of the texts, if known. Texts that another model embeds are counted again. */
   readonly counted?: CountedTokens | null;
   /** Use no fallback for the requested model. */
   readonly exactly?: boolean;
@@ -65,31 +68,31 @@ export interface EmbedRequest {
 
 export interface EmbeddedTexts {
   /**
-   * Float32Array [n x dimensions], row-major, each row L2-normalised, in the order of the texts; owned by the caller.
+   * Float32Array [n x dimensions], row-major, each row L2-normalised, in the order of the texts. The caller owns it.
    */
   readonly vectors: Float32Array;
   readonly dimensions: number;
-  /** Model that was used; for a batch in several languages the backends joined by `+`. */
+  /** Model used. For a batch in several languages, the backends joined by `+`. */
   readonly model: string;
   readonly kind: 'lexical' | 'semantic';
-  /** Latent space of the vectors; only vectors of one space can be compared. */
+  /** Latent space of the vectors. Only vectors of one space are comparable. */
   readonly space: string;
   readonly tokens: number;
-  /** Tokens times the price that the operator set for the model; 0 if none is set. */
+  /** Tokens times the operator's price for the model; 0 without a price. */
   readonly cost: number;
-  /** Dimensions that carry information if the rest is zero padding, else `dimensions`. */
+  /** Dimensions that carry information, without zero padding. */
   readonly effectiveDimensions: number;
   /** `canon-v1; map=3; score=0.97`, or `uncalibrated`. */
   readonly projection: string;
-  /** Version of the map that projected the vectors; null if there was none, or several. */
+  /** Version of the map that projected the vectors, or null if there was none or several. */
   readonly mapVersion: number | null;
-  /** Vectors before projection, if they were requested; null for a lexical model. */
+  /** Vectors before projection on request, or null for a lexical model. */
   readonly native: NativeTexts | null;
-  /** Origin for vectors that are to be comparable with these. */
+  /** Origin that makes later vectors comparable with these. */
   readonly origin: VectorOrigin;
   /** Codes for the header `X-Service-Warning`. */
   readonly warnings: readonly string[];
-  /** Metered amounts by the models that were used. */
+  /** Metered amounts by model. */
   readonly used: readonly { readonly model: string; readonly texts: number; readonly tokens: number }[];
 }
 
@@ -102,7 +105,7 @@ export interface NativeTexts {
   readonly revision: string;
 }
 
-/** Turns texts into unit vectors: chooses the model, checks its limits, calls its provider, projects and meters. */
+/** Embeds texts as unit vectors: chooses the model, checks its limits, calls its provider, projects and meters. */
 export interface Embedder {
   /**
    * @throws AppError `unknown_model`, `token_limit_exceeded`, `upstream_rejected` (400), `quota_exceeded` (402),
@@ -111,19 +114,19 @@ export interface Embedder {
   embed(request: EmbedRequest): Promise<EmbeddedTexts>;
   isAvailable(model: Model): boolean;
   /**
-   * Refuse a request that no model can serve, before work is done for it.
+   * Refuse early a request that no model can serve.
    *
    * @throws AppError `unknown_model` (400), `provider_unavailable` (502)
    */
   requireModel(orgId: string, model: string | undefined): Promise<void>;
   /**
-   * Find the model that finishes a bulk job whose model stays unavailable; null: the routing names none.
+   * Find the model that finishes a bulk job whose model stays unavailable, or null if the routing names none.
    *
-   * @param modelId the model that was asked for
+   * @param modelId the requested model
    */
   fallbackForJob(orgId: string, modelId: string): Promise<{ model: Model; isComparable: boolean } | null>;
   /**
-   * Choose the models of a bulk job, once for all of its texts.
+   * Choose the models of a bulk job once, for all texts.
    *
    * @param request.sample texts from all parts of the job
    * @throws AppError `unknown_model` (400), `provider_unavailable` (502)
@@ -135,7 +138,7 @@ export interface Embedder {
 }
 
 export interface EmbedderContext extends ModelContext {
-  /** Routing of an organization, used for requests that name no model. */
+  /** Routing of an organization, for requests that name no model. */
   readonly routing: { of(orgId: string): Routing | Promise<Routing> };
   readonly meter: Meter;
   readonly metrics: Pick<Metrics, 'textsEmbedded' | 'tokensEmbedded'>;
@@ -143,7 +146,7 @@ export interface EmbedderContext extends ModelContext {
   readonly deadlineMs: number;
 }
 
-/** Share of the deadline that the primary model may use if there is a fallback. */
+/** Share of the deadline for the primary model if it has a fallback. */
 const PRIMARY_SHARE = 0.5;
 
 export function openEmbedder(context: EmbedderContext): Embedder {
@@ -193,7 +196,7 @@ export function openEmbedder(context: EmbedderContext): Embedder {
   };
 }
 
-/** Vectors as an index stores them, `INDEX_DIMENSIONS` wide; `comparableWith` null: the index is empty. */
+/** Embed vectors as an index stores them, `INDEX_DIMENSIONS` wide. `comparableWith` null: the index is empty. */
 export function embedForIndex(
   embedder: Embedder,
   request: Omit<EmbedRequest, 'dimensions'> & { readonly comparableWith: VectorOrigin | null },
@@ -225,7 +228,7 @@ async function embedInStages(
       return await embedAll(context, request, model, stage?.signal ?? deadline.signal);
     } catch (error) {
       if (!(error instanceof AppError) || request.signal?.aborted || stages.length === 1) throw error;
-      // A refusal by the requested model is the caller's fault; a refusal by the fallback alone is not.
+      // The caller caused a refusal by the requested model, but not one by the fallback alone.
       if (index === 0 && !isUnavailable(error)) throw error;
       failures.push(error);
     } finally {
@@ -251,7 +254,7 @@ function allFailed(stages: readonly Model[], failures: readonly AppError[]): App
   });
 }
 
-/** Create the error for texts that the fallback refuses, as it always will; the primary model may accept them. */
+/** Create the error for texts that the fallback permanently refuses, although the primary model may accept them. */
 function refusedByFallback(stages: readonly Model[], causes: readonly string[], refusal: AppError): AppError {
   const [primary, fallback] = stages.map(({ id }) => id);
   return new AppError({
@@ -260,7 +263,7 @@ function refusedByFallback(stages: readonly Model[], causes: readonly string[], 
     param: refusal.param,
     message:
       `the primary model is unavailable (${causes[0]}), and its fallback ${fallback} refused the request: ` +
-      `${refusal.message}; trying again does not help while ${primary} is unavailable`,
+      `${refusal.message}; a retry does not help while ${primary} is unavailable`,
     details: { causes },
     cause: refusal,
   });
@@ -327,7 +330,7 @@ async function embedAll(
   };
 }
 
-/** Run the work of all items at once; when one fails, the others are aborted. */
+/** Process all items concurrently. If one fails, abort the others. */
 async function runAll<Item, Result>(
   items: readonly Item[],
   signal: AbortSignal,

@@ -1,6 +1,6 @@
 import { AppError } from '../platform/errors.ts';
 
-/** Failure of the embedder as a job records it (`error_category`). */
+/** Embedder failure as a job records it (`error_category`). */
 export interface EmbeddingFailure {
   readonly category: 'upstream_unavailable' | 'upstream_rejected' | 'too_large' | 'quota';
   readonly retryable: boolean;
@@ -14,7 +14,7 @@ const BY_CODE: Readonly<Record<string, EmbeddingFailure>> = {
   axis_not_in_plan: { category: 'quota', retryable: false },
 };
 
-/** Classify a failure; null if it did not come from the embedder. */
+/** Classify a failure. Return null if it did not come from the embedder. */
 export function failureCategoryOf(error: unknown): EmbeddingFailure | null {
   return error instanceof AppError ? (BY_CODE[error.code] ?? null) : null;
 }

@@ -9,10 +9,11 @@ const FLOAT_BYTES = 4;
 const DEPTH_MAX = 6;
 
 /**
- * Make one real call to a vendor, and return the length of the vectors of a model.
+ * Make one real call to a vendor, and return the vector length of a model.
  *
  * @param model name of the model at the vendor
- * @throws AppError `provider_refused` (422) with the vendor's message, `provider_unavailable` (502); the signal's reason
+ * @throws AppError `provider_refused` (422) with the vendor's message, `provider_unavailable` (502); the signal's
+ *   reason
  */
 export async function findDimensions(
   { protocol: name, endpoints, timeoutMs }: ProviderSettings,
@@ -26,7 +27,10 @@ export async function findDimensions(
   const upstream = new HttpUpstream(url.origin, { connectionsMax: 1 });
   try {
     const request = protocol.request({
-      ...{ upstreamModel: model, texts: ['Is the model there?'], taskType: null, dimensions: null },
+      upstreamModel: model,
+      texts: ['Is the model there?'],
+      taskType: null,
+      dimensions: null,
       apiKey: endpoint.apiKey,
     });
     const path = url.pathname.replace(/\/$/, '') + request.path;

@@ -5,8 +5,8 @@ import { type DecodedImage, decodeImage, ImageFault } from '../recognition/decod
 export const IMAGES_MAX = 20;
 
 /**
- * List of base64 strings that are parsed to decoded images, so that all faults are found in one place and name their
- * item (`images[3]`). Decoding 20 images of 10 MB blocks the event loop for too long: parse such a body on a thread.
+ * List of base64 strings, parsed to decoded images, so that all faults appear in one place and name their item
+ * (`images[3]`). Decoding 20 images of 10 MB blocks the event loop for too long, so parse such a body on a thread.
  */
 const Images = z
   .unknown()
@@ -19,7 +19,7 @@ const Images = z
     if (!Array.isArray(images)) return refuse([], 'must be a list of base64 strings');
     if (images.length === 0) return refuse([], 'must have at least one image');
     if (images.length > IMAGES_MAX)
-      return refuse([], `takes up to ${IMAGES_MAX} images; send the others in another request`);
+      return refuse([], `takes up to ${IMAGES_MAX} images; send the rest in another request`);
     const decoded: DecodedImage[] = [];
     for (const [index, image] of images.entries()) {
       if (typeof image !== 'string') return refuse([index], 'must be a base64 string');

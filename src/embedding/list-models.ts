@@ -25,7 +25,9 @@ function stateOf({ backends, projections }: ListContext, model: Model): ModelSta
   const calibrated = backends.isCalibrated(model);
   const status = statusOf(own);
   return {
-    ...{ available, calibrated, status: available || status === 'calibrated' ? status : null },
+    available,
+    calibrated,
+    status: available || status === 'calibrated' ? status : null,
     space: same(own.map(({ space }) => space)),
     map_version: same(own.map(({ map_version }) => map_version)),
     score: lowest(own.map(({ score }) => score)),
@@ -42,7 +44,7 @@ function calibrationOf(projections: Projections, model: Model): Calibration {
   return { status: 'served', space, map_version: null, score: null };
 }
 
-/** Combine the states of the backends of an alias: it is calibrated once all are. */
+/** Combine the states of the backends of an alias, which is calibrated once all of them are. */
 function statusOf(own: readonly Calibration[]): Calibration['status'] {
   const found = new Set(own.map(({ status }) => status));
   if (found.size === 1) return own[0]?.status ?? null;

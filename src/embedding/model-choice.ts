@@ -5,41 +5,41 @@ import type { Routing } from './routing-store.ts';
 
 // Rules that choose the embedding model for all callers: single requests, images, ingest, search and bulk jobs.
 
-/** Origin of vectors that others are compared with: those of an index, or of the first part of a job. */
+/** Origin of vectors to compare others with: those of an index, or of the first part of a job. */
 export interface VectorOrigin {
-  /** Model that embedded them; the alias if its backends are comparable and embedded them. */
+  /** Model that embedded them. It is the alias if its comparable backends did. */
   readonly model: string;
-  /** Revision of the model; null: of several models, or not recorded. */
+  /** Revision of the model, or null for several models or an unrecorded revision. */
   readonly revision: string | null;
-  /** Latent space that they live in. */
+  /** Their latent space. */
   readonly space: string;
 }
 
-/** The part of a request that decides on the model. */
+/** Part of a request that determines the model. */
 export interface ModelRequest {
-  /** Catalog id; the organization's routing decides when it is absent. */
+  /** Catalog id. If absent, the organization's routing decides. */
   readonly model?: string | undefined;
-  /** Output dimension; the model's default when absent. */
+  /** Output dimension. If absent, the model's default. */
   readonly dimensions?: number | null | undefined;
   /**
-   * Stored vectors that the new ones must be comparable with; all new ones are then of one model and of any dimension.
-   * Null: none are stored yet. Undefined: the new ones are compared with nothing.
+   * Stored vectors that the new ones must be comparable with. All new ones are then of one model and of any dimension.
+   * Null: none are stored yet. Undefined: no comparison is needed.
    */
   readonly comparableWith?: VectorOrigin | null | undefined;
-  /** Use no fallback, whatever the routing says. */
+  /** Use no fallback, despite the routing. */
   readonly exactly?: boolean;
 }
 
 export interface ModelChoice {
-  /** Model that was asked for by the request, by the stored vectors, or by the routing. */
+  /** Model named by the request, by the stored vectors, or by the routing. */
   readonly asked: Model;
-  /** Models to try in order; at least one. */
+  /** Models to try in order, at least one. */
   readonly stages: readonly Model[];
 }
 
 /**
- * Choose by the request, by the stored vectors, or by the routing. Any model that gives vectors of the space of the
- * stored ones may embed; the model that embedded them is tried first.
+ * Choose by the request, by the stored vectors, or by the routing. Any model with vectors in the space of the stored
+ * ones may embed. The model that embedded them comes first.
  *
  * @throws AppError `unknown_model` (400), `not_comparable` (409) if no model gives vectors of the space
  */
@@ -68,7 +68,7 @@ function canStandIn(
   return backends.gives(backends.catalog.find(fallback), comparableWith.space);
 }
 
-/** Models that one search or upload tries; each takes a part of its time. */
+/** Models that one search or upload tries. Each takes a part of its time. */
 const INDEX_STAGES_MAX = 2;
 
 function chooseForIndex(backends: Backends, { primary, fallback }: Routing, origin: VectorOrigin): ModelChoice {
@@ -78,7 +78,7 @@ function chooseForIndex(backends: Backends, { primary, fallback }: Routing, orig
     const model = id === null ? null : backends.catalog.get(id);
     if (!model || !backends.gives(model, origin.space)) continue;
     asked ??= model;
-    // An alias of one backend is no further model to try.
+    // An alias with one backend is no further model to try.
     if (backends.isAvailable(model)) stages.add(backends.indexModelsOf(model).embedder);
     if (stages.size === INDEX_STAGES_MAX) break;
   }
@@ -90,14 +90,14 @@ function notComparable({ model, space }: VectorOrigin): AppError {
   return new AppError({
     code: 'not_comparable',
     status: 409,
-    message: `no model of this installation gives vectors that can be compared with those of ${model} (${space}); configure that model again, or move the bucket to another model (service index reembed)`,
+    message: `no model of this installation gives vectors comparable with those of ${model} (${space}); configure that model again, or move the bucket to another model (service index reembed)`,
   });
 }
 
 /** Length of the vectors that a model gives for a request. */
 export interface OutputDimensions {
   readonly dimensions: number;
-  /** True if the request asked for other dimensions than the fixed ones of the model. */
+  /** True if the request asked for dimensions that a fixed-dimension model cannot give. */
   readonly isDimensionIgnored: boolean;
 }
 
@@ -112,7 +112,7 @@ export function dimensionsOf(
 }
 
 /**
- * Refuse a request that no model can serve, before work is done for it.
+ * Refuse early a request that no model can serve.
  *
  * @throws AppError `provider_unavailable` (502) if neither the model nor its fallback has a provider
  */
@@ -121,21 +121,21 @@ export function requireAvailable(backends: Backends, stages: readonly Model[]): 
   if (first && !stages.some((stage) => backends.isAvailable(stage))) backends.requireProviders(first);
 }
 
-/** Models of a bulk job, chosen once for all of its texts. */
+/** Models of a bulk job, chosen once for all texts. */
 export interface JobModels extends OutputDimensions {
   /** Requested model, or the primary model of the organization. */
   readonly asked: Model;
-  /** Model that every chunk is embedded with: the alias itself if its backends are comparable. */
+  /** Model that embeds every chunk. It is the alias itself if its backends are comparable. */
   readonly backend: Model;
-  /** Models that certainly receive texts, so that the length of texts is checked against them; at least one. */
+  /** Models that certainly receive texts, to check the length of texts; at least one. */
   readonly checkedBy: readonly [Model, ...Model[]];
 }
 
 /**
- * Choose models such that all vectors of a job are comparable, whatever the language of a chunk. If the backends of the
- * alias share one latent space, each chunk goes to the backend of most of its text. If not, one backend embeds the
+ * Choose models so that all vectors of a job are comparable, whatever the language of a chunk. If the backends of the
+ * alias share one latent space, each chunk goes to the backend of most of its text. Otherwise one backend embeds the
  * whole job: the one that a single request with `sample` (texts from all parts of the job) would get. A comparable
- * fallback may replace it for single chunks, as for an index; where the primary has no provider, its fallback embeds
+ * fallback may replace it for single chunks, as for an index. If the primary model has no provider, its fallback embeds
  * the whole job.
  *
  * @throws AppError `unknown_model` (400), `provider_unavailable` (502) if no model can embed it
@@ -146,7 +146,7 @@ export async function chooseJobModels(
   request: Pick<ModelRequest, 'model' | 'dimensions'> & { readonly sample: readonly string[] },
 ): Promise<JobModels> {
   const choice = chooseModels(backends, routing, request);
-  // As for a single request: the fallback embeds what the primary cannot, the whole job in one model.
+  // As for a single request, the fallback replaces an unavailable primary model, here for the whole job.
   const asked = choice.stages.find((stage) => backends.isAvailable(stage)) ?? choice.asked;
   const groups = await backends.choose(asked, request.sample, false);
   const [first, ...others] = groups.map(({ modelId }) => backends.catalog.find(modelId));
@@ -157,17 +157,17 @@ export async function chooseJobModels(
   return { asked, backend, checkedBy: [first, ...others], ...dimensionsOf(asked, request) };
 }
 
-/** Find the fallback that the routing names for a model, if it can be used; null: there is none. */
+/** Find the usable fallback that the routing names for a model, or null. */
 export function fallbackOf(backends: Backends, routing: Routing, modelId: string): Model | null {
   const { stages } = chooseModels(backends, routing, { model: modelId });
   const fallback = stages[1];
   return fallback && backends.isAvailable(fallback) ? fallback : null;
 }
 
-/** Error codes after which the fallback is tried; a refused input is not among them. */
+/** Error codes after which the fallback is tried. A refused input is none of them. */
 const UNAVAILABLE = new Set(['provider_unavailable', 'projection_unusable']);
 
-/** Return true if a model failed because it cannot be used now, so that another one may succeed. */
+/** Return true if a model cannot be used now, so that another may succeed. */
 export function isUnavailable(error: unknown): boolean {
   return error instanceof AppError && UNAVAILABLE.has(error.code);
 }

@@ -22,14 +22,14 @@ export interface NativeRequest {
   readonly signal: AbortSignal;
   /** Read the caches, but do not write new vectors to them. */
   readonly isBulk?: boolean;
-  /** Take the tokens that the vendor reports, and count the texts only if it reports none. */
+  /** Use the tokens that the vendor reports, and count the texts only if it reports none. */
   readonly takesVendorTokens?: boolean;
-  /** Count the tokens of each text ourselves; called only for a call to the provider. */
+  /** Count the tokens of each text. Called only before a call to the provider. */
   readonly count: (texts: readonly string[]) => readonly number[] | Promise<readonly number[]>;
 }
 
 export interface NativeReply {
-  /** Float32Array [n x model.nativeDimension], row-major, in the order of the texts; the caller's own. */
+  /** Float32Array [n x model.nativeDimension], row-major, in the order of the texts. The caller owns it. */
   readonly vectors: Float32Array;
   /** Tokens of each text, cached or not. */
   readonly tokens: readonly number[];
@@ -47,11 +47,14 @@ export interface NativeVectorsStats {
   readonly callsInFlight: number;
 }
 
-/** Native vectors of a vendor's model. Sources are tried by cost: memory, a call in progress, Redis, a new call. */
+/**
+ * Native vectors of a vendor's model. Sources are tried in order of cost: memory, a call in progress, Redis, a new
+ * call.
+ */
 export interface NativeVectors {
   /**
-   * @throws AppError as the provider does; `shutting_down` (503) once closed; the signal's reason once it is aborted,
-   *   which does not affect other requests that wait for the same texts
+   * @throws AppError as the provider does; `shutting_down` (503) once closed; the signal's reason once it is aborted.
+   *   Other requests that wait for the same texts are not affected
    */
   embed(request: NativeRequest): Promise<NativeReply>;
   stats(): NativeVectorsStats;
@@ -59,7 +62,7 @@ export interface NativeVectors {
   close(): Promise<void>;
 }
 
-/** Replies of more numbers than this are assembled after an event-loop yield. */
+/** Replies with more numbers are assembled after an event-loop yield. */
 const INLINE_FLOATS_MAX = 40_000;
 
 /**
@@ -113,7 +116,7 @@ class CachedNativeVectors implements NativeVectors {
     if (vectors && missing.length === 0) return { vectors, tokens, hits: keys.length, keys };
     this.#metrics?.count('in_flight', missing.length - wanted.size, 0);
     const resolved = await leavePlaceFor(() => this.#resolve(wanted, request));
-    // One reply has all texts and no other request shares it: it is returned as it is.
+    // One unshared reply has all texts, so return it directly.
     if (resolved.wholeReply && wanted.size === keys.length) return { ...resolved.wholeReply, hits: 0 };
     if (keys.length * nativeDimension > INLINE_FLOATS_MAX) await yieldToEventLoop();
     vectors ??= new Float32Array(keys.length * nativeDimension);
@@ -142,7 +145,7 @@ class CachedNativeVectors implements NativeVectors {
     await this.#redis?.close();
   }
 
-  /** Get the vectors of texts that are not in memory; each text occurs once. */
+  /** Get the vectors of texts that are not in memory. Each text occurs once. */
   async #resolve(texts: ReadonlyMap<string, string>, request: NativeRequest): Promise<Resolution> {
     const resolution = new Resolution(texts, {
       find: (key) => this.#find(key, request),
@@ -153,7 +156,7 @@ class CachedNativeVectors implements NativeVectors {
     return resolution;
   }
 
-  /** Find the call in progress that carries a text, with tokens as the request needs them. */
+  /** Find the call in progress that carries a text with the required kind of tokens. */
   #find(key: string, { takesVendorTokens = false }: NativeRequest): SharedCall | undefined {
     const call = this.#pending.find(key);
     return call?.hasVendorTokens && !takesVendorTokens ? undefined : call;
@@ -167,7 +170,7 @@ class CachedNativeVectors implements NativeVectors {
     return { call, subscription };
   }
 
-  /** Resolve every text of the call, or fail the call; never rejects. */
+  /** Resolve every text of the call, or fail the call. Never reject. */
   async #run(call: SharedCall, texts: ReadonlyMap<string, string>, request: NativeRequest): Promise<void> {
     const { model, provider, taskType } = request;
     let concerns: CallFailure['concerns'] = 'initiator';

@@ -23,7 +23,7 @@ import { openLocalProvider } from './providers/local-provider.ts';
 import type { Provider } from './providers/provider.ts';
 import { openRoutingTable, type RoutingTable } from './routing.ts';
 
-/** Share of the cache memory that canonical vectors get. */
+/** Share of the cache memory for canonical vectors. */
 const PROJECTED_SHARE = 1 / 4;
 
 export interface Embedding {
@@ -31,14 +31,14 @@ export interface Embedding {
   readonly backends: Backends;
   readonly routing: RoutingTable;
   /**
-   * Load tokenizers and the language detector, so that small requests find them loaded. Call it before listening.
+   * Load tokenizers and the language detector before listening, so that the first requests need not wait.
    *
    * @throws AppError `config_invalid`
    */
   prepare(): Promise<void>;
-  /** Get native vectors from the provider without cache, projection or metering, for fitting and for canaries. */
+  /** Get native vectors from the provider without cache, projection or metering, for fitting and canaries. */
   readonly embedNative: EmbedNative;
-  /** Metrics of all calls to vendors; they are registered only once per registry. */
+  /** Metrics of all vendor calls, registered once per registry. */
   readonly upstreamMetrics: UpstreamMetrics;
   close(): Promise<void>;
 }
@@ -56,7 +56,7 @@ export interface EmbeddingContext {
 }
 
 /**
- * Open all parts that turn the texts of a request into vectors, as the operator configured them.
+ * Open everything that embeds the texts of a request, by the operator's configuration.
  *
  * @throws AppError `config_invalid` if models, alias and providers do not match
  */
@@ -82,7 +82,14 @@ export async function openEmbedding(context: EmbeddingContext): Promise<Embeddin
   const servedModels = () => catalog.list().filter((model) => model.kind === 'semantic' && backends.isAvailable(model));
   return {
     embedder: openEmbedder({
-      ...{ backends, projections, counters, natives, routing, meter, metrics, deadlineMs },
+      backends,
+      projections,
+      counters,
+      natives,
+      routing,
+      meter,
+      metrics,
+      deadlineMs,
       projector: openProjector(),
       projected: new ProjectedCache(config.embeddings.cacheBytes * PROJECTED_SHARE),
     }),
@@ -116,25 +123,25 @@ export function openCatalog(config: Pick<Config, 'models' | 'providers'>): Catal
   );
 }
 
-/** List the models that the alias stands for, by the settings alone. @throws AppError `config_invalid` */
+/** List the models of the alias from the settings alone. @throws AppError `config_invalid` */
 export function aliasBackendsOf(config: Pick<Config, 'models' | 'providers' | 'alias'>): string[] {
   const catalog = openCatalog(config);
   const projections: Projections = { mapOf: () => null, stateOf: () => null };
-  // Only the names of the providers count here.
+  // Only the names of the providers matter here.
   const providers = new Map(['local', ...Object.keys(config.providers)].map((name) => [name, {} as Provider]));
   const backends = new Backends({ catalog, providers, projections, alias: config.alias });
   return backends.aliasBackends.map(({ id }) => id);
 }
 
 /**
- * Check that models, alias and providers match; nothing is opened.
+ * Check that models, alias and providers match, without opening anything.
  *
  * @throws AppError `config_invalid`
  */
 export function checkEmbeddingSettings(config: Pick<Config, 'models' | 'providers' | 'alias'>): void {
   const projections: Projections = { mapOf: () => null, stateOf: () => null };
   const catalog = openCatalog(config);
-  // Installed models are known once the database is open.
+  // Installed models are known only once the database is open.
   const aliases = Object.entries(config.alias ?? {}).filter(([, id]) => id === LEXICAL_ID || !id.startsWith('local/'));
   const alias = { default: LEXICAL_ID, ...Object.fromEntries(aliases) };
   new Backends({ catalog, providers: new Map(), projections, alias });

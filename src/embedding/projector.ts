@@ -1,16 +1,16 @@
 import type { ActiveMap } from '../projection/projections.ts';
 
-/** Calls of more rows are projected alone: they use the matrix well by themselves. */
+/** Calls with more rows are projected alone, since they use the matrix efficiently. */
 const GATHERED_ROWS_MAX = 8;
 /** Rows of one product: about 5 ms of one core at 1,536 by 1,536. */
 const BATCH_ROWS_MAX = 48;
 
-/** Projects native vectors into the canonical space by the map of a model. */
+/** Projects native vectors into the canonical space with a model's map. */
 export interface Projector {
   /**
    * @param native Float32Array [n x nativeDimension], row-major; must not change before the promise settles
    * @returns Float32Array [n x dimensions], rows of unit length, equal to those of `map.project`
-   * @throws the error that `map.project` throws for these rows
+   * @throws the error of `map.project` for these rows
    */
   project(
     map: ActiveMap,
@@ -35,9 +35,9 @@ interface Batch {
 }
 
 /**
- * Open a projector. Small calls of one event-loop iteration share a product: the matrix is read from memory for the
- * first row (4.7 MB at 1,536 by 1,536, up to 0.3 ms) and is in the cache for the next ones. No call waits longer than it
- * takes to handle the answers that have already arrived.
+ * Open a projector. Small calls of one event-loop iteration share a product. The first row reads the matrix from memory
+ * (4.7 MB at 1,536 by 1,536, up to 0.3 ms), and the next rows find it in the CPU cache. A call waits only while answers
+ * that have already arrived are handled.
  */
 export function openProjector(): Projector {
   let batches: Batch[] = [];
@@ -57,7 +57,7 @@ export function openProjector(): Projector {
     batches = [];
     for (const batch of all) {
       projectBatch(batch).catch(() => {
-        // One row is faulty, or all are: each call is projected alone, so that only faulty ones fail.
+        // One or all rows are faulty. Project each call alone, so that only faulty calls fail.
         for (const { native, resolve, reject } of batch.calls) {
           try {
             resolve(batch.map.project(native, batch.dimensions));

@@ -7,11 +7,11 @@ export interface CallSource {
   /** Find the call in progress that carries a text. */
   readonly find: (key: string) => SharedCall | undefined;
   readonly start: (texts: ReadonlyMap<string, string>) => { call: SharedCall; subscription: Subscription };
-  /** Called once with the number of texts that join calls of others, and the number of texts that do not. */
+  /** Called once with the numbers of texts that join other calls and of texts that do not. */
   readonly onJoin: (joined: number, own: number) => void;
 }
 
-/** Resolution of the texts of one request: it joins calls of other requests, and starts one for the rest. */
+/** Resolution of the texts of one request. It joins calls of other requests, and starts one for the rest. */
 export class Resolution {
   readonly #texts: ReadonlyMap<string, string>;
   readonly #calls: CallSource;
@@ -35,7 +35,7 @@ export class Resolution {
     return this.#sent;
   }
 
-  /** Reply that has all the texts in their order and was given to no other request. */
+  /** Reply with all texts in order that no other request got, or null. */
   get wholeReply(): ProviderReply | null {
     return this.#wholeReply;
   }
@@ -54,7 +54,9 @@ export class Resolution {
     }
   }
 
-  /** Attempt 0 joins any call, attempt 1 only calls that carry no text of another request, attempt 2 none. */
+  /**
+   * Collect vectors. Attempt 0 joins any call, attempt 1 only calls without texts of another request, attempt 2 none.
+   */
   async #collect(wanted: ReadonlyMap<string, string>, attempt: number): Promise<void> {
     const own = new Map<string, string>();
     const joined = new Map<SharedCall, Map<string, string>>();
@@ -97,12 +99,12 @@ export class Resolution {
   }
 }
 
-/** Return true if the call carries only these texts, so that a text refused in it is one of them. */
+/** Return true if the call carries only these texts, so that a refused text is one of them. */
 function isWithin(call: SharedCall, texts: ReadonlyMap<string, string>): boolean {
   return call.keys.every((key) => texts.has(key));
 }
 
-/** Return true if the call may have failed because of another request. */
+/** Return true if another request may have caused the failure of the call. */
 function concernsOthers(call: SharedCall, texts: ReadonlyMap<string, string>): boolean {
   const concerns = call.failure?.concerns;
   if (concerns === 'input') return !isWithin(call, texts);

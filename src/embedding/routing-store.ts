@@ -1,11 +1,11 @@
 import type { Sql } from '../platform/postgres.ts';
 
-/** Model that serves requests which name none, and its fallback. */
+/** Model for requests that name none, and its fallback. */
 export interface Routing {
   readonly primary: string;
   readonly fallback: string | null;
   readonly mode: 'fallback' | 'single';
-  /** Null if the organization never set a routing, so that this is the default. */
+  /** Null if the organization uses the default routing. */
   readonly updatedAt: Date | null;
 }
 
@@ -23,7 +23,7 @@ const toRouting = (row: RoutingRow): Routing => ({
   updatedAt: row.updated_at,
 });
 
-/** Read the routing of an organization; null if it never set one. */
+/** Read the routing of an organization, or return null if it never set one. */
 export async function selectRouting(sql: Sql, orgId: string): Promise<Routing | null> {
   const [row] = await sql<RoutingRow[]>`
     SELECT primary_model, fallback_model, mode, updated_at FROM routing WHERE org_id = ${orgId}`;

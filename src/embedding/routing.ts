@@ -10,7 +10,7 @@ import { type Routing, selectRouting, upsertRouting } from './routing-store.ts';
 
 const DEFAULT_ROUTING: Routing = { primary: ALIAS_ID, fallback: null, mode: 'single', updatedAt: null };
 
-/** Time until a change made by another process is seen. */
+/** Time until this process sees a change by another one. */
 const CACHE_MS = 1_000;
 const CACHED_ORGANIZATIONS_MAX = 10_000;
 
@@ -86,7 +86,7 @@ export function openRoutingTable(sql: Sql, backends: Backends): RoutingTable {
   };
 }
 
-/** Drop models that the operator has removed since they were chosen, so that the rest of the routing still works. */
+/** Drop models that the operator has removed, so that the rest of the routing still works. */
 function withoutLostModels(routing: Routing, backends: Backends): Routing {
   const { primary, fallback, mode } = routing;
   if (fallback === null) return routing;
@@ -116,7 +116,7 @@ function viewOf(routing: Routing, backends: Backends): RoutingView {
   };
 }
 
-/** Build warnings about a routing that does not work as it reads. */
+/** Build warnings about a routing that does not work as written. */
 function warningsOf({ primary, fallback, mode }: Routing, backends: Backends): string[] {
   const warnings: string[] = [];
   const chosen = fallback === null ? [primary] : [primary, fallback];

@@ -10,7 +10,7 @@ interface Fault {
 }
 
 /**
- * Find the first fault of a list of texts; null if there is none. Checked by hand, so that a fault names its item
+ * Find the first fault of a list of texts, or return null. The check is hand-written, so that a fault names its item
  * (`input[3]`) after one pass.
  */
 function faultOfTexts(input: unknown, form: string): Fault | null {
@@ -18,7 +18,7 @@ function faultOfTexts(input: unknown, form: string): Fault | null {
   const items: unknown = typeof input === 'string' ? [input] : input;
   if (!Array.isArray(items)) return { path: [], message: `must be ${form}` };
   if (items.length === 0) return { path: [], message: 'must have at least one text' };
-  // Before the number of items: a text as token ids is one text, and has many of them.
+  // Check this before the number of items, because a text as token ids has many items.
   const other = items.findIndex((item) => typeof item !== 'string');
   if (other !== -1) return { path: [other], message: 'items must be strings; token ids are not accepted' };
   if (items.length > SYNCHRONOUS_TEXTS_MAX) {
@@ -49,7 +49,7 @@ const Input = z
 const Texts = z
   .unknown()
   .superRefine((texts, context) => {
-    // A string would be accepted as a list of one text.
+    // Otherwise a string would count as a list of one text.
     const fault = faultOfTexts(typeof texts === 'string' ? null : texts, 'a list of strings');
     if (fault) context.addIssue({ code: 'custom', ...fault });
   })
@@ -79,7 +79,7 @@ export const EmbeddingsResponse = z
         index: z.int(),
         embedding: z
           .union([z.array(z.number()), z.string()])
-          .describe('numbers; little-endian float32 in base64 if it was asked for and the operator honours that'),
+          .describe('numbers, or little-endian float32 in base64 on request if the operator honours that'),
       }),
     ),
     model: z.string(),

@@ -9,7 +9,7 @@ export interface ModelTest {
   readonly status: 'ok' | 'failed' | 'not configured';
   readonly latency_ms: number | null;
   readonly dimensions: number | null;
-  /** Euclidean norm of the returned vector: 1 apart from rounding. */
+  /** Euclidean norm of the returned vector, 1 except for rounding. */
   readonly norm: number | null;
   readonly tokens: number | null;
   readonly error: string | null;
@@ -17,7 +17,7 @@ export interface ModelTest {
 
 const UNTESTED = { latency_ms: null, dimensions: null, norm: null, tokens: null };
 
-/** Test each model with one real call, which is not metered. The texts are unique, so that no cache answers. */
+/** Test each model with one real, unmetered call. The texts are unique, so that no cache answers. */
 export async function* testModels(
   embedder: Embedder,
   backends: Backends,
@@ -41,8 +41,13 @@ async function testModel(
   try {
     const texts = [`A trial of ${model.id} at ${new Date().toISOString()}`];
     const { vectors, dimensions, tokens } = await embedder.embed({
-      ...{ texts, model: model.id, taskType: 'retrieval_query' },
-      ...{ orgId, charge: null, exactly: true, signal },
+      texts,
+      model: model.id,
+      taskType: 'retrieval_query',
+      orgId,
+      charge: null,
+      exactly: true,
+      signal,
     });
     let squares = 0;
     for (const value of vectors) squares += value * value;
@@ -55,7 +60,7 @@ async function testModel(
   }
 }
 
-/** Test a reranker of this host: it must score the text that answers a question. */
+/** Test a reranker of this host. It must score the relevant text highest. */
 export async function testReranker(
   localModels: Pick<LocalModels, 'score'>,
   name: string,

@@ -1,33 +1,33 @@
 import { FUNCTION_WORDS } from './function-words.ts';
 import { termsOf } from './words.ts';
 
-/** Bound of the terms of a query: LanceDB takes about 1 ms for each thirty of them. */
+/** Maximum number of query terms. LanceDB takes about 1 ms per thirty terms. */
 const QUERY_TERMS_MAX = 1_024;
-/** Bound of a term's weight: each weight is a clause of its own in the index query. */
+/** Maximum weight of a term, since each weight is a separate clause of the index query. */
 const TERM_WEIGHT_MAX = 8;
-/** Factor of the weight of a function word, and the words of its language that a query needs to be in it. */
+/** Weight factor of a function word, and the number of function words that determine a query's language. */
 const FUNCTION_WEIGHT = 0.1;
 const FUNCTION_WORDS_MIN = 2;
 
 /**
- * Extract the terms that keyword search matches, both of a chunk at index time (stored joined by single spaces, in a
- * column with a whitespace tokenizer) and of a query. The rules are in `words.ts`.
+ * Extract the terms that keyword search matches, from a chunk at index time (stored joined by single spaces, in a
+ * column with a whitespace tokenizer) and from a query. The rules are in `words.ts`.
  */
 export function analyse(text: string): string[] {
   return termsOf(text);
 }
 
-/** Terms of a query that have one weight. */
+/** Query terms with the same weight. */
 export interface WeightedTerms {
   readonly terms: readonly string[];
-  /** Factor of the BM25 score of each term: its occurrences in the query, 1..8; a tenth of them for a function word. */
+  /** Factor of each term's BM25 score: its occurrences in the query, 1..8, or a tenth of them for a function word. */
   readonly weight: number;
 }
 
 /**
  * Group the distinct terms of a query by their number of occurrences, most frequent first. BM25 multiplies the score of
- * a term by its frequency in the query, while LanceDB counts each distinct term once. Function words of a query in German or
- * Spanish weigh a tenth: in a small bucket they are so rare that they would outweigh the words that were meant.
+ * a term by its frequency in the query, while LanceDB counts each distinct term once. Function words of a German or
+ * Spanish query weigh a tenth. In a small bucket they are so rare that they would outweigh the meaningful words.
  *
  * @param terms the result of `analyse` for the query
  */
@@ -51,7 +51,7 @@ const FUNCTION_TERMS = FUNCTION_WORDS.map(({ own, shared }) => {
   return { own: ownTerms, all: new Set([...ownTerms, ...termsOf(shared)]) };
 });
 
-/** Find the function words of the language of a query; null: it has none of them, or only such words. */
+/** Find the function words of a query's language. Return null if it has none of them, or only such words. */
 function functionTermsOf(terms: ReadonlyMap<string, number>): ReadonlySet<string> | null {
   for (const { own, all } of FUNCTION_TERMS) {
     let found = 0;

@@ -6,14 +6,14 @@ export interface CodeForms {
   readonly others: readonly (readonly string[])[];
 }
 
-/** Codes of one query that are looked at. */
+/** Maximum number of codes to examine in one query. */
 const CODES_MAX = 8;
 const CODES = /(?<![\p{L}\p{N}._/-])[a-z0-9]+(?:[-_.][a-z0-9]+)*(?![-_.]?[a-z0-9])/gu;
 
 /**
  * Find the codes of a query that texts write in several ways: versions with and without a `v` (`v2.3.1`), and letters
- * before a number with and without a sign between them (`AB-1234`, `AB1234`). Parts and the whole of a code are terms of
- * their own already, in queries and in texts.
+ * before a number with and without a sign in between (`AB-1234`, `AB1234`). The parts and the whole of a code are
+ * already terms, in queries and in texts.
  */
 export function findCodeForms(query: string): CodeForms[] {
   const forms = new Map<string, CodeForms>();

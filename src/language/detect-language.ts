@@ -2,7 +2,7 @@ import { ENGLISH_STOP_WORDS } from './english-words.ts';
 import { countScripts } from './scripts.ts';
 
 export interface Detection {
-  /** ISO 639-1; null if the language cannot be detected. */
+  /** ISO 639-1, or null if the language is unknown. */
   readonly language: string | null;
   /** True if the text is long and plain enough for a decision. */
   readonly reliable: boolean;
@@ -13,11 +13,11 @@ const HEAD_CHARS_MAX = 2000;
 const MIDDLE_CHARS_MAX = 500;
 
 /**
- * Least share of the letters at which a non-Latin script determines the language of a text. A syllable or an ideograph
- * holds more than a Latin letter, so that half a text in Korean is a third of its letters or less.
+ * Smallest share of letters at which a non-Latin script determines the language of a text. A syllable or an ideograph
+ * holds more than a Latin letter, so in a half-Korean text at most a third of the letters are Korean.
  */
 const SHARE_MIN = 0.3;
-/** Least share if the other words are names, without any English function word ("iPhone 15 Pro Max 케이스"). */
+/** Smallest share if the other words are names, without any English function word ("iPhone 15 Pro Max 케이스"). */
 const SHARE_AMONG_NAMES_MIN = 0.1;
 
 /**
@@ -26,7 +26,7 @@ const SHARE_AMONG_NAMES_MIN = 0.1;
  */
 const CERTAIN_SCRIPTS: ReadonlySet<string> = new Set(['ko', 'ja']);
 const SCRIPT_LETTERS_MIN = 5;
-/** Least number of words. Fewer are often names, loan words and greetings, for which detectors only guess. */
+/** Minimum number of words. Fewer are often names, loan words and greetings, for which detectors only guess. */
 const WORDS_MIN = 4;
 
 /** Characters given to the detector, which reads about 350 bytes. */
@@ -65,7 +65,7 @@ export function detectByScript(text: string): Detection {
 
 /**
  * Detect the language of a text by its script, else by its words. Very short texts, codes and names give no reliable
- * result. The result is a promise only until the detector is loaded (`loadLanguageDetector`), and only if it is needed.
+ * result. The result is a promise only if the detector is needed and not yet loaded (`loadLanguageDetector`).
  */
 export function detectLanguage(text: string): Detection | Promise<Detection> {
   const sample = sampleOf(text);
@@ -78,8 +78,8 @@ export function detectLanguage(text: string): Detection | Promise<Detection> {
 }
 
 /**
- * Load the detector of languages that share a script. This blocks the event loop for about 0.2 s and takes 30 MB for
- * good.
+ * Load the detector of languages that share a script. This blocks the event loop for about 0.2 s and takes 30 MB
+ * permanently.
  */
 export async function loadLanguageDetector(): Promise<void> {
   await loadDetector();

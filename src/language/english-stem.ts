@@ -22,7 +22,7 @@ const EXCEPTIONS = new Map<string, string>([
   ['singly', 'singl'],
   ...['sky', 'news', 'howe', 'atlas', 'cosmos', 'bias', 'andes'].map((word) => [word, word] as const),
 ]);
-/** Words by their stems, where the stem begins with other letters than the word. */
+/** Words whose stem begins with other letters, by their stems. */
 const WORDS_BEGINNING_OTHERWISE: ReadonlyMap<string, string> = new Map(
   [...EXCEPTIONS].filter(([word, stem]) => !word.startsWith(stem.slice(0, 2))).map(([word, stem]) => [stem, word]),
 );
@@ -41,7 +41,7 @@ const LONG_PREFIXES = ['gener', 'commun', 'arsen'];
 
 type Rule = readonly [suffix: string, replacement: string, condition?: (stem: string, r2: number) => boolean];
 
-/** Rules with the longest suffix first. The first suffix that matches decides, even if its condition does not hold. */
+/** Rules with the longest suffix first. The first matching suffix decides, even if its condition does not hold. */
 const STEP_2: readonly Rule[] = [
   ['ational', 'ate'],
   ['fulness', 'ful'],
@@ -119,15 +119,15 @@ export function stemEnglish(word: string): string {
 }
 
 /**
- * List beginnings, of which every word of a stem has one. Rules change endings only, and of a stem only its last two letters can
- * be others than those of the word (`possibl` of `possibility`); no rule changes the first two letters.
+ * List beginnings such that every word with a stem has one of them. Rules change only endings. Only the last two
+ * letters of a stem can differ from the word (`possibl` of `possibility`), and no rule changes the first two letters.
  */
 export function beginningsOfWords(stem: string): string[] {
   const otherwise = WORDS_BEGINNING_OTHERWISE.get(stem);
   return [stem.slice(0, Math.max(2, stem.length - 2)), ...(otherwise === undefined ? [] : [otherwise])];
 }
 
-/** Write a `y` that is a consonant as `Y`, so that it is not taken for a vowel. */
+/** Write a consonant `y` as `Y`, to distinguish it from a vowel. */
 function markConsonantY(word: string): string {
   if (!word.includes('y')) return word;
   let marked = '';

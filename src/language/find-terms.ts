@@ -7,22 +7,22 @@ const PAIR =
 const HANGUL = /[가-힣]+/g;
 const NOT_ASCII = /[^\0-\x7f]/g;
 const SPACE = /\s/;
-/** Words in ASCII whose terms may begin otherwise than each part of the word: `x-ray`, `u.s.a`, `1,000`. */
+/** ASCII words whose terms may begin differently from each part of the word: `x-ray`, `u.s.a`, `1,000`. */
 const JOINED_OTHERWISE = /(?<![a-z0-9])[a-z][-._/&][a-z]|\d,\d/g;
-/** Kinds of the characters of words: letters and digits in ASCII, what joins them, and all beyond ASCII. */
+/** Kinds of word characters: ASCII letters and digits, joining characters, and everything beyond ASCII. */
 const LETTER_OR_DIGIT = 1;
 const JOINING = 2;
 const BEYOND_ASCII = 4;
-/** Kinds of the characters of ASCII; 0: not in a word. */
+/** Kinds of the ASCII characters; 0: not in a word. */
 const WORD_CHARACTERS = new Uint8Array(128);
 for (const character of 'abcdefghijklmnopqrstuvwxyz0123456789')
   WORD_CHARACTERS[character.charCodeAt(0)] = LETTER_OR_DIGIT;
 for (const character of `-'._/,&+#`) WORD_CHARACTERS[character.charCodeAt(0)] = JOINING;
 
 /**
- * Make a function that finds the terms that a text has, in much less time than it takes to analyse it. Pairs of characters are
- * looked for as they are, so that a pair within an ending is found too. Of words in ASCII only those are analysed that have a
- * part which begins as the words of a term do.
+ * Make a function that finds the terms in a text much faster than an analysis. It searches for pairs of characters
+ * directly, so that it also finds a pair within an ending. It analyses only those ASCII words with a part that begins
+ * like a wanted term.
  */
 export function termFinder(wanted: ReadonlySet<string>): (text: string) => Set<string> {
   const pairs = [...wanted].filter((term) => PAIR.test(term));
@@ -43,13 +43,19 @@ export function termFinder(wanted: ReadonlySet<string>): (text: string) => Set<s
   };
 }
 
-/** List the beginnings in ASCII, of which a part of every word in ASCII that has a term has one, unless it is `JOINED_OTHERWISE`. */
+/**
+ * List the ASCII beginnings of a term. Every ASCII word with the term has a part with one of them, unless it is
+ * `JOINED_OTHERWISE`.
+ */
 function beginningsOf(term: string): string[] {
   if (term.search(NOT_ASCII) >= 0) return [];
   return /^[a-z]+$/.test(term) ? beginningsOfWords(term) : [term];
 }
 
-/** Return the parts of a text between white space that have a character beyond ASCII, joined by spaces. No term extends over those. */
+/**
+ * Return the parts of a text between white space that have a character beyond ASCII, joined by spaces. No term extends
+ * over a space.
+ */
 function partsBeyondAscii(text: string): string {
   let parts = '';
   for (NOT_ASCII.lastIndex = 0; NOT_ASCII.test(text); ) {
@@ -63,7 +69,10 @@ function partsBeyondAscii(text: string): string {
   return parts;
 }
 
-/** Find terms in those words of a text in lower case that have characters of ASCII only. @param into.note gets terms of such words */
+/**
+ * Find terms in the words of a lower-case text that have only ASCII characters. @param into.note gets terms of such
+ * words
+ */
 function findInAscii(
   text: string,
   beginnings: readonly { readonly term: string; readonly beginning: string }[],
@@ -82,7 +91,7 @@ function findInAscii(
     };
     while (from > 0 && isWithin(from - 1)) from--;
     while (end < text.length && isWithin(end)) end++;
-    // What has characters beyond ASCII is in the parts that were analysed.
+    // Words with characters beyond ASCII are in the parts already analysed.
     if (kinds >= BEYOND_ASCII || noted.has(from)) return end;
     noted.add(from);
     const word = text.slice(from, end);

@@ -1,12 +1,12 @@
-/** Words of a language that join other words and name nothing. */
+/** Words of a language that only connect other words. */
 export interface FunctionWords {
-  /** Words that no other language here uses for something else. Two of them tell the language of a query. */
+  /** Words that no other language here uses differently. Two of them determine the language of a query. */
   readonly own: string;
-  /** Words that mean something in English too. */
+  /** Words that also have a meaning in English. */
   readonly shared: string;
 }
 
-/** Function words of languages that `words.ts` indexes whole: it drops only those of English, and Korean particles. */
+/** Function words of languages that `words.ts` indexes whole. It drops only English ones, and Korean particles. */
 export const FUNCTION_WORDS: readonly FunctionWords[] = [
   {
     own:

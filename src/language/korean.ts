@@ -18,14 +18,14 @@ const ENDING_MAX = 5;
 /** Number of passes: endings follow one another (`사람들에게는`), and two passes remove nearly all. */
 const PASSES = 2;
 
-/** One-syllable endings that are removed even if only one syllable remains: 물은 is 물. */
+/** One-syllable endings that are removed even if only one syllable remains: 물은 becomes 물. */
 const SHORT_ENDINGS = new Set('은는을를에와');
 /**
- * One-syllable endings that are removed likewise, while the whole word is kept beside its stem, since it may be a noun:
- * 휴가, 회의, 결과, 종이, 도로.
+ * One-syllable endings that are also removed, while the whole word stays beside its stem, since it may be a noun: 휴가,
+ * 회의, 결과, 종이, 도로.
  */
 const DOUBTFUL_ENDINGS = new Set('이가의과로');
-/** Endings that follow Latin letters and numbers: `KBS는`. 만 and 도 are not among them, since they are units there. */
+/** Endings that follow Latin letters and numbers: `KBS는`. 만 and 도 are missing, since they are units there. */
 const AFTER_FOREIGN = new Set(list('은 는 이 가 을 를 의 에 에서 와 과 으로 로 이다 이며 라는 이라는 까지 부터'));
 
 const STOP_STEMS = new Set(
@@ -67,7 +67,7 @@ const VERB_ENDINGS = list(`
   는데 는가 는지 나요 면서 도록 려고 려는 거나 지만 으며 으면 으니 은가 을까 을까요 어서 아서 어야 아야 다는 다고 던 게
   기 지 는 고 며 다 면
 `);
-/** Verbs that turn a noun into a verb, by the stem that their endings follow: plain, past, and the contracted forms. */
+/** Verbs that turn a noun into a verb, by the stem before their endings: plain, past, and the contracted forms. */
 const NOUN_VERBS = [
   {
     plain: '하',
@@ -105,7 +105,7 @@ const ENDINGS_PAST = list(`
   다 던 고 으며 지만 는데 다고 다는 을 나 나요 는가 는지 습니다 습니까
 `);
 
-/** Endings with what may stand before them, built for the first Korean word. */
+/** Endings with the sounds that may precede them, built for the first Korean word. */
 let builtEndings: ReadonlyMap<string, number> | null = null;
 
 function buildEndings(): ReadonlyMap<string, number> {

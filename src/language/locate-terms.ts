@@ -4,18 +4,18 @@ import type { Range } from './sentences.ts';
 const WORD_CHARACTER = '[\\p{L}\\p{N}\\p{M}]';
 /** Words with the characters that join their parts, as the analyser reads them. */
 const WORDS = new RegExp(`${WORD_CHARACTER}+(?:[-'’._/,&]${WORD_CHARACTER}+)*(?:\\+\\+|#)?`, 'gu');
-/** Parts of a word: runs of a script without spaces, of Hangul, or of all else. */
+/** Parts of a word: runs of a script without spaces, of Hangul, or of all other characters. */
 const PARTS =
   /(?<dense>[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}ー\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]+)|\p{sc=Hangul}+|[^\-'’._/,&\p{sc=Hangul}\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}ー\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]+/gu;
 
-/** Terms of a query that a range of a text has. */
+/** Terms of a query in a range of a text. */
 export interface LocatedTerms extends Range {
   readonly terms: readonly string[];
 }
 
 /**
- * Find the words of a text that have a term of a query, in order. Of a compound the parts with a term are returned, and
- * the whole if only that has one; in scripts without spaces, the characters of the terms.
+ * Find the words of a text that have a term of a query, in order. Return the parts of a compound with a term, or the
+ * whole if only that has one. In scripts without spaces return the characters of the terms.
  */
 export function locateTerms(text: string, wanted: ReadonlySet<string>): LocatedTerms[] {
   const located: LocatedTerms[] = [];
@@ -37,7 +37,7 @@ function locatePart(part: string, start: number, wanted: ReadonlySet<string>): L
   return terms.length === 0 ? [] : [{ start, end: start + part.length, terms }];
 }
 
-/** Find pairs of characters that are terms; adjacent ones are joined. */
+/** Find pairs of characters that are terms, and join adjacent ones. */
 function locatePairs(run: string, start: number, wanted: ReadonlySet<string>): LocatedTerms[] {
   const located: { start: number; end: number; terms: string[] }[] = [];
   const characters = [...run];

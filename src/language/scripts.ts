@@ -1,10 +1,10 @@
-/** Marks scripts that several languages share; only the words show the language. */
+/** Mark of scripts that several languages share, so that only the words show the language. */
 const SHARED = '';
-/** Marks kana and Han, which Japanese mixes and Chinese does not. */
+/** Mark of kana and Han, which Japanese mixes and Chinese does not. */
 const KANA = 'kana';
 const HAN = 'han';
 
-/** Unicode blocks with letters in ascending order, and the language of their script if it has only one. */
+/** Unicode blocks with letters in ascending order, with the language if the script has only one. */
 const BLOCKS: readonly (readonly [from: number, to: number, language: string])[] = [
   [0x00c0, 0x024f, SHARED], // Latin
   [0x0370, 0x03ff, 'el'],
@@ -58,13 +58,13 @@ export const SCRIPT_LANGUAGES: ReadonlySet<string> = new Set([
 export interface ScriptCount {
   /** Letters of all scripts. */
   readonly letters: number;
-  /** Language of most letters in scripts of a single language; null if there are no such letters. */
+  /** Language of most letters in scripts of a single language, or null without such letters. */
   readonly language: string | null;
   /** Letters of that language's scripts. */
   readonly own: number;
 }
 
-/** Least share of Hangul for Korean (the rest is hanja) and of kana for Japanese, among Hangul, kana and Han. */
+/** Smallest share of Hangul for Korean (the rest is hanja) and of kana for Japanese, among Hangul, kana and Han. */
 const HANGUL_SHARE_MIN = 0.2;
 const KANA_SHARE_MIN = 0.1;
 

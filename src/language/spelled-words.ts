@@ -4,16 +4,16 @@ import { termsOf } from './words.ts';
 
 /** Word of a query whose spelling can be corrected. */
 export interface SpelledWord {
-  /** The word in lower case; of a Hangul word its stem. */
+  /** Word in lower case, for a Hangul word its stem. */
   readonly word: string;
   readonly script: 'latin' | 'hangul';
   /** Terms that the analyser makes of it. */
   readonly terms: readonly string[];
 }
 
-/** Words of one query that are looked at. */
+/** Maximum number of words to examine in one query. */
 const WORDS_MAX = 16;
-/** Shorter words are near too many others. */
+/** Shorter words are too close to too many others. */
 const LATIN_MIN = 5;
 const HANGUL_MIN = 2;
 const LENGTH_MAX = 32;
@@ -32,7 +32,9 @@ const CONFUSED_VOWELS = [
 ];
 const LETTERS = [...'abcdefghijklmnopqrstuvwxyz'];
 
-/** Find the words of a query whose spelling can be corrected: of Latin letters or Hangul only, no names of codes. */
+/**
+ * Find the words of a query whose spelling can be corrected: words of only Latin letters or only Hangul, except codes.
+ */
 export function spelledWords(query: string): SpelledWord[] {
   const words = new Map<string, SpelledWord>();
   for (const [token] of query.normalize('NFKC').toLowerCase().matchAll(TOKENS)) {
@@ -68,7 +70,7 @@ export function syllablePairs(word: string): string[] {
 
 /**
  * Make all words at a Damerau-Levenshtein distance of 1 from a word in Latin letters. The first letter stays, unless it
- * changes places with the second.
+ * swaps places with the second.
  */
 export function latinEdits(word: string): Set<string> {
   const edits = new Set<string>();
@@ -86,11 +88,11 @@ export function latinEdits(word: string): Set<string> {
 }
 
 /**
- * Make the words at a distance of one jamo from a Hangul word, or of two syllables that have changed places. Hangul words
- * are written together and keep endings that the analyser does not know, so one unknown pair is no sign of a mistake: a
- * syllable is replaced by any other only if both of its pairs are unknown, and otherwise by those that sound alike.
+ * Make the words at a distance of one jamo from a Hangul word, or with two swapped syllables. Hangul words are written
+ * together and keep endings that the analyser does not know, so one unknown pair does not mean a mistake. Replace a
+ * syllable by any other only if both of its pairs are unknown, and otherwise only by those that sound alike.
  *
- * @param isUnknown true for the pair that begins at this syllable if no text has it
+ * @param isUnknown true if no text has the pair that begins at this syllable
  */
 export function hangulEdits(word: string, isUnknown: (at: number) => boolean): Set<string> {
   const edits = new Set<string>();
@@ -111,7 +113,7 @@ export function hangulEdits(word: string, isUnknown: (at: number) => boolean): S
   return edits;
 }
 
-/** Syllables that differ in the initial consonant, the vowel or the final consonant, which may be missing. */
+/** Return the syllables that differ in the initial consonant, the vowel or the optional final consonant. */
 function oneJamoFrom(code: number): number[] {
   const { initial, vowel, final } = jamoOf(code);
   return [

@@ -2,9 +2,9 @@ import { stemEnglish } from './english-stem.ts';
 import { ENGLISH_STOP_WORDS } from './english-words.ts';
 import { stemKorean } from './korean.ts';
 
-/** Bound of a term: the full-text index drops terms of 40 bytes and more, so longer ones are cut. */
+/** Maximum length of a term. The full-text index drops terms of 40 bytes and more, so longer ones are cut. */
 export const TERM_BYTES_MAX = 39;
-/** Words of more parts are paths or addresses, which are not indexed as a whole. */
+/** Words with more parts are paths or addresses, which are not indexed as a whole. */
 const CODE_PARTS_MAX = 4;
 const AMPERSAND_NAME_MAX = 5;
 /**
@@ -20,14 +20,14 @@ const ASCII_WORDS = /[a-z0-9]+(?:[-'._/,&][a-z0-9]+)*(?:\+\+|#)?/g;
 const DENSE = '\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}ー\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}';
 const SPACED = `[[\\p{L}\\p{N}\\p{M}]--[\\p{sc=Hangul}${DENSE}]]+`;
 /**
- * Words. Group 1: Hangul. Group 2: dense scripts. No group: a word of another script, a number or a code, with the
- * characters that join its parts.
+ * Words. Group 1: Hangul. Group 2: dense scripts. No group: a word of another script, a number or a code, with its
+ * joining characters.
  */
 const WORDS = new RegExp(`(\\p{sc=Hangul}+)|([${DENSE}]+)|${SPACED}(?:[\\-'’._\\/,\\&]${SPACED})*(?:\\+\\+|#)?`, 'gv');
 
 /**
- * Marks that are removed: accents of Latin, Greek and Cyrillic, vowel points of Hebrew and Arabic. In other scripts a
- * mark is a letter.
+ * Marks to remove: accents of Latin, Greek and Cyrillic, vowel points of Hebrew and Arabic. In other scripts a mark is
+ * a letter.
  */
 const FOLDED_MARKS = /[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]/g;
 const FOLDED_LETTERS = new Map(
@@ -91,7 +91,10 @@ function hangulTerms(run: string, foreignBefore: boolean): readonly string[] {
   return remember(cachedHangul, key, terms);
 }
 
-/** Extract the terms of one word of another script than Hangul and the dense ones, in lower case, with what joins its parts. */
+/**
+ * Extract the terms of one lower-case word in a script other than Hangul and the dense ones, with its joining
+ * characters.
+ */
 export function wordTerms(word: string): readonly string[] {
   const known = cachedWords.get(word);
   if (known) return known;
@@ -100,7 +103,8 @@ export function wordTerms(word: string): readonly string[] {
 }
 
 /**
- * Cache the terms of a word, since words repeat. The cache is emptied when full, which costs less than an order of use.
+ * Cache the terms of a word, since words repeat. A full cache is emptied, which costs less than tracking the order of
+ * use.
  */
 function remember(cache: Map<string, readonly string[]>, key: string, terms: readonly string[]): readonly string[] {
   if (key.length > CACHED_WORD_CHARS_MAX) return terms;
@@ -134,7 +138,7 @@ function compoundTerms(joined: string): string[] {
   if (parts.length === 1) return simpleTerms(word);
   if (parts.length <= CODE_PARTS_MAX) {
     if (/\p{N}/u.test(word)) return [word, ...parts.filter((part) => part.length > 1).flatMap(simpleTerms)];
-    // So that e-mail matches email, and x-ray matches xray.
+    // With this, e-mail matches email, and x-ray matches xray.
     const [first = '', second = ''] = parts;
     if (parts.length === 2 && first.length === 1) return [...simpleTerms(first + second), ...simpleTerms(second)];
   }
@@ -144,7 +148,7 @@ function compoundTerms(joined: string): string[] {
 function contractionTerms(word: string): string[] {
   if (ENGLISH_STOP_WORDS.has(word.replaceAll("'", ''))) return [];
   const parts = word.replace(/'s$/, '').split("'");
-  // Drops the article of l'avion and the remainder of a cut word.
+  // Drop the article of l'avion and the remainder of a cut word.
   return parts.filter((part) => part.length > 1).flatMap(compoundTerms);
 }
 

@@ -7,22 +7,22 @@ import { AppError } from '../platform/errors.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { LocalModel } from './schema.ts';
 
-/** Prefix of folders that are being filled; they are renamed once they are complete. */
+/** Prefix of incomplete folders, which are renamed once they are complete. */
 const INCOMING = '.incoming-';
-/** Age after which a folder that was never completed belongs to a process that died. */
+/** Age after which an incomplete folder belongs to a dead process. */
 const ABANDONED_MS = 24 * 3_600_000;
 
-/** Folder that holds the files of all local models of this host. */
+/** Return the folder with the files of all local models of this host. */
 export function modelsFolder(dataDir: string): string {
   return path.join(dataDir, 'models');
 }
 
-/** Folder of one revision of a model; it is complete if it exists. */
+/** Return the folder of one revision of a model. If it exists, it is complete. */
 export function folderOf(dataDir: string, name: string, revision: string): string {
   return path.join(modelsFolder(dataDir), name.slice('local/'.length), revision);
 }
 
-/** Make a folder to collect the files of a model in, on the file system where they will stay. */
+/** Make a folder to collect the files of a model, on their final file system. */
 export async function makeIncoming(dataDir: string): Promise<string> {
   await mkdir(modelsFolder(dataDir), { recursive: true });
   const folder = await mkdtemp(path.join(modelsFolder(dataDir), INCOMING));
@@ -31,14 +31,14 @@ export async function makeIncoming(dataDir: string): Promise<string> {
   return folder;
 }
 
-/** Put a complete folder in its place. A folder of the same revision has the same files and is kept. */
+/** Move a complete folder to its place. Keep an existing folder of the same revision, which has the same files. */
 export async function placeFolder(incoming: string, folder: string): Promise<void> {
   await mkdir(path.dirname(folder), { recursive: true });
   if (existsSync(folder)) await rm(incoming, { recursive: true, force: true });
   else await rename(incoming, folder);
 }
 
-/** Delete the folders of a model, apart from one revision. */
+/** Delete the folders of a model except one revision. */
 export async function removeFolders(dataDir: string, name: string, keptRevision: string | null): Promise<void> {
   const parent = path.dirname(folderOf(dataDir, name, 'any'));
   for (const revision of await readdir(parent).catch(() => [])) {
@@ -52,7 +52,7 @@ export async function removeRevision(dataDir: string, name: string, revision: st
   await rm(folderOf(dataDir, name, revision), { recursive: true, force: true });
 }
 
-/** Delete folders that a process left when it died while it filled them. */
+/** Delete folders that a dead process left incomplete. */
 export async function sweepIncoming(dataDir: string): Promise<void> {
   const parent = modelsFolder(dataDir);
   for (const name of await readdir(parent).catch(() => [])) {
@@ -67,7 +67,7 @@ function prefixOf({ spec, revision }: Pick<LocalModel, 'spec' | 'revision'>): st
   return `local-models/${spec.name.slice('local/'.length)}/${revision}/`;
 }
 
-/** Store the files of a model where every host finds them. */
+/** Store the files of a model for all hosts. */
 export async function shareFiles(
   objects: Objects,
   folder: string,
@@ -88,10 +88,10 @@ export async function deleteSharedFiles(
 }
 
 /**
- * Bring the files of a model to this host, unless they are here.
+ * Fetch the files of a model to this host, unless they exist.
  *
  * @param objects storage that all hosts share; null if the installation has one host
- * @throws AppError `model_files_missing` (503), `model_file_corrupt` (500), and those of the storage
+ * @throws AppError `model_files_missing` (503), `model_file_corrupt` (500), and errors of the storage
  */
 export async function ensureFiles(
   dataDir: string,

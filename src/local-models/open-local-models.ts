@@ -17,19 +17,19 @@ import type { ModelArgument } from './runtime/protocol.ts';
 import type { LocalModel, ModelSpec } from './schema.ts';
 import { selectLocalModels } from './store.ts';
 
-/** Interval of refreshes: a model that another process installed can be used after it. */
+/** Interval of refreshes, after which a model that another process installed is usable. */
 const REFRESH_MS = 5_000;
-/** Bound of the tokens of a batch, padding included. */
+/** Bound of the tokens of a batch, including padding. */
 const BATCH_TOKENS_MAX = 2048;
 
-/** Models that are installed on this host, each in a process of its own while it is needed. */
+/** Models installed on this host, each in a separate process while it is needed. */
 export interface LocalModels {
   /**
-   * Embed texts by an installed model.
+   * Embed texts with an installed model.
    *
    * @returns Float32Array [n x dimension], row-major, rows of unit length
-   * @throws AppError `provider_unavailable` (503): it is not installed, its process died or cannot start, or it has too
-   *   much to do; the signal's reason once it is aborted
+   * @throws AppError `provider_unavailable` (503): it is not installed, its process crashed or cannot start, or it is
+   *   overloaded; the signal's reason once it is aborted
    */
   embed(
     name: string,
@@ -43,9 +43,9 @@ export interface LocalModels {
   list(): readonly LocalModel[];
   /** Processes of models. */
   states(): readonly RunnerState[];
-  /** Call `listener` with the embedding models now and after every change. @returns a function that ends this */
+  /** Call `listener` with the embedding models now and after every change. @returns a function that stops the calls */
   watch(listener: (installed: readonly InstalledModel[]) => void): () => void;
-  /** Read which models are installed. */
+  /** Read the list of installed models. */
   refresh(): Promise<void>;
   close(): Promise<void>;
 }
@@ -82,7 +82,7 @@ export async function openLocalModels(context: LocalModelsContext): Promise<Loca
   };
 }
 
-/** Make the argument of the process of a model. @throws AppError `model_runtime_missing` (503) */
+/** Make the argument of a model process. @throws AppError `model_runtime_missing` (503) */
 export function argumentOf(
   spec: Omit<ModelSpec, 'dimension' | 'files'>,
   folder: string,
@@ -109,10 +109,10 @@ class Registry {
   readonly #runners = new Map<string, { readonly revision: string; readonly runner: ModelRunner }>();
   readonly #listeners = new Set<Listener>();
   readonly #closing = new AbortController();
-  /** Revisions whose files are being brought here, or never can be. */
+  /** Revisions whose files are being fetched, or never can be. */
   readonly #fetched = new Map<string, Promise<void>>();
   #models: readonly LocalModel[] = [];
-  /** Installed models whose files are not here, or not yet. */
+  /** Installed models whose files are not on this host, or not yet. */
   #absent: readonly LocalModel[] = [];
   #absentKey = '';
   #last: Promise<void> = Promise.resolve();
@@ -129,7 +129,7 @@ class Registry {
     return [...this.#runners.values()].map(({ runner }) => runner.state);
   }
 
-  /** Read the models; readings run one after the other, so that an older one never replaces a newer one. */
+  /** Read the models. Readings run one after the other, so that an older one never replaces a newer one. */
   refresh(): Promise<void> {
     this.#last = this.#last.catch(() => undefined).then(() => this.#read());
     return this.#last;
@@ -182,8 +182,8 @@ class Registry {
   }
 
   /**
-   * Bring the files of a model to this host in the background; a large model takes minutes. A store that cannot be reached
-   * is asked again by the next refresh.
+   * Fetch the files of a model to this host in the background, since a large model takes minutes. The next refresh
+   * retries an unreachable store.
    */
   #fetch(model: LocalModel): void {
     const { config, objects, logger } = this.#context;
@@ -206,7 +206,9 @@ class Registry {
     this.#fetched.set(key, fetched);
   }
 
-  /** Delete the files of a revision that another host has replaced or removed; the command does so on its own host. */
+  /**
+   * Delete the files of a revision that another host replaced or removed. The command itself does so on its own host.
+   */
   async #forget({ spec, revision }: LocalModel): Promise<void> {
     const { config, logger } = this.#context;
     this.#fetched.delete(`${spec.name}@${revision}`);

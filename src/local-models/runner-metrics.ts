@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { RunnerState } from './runtime/model-runner.ts';
 
-/** Define the metrics of the processes of local models. @returns a function that ends the reports */
+/** Define the metrics of the processes of local models. @returns a function that stops the reports */
 export function openRunnerMetrics(registry: Registry, read: () => readonly RunnerState[]): () => void {
   let isOpen = true;
   const gauge = (name: string, help: string, numberOf: (state: RunnerState) => number) =>
@@ -22,10 +22,10 @@ export function openRunnerMetrics(registry: Registry, read: () => readonly Runne
   );
   gauge(
     'service_local_model_queued_texts',
-    'Texts that wait for a local model, those in progress included.',
+    'Texts that wait for a local model or are in progress.',
     (state) => state.textsQueued,
   );
-  gauge('service_local_model_deaths', 'Times that the process of a local model died.', (state) => state.deaths);
+  gauge('service_local_model_deaths', 'Crashes of the process of a local model.', (state) => state.deaths);
   return () => {
     isOpen = false;
   };

@@ -16,16 +16,16 @@ const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 export const ModelFile = z.object({ path: z.string(), sizeBytes: z.int(), sha256 });
 export type ModelFile = z.output<typeof ModelFile>;
 
-/** Everything that is needed to run an installed model, apart from its files. */
+/** Everything needed to run an installed model, except its files. */
 export const ModelSpec = z.object({
   name: LocalName,
   kind: z.enum(['embedding', 'reranker']),
-  /** Folder, archive or id at the hub that it came from, for people. */
+  /** Folder, archive or hub id of its origin, for people. */
   source: z.string(),
   variant: z.enum(VARIANTS),
   /** Path of the model in ONNX. */
   modelFile: z.string(),
-  /** Length of its vectors; 1 for a reranker. */
+  /** Length of its vectors, 1 for a reranker. */
   dimension: z.int().min(1),
   maxTokens: z.int().min(1),
   pooling: z.enum(POOLINGS),
@@ -39,7 +39,7 @@ export type ModelSpec = z.output<typeof ModelSpec>;
 /** Installed model. */
 export interface LocalModel {
   readonly spec: ModelSpec;
-  /** Digest of the files and of the settings that decide on its vectors. */
+  /** Digest of the files and settings that determine its vectors. */
   readonly revision: string;
   readonly installedAt: Date;
 }

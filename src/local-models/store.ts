@@ -18,7 +18,7 @@ export async function selectLocalModel(sql: Sql, name: string): Promise<LocalMod
   return rows[0] ? toModel(rows[0]) : null;
 }
 
-/** Record a model, in place of an earlier revision of that name. */
+/** Record a model in place of an earlier revision with that name. */
 export async function upsertLocalModel(sql: Sql, { spec, revision }: Omit<LocalModel, 'installedAt'>): Promise<void> {
   const value = JSON.stringify(spec);
   await sql`
@@ -26,7 +26,7 @@ export async function upsertLocalModel(sql: Sql, { spec, revision }: Omit<LocalM
     ON CONFLICT (name) DO UPDATE SET revision = EXCLUDED.revision, spec = EXCLUDED.spec, installed_at = now()`;
 }
 
-/** @returns false if there was none */
+/** @returns false if it did not exist */
 export async function deleteLocalModel(sql: Sql, name: string): Promise<boolean> {
   return (await sql`DELETE FROM local_models WHERE name = ${name}`).count > 0;
 }

@@ -3,13 +3,13 @@ import type { DocumentFacts } from '../documents/content-store.ts';
 import { visibleTo } from '../documents/visibility.ts';
 import type { Sql } from '../platform/postgres.ts';
 
-/** Entry of a source as the last synchronisation left it. */
+/** Entry of a source after the last synchronisation. */
 export interface KnownEntry {
   readonly id: string;
   readonly key: string;
   readonly version: string;
   readonly sizeBytes: number;
-  /** True if the synchronisation that is running has written it, before a crash. */
+  /** True if the running synchronisation wrote it before a crash. */
   readonly isWritten: boolean;
 }
 
@@ -60,7 +60,7 @@ export async function findEntries(
   return new Map(rows.map((row) => [row['id'] as string, toContentRow(row)]));
 }
 
-/** Find one of these entries that has this content. */
+/** Find an entry, among these, with the given content. */
 export async function findByContent(
   sql: Sql,
   orgId: string,
@@ -102,7 +102,7 @@ export async function insertEntry(tx: Sql, entry: EntryRow): Promise<void> {
             ${entry.sha256}, ${entry.documentId}, ${entry.jobId})`;
 }
 
-/** Write an existing entry after a change, or a change of its name. */
+/** Write an existing entry with a new content or name. */
 export async function updateEntry(tx: Sql, entry: EntryRow): Promise<void> {
   await tx`
     UPDATE source_entries SET key = ${entry.key}, version = ${entry.version}, size_bytes = ${entry.sizeBytes},
@@ -110,7 +110,7 @@ export async function updateEntry(tx: Sql, entry: EntryRow): Promise<void> {
     WHERE org_id = ${entry.orgId} AND id = ${entry.id}`;
 }
 
-/** Record that an entry has another version, but the same content. */
+/** Record a new version of an entry with the same content. */
 export async function touchEntry(tx: Sql, orgId: string, id: string, version: string): Promise<void> {
   await tx`UPDATE source_entries SET version = ${version} WHERE org_id = ${orgId} AND id = ${id}`;
 }
@@ -119,7 +119,7 @@ export async function deleteEntries(tx: Sql, orgId: string, ids: readonly string
   await tx`DELETE FROM source_entries WHERE org_id = ${orgId} AND id = ANY(${tx.array([...ids])}::text[])`;
 }
 
-/** Find the documents of these entries, of all versions. */
+/** Find the documents of these entries, in all versions. */
 export async function findDocumentsOfEntries(tx: Sql, orgId: string, ids: readonly string[]): Promise<string[]> {
   const rows = await tx`
     SELECT id FROM documents WHERE org_id = ${orgId} AND source_entry_id = ANY(${tx.array([...ids])}::text[])
@@ -127,7 +127,7 @@ export async function findDocumentsOfEntries(tx: Sql, orgId: string, ids: readon
   return rows.map((row) => row['id'] as string);
 }
 
-/** Find documents of a source that the caller may see, of all versions, at most `limit` at a time. */
+/** Find documents of a source that the caller may see, in all versions, at most `limit` at a time. */
 export async function findDocumentsOfSource(
   tx: Sql,
   caller: Caller,
@@ -141,9 +141,9 @@ export async function findDocumentsOfSource(
 }
 
 /**
- * Detach the documents of a source that is deleted; they stay as if they had been uploaded.
+ * Detach the documents of a deleted source. They stay as if they had been uploaded.
  *
- * @returns number of those that the caller may see
+ * @returns number of detached documents that the caller may see
  */
 export async function detachDocuments(tx: Sql, caller: Caller, sourceId: string): Promise<number> {
   const rows = await tx`
@@ -153,14 +153,14 @@ export async function detachDocuments(tx: Sql, caller: Caller, sourceId: string)
   return rows.filter((row) => row['is_visible']).length;
 }
 
-/** Set the time of a document whose content stayed the same. */
+/** Set the time of a document with unchanged content. */
 export async function setEventTime(tx: Sql, orgId: string, documentId: string, eventTime: Date | null): Promise<void> {
   await tx`
     UPDATE documents SET event_time = ${eventTime}, updated_at = now()
     WHERE org_id = ${orgId} AND id = ${documentId} AND event_time IS DISTINCT FROM ${eventTime}::timestamptz`;
 }
 
-/** Give the documents of an entry, of all versions, another name; nothing is read or embedded. */
+/** Rename the documents of an entry, in all versions, without reading or embedding anything. */
 export async function renameDocuments(
   tx: Sql,
   orgId: string,

@@ -13,9 +13,9 @@ import { queueDueSources, type SourcesContext } from './sources.ts';
 import { syncHandler, syncOperations } from './sync-handler.ts';
 import { folderWatcher } from './watch-folders.ts';
 
-/** Interval of checks for schedules that are due; a cron expression has minutes. */
+/** Interval of checks for due schedules. Cron expressions have a resolution of minutes. */
 const DUE_EVERY_MS = 10_000;
-/** Synchronisations that one worker runs at a time. */
+/** Concurrent synchronisations of one worker. */
 const CONCURRENCY = 2;
 
 /** Connected sources, their synchronisation, and search over them. */
@@ -39,7 +39,9 @@ export function openMemory(context: {
   const { sources: connections, dataDir } = config;
   const sources: SourcesContext = { sql, notifier, logger, connections };
   const readers = {
-    ...{ connections, dataDir, logger },
+    connections,
+    dataDir,
+    logger,
     bytesMax: config.limits.uploadBytes,
     ownIdentity: async () => (await describeConnection(sql)).identity,
   };
@@ -49,7 +51,8 @@ export function openMemory(context: {
       .catch((error) => logger.debug({ err: error }, 'notification of queued jobs was lost'));
   const handler = syncHandler({ sql, objects, readers, notifyIngest, notifySync: () => notifySync(sources) });
   return {
-    ...{ ...sources, search },
+    ...sources,
+    search,
     jobs: { ...handler, ...syncOperations(), worker: 'ingest', concurrency: CONCURRENCY },
     chores: (everyMs) => [
       {

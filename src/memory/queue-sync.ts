@@ -7,17 +7,17 @@ import type { Sql } from '../platform/postgres.ts';
 import type { SyncReply } from './schema.ts';
 import { allowEmpty, findUnfinishedSync, recordQueued, requestResync, type Source } from './source-store.ts';
 
-/** Value of `processing_type` of every job that a source causes (contract 2.6). */
+/** `processing_type` of every job that a source causes (contract 2.6). */
 export const SOURCE_CONNECTOR = 'source_connector';
 
-/** Priority of synchronisations and of the ingest jobs that they queue, as for uploads. */
+/** Priority of synchronisations and of their ingest jobs; equal to that of uploads. */
 export const SYNC_PRIORITY = 2;
 
 /**
- * Queue a synchronisation of a locked source. A source has one unfinished job at most: if there is one, it is returned,
- * and it runs once more if it has begun, since it may have passed what changed.
+ * Queue a synchronisation of a locked source. A source has at most one unfinished job. If one exists, return it. If
+ * that job is already running, it runs once more, since it may have passed the changed entries.
  *
- * @param options.allowsEmpty it removes all documents if the source shows no entries
+ * @param options.allowsEmpty it removes all documents if the source has no entries
  */
 export async function queueSync(tx: Sql, source: Source, { allowsEmpty = false } = {}): Promise<SyncReply> {
   if (allowsEmpty) await allowEmpty(tx, source);
@@ -30,7 +30,7 @@ export async function queueSync(tx: Sql, source: Source, { allowsEmpty = false }
   return { id: source.id, job_id: unfinished.id, status: unfinished.isQueued ? 'queued' : 'syncing' };
 }
 
-/** Insert the job of a locked source that has no unfinished one. */
+/** Insert a job for a locked source that has no unfinished job. */
 export async function enqueueSync(
   tx: Sql,
   source: Source,
@@ -56,7 +56,7 @@ export async function enqueueSync(
   return job;
 }
 
-/** Notify workers of a queued synchronisation. A lost notification costs the time until their next sweep. */
+/** Notify workers of a queued synchronisation. If a notification is lost, the next sweep finds the job. */
 export async function notifySync(context: { notifier: JobNotifier; logger: Logger }): Promise<void> {
   await context.notifier
     .notifyQueued('sync')

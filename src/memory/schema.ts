@@ -14,7 +14,7 @@ export type SourceType = (typeof SOURCE_TYPES)[number];
 const PATTERNS_MAX = 50;
 const STARS_MAX = 8;
 
-/** Pattern of paths. The number of stars is bounded, since each multiplies the time of a comparison. */
+/** Pattern of paths. The number of stars is bounded, since each multiplies the matching time. */
 const Glob = z
   .string()
   .min(1)
@@ -90,9 +90,9 @@ export const NewSource = z.object({
     .min(1)
     .max(100)
     .refine((name) => !name.startsWith('src_'), 'must not start with "src_"'),
-  connection: z.string().min(1).max(64).describe("a name of the operator's setting sources"),
+  connection: z.string().min(1).max(64).describe('name of a connection in the setting sources'),
   bucket: z.string().min(1).max(128).describe('id or name'),
-  config: z.record(z.string(), z.unknown()).default({}).describe('by the type of the connection'),
+  config: z.record(z.string(), z.unknown()).default({}).describe('depends on the type of the connection'),
   tags: z
     .array(Tag)
     .max(16)
@@ -113,7 +113,7 @@ export const NewSource = z.object({
     .enum(['replace', 'keep'])
     .default('replace')
     .describe('keep: earlier versions of a changed entry stay searchable, for as_of'),
-  privacy_level: z.int().min(1).max(10).default(1).describe('of its documents'),
+  privacy_level: z.int().min(1).max(10).default(1).describe('privacy level of its documents'),
 });
 export type NewSource = z.output<typeof NewSource>;
 
@@ -148,7 +148,7 @@ export const SourceView = z
     sync_job_id: z.string().nullable(),
     last_synced_at: timestamp.nullable(),
     indexed_document_count: z.int(),
-    counts: SyncCounts.describe('of the last synchronisation'),
+    counts: SyncCounts.describe('counts of the last synchronisation'),
     error_message: z.string().nullable(),
     created_at: timestamp,
   })
@@ -202,7 +202,7 @@ export const MemorySearchRequest = z
     bucket: z.string().min(1).max(128).optional().describe('id or name'),
     buckets: z.array(z.string().min(1).max(128)).min(1).max(BUCKETS_MAX).optional(),
     sources: z.array(z.string().max(64)).max(100).optional().describe('types of sources'),
-    tags: z.array(Tag).max(100).optional().describe('key:value, all of which a document must have'),
+    tags: z.array(Tag).max(100).optional().describe('key:value; a document must have all of them'),
     top_k: z.int().min(1).max(100).default(20),
     highlights: SearchRequest.shape.highlights,
     correct: SearchRequest.shape.correct,
@@ -238,7 +238,7 @@ export const MemorySearchResponse = z
     bucket_ids: z.array(z.string()),
     model: z.string().nullable(),
     results: z.array(MemorySearchResult),
-    relevance: Relevance.describe('that of the most relevant result; none: nothing here seems to answer the query'),
+    relevance: Relevance.describe('relevance of the best result; none: no result seems to answer the query'),
     corrected: z.array(CorrectedWord).describe('words of the query that were replaced'),
     usage: z.object({ tokens: z.int() }),
     warnings: z.array(z.string()),

@@ -10,10 +10,10 @@ import { findSourceNames, listSourceBuckets } from './source-store.ts';
 
 /**
  * Find the chunks of one or several buckets that answer a query, with filters on sources, tags and time. Without a
- * bucket, those are searched that sources feed which the caller may see.
+ * bucket, search the buckets of all sources that the caller may see.
  *
- * With `latest` only the newest version of each document is found, and results of equal score are ordered by time,
- * newest first; with `as_of` only the newest version at that time.
+ * With `latest`, find only the newest version of each document, and order results of equal score by time, newest first.
+ * With `as_of`, find only the newest version at that time.
  *
  * @throws AppError `bucket_not_found` (404)
  */
@@ -27,7 +27,7 @@ export async function searchMemory(
   const named = [...(request.bucket === undefined ? [] : [request.bucket]), ...(request.buckets ?? [])];
   const refs = named.length > 0 ? named : await listSourceBuckets(sql, caller, BUCKETS_MAX);
   if (refs.length === 0) {
-    const warning = 'no bucket is fed by a source that you may read; name one with bucket';
+    const warning = 'no source that you may read belongs to a bucket; name a bucket with "bucket"';
     const nothing = { bucket_ids: [], model: null, results: [], relevance: 'none' as const, corrected: [] };
     return { object: 'list', ...nothing, usage: { tokens: 0 }, warnings: [warning] };
   }
@@ -41,7 +41,7 @@ export async function searchMemory(
   const facts = await findFacts(sql, caller, [...new Set(found.results.map((result) => result.document_id))]);
   const sourceIds = [...facts.values()].flatMap(({ source }) => (source === null ? [] : [source.id]));
   const names = await findSourceNames(sql, caller, [...new Set(sourceIds)]);
-  // A document that was hidden or deleted since it was found has no facts.
+  // A document that was hidden or deleted after the search has no facts.
   const results = found.results.flatMap((result) => {
     const own = facts.get(result.document_id);
     return own === undefined ? [] : [toResult(result, own, names)];

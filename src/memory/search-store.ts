@@ -3,7 +3,9 @@ import { visibleTo } from '../documents/visibility.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { type MemorySearchRequest, metadataOfTags, type SourceType } from './schema.ts';
 
-/** Condition on a row of `documents`: it has the source, tags and time that the request names. An empty list names none. */
+/**
+ * Build a condition on a row of `documents`: it has the requested source, tags and time. An empty list is no condition.
+ */
 export function memoryCondition(sql: Sql, caller: Caller, request: MemorySearchRequest): SqlFragment {
   const { sources, tags, temporal } = request;
   return sql`
@@ -12,7 +14,7 @@ export function memoryCondition(sql: Sql, caller: Caller, request: MemorySearchR
     ${temporal === undefined ? sql`` : sql`AND ${temporalCondition(sql, caller, request)}`}`;
 }
 
-/** Each tag by itself, since two values of one key exclude each other. */
+/** Test each tag separately, since two values of one key exclude each other. */
 function tagConditions(sql: Sql, tags: readonly string[]): SqlFragment {
   return tags.reduce(
     (all, tag) => sql`${all} AND documents.metadata @> ${sql.json(metadataOfTags([tag]))}`,
@@ -20,7 +22,7 @@ function tagConditions(sql: Sql, tags: readonly string[]): SqlFragment {
   );
 }
 
-/** Times are compared to the microsecond, without a time zone. A document without time has no place in a range. */
+/** Compare times to the microsecond, without a time zone. A document without time is in no range. */
 function temporalCondition(sql: Sql, caller: Caller, request: MemorySearchRequest): SqlFragment {
   const { temporal, temporal_start: start = 0, temporal_end: end = 0 } = request;
   const at = (seconds: number) => sql`to_timestamp(${seconds}::double precision)`;
@@ -39,9 +41,9 @@ function temporalCondition(sql: Sql, caller: Caller, request: MemorySearchReques
 }
 
 /**
- * Condition: no newer version of the document can be found by the caller. Versions are the documents of one entry of a
- * source, or uploads with the same `source_path`. Of two versions with the same time the one that was made later is
- * newer; a version without time is older than all others.
+ * Build the condition that the caller can find no newer version of the document. Versions are the documents of one
+ * entry of a source, or uploads with the same `source_path`. If two versions have the same time, the one made later is
+ * newer. A version without time is older than all others.
  *
  * @param bound further condition on the newer version
  */
@@ -62,13 +64,13 @@ function isNewest(sql: Sql, caller: Caller, bound: SqlFragment): SqlFragment {
       ELSE true END)`;
 }
 
-/** Facts of a found document beside those of a search. */
+/** Fields of a found document beyond those of a search. */
 export interface FoundFacts {
   readonly eventTime: Date | null;
   readonly source: { readonly id: string; readonly type: SourceType } | null;
 }
 
-/** Read the facts of documents that a search of this caller has found. */
+/** Read these fields for documents that a search of the caller found. */
 export async function findFacts(
   sql: Sql,
   caller: Caller,

@@ -9,7 +9,7 @@ import { metadataOfTags, NO_COUNTS, type SourceType, type SourceView, type SyncC
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Source as the service itself works with it. */
+/** Source in the form that the service uses internally. */
 export interface Source {
   readonly id: string;
   readonly orgId: string;
@@ -25,7 +25,7 @@ export interface Source {
   readonly schedule: string | null;
   readonly syncJobId: string | null;
   readonly counts: SyncCounts;
-  /** Its documents are removed if it shows no entries. */
+  /** True to remove its documents if it has no entries. */
   readonly allowsEmpty: boolean;
 }
 
@@ -46,10 +46,10 @@ export async function insertSource(sql: Sql, source: SourceRow): Promise<void> {
 }
 
 /**
- * List the sources that the caller may see, by name. `userId` narrows the list to those of that user and of the
+ * List the sources that the caller may see, by name. `userId` narrows the list to sources of that user and of the
  * organization.
  *
- * @param page.after name of the last source of the page before
+ * @param page.after name of the last source of the previous page
  */
 export async function listSourceRows(
   sql: Sql,
@@ -67,7 +67,7 @@ export async function listSourceRows(
   return rows.map(toView);
 }
 
-/** Find a source by id or name. @throws AppError `source_not_found` (404), also for one that the caller may not see */
+/** Find a source by id or name. @throws AppError `source_not_found` (404), also if the caller may not see it */
 export async function findSource(sql: Sql, caller: Caller, ref: string): Promise<SourceView> {
   const [row] = await sql`
     SELECT sources.*, ${indexedCount(sql, caller)} AS indexed
@@ -77,7 +77,7 @@ export async function findSource(sql: Sql, caller: Caller, ref: string): Promise
   return toView(row);
 }
 
-/** Buckets that are fed by sources which the caller may see, in order of their ids. */
+/** List the buckets of the sources that the caller may see, by id. */
 export async function listSourceBuckets(sql: Sql, caller: Caller, limit: number): Promise<string[]> {
   const rows = await sql`
     SELECT DISTINCT sources.bucket_id FROM sources
@@ -86,7 +86,7 @@ export async function listSourceBuckets(sql: Sql, caller: Caller, limit: number)
   return rows.map((row) => row['bucket_id'] as string);
 }
 
-/** Filter ids to those of sources that the caller may see, with their names. */
+/** Return the ids and names of those sources that the caller may see. */
 export async function findSourceNames(sql: Sql, caller: Caller, ids: readonly string[]): Promise<Map<string, string>> {
   if (ids.length === 0) return new Map();
   const rows = await sql`
@@ -94,7 +94,7 @@ export async function findSourceNames(sql: Sql, caller: Caller, ids: readonly st
   return new Map(rows.map((row) => [row['id'] as string, row['name'] as string]));
 }
 
-/** Count the documents of a source that are still to be ingested. */
+/** Count the documents of a source that wait for ingestion. */
 export async function countPending(sql: Sql, orgId: string, sourceId: string): Promise<number> {
   const [row] = await sql`
     SELECT count(*)::int AS n FROM jobs JOIN documents ON documents.id = jobs.document_id
@@ -103,7 +103,7 @@ export async function countPending(sql: Sql, orgId: string, sourceId: string): P
   return row?.['n'] as number;
 }
 
-/** Lock a source until the transaction ends; null if it is deleted. Locked before jobs and documents. */
+/** Lock a source until the transaction ends, or return null if it is deleted. Lock it before jobs and documents. */
 export async function lockSource(tx: Sql, orgId: string, id: string): Promise<Source | null> {
   const [row] = await tx`SELECT * FROM sources WHERE org_id = ${orgId} AND id = ${id} FOR UPDATE`;
   return row ? toSource(row) : null;
@@ -116,26 +116,26 @@ export async function findUnfinishedSync(tx: Sql, source: Source): Promise<{ id:
   return row ? { id: row['id'] as string, isQueued: row['status'] === 'queued' } : null;
 }
 
-/** Record that a job will synchronise the source. */
+/** Record the job that will synchronise the source. */
 export async function recordQueued(tx: Sql, source: Source, jobId: string): Promise<void> {
   await tx`
     UPDATE sources SET sync_state = 'syncing', sync_job_id = ${jobId}, sync_fence = NULL, resync = false, updated_at = now()
     WHERE org_id = ${source.orgId} AND id = ${source.id}`;
 }
 
-/** Record that the source changed while its job was running, so that it runs again. */
+/** Record that the source changed during its job, so that the job runs again. */
 export async function requestResync(tx: Sql, source: Source): Promise<void> {
   await tx`UPDATE sources SET resync = true WHERE org_id = ${source.orgId} AND id = ${source.id}`;
 }
 
-/** Let the next synchronisation of a locked source remove all its documents, if the source shows no entries. */
+/** Let the next synchronisation of a locked source remove all its documents if it has no entries. */
 export async function allowEmpty(tx: Sql, source: Source): Promise<void> {
   await tx`UPDATE sources SET allows_empty = true WHERE org_id = ${source.orgId} AND id = ${source.id}`;
 }
 
 /**
- * Begin a synchronisation, or continue it after a crash: from now on only the holder of this lease may write for the
- * source. Null if the source is deleted or another job has taken its place.
+ * Begin a synchronisation, or continue it after a crash. From now on only the holder of this lease may write for the
+ * source. Return null if the source is deleted or has another job.
  */
 export async function beginSync(sql: Sql, orgId: string, sourceId: string, held: HeldJob): Promise<Source | null> {
   const [row] = await sql`
@@ -146,7 +146,7 @@ export async function beginSync(sql: Sql, orgId: string, sourceId: string, held:
   return row ? toSource(row) : null;
 }
 
-/** Lock the source of a running synchronisation until the transaction ends. False if the lease no longer counts. */
+/** Lock the source of a running synchronisation until the transaction ends. Return false if the lease was lost. */
 export async function lockSync(tx: Sql, source: Source, held: HeldJob): Promise<boolean> {
   const rows = await tx`
     SELECT 1 FROM sources
@@ -155,7 +155,7 @@ export async function lockSync(tx: Sql, source: Source, held: HeldJob): Promise<
   return rows.length === 1;
 }
 
-/** Add to the counts of the running synchronisation. Call it on a locked source. */
+/** Add to the counts of the running synchronisation of a locked source. */
 export async function addCounts(tx: Sql, source: Source, added: Partial<SyncCounts>): Promise<void> {
   await tx`
     UPDATE sources SET updated_at = now(), counts = counts || (
@@ -189,7 +189,7 @@ export async function cancelSync(tx: Sql, orgId: string, sourceId: string, jobId
     WHERE org_id = ${orgId} AND id = ${sourceId} AND sync_job_id = ${jobId}`;
 }
 
-/** Lock sources of all organizations whose schedule is due, except those that another process has locked. */
+/** Lock sources of all organizations whose schedule is due. Skip sources that another process has locked. */
 export async function lockDueSources(tx: Sql, limit: number): Promise<Source[]> {
   const rows = await tx`
     SELECT sources.* FROM sources
@@ -203,7 +203,7 @@ export async function setNextSync(tx: Sql, source: Source, at: Date | null): Pro
   await tx`UPDATE sources SET next_sync_at = ${at} WHERE org_id = ${source.orgId} AND id = ${source.id}`;
 }
 
-/** List the folder sources of all organizations, to watch their folders. */
+/** List the folder sources of all organizations. */
 export async function listFolderSources(sql: Sql, limit: number): Promise<Source[]> {
   const rows = await sql`
     SELECT sources.* FROM sources JOIN buckets ON buckets.id = sources.bucket_id AND buckets.deleting_at IS NULL
@@ -215,7 +215,7 @@ export async function deleteSourceRow(tx: Sql, orgId: string, id: string): Promi
   await tx`DELETE FROM sources WHERE org_id = ${orgId} AND id = ${id}`;
 }
 
-/** Number of documents of a source that the caller can find. */
+/** Count the documents of a source that the caller can find. */
 function indexedCount(sql: Sql, caller: Caller): SqlFragment {
   return sql`(SELECT count(*)::int FROM documents WHERE documents.source_id = sources.id
               AND documents.active_generation IS NOT NULL AND ${visibleTo(sql, caller)})`;

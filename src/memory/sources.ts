@@ -25,7 +25,7 @@ import {
 } from './schema.ts';
 import * as store from './source-store.ts';
 
-/** Documents that are removed in one transaction when their source is deleted. */
+/** Documents to remove in one transaction when their source is deleted. */
 const REMOVED_BATCH = 500;
 
 export interface SourcesContext {
@@ -36,10 +36,10 @@ export interface SourcesContext {
 }
 
 /**
- * Connect a source to a bucket. Nothing is read before its first synchronisation.
+ * Connect a source to a bucket. The first synchronisation reads it.
  *
  * @throws AppError `bucket_not_found`, `user_not_found` (404), `source_exists` (409), `auth_level_too_low` (403), 400
- *   for a connection that the settings do not have and a config that does not fit its type
+ *   for an unknown connection or a config that does not fit its type
  */
 export async function createSource(
   { sql, connections }: SourcesContext,
@@ -66,8 +66,17 @@ export async function createSource(
   const { orgId, actor } = caller;
   const { name, tags, versions } = request;
   const row: store.SourceRow = {
-    ...{ id: newId('src'), orgId, userId, bucketId: bucket.id, name, type: connection.type },
-    ...{ connection: request.connection, config: config.data, tags, versions, schedule },
+    id: newId('src'),
+    orgId,
+    userId,
+    bucketId: bucket.id,
+    name,
+    type: connection.type,
+    connection: request.connection,
+    config: config.data,
+    tags,
+    versions,
+    schedule,
     privacyLevel: request.privacy_level,
     nextSyncAt: schedule === null ? null : nextRun(schedule, new Date()),
     createdBy: actor,
@@ -96,10 +105,7 @@ async function ownerOf(sql: Sql, caller: Caller, { user_id: userId }: NewSource)
   return user.id;
 }
 
-/**
- * List the sources that the caller may see, by name; all of them without `limit`. `user_id` narrows the list and never
- * widens it.
- */
+/** List the sources that the caller may see, by name; all of them without `limit`. `user_id` only narrows the list. */
 export function listSources(sql: Sql, caller: Caller, query: Partial<ListSourcesQuery>): Promise<SourceView[]> {
   const page = { limit: query.limit ?? null, after: query.cursor };
   return store.listSourceRows(sql, caller, query.user_id ?? null, page);
@@ -107,7 +113,7 @@ export function listSources(sql: Sql, caller: Caller, query: Partial<ListSources
 
 export { findSource } from './source-store.ts';
 
-/** Synchronise a source now, as a job. @throws AppError `source_not_found` (404) */
+/** Queue a job that synchronises a source now. @throws AppError `source_not_found` (404) */
 export async function syncNow(
   context: SourcesContext,
   caller: Caller,
@@ -125,8 +131,8 @@ export async function syncNow(
 }
 
 /**
- * Disconnect a source. A synchronisation that is running stops. Its documents are removed with it, unless they are to be
- * kept; then they stay as if they had been uploaded. So do documents that the caller may not see.
+ * Disconnect a source. A running synchronisation stops. Remove its documents, unless the caller keeps them as if they
+ * had been uploaded. Documents that the caller may not see stay, too.
  *
  * @throws AppError `source_not_found` (404)
  */
@@ -138,7 +144,7 @@ export async function deleteSource(
 ): Promise<DeletedSource> {
   const { orgId, actor } = caller;
   const { id, name, sync_job_id: jobId } = await store.findSource(sql, caller, ref);
-  // The job first, so that it adds no documents while they are removed.
+  // Cancel the job first, so that it adds no documents during the removal.
   if (jobId !== null) {
     await sql.begin(async (tx) => {
       if ((await cancelRow(tx, orgId, jobId)) !== null) await store.cancelSync(tx, orgId, id, jobId);

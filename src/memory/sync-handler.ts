@@ -17,12 +17,12 @@ export interface SyncContext {
   readonly sql: Sql;
   readonly objects: Objects;
   readonly readers: ReaderContext;
-  /** Notify ingest workers that jobs are queued. */
+  /** Notify ingest workers of queued jobs. */
   readonly notifyIngest: () => Promise<void>;
   readonly notifySync: () => Promise<void>;
 }
 
-/** Handler of the job that synchronises one source. Documents that it adds or changes get an ingest job each. */
+/** Handler of the job that synchronises one source. Each added or changed document gets an ingest job. */
 export function syncHandler(context: SyncContext): JobHandler {
   return {
     kind: 'sync',
@@ -45,7 +45,7 @@ async function sync(context: SyncContext, lease: Lease): Promise<void> {
       retryable: false,
     });
   }
-  // Ingest workers may begin with the first batch.
+  // Ingest workers may start with the first batch.
   const notifying = setInterval(() => void context.notifyIngest(), 1_000);
   try {
     const owner = source.userId === null ? null : await selectUser(sql, job.orgId, source.userId);
@@ -77,7 +77,7 @@ async function readSource<T>(
   }
 }
 
-/** Record the result with the end of the job. @returns true if another synchronisation was queued at once */
+/** Record the result with the end of the job. @returns true if it queued another synchronisation */
 async function finish(tx: Sql, lease: Lease, source: Source, result: SyncResult): Promise<boolean> {
   const { job } = lease;
   await lease.complete(tx, { chunksCount: 0, fileType: source.type, actualCost: 0 });
@@ -90,7 +90,10 @@ async function finish(tx: Sql, lease: Lease, source: Source, result: SyncResult)
         );
   const isAgain = await endSync(tx, source, job.id, { state: 'idle', counts: { unchanged, failed }, message });
   await recordAudit(tx, {
-    ...{ orgId: job.orgId, actor: `source:${source.id}`, action: 'source.sync', target: source.id },
+    orgId: job.orgId,
+    actor: `source:${source.id}`,
+    action: 'source.sync',
+    target: source.id,
     detail: { job_id: job.id, unchanged, failed },
   });
   if (!isAgain) return false;
@@ -113,7 +116,7 @@ function toJobError(error: unknown): unknown {
   return error;
 }
 
-/** Operations on jobs of sources: a source is synchronised by one job at a time. */
+/** Operations on jobs of sources. At most one job synchronises a source at a time. */
 export function syncOperations(): JobKindOperations {
   return {
     async onCancelled(tx, job) {

@@ -12,44 +12,43 @@ import {
 import type { Source } from './source-store.ts';
 import { type EntryWork, type FindRenamed, removeEntries, type WriteContext, writeEntries } from './write-entries.ts';
 
-/** Most entries of one source; their keys and versions are held in memory during a synchronisation. */
+/** Maximum number of entries of one source. A synchronisation holds their keys and versions in memory. */
 const ENTRIES_MAX = 1_000_000;
-/** Entries that are read and written together, and the size of their contents together. */
+/** Bounds of a batch: entries, and the total size of their contents. */
 const BATCH_ENTRIES = 16;
 const BATCH_BYTES = 16 * 1024 * 1024;
 /** Batches in progress: one is read and stored while another is written. */
 const BATCHES_IN_PROGRESS = 2;
 const REMOVED_BATCH = 200;
-/** Result of a synchronisation; its changes are counted in their transactions. */
+/** Result of a synchronisation. Its transactions count the changes. */
 export interface SyncResult {
   readonly unchanged: number;
   readonly failed: number;
-  /** First entry that could not be read; null if there is none. */
+  /** First entry that could not be read, or null. */
   readonly firstFault: EntryFault | null;
 }
 
-/** Entry that is new or has another version. */
+/** New entry, or entry with a new version. */
 interface PendingEntry {
   readonly listed: ListedEntry;
   readonly knownId: string | null;
 }
 
-/** Difference between a source and the entries of the synchronisation before. */
+/** Difference between a source and the entries of the previous synchronisation. */
 interface Difference {
   readonly pending: readonly PendingEntry[];
-  /** Entries that the source no longer shows, by id. */
+  /** Entries that the source no longer has, by id. */
   readonly vanished: Map<string, KnownEntry>;
   readonly unchanged: number;
   readonly faults: readonly EntryFault[];
 }
 
 /**
- * Bring the documents of a source up to date: read what is new or has another version, then remove what is gone. Each
- * batch is committed by itself, so that a crash costs only the batches in progress: the next attempt finds the others
- * unchanged.
+ * Bring the documents of a source up to date: read new and changed entries, then remove deleted ones. Commit each batch
+ * separately, so that a crash costs only the batches in progress. The next attempt finds the others unchanged.
  *
- * @throws SourceFault if the source cannot be listed completely, or shows nothing although it had entries and may not be
- *   empty: an unmounted folder, a table that is being loaded again. Nothing is removed then
+ * @throws SourceFault if the source cannot be listed completely. Also if it is unexpectedly empty, as for an unmounted
+ *   folder or a table that is being reloaded; nothing is removed then
  */
 export async function syncSource(context: WriteContext, reader: SourceReader, lease: Lease): Promise<SyncResult> {
   const { signal } = lease;
@@ -116,7 +115,7 @@ async function compare(context: WriteContext, reader: SourceReader, lease: Lease
 
 function emptied({ name }: Source, before: number): SourceFault {
   return new SourceFault(
-    `the source shows no entries, and had ${before} before; its documents were kept. Check that it is mounted and complete. If it was emptied on purpose, run: service sources sync ${name} --allow-empty (POST …/sync with allow_empty in the API)`,
+    `the source has no entries, and had ${before} before; its documents were kept. Check that it is mounted and complete. If it was emptied on purpose, run: service sources sync ${name} --allow-empty (POST …/sync with allow_empty in the API)`,
   );
 }
 
@@ -131,11 +130,11 @@ async function workOf(
   return read.map((each) => ({ read: each, known: known.get(idByKey.get(each.key) ?? '') ?? null }));
 }
 
-/** Find vanished entries by content. One that is found is taken from `vanished`, since it goes on under another name. */
+/** Find vanished entries by content. A match leaves `vanished`, since it continues under another name. */
 function renameFinder({ sql, source }: WriteContext, vanished: Map<string, KnownEntry>): FindRenamed {
   const bySize = Map.groupBy(vanished.values(), ({ sizeBytes }) => sizeBytes);
   return async ({ key }, sizeBytes, sha256) => {
-    // The extension takes part in the recognition of a format.
+    // The extension affects the detection of the format.
     const candidates = (bySize.get(sizeBytes) ?? []).filter(
       (entry) => vanished.has(entry.id) && path.extname(entry.key) === path.extname(key),
     );
@@ -147,7 +146,7 @@ function renameFinder({ sql, source }: WriteContext, vanished: Map<string, Known
   };
 }
 
-/** Run `work` on batches of bounded size, a bounded number at a time. The first failure ends it. */
+/** Run `work` on batches of bounded size, a bounded number at a time. Stop at the first failure. */
 async function forEachBatch(
   pending: readonly PendingEntry[],
   work: (batch: readonly PendingEntry[]) => Promise<void>,

@@ -11,8 +11,8 @@ const SOURCES_MAX = 200;
 const RECONCILE_MS = 5_000;
 
 /**
- * Service that watches the folders of all folder sources and queues a synchronisation after a change. It is a help
- * between schedules: events may be lost, and file systems over a network have none.
+ * Service that watches the folders of all folder sources and queues a synchronisation after a change. It supplements
+ * schedules, because events may be lost and network file systems send none.
  */
 export function folderWatcher(context: SourcesContext & { readonly dataDir: string }): Service {
   const watches = new Map<string, FolderWatch>();
@@ -52,7 +52,7 @@ export function folderWatcher(context: SourcesContext & { readonly dataDir: stri
   };
 }
 
-/** Resolve the folder of a source; null if it is not there, or not on this host. */
+/** Resolve the folder of a source. Return null if it is missing or not on this host. */
 async function placeOf(
   { connections, dataDir }: SourcesContext & { readonly dataDir: string },
   source: Source,

@@ -27,10 +27,10 @@ export interface WriteContext {
   readonly department: string | null;
 }
 
-/** Entry that is to be written, with what is known of it. */
+/** Entry to write, with its earlier state. */
 export interface EntryWork {
   readonly read: ReadEntry;
-  /** Entry of an earlier synchronisation; null if it is new. */
+  /** State after an earlier synchronisation, or null for a new entry. */
   readonly known: entries.EntryContentRow | null;
 }
 
@@ -41,7 +41,7 @@ export type FindRenamed = (
   sha256: Buffer,
 ) => Promise<entries.EntryContentRow | null>;
 
-/** Entry whose content is stored, or need not be. */
+/** Entry whose content is stored or needs no storing. */
 interface StoredWork extends EntryWork {
   readonly kind: 'same' | 'added' | 'changed' | 'renamed' | 'empty';
   readonly documentId: string | null;
@@ -53,11 +53,11 @@ interface StoredWork extends EntryWork {
 const NOTHING = createHash('sha256').digest();
 
 /**
- * Write entries that are new or may have changed: store their contents, then documents, jobs, entries and counts in one
- * transaction. After a crash all of them are written or none; stored contents without a document are swept.
+ * Write new and possibly changed entries: store their contents, then write documents, jobs, entries and counts in one
+ * transaction. A crash leaves all of them or none. A sweep removes stored contents without a document.
  *
- * @returns number of entries whose content turned out to be unchanged; those that an earlier attempt of the same
- *   synchronisation has written do not count
+ * @returns number of entries with unchanged content, without entries that an earlier attempt of the same
+ *   synchronisation wrote
  * @throws LeaseLost if another worker or job has taken over the source
  */
 export async function writeEntries(
@@ -76,17 +76,17 @@ export async function writeEntries(
     signal.throwIfAborted();
     replaced = await sql.begin((tx) => writeAll(tx, context, stored));
   } catch (error) {
-    // The rows may be there all the same.
+    // The commit may have succeeded despite the error.
     const written = mayHaveCommitted(error) ? [] : stored;
     for (const { objectKey } of written) if (objectKey !== null) await objects.delete(objectKey).catch(() => undefined);
     throw error;
   }
-  // A crash before this leaves them until their document is deleted.
+  // After a crash before this line, the files stay until their document is deleted.
   for (const key of replaced) await objects.delete(key).catch(() => undefined);
   return stored.filter(({ kind, known }) => kind === 'same' && known?.jobId !== held.id).length;
 }
 
-/** Store the content of an entry unless it is unchanged, or that of a vanished entry. */
+/** Store the content of an entry, unless it equals the previous content or that of a vanished entry. */
 async function storeContent(
   { objects, source }: WriteContext,
   { read, known }: EntryWork,
@@ -119,13 +119,13 @@ async function storeContent(
   return { read, known, kind: known === null ? 'added' : 'changed', documentId, objectKey, ...about };
 }
 
-/** Effect of writing an entry: the kind of change, and the object that its document no longer has. */
+/** Effect of writing an entry: the kind of change, and the object that its document no longer uses. */
 interface Written {
   readonly counted: 'added' | 'changed' | 'removed' | 'renamed' | null;
   readonly oldKey: string | null;
 }
 
-/** @returns keys of objects that no document has any more */
+/** @returns keys of objects that no document uses any more */
 async function writeAll(tx: Sql, context: WriteContext, stored: readonly StoredWork[]): Promise<string[]> {
   const { source, held } = context;
   const { policy } = await lockBucketPolicy(tx, source.orgId, source.bucketId);
@@ -139,7 +139,7 @@ async function writeAll(tx: Sql, context: WriteContext, stored: readonly StoredW
     if (oldKey !== null) oldKeys.push(oldKey);
   }
   if (Object.keys(counts).length > 0) await addCounts(tx, source, counts);
-  // With the batch itself: a worker that is killed right after each commit still makes progress.
+  // Part of the batch, so that even a worker that is killed after each commit makes progress.
   await forgetCrashes(tx, held);
   return oldKeys;
 }
@@ -171,7 +171,7 @@ async function writeRenamed(tx: Sql, context: WriteContext, work: StoredWork): P
   return { counted: 'renamed', oldKey: null };
 }
 
-/** Write an entry without text; documents of its former content are removed. */
+/** Write an entry without text, and remove the documents of its former content. */
 async function writeEmpty(tx: Sql, context: WriteContext, work: StoredWork): Promise<Written> {
   const { known } = work;
   if (known === null) {
@@ -197,7 +197,7 @@ async function writeContent(tx: Sql, context: WriteContext, work: StoredWork, pr
     const content = { ...work, objectKey, contentType: read.contentType };
     const facts = { ...factsOf(context, read), eventTime: timeOf(read.eventTimeMs) };
     oldKey = await replaceContent(tx, orgId, documentId, content, facts);
-    // A document that a user has deleted stays deleted; the entry is taken note of.
+    // A document that a user deleted stays deleted. Only the entry is recorded.
     if (oldKey === null) {
       await entries.updateEntry(tx, entryOf(context, work, entryId, documentId));
       return { counted: null, oldKey: objectKey };
@@ -209,8 +209,16 @@ async function writeContent(tx: Sql, context: WriteContext, work: StoredWork, pr
   await (known === null ? entries.insertEntry(tx, entry) : entries.updateEntry(tx, entry));
   const { fileName, sourcePath, metadata } = factsOf(context, read);
   await enqueueJob(tx, {
-    ...{ id: newId('job'), kind: 'ingest', orgId, bucketId, documentId, sourceEntryId: entryId },
-    ...{ priority: SYNC_PRIORITY, s3Key: objectKey, fileName, fileSizeBytes: work.sizeBytes },
+    id: newId('job'),
+    kind: 'ingest',
+    orgId,
+    bucketId,
+    documentId,
+    sourceEntryId: entryId,
+    priority: SYNC_PRIORITY,
+    s3Key: objectKey,
+    fileName,
+    fileSizeBytes: work.sizeBytes,
     processingType: SOURCE_CONNECTOR,
     metadataSnapshot: snapshotOf({ fileName, sourcePath, metadata: { ...metadata } }),
   });
@@ -236,19 +244,25 @@ function factsOf({ source }: WriteContext, { fileName, sourcePath, metadata }: R
 function newDocumentOf(context: WriteContext, work: StoredWork, entryId: string, privacyLevel: number): NewDocument {
   const { source, department } = context;
   return {
-    ...{ id: work.documentId as string, orgId: source.orgId, bucketId: source.bucketId, collectionId: null },
+    id: work.documentId as string,
+    orgId: source.orgId,
+    bucketId: source.bucketId,
+    collectionId: null,
     ...factsOf(context, work.read),
     contentType: work.read.contentType,
-    ...{ sizeBytes: work.sizeBytes, sha256: work.sha256, objectKey: work.objectKey as string },
+    sizeBytes: work.sizeBytes,
+    sha256: work.sha256,
+    objectKey: work.objectKey as string,
     options: IngestOptions.parse({}),
     access: { ...ACCESS_AT_UPLOAD, privacy_level: privacyLevel },
-    ...{ ownerDepartment: department, uploadedByUserId: source.userId },
+    ownerDepartment: department,
+    uploadedByUserId: source.userId,
     source: { id: source.id, entryId, eventTimeMs: work.read.eventTimeMs },
   };
 }
 
 /**
- * Remove the documents of entries that are no longer in the source.
+ * Remove the documents of entries that the source no longer has.
  *
  * @throws LeaseLost if another worker or job has taken over the source
  */

@@ -8,20 +8,20 @@ import type { Sql } from '../platform/postgres.ts';
 import { findWaitingJobs, writeEdits } from './edit-store.ts';
 import { describeChange, type PlannedEdit } from './plan-edit.ts';
 
-/** Priority of the jobs that an edit queues, as for uploads. */
+/** Priority of the jobs that an edit queues; equal to that of uploads. */
 const INGEST_PRIORITY = 2;
 
 export interface AppliedEdit {
   readonly plan: PlannedEdit;
-  /** Job that makes the vectors anew; null if there is none. */
+  /** Job that remakes the vectors, or null. */
   readonly reindexJobId: string | null;
 }
 
 /**
  * Write planned edits of locked documents, their jobs and one audit record each, in the transaction that locked them.
  *
- * @param statement text of the statement; null if the change was requested by fields
- * @param workflowId workflow whose run edits, if it is one
+ * @param statement text of the statement; null if the request named fields
+ * @param workflowId workflow whose run makes the edit, if any
  */
 export async function applyEdits(
   tx: Sql,
@@ -32,7 +32,7 @@ export async function applyEdits(
   workflowId: string | null = null,
 ): Promise<AppliedEdit[]> {
   if (plans.length === 0) return [];
-  // Concurrently: the database writes the edits while their audit records are built.
+  // The database writes the edits while their audit records are built.
   const [, applied] = await Promise.all([writeEdits(tx, caller.orgId, plans), queueAndAudit()]);
   return applied;
 
@@ -53,13 +53,13 @@ export async function applyEdits(
   }
 }
 
-/** Bucket of an edit, and the workflow whose run makes it, if it is one. */
+/** Bucket of an edit, and the workflow whose run makes it, if any. */
 interface EditCause {
   readonly bucketId: string;
   readonly workflowId: string | null;
 }
 
-/** Queue jobs that make vectors anew. Return their ids by document; a job that is already queued is reused. */
+/** Queue jobs that remake vectors, or reuse queued ones. Return their ids by document. */
 async function queueReindexes(
   tx: Sql,
   caller: Caller,

@@ -15,17 +15,16 @@ export interface EditContext {
   readonly sql: Sql;
   readonly notifier: JobNotifier;
   readonly logger: Logger;
-  /** Workflow whose run edits, if it is one. */
+  /** Workflow whose run makes the edit, if any. */
   readonly workflowId?: string;
 }
 
-/** Warning of an edit that asks for new vectors and changes nothing. */
+/** Warning about an edit that asks for new vectors and changes nothing. */
 const UNCHANGED =
   'the document has these values already, so nothing was changed; to read its file again, reprocess its job';
 
 /**
- * Edit the metadata and the access policy of one document. Edits of one document are serialised and each sees the
- * result of the one before, so that none is lost.
+ * Edit the metadata and the access policy of one document. Edits of one document are serialised, so that none is lost.
  *
  * @throws AppError `scope_missing`, `role_missing`, `auth_level_too_low` (403), `bucket_not_found`,
  *   `document_not_found` (404), 400 if the merged metadata exceeds its limits

@@ -16,24 +16,24 @@ import { type BulkRequest, readBulkRequest } from './read-request.ts';
 import type { BulkEdit, BulkEditItem, BulkEditReply } from './schema.ts';
 import { selectMatchIds, selectVisibleMatches } from './store.ts';
 
-/** Most documents that one transaction changes. */
+/** Maximum number of documents that one transaction changes. */
 const BATCH_DOCUMENTS = 500;
-/** Reason for which a document that was taken out of search before it was processed has failed. */
+/** Failure reason of a document that was taken out of search before it was processed. */
 const TAKEN_OUT = 'its job was cancelled since it was taken out of search; make it searchable to process it';
 
 export interface BulkEditContext extends EditContext {
-  /** Hide documents from all readers and queue the job that removes them for good. */
+  /** Hide documents from all readers and queue the job that removes them. */
   queueHardDelete(request: HardDeleteRequest): Promise<QueuedHardDelete>;
 }
 
 /**
  * Change or preview the documents of a bucket that a condition matches: by statement, or by `where` and the fields of
- * an edit. Matches are taken in order of their ids up to the limit, and changed in transactions of 500. If one fails
- * after others were committed, the remaining documents stay unchanged, a warning reports it, and the same request can
- * be sent again for them.
+ * an edit. Take matches in the order of their ids up to the limit, and change them in transactions of 500. If one fails
+ * after others were committed, the remaining documents stay unchanged, a warning reports it, and the caller can send
+ * the same request again.
  *
- * For a change `matched` = `updated` + `skipped`. A preview has `updated` 0, and `items` has every match as it would be
- * after the change, also those that would stay as they are.
+ * For a change `matched` = `updated` + `skipped`. A preview has `updated` 0, and `items` has every match as the change
+ * would leave it, including matches that would stay unchanged.
  *
  * @throws AppError `statement_invalid`, `statement_timeout`, `invalid_request` (400), `scope_missing`, `role_missing`
  *   (403), `bucket_not_found` (404)
@@ -49,7 +49,7 @@ export async function editDocuments(
   if (request.kind !== 'select') requireMetadataManager(caller);
   if (request.kind === 'harddelete') requireOrgAdmin(caller);
   const bucket = await findBucket(context.sql, caller.orgId, bucketRef);
-  // The matches are only read, so that their query can end when the client is gone; a change goes on.
+  // Finding matches only reads, so it may end when the client leaves. A change goes on.
   const sql = context.sql.limited({ ms: QUERY_MS.edit, signal });
   if (request.kind === 'select') return previewSelect(sql, caller, bucket, request);
   const isHardDelete = request.kind === 'harddelete';
@@ -99,7 +99,7 @@ function moreThan(limit: number, lastId: string | undefined): string {
 }
 
 const SKIPPED: Record<SkipReason | 'changed' | 'unprocessed', string> = {
-  // Those that were hidden from the caller meanwhile count as changed: nothing tells that they are there.
+  // Documents hidden from the caller meanwhile count as changed, so that nothing reveals them.
   hidden: 'no longer match',
   unchanged: 'already have these values',
   deleting: 'are being deleted',
@@ -108,7 +108,7 @@ const SKIPPED: Record<SkipReason | 'changed' | 'unprocessed', string> = {
   unprocessed: 'were not processed',
 };
 
-/** Reasons for which a match would stay as it is. */
+/** Reasons why a match would stay unchanged. */
 const UNCHANGED: Record<SkipReason, string> = {
   hidden: '',
   unchanged: 'it already has these values',
@@ -135,7 +135,7 @@ class BulkRun {
     this.#caller = caller;
     this.#bucket = bucket;
     this.#request = request;
-    // Documents that are taken out of search need no new vectors.
+    // Documents that leave the search need no new vectors.
     this.#reindex = body.reindex && request.edit.searchable !== false;
     this.#isDry = body.dry_run;
     this.#where = request.statement === null ? body.where : null;
@@ -186,7 +186,7 @@ class BulkRun {
       where: this.#request.where,
       statement: this.#request.statement ?? '',
     });
-    // Matched again under their locks, since some documents may have changed meanwhile.
+    // Match again under the locks, since some documents may have changed meanwhile.
     const taken = new Set(documentIds);
     const items = this.#items.splice(0).filter((item) => taken.has(item.id));
     this.#skip('changed', ids.length - this.#skippedCount() - items.length);
@@ -210,7 +210,7 @@ class BulkRun {
     const { applied, skips, gone } = await this.#context.sql.begin(async (tx) => {
       const { policy } = await lockBucketPolicy(tx, this.#caller.orgId, this.#bucket.id);
       const isDisabling = this.#request.edit.searchable === false;
-      // Lock jobs before documents, in the order of a job that finishes.
+      // Lock jobs before documents, in the same order as a job that finishes.
       const jobs = isDisabling ? await lockJobsOf(tx, this.#caller.orgId, ids) : [];
       await lockDocuments(tx, this.scope, ids);
       const cancelled = await this.#cancelJobs(tx, jobs);
@@ -224,15 +224,15 @@ class BulkRun {
       for (const id of cancelled) await settleDocument(tx, this.#caller.orgId, id, { cancellation: TAKEN_OUT });
       return { applied: edits, skips, gone };
     });
-    // Counted after the commit only.
+    // Count only after the commit.
     this.#skip('changed', gone);
     for (const reason of skips) this.#skip(reason);
     for (const edit of applied) this.#items.push(appliedItem(edit));
   }
 
   /**
-   * Cancel locked jobs of the locked documents that the change concerns. A job that was queued between the two locks
-   * runs on, and finds at its end that the document is not searchable.
+   * Cancel the locked jobs of the locked documents that the change concerns. A job that was queued between the two
+   * locks runs on, and finds at its end that the document is not searchable.
    *
    * @returns ids of the documents that were queued or being processed
    */
@@ -259,7 +259,7 @@ class BulkRun {
     });
   }
 
-  /** Record a preview: many of them could search for values that the caller may guess but not read. */
+  /** Record a preview in the audit log, since many previews could probe for values that the caller may not read. */
   async #auditedPreview(matched: number): Promise<BulkEditReply> {
     const { statement, kind } = this.#request;
     await recordAudit(this.#context.sql, {
@@ -303,7 +303,7 @@ function itemOf(id: string, metadata: Readonly<Record<string, string>>, searchab
   return { id, metadata: { ...metadata }, searchable, reindex_job_id: null, indexed_vectors_deleted: 0, warnings: [] };
 }
 
-/** Describe a match as it would be after the change. */
+/** Describe a match as the change would leave it. */
 function previewItem(document: EditableDocument, planned: Planned): BulkEditItem {
   if ('plan' in planned) {
     const { metadata, searchable, warnings } = planned.plan;

@@ -12,7 +12,7 @@ export interface EditScope {
   readonly bucketId: string;
 }
 
-/** Lock these documents until the transaction ends, in order of their ids, so that edits cannot deadlock. */
+/** Lock documents until the transaction ends, in the order of their ids to avoid deadlocks. */
 export async function lockDocuments(sql: Sql, { caller, bucketId }: EditScope, ids: readonly string[]): Promise<void> {
   await sql`
     SELECT 1 FROM documents
@@ -21,8 +21,8 @@ export async function lockDocuments(sql: Sql, { caller, bucketId }: EditScope, i
 }
 
 /**
- * Read those of these documents for which `where` is still true (null: all), also documents that the caller may not
- * see. This is a separate SQL statement after the lock, so that it sees the changes for which the lock waited.
+ * Read the documents for which `where` is still true (null: all), including documents that the caller may not see. This
+ * is a separate SQL statement after the lock, so that it sees the changes for which the lock waited.
  */
 export async function readEditable(
   sql: Sql,
@@ -64,7 +64,7 @@ export async function readEditable(
   }));
 }
 
-/** Write planned edits of locked documents. No search finds dropped vectors any more. */
+/** Write planned edits of locked documents. Searches stop finding dropped vectors. */
 export async function writeEdits(sql: Sql, orgId: string, plans: readonly PlannedEdit[]): Promise<void> {
   const rows = plans.map((plan) => ({
     id: plan.document.id,
@@ -92,8 +92,8 @@ export async function writeEdits(sql: Sql, orgId: string, plans: readonly Planne
 }
 
 /**
- * Find queued ingest jobs of these documents, by document; a further job would repeat the same work. A job that a
- * worker is just claiming is skipped without waiting, since the end of a job locks the job before its document.
+ * Find queued ingest jobs by document, because another job would repeat the same work. Skip a job that a worker is just
+ * claiming, without waiting: the end of a job locks the job before its document.
  */
 export async function findWaitingJobs(
   sql: Sql,

@@ -5,15 +5,15 @@ import type { Lease } from '../jobs/lease.ts';
 import { HARD_DELETE } from './hard-delete.ts';
 
 /**
- * Handler of the job that removes documents marked by a HARDDELETE. The job may be killed at any moment and continued
- * by another worker: rows of documents are removed last, so that the next attempt finds the remaining documents.
+ * Handler of the job that removes the documents of a HARDDELETE. The job may be killed at any moment and continued by
+ * another worker. It removes rows of documents last, so that the next attempt finds the remaining documents.
  */
 export function hardDeleteHandler(context: RemovalContext): JobHandler {
   return {
     kind: HARD_DELETE,
     firstPhase: 'indexing',
     run: (lease) => hardDelete(context, lease),
-    // The purge removes the documents that the job did not remove, as for any other deletion.
+    // The purge removes the remaining documents, as for any other deletion.
     async onFailed() {},
   };
 }
@@ -21,7 +21,7 @@ export function hardDeleteHandler(context: RemovalContext): JobHandler {
 async function hardDelete(context: RemovalContext, lease: Lease): Promise<void> {
   const { job, signal } = lease;
   const documents = await findMarkedBy(context.sql, job.orgId, job.id);
-  // A job without documents has nothing to do. If only the rows are gone, an earlier attempt may not have finished.
+  // A job without documents has nothing to do. If only the rows are gone, an earlier attempt may be unfinished.
   const isEmpty = job.fileSizeBytes === 0;
   if (!isEmpty)
     await removeMarked(context, job.bucketId, documents, { expunges: true, signal, onBatch: () => lease.worked() });

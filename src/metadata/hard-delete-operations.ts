@@ -11,14 +11,14 @@ import type { Sql } from '../platform/postgres.ts';
 import { HARD_DELETE } from './hard-delete.ts';
 
 /**
- * Operations on hard deletes. A job that is cancelled or deleted before it starts gives its documents back: each gets a
- * job that makes it searchable again from its stored vectors. After its start nothing comes back; the purge removes what
- * is left. Reprocessing it continues with the documents that are left.
+ * Operations on hard deletes. Cancelling or deleting a job before it starts restores its documents: each gets a job
+ * that makes it searchable again from its stored vectors. After the start nothing comes back, and the purge removes the
+ * remaining documents. Reprocessing the job also continues with them.
  */
 export function hardDeleteOperations(): JobKindOperations {
   return {
     async onCancelled(tx, job, caller) {
-      // A job that began may have removed chunks and files already, and its worker may go on for a moment.
+      // A started job may already have removed chunks and files, and its worker may run on for a moment.
       if (job.view.started_at !== null || job.view.reprocess_of_job_id !== null) return;
       await restoreDocuments(tx, job, caller);
     },

@@ -20,7 +20,7 @@ const PRIORITY = 2;
 export interface HardDeleteRequest {
   readonly caller: Caller;
   readonly bucketId: string;
-  /** Candidates: those that still exist, that the caller may see and that `where` matches are deleted. */
+  /** Candidates. Only those that exist, that the caller may see and that `where` matches are deleted. */
   readonly documentIds: readonly string[];
   readonly where: Condition | null;
   readonly statement: string;
@@ -34,10 +34,9 @@ export interface QueuedHardDelete {
 }
 
 /**
- * Delete documents for good: one transaction hides them from every reader, cancels their jobs, writes one tombstone
- * each to the audit log, and queues a job that removes chunks, vectors, files, artifacts and rows. It cannot be undone.
- * The tombstone has the actor, the time, the statement, and hashes by which the file can be recognised, but neither its
- * name nor any of its content.
+ * Delete documents permanently. One transaction hides them from every reader, cancels their jobs, writes one tombstone
+ * each to the audit log, and queues a job that removes chunks, vectors, files, artifacts and rows. The tombstone has
+ * the actor, the time, the statement, and hashes that identify the file, but neither its name nor its content.
  *
  * @throws AppError `bucket_not_found` (404)
  */
@@ -49,7 +48,7 @@ export async function queueHardDelete(
   const scope = { caller, bucketId };
   const { deleted, cancelled, requestedAt } = await sql.begin(async (tx) => {
     await lockBucketPolicy(tx, caller.orgId, bucketId);
-    // Lock jobs before documents, in the order of a job that finishes.
+    // Lock jobs before documents, in the same order as a job that finishes.
     const jobs = await lockJobsOf(tx, caller.orgId, documentIds);
     await lockDocuments(tx, scope, documentIds);
     const found = await readEditable(tx, scope, documentIds, where);
@@ -70,8 +69,8 @@ export async function queueHardDelete(
       bucketId,
       priority: PRIORITY,
       s3Key: '',
-      // Other callers may see the job, so it tells neither the number nor the size of what was deleted; a size of 1 tells
-      // the handler that there is something to remove.
+      // Other callers may see the job, so it reveals neither the number nor the size of the deleted documents. A size
+      // of 1 makes the handler remove something.
       fileName: 'documents',
       fileSizeBytes: documents.length === 0 ? 0 : 1,
       processingType: HARD_DELETE,

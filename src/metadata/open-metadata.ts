@@ -21,7 +21,7 @@ export function openMetadata(context: {
 }): Metadata {
   return {
     ...openEdits(context),
-    // One at a time: each writes the index of a bucket anew.
+    // One at a time, because each rewrites the index of a bucket.
     jobs: { ...hardDeleteHandler(context.removal), ...hardDeleteOperations(), worker: 'ingest', concurrency: 1 },
   };
 }

@@ -4,7 +4,7 @@ import type { BucketPolicy, DocumentStatus } from '../documents/schema.ts';
 import { mergedMetadataFault } from '../documents/user-metadata.ts';
 import type { DocumentEdit } from './schema.ts';
 
-/** A document as an edit reads it, while it is locked. */
+/** Locked document as an edit reads it. */
 export interface EditableDocument {
   readonly id: string;
   readonly collectionId: string | null;
@@ -30,9 +30,9 @@ export interface PlannedEdit {
   readonly searchable: boolean;
   /** True if its vectors are deleted. */
   readonly dropsVectors: boolean;
-  /** True if a job makes its vectors anew. */
+  /** True if a job remakes its vectors. */
   readonly isReindexed: boolean;
-  /** True if that job reads the file again, since the document is not changed. */
+  /** True if that job also reads the file again, although the document did not change. */
   readonly readsFile: boolean;
   readonly warnings: string[];
 }
@@ -44,12 +44,11 @@ export interface EditRequest {
   readonly bucket: BucketPolicy;
 }
 
-/** Planned change, or the reason to skip the document. `fault`: the bound of metadata that it would exceed. */
+/** Planned change, or the reason to skip the document. `fault`: the metadata limit that it would exceed. */
 export type Planned =
   | { readonly plan: PlannedEdit }
   | { readonly skip: SkipReason; readonly fault?: string; readonly warnings?: readonly string[] };
 
-/** Plan an edit of a document. */
 export function planEdit(document: EditableDocument, { edit, reindex, caller, bucket }: EditRequest): Planned {
   if (!document.isReadable) return { skip: 'hidden' };
   if (document.status === 'deleting') return { skip: 'deleting' };
@@ -62,8 +61,8 @@ export function planEdit(document: EditableDocument, { edit, reindex, caller, bu
   const isDisabled = document.searchable && !searchable;
   const isChanged =
     searchable !== document.searchable || differs(metadata, document.metadata) || differs(access, document.access);
-  // An edit that changes nothing needs no new vectors, unless there are none and no job makes them. An edit without any
-  // field is a request for new vectors.
+  // An edit that changes nothing needs no new vectors, unless there are none and no job makes them. An edit without
+  // fields is a request for new vectors.
   const isBare = document.indexedVectors === 0 && (document.status === 'ready' || document.status === 'failed');
   const hasFields = Object.entries(edit).some(([name, value]) => value !== undefined && name !== 'metadata');
   const isEmpty = !hasFields && Object.keys(edit.metadata ?? {}).length === 0;
@@ -95,7 +94,7 @@ function differs(a: object, b: object): boolean {
   return left.length !== right.size || left.some(([key, value]) => !right.has(key) || right.get(key) !== value);
 }
 
-/** Describe the change of a document for the audit log: only fields that differ; null if a field is missing. */
+/** Describe the change of a document for the audit log: only fields that differ, with null for a missing field. */
 export function describeChange({ document, metadata, access, searchable }: PlannedEdit): {
   before: Record<string, unknown>;
   after: Record<string, unknown>;

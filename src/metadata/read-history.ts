@@ -15,7 +15,7 @@ export const HistoryEntry = z
     at: z.iso.datetime(),
     actor: z.string().describe('`user:<id>`, `key:<id>` or `operator:<os user>`'),
     action: z.string().describe('`document.edit_metadata`, `document.delete`, …'),
-    statement: z.string().nullable().describe('null if the change was requested by fields'),
+    statement: z.string().nullable().describe('null if the request named fields instead'),
     before: values.describe('of the changed fields; user metadata as `metadata.<key>`, null if it was missing'),
     after: values,
     detail: values.describe('further details of the audit record'),
@@ -24,12 +24,12 @@ export const HistoryEntry = z
 export type HistoryEntry = z.output<typeof HistoryEntry>;
 
 /**
- * Read the changes of a document, newest first. They contain what it was before, so only administrators of the
- * organization who may read the document may read them. A document that is gone has no level or department any more, so
- * its changes are told only to administrators who may read everything.
+ * Read the changes of a document, newest first. They show earlier values, so only administrators of the organization
+ * who may read the document may read them. A deleted document has no level or department, so its changes are visible
+ * only to administrators who may read everything.
  *
- * @throws AppError `role_missing` (403); `document_not_found` (404) for a document that the caller may not read, that never
- *   existed, or that is gone and has no audit records left
+ * @throws AppError `role_missing` (403); `document_not_found` (404) for a document that the caller may not read, that
+ *   never existed, or that is deleted and has no audit records left
  */
 export async function readHistory(
   sql: Sql,

@@ -14,17 +14,17 @@ import { SYSTEM_FILTERABLE } from '../search/filter/filter-keys.ts';
 import { FIELD_NAMES } from './statement/fields.ts';
 import { STATEMENT_LIMITS, STATEMENT_OPERATIONS } from './statement/parser.ts';
 
-/** Limit of documents in a bulk edit that sets none. */
+/** Default limit of documents in a bulk edit. */
 export const LIMIT_DEFAULT = 500;
 
-/** Change of documents: of their metadata, in which null removes a key, and of their access policy and state. */
+/** Change of a document: its metadata (null removes a key), access policy and state. */
 export const DocumentEdit = AccessChange.extend({
   metadata: UserMetadataInput.optional().describe('merged into user metadata; null removes a key'),
   searchable: z.boolean().optional().describe('false: search disabled and vectors deleted'),
 });
 export type DocumentEdit = z.output<typeof DocumentEdit>;
 
-const reindex = z.boolean().default(true).describe('true: vectors are deleted and made anew by a job');
+const reindex = z.boolean().default(true).describe('true: delete the vectors and queue a job that remakes them');
 
 /** `PATCH …/documents/{document}/metadata` */
 export const SingleEdit = DocumentEdit.omit({ searchable: true }).extend({ reindex });
@@ -54,7 +54,7 @@ const whereValue = z.union([whereText, z.number(), z.boolean(), z.null()]);
 
 /** `PATCH …/documents/metadata/bulk`. A statement overrides `where` and the fields of an edit. */
 export const BulkEdit = DocumentEdit.extend({
-  // The parser checks its length.
+  // The parser checks the length.
   statement: z.string().meta({ maxLength: STATEMENT_LIMITS.characters }).optional(),
   confirm: z.string().optional().describe('for HARDDELETE: "HARDDELETE " and the bucket id'),
   where: z
@@ -119,7 +119,9 @@ export const ReservedKeys = z
   .meta({ id: 'ReservedKeys' });
 export type ReservedKeys = z.output<typeof ReservedKeys>;
 
-/** Describe reserved keys, keys that search filters and statements can use, and the bounds of metadata (contract 4.14). */
+/**
+ * Describe reserved keys, keys that search filters and statements can use, and the limits of metadata (contract 4.14).
+ */
 export function describeReservedKeys(): ReservedKeys {
   return {
     pipeline_reserved: [...PIPELINE_RESERVED_KEYS],

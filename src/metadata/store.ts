@@ -8,7 +8,7 @@ import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { isNarrowed, matchSql } from './statement/plan.ts';
 import type { Condition } from './statement/syntax.ts';
 
-/** Time after which a query for matches is cancelled; only conditions that no index narrows take so long. */
+/** Time limit of a query for matches. Only conditions that no index narrows take so long. */
 const MATCHING_MS = 10_000;
 /** SQLSTATE query_canceled, here caused by `statement_timeout` (PostgreSQL manual, appendix A). */
 const QUERY_CANCELED = '57014';
@@ -34,8 +34,8 @@ export function selectVisibleMatches(sql: Sql, scope: MatchScope, rowsMax: numbe
 }
 
 /**
- * Find the ids of the documents that the caller may read and for which the condition is true, in order, also of those
- * that are being deleted: changes report how many they skipped.
+ * Find the ids of the documents that the caller may read and for which the condition is true, in order. Include
+ * documents that are being deleted, because changes report how many they skipped.
  *
  * @throws AppError `statement_timeout` (400)
  */
@@ -48,7 +48,7 @@ export function selectMatchIds(sql: Sql, { caller, bucketId, where }: MatchScope
   });
 }
 
-/** Find the file names of these documents, by id; documents that the caller may not see are left out. */
+/** Find the file names of these documents, by id. Omit documents that the caller may not see. */
 export async function findFileNames(
   sql: Sql,
   caller: Caller,
@@ -62,7 +62,7 @@ export async function findFileNames(
   return new Map(rows.map((row) => [row['id'] as string, row['file_name'] as string]));
 }
 
-/** Return true if a document is there and the caller may read it, even if it is being deleted. */
+/** Return true if a document exists and the caller may read it, even while it is being deleted. */
 export async function isReadable(sql: Sql, caller: Caller, documentId: string): Promise<boolean> {
   const rows = await sql`
     SELECT 1 FROM documents WHERE org_id = ${caller.orgId} AND id = ${documentId} AND ${readableBy(sql, caller)}`;
@@ -84,9 +84,8 @@ function visibleMatches(sql: Sql, { caller, bucketId, where }: MatchScope, rowsM
 }
 
 /**
- * Build the query of the first matches. If an index narrows the condition, all matches are found first and sorted then.
- * A limit would otherwise let the planner scan the documents in order, which reads all of a large bucket for a few
- * matches.
+ * Build the query of the first matches. If an index narrows the condition, find all matches first and then sort them.
+ * Otherwise a limit lets the planner scan the documents in order, which reads all of a large bucket for a few matches.
  */
 function firstMatches(sql: Sql, bucketId: string, among: SqlFragment, where: Condition | null, rowsMax: number) {
   const matching = where === null ? among : sql`${among} AND ${matchSql(sql, bucketId, where)}`;
@@ -101,8 +100,8 @@ function firstMatches(sql: Sql, bucketId: string, among: SqlFragment, where: Con
 async function inMatchingTime<T>(sql: Sql, fn: (tx: Sql) => Promise<T>): Promise<T> {
   try {
     return await sql.begin(async (tx) => {
-      // The memory holds the bitmap of matches in a large bucket. If it does not suffice, PostgreSQL has to recompute
-      // the terms of every document on a page.
+      // This memory holds the bitmap of matches in a large bucket. With too little, PostgreSQL recomputes the terms of
+      // every document on a page.
       await tx`SELECT set_config('statement_timeout', ${String(MATCHING_MS)}, true), set_config('work_mem', '64MB', true)`;
       return fn(tx);
     });

@@ -1,8 +1,8 @@
 /** Vocabulary of byte-pair encoding. Byte strings are strings in which every code unit is one byte (`latin1`). */
 export interface BytePairVocabulary {
-  /** Rank of each token by its bytes; lower ranks are merged first. */
+  /** Rank of each token by its bytes. Lower ranks are merged first. */
   readonly ranks: ReadonlyMap<string, number>;
-  /** Rank of each token of two bytes at `first * 256 + second`; -1 if there is no such token. */
+  /** Rank of each two-byte token at `first * 256 + second`, or -1. */
   readonly pairRanks: Int32Array;
   readonly tokenBytesMax: number;
 }
@@ -67,16 +67,14 @@ function countByScan(bytes: string, vocabulary: BytePairVocabulary): number {
   }
 }
 
-/**
- * Count by a heap of candidate merges. A candidate that an earlier merge has invalidated is dropped when it is popped.
- */
+/** Count with a heap of candidate merges. Drop a popped candidate that an earlier merge has invalidated. */
 function countByHeap(bytes: string, vocabulary: BytePairVocabulary): number {
   const { ranks, tokenBytesMax } = vocabulary;
   const length = bytes.length;
   const next = new Int32Array(length + 1);
   const previous = new Int32Array(length + 1);
   const score = new Int32Array(length + 1).fill(-1);
-  // At most one candidate for each pair at the start, and one more for each merge.
+  // At most one candidate for each initial pair, and one more for each merge.
   const heap = new MinHeap(2 * length);
   for (let i = 0; i <= length; i++) {
     next[i] = i + 1;

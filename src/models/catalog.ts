@@ -12,33 +12,33 @@ export type TokenizerChoice =
 export interface Model {
   readonly id: string;
   /**
-   * Vendor that serves the model, of the catalog or of the operator; `local` for the built-in model, `service` for the
-   * alias.
+   * Vendor that serves the model, from the catalog or the operator's settings. `local` for the built-in model,
+   * `service` for the alias.
    */
   readonly vendor: string;
   /** `lexical` models match words, not meanings; `alias` chooses a backend by the language of the input. */
   readonly kind: 'semantic' | 'lexical' | 'alias';
-  /** Length of the returned vectors if the request does not name one. */
+  /** Default length of the returned vectors. */
   readonly defaultDimension: number;
   /** Length of the vectors that the vendor sends. */
   readonly nativeDimension: number;
   readonly maxTokens: number;
   /** True if a request can ask for another dimension than the default. */
   readonly variableDimensions: boolean;
-  /** Revision of the vendor's model; vectors of two revisions are never mixed. */
+  /** Revision of the vendor's model. Vectors of two revisions are never mixed. */
   readonly revision: string;
-  /** Prefix of a text by task type, for models that are instructed by prefixes. */
+  /** Prefix of a text by task type, for models that need prefixes. */
   readonly prefixes: Readonly<Partial<Record<TaskType, string>>>;
   readonly tokenizer: TokenizerChoice;
-  /** Dimension to ask the vendor for; null for its own default, which is `nativeDimension`. */
+  /** Dimension to request from the vendor. Null for its default, which is `nativeDimension`. */
   readonly upstreamDimensions: number | null;
   /** Price of a million tokens, in the operator's currency; 0 if unset. */
   readonly pricePerMillion: number;
-  /** Model of this host that serves it; null: a vendor serves it, or it is built in. */
+  /** Local model that serves it, or null for a vendor's or the built-in model. */
   readonly local: { readonly name: string; readonly isInstalled: boolean } | null;
 }
 
-/** Embedding model that is installed on this host. */
+/** Embedding model installed on this host. */
 export interface InstalledModel {
   /** Id: `local/NAME`. */
   readonly name: string;
@@ -48,11 +48,11 @@ export interface InstalledModel {
   readonly prefixes: Model['prefixes'];
   /** Path of its `tokenizer.json`. */
   readonly tokenizer: string;
-  /** False while its files are being brought to this host. */
+  /** False while its files are being fetched to this host. */
   readonly isHere: boolean;
 }
 
-/** Operator's settings of a model of their own, or changes to a model of the catalog. */
+/** Operator's settings of an own model, or changes to a model of the catalog. */
 export interface ModelSettings {
   readonly id: string;
   readonly vendor?: string | undefined;
@@ -122,8 +122,8 @@ export const ModelView = z
     default_dimension: z.int(),
     max_tokens: z.int(),
     variable_dimensions: z.boolean(),
-    available: z.boolean().describe('whether a provider for it is configured'),
-    calibrated: z.boolean().describe('whether its vectors live in the canonical latent space'),
+    available: z.boolean().describe('true if a provider for it is configured'),
+    calibrated: z.boolean().describe('true if its vectors are in the canonical latent space'),
     status: z
       .enum(['served', 'calibrating', 'calibrated', 'apart'])
       .nullable()
@@ -141,13 +141,13 @@ export type ModelView = z.output<typeof ModelView>;
 export class Catalog {
   /** Models of the contract and of the settings. */
   readonly #configured: ReadonlyMap<string, Model>;
-  /** All models, with those that are installed now. */
+  /** All models, including those installed now. */
   #models: ReadonlyMap<string, Model>;
   readonly #named: ReadonlySet<string>;
 
   /**
-   * @param upstreamNames by vendor and model id: names under which a vendor serves models, if they differ from their
-   *   own. Another name means another model, so it is part of the revision
+   * @param upstreamNames by vendor and model id: different names under which a vendor serves models. Another name means
+   *   another model, so it is part of the revision
    * @throws AppError `config_invalid` that names the model and the missing setting
    */
   constructor(
@@ -170,7 +170,7 @@ export class Catalog {
   }
 
   /**
-   * Replace the models that are installed on this host, and serve by them the models whose settings name them.
+   * Replace the models installed on this host. They serve the models whose settings name them.
    *
    * @returns sentences about settings that do not fit the installed models
    */
@@ -207,7 +207,7 @@ export class Catalog {
     });
   }
 
-  /** The model of an id; undefined: there is none. */
+  /** Return the model of an id, or undefined. */
   get(id: string): Model | undefined {
     return this.#models.get(id);
   }
@@ -226,11 +226,13 @@ function installedModel(own: InstalledModel): Model {
     ...model(own.name, 'local', own.dimension, own.maxTokens, false, {
       tokenizer: { kind: 'file', path: own.tokenizer },
     }),
-    ...{ revision: own.revision, prefixes: own.prefixes, local: { name: own.name, isInstalled: own.isHere } },
+    revision: own.revision,
+    prefixes: own.prefixes,
+    local: { name: own.name, isInstalled: own.isHere },
   };
 }
 
-/** Serve a model of the settings by an installed one; another revision of that one is another revision of this one. */
+/** Serve a model of the settings with an installed one. A new revision of that one is a new revision of this one. */
 function servedBy(known: Model, own: InstalledModel): Model {
   return {
     ...known,
@@ -252,7 +254,7 @@ function configured(known: Model | undefined, own: ModelSettings): Model {
   }
   if (own.local !== undefined && own.vendor !== undefined) throw invalidModel(own.id, 'has either vendor or local');
   if (known && known.kind !== 'semantic') throw invalidModel(own.id, 'is built in and cannot be changed');
-  // For a model of the catalog, `dimensions` is the default of our answers, not the length that the vendor sends.
+  // For a catalog model, `dimensions` is the default of our answers, not the length that the vendor sends.
   const native = own.upstreamDimensions ?? known?.nativeDimension ?? dimensions;
   const base = known ?? model(own.id, vendor, dimensions, maxTokens, false);
   return {

@@ -1,9 +1,9 @@
 /**
  * Table of replacements of SentencePiece: a double-array trie over UTF-8 (darts-clone,
- * https://github.com/s-yata/darts-clone) whose values are positions in a list of replacements that end with a zero byte.
+ * https://github.com/s-yata/darts-clone). Its values are positions in a list of zero-terminated replacements.
  */
 export interface Charsmap {
-  /** Find the replacement of the shortest prefix of `text` that has one; null: there is none. */
+  /** Find the replacement of the shortest prefix of `text` that has one, or return null. */
   find(text: string): string | null;
 }
 
@@ -12,7 +12,7 @@ export interface Charsmap {
  *
  * @param table base64 of the length of the trie in bytes (uint32), the trie (uint32 each) and the replacements, all
  *   little-endian
- * @throws RangeError if the table is cut off
+ * @throws RangeError if the table is truncated
  */
 export function readCharsmap(table: string): Charsmap {
   const bytes = Buffer.from(table, 'base64');
@@ -33,7 +33,7 @@ export function readCharsmap(table: string): Charsmap {
   };
 }
 
-/** Entries of the cache; more different graphemes than these are looked up each time. */
+/** Maximum number of cached graphemes. Further ones are looked up each time. */
 const CACHE_MAX = 20_000;
 
 /** @returns the value of the shortest key that is a prefix of `key`, or -1 */

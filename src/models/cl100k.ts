@@ -6,13 +6,12 @@ import { RecentCounts } from './recent-counts.ts';
 import type { CountText } from './tokens.ts';
 
 /**
- * Length of the longest token of the vocabulary in bytes. A text has at least as many tokens as its UTF-8 length
- * divided by it.
+ * Length of the longest token of the vocabulary in bytes. A text has at least its UTF-8 length divided by this as
+ * tokens.
  */
 export const CL100K_TOKEN_BYTES_MAX = 128;
 /**
- * Length above which a pre-token is cut. A text with one is beyond the limit of every model with this vocabulary
- * (8,191).
+ * Length above which a pre-token is cut. A text with one exceeds the limit of every model with this vocabulary (8,191).
  */
 const PRETOKEN_BYTES_MAX = CL100K_TOKEN_BYTES_MAX * 8192;
 /** Lines read between two event-loop yields: under 1 ms, 5 ms while the code is cold. */
@@ -91,7 +90,7 @@ const NUMBER = 3;
 const SPACE = 4;
 const NEWLINE = 5;
 
-/** Cached kind of each code unit; 0 if it is not known yet. */
+/** Cached kind of each code unit; 0 if unknown. */
 const kinds = new Uint8Array(0x10000);
 
 function kindAt(text: string, at: number): number {
@@ -100,7 +99,7 @@ function kindAt(text: string, at: number): number {
   if (known !== 0) return known;
   const wide = code >= 0xd800 && code < 0xdc00;
   const kind = kindOf(wide ? String.fromCodePoint(text.codePointAt(at) as number) : text.charAt(at));
-  // Not cached for a high surrogate: the kind depends on the low one.
+  // The kind of a high surrogate depends on the low one, so it is not cached.
   if (!wide) kinds[code] = kind;
   return kind;
 }
@@ -122,8 +121,9 @@ function widthAt(text: string, at: number): number {
 /**
  * Return the end of the pre-token that begins at `at`, by the pattern of cl100k_base
  * (https://github.com/openai/tiktoken/blob/main/tiktoken_ext/openai_public.py):
- * `'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s`.
- * The pattern is written as code, since a run of a million letters overflows the stack of a regular expression.
+ * `'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+|
+ * ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s`. The pattern is written as code, since a run of a million
+ * letters overflows the stack of a regular expression.
  */
 function pretokenEnd(text: string, at: number): number {
   const contraction = text.charCodeAt(at) === 0x27 ? contractionEnd(text, at) : -1;

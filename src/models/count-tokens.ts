@@ -7,42 +7,41 @@ import { loadedTokenizer, loadTokenizer, TokenizerFileError } from './tokenizers
 import { tokenUpperBound } from './tokens.ts';
 
 /**
- * Characters that are counted inline, in less than about 10 ms even for the slowest texts. Longer texts go to a worker
- * thread.
+ * Characters to count inline, in less than about 10 ms even for the slowest texts. Longer texts go to a worker thread.
  */
 const INLINE_CHARS_MAX = { estimate: 131_072, cl100k: 8192, file: 2048 } as const;
-/** Multiple of the model's limit up to which tokens are counted exactly. */
+/** Multiple of the model's limit up to which counts are exact. */
 const COUNTED_LIMITS = 4;
 const COUNT_MODULE = new URL('./count-on-thread.ts', import.meta.url);
 
-/** Counts tokens as each model's catalog entry says: by the vendor's vocabulary, a `tokenizer.json`, or an estimate. */
+/** Counts tokens by each model's catalog entry: with the vendor's vocabulary, a `tokenizer.json`, or an estimate. */
 export interface TokenCounters {
   /**
-   * Count the tokens of each text: at once if the work is small and the tokenizer is loaded; else on a worker thread,
-   * or after the vocabulary is read. Unless it is an estimate, a count is exact up to 4 times the model's limit; a longer
-   * text may get any number above that.
+   * Count the tokens of each text: at once if the work is small and the tokenizer is loaded, else on a worker thread or
+   * after reading the vocabulary. Unless it is an estimate, a count is exact up to 4 times the model's limit. A longer
+   * text may get any greater number.
    *
-   * @throws AppError `config_invalid` (500) for a tokenizer file that is missing or broken; the signal's reason
+   * @throws AppError `config_invalid` (500) for a missing or broken tokenizer file; the signal's reason
    */
   count(model: Model, texts: readonly string[], signal?: AbortSignal): readonly number[] | Promise<readonly number[]>;
   /**
-   * Load the tokenizers of these models into this process, so that small texts are counted at once from then on.
-   * Parsing a `tokenizer.json` blocks the event loop (0.4 s for 250,000 tokens), so call this before listening. Without
-   * it, models with a file are always counted on a worker thread.
+   * Load the tokenizers of these models into this process, so that small texts are then counted at once. Parsing a
+   * `tokenizer.json` blocks the event loop (0.4 s for 250,000 tokens), so call this before listening. Otherwise models
+   * with a file are always counted on a worker thread.
    *
-   * @throws AppError `config_invalid` (500) for a tokenizer file that is missing or broken
+   * @throws AppError `config_invalid` (500) for a missing or broken tokenizer file
    */
   prepare(models: readonly Model[]): Promise<void>;
 }
 
-/** Tokens of texts that were counted before, in the order of the texts. */
+/** Known token counts of texts, in the order of the texts. */
 export interface CountedTokens {
-  /** Model that counts them so; a prefix that it needs before a text is included. */
+  /** Model of these counts, which include its prefix of a text. */
   readonly model: string;
   readonly tokens: readonly number[];
 }
 
-/** Counter of texts whose tokens are known. */
+/** Make a counter of texts with known tokens. */
 export function knownTokens(
   texts: readonly string[],
   tokens: readonly number[],
@@ -60,7 +59,7 @@ export function openTokenCounters(threads: Threads): TokenCounters {
       if (charsOf(texts) > INLINE_CHARS_MAX[tokenizer.kind]) return countOnThread(threads, model, texts, signal);
       const count = loadedTokenizer(tokenizer);
       if (count) return texts.map((text) => count(text, stopAfter));
-      // This vocabulary is read with event-loop yields; a tokenizer file is parsed without any.
+      // This vocabulary is read with event-loop yields, but a tokenizer file is parsed without any.
       if (tokenizer.kind === 'file') return countOnThread(threads, model, texts, signal);
       return loadTokenizer(tokenizer).then((loaded) => texts.map((text) => loaded(text, stopAfter)));
     },
@@ -75,13 +74,12 @@ export function openTokenCounters(threads: Threads): TokenCounters {
 }
 
 /**
- * Refuse a text that is longer than the model accepts. Only texts that may be too long are counted: the length in UTF-8
- * bytes bounds the tokens, except with a `tokenizer.json`, whose normaliser may lengthen a text.
+ * Refuse a text that is longer than the model accepts. Count only texts that may be too long: the length in UTF-8 bytes
+ * bounds the tokens, except with a `tokenizer.json`, whose normaliser may lengthen a text.
  *
- * @param options.indexes position of each text in the request, which the error names; by default its position in the
- *   list
- * @param options.asked model that the caller named, which may accept less than `model`, which embeds the texts
- * @returns tokens of each text that was counted; null for the others
+ * @param options.indexes position of each text in the request, for the error; by default its position in the list
+ * @param options.asked model that the caller named, which may accept less than the embedding model `model`
+ * @returns tokens of each counted text; null for the others
  * @throws AppError `token_limit_exceeded` (400, param `input[i]`); what `count` throws
  */
 export async function checkTokenLimit(
@@ -115,14 +113,13 @@ export async function checkTokenLimit(
 }
 
 /**
- * Return a number of tokens for each text that it cannot exceed, at almost no cost; null for a tokenizer without such a
- * bound.
+ * Return an upper bound of the tokens of each text, at almost no cost, or null for a tokenizer without such a bound.
  */
 export function tokenBounds(model: Model, texts: readonly string[]): number[] | null {
   return model.tokenizer.kind === 'cl100k' ? texts.map(tokenUpperBound) : null;
 }
 
-/** Choose the one of two models that accepts less: an alias may have backends that accept more than it does. */
+/** Choose the model that accepts less, since an alias may have backends that accept more than itself. */
 export function limitingModel(asked: Model, model: Model): Model {
   return asked.maxTokens < model.maxTokens ? asked : model;
 }
@@ -154,7 +151,7 @@ function countedMax(model: Model): number {
   return model.maxTokens * COUNTED_LIMITS;
 }
 
-/** Return a number of tokens that the text has at least, so that a text far too long is refused without a count. */
+/** Return a lower bound of the tokens of a text, to refuse a text far too long without counting. */
 function tokenLowerBound(model: Model, text: string): number {
   return model.tokenizer.kind === 'cl100k' ? tokenUpperBound(text) / CL100K_TOKEN_BYTES_MAX : 0;
 }

@@ -14,7 +14,7 @@ import {
  * Replace the normalisers of a tokenizer that differ from those of Python's `tokenizers`, so that both give the same
  * tokens: a sigma at the end of a word, rare Han characters, and the rules of SentencePiece.
  *
- * @throws RangeError for a table of rules that is cut off
+ * @throws RangeError for a truncated table of rules
  */
 export function correctNormalizers(tokenizer: HuggingFaceTokenizer): void {
   tokenizer.normalizer = corrected(tokenizer.normalizer);
@@ -41,7 +41,7 @@ class CorrectBert extends BertNormalizer {
   }
 }
 
-/** Blocks of Han characters that BERT separates by spaces, those outside the basic plane included. */
+/** Blocks of Han characters that BERT separates by spaces, including those outside the basic plane. */
 const HAN =
   /[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u{20000}-\u{2a6df}\u{2a700}-\u{2b73f}\u{2b740}-\u{2b81f}\u{2b920}-\u{2ceaf}\u{2f800}-\u{2fa1f}]/gu;
 
@@ -51,14 +51,17 @@ class CorrectLowercase extends LowercaseNormalizer {
   }
 }
 
-/** JavaScript lowers a sigma at the end of a word to its final form; the reference lowers each character by itself. */
+/**
+ * Undo the final form that JavaScript gives a lowered sigma at the end of a word. The reference lowers each character
+ * separately.
+ */
 function plainSigma(text: string): string {
   return text.replaceAll('Σ', 'σ');
 }
 
 /** Run of printable ASCII, without a last character that a mark may follow. */
 const ASCII_RUN = /[\x20-\x7e]+(?=[\x20-\x7e\r\n]|$)/g;
-/** Graphemes of more bytes are normalised character by character. */
+/** Graphemes with more bytes are normalised character by character. */
 const GRAPHEME_BYTES_MAX = 5;
 
 /** Rules of SentencePiece, applied to graphemes and then to their characters, as the reference does. */

@@ -6,18 +6,18 @@ import type { CountText } from './tokens.ts';
 
 /**
  * Length of the segments in which texts are tokenised. The library takes quadratic time for a run of unknown characters
- * in a Unigram model, and the patterns of a tokenizer may take longer; any segment takes under 6 ms.
+ * in a Unigram model, and the patterns of a tokenizer may take longer. Any segment takes under 6 ms.
  */
 const SEGMENT_CHARS_MAX = 1024;
-/** Distance before the end of a segment in which a boundary between words is searched. */
+/** Distance before the end of a segment to search for a word boundary. */
 const SPACE_SOUGHT_CHARS = 256;
 
-/** Fields that the library requires; other fields depend on the tokenizer. */
+/** Fields that the library requires. Other fields depend on the tokenizer. */
 const TokenizerFile = z.looseObject({
   model: z.looseObject({
-    // Absent in old files. The library treats any other type as a format of its own.
+    // Absent in old files. The library treats any other type as a separate format.
     type: z.enum(['BPE', 'WordPiece', 'Unigram']).optional(),
-    // Entries are not checked: there are a quarter of a million.
+    // Entries are not checked, since there may be 250,000.
     vocab: z.custom<object>((vocab) => typeof vocab === 'object' && vocab !== null),
   }),
   added_tokens: z.array(z.looseObject({ id: z.int(), content: z.string() })).default([]),
@@ -28,15 +28,15 @@ const TokenizerFile = z.looseObject({
 });
 
 /**
- * Read a `tokenizer.json` of Hugging Face (https://huggingface.co/docs/tokenizers). It gives the tokens of Python's
- * `tokenizers` (test/local-models/tokens.test.ts).
+ * Read a `tokenizer.json` of Hugging Face (https://huggingface.co/docs/tokenizers). The result gives the same tokens as
+ * Python's `tokenizers` (test/local-models/tokens.test.ts).
  *
  * @throws the error of reading or parsing
  */
 export async function readTokenizerFile(path: string): Promise<HuggingFaceTokenizer> {
   const tokenizer = new Tokenizer(TokenizerFile.parse(JSON.parse(await readFile(path, 'utf8'))), {});
   correctNormalizers(tokenizer);
-  // Tokenises once, since the parts of a file that parses may still not match.
+  // Tokenise once, since the parts of a valid file may still not match.
   tokenizer.encode('a');
   return tokenizer;
 }
@@ -44,10 +44,9 @@ export async function readTokenizerFile(path: string): Promise<HuggingFaceTokeni
 /**
  * Load the counter of a `tokenizer.json`.
  *
- * @returns a function that counts the tokens of a text as the model sees it, with those that the tokenizer adds ([CLS],
- *   </s>). A text of more than 1,024 characters is tokenised in segments, which are cut between words; a segment
- *   without white space is cut within a word, and each such cut counts as one more token, so that a cut never lowers
- *   the count
+ * @returns a function that counts the tokens of a text as the model sees it, including those that the tokenizer adds
+ *   ([CLS], </s>). It tokenises a text of more than 1,024 characters in segments, cut between words. It cuts a segment
+ *   without white space within a word and adds one token for each such cut, so that a cut never lowers the count
  * @throws what `readTokenizerFile` throws
  */
 export async function loadTokenizerFile(path: string): Promise<CountText> {
@@ -67,7 +66,7 @@ export async function loadTokenizerFile(path: string): Promise<CountText> {
   };
 }
 
-/** Cut a text into segments of bounded length; `isCut`: the cut after the segment is within a word. */
+/** Cut a text into segments of bounded length. `isCut`: the cut after the segment is within a word. */
 export function* segmentsOf(text: string): Generator<{ segment: string; isCut: boolean }> {
   for (let at = 0; at < text.length; ) {
     const end = segmentEnd(text, at);
@@ -76,9 +75,7 @@ export function* segmentsOf(text: string): Generator<{ segment: string; isCut: b
   }
 }
 
-/**
- * Return the end of a segment: before a space that follows a word if one is near, else anywhere but within a character.
- */
+/** Return the end of a segment: before a space after a word if one is near, else at any character boundary. */
 function segmentEnd(text: string, from: number): number {
   const end = from + SEGMENT_CHARS_MAX;
   if (end >= text.length) return text.length;

@@ -1,7 +1,7 @@
 import * as library from '@huggingface/tokenizers';
 
-// The type declarations of the package name files without their extension, so the compiler does not find them. These are
-// the parts that are used.
+// The package's type declarations import files without their extension, so the compiler does not find them. These are
+// the used parts.
 
 /** Tokenizer of a `tokenizer.json`. */
 export interface HuggingFaceTokenizer {
@@ -12,7 +12,7 @@ export interface HuggingFaceTokenizer {
   ): { ids: number[]; token_type_ids?: number[] };
 }
 
-/** Normaliser of texts; the library calls it as a function, which calls `normalize`. */
+/** Normaliser of texts. The library calls it as a function, which calls `normalize`. */
 export interface TextNormalizer {
   readonly config: NormalizerConfig;
   normalize(text: string): string;

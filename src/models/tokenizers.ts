@@ -3,7 +3,7 @@ import { loadCl100k } from './cl100k.ts';
 import { loadTokenizerFile } from './tokenizer-file.ts';
 import { type CountText, countTokens } from './tokens.ts';
 
-/** Error of a `tokenizer.json` that is missing or cannot be used. */
+/** Error of a missing or unusable `tokenizer.json`. */
 export class TokenizerFileError extends Error {
   override readonly name = 'TokenizerFileError';
   readonly reason: string;
@@ -14,11 +14,13 @@ export class TokenizerFileError extends Error {
   }
 }
 
-/** Tokenizers that this thread has loaded or is loading. A vocabulary takes 10 MB or more and is never loaded twice. */
+/**
+ * Tokenizers that this thread has loaded or is loading. A vocabulary takes 10 MB or more, so it is never loaded twice.
+ */
 const loading = new Map<string, Promise<CountText>>();
 const loaded = new Map<string, CountText>([['estimate', countTokens]]);
 
-/** Return a tokenizer; null until `loadTokenizer` has loaded it on this thread. */
+/** Return a tokenizer, or null until `loadTokenizer` has loaded it on this thread. */
 export function loadedTokenizer(choice: TokenizerChoice): CountText | null {
   return loaded.get(keyOf(choice)) ?? null;
 }

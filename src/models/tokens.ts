@@ -1,27 +1,27 @@
 /**
- * Function that counts the tokens of one text. The count is exact up to `stopAfter`; above it any greater number may be
- * returned, so that a text far beyond a limit is not read to its end.
+ * Function that counts the tokens of one text. The count is exact up to `stopAfter`. Above that it may be any greater
+ * number, so that a text far beyond a limit is not read to its end.
  */
 export type CountText = (text: string, stopAfter: number) => number;
 
 /**
- * Token estimates for models whose tokenizer we do not have, from the lengths of the words of a text and the scripts of
- * its letters. They approximate the byte-pair encodings in use (measured against cl100k_base). English and Korean are
- * not undercounted by more than 10 %. Measured ratio of estimate to count, for texts of 50 words and more: English
- * abstracts 0.90 to 1.28 (3,903 passages of Cranfield), Korean articles 0.92 to 1.32 (896 of KorQuAD), generated
- * paragraphs of twelve registers, tables, code and lists of names among them, 0.94 to 1.25. Lists of user names, drugs
- * or foreign places, and other languages in Latin letters, can have a ratio of 0.7.
+ * Token estimates for models without a known tokenizer, from the word lengths of a text and the scripts of its letters.
+ * They approximate common byte-pair encodings (measured against cl100k_base). English and Korean are undercounted by at
+ * most 10 %. Measured ratio of estimate to count, for texts of 50 words and more: English abstracts 0.90 to 1.28 (3,903
+ * passages of Cranfield), Korean articles 0.92 to 1.32 (896 of KorQuAD), generated paragraphs of twelve registers,
+ * including tables, code and lists of names, 0.94 to 1.25. Lists of user names, drugs or foreign places, and other
+ * languages in Latin letters, can have a ratio of 0.7.
  */
 
-/** Cost of a token; costs are in hundredths of a token, so that sums are exact. */
+/** Cost of a token. Costs are in hundredths of a token, so that sums are exact. */
 const TOKEN = 100;
 const DIGITS_A_TOKEN = 3;
 /** Length up to which runs of one space, line break or punctuation character are merged. */
 const MERGED_RUN = 32;
-/** Additional cost of a word that begins with a capital: names are rarer than other words. */
+/** Additional cost of a word that begins with a capital, since names are rarer than other words. */
 const NAME_COST = 40;
 
-/** Cost of one letter outside ASCII by the first code point of its block; a block ends where the next one begins. */
+/** Cost of one letter outside ASCII by the first code point of its block. A block ends where the next one begins. */
 const LETTER_COSTS: readonly (readonly [from: number, cost: number])[] = [
   [0x0080, 75], // accented Latin
   [0x0250, 100],
@@ -47,7 +47,7 @@ const LETTER_COSTS: readonly (readonly [from: number, cost: number])[] = [
   [0xff00, 150], // full-width forms
   [0x10000, 250], // emoji, historic scripts
 ];
-/** Additional cost of a Hangul word: its space is seldom merged with its first syllable. */
+/** Additional cost of a Hangul word, since its space is seldom merged with its first syllable. */
 const HANGUL_WORD_COST = 50;
 const HANGUL_FROM = 0xac00;
 const HANGUL_TO = 0xd7a3;
@@ -90,15 +90,15 @@ export function countTokens(text: string): number {
       cost += begins ? NAME_COST + upperCost(length - 1) : upperCost(length);
     } else if (kind === DIGIT) cost += digitsCost(text, from, length);
     else if (kind === OTHER) cost += punctuationCost(text, from, at);
-    // Runs of one character are merged; a single space belongs to the word after it.
+    // Runs of one character are merged. A single space belongs to the word after it.
     else if (kind === NEWLINE || length > 1) cost += TOKEN + Math.floor(length / MERGED_RUN) * TOKEN;
   }
   return Math.ceil(cost / TOKEN);
 }
 
 /**
- * Return a number of tokens that the text cannot exceed, at almost no cost: every token of a byte-level encoding has at
- * least one UTF-8 byte. A text whose bound is within a limit needs no counting.
+ * Return an upper bound of the tokens of a text, at almost no cost: every token of a byte-level encoding has at least
+ * one UTF-8 byte. A text whose bound is within a limit needs no counting.
  */
 export function tokenUpperBound(text: string): number {
   return Buffer.byteLength(text);
@@ -114,7 +114,7 @@ function kindOf(code: number): number {
 }
 
 /**
- * Return the cost of a lower-case word: short words are nearly always one token; words of 15 letters and more are rare
+ * Return the cost of a lower-case word. Short words are nearly always one token. Words of 15 letters and more are rare
  * and are split into tokens of about 3 letters.
  */
 function lowerCost(length: number): number {
@@ -131,8 +131,8 @@ function upperCost(length: number): number {
 }
 
 /**
- * Return the cost of digits, which are split into groups of three. Unlike before a word, a single space before them is
- * a token of its own.
+ * Return the cost of digits, which are split into groups of three. A single space before digits is a separate token,
+ * unlike one before a word.
  */
 function digitsCost(text: string, from: number, length: number): number {
   const spaced = text.charCodeAt(from - 1) === 0x20 && text.charCodeAt(from - 2) !== 0x20;
@@ -140,7 +140,7 @@ function digitsCost(text: string, from: number, length: number): number {
 }
 
 /**
- * Return the cost of punctuation: runs of one character (`-----`) are merged, others are split into pairs or longer
+ * Return the cost of punctuation. Runs of one character (`-----`) are merged. Other runs are split into pairs or longer
  * tokens.
  */
 function punctuationCost(text: string, from: number, to: number): number {

@@ -12,8 +12,8 @@ export interface Answer {
 }
 
 /**
- * List the servers of a data directory that a command may ask: they have the version and the settings of the command.
- * Those that were killed may be among them.
+ * List the servers of a data directory that have the version and the settings of the command. Some may have been
+ * killed.
  */
 export function findServers(dataDir: string, env: NodeJS.ProcessEnv, version: string): OperatorAccess[] {
   return readOperatorAccess(dataDir).filter(
@@ -26,7 +26,7 @@ export function findServers(dataDir: string, env: NodeJS.ProcessEnv, version: st
  * Send a request to a running server and wait for the reply.
  *
  * @param openBody opens the bytes that follow the request, if any
- * @returns null if the server does not run any more; nothing was sent then
+ * @returns null if the server no longer runs; nothing was sent then
  * @throws AppError `server_stopped` (503) if it stopped before it replied; the signal's reason; the error of the body
  */
 export async function askServer(
@@ -61,11 +61,11 @@ export async function askServer(
   }
 }
 
-/** Send a body until the reply arrives, which may be before its end. */
+/** Send a body until the reply arrives, possibly before the end of the body. */
 async function sendAndRead(socket: Socket, reader: SocketReader, body: Readable, signal: AbortSignal): Promise<Reply> {
   const answered = new AbortController();
   const sent = sendBody(socket, body, AbortSignal.any([signal, answered.signal]));
-  // A connection that broke also ends the reply, with an error that says what to do.
+  // A broken connection also ends the reply, with an error that states the remedy.
   const broken = new Promise<never>((_, reject) => {
     sent.catch((error) => {
       if (!socket.destroyed && socket.errored === null) reject(error);
@@ -78,7 +78,7 @@ async function sendAndRead(socket: Socket, reader: SocketReader, body: Readable,
   }
 }
 
-/** Connect to a socket; null if nothing listens there, or if this user may not use it. */
+/** Connect to a socket. Return null if nothing listens there, or if this user may not use it. */
 function connectTo(path: string): Promise<Socket | null> {
   return new Promise((resolve) => {
     const socket = connect(path);

@@ -4,7 +4,7 @@ import { AppError } from '../platform/errors.ts';
 /**
  * Bound the content of an upload.
  *
- * @param sizeBytes size that the content is said to have; null if that is not known
+ * @param sizeBytes declared size of the content; null if unknown
  * @returns a function that opens the content; the stream fails with `too_large` (413) past the bound
  * @throws AppError `too_large` (413) if the size is above the bound
  */

@@ -19,7 +19,7 @@ export class SocketReader {
     this.#parts = socket.iterator({ destroyOnReturn: false });
   }
 
-  /** Read `bytes` bytes. @throws if the other side ends the connection before */
+  /** Read `bytes` bytes. @throws if the other side ends the connection early */
   async readBytes(bytes: number): Promise<Buffer> {
     const parts = [this.#rest];
     for (let total = this.#rest.length; total < bytes; ) {
@@ -32,7 +32,10 @@ export class SocketReader {
     return all.subarray(0, bytes);
   }
 
-  /** Read a line, without its end. @throws if it is longer than `bytesMax`, or if the other side ends the connection */
+  /**
+   * Read a line without its end. @throws if it is longer than `bytesMax`, or if the other side ends the connection
+   * early
+   */
   async readLine(bytesMax: number): Promise<string> {
     const parts: Buffer[] = [];
     for (let part = this.#rest, total = 0; ; part = await this.#next()) {
@@ -46,7 +49,9 @@ export class SocketReader {
     }
   }
 
-  /** Read a body: parts with their lengths before them, then the length 0. @throws if the other side stops before its end */
+  /**
+   * Read a body: parts with their lengths in front, then the length 0. @throws if the other side stops before the end
+   */
   async *readBody(): AsyncGenerator<Buffer> {
     for (;;) {
       const length = (await this.readBytes(LENGTH_BYTES)).readUInt32BE();
@@ -56,7 +61,7 @@ export class SocketReader {
     }
   }
 
-  /** Read and drop everything until the other side ends the connection. */
+  /** Drop everything until the other side ends the connection. */
   async untilEnd(): Promise<void> {
     for (;;) if ((await this.#parts.next()).done) return;
   }
@@ -87,7 +92,7 @@ export async function sendBody(socket: Socket, body: Readable, signal: AbortSign
 /** Make a stream of a body that is read from a socket. */
 export function streamOf(body: AsyncGenerator<Buffer>): Readable {
   const stream = Readable.from(body, { objectMode: false });
-  // The reader of the stream gets the error; if there is none any more, nobody has to be told.
+  // The reader of the stream gets the error. Without a reader the error is dropped.
   return stream.on('error', () => undefined);
 }
 

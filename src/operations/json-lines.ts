@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream';
 
 /**
- * Make a stream of items, each as one line of JSON. The next item is asked for when the one before was read.
+ * Make a stream of items, each as one line of JSON. The stream asks for an item only after the reader took the last
+ * one.
  *
  * @param open opens the items; its signal is aborted when the stream is destroyed
  */
@@ -23,7 +24,7 @@ export function jsonLines(open: (signal: AbortSignal) => AsyncGenerator<unknown,
   });
 }
 
-/** Read the items of a stream that `jsonLines` made. The stream is destroyed when the reader stops. */
+/** Read the items of a stream that `jsonLines` made. Destroy the stream when the reader stops. */
 export async function* readJsonLines<Item>(stream: Readable, signal: AbortSignal): AsyncGenerator<Item, void> {
   const stop = () => stream.destroy(signal.reason);
   signal.addEventListener('abort', stop, { once: true });

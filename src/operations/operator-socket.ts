@@ -16,11 +16,11 @@ import { isSecret, OTHER_VERSION, type Reply, type Request, renderFailure } from
 
 const SECRET_BYTES = 32;
 const CONNECTIONS_MAX = 64;
-/** Bound of a request: the largest body of the API is one of 64 MiB. */
+/** Bound of a request. The largest body of the API is 64 MiB. */
 const REQUEST_BYTES_MAX = 128 * 1024 * 1024;
-/** Time in which a request must have arrived. */
+/** Time limit for the arrival of a request. */
 const REQUEST_MS_MAX = 60_000;
-/** Length of the path of a socket that every platform accepts. */
+/** Path length of a socket that every platform accepts. */
 const SOCKET_PATH_BYTES_MAX = 100;
 
 /** Socket at which a server runs operations for the operator. */
@@ -32,7 +32,7 @@ export interface OperatorSocket {
 
 /**
  * Listen for commands of the operator at a socket in the data directory, which only its owner can enter. A command must
- * also know the secret of the record that the server writes there.
+ * also know the secret that the server writes there.
  */
 export async function openOperatorSocket(appliance: Appliance): Promise<OperatorSocket> {
   const { dataDir } = appliance.config;
@@ -52,7 +52,9 @@ export async function openOperatorSocket(appliance: Appliance): Promise<Operator
   server.on('error', (error) => appliance.logger.warn({ err: error }, 'the socket for commands failed'));
   return {
     access: {
-      ...{ socket: place.file, secret, version: VERSION },
+      socket: place.file,
+      secret,
+      version: VERSION,
       settings: digestSettings(secret, processEnvironment(), dataDir),
     },
     async close(signal) {
@@ -70,12 +72,12 @@ export async function openOperatorSocket(appliance: Appliance): Promise<Operator
 
 interface Place {
   readonly file: string;
-  /** Folder that was made for the socket alone. */
+  /** Folder that was made only for the socket. */
   readonly folder: string | null;
 }
 
 /**
- * Listen in the data directory, or in a new private folder if that path is too long or its file system has no sockets.
+ * Listen in the data directory. If that path is too long or its file system has no sockets, use a new private folder.
  */
 async function listen(server: Server, dataDir: string): Promise<Place> {
   const folder = serversFolder(dataDir);
@@ -101,7 +103,7 @@ async function listenAt(server: Server, file: string): Promise<boolean> {
   return outcome;
 }
 
-/** Read one request, run its operation, and send the reply. The operation is aborted when the command leaves. */
+/** Read one request, run its operation, and send the reply. Abort the operation when the command leaves. */
 async function serveCommand(
   appliance: Appliance,
   socket: Socket,
@@ -127,10 +129,7 @@ async function serveCommand(
     const outcome = await outcomeOf(
       request,
       { logger: appliance.logger, left: left.signal },
-      {
-        ...{ signal, closing, body },
-        installation: { open: async () => appliance },
-      },
+      { signal, closing, body, installation: { open: async () => appliance } },
     );
     body?.destroy();
     const reply: Reply = 'error' in outcome ? outcome : { result: outcome.result, hasBody: outcome.body !== null };
@@ -140,8 +139,7 @@ async function serveCommand(
     await sendBody(socket, outcome.body, signal);
     socket.end();
   } catch {
-    // A client without the secret learns nothing, one that left is not there to be told, and one that gets a part of a
-    // body sees that its end is missing.
+    // A client without the secret learns nothing. A client that gets a part of a body sees that its end is missing.
     socket.destroy();
   }
 }
@@ -155,7 +153,7 @@ async function outcomeOf(
     if (version !== VERSION) throw invalidRequest('the server has another version', 'version', OTHER_VERSION);
     return await runOperation({ ...context, org, osUser }, operation, input);
   } catch (error) {
-    // The operation of a command that left was aborted, which is no fault.
+    // An aborted operation is no fault.
     if (!(error instanceof AppError) && !left.aborted) logger.error({ err: error }, 'an operation of a command failed');
     return renderFailure(error);
   }

@@ -4,14 +4,14 @@ import { mapPostgresError } from '../platform/postgres.ts';
 import { jsonLines, readJsonLines } from './json-lines.ts';
 import { readReply, renderFailure } from './wire.ts';
 
-/** Line of the bytes of a long operation: its progress so far, or at last its result or its error. */
+/** Line of the bytes of a long operation: its progress, or at the end its result or its error. */
 type ProgressLine = { readonly done: number } | { readonly result: unknown } | ReturnType<typeof renderFailure>;
 
 /**
- * Run a long operation and make a stream of its progress and its result. The operation is aborted when the stream is
- * destroyed, so that a command that is interrupted also stops what the server does for it.
+ * Run a long operation, and make a stream of its progress and its result. Destroying the stream aborts the operation,
+ * so that Ctrl-C in a command also stops the work in the server.
  *
- * @param run is told where to report progress, and a signal
+ * @param run gets a function to report progress, and a signal
  */
 export function streamProgress(
   run: (onProgress: (done: number) => void, signal: AbortSignal) => Promise<unknown>,
@@ -34,7 +34,7 @@ async function* progressLines(
     (result) => change({ end: { result } }),
     (error) => change({ end: renderFailure(mapPostgresError(error)) }),
   );
-  // A slow reader gets the latest progress only.
+  // A slow reader gets only the latest progress.
   for (let sent = 0; state.end === null; ) {
     const { done } = state;
     if (done !== sent) yield { done };
@@ -49,8 +49,8 @@ async function* progressLines(
 }
 
 /**
- * Read the progress and the result of an operation from the stream that `streamProgress` made. After an abort this waits
- * until the operation has ended, where it runs in this process.
+ * Read the progress and the result of an operation from the stream that `streamProgress` made. After an abort this
+ * waits until the operation has ended, where it runs in this process.
  *
  * @returns the result, as it is after its way through JSON
  * @throws AppError of the operation; `server_stopped` (503) if the stream ends without a result; the signal's reason

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Operation, WithBody } from './operation.ts';
 
-/** Modules of the operations, which are loaded when one of theirs is called. The name of an operation is `group.name`. */
+/** Modules of the operations, loaded on the first call of one. The name of an operation is `group.name`. */
 const GROUPS = {
   buckets: () => import('./groups/buckets.ts'),
   bulk: () => import('./groups/bulk.ts'),
@@ -34,7 +34,7 @@ type OperationOf<Name extends OperationName> = Name extends `${infer Group exten
 
 type SchemaOf<Name extends OperationName> = OperationOf<Name> extends { readonly input: infer Schema } ? Schema : never;
 
-/** Fields of the input of an operation. Their values come from the command line, and are checked when it is called. */
+/** Fields of the input of an operation. Their values come from the command line and are checked when it runs. */
 export type OperationInput<Name extends OperationName> =
   SchemaOf<Name> extends z.ZodType ? { readonly [Field in keyof z.input<SchemaOf<Name>>]: unknown } : never;
 
@@ -43,7 +43,7 @@ export type OperationOutput<Name extends OperationName> =
 
 type WithoutBody<Output> = Output extends WithBody<infer Own> ? Own : Output;
 
-/** Find an operation by its name; null if there is none. */
+/** Find an operation by its name, or return null. */
 export async function findOperation(name: string): Promise<Operation | null> {
   const [group = '', own = ''] = name.split('.');
   if (!Object.hasOwn(GROUPS, group)) return null;

@@ -5,13 +5,13 @@ import { checkInput, type Operation, type OperationContext, WithBody } from './o
 import { findOperation } from './registry.ts';
 import { throughJson, UNKNOWN_OPERATION } from './wire.ts';
 
-/** Result of an operation, as it is after its way through JSON, and the bytes that come with it. */
+/** Result of an operation as JSON transports it, and its bytes. */
 export interface Outcome {
   readonly result: unknown;
   readonly body: Readable | null;
 }
 
-/** Operation that is ready to run, with its input checked. */
+/** Operation with a checked input, ready to run. */
 export interface PreparedOperation {
   run(context: OperationContext): Promise<Outcome>;
 }

@@ -2,9 +2,9 @@ import { timingSafeEqual } from 'node:crypto';
 import { AppError } from '../platform/errors.ts';
 
 /**
- * Messages between a command and the server of its data directory. The command sends the secret, a space, and one line
- * of JSON (`Request`); the server sends one line of JSON (`Reply`) and closes the connection. A body follows the line if
- * the line says so (`SocketReader.readBody`).
+ * Message from a command to the server of its data directory. The command sends the secret, a space, and one line of
+ * JSON (`Request`). The server sends one line of JSON (`Reply`) and closes the connection. A body follows a line that
+ * announces one (`SocketReader.readBody`).
  */
 export interface Request {
   /** Version of the command; a server of another version refuses it. */
@@ -28,11 +28,11 @@ interface SentError {
   readonly retryAfterSeconds?: number | undefined;
 }
 
-/** Codes of the errors with which a server says that the command has to open the installation itself. */
+/** Error codes by which a server makes the command open the installation itself. */
 export const UNKNOWN_OPERATION = 'operation_unknown';
 export const OTHER_VERSION = 'version_differs';
 
-/** Render an error for the command; a fault that is no AppError keeps its message, which is for the operator only. */
+/** Render an error for the command. An error other than AppError keeps its message, which only the operator sees. */
 export function renderFailure(error: unknown): { readonly error: SentError } {
   if (!(error instanceof AppError)) {
     return {
@@ -54,13 +54,13 @@ export function readReply(reply: { readonly result: unknown } | { readonly error
   });
 }
 
-/** Compare secrets in a time that does not depend on where they differ. */
+/** Compare secrets in constant time. */
 export function isSecret(given: Buffer, secret: string): boolean {
   const expected = Buffer.from(secret);
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-/** Return a value as it is after its way through JSON. */
+/** Return a value as JSON transports it. */
 export function throughJson<T>(value: T): T {
   return value === undefined ? (null as T) : JSON.parse(JSON.stringify(value));
 }

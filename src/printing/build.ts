@@ -1,6 +1,6 @@
 /**
- * Script that compiles `print-floats.as.ts` to `print-floats.wasm`, which is committed: `node src/printing/build.ts`. The
- * service does not import it.
+ * Script that compiles `print-floats.as.ts` to `print-floats.wasm`, which is committed: `node src/printing/build.ts`.
+ * The service does not import it.
  */
 import { compileAssembly, writeModule } from '../platform/compile-assembly.ts';
 

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { AppError } from '../platform/errors.ts';
 
-/** Printer of blocks of float32 as JSON numbers; every value is the shortest decimal that reads back to it. */
+/** Printer of blocks of float32 as JSON numbers. Every value is the shortest decimal that reads back to it. */
 export interface FloatPrinter {
-  /** Maximum number of floats in one call. The memory of the module is fixed and holds the longest text of so many. */
+  /** Maximum number of floats in one call. The module's memory is fixed and holds the longest text of this many. */
   readonly blockFloatsMax: number;
   /**
    * Print `vectors[from .. to)`, 1 to `blockFloatsMax` values, as `1,-0.5,…` (no comma at the end).
@@ -23,7 +23,7 @@ interface PrintFloatsModule {
   print(count: number): number;
 }
 
-/** Part of the WebAssembly API used here; neither the ECMAScript nor the Node typings declare it. */
+/** Used part of the WebAssembly API, which neither the ECMAScript nor the Node typings declare. */
 interface WebAssemblyApi {
   readonly Module: new (bytes: Uint8Array) => object;
   readonly Instance: new (module: object) => { readonly exports: object };
@@ -31,7 +31,7 @@ interface WebAssemblyApi {
 
 let threadPrinter: FloatPrinter | undefined;
 
-/** Return the printer of this thread, instantiated at its first use. Calls are synchronous, so one is sufficient. */
+/** Return the printer of this thread, instantiated on first use. Calls are synchronous, so one is sufficient. */
 export function floatPrinter(): FloatPrinter {
   threadPrinter ??= openFloatPrinter(readFileSync(new URL('./print-floats.wasm', import.meta.url)));
   return threadPrinter;

@@ -2,8 +2,8 @@ import { acquireBuffer, releaseBuffer } from '../platform/large-buffers.ts';
 import { type FloatPrinter, floatPrinter } from './float-printer.ts';
 
 /**
- * Typical length of a printed float: 12.4 bytes in unit vectors of 1,024 dimensions, comma included; wider ones take a
- * little more.
+ * Typical length of a printed float: 12.4 bytes in unit vectors of 1,024 dimensions, including the comma, and slightly
+ * more in wider ones.
  */
 const FLOAT_BYTES_TYPICAL = 13;
 
@@ -12,14 +12,14 @@ const UTF8_BYTES_PER_CODE_UNIT_MAX = 3;
 
 /**
  * Writer of a JSON text in one growing Buffer. It copies given text and prints floats directly from their array. It
- * does not know the grammar of JSON: the caller writes brackets, commas and quotes.
+ * does not know the grammar of JSON, so the caller writes brackets, commas and quotes.
  */
 export class JsonWriter {
   readonly #printer: FloatPrinter;
   #buffer: Buffer;
   #length = 0;
 
-  /** Reserve memory for `floats` values and `textBytes` of other text; if the estimate is too low, the Buffer grows. */
+  /** Reserve memory for `floats` values and `textBytes` of other text. If the estimate is too low, the Buffer grows. */
   constructor(expected: { floats: number; textBytes: number }, printer: FloatPrinter = floatPrinter()) {
     this.#printer = printer;
     this.#buffer = acquireBuffer(expected.floats * FLOAT_BYTES_TYPICAL + expected.textBytes);
@@ -47,7 +47,7 @@ export class JsonWriter {
     }
   }
 
-  /** Return the text without a copy, in a Buffer for `releaseBuffer`. The writer must not be used afterwards. */
+  /** Return the text without a copy, in a Buffer for `releaseBuffer`. Do not use the writer afterwards. */
   finish(): Buffer {
     return this.#buffer.subarray(0, this.#length);
   }

@@ -5,7 +5,7 @@ import { JsonWriter } from './json-writer.ts';
 /** Length of the longest text around one row of a list: brackets, names and a large index. */
 const ROW_TEXT_BYTES_MAX = 64;
 const ENVELOPE_TEXT_BYTES_TYPICAL = 512;
-/** Number of floats printed without yielding to the event loop, which takes about 1 ms. */
+/** Floats to print without yielding to the event loop, which takes about 1 ms. */
 const FLOATS_PER_SLICE = 40_000;
 
 /**
@@ -65,7 +65,7 @@ export function renderVectorRows(vectors: Float32Array, d: number): Buffer {
   return writer.finish();
 }
 
-/** Append the output of `writeVectorRows`; yields to the event loop between slices of many floats. */
+/** Append the output of `writeVectorRows`, and yield to the event loop between slices of many floats. */
 export async function writeVectorRowsInSlices(writer: JsonWriter, vectors: Float32Array, d: number): Promise<void> {
   countRows(vectors, d);
   writer.text('[');

@@ -6,7 +6,7 @@ import { readFloatArtifact, writeFloatArtifact } from './float-artifact.ts';
 import { packPanels } from './kernel/pack-panels.ts';
 import { type MapRecord, SPACE_DIMENSIONS, type SpaceRecord } from './schema.ts';
 
-/** Canonical space with the texts whose canonical vectors are frozen with it. */
+/** Canonical space, with the texts of its frozen canonical vectors. */
 export interface StoredSpace {
   readonly space: CanonicalSpace;
   readonly texts: readonly CalibrationText[];
@@ -42,9 +42,9 @@ export interface MapHeader {
   readonly nativeDimension: number;
   readonly rank: number;
   readonly method: FittedMap['method'];
-  /** SHA-256 of the object that keeps its pairs, in hexadecimal. */
+  /** SHA-256 of the object with its pairs, in hexadecimal. */
   readonly pairsSha256: string;
-  /** Texts that reveal a change of the vendor's model; their native vectors are the array `canaries`. */
+  /** Texts that reveal a change of the vendor's model. Their native vectors are the array `canaries`. */
   readonly canaries: readonly CalibrationText[];
 }
 
@@ -83,10 +83,7 @@ interface PairsHeader {
   readonly texts: readonly CalibrationText[];
 }
 
-/**
- * Pairs that a map was fitted on, so that it can be evaluated again without any call: [n x nativeDimension], [n x
- * rank].
- */
+/** Pairs of a fitted map, to evaluate it again without any call: [n x nativeDimension], [n x rank]. */
 export interface StoredPairs {
   readonly texts: readonly CalibrationText[];
   readonly vectors: Float32Array;

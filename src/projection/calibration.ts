@@ -4,7 +4,7 @@ import type { TaskType } from '../models/task-types.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 
-/** Text by which models are aligned. */
+/** Text for aligning models. */
 export interface CalibrationText {
   readonly text: string;
   /** Asymmetric models embed queries and passages differently, so they are aligned on both. */
@@ -18,17 +18,17 @@ export type EmbedNative = (call: {
   model: Model;
   texts: readonly string[];
   taskType: TaskType;
-  /** Use only what the other calls of the provider leave free. */
+  /** Use only the capacity that other calls of the provider leave free. */
   isBackground?: boolean;
   signal: AbortSignal;
 }) => Promise<Float32Array>;
 
 const TASK_TYPES = { query: 'retrieval_query', passage: 'retrieval_document' } as const;
 
-/** Texts of one call, and of one stored object that a resumed run reuses. */
+/** Texts in one call, and in one stored object that a resumed run reuses. */
 const BATCH_TEXTS = 100;
 const CONCURRENT_BATCHES_MAX = 4;
-/** Time for which vectors of an interrupted run are reused; later the vendor may have changed the model. */
+/** Time to reuse vectors of an interrupted run. After it the vendor may have changed the model. */
 const RESUMABLE_MS = 24 * 3_600_000;
 
 /** Key prefix of the vectors of interrupted runs. */
@@ -63,7 +63,7 @@ export async function embedCalibration(
       options.onProgress?.(done);
     }
   };
-  // Wait for all even if one fails, so that every batch that was paid for is stored.
+  // Wait for all even if one fails, so that every paid batch is stored.
   const outcomes = await Promise.allSettled(Array.from({ length: CONCURRENT_BATCHES_MAX }, work));
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
   return vectors;
@@ -116,8 +116,8 @@ async function embedBatch(
 }
 
 /**
- * Read a stored batch; null if it is missing, old or damaged. Layout: SHA-256 of the rest (32 bytes) · time (float64) ·
- * vectors (float32).
+ * Read a stored batch. Return null if it is missing, old or damaged. Layout: SHA-256 of the rest (32 bytes) · time
+ * (float64) · vectors (float32).
  */
 async function readStored(objects: Objects, key: string, floats: number): Promise<Float32Array | null> {
   const found = await objects.get(key).catch((error: unknown) => {

@@ -7,13 +7,13 @@ import type { EmbedNative } from './calibration.ts';
 import type { MapRecord } from './schema.ts';
 import { recordCanaries, selectActiveMaps } from './store.ts';
 
-/** Cosine below which the vendor's model is not the one that the map was fitted on. */
+/** Cosine below which the vendor's model has changed since the fit. */
 const COSINE_MIN = 0.999;
 
 export interface CanaryResult {
   readonly model: string;
   readonly version: number;
-  /** Least cosine, over all canaries, of the native vector now and that at the time of the fit. */
+  /** Smallest cosine, over all canaries, between the current native vector and that at the time of the fit. */
   readonly leastCosine: number;
   readonly isStale: boolean;
 }
@@ -29,8 +29,8 @@ export interface CanaryContext {
 }
 
 /**
- * Embed the canaries of all active maps that were not checked for `olderThanMs` again. A map whose vendor has changed
- * the model is marked as stale. A provider that is down is tried again at the next check.
+ * Embed the canaries of all active maps again that were not checked for `olderThanMs`. Mark a map as stale if the
+ * vendor has changed the model. The next check retries a provider that is down.
  */
 export async function checkCanaries(
   context: CanaryContext,

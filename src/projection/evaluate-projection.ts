@@ -6,7 +6,7 @@ import type { EvaluateTask } from './fit-on-thread.ts';
 import type { MapRecord } from './schema.ts';
 
 /**
- * Evaluate a fitted map again, on the pairs that it was fitted on. No provider is called.
+ * Evaluate a fitted map again, on its own pairs, without calling a provider.
  *
  * @throws AppError `artifact_corrupt` (500), and the signal's reason
  */
@@ -18,10 +18,14 @@ export async function evaluateProjection(
   const { header } = await readMap(context.objects, record);
   const { vectors, canonical } = await readPairs(context.objects, record.version, header.pairsSha256);
   const task: EvaluateTask = {
-    ...{ vectors, canonical, nativeDimension: record.nativeDimension, method: record.method },
+    vectors,
+    canonical,
+    nativeDimension: record.nativeDimension,
+    method: record.method,
     rank: canonical.length / (vectors.length / record.nativeDimension),
   };
   return context.threads.run(new URL('./fit-on-thread.ts', import.meta.url), 'evaluateOnThread', task, {
-    ...{ signal, isLong: true },
+    signal,
+    isLong: true,
   });
 }

@@ -12,7 +12,7 @@ export interface JudgedText {
   readonly text: string;
 }
 
-/** Collection of documents and queries with relevance judgements. */
+/** Documents and queries with relevance judgements. */
 export interface JudgedCollection {
   readonly documents: readonly JudgedText[];
   readonly queries: readonly JudgedText[];
@@ -21,7 +21,7 @@ export interface JudgedCollection {
 }
 
 export interface RetrievalScores {
-  /** ISO 639-1, `all`, or `und` if the language cannot be detected. */
+  /** ISO 639-1, `all`, or `und` for an undetected language. */
   readonly language: string;
   readonly queries: number;
   /** Search of the reference model's documents with the model's queries, both in the canonical space. */
@@ -29,7 +29,7 @@ export interface RetrievalScores {
   /** Search with native vectors of the model itself. */
   readonly native: { readonly ndcg: number; readonly recall: number };
   /**
-   * Ratio cross / native: 1 if the cross-model search is as good as the model's own; null if its own search finds
+   * Ratio cross / native: 1 if the cross-model search is as good as the model's own. Null if its own search finds
    * nothing.
    */
   readonly relative: { readonly ndcg: number | null; readonly recall: number | null };
@@ -44,8 +44,8 @@ interface RetrievalContext {
 }
 
 /**
- * Compute nDCG@10 and recall@10 of a search of one model's documents with another model's queries, compared with the
- * querying model's own search.
+ * Compute nDCG@10 and recall@10 for searching one model's documents with another model's queries, compared with the
+ * query model's own search.
  *
  * @throws AppError `not_calibrated`, `nothing_judged` (400), `provider_unavailable` (502), and the signal's reason
  */

@@ -8,15 +8,15 @@ import { pickRows } from './fit/rows.ts';
 import { splitPairs } from './fit/split-pairs.ts';
 import type { FitMethod } from './schema.ts';
 
-/** Share of the pairs that the evaluation uses; the stored map is fitted on all pairs. */
+/** Share of the pairs for the evaluation. The stored map is fitted on all pairs. */
 const HELD_OUT_SHARE = 0.1;
 const SPLIT_SEED = 1;
 
-/** Input of a fit, which takes up to two minutes of one core. It is structured-cloneable for a worker thread. */
+/** Input of a fit, which takes up to two minutes of one core. A worker thread gets it as a structured clone. */
 export interface FitTask {
   readonly vectors: Float32Array;
   readonly nativeDimension: number;
-  /** Null if the space is created from this model. */
+  /** Canonical vectors, or null if the space is created from this model. */
   readonly canonical: Float32Array | null;
   readonly rank: number;
   readonly method: FitMethod;
@@ -24,19 +24,19 @@ export interface FitTask {
 }
 
 export interface FitResult {
-  /** The new space, if it is created from the model. */
+  /** New space, if it is created from the model. */
   readonly space: CanonicalSpace | null;
   readonly map: FittedMap;
   readonly evaluation: Evaluation;
-  /** Indices of the pairs that were used; the others repeat one of them. */
+  /** Indices of the pairs used. The others repeat one of them. */
   readonly kept: Int32Array;
   readonly warnings: readonly string[];
 }
 
-/** Outcome of a fit. A fault is returned as its fields, since errors lose their class between threads. */
+/** Outcome of a fit. A fault is its fields, since errors lose their class between threads. */
 export type FitOutcome = FitResult | { readonly fault: { code: string; message: string } };
 
-/** Check the pairs, fit a map on all of them, and evaluate one that is fitted without the held-out pairs. */
+/** Check the pairs, fit a map on all of them, and evaluate a map that is fitted without the held-out pairs. */
 export function fitOnThread(task: FitTask): FitOutcome {
   try {
     return fitTask(task);

@@ -33,13 +33,13 @@ export interface FitRequest {
   readonly model: string;
   /** Create the space from this model, instead of mapping the model into the existing space. */
   readonly reference: boolean;
-  /** The operator's own texts; null for those that the space was created from, or the built-in ones. */
+  /** Operator's own texts. Null for the texts of the space, or the built-in ones. */
   readonly corpus: readonly CalibrationText[] | null;
   readonly pairsMax: number;
   readonly method: FitMethod;
   readonly allowFewPairs: boolean;
   readonly activate: boolean;
-  /** Activate no map, and create no space, whose grade is `fail`. */
+  /** Neither activate a map nor create a space with grade `fail`. */
   readonly gate?: boolean;
   /** Name of the caller in the audit log. */
   readonly actor: string;
@@ -50,13 +50,13 @@ export interface FitPlan {
   readonly model: Model;
   readonly texts: readonly CalibrationText[];
   readonly space: StoredSpace | null;
-  /** Index of each text among the canonical vectors of the space; -1 if the reference model must embed it, too. */
+  /** Index of each text among the canonical vectors of the space; -1 if the reference model must also embed it. */
   readonly frozen: Int32Array;
   /** Number of texts sent to the model and to the reference model. */
   readonly textsToEmbed: number;
   /** Estimated tokens of these texts. */
   readonly tokens: number;
-  /** Estimated cost by the operator's prices; 0 if none are set. */
+  /** Estimated cost by the operator's prices; 0 without prices. */
   readonly cost: number;
 }
 
@@ -122,7 +122,11 @@ export async function planFit(
   const uncoveredTokens = tokensOf(uncovered);
   const reference = record && uncovered.length > 0 ? requireReference(context, record) : model;
   return {
-    ...{ model, texts: chosen, space, frozen, textsToEmbed: chosen.length + uncovered.length },
+    model,
+    texts: chosen,
+    space,
+    frozen,
+    textsToEmbed: chosen.length + uncovered.length,
     tokens: tokens + uncoveredTokens,
     cost: (tokens * model.pricePerMillion + uncoveredTokens * reference.pricePerMillion) / 1e6,
   };
@@ -155,8 +159,12 @@ export async function fitProjection(
   const canonical = space ? await canonicalOf(context, plan, space, options) : null;
   onProgress?.(null);
   const task: FitTask = {
-    ...{ vectors, nativeDimension: model.nativeDimension, canonical, rank: space?.space.rank ?? 0 },
-    ...{ method: request.method, allowFewPairs: request.allowFewPairs },
+    vectors,
+    nativeDimension: model.nativeDimension,
+    canonical,
+    rank: space?.space.rank ?? 0,
+    method: request.method,
+    allowFewPairs: request.allowFewPairs,
   };
   const module = new URL('./fit-on-thread.ts', import.meta.url);
   const outcome = await context.threads.run<FitOutcome>(module, 'fitOnThread', task, { signal, isLong: true });
@@ -165,8 +173,8 @@ export async function fitProjection(
 }
 
 /**
- * Return the canonical vectors of the texts: frozen ones from the space, and for other texts those of the reference
- * model, mapped.
+ * Return the canonical vectors of the texts: frozen vectors of the space, and for other texts the mapped vectors of the
+ * reference model.
  */
 async function canonicalOf(
   context: ProjectionContext,
@@ -196,7 +204,7 @@ async function canonicalOf(
 }
 
 /**
- * Return the model that the space was created from.
+ * Return the model that defined the space.
  *
  * @throws AppError `reference_changed` (409) if its revision differs
  */
@@ -234,44 +242,51 @@ async function store(
   const pairsSha256 = (await writePairs(objects, version, { texts, vectors: own, canonical })).toString('hex');
   const canaryRows = Int32Array.from(canaryIndexes(texts.length));
   const header = {
-    ...{ space: SPACE_ID, model: model.id, revision: model.revision, pairsSha256 },
+    space: SPACE_ID,
+    model: model.id,
+    revision: model.revision,
+    pairsSha256,
     canaries: [...canaryRows].map((row) => texts[row] as CalibrationText),
   };
   const objectKey = `projections/maps/${version}`;
   const sha256 = await writeMap(objects, objectKey, header, map, pickRows(own, nativeDimension, canaryRows));
   const spaceKey = `projections/spaces/${SPACE_ID}-${version}`;
   const spaceSha256 = result.space ? await writeSpace(objects, spaceKey, { space: result.space, texts }) : null;
-
-  const warnings = [...result.warnings];
   const replacesGood =
     grade === 'fail' && (await selectMaps(sql, { model: model.id })).some((m) => m.status === 'active');
   const activate = request.activate && !replacesGood && !isStopped;
-  if (grade !== 'good')
-    warnings.push(
-      `the grade is ${grade}: the same text is found first for ${score.toFixed(3)} of the held-out texts; fit again with more pairs from the domain that is searched`,
-    );
+  const warnings = [...result.warnings, ...(grade === 'good' ? [] : [weakGrade(grade, score)])];
   if (replacesGood && request.activate) {
     warnings.push(`the active map stays in use; run "service projections activate ${version}" to use this map anyway`);
   }
   const written = [objectKey, pairsKey(version), ...(spaceSha256 ? [spaceKey] : [])];
   await inTransaction(sql, async (tx) => {
     if (spaceSha256) {
-      const space = {
-        ...{
-          id: SPACE_ID,
-          dimensions: SPACE_DIMENSIONS,
-          pairs: texts.length,
-          objectKey: spaceKey,
-          sha256: spaceSha256,
-        },
-        ...{ referenceModel: model.id, referenceRevision: model.revision },
-      };
-      if (!(await insertSpace(tx, space)))
-        throw conflict(`${SPACE_ID} was created meanwhile; leave --reference out`, 'space_exists');
+      const isNew = await insertSpace(tx, {
+        id: SPACE_ID,
+        dimensions: SPACE_DIMENSIONS,
+        pairs: texts.length,
+        objectKey: spaceKey,
+        sha256: spaceSha256,
+        referenceModel: model.id,
+        referenceRevision: model.revision,
+      });
+      if (!isNew) throw conflict(`${SPACE_ID} was created meanwhile; leave --reference out`, 'space_exists');
     }
     await insertMap(tx, {
-      ...{ version, spaceId: SPACE_ID, model: model.id, modelRevision: model.revision, method: map.method },
-      ...{ nativeDimension, rank, pairs: texts.length, score, scores: evaluation, grade, objectKey, sha256 },
+      version,
+      spaceId: SPACE_ID,
+      model: model.id,
+      modelRevision: model.revision,
+      method: map.method,
+      nativeDimension,
+      rank,
+      pairs: texts.length,
+      score,
+      scores: evaluation,
+      grade,
+      objectKey,
+      sha256,
       createdBy: request.actor,
     });
     if (activate) await activateMap(tx, { version, model: model.id });
@@ -287,17 +302,27 @@ async function store(
       throw error;
     });
   });
-  // The map is stored: calibration vectors that remain only take space.
+  // The map is stored, so remaining calibration vectors only take space.
   await deleteCalibration(objects, model, plan.texts).catch((error) =>
-    context.logger.warn(
-      { err: error },
-      'the calibration vectors of a finished fit could not be deleted; they only take space',
-    ),
+    context.logger.warn({ err: error }, 'could not delete the calibration vectors of a finished fit'),
   );
   return {
-    ...{ model: model.id, space: SPACE_ID, map_version: version, pairs: texts.length },
-    ...{ scores: evaluation, grade, active: activate, warnings },
+    model: model.id,
+    space: SPACE_ID,
+    map_version: version,
+    pairs: texts.length,
+    scores: evaluation,
+    grade,
+    active: activate,
+    warnings,
   };
+}
+
+function weakGrade(grade: string, score: number): string {
+  return (
+    `the grade is ${grade}: a search finds the same text first for ${score.toFixed(3)} of the held-out texts; ` +
+    'fit again with more pairs from the domain of your documents'
+  );
 }
 
 function unfitReference(model: Model, score: number): AppError {
@@ -307,7 +332,7 @@ function unfitReference(model: Model, score: number): AppError {
   );
 }
 
-/** Choose indices that are spread over the texts, so that the canaries include queries and passages of many domains. */
+/** Choose indices spread over the texts, so that the canaries include queries and passages of many domains. */
 function canaryIndexes(count: number): number[] {
   const picked = Math.min(CANARIES, count);
   return Array.from({ length: picked }, (_, nth) => Math.floor((nth * count) / picked));

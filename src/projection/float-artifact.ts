@@ -18,7 +18,7 @@ const ARTIFACT_BYTES_MAX = 1024 * 1024 * 1024;
  * arrays: [[name, length], …]}`, padded with spaces to a multiple of 4 bytes) · the arrays (float32), one after the
  * other.
  *
- * @returns SHA-256 of the object, by which `readFloatArtifact` checks it
+ * @returns SHA-256 of the object, which `readFloatArtifact` checks
  */
 export async function writeFloatArtifact<Header>(
   objects: Objects,
@@ -65,7 +65,7 @@ export async function readFloatArtifact<Header>(
   for (const [name, length] of listed) {
     const end = at + length * Float32Array.BYTES_PER_ELEMENT;
     if (end > buffer.length) throw corrupt(key);
-    // Copied, since the bytes may start at any position of their buffer and floats must be aligned.
+    // Copy the bytes, since they may start at any position of their buffer and floats must be aligned.
     arrays[name] = new Float32Array(Uint8Array.from(buffer.subarray(at, end)).buffer);
     at = end;
   }

@@ -67,7 +67,7 @@ export async function activate(context: ManageContext, version: number): Promise
 }
 
 /**
- * Retire a map for good. The vectors of its model are native again and cannot be compared with canonical ones.
+ * Retire a map permanently. The vectors of its model become native again and are not comparable with canonical ones.
  *
  * @throws AppError `map_not_found` (404)
  */

@@ -33,7 +33,11 @@ export function openCalibration(context: {
   const { sql, objects, threads, logger } = context;
   const { embedNative, backends } = context.embedding;
   const calibration: ProjectionContext = {
-    ...{ sql, objects, threads, logger, embed: embedNative },
+    sql,
+    objects,
+    threads,
+    logger,
+    embed: embedNative,
     findModel: (id) => backends.catalog.find(id),
     requireServed: (model) => void backends.providerOf(model),
   };

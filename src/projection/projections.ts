@@ -6,9 +6,9 @@ export interface ActiveMap {
   /** `canon-v1`, … */
   readonly space: string;
   readonly version: number;
-  /** Score on held-out texts, 0..1; null if the map was not evaluated. */
+  /** Score on held-out texts, 0..1, or null if the map was not evaluated. */
   readonly score: number | null;
-  /** Axes that carry information; further ones are zero. */
+  /** Axes that carry information. Further ones are zero. */
   readonly rank: number;
   /**
    * @param native Float32Array [n x model.nativeDimension], row-major, rows of unit length
@@ -20,16 +20,16 @@ export interface ActiveMap {
 /** Active maps by model. */
 export interface Projections {
   mapOf(model: Model): ActiveMap | null;
-  /** State of the calibration that runs by itself; null: none is under way or put off. */
+  /** State of the automatic calibration, or null if none is running or postponed. */
   stateOf(model: Model): CalibrationState | null;
 }
 
 export const LEXICAL_SPACE = 'lexical-1';
-/** In place of a latent space: the generation has no vectors, and only keyword search finds it. */
+/** Placeholder for a latent space: the generation has no vectors, and only keyword search finds it. */
 export const KEYWORD_ONLY = 'keyword-only';
 const NATIVE = 'native:';
 
-/** Return the latent space of a model's vectors. Only vectors of one space can be compared. */
+/** Return the latent space of a model's vectors. Only vectors of one space are comparable. */
 export function spaceOf(projections: Projections, model: Model): string {
   return projections.mapOf(model)?.space ?? nativeSpaceOf(model);
 }
@@ -42,7 +42,7 @@ export function nativeSpaceOf(model: Model): string {
 /**
  * Find the map from a model's native space into another space.
  *
- * @returns null: none is needed, it is the model's native space; undefined: the model has no way into it
+ * @returns null if none is needed, because it is the model's native space; undefined if the model has no map into it
  */
 export function mapInto(projections: Projections, model: Model, space: string): ActiveMap | null | undefined {
   if (space === nativeSpaceOf(model)) return null;
@@ -50,7 +50,7 @@ export function mapInto(projections: Projections, model: Model, space: string): 
   return map?.space === space ? map : undefined;
 }
 
-/** Return the id of the model whose native space this is; null if it is not a native space. */
+/** Return the id of the model with this native space, or null if it is no native space. */
 export function modelOfSpace(space: string): string | null {
   if (!space.startsWith(NATIVE)) return null;
   return space.slice(NATIVE.length, space.indexOf('@'));

@@ -14,7 +14,7 @@ import type { ActiveMap, Projections } from './projections.ts';
 import type { MapRecord } from './schema.ts';
 import { selectActiveMaps } from './store.ts';
 
-/** Interval of refreshes. The documented bound for the use of a replaced map is 30 s. */
+/** Interval of refreshes. The documented bound for replacing a map is 30 s. */
 const REFRESH_MS = 10_000;
 
 interface Entry {
@@ -24,10 +24,7 @@ interface Entry {
 
 /** Active maps, loaded once in each process and replaced while it runs. */
 export interface ProjectionRegistry extends Projections {
-  /**
-   * Load maps that were activated and drop those that were retired. If a map cannot be loaded, its predecessor stays in
-   * use.
-   */
+  /** Load newly activated maps and drop retired ones. If a map cannot be loaded, its predecessor stays in use. */
   refresh(): Promise<void>;
   /** Service that refreshes every 10 s. */
   readonly service: Service;
@@ -55,7 +52,7 @@ export function openProjectionRegistry(context: {
     entries = next;
     states = new Map((await selectCalibrationStates(sql)).map((state) => [state.model, state]));
   };
-  // Refreshes run one after the other, so that an older reading never replaces a newer one.
+  // Run refreshes one after the other, so that an older reading never replaces a newer one.
   let last = Promise.resolve();
   const refresh = () => {
     last = last.catch(() => undefined).then(read);
@@ -64,7 +61,7 @@ export function openProjectionRegistry(context: {
   return {
     mapOf(model: Model) {
       const entry = entries.get(model.id);
-      // A map of another revision, or of vectors of another length, is no map of this model.
+      // A map of another revision or vector length does not fit this model.
       if (entry?.record.modelRevision !== model.revision) return null;
       return entry.record.nativeDimension === model.nativeDimension ? entry.map : null;
     },
@@ -114,7 +111,7 @@ async function loadRecord(context: { objects: Objects; threads: Threads }, recor
   };
 }
 
-/** Make a map that refuses to project. Native vectors in place of canonical ones would never be found by a search. */
+/** Make a map that refuses to project. A search would never find native vectors in place of canonical ones. */
 function unusable(record: MapRecord, cause: unknown): ActiveMap {
   return {
     space: record.spaceId,

@@ -1,7 +1,7 @@
-/** Greatest output dimension of a variable-dimension model. */
+/** Maximum output dimension of a variable-dimension model. */
 export const DIMENSIONS_MAX = 4096;
 
-/** Dimension of all stored and searched vectors, whatever their model. */
+/** Dimension of all stored and searched vectors, whatever the model. */
 export const INDEX_DIMENSIONS = 1024;
 
 /**

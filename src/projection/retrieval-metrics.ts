@@ -18,7 +18,7 @@ export function ndcgAt(ranked: readonly string[], relevant: ReadonlySet<string>,
   return gain / ideal;
 }
 
-/** Compute the share of the relevant documents that are among the first `k`. @returns 0..1 */
+/** Compute the share of the relevant documents among the first `k`. @returns 0..1 */
 export function recallAt(ranked: readonly string[], relevant: ReadonlySet<string>, k: number): number {
   return ranked.slice(0, k).filter((id) => relevant.has(id)).length / relevant.size;
 }

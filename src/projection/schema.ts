@@ -9,7 +9,7 @@ export type FitMethod = z.infer<typeof FitMethod>;
 export const Grade = z.enum(['good', 'warn', 'fail', 'unknown']);
 export type Grade = z.infer<typeof Grade>;
 
-/** Record of the canonical space, which is frozen when its reference model is fitted. */
+/** Record of the canonical space, which is frozen with the fit of its reference model. */
 export interface SpaceRecord {
   readonly id: string;
   readonly dimensions: number;

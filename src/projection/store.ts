@@ -32,7 +32,7 @@ interface MapRow {
   created_at: Date;
 }
 
-/** Read a space; null if no reference model has been fitted yet. */
+/** Read a space. Return null if no reference model has been fitted yet. */
 export async function selectSpace(sql: Sql, id: string): Promise<SpaceRecord | null> {
   const [row] = await sql<SpaceRow[]>`
     SELECT id, dimensions, reference_model, reference_revision, pairs, object_key, sha256
@@ -49,7 +49,7 @@ export async function selectSpace(sql: Sql, id: string): Promise<SpaceRecord | n
   };
 }
 
-/** Insert a space; false if one with this id exists, since a space is never refitted. */
+/** Insert a space. Return false if this id exists, since a space is never refitted. */
 export async function insertSpace(sql: Sql, space: SpaceRecord): Promise<boolean> {
   const rows = await sql`
     INSERT INTO projection_spaces (id, dimensions, reference_model, reference_revision, pairs, object_key, sha256)
@@ -87,7 +87,7 @@ export async function selectMaps(sql: Sql, options: { model?: string } = {}): Pr
   return rows.map(toMap);
 }
 
-/** Read a map by version; null if it does not exist. */
+/** Read a map by version, or return null. */
 export async function selectMap(sql: Sql, version: number): Promise<MapRecord | null> {
   const [row] = await sql<MapRow[]>`SELECT ${columns(sql)} FROM projection_maps WHERE version = ${version}`;
   return row ? toMap(row) : null;

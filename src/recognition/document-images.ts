@@ -7,11 +7,11 @@ import { isTiff, type TiffPage, tiffPages } from './tiff-pages.ts';
 import type { Transcriber, Transcription } from './transcriber.ts';
 import { openVision } from './vision.ts';
 
-/** Bound of a file, larger than for an image of a request: scans are stored with little compression. */
+/** Bound of a file, larger than for an image in a request, because scans are often stored with little compression. */
 export const DOCUMENT_IMAGE_BYTES_MAX = 32 * 1024 * 1024;
 /** Time limit of an image. A page full of small print takes 10 s on an idle core, and no request waits for it. */
 const IMAGE_MS_MAX = 120_000;
-/** Bound of the waiting images of documents, which have a queue of their own. */
+/** Maximum number of waiting images of documents, which have a separate queue. */
 const WAITING_MAX = 10_000;
 
 /** Reader of the images in documents. */
@@ -28,9 +28,9 @@ export interface DocumentImages {
 }
 
 /**
- * Open a reader that uses the operator's vision model, or OCR on this machine if none is configured. TIFF files, and
- * files that are too large to be sent, are always read by OCR. Its processes are not those of requests, so that
- * requests never wait for a document of a thousand pages.
+ * Open a reader that uses the operator's vision model, or else OCR on this host. OCR always reads TIFF files and files
+ * that are too large to send. Its processes are separate from those of requests, so that requests never wait for a
+ * document of a thousand pages.
  */
 export function openDocumentImages(options: {
   readonly vision: VisionSettings | null | undefined;
@@ -39,7 +39,9 @@ export function openDocumentImages(options: {
 }): DocumentImages {
   const { vision, logger } = options;
   const ocr = openOcr(logger, {
-    ...{ imageBytesMax: DOCUMENT_IMAGE_BYTES_MAX, imageMs: IMAGE_MS_MAX, waitingMax: WAITING_MAX },
+    imageBytesMax: DOCUMENT_IMAGE_BYTES_MAX,
+    imageMs: IMAGE_MS_MAX,
+    waitingMax: WAITING_MAX,
     ...options.ocr,
   });
   const model: Transcriber | null = vision ? openVision(vision, logger) : null;

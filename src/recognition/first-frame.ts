@@ -10,8 +10,8 @@ import {
 } from './image-header.ts';
 
 /**
- * Return a file of the first frame only: decoders unpack all frames of a GIF before they read one, and refuse animated
- * WebP.
+ * Return a file with only the first frame. Decoders unpack all frames of a GIF before they read one, and refuse
+ * animated WebP.
  *
  * @returns the original bytes if there is only one frame
  */

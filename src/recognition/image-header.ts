@@ -20,15 +20,12 @@ interface Size {
   readonly height: number;
 }
 
-/**
- * Bound of the segments, blocks or chunks read in search of the first frame. Real files have at most some hundred
- * before it.
- */
+/** Bound of the segments, blocks or chunks to read before the first frame. Real files have at most some hundred. */
 const PARTS_MAX = 10_000;
 
 const PNG_SIGNATURE = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
 
-/** Return the format by the magic bytes, or null if it is not an accepted one. */
+/** Return the format by the magic bytes, or null if it is not accepted. */
 export function formatOf(bytes: Uint8Array): ImageFormat | null {
   const file = viewOf(bytes);
   if (file.subarray(0, 8).equals(PNG_SIGNATURE)) return 'png';
@@ -49,7 +46,7 @@ const FOREIGN: readonly (readonly [start: RegExp, name: string])[] = [
   [/^PK\W/, 'a ZIP archive'],
 ];
 
-/** Name the format of a file that is not accepted, for an error message. */
+/** Name the format of a rejected file for an error message. */
 export function foreignFormatOf(bytes: Uint8Array): string {
   const start = ascii(viewOf(bytes), 0, 64);
   return FOREIGN.find(([pattern]) => pattern.test(start))?.[1] ?? 'an unknown format';
@@ -135,7 +132,7 @@ export interface GifFrame extends Size {
   readonly end: number;
 }
 
-/** Find the first frame of a GIF; null if there is none. A truncated frame ends with the file. */
+/** Find the first frame of a GIF, or return null. A truncated frame ends with the file. */
 export function findGifFrame(file: Buffer): GifFrame | null {
   if (file.length < 13) return null;
   const headLength = 13 + colourTableLength(file[10] as number);

@@ -1,14 +1,14 @@
 /**
- * Main module of the process that reads text in untrusted images, one after the other (see ocr-protocol.ts). It is
- * started with almost no rights (see ocr-process.ts). Any fault of the recogniser ends the process, since its memory
- * may then be in any state.
+ * Main module of the process that reads text in untrusted images, one after the other (see ocr-protocol.ts). It starts
+ * with almost no rights (see ocr-process.ts). Any fault of the recogniser ends the process, since its memory may then
+ * be in any state.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { gunzipSync } from 'node:zlib';
 import type { OcrArgument, OcrLine } from './ocr-protocol.ts';
 
-/** The part of Tesseract's C++ API that is used, as tesseract.js-core binds it. */
+/** Used part of Tesseract's C++ API, as tesseract.js-core binds it. */
 interface Recogniser {
   /** Returns 0, or -1 if a language could not be loaded. */
   Init(dataPath: null, languages: string, engineMode: number): number;
@@ -33,7 +33,7 @@ interface Line {
 
 /**
  * Page segmentation modes of Tesseract: a page with a layout, and sparse text at any position. Photographs and textures
- * give lines, too, but with less confidence (percent) and fewer letters.
+ * also give lines, but with less confidence (percent) and fewer letters.
  */
 const AUTOMATIC: Mode = { segmentation: '3', confidenceMin: 60 };
 const SPARSE: Mode = { segmentation: '11', confidenceMin: 70 };
@@ -87,8 +87,8 @@ function openRecogniser(core: Core, { languages }: OcrArgument): Recogniser {
 }
 
 /**
- * Read the image as a page. If the result is not certain, read it also turned by 180 degrees, since the recogniser
- * distinguishes lines from columns but not up from down, and then as sparse text, which can take long.
+ * Read the image as a page. If the result is uncertain, also read it turned by 180 degrees, since the recogniser
+ * distinguishes lines from columns but not up from down. Then read it as sparse text, which can take long.
  *
  * @returns null if the image cannot be decoded
  */
@@ -123,12 +123,12 @@ async function recognise(
   return best;
 }
 
-/** Return true if letters were found that may be of turned text; photographs and textures give fewer and worse ones. */
+/** Return true if the letters may be turned text. Photographs and textures give fewer and less certain letters. */
 function resemblesText({ characters, confidence }: Recognition): boolean {
   return characters >= UNSURE_CHARACTERS_MIN && (confidence ?? 0) >= TURNED_CONFIDENCE_MIN;
 }
 
-/** EXIF orientations by the turn that they add to one, from 1 (upright); mirrored ones have a cycle of their own. */
+/** EXIF orientations by the turn that they add to one, from 1 (upright). Mirrored ones have a separate cycle. */
 const TURNS = { half: [3, 4, 1, 2, 7, 8, 5, 6], left: [8, 7, 6, 5, 2, 1, 4, 3], right: [6, 5, 8, 7, 4, 3, 2, 1] };
 
 function turned(orientation: number, angle: keyof typeof TURNS): number {
@@ -136,14 +136,14 @@ function turned(orientation: number, angle: keyof typeof TURNS): number {
 }
 
 interface Recognition {
-  /** Text of all certain lines; empty if it has too few characters to be reliable. */
+  /** Text of all certain lines, empty if it has too few characters to be reliable. */
   readonly text: string;
   readonly isSure: boolean;
   /** Sum of the confidences of the letters and digits of these lines. */
   readonly weight: number;
   /** Letters and digits of all lines. */
   readonly characters: number;
-  /** Mean confidence of all letters and digits; null without any. */
+  /** Mean confidence of all letters and digits, or null. */
   readonly confidence: number | null;
 }
 
@@ -173,7 +173,9 @@ function recogniseAs(recogniser: Recogniser, orientation: number, mode: Mode): R
     certain.characters >= SURE_CHARACTERS_MIN && certain.weight / certain.characters >= SURE_CONFIDENCE_MIN;
   return {
     text: isSure || certain.characters >= UNSURE_CHARACTERS_MIN ? lines.join('\n') : '',
-    ...{ isSure, weight: certain.weight, characters: all.characters },
+    isSure,
+    weight: certain.weight,
+    characters: all.characters,
     confidence: all.characters === 0 ? null : all.weight / all.characters,
   };
 }
@@ -196,9 +198,7 @@ interface ReceivedImage {
   readonly orientation: number;
 }
 
-/**
- * Return a function that reads the next image from stdin. The end of stdin, or an image too large, ends the process.
- */
+/** Make a function that reads the next image from stdin. The end of stdin, or an oversized image, ends the process. */
 function readImages(bytesMax: number): () => Promise<ReceivedImage> {
   const input = process.stdin[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   let rest: Buffer = Buffer.alloc(0);

@@ -7,7 +7,7 @@ import type { Transcription } from './transcriber.ts';
 
 /**
  * Kind of an OCR failure. `unreadable`: the decoder refused the image. `too_slow`: the deadline passed. `died`: the
- * process ended, out of memory or by a fault of the recogniser. `not_started`: the process never became ready.
+ * process ran out of memory or crashed. `not_started`: the process never became ready.
  */
 export type OcrFaultKind = 'unreadable' | 'too_slow' | 'died' | 'not_started';
 
@@ -27,9 +27,9 @@ export interface OcrProcessLimits {
   /** Time limit of one image (wall clock). */
   readonly imageMs: number;
   /**
-   * Time limit of each further pass over an image whose first pass gave little text; after it the best result so far is
-   * used. The pass over the turned page may also take twice as long as the first pass, and all further passes together
-   * have that time and twice this limit.
+   * Time limit of each further pass over an image whose first pass gave little text. After it the best result so far is
+   * used. The pass over the turned page may also take twice as long as the first pass. All further passes together have
+   * that time and twice this limit.
    */
   readonly secondPassMs: number;
   /** Memory limit of the process, set as the kernel's data limit; POSIX only. */
@@ -44,14 +44,14 @@ const STDERR_CHARS_MAX = 2000;
 /** Bound of the bytes of a character in JSON. */
 const JSON_BYTES_PER_CHAR = 6;
 
-/** Bound of unread lines: drafts and the line that follows them. */
+/** Maximum number of unread lines: drafts and the line that follows them. */
 const UNREAD_LINES_MAX = DRAFTS_MAX + 1;
 
 /**
  * Process that reads text in images, one at a time.
  *
  * It can read only its own code, the recogniser and the trained data. It cannot write files or start processes or
- * threads, and its environment is empty. It ends by itself when this process dies.
+ * threads, and its environment is empty. It ends when this process dies.
  */
 export class OcrProcess {
   readonly #child: ConfinedProcess;
@@ -98,7 +98,7 @@ export class OcrProcess {
     return !this.#lines.isEnded;
   }
 
-  /** Resident memory after the last image. The recogniser never frees the memory that it took. */
+  /** Resident memory after the last image. The recogniser never frees memory. */
   get residentBytes(): number {
     return this.#residentBytes;
   }
@@ -108,7 +108,7 @@ export class OcrProcess {
   }
 
   /**
-   * Read the text in one image, separated by lines and empty if there is none. Any failure except `unreadable` ends the
+   * Read the text in one image, separated by lines, and empty without text. Any failure except `unreadable` ends the
    * process.
    *
    * @throws OcrFault; the signal's reason once it is aborted
@@ -152,7 +152,8 @@ export class OcrProcess {
   }
 
   /**
-   * Read the next line. If the process is late, or the signal is aborted, it is killed: nothing else can interrupt it.
+   * Read the next line. If the process is late, or the signal is aborted, kill the process, since nothing else can
+   * interrupt it.
    */
   #next(withinMs: number, signal: AbortSignal): Promise<OcrLine> {
     return new Promise((resolve, reject) => {
@@ -228,7 +229,7 @@ class LineReader {
   }
 }
 
-/** Parse a line; null if it is invalid, since a process that a malicious image controls can print anything. */
+/** Parse a line. Return null if it is invalid, since a malicious image may control the process and print anything. */
 function parseLine(line: string): OcrLine | null {
   try {
     return OcrLine.parse(JSON.parse(line));
@@ -241,7 +242,10 @@ async function spawnChild(limits: OcrProcessLimits): Promise<ConfinedProcess> {
   const { argument, readable } = installation(limits);
   try {
     return await startConfined({
-      ...{ name: 'ocr', module: new URL('./ocr-child.ts', import.meta.url), argument, readable },
+      name: 'ocr',
+      module: new URL('./ocr-child.ts', import.meta.url),
+      argument,
+      readable,
       heapMib: HEAP_MIB,
       memoryBytesMax: limits.memoryBytesMax,
       cpuSeconds: OCR_CPU_SECONDS_MAX + 2 * Math.ceil(limits.imageMs / 1000),
@@ -264,13 +268,13 @@ interface Installation {
   readonly readable: string[];
 }
 
-/** Find the recogniser and its data where npm installed them; nothing is loaded from a network. */
+/** Find the recogniser and its data where npm installed them, without loading anything from a network. */
 function installation({ textCharsMax, imageBytesMax }: OcrProcessLimits): Installation {
   const require = createRequire(import.meta.url);
   const here = path.dirname(fileURLToPath(import.meta.url));
   try {
     const core = path.dirname(require.resolve('tesseract.js-core/package.json'));
-    // Korean comes first: after English it is read syllable by syllable, with spaces between them.
+    // Korean comes first. After English it is read syllable by syllable, with spaces in between.
     const data = [
       { code: 'kor', folder: path.dirname(require.resolve('@tesseract.js-data/kor/package.json')) },
       { code: 'eng', folder: path.dirname(require.resolve('@tesseract.js-data/eng/package.json')) },

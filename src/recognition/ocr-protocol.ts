@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /** The only argument of the OCR process, in JSON. */
 export interface OcrArgument {
-  /** Builds of the recogniser, the fastest first; a build that this processor cannot run is skipped. */
+  /** Builds of the recogniser, the fastest first. A build that this processor cannot run is skipped. */
   readonly cores: readonly string[];
   /** Gzipped trained data by language code; the first language has priority. */
   readonly languages: readonly { readonly code: string; readonly path: string }[];
@@ -12,16 +12,16 @@ export interface OcrArgument {
 
 /**
  * Length of the header before each image on stdin: length of the image (uint32) and its EXIF orientation (uint8),
- * little-endian. stdin stays open between images; the process ends with it.
+ * little-endian. stdin stays open between images. The process ends with it.
  */
 export const IMAGE_HEAD_BYTES = 5;
 
-/** Maximum of drafts of one image. */
+/** Maximum number of drafts of one image. */
 export const DRAFTS_MAX = 5;
 
 /**
- * Lines of JSON on stdout: `ready` first, then for each image a `read`, before which there may be drafts. `confidence`
- * is the mean over all letters that were recognised, in percent; null if there are none.
+ * Lines of JSON on stdout: `ready` first, then for each image a `read`, optionally after some drafts. `confidence` is
+ * the mean over all recognised letters in percent, or null without letters.
  */
 export const OcrLine = z.discriminatedUnion('type', [
   z.object({ type: z.literal('ready') }),
@@ -37,7 +37,7 @@ export const OcrLine = z.discriminatedUnion('type', [
     /** Null if the decoder refused the file. */
     text: z.string().nullable(),
     confidence: z.number().nullable(),
-    /** Resident memory and CPU time of the process so far; it frees no memory. */
+    /** Resident memory and CPU time of the process so far. It frees no memory. */
     residentBytes: z.int(),
     cpuSeconds: z.number(),
   }),

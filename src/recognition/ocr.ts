@@ -9,11 +9,11 @@ import type { TiffPage } from './tiff-pages.ts';
 import type { Transcriber, Transcription } from './transcriber.ts';
 
 export interface OcrOptions extends Partial<OcrProcessLimits> {
-  /** Bound of the processes; each reads one image at a time. */
+  /** Maximum number of processes. Each reads one image at a time. */
   readonly processesMax?: number;
   /** Time after which an idle process ends. */
   readonly idleMs?: number;
-  /** Bound of the images that wait for a process. */
+  /** Maximum number of images that wait for a process. */
   readonly waitingMax?: number;
 }
 
@@ -21,7 +21,7 @@ const MIB = 1024 * 1024;
 const PROCESSES_MAX = 4;
 /** Resident memory above which a process gets no further image. */
 const RESIDENT_BYTES_KEPT_MAX = 400 * MIB;
-/** Attempts to read an image: if the process died, the image may not be the reason. */
+/** Attempts to read an image, because another cause than the image may have killed the process. */
 const ATTEMPTS_MAX = 2;
 
 /** Transcriber that also reads pages of TIFF files. */
@@ -30,8 +30,8 @@ export interface Ocr extends Transcriber {
 }
 
 /**
- * Open optical character recognition of English and Korean by Tesseract, on this machine and without any network.
- * Processes start with the first image and end when they are idle.
+ * Open optical character recognition of English and Korean by Tesseract, on this host without a network. Processes
+ * start with the first image and end when idle.
  */
 export function openOcr(logger: Logger, options: OcrOptions = {}): Ocr {
   return new OcrPool(logger, options);
@@ -102,7 +102,7 @@ class OcrPool implements Ocr {
     }
   }
 
-  /** Get the idle process that was used last, so that the others can end, or start one. */
+  /** Get the most recently used idle process, so that the others can end, or start one. */
   async #acquire(signal: AbortSignal): Promise<OcrProcess> {
     for (const [process, idleTimer] of [...this.#processes].reverse()) {
       if (idleTimer === null) continue;
@@ -127,7 +127,7 @@ class OcrPool implements Ocr {
       this.#end(process);
       return;
     }
-    // Moved to the end of the map, since `#acquire` prefers the last one.
+    // Move it to the end of the map, since `#acquire` prefers the last one.
     this.#processes.delete(process);
     this.#processes.set(
       process,

@@ -6,7 +6,7 @@ import { type OcrOptions, openOcr } from './ocr.ts';
 import type { Transcriber } from './transcriber.ts';
 import { openVision } from './vision.ts';
 
-/** Text that is embedded for an image without text. */
+/** Text to embed for an image without text. */
 export const NO_TEXT_PLACEHOLDER = 'an image without text';
 
 /** Bound of the text of one image in UTF-16 code units; a page has a few thousand. */
@@ -24,7 +24,7 @@ export interface ImageReader {
   close(): Promise<void>;
 }
 
-/** Open a reader that uses the operator's vision model, or OCR on this machine if none is configured. */
+/** Open a reader that uses the operator's vision model, or else OCR on this host. */
 export function openImageReader(options: {
   readonly vision: VisionSettings | null | undefined;
   readonly logger: Logger;
@@ -34,7 +34,7 @@ export function openImageReader(options: {
   return readerOf(vision ? openVision(vision, logger) : openOcr(logger, options.ocr));
 }
 
-/** Make a reader of a transcriber, which bounds how many images are read at a time. */
+/** Make a reader from a transcriber. It bounds the images that are read concurrently. */
 export function readerOf(transcriber: Transcriber): ImageReader {
   return {
     async read(images, signal) {
@@ -72,13 +72,13 @@ function named(error: AppError, index: number): AppError {
   });
 }
 
-/** Normalise the text of an image. It is cut first, since normalising takes time; a surrogate pair is not split. */
+/** Normalise the text of an image. Cut it first, without splitting a surrogate pair, since normalising takes time. */
 function normalise(text: string): string {
   const collapsed = text
     .slice(0, TEXT_CHARS_MAX * 2)
     .toWellFormed()
     .normalize('NFC')
-    // Control characters separate words like white space; zero-width characters are removed.
+    // Control characters separate words like white space. Zero-width characters are removed.
     .replace(/[\u200b\u2060\ufeff]/g, '')
     .replace(/[\s\p{Cc}\ufffd]+/gu, ' ')
     .trim();

@@ -18,17 +18,17 @@ const IMAGE_LENGTH = 257;
 const SHORT = 3;
 const LONG = 4;
 
-/** Return true if the first bytes are those of a TIFF file (TIFF 6.0, 2); BigTIFF is another format. */
+/** Return true if the first bytes are those of a TIFF file (TIFF 6.0, 2). BigTIFF is another format. */
 export function isTiff(bytes: Uint8Array): boolean {
   const start = viewOf(bytes).toString('latin1', 0, 4);
   return start === 'II*\0' || start === 'MM\0*';
 }
 
 /**
- * Iterate over the pages of a TIFF file without decoding pixels. A chain of directories that leaves the file, or
- * returns to an earlier one, ends there.
+ * Iterate over the pages of a TIFF file without decoding pixels. The chain of directories ends if it leaves the file or
+ * returns to an earlier directory.
  *
- * @param pagesMax bound of the pages
+ * @param pagesMax maximum number of pages
  */
 export function* tiffPages(bytes: Uint8Array, pagesMax: number): Generator<TiffPage> {
   const file = viewOf(bytes);
@@ -53,9 +53,7 @@ export function* tiffPages(bytes: Uint8Array, pagesMax: number): Generator<TiffP
   }
 }
 
-/**
- * Copy the file with a header that names this directory as the first, which is the one that a reader of one image uses.
- */
+/** Copy the file with a header that makes this directory the first, which readers of one image use. */
 function startingAt(file: Buffer, directory: number, isLittle: boolean): Uint8Array<ArrayBuffer> {
   const copy = new Uint8Array(file);
   const view = new DataView(copy.buffer);

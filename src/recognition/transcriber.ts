@@ -3,11 +3,11 @@ import type { DecodedImage } from './decode-images.ts';
 export interface Transcription {
   /** Plain text of the image, empty if there is none. */
   readonly text: string;
-  /** Mean confidence of the letters in percent; null without letters, and for a vision model. */
+  /** Mean confidence of the letters in percent, or null without letters and for a vision model. */
   readonly confidence: number | null;
 }
 
-/** Reader of the text in an image: a vision model, or OCR on this machine. */
+/** Reader of the text in an image: a vision model, or OCR on this host. */
 export interface Transcriber {
   /**
    * Read the text of an image.

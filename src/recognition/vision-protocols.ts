@@ -12,7 +12,7 @@ const PROMPT =
   'image in one short sentence. If there is no text, give the description only. Answer in plain text, without ' +
   'headings, formatting or comments.';
 
-/** Bound of the tokens of an answer; a dense page of text takes some 2,000. */
+/** Maximum number of tokens of an answer. A dense page of text takes some 2,000. */
 const ANSWER_TOKENS_MAX = 8192;
 
 export interface VisionCall {
@@ -21,11 +21,11 @@ export interface VisionCall {
   readonly format: ImageFormat;
   /** Bytes of the image, which has a single frame. */
   readonly base64: string;
-  /** Fields that the vendor has refused before, and that are left out. */
+  /** Omitted fields that the vendor has refused before. */
   readonly refusedFields: ReadonlySet<string>;
 }
 
-/** Wire protocol of a vision model: builds requests and parses answers. */
+/** Wire protocol of a vision model. It builds requests and parses answers. */
 export interface VisionProtocol {
   request(call: VisionCall): UpstreamRequest;
   /**
@@ -35,7 +35,7 @@ export interface VisionProtocol {
    */
   parse(answer: unknown): string;
   faultOf(status: number, headers: UpstreamHeaders, body: Uint8Array, apiKey: Secret | null): UpstreamFault;
-  /** Fields that some models of this protocol do not accept, and that can be left out. */
+  /** Optional fields that some models of this protocol do not accept. */
   readonly optionalFields: readonly string[];
 }
 
@@ -90,12 +90,12 @@ const gemini: VisionProtocol = {
     const candidate = first(field(answer, 'candidates'));
     const parts = field(field(candidate, 'content'), 'parts');
     if (Array.isArray(parts)) return textOfParts(parts.filter((part) => field(part, 'thought') !== true));
-    // The image or the answer was blocked; any other answer without parts is a transient fault.
+    // The image or the answer was blocked. Any other answer without parts is a transient fault.
     const reason = field(candidate, 'finishReason') ?? field(field(answer, 'promptFeedback'), 'blockReason');
     if (typeof reason === 'string' && reason !== 'STOP' && reason !== 'MAX_TOKENS') throw declined();
     throw badReply('bad_shape', 'the answer has no text');
   },
-  // The account's country or billing is not accepted, which is reported as a 400.
+  // A 400 here means that the account's country or billing is not accepted.
   faultOf: faultsOf((status, { codes }) =>
     status === 400 && codes.includes('FAILED_PRECONDITION') ? 'refused' : null,
   ),
@@ -130,8 +130,8 @@ const IMAGE_PLACEHOLDER = '\u0001image\u0001';
 const PLACEHOLDER_IN_JSON = JSON.stringify(IMAGE_PLACEHOLDER).slice(1, -1);
 
 /**
- * Build a request body. The base64 string is inserted into the JSON afterwards, since it needs no escaping and may have
- * ten megabytes.
+ * Build a request body. Insert the base64 string into the JSON afterwards, since it needs no escaping and may have ten
+ * megabytes.
  */
 function withImage(
   path: string,

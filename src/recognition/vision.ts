@@ -21,7 +21,7 @@ const ANSWER_BYTES_MAX = 1024 * 1024;
 const RETRIES_MAX = 2;
 const WAITING_MAX = 400;
 
-/** Error of a field that is sent by default and that this model does not accept. */
+/** Error of a default field that this model does not accept. */
 class RefusedFieldError extends Error {
   readonly field: string;
 
@@ -32,8 +32,8 @@ class RefusedFieldError extends Error {
 }
 
 /**
- * Open the operator's vision model, which transcribes an image and adds a short description. Of an animation the first
- * frame is read.
+ * Open the operator's vision model, which transcribes an image and adds a short description. It reads the first frame
+ * of an animation.
  */
 export function openVision(
   settings: VisionSettings,
@@ -103,7 +103,7 @@ class Vision implements Transcriber {
           permit.abandoned();
           throw error;
         }
-        // A vendor that limits our rate, or refuses our input or our key, is up.
+        // A vendor that limits our rate, or refuses our input or key, is available.
         if (error.kind === 'transient' && error.status !== 429) permit.failed();
         else permit.succeeded();
         if (error.kind === 'rejected') throw upstreamRejected(NAME, error);
@@ -118,12 +118,17 @@ class Vision implements Transcriber {
   async #exchange(image: DecodedImage, base64: string, signal: AbortSignal): Promise<string> {
     const { model, apiKey, timeoutMs } = this.#settings;
     const { format } = image;
-    // A copy for this request: another one may add a field while this one is in progress.
+    // Copy the set for this request, because another one may add a field meanwhile.
     const refusedFields = new Set(this.#refusedFields);
     const request = this.#protocol.request({ model, apiKey, format, base64, refusedFields });
     const reply = await this.#http.call({
-      ...{ method: request.method, path: this.#basePath + request.path, headers: request.headers, body: request.body },
-      ...{ timeoutMs, bodyBytesMax: ANSWER_BYTES_MAX, signal },
+      method: request.method,
+      path: this.#basePath + request.path,
+      headers: request.headers,
+      body: request.body,
+      timeoutMs,
+      bodyBytesMax: ANSWER_BYTES_MAX,
+      signal,
     });
     const { status, headers, body } = reply;
     if (status >= 200 && status <= 299) return this.#protocol.parse(parseJson(body));
@@ -134,7 +139,7 @@ class Vision implements Transcriber {
   }
 
   #broken() {
-    const why = 'its last calls failed, so that it is not called for a while';
+    const why = 'its last calls failed, so the service pauses its calls';
     return providerUnavailable(NAME, 'breaker_open', why, { retryAfterMs: this.#breaker.waitMs() });
   }
 }

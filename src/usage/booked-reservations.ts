@@ -7,9 +7,9 @@ import type { Axis } from './schema.ts';
 import { addUsage, deleteReservation, insertReservation, lockCounter, reserveUnits } from './store.ts';
 
 /**
- * Reserve `amount` texts (images on `embed_image`) for work that outlives its request and may be ended by any process,
- * under the id of the work. Run this in the transaction that creates the work, so that both happen or neither. Without
- * a limit on the axis no units are reserved; the usage still counts, once, when the work ends.
+ * Reserve `amount` texts (images on `embed_image`), under the id of the work, for work that outlives its request and
+ * that any process may end. Run this in the transaction that creates the work. Without a limit on the axis no units are
+ * reserved, but the usage still counts once when the work ends.
  *
  * @throws AppError `quota_exceeded` (402), `axis_not_in_plan` (403)
  */
@@ -40,11 +40,11 @@ export async function bookReservation(
 }
 
 /**
- * Settle a reservation with the actual usage: it is booked on the day of the reservation as one request, and the units
- * reserved beyond it are released. Without any usage all units are released and no request is booked. Run this in the
- * transaction that ends the work. Only the first call for an id has an effect.
+ * Settle a reservation with the actual usage: book it as one request on the day of the reservation, and release the
+ * remaining units. Without usage, release all units and book no request. Run this in the transaction that ends the
+ * work. Only the first call for an id has an effect.
  *
- * @returns true if there was such a reservation
+ * @returns true if the reservation existed
  */
 export function settleBooked(sql: Sql, id: string, used: readonly UsedModel[]): Promise<boolean> {
   return inTransaction(sql, async (tx) => {
@@ -55,8 +55,16 @@ export function settleBooked(sql: Sql, id: string, used: readonly UsedModel[]): 
     const rows = used.map(({ model, texts, tokens, images = 0 }, index) => {
       units += axis === 'embed_image' ? images : texts;
       return {
-        ...{ orgId, day, axis, model, internal: false },
-        ...{ requests: 1, requestsLed: index === 0 ? 1 : 0, texts, tokens, images },
+        orgId,
+        day,
+        axis,
+        model,
+        internal: false,
+        requests: 1,
+        requestsLed: index === 0 ? 1 : 0,
+        texts,
+        tokens,
+        images,
       };
     });
     const change = { orgId, axis, month: `${day.slice(0, 7)}-01`, units: units - reservation.units };

@@ -14,17 +14,17 @@ export interface UsedModel {
   readonly images?: number;
 }
 
-/** Organization, axis and day on which a request is booked; they are fixed when it is accepted. */
+/** Organization, axis and day on which a request is booked, fixed when it is accepted. */
 export interface Booking {
   readonly orgId: string;
   readonly axis: Axis;
   readonly date: BookingDay;
   readonly internal: boolean;
-  /** Key or user who sent the request; null for work of the service. */
+  /** Key or user who sent the request, or null for work of the service. */
   readonly actor?: string | null;
 }
 
-/** Sums to be written. */
+/** Sums to write. */
 class Sums {
   readonly rows = new Map<string, LedgerRow>();
   readonly counters = new Map<string, CounterChange>();
@@ -36,8 +36,8 @@ class Sums {
 }
 
 /**
- * Usage of this process that is not in the database yet: sums in memory, written by `flush` about every second. A batch
- * that could not be written is kept and tried again with its sequence number, by which the database recognises a batch
+ * Usage of this process that is not yet in the database: sums in memory, which `flush` writes about every second. If a
+ * batch cannot be written, the ledger keeps it and retries. Its sequence number lets the database recognise a batch
  * that it already has, so that a lost answer counts nothing twice.
  */
 export class UsageLedger {
@@ -47,7 +47,7 @@ export class UsageLedger {
   readonly #id = newId('ledger');
   #sequence = 0;
   #open = new Sums();
-  /** Batch that was sent to the database, which has not confirmed it. */
+  /** Batch that the database has not confirmed. */
   #unconfirmed: { sums: Sums; batch: UsageBatch } | null = null;
   #running: Promise<void> | null = null;
   #next: Promise<void> | null = null;
@@ -61,8 +61,8 @@ export class UsageLedger {
   }
 
   /**
-   * Check that the sums of another request can be held, since usage that cannot be written must not fill the memory,
-   * and no request is served unmetered.
+   * Check that the sums of another request fit, so that unwritten usage cannot fill the memory, and no request is
+   * served unmetered.
    *
    * @throws AppError `postgres_unavailable` (503)
    */
@@ -71,7 +71,7 @@ export class UsageLedger {
     throw dependencyDown('postgres', 'usage cannot be recorded right now; try again');
   }
 
-  /** Book a request that succeeded. */
+  /** Book a successful request. */
   add(booking: Booking, used: readonly UsedModel[]): void {
     for (const [index, item] of used.entries()) {
       const row = this.#row(booking, item.model);
@@ -84,7 +84,7 @@ export class UsageLedger {
     }
   }
 
-  /** Book a request that succeeded for the key or user who sent it. */
+  /** Book a successful request for the key or user who sent it. */
   addActor({ orgId, actor, date }: Booking, used: readonly UsedModel[]): void {
     if (actor === undefined || actor === null) return;
     const { day } = date;
@@ -122,7 +122,7 @@ export class UsageLedger {
   }
 
   /**
-   * Write all usage that was booked before this call. Calls during a pending flush share the next one.
+   * Write all usage booked before this call. Calls during a pending flush share the next one.
    *
    * @throws errors of `sql`; the usage is kept
    */
@@ -173,7 +173,7 @@ export class UsageLedger {
     this.#isDown = false;
   }
 
-  /** Return the usage that would be lost if the process ended now. */
+  /** Return the usage that an end of the process would lose now. */
   unwritten(): { requests: number; texts: number; tokens: number; images: number } {
     const total = { requests: 0, texts: 0, tokens: 0, images: 0 };
     for (const row of [...(this.#unconfirmed?.batch.rows ?? []), ...this.#open.rows.values()]) {

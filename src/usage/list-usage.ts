@@ -10,7 +10,7 @@ import { Axis } from './schema.ts';
 export const USAGE_GROUPS = ['day', 'axis', 'model', 'internal'] as const;
 export type UsageGroup = (typeof USAGE_GROUPS)[number];
 
-/** Rows of one answer: a year of thirty models. */
+/** Maximum number of rows in one answer: a year of thirty models. */
 const ROWS_MAX = 10_000;
 
 const amount = z.int().min(0);
@@ -26,7 +26,7 @@ export const UsageList = z
         axis: Axis.optional(),
         model: z.string().optional(),
         internal: z.boolean().optional().describe('made by the service for searches and documents'),
-        requests: amount.describe('a request that several models answered counts for each'),
+        requests: amount.describe('a request that used several models counts for each'),
         texts: amount,
         tokens: amount,
         images: amount,
@@ -39,7 +39,8 @@ export const UsageList = z
 export type UsageList = z.output<typeof UsageList>;
 
 /**
- * Sum the usage of an organization over a period (of whole UTC days; by default this month) by some fields, in the order of `USAGE_GROUPS`.
+ * Sum the usage of an organization over a period (of whole UTC days; by default this month) by some fields, in the
+ * order of `USAGE_GROUPS`.
  *
  * @throws AppError `invalid_request` (400) for an invalid period
  */
@@ -71,8 +72,8 @@ export const UsageByKey = z
       .array(
         z.object({
           actor: z.string().describe('`key:<id>`, `user:<id>`, `operator:<name>` or `channel:<id>`'),
-          key_id: z.string().nullable().describe('null for others than keys'),
-          name: z.string().nullable().describe('of the key, or the email of the user'),
+          key_id: z.string().nullable().describe('null unless the row is a key'),
+          name: z.string().nullable().describe('name of the key, or email of the user'),
           requests: amount,
           tokens: amount,
         }),
@@ -88,8 +89,8 @@ export type UsageByKey = z.output<typeof UsageByKey>;
 const ACTORS_MAX = 1_000;
 
 /**
- * Sum the usage of an organization over a period by key and user: of all for those who manage keys, else the caller's own.
- * Usage that the service made by itself, for documents, belongs to nobody.
+ * Sum the usage of an organization over a period by key and user. Callers who manage keys get everyone's usage, others
+ * only their own. Usage by the service itself, for documents, belongs to nobody.
  *
  * @throws AppError `invalid_request` (400) for an invalid period
  */
@@ -102,7 +103,9 @@ export async function listUsageByKey(
   const { startMs, endMs } = toPeriod(range, Date.now());
   await meter.flush();
   const rows = await selectUsageByActor(sql, caller.orgId, {
-    ...{ start: toDate(startMs), end: toDate(endMs), rowsMax: ACTORS_MAX + 1 },
+    start: toDate(startMs),
+    end: toDate(endMs),
+    rowsMax: ACTORS_MAX + 1,
     actor: hasScope(caller, 'keys:manage') ? null : caller.actor,
   });
   return {

@@ -13,26 +13,26 @@ import { deleteOldFlushes } from './store.ts';
 
 export type { UsedModel } from './ledger.ts';
 
-/** Account that is charged. A missing plan is looked up (1 s cache) if any plan limits the axis. */
+/** Account to charge. A missing plan is looked up (1 s cache) if any plan limits the axis. */
 export interface Account {
   readonly orgId: string;
   readonly plan?: Plan;
-  /** Key or user who sent the request, for the usage by key; none for work of the service. */
+  /** Key or user who sent the request, for the usage by key. Absent for work of the service. */
   readonly actor?: string;
 }
 
 /** Reserved units of one request. Only the first call of `settle` or `release` has an effect. */
 export interface Reservation {
   /**
-   * Book a request that succeeded, with one entry per model that was used. Units reserved beyond their sum are released
-   * with the next flush. Numbers are integers >= 0. The request counts once per axis and day, on the first model.
+   * Book a successful request, with one entry per model used. The next flush releases units reserved beyond their sum.
+   * Numbers are integers >= 0. The request counts once per axis and day, on the first model.
    *
    * @throws TypeError for other numbers
    */
   settle(used: readonly UsedModel[]): void;
   /**
-   * Release all units of a request that failed, without counting it. Resolves when the units can be reserved again, or
-   * after at most a second if the database does not answer; it then receives the release later. Never rejects.
+   * Release all units of a failed request without counting it. Resolves when the units can be reserved again, or after
+   * at most a second if the database does not answer, which then gets the release later. Never rejects.
    */
   release(): Promise<void>;
 }
@@ -40,15 +40,15 @@ export interface Reservation {
 export interface Meter {
   /**
    * Reserve `amount` texts (images on `embed_image`) of the organization's month, all or nothing. Without a limit on
-   * the axis this is synchronous and does not use the database; the usage still counts, from the next flush on, so that
+   * the axis this is synchronous and does not use the database. The usage still counts from the next flush on, so that
    * a later limit includes it.
    *
-   * With a limit the units count in PostgreSQL from now on, for all processes. A process that is killed before
-   * `settle` or `release` leaves them counted until the month ends: a limit is never exceeded, but a crash may cost the
-   * units of pending requests. This also applies to a connection that is lost during the reservation.
+   * With a limit the units count in PostgreSQL from now on, for all processes. A process that is killed before `settle`
+   * or `release` leaves them counted until the month ends: a limit is never exceeded, but a crash may cost the units of
+   * pending requests. The same applies if the connection is lost during the reservation.
    *
    * @throws AppError `quota_exceeded` (402), `axis_not_in_plan` (403), `postgres_unavailable` (503),
-   *   `organization_not_found` (404) if the plan is looked up; TypeError for an amount that is not an integer >= 0
+   *   `organization_not_found` (404) if it looks up the plan; TypeError for an amount that is not an integer >= 0
    */
   reserve(
     account: Account,
@@ -57,18 +57,18 @@ export interface Meter {
     options?: { internal?: boolean },
   ): Reservation | Promise<Reservation>;
   /**
-   * Write the usage that was settled and the units that were released in this process so far.
+   * Write the usage settled and the units released in this process so far.
    *
    * @throws errors of the database; the usage is kept
    */
   flush(): Promise<void>;
-  /** Service that flushes at least every second while the database is up; `stop` flushes the remaining usage. */
+  /** Service that flushes at least every second while the database is up. `stop` flushes the remaining usage. */
   readonly service: Service;
 }
 
-/** Interval of flushes: half of the promised second, so that a pause and a slow write still fit into it. */
+/** Interval of flushes: half of the promised second, so that a pause and a slow write still fit in. */
 const FLUSH_EVERY_MS = 500;
-/** Maximum number of sums by organization, day, axis and model, which take some 60 MB. */
+/** Maximum number of sums by organization, day, axis and model. They take some 60 MB. */
 const KEYS_MAX = 200_000;
 const LAST_FLUSH_MS = 10_000;
 const RELEASE_MS = 1000;
@@ -120,7 +120,7 @@ export function openMeter(settings: {
 class MeteredReservation implements Reservation {
   readonly #ledger: UsageLedger;
   readonly #booking: Booking;
-  /** Number of units that are already in the month's counter. */
+  /** Number of units already in the month's counter. */
   readonly #reserved: number;
   #isOver = false;
 

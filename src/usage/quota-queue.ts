@@ -2,7 +2,7 @@ import { AppError } from '../platform/errors.ts';
 import { inTransaction, type Sql } from '../platform/postgres.ts';
 import { type CounterKey, lockCounter, reserveUnits, updateCounter } from './store.ts';
 
-/** Result of a reservation: granted, or refused with the number of remaining units. */
+/** Result of a reservation: granted, or refused with the remaining units. */
 export type Grant = { readonly granted: true } | { readonly granted: false; readonly remaining: number };
 
 interface Waiter {
@@ -15,9 +15,9 @@ const WAITERS_MAX = 10_000;
 const GRANTED: Grant = { granted: true };
 
 /**
- * Queue of reservations of units of monthly counters. A counter is one row, whose changes PostgreSQL serialises.
- * Therefore a process runs one statement per counter at a time, and the next statement reserves for all requests that
- * arrived in the meantime. A busy organization thus uses one connection of the pool, not all of them.
+ * Queue of reservations of units of monthly counters. A counter is one row, whose changes PostgreSQL serialises. So a
+ * process runs one statement per counter at a time, and the next statement reserves for all requests that arrived
+ * meanwhile. A busy organization thus uses one connection of the pool, not all of them.
  */
 export class QuotaQueue {
   readonly #sql: Sql;
@@ -29,9 +29,9 @@ export class QuotaQueue {
   }
 
   /**
-   * Reserve all of `amount` or nothing. Requests are served in order; one that exceeds the limit does not block others.
+   * Reserve all of `amount` or nothing. Requests are served in order. One that exceeds the limit does not block others.
    *
-   * @throws AppError `overloaded` (503), and errors of `sql`, after which the units may count as used or not
+   * @throws AppError `overloaded` (503), and errors of `sql`, after which the units may or may not count as used
    */
   reserve(counter: CounterKey, limit: number, amount: number): Promise<Grant> {
     const key = `${counter.orgId} ${counter.month} ${counter.axis} ${limit}`;

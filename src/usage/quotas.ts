@@ -9,7 +9,7 @@ import type { Axis } from './schema.ts';
 /** Quotas and rates of each plan, from the settings. */
 export type PlanSettings = Config['plans'];
 
-/** Return the texts (images on `embed_image`) that the plan has per calendar month; null for no limit. */
+/** Return the plan's texts (images on `embed_image`) per calendar month, or null for no limit. */
 export function quotaOf(plans: PlanSettings, plan: Plan, axis: Axis): number | null {
   return plans[plan]?.quotas[axis] ?? null;
 }
@@ -47,9 +47,7 @@ export function quotaExceeded(facts: {
 const PLANS_MAX = 10_000;
 const PLAN_CACHE_MS = 1_000;
 
-/**
- * Open a look-up of the plan of an organization. A result is cached for a second from the start of the look-up.
- */
+/** Open a look-up of an organization's plan. It caches a result for a second from the start of the look-up. */
 export function openPlanLookUp(sql: Sql): (orgId: string) => Promise<Plan> {
   const plans = new LRUCache<string, Promise<Plan>>({ max: PLANS_MAX, ttl: PLAN_CACHE_MS, ttlResolution: 0 });
   return (orgId) => {

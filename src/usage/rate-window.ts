@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 
 export const WINDOW_MS = 60_000;
 
-/** Numbers of requests of one organization and axis in this window of a minute and in the one before. */
+/** Numbers of requests of one organization and axis in this one-minute window and in the previous one. */
 export interface WindowCounts {
   readonly previous: number;
   readonly current: number;
@@ -10,7 +10,7 @@ export interface WindowCounts {
   readonly elapsedMs: number;
 }
 
-/** Counts of a window after a request, which is counted only if it was allowed. */
+/** Counts of a window after a request, which counts only if it was allowed. */
 export interface WindowAnswer extends WindowCounts {
   readonly allowed: boolean;
 }
@@ -24,14 +24,14 @@ export interface RateState {
   /** Requests per minute. */
   readonly limit: number;
   readonly remaining: number;
-  /** Seconds, at least 1: until the next request is allowed if `remaining` is 0, else until this window ends. */
+  /** Seconds, at least 1, until the next request is allowed if `remaining` is 0, else until this window ends. */
   readonly resetSeconds: number;
   readonly allowed: boolean;
 }
 
 /**
- * Estimate the requests in the last minute by the sliding window counter: those of this window, and the share of those
- * of the window before that the last minute still covers, assuming that they were evenly distributed.
+ * Estimate the requests in the last minute by the sliding window counter: those of this window, and the share of the
+ * previous window that the last minute still covers, assuming an even distribution.
  */
 export function inLastMinute({ previous, current, elapsedMs }: WindowCounts): number {
   return current + previous * (1 - elapsedMs / WINDOW_MS);
@@ -50,8 +50,8 @@ export function toRateState(answer: WindowAnswer, limit: number): RateState {
 /** Compute the time until the next request is allowed if no other arrives before. */
 function nextAllowedInMs({ previous, current, elapsedMs }: WindowCounts, limit: number): number {
   /**
-   * Compute the offset in a window at which one more request fits, after `count` in the window before and `others` in
-   * it.
+   * Compute the offset in a window at which one more request fits, after `count` in the previous window and `others` in
+   * this one.
    */
   const allowedAtMs = (count: number, others: number) =>
     count === 0 ? 0 : Math.max(0, WINDOW_MS * (1 - (limit - 1 - others) / count));
@@ -62,7 +62,7 @@ function nextAllowedInMs({ previous, current, elapsedMs }: WindowCounts, limit: 
 const KEYS_MAX = 100_000;
 
 /**
- * Open a window that counts the requests of this process alone.
+ * Open a window that counts only the requests of this process.
  *
  * @param options.now clock in milliseconds since 1970
  */
@@ -70,7 +70,7 @@ export function openMemoryRateWindow(options: { now?: () => number; keysMax?: nu
   take(key: string, limit: number): WindowAnswer;
 } {
   const { now = Date.now, keysMax = KEYS_MAX } = options;
-  // The bound is `maxSize` with size 1 per key: `max` would allocate the memory for all keys at once, 2.8 MB.
+  // Bound by `maxSize` with size 1 per key, because `max` would allocate the memory for all keys at once, 2.8 MB.
   const windows = new LRUCache<string, { number: number; previous: number; current: number }>({ maxSize: keysMax });
 
   return {

@@ -13,14 +13,14 @@ export type { RateState } from './rate-window.ts';
 
 export interface RateLimiter {
   /**
-   * Count one request of the organization on the axis, unless it is not allowed. Returns null if the plan has no limit
-   * there. It is synchronous unless Redis is used, and never rejects.
+   * Count one request of the organization on the axis, if it is allowed. Return null if the plan has no limit there.
+   * This is synchronous without Redis, and never rejects.
    */
   take(account: Required<Pick<Account, 'orgId' | 'plan'>>, axis: RateAxis): RateState | null | Promise<RateState>;
 }
 
 /**
- * Count one request of the organization on the axis, of work that does not arrive as a request of its own.
+ * Count one request of the organization on the axis, for work that does not arrive as a request.
  *
  * @throws AppError `rate_limited` (429)
  */
@@ -33,7 +33,7 @@ export async function takeRequest(
   if (state !== null && !state.allowed) throw rateLimited(axis, state);
 }
 
-/** Create the error for a request that the rate of its organization does not allow. */
+/** Create the error for a request beyond the rate of its organization. */
 export function rateLimited(axis: RateAxis, { limit, resetSeconds }: RateState): AppError {
   return new AppError({
     code: 'rate_limited',
@@ -44,9 +44,9 @@ export function rateLimited(axis: RateAxis, { limit, resetSeconds }: RateState):
   });
 }
 
-/** Maximum time that a request waits for Redis. */
+/** Maximum time to wait for Redis. */
 const REDIS_MS = 50;
-/** Time for which Redis is not used after it failed to answer. */
+/** Pause after Redis failed to answer. */
 const REDIS_PAUSE_MS = 1000;
 
 /** Counts of requests: small rates by their times, large ones by a sliding window. */
@@ -65,8 +65,8 @@ function map<T, U>(value: T | Promise<T>, change: (value: T) => U): U | Promise<
 }
 
 /**
- * Open the limiter of request rates by plan, over a sliding minute. With Redis all processes share the counts; while it
- * is not reachable each process counts for itself, from zero, so that at worst each allows the limit once more.
+ * Open the limiter of request rates by plan, over a sliding minute. With Redis all processes share the counts. While
+ * Redis is unreachable, each process counts for itself, from zero, so that at worst each allows the limit once more.
  */
 export function openRateLimiter(settings: {
   plans: PlanSettings;
@@ -118,11 +118,11 @@ export function openRateLimiter(settings: {
   };
 }
 
-/** Wait for the answer for `REDIS_MS`. An answer that has arrived but was not read yet is in time. */
+/** Wait for the answer for `REDIS_MS`. An answer that has arrived but was not yet read is in time. */
 function withTimeout(answer: RateState | Promise<RateState>): Promise<RateState> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
-      // After a pause of the event loop, timers run first; sockets are read before `setImmediate` callbacks.
+      // After a pause of the event loop, timers run first, and sockets are read before `setImmediate` callbacks.
       setImmediate(() => reject(new Error(`Redis did not answer within ${REDIS_MS} ms`)));
     }, REDIS_MS);
     Promise.resolve(answer)

@@ -3,7 +3,7 @@ import { type RateWindow, WINDOW_MS } from './rate-window.ts';
 
 /**
  * Script of the sliding window counter: one atomic step on the clock of Redis, so that the clocks of the processes do
- * not matter. The sum is that of `inLastMinute`. Returns {allowed, previous, current, elapsed ms}.
+ * not matter. The sum is that of `inLastMinute`. It returns {allowed, previous, current, elapsed ms}.
  */
 const TAKE = `
 local limit = tonumber(ARGV[1])
@@ -32,12 +32,12 @@ return {1, previous, current, elapsed}
 
 const PREFIX = 'service:rate:';
 
-/** Client with the script as a method, added by ioredis, which sends the text only if Redis does not know its hash. */
+/** Client with the script as a method. ioredis sends the script only if Redis does not know its hash. */
 type WithScript = Redis & {
   serviceTakeRate(key: string, limit: number, windowMs: number): Promise<[number, number, number, number]>;
 };
 
-/** Open a window that all processes share. `take` rejects if Redis is not reachable. */
+/** Open a window that all processes share. `take` rejects if Redis is unreachable. */
 export function openRedisRateWindow(client: Redis): RateWindow {
   client.defineCommand('serviceTakeRate', { numberOfKeys: 1, lua: TAKE });
   return {

@@ -3,8 +3,8 @@ import { WINDOW_MS } from './rate-window.ts';
 import type { RequestLog } from './request-log.ts';
 
 /**
- * Script of the log: one atomic step on the clock of Redis, so that the clocks of the processes do not matter. Returns
- * {allowed, count, ms until one more request is allowed}.
+ * Script of the log: one atomic step on the clock of Redis, so that the clocks of the processes do not matter. It
+ * returns {allowed, count, ms until one more request is allowed}.
  */
 const TAKE = `
 local limit = tonumber(ARGV[1])
@@ -29,12 +29,12 @@ return {allowed, count, (oldest and tonumber(oldest) or now - size) + size - now
 
 const PREFIX = 'service:rate-log:';
 
-/** Client with the script as a method, added by ioredis, which sends the text only if Redis does not know its hash. */
+/** Client with the script as a method. ioredis sends the script only if Redis does not know its hash. */
 type WithScript = Redis & {
   serviceTakeLoggedRate(key: string, limit: number, windowMs: number): Promise<[number, number, number]>;
 };
 
-/** Open a log that all processes share. `take` rejects if Redis is not reachable. */
+/** Open a log that all processes share. `take` rejects if Redis is unreachable. */
 export function openRedisRequestLog(client: Redis): RequestLog {
   client.defineCommand('serviceTakeLoggedRate', { numberOfKeys: 1, lua: TAKE });
   return {

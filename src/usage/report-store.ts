@@ -1,7 +1,7 @@
 import type { Sql } from '../platform/postgres.ts';
 import type { Axis } from './schema.ts';
 
-/** Sums of usage by some of its fields; the others are left out. */
+/** Sums of usage by some of its fields, without the others. */
 export interface UsageRow {
   readonly day?: string;
   readonly axis?: Axis;
@@ -13,7 +13,7 @@ export interface UsageRow {
   readonly images: number;
 }
 
-/** Sum usage over the days from `start` to before `end`, `YYYY-MM-DD`, by some fields; in the order of the columns. */
+/** Sum usage over the days from `start` to before `end`, `YYYY-MM-DD`, by some fields, in column order. */
 export async function selectUsageRows(
   sql: Sql,
   orgId: string,
@@ -32,7 +32,7 @@ export async function selectUsageRows(
   return rows.map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as never);
 }
 
-/** Sums of one key or user over some days, with the name of the key or the email of the user while there is one. */
+/** Sums of one key or user over some days, with the key's name or the user's email while it exists. */
 export interface ActorUsage {
   readonly actor: string;
   readonly key_id: string | null;
@@ -42,9 +42,9 @@ export interface ActorUsage {
 }
 
 /**
- * Sum usage by key and user over the days from `start` to before `end`, `YYYY-MM-DD`; most tokens first.
+ * Sum usage by key and user over the days from `start` to before `end`, `YYYY-MM-DD`, most tokens first.
  *
- * @param query.actor only of this one; null for all
+ * @param query.actor only this actor; null for all
  */
 export async function selectUsageByActor(
   sql: Sql,

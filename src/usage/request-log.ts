@@ -2,17 +2,17 @@ import { LRUCache } from 'lru-cache';
 import { type RateState, WINDOW_MS } from './rate-window.ts';
 
 /**
- * Largest rate, in requests a minute, that is counted by the times of its requests. That is exact, and its memory is in
- * proportion to the rate. The sliding window of larger rates errs by a small share of them.
+ * Largest rate, in requests per minute, to count exactly by the times of its requests. The memory grows with the rate.
+ * The sliding window for larger rates has a small relative error.
  */
 export const LOGGED_LIMIT_MAX = 60;
 
-/** State of a log after a request, whose time was added only if it was allowed. */
+/** State of a log after a request, whose time is added only if it was allowed. */
 export interface LogAnswer {
   readonly allowed: boolean;
   /** Requests that were allowed in the last minute. */
   readonly count: number;
-  /** Time until one more request is allowed, or could be if the limit were used up. */
+  /** Time until one more request is allowed, or would be if the limit were used up. */
   readonly waitMs: number;
 }
 
@@ -29,7 +29,7 @@ export function logRateState({ allowed, count, waitMs }: LogAnswer, limit: numbe
 const KEYS_MAX = 20_000;
 
 /**
- * Open a log of the requests of this process alone.
+ * Open a log of the requests of this process.
  *
  * @param options.now clock in milliseconds since 1970
  */
@@ -37,7 +37,7 @@ export function openMemoryRequestLog(options: { now?: () => number; keysMax?: nu
   take(key: string, limit: number): LogAnswer;
 } {
   const { now = Date.now, keysMax = KEYS_MAX } = options;
-  // The bound is `maxSize` with size 1 per key: `max` would allocate the memory for all keys at once.
+  // Bound by `maxSize` with size 1 per key, because `max` would allocate the memory for all keys at once.
   const logs = new LRUCache<string, number[]>({ maxSize: keysMax });
 
   return {
@@ -47,7 +47,7 @@ export function openMemoryRequestLog(options: { now?: () => number; keysMax?: nu
       const allowed = times.length < limit;
       if (allowed) times.push(nowMs);
       logs.set(key, times, { size: 1 });
-      // After the time of this request has left the last minute, fewer than `limit` are left in it.
+      // Once the time of this request leaves the last minute, fewer than `limit` remain in it.
       const oldestMs = times[Math.max(0, times.length - limit)] ?? nowMs - WINDOW_MS;
       return { allowed, count: times.length, waitMs: oldestMs + WINDOW_MS - nowMs };
     },

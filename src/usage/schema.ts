@@ -6,7 +6,7 @@ export const AXES = ['embed', 'embed_batch', 'embed_image'] as const;
 export const Axis = z.enum(AXES);
 export type Axis = z.infer<typeof Axis>;
 
-/** Axes on which only the rate of requests is limited, beside those of quotas. */
+/** Axes that limit only the rate of requests, besides those of quotas. */
 export type RateAxis = Axis | 'search' | 'upload';
 
 const amount = z.int().min(0);
@@ -17,10 +17,10 @@ const AxisUsage = z.object({
   tokens: amount,
   images: amount,
   limit: amount.nullable().describe('texts (or images) a month on the plan; null: no limit'),
-  remaining: amount.nullable().describe('of the limit, in the calendar month that is now; null: no limit'),
+  remaining: amount.nullable().describe('rest of the limit in the current calendar month; null: no limit'),
 });
 
-/** Response of `GET /v1/usage/summary`. It contains only requests that succeeded. */
+/** Response of `GET /v1/usage/summary`. Only successful requests count. */
 export const UsageSummary = z
   .object({
     object: z.literal('usage.summary'),
@@ -36,7 +36,7 @@ export const UsageSummary = z
     >),
     by_model: z
       .array(z.object({ model: z.string(), requests: amount, tokens: amount }))
-      .describe('most tokens first; a request that several models answered counts for each'),
+      .describe('most tokens first; a request that used several models counts for each'),
     by_day: z
       .array(z.object({ date: z.iso.date(), tokens: amount, requests: amount }))
       .describe('UTC days with any use, in order'),

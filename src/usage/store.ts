@@ -9,7 +9,7 @@ export interface CounterKey {
   readonly month: string;
 }
 
-/** Add `amount` to a counter; returns false, without a change, if the sum would exceed `limit`. */
+/** Add `amount` to a counter. Return false, without a change, if the sum would exceed `limit`. */
 export async function reserveUnits(sql: Sql, key: CounterKey, amount: number, limit: number): Promise<boolean> {
   const rows = await sql`
     INSERT INTO usage_counters AS counter (org_id, axis, month, used)
@@ -20,7 +20,7 @@ export async function reserveUnits(sql: Sql, key: CounterKey, amount: number, li
   return rows.length > 0;
 }
 
-/** Read a counter, which is created if missing, and lock it until the transaction ends. */
+/** Read a counter and lock it until the transaction ends. Create it if missing. */
 export async function lockCounter(tx: Sql, key: CounterKey): Promise<number> {
   await tx`
     INSERT INTO usage_counters (org_id, axis, month, used)
@@ -46,7 +46,7 @@ export interface LedgerRow {
   readonly model: string;
   readonly internal: boolean;
   /**
-   * Requests that used this model, alone or with others; `requestsLed` are those counted here for the axis and the day.
+   * Requests that used this model, alone or with others. `requestsLed` are those counted here for the axis and the day.
    */
   requests: number;
   requestsLed: number;
@@ -55,7 +55,7 @@ export interface LedgerRow {
   images: number;
 }
 
-/** Change of a counter; a negative one releases reserved units. */
+/** Change of a counter. A negative one releases reserved units. */
 export interface CounterChange extends CounterKey {
   units: number;
 }
@@ -71,7 +71,7 @@ export interface ActorRow {
 }
 
 export interface UsageBatch {
-  /** Id of the ledger of the process; together with `sequence`, which only grows, it identifies the flush. */
+  /** Id of the ledger of the process. With `sequence`, which only grows, it identifies the flush. */
   readonly ledgerId: string;
   readonly sequence: number;
   readonly rows: readonly LedgerRow[];
@@ -80,8 +80,8 @@ export interface UsageBatch {
 }
 
 /**
- * Add a batch to the ledger and the counters, in one transaction. A repeated call has no effect, so that it can be
- * tried again after a lost answer. Usage of a deleted organization is dropped.
+ * Add a batch to the ledger and the counters, in one transaction. A repeated call has no effect, so that the caller can
+ * retry after a lost answer. Usage of a deleted organization is dropped.
  */
 export async function writeUsage(sql: Sql, batch: UsageBatch): Promise<void> {
   await inTransaction(sql, async (tx) => {
@@ -104,7 +104,7 @@ export async function addUsage(
   { rows, counters, actors = [] }: Pick<UsageBatch, 'rows' | 'counters' | 'actors'>,
 ): Promise<void> {
   const column = <T, K extends keyof T>(list: readonly T[], key: K): T[K][] => list.map((item) => item[key]);
-  // Every process writes in the order of the keys, so that two flushes cannot deadlock.
+  // Every process writes in key order, so that two flushes cannot deadlock.
   if (rows.length > 0) {
     await tx`
       INSERT INTO usage_ledger AS known
@@ -156,7 +156,7 @@ export interface ReservationRow {
   readonly axis: Axis;
   /** Day in UTC, `YYYY-MM-DD`. */
   readonly day: string;
-  /** Key or user who submitted the work; null if it is not known. */
+  /** Key or user who submitted the work, or null if unknown. */
   readonly actor: string | null;
   /** Units that are already in the month's counter. */
   readonly units: number;
@@ -168,7 +168,7 @@ export async function insertReservation(tx: Sql, row: ReservationRow): Promise<v
     VALUES (${row.id}, ${row.orgId}, ${row.axis}, ${row.day}::date, ${row.actor}, ${row.units})`;
 }
 
-/** Delete a reservation and return it; null if there is none, or another process has deleted it. */
+/** Delete a reservation and return it. Return null if it does not exist, or another process deleted it. */
 export async function deleteReservation(tx: Sql, id: string): Promise<ReservationRow | null> {
   const [row] = await tx<{ org_id: string; axis: Axis; day: string; actor: string | null; units: number }[]>`
     DELETE FROM usage_reservations WHERE id = ${id}

@@ -8,11 +8,11 @@ import { selectCounters, selectUsage } from './store.ts';
 
 /**
  * Summarize the usage of an organization from `range.from` to before `range.to` (dates or ISO 8601 instants, widened to
- * whole UTC days; by default this calendar month), and its remaining quotas in the current month. The pending usage of
- * this process is written first; that of other processes may be missing for up to a second.
+ * whole UTC days; by default this calendar month), and its remaining quotas in the current month. Write the pending
+ * usage of this process first. Usage of other processes may be missing for up to a second.
  *
- * @throws AppError `invalid_request` (400) for an invalid period, `organization_not_found` (404) if the plan is looked
- *   up
+ * @throws AppError `invalid_request` (400) for an invalid period, `organization_not_found` (404) if it looks up the
+ *   plan
  */
 export async function summarizeUsage(
   sql: Sql,

@@ -9,13 +9,14 @@ import type { ApproveRequest, RunReply, RunView } from './schema.ts';
 import * as store from './store.ts';
 
 /**
- * Decide on blocks of a run that waits for approvals, and continue it as a new run of the caller: blocks that were completed
- * keep their results and do not run again, an approved block runs with the arguments that it showed, a declined one is
- * skipped, and what was skipped because of them runs. A run is continued once; blocks without a decision wait in the new run.
+ * Decide on blocks of a run that waits for approvals, and continue it as a new run of the caller. Completed blocks keep
+ * their results and do not run again. An approved block runs with the arguments that it showed, a declined one is
+ * skipped, and blocks that were skipped because of them run. A run is continued once. Blocks without a decision wait in
+ * the new run.
  *
- * @throws AppError `workflow_not_found`, `workflow_run_not_found` (404), 400 for decisions on blocks that do not wait, 403
- *   without `workflows:run`, `run_not_waiting`, `run_continued`, `run_outdated`, `run_values_missing`, `definition_outdated`,
- *   `run_over`, `idempotency_in_progress` (409), `idempotency_key_reused` (422)
+ * @throws AppError `workflow_not_found`, `workflow_run_not_found` (404), 400 for decisions on blocks that do not wait,
+ *   403 without `workflows:run`, `run_not_waiting`, `run_continued`, `run_outdated`, `run_values_missing`,
+ *   `definition_outdated`, `run_over`, `idempotency_in_progress` (409), `idempotency_key_reused` (422)
  */
 export async function approveRun(
   context: RunContext,
@@ -39,7 +40,11 @@ export async function approveRun(
   checkKept(context, waiting, approvals);
   const given = waiting.inputs as Readonly<Record<string, unknown>>;
   const run: runStore.NewRun = {
-    ...{ id: newId('run'), workflowId: workflow.id, version: waiting.version, mode: 'live', inputs: given },
+    id: newId('run'),
+    workflowId: workflow.id,
+    version: waiting.version,
+    mode: 'live',
+    inputs: given,
     continues: waiting.run_id,
   };
   const inputs = checkInputs(definition, given);
@@ -65,8 +70,8 @@ function checkDecisions({ blocks }: RunView, approvals: Readonly<Record<string, 
 }
 
 /**
- * Check that the history has the values with which the run goes on. It leaves out large ones, and those of runs that show
- * deleted documents. Blocks without a side effect whose output is missing run again.
+ * Check that the history has the values that the run needs to continue. It omits large values, and those of runs that
+ * show deleted documents. Blocks without a side effect whose output is missing run again.
  *
  * @throws AppError `run_values_missing` (409)
  */

@@ -18,7 +18,7 @@ export interface OperationsContext {
   readonly rates: RateLimiter;
 }
 
-/** Bind the operations of blocks to the service, each with the rights and the request rate of its endpoint. */
+/** Connect the operations of blocks to the service, each with the rights and the request rate of its endpoint. */
 export function blockOperations(context: OperationsContext): BlockOperations {
   const { search, embedder, uploads, metadata, sending, rates } = context;
   return {
@@ -38,7 +38,11 @@ export function blockOperations(context: OperationsContext): BlockOperations {
       await takeRequest(rates, caller, axisOf(list));
       const { orgId, plan, actor } = caller;
       const embedded = await embedder.embed({
-        ...{ texts: list, model, dimensions, orgId, signal },
+        texts: list,
+        model,
+        dimensions,
+        orgId,
+        signal,
         charge: { account: { orgId, plan, actor }, axis: axisOf(list) },
       });
       const { vectors, dimensions: width } = embedded;

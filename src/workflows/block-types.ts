@@ -10,11 +10,11 @@ import { OPERATORS, test } from './condition.ts';
 import { toText } from './references.ts';
 import { toValueSchema, type ValueSchema } from './value-types.ts';
 
-/** Circumstances of a block: on whose behalf it runs, and when it must stop. */
+/** Context of a block: its caller, and the signal that stops it. */
 export interface BlockContext {
   readonly caller: Caller;
   readonly workflowId: string;
-  /** Address of this service for links in results; null if none is known. */
+  /** Address of this service for links in results, or null. */
   readonly origin: string | null;
   readonly signal: AbortSignal;
 }
@@ -38,7 +38,7 @@ export const UpdateArguments = z.object({
   reindex: z.boolean().default(true),
 });
 
-/** Operations of the service that blocks call. Each checks the rights of the caller. */
+/** Operations of the service that blocks call. Each checks the caller's rights. */
 export interface BlockOperations {
   search(context: BlockContext, args: z.output<typeof SearchArguments>): Promise<unknown>;
   searchMemory(context: BlockContext, args: MemorySearchRequest): Promise<unknown>;
@@ -50,13 +50,13 @@ export interface BlockOperations {
 
 /** Type of a block. */
 export interface BlockType {
-  /** True if running it changes something; it then needs an approval. */
+  /** True if running it changes something, so that it needs an approval. */
   readonly hasSideEffect: boolean;
-  /** Schema of the arguments with all their rules, for resolved values. */
+  /** Schema of the resolved arguments, with all rules. */
   readonly args: z.ZodType;
   /** Schemas of the single arguments. */
   readonly shape: Readonly<Record<string, z.ZodType>>;
-  /** Return what is wrong with the arguments as they are written, templates included; null if nothing is. */
+  /** Return the fault of the arguments as written, including templates, or null. */
   faultOf(given: Readonly<Record<string, unknown>>): string | null;
   readonly output: ValueSchema;
   /** @param args output of the schema `args` */
@@ -78,7 +78,7 @@ function blockType<S extends z.ZodObject>(type: {
     args: type.args,
     shape: type.args.shape,
     faultOf: type.faultOf ?? (() => null),
-    // Most commands open the installation without any need of it.
+    // Built on demand, because most commands never need it.
     get output() {
       return toValueSchema(type.output, 'output');
     },
@@ -90,7 +90,7 @@ const EmbedOutput = z.object({ model: z.string(), embeddings: z.array(z.array(z.
 const UploadOutput = z.object({ id: z.string(), job_id: z.string().nullable() });
 const CONTENTS = ['text', 'content', 'content_base64'] as const;
 
-/** Make the types of blocks on the operations of the service. None can run a statement or a hard delete. */
+/** Make the types of blocks from the operations of the service. No block can run a statement or a hard delete. */
 export function blockTypes(operations: BlockOperations): BlockTypes {
   return new Map<string, BlockType>([
     ['search', blockType({ args: SearchArguments, output: SearchResponse, run: operations.search })],
@@ -130,7 +130,7 @@ export function blockTypes(operations: BlockOperations): BlockTypes {
 }
 
 const TEMPLATE = blockType({
-  // A text that is one reference alone resolves to a value of any type.
+  // A text with only a reference resolves to a value of any type.
   args: z.object({ text: z.json().default('') }),
   faultOf: ({ text }) =>
     text === undefined ? 'text: is required by template' : typeof text === 'string' ? null : 'text: must be a string',

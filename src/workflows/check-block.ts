@@ -21,13 +21,13 @@ export interface Scope {
   readonly outputs: ReadonlyMap<string, ValueSchema>;
 }
 
-/** Name the type of a value of JSON. */
+/** Name the type of a JSON value. */
 export function typeNameOf(value: unknown): string {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'array' : typeof value;
 }
 
-/** Find the faults of one block: its references and their types, its condition and its arguments. */
+/** Find the faults of one block, in its references and their types, its condition and its arguments. */
 export function blockFaults(types: BlockTypes, scope: Scope, block: Block, at: string): string[] {
   const faults = templatesIn(block.with, ['with']).flatMap((template) => templateFaults(scope, at, template));
   if (block.if !== undefined) faults.push(...conditionFaults(scope, block.if, at));
@@ -62,20 +62,20 @@ function argumentsFaults(scope: Scope, type: BlockType, block: Block, at: string
       const hint = nearest === null ? '' : `; did you mean "${nearest}"?`;
       faults.push(`${placeIn(at, path)}: ${block.type} has no such argument${hint}`);
     } else if (value !== null || !schema.safeParse(undefined).success) {
-      // An argument that may be left out may also be null.
+      // An optional argument may also be null.
       faults.push(...shapeFaults(schema, value, at, path), ...typeFaults(scope, schema, value, at, path));
     }
   }
   const fault = type.faultOf(block.with);
   if (fault !== null) faults.push(/^\w+: /.test(fault) ? `${at}.with.${fault}` : `${at}.with: ${fault}`);
-  // Rules over several arguments can be checked if none is a template.
+  // Rules over several arguments can only be checked without templates.
   if (faults.length === 0 && templatesIn(block.with, []).length === 0) {
     faults.push(...shapeFaults(type.args, block.with, at, ['with']));
   }
   return faults;
 }
 
-/** Check a value as far as it is known before a run: what a template stands for is not. */
+/** Check a value as far as it is known before a run, which excludes templates. */
 function shapeFaults(schema: z.ZodType, value: unknown, at: string, path: readonly string[]): string[] {
   const parsed = parseWithNulls(schema, value, PARSE_OPTIONS);
   if (parsed.success) return [];
@@ -90,7 +90,7 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce((inner: unknown, key) => (inner as Readonly<Record<PropertyKey, unknown>> | null)?.[key], value);
 }
 
-/** Compare the type of each template in a value with the type that is expected in its place. */
+/** Compare the type of each template in a value with the expected type. */
 function typeFaults(scope: Scope, schema: z.ZodType, value: unknown, at: string, path: readonly string[]): string[] {
   const templates = templatesIn(value, []);
   if (templates.length === 0) return [];
@@ -104,7 +104,7 @@ function typeFaults(scope: Scope, schema: z.ZodType, value: unknown, at: string,
   });
 }
 
-/** Type of a template; null if it has faults, which are reported by themselves. */
+/** Find the type of a template. Return null if it has faults, which are reported separately. */
 function typeOf(scope: Scope, text: string): ValueSchema | null {
   const sole = soleReference(text);
   if (sole === null) return parseTemplate(text).some((part) => 'fault' in part) ? null : { type: 'string' };
@@ -123,7 +123,7 @@ export function templateFaults(scope: Scope, at: string, { path, text }: Templat
   });
 }
 
-/** Return the type of a reference, or its fault as a text. */
+/** Return the type of a reference, or its fault as text. */
 function schemaOf(scope: Scope, { kind, name, path }: Reference): ValueSchema | string {
   const root = (kind === 'input' ? scope.inputs : scope.outputs).get(name);
   if (root === undefined) return kind === 'input' ? unknownInput(scope, name) : unknownBlock(scope, name);
@@ -131,7 +131,7 @@ function schemaOf(scope: Scope, { kind, name, path }: Reference): ValueSchema | 
   return found ?? `${kind === 'input' ? `inputs.${name}` : `blocks.${name}.output`} has no "${path.join('.')}"`;
 }
 
-/** Inputs declare no types of their parts. */
+/** Allow any parts, since inputs declare no types of their parts. */
 function withAnyItems(schema: ValueSchema): ValueSchema {
   return schema.type === undefined ? schema : { ...schema, items: ANY, additionalProperties: ANY };
 }

@@ -10,7 +10,7 @@ import { type Decision, type Outcome, runBlocks } from './run-blocks.ts';
 import * as runStore from './run-store.ts';
 import type { Block, BlockResult, Definition } from './schema.ts';
 
-/** Longest run that nobody is asked in; its caller waits for it. */
+/** Time limit of a run without questions, since its caller waits for it. */
 const RUN_MS_MAX = 300_000;
 const HEARTBEAT_MS = 5_000;
 
@@ -20,18 +20,18 @@ export interface RunContext {
   readonly blocks: BlockTypes;
 }
 
-/** Decisions on the blocks with a side effect of a run. */
+/** Decisions on the side effects of a run. */
 export interface Decisions {
   readonly approvals?: Readonly<Record<string, boolean>>;
-  /** Ask a person about a block that has no approval yet. The run has no time limit then. */
+  /** Ask a person about a block without an approval. The run then has no time limit. */
   readonly ask?: (block: Block, would: Record<string, unknown>) => Promise<boolean>;
 }
 
 export interface Execution extends Decisions {
   readonly inputs: ReadonlyMap<string, unknown>;
   /**
-   * Results of the blocks of a run that waited for approvals, by block; this run goes on from there. An approval holds only
-   * for the arguments that the waiting block showed, and false declines a block for good.
+   * Block results of the waiting run that this run continues. An approval holds only for the arguments that the waiting
+   * block showed, and false declines a block permanently.
    */
   readonly waited?: ReadonlyMap<string, BlockResult>;
   /** Address of this service for links in results. */
@@ -39,7 +39,7 @@ export interface Execution extends Decisions {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Run the blocks of a run that is in the history, and record its end whatever happens. @throws AppError `run_over` (409) */
+/** Run the blocks of a recorded run, and record its end in every case. @throws AppError `run_over` (409) */
 export async function executeRun(
   { sql, logger, blocks }: RunContext,
   caller: Caller,
@@ -57,7 +57,8 @@ export async function executeRun(
   try {
     const about = { caller, workflowId: run.workflowId, origin, signal: isOver };
     const ended = await runBlocks(blocks, definition, about, {
-      ...{ mode: run.mode, inputs },
+      mode: run.mode,
+      inputs,
       ...(waited === undefined ? {} : { settled: settledOf(waited) }),
       decide: (block, would) => decide(sql, caller, run, execution, block, would),
       async record(result, position) {
@@ -78,7 +79,7 @@ export async function executeRun(
   }
 }
 
-/** Select the results that stay: those of blocks that were completed, if they are kept, and of declined ones. */
+/** Select the results to keep: those of completed blocks, if the history has them, and of declined ones. */
 function settledOf(results: ReadonlyMap<string, BlockResult>): Map<string, BlockResult> {
   return new Map(
     [...results].filter(([, { status, output, would }]) => {
@@ -100,7 +101,7 @@ function endReason(thrown: unknown, isOver: AbortSignal, signal: AbortSignal | u
   return error instanceof AppError ? error.message : 'internal error';
 }
 
-/** Decide on a side effect, and write the decision to the audit log before it happens. */
+/** Decide on a side effect, and record the decision in the audit log before the effect. */
 async function decide(
   sql: Sql,
   caller: Caller,
@@ -114,7 +115,7 @@ async function decide(
   const given = Object.hasOwn(approvals, block.id) ? approvals[block.id] : undefined;
   const earlier = waited?.get(block.id);
   if (given !== undefined && waited !== undefined && !isDeepStrictEqual(toKept(would).value, earlier?.would)) {
-    return waits('what it would do has changed since it was shown');
+    return waits('its arguments have changed since they were shown');
   }
   if (given === false && waited !== undefined) {
     await recordDecision(sql, caller, run, block, 'workflow.decline');
@@ -134,7 +135,7 @@ async function recordDecision(
   action: 'workflow.approve' | 'workflow.decline',
 ): Promise<void> {
   await sql.begin(async (tx) => {
-    // A person may have taken a while to answer.
+    // The person may have taken a long time to answer.
     if (!(await runStore.touchRun(tx, orgId, run.id))) throw runOver();
     const detail = { run_id: run.id, block_id: block.id, type: block.type };
     await recordAudit(tx, { orgId, actor, action, target: run.workflowId, detail });
@@ -142,6 +143,6 @@ async function recordDecision(
 }
 
 function runOver(): AppError {
-  const message = 'the run was ended by others: it missed its heartbeats, or its workflow was deleted';
+  const message = 'the run has been ended: it missed its heartbeats, or its workflow was deleted';
   return conflict(message, 'run_over');
 }

@@ -3,17 +3,17 @@ import { storableJson, storableText } from '../platform/postgres/storable-json.t
 /** Largest value that the history keeps: an output or the arguments of one block, or the inputs of a run. */
 const KEPT_BYTES_MAX = 64 * 1024;
 
-/** Most documents that are remembered of a value. */
+/** Maximum number of documents to remember for a value. */
 const DOCUMENT_IDS_MAX = 1_000;
 
 /** Value in the form that the history can store. */
 export interface KeptValue {
   readonly value: unknown;
-  /** Documents that the value names, also if it was too large to be kept: values made from it may show them. */
+  /** Documents that the value names, even if it was too large to keep, because values made from it may show them. */
   readonly documentIds: readonly string[];
 }
 
-/** Make a value storable: PostgreSQL has no U+0000 and no halves of surrogate pairs, and large values are left out. */
+/** Make a value storable. PostgreSQL has no U+0000 and no lone surrogates, and large values are omitted. */
 export function toKept(value: unknown): KeptValue {
   const json = storableJson(value ?? null);
   const documentIds = [...new Set(json.match(/doc_[0-9a-z]+/g))].slice(0, DOCUMENT_IDS_MAX);
@@ -21,7 +21,7 @@ export function toKept(value: unknown): KeptValue {
   return { value: bytes > KEPT_BYTES_MAX ? { left_out: `${bytes} bytes` } : JSON.parse(json), documentIds };
 }
 
-/** Tell if the history did not keep a value: it was too large, or it showed a document that was deleted. */
+/** Return true if the history omits a value, because it was too large or showed a deleted document. */
 export function isLeftOut(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).join() === 'left_out';
 }

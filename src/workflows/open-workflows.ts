@@ -13,11 +13,11 @@ const SILENT_MS = 30_000;
 const RUNS_KEPT_MS = 90 * 24 * 3_600_000;
 
 const CRASHED = {
-  run: 'the process that ran it ended; it is not continued and nothing is repeated',
+  run: 'the process that ran it ended; the service neither continues nor repeats the run',
   block: `the process ended while this block ran; ${UNCERTAIN}`,
 };
 
-/** Definitions of workflows and their runs. */
+/** Workflow definitions and their runs. */
 export interface Workflows extends RunContext {
   readonly chores: (everyMs: number) => readonly Chore[];
 }
@@ -25,7 +25,9 @@ export interface Workflows extends RunContext {
 export function openWorkflows(context: OperationsContext & { readonly sql: Sql; readonly logger: Logger }): Workflows {
   const { sql, logger } = context;
   return {
-    ...{ sql, logger, blocks: blockTypes(blockOperations(context)) },
+    sql,
+    logger,
+    blocks: blockTypes(blockOperations(context)),
     chores: (everyMs) => [
       {
         name: 'failing of crashed workflow runs',

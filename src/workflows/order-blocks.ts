@@ -1,7 +1,7 @@
 import { referencesIn, toCondition } from './references.ts';
 import type { Block } from './schema.ts';
 
-/** List the ids of the blocks that a block waits for: those that it refers to, and those in `after`. */
+/** List the ids of the blocks that a block waits for, by its references and by `after`. */
 export function dependenciesOf(block: Pick<Block, 'with' | 'if' | 'after'>): Set<string> {
   const condition = block.if === undefined ? '' : toCondition(block.if);
   const references = referencesIn([block.with, condition]);
@@ -10,8 +10,8 @@ export function dependenciesOf(block: Pick<Block, 'with' | 'if' | 'after'>): Set
 }
 
 /**
- * Order blocks so that each comes after the blocks that it waits for, and otherwise as in the definition: the order is
- * the same for every run. Dependencies on blocks that do not exist are ignored.
+ * Order blocks so that each follows the blocks that it waits for, and otherwise as in the definition. The order is the
+ * same for every run. Ignore dependencies on missing blocks.
  *
  * @returns also every cycle, as the ids of its blocks with the first one repeated; its blocks come in no certain order
  */
@@ -43,7 +43,7 @@ function isReady(waiting: Dependencies, done: ReadonlySet<string>, id: string): 
   return [...(waiting.get(id) ?? [])].every((dependency) => done.has(dependency));
 }
 
-/** Follow unfinished dependencies until one repeats. Each block that is left has one. */
+/** Follow unfinished dependencies until one repeats. Each remaining block has one. */
 function findCycle(waiting: Dependencies, done: ReadonlySet<string>): string[] {
   const unfinished = (ids: Iterable<string>) => [...ids].find((id) => !done.has(id)) as string;
   const path: string[] = [];

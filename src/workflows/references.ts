@@ -1,7 +1,7 @@
 import { AppError } from '../platform/errors.ts';
 import { placeOf } from '../platform/zod-faults.ts';
 
-/** Reference of a template to an input or to the output of a block, with the path inside of it. */
+/** Reference of a template to an input or to the output of a block, with a path inside it. */
 export interface Reference {
   readonly kind: 'input' | 'block';
   /** Name of the input, or id of the block. */
@@ -15,7 +15,7 @@ const OUTPUT = /^blocks\.([a-z0-9_-]{1,64})\.output((?:\.[A-Za-z0-9_-]+)*)$/;
 const BLOCK_ID = /^[a-z0-9_-]{1,64}$/;
 const SHOWN_CHARS = 80;
 
-/** Part of a text: literal text, a reference, or an expression that is none, with what is wrong with it. */
+/** Part of a text: literal text, a reference, or the fault of an invalid expression. */
 export type Part = { readonly text: string } | { readonly reference: Reference } | { readonly fault: string };
 
 /** Split a text into literal parts and references, in their order. */
@@ -33,7 +33,7 @@ export function parseTemplate(template: string): Part[] {
 
 function literal(text: string): Part[] {
   const isWhole = !/\{\{|\}\}/.test(text);
-  return isWhole ? [{ text }] : [{ text }, { fault: 'has {{ without }}, or the other way round' }];
+  return isWhole ? [{ text }] : [{ text }, { fault: 'has unbalanced {{ and }}' }];
 }
 
 function parseExpression(expression: string): Part {
@@ -49,13 +49,13 @@ function parseExpression(expression: string): Part {
   return { reference: { kind: input ? 'input' : 'block', name: match[1] as string, path } };
 }
 
-/** Return the only reference of a template that is nothing else; null for any other text. */
+/** Return the reference of a template that has nothing else, or null. */
 export function soleReference(template: string): Reference | null {
   const [only, ...rest] = parseTemplate(template.trim());
   return only !== undefined && rest.length === 0 && 'reference' in only ? only.reference : null;
 }
 
-/** Return the condition of a block as a template: the id of a block stands for its output. */
+/** Return the condition of a block as a template. The id of a block stands for its output. */
 export function toCondition(text: string): string {
   const id = text.trim();
   return BLOCK_ID.test(id) ? `{{blocks.${id}.output}}` : text;
@@ -67,7 +67,7 @@ export interface Template {
   readonly text: string;
 }
 
-/** List the strings with references, or with a part of one, inside a value of JSON. */
+/** List the strings with references, or with a part of one, inside a JSON value. */
 export function templatesIn(value: unknown, path: readonly (string | number)[]): Template[] {
   if (typeof value === 'string') return isTemplate(value) ? [{ path, text: value }] : [];
   if (Array.isArray(value)) return value.flatMap((item, index) => templatesIn(item, [...path, index]));
@@ -79,7 +79,7 @@ function isTemplate(text: string): boolean {
   return text.includes('{{') || text.includes('}}');
 }
 
-/** List the references of a value of JSON. */
+/** List the references of a JSON value. */
 export function referencesIn(value: unknown): Reference[] {
   return templatesIn(value, []).flatMap(({ text }) =>
     parseTemplate(text).flatMap((part) => ('reference' in part ? [part.reference] : [])),
@@ -100,12 +100,12 @@ export interface Values {
   readonly outputs: ReadonlyMap<string, unknown>;
 }
 
-/** Bound of what references insert into one value, since references to references multiply their sizes. */
+/** Bound of the text that references insert into one value, since nested references multiply their sizes. */
 const INSERTED_CHARS_MAX = 8 * 1024 * 1024;
 
 /**
- * Replace the references in a value of JSON. A string that is one reference alone becomes the value itself; in other
- * strings objects become JSON, and what is missing becomes nothing.
+ * Replace the references in a JSON value. A string with only a reference becomes the value itself. In other strings
+ * objects become JSON, and missing values become nothing.
  *
  * @throws AppError `value_too_large` (413) if more than 8 Mi characters would be inserted
  */
@@ -147,7 +147,7 @@ function spend(budget: Budget, chars: number): void {
   throw new AppError({ code: 'value_too_large', status: 413, message });
 }
 
-/** Look up a reference; null if a part of its path is missing. */
+/** Look up a reference. Return null if a part of its path is missing. */
 function lookUp({ kind, name, path }: Reference, { inputs, outputs }: Values): unknown {
   let value: unknown = (kind === 'input' ? inputs : outputs).get(name) ?? null;
   for (const key of path) {
@@ -157,7 +157,7 @@ function lookUp({ kind, name, path }: Reference, { inputs, outputs }: Values): u
   return value;
 }
 
-/** Convert a value of JSON to text: objects and lists to JSON, null to nothing. */
+/** Convert a JSON value to text: objects and lists to JSON, null to nothing. */
 export function toText(value: unknown): string {
   if (value === null || value === undefined) return '';
   return typeof value === 'object' ? JSON.stringify(value) : String(value);

@@ -8,23 +8,23 @@ import { dependenciesOf, orderBlocks } from './order-blocks.ts';
 import { placeIn, referencesIn, resolve, toCondition, type Values } from './references.ts';
 import type { Block, BlockResult, Definition, RunMode, RunStatus } from './schema.ts';
 
-/** Most characters of all outputs of a run, as JSON. */
+/** Maximum number of characters of all outputs of a run, as JSON. */
 const OUTPUT_CHARS_MAX = 32 * 1024 * 1024;
 
 export interface RunOptions {
   readonly mode: RunMode;
   readonly inputs: ReadonlyMap<string, unknown>;
-  /** Results of blocks that an earlier run has completed, or that were declined in it; they do not run again. */
+  /** Results of blocks that an earlier run completed or declined. They do not run again. */
   readonly settled?: ReadonlyMap<string, BlockResult>;
-  /** Decide on the side effect of a block in a live run; `would` shows its arguments. */
+  /** Decide on the side effect of a block in a live run. `would` shows its arguments. */
   readonly decide: (block: Block, would: Record<string, unknown>) => Promise<Decision>;
-  /** Record the state of a block, before it runs and after; a run that may not go on throws. */
+  /** Record the state of a block before and after it runs. Throw if the run must stop. */
   readonly record: (result: BlockResult, position: number) => Promise<void>;
-  /** Report a fault of ours, which the caller sees as "internal error". */
+  /** Report an internal fault, which the caller sees as "internal error". */
   readonly onFault: (error: unknown, block: Block) => void;
 }
 
-/** Decision on a side effect; `reason` tells the caller of the run why it is not made. */
+/** Decision on a side effect. `reason` tells the caller of the run why the block does not run. */
 export type Decision =
   | { readonly status: 'approved' }
   | { readonly status: 'needs_approval' | 'skipped'; readonly reason: string };
@@ -45,8 +45,8 @@ interface RunState extends Values {
 
 /**
  * Run the blocks of a valid definition one after the other, in the order of `orderBlocks`. A block with a side effect
- * runs in a live run only, and only if it is approved. The first block that fails ends the run: the others are skipped.
- * An abort of the signal fails the block that runs.
+ * runs only in a live run and with an approval. The first failing block ends the run, and the others are skipped.
+ * Aborting the signal fails the running block.
  *
  * @throws what `decide` and `record` throw
  */
@@ -96,17 +96,17 @@ function notRun(block: Block, status: BlockResult['status'], error: string | nul
   return { id: block.id, type: block.type, status, output: null, error, duration_ms: 0 };
 }
 
-/** Fail a block whose output is larger than what is left for the run. */
+/** Fail a block whose output exceeds the remaining size of the run. */
 function bounded(result: BlockResult, state: RunState): BlockResult {
   const chars = JSON.stringify([result.output, result.would ?? null]).length;
   state.charsLeft -= chars;
   if (state.charsLeft >= 0) return result;
   const { would: _, ...rest } = result;
-  const error = `the outputs of this run have more than ${OUTPUT_CHARS_MAX} characters; its own were left out`;
+  const error = `the outputs of this run have more than ${OUTPUT_CHARS_MAX} characters; the output of this block was left out`;
   return { ...rest, status: 'failed', output: null, error };
 }
 
-/** Block with all that its run needs. */
+/** Block with everything that its run needs. */
 interface BlockRun {
   readonly block: Block;
   readonly type: BlockType;
@@ -144,9 +144,9 @@ async function runBlock(run: BlockRun): Promise<BlockResult> {
 }
 
 /**
- * Return the reason why a block cannot run; null if it can. A block that was skipped takes those with it that use its
- * output. A block that waits for an approval keeps everything that depends on it from running. In a run without side
- * effects, blocks with a side effect go on without the outputs of others, to show all that would be done.
+ * Return the reason why a block cannot run, or null. A skipped block also skips the blocks that use its output. A block
+ * that waits for an approval stops everything that depends on it. In a run without side effects, blocks with a side
+ * effect go on without the outputs of others, to show all planned changes.
  */
 function skipReason({ block, type, state, options }: BlockRun): string | null {
   const used = usedBy(block);
@@ -162,12 +162,12 @@ function skipReason({ block, type, state, options }: BlockRun): string | null {
   return null;
 }
 
-/** Return true if an output that the arguments refer to was only simulated. */
+/** Return true if the arguments refer to a simulated output. */
 function isIncomplete({ block, state }: BlockRun): boolean {
   return [...usedBy(block)].some((id) => state.results.get(id)?.status === 'simulated');
 }
 
-/** Ids of the blocks whose outputs the arguments of a block refer to. */
+/** Return the ids of the blocks whose outputs the arguments of a block refer to. */
 function usedBy(block: Block): Set<string> {
   return new Set(referencesIn(block.with).flatMap(({ kind, name }) => (kind === 'block' ? [name] : [])));
 }
@@ -204,18 +204,18 @@ function describeArguments({ issues }: z.ZodError): string {
 
 export const UNCERTAIN = 'its effect may or may not have happened';
 
-/** Return true unless an error says that nothing has happened, or says itself what may have. */
+/** Return true unless an error tells that nothing happened, or describes itself what may have happened. */
 function isUncertain(error: unknown, signal: AbortSignal): boolean {
   if (signal.aborted || !(error instanceof AppError)) return true;
   return error.status >= 500 && error.code !== 'notification_not_accepted';
 }
 
-/** Leave out arguments without a value: an optional argument may refer to something that is missing. */
+/** Omit arguments without a value, since an optional argument may refer to a missing value. */
 function withoutMissing(given: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(given).filter(([name, value]) => value !== null || name === 'left'));
 }
 
-/** Run work with a deadline. Work that ignores its signal may go on after it. @throws AppError `block_timeout` (504) */
+/** Run work with a deadline. Work that ignores its signal may outlast it. @throws AppError `block_timeout` (504) */
 async function withinTime<T>(
   limitMs: number,
   context: BlockContext,

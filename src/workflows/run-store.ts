@@ -6,7 +6,7 @@ import { toKept, toKeptText } from './kept-values.ts';
 import type { BlockResult, ContinuingRun, RunMode, RunStatus, RunSummary, RunView } from './schema.ts';
 
 type Row = Readonly<Record<string, unknown>>;
-/** Value of JSON, for the driver. */
+/** JSON value for the driver. */
 type Json = Parameters<Sql['json']>[0];
 
 export interface NewRun {
@@ -22,7 +22,8 @@ export interface NewRun {
 /**
  * Insert a run.
  *
- * @returns false if the caller has begun a run with this idempotency key before, or if another one continues the same run
+ * @returns false if the caller has already begun a run with this idempotency key, or if another run continues the same
+ *   one
  */
 export async function insertRun(
   tx: Sql,
@@ -41,7 +42,7 @@ export async function insertRun(
   return rows.length === 1;
 }
 
-/** Write the heartbeat of a run. False if it counts as failed by now, or is deleted: then it must not go on. */
+/** Write the heartbeat of a run. Return false if the run must stop, because it counts as failed or was deleted. */
 export async function touchRun(sql: Sql, orgId: string, id: string): Promise<boolean> {
   const rows = await sql`
     UPDATE workflow_runs SET heartbeat_at = now()
@@ -49,7 +50,7 @@ export async function touchRun(sql: Sql, orgId: string, id: string): Promise<boo
   return rows.length === 1;
 }
 
-/** Store the state of a block. False in the cases of `touchRun`. */
+/** Store the state of a block. Return false as `touchRun` does. */
 export async function recordBlock(
   sql: Sql,
   orgId: string,
@@ -71,7 +72,7 @@ export async function recordBlock(
   return rows.length === 1;
 }
 
-/** End a run. False if it has ended already. */
+/** End a run. Return false if it has already ended. */
 export async function finishRun(
   sql: Sql,
   orgId: string,
@@ -86,7 +87,7 @@ export async function finishRun(
 }
 
 /**
- * Fail the runs of all organizations without a heartbeat for `silentMs`, and the blocks that they were running.
+ * Mark the runs without a heartbeat for `silentMs` as failed, with their running blocks, in all organizations.
  *
  * @returns number of runs
  */
@@ -115,7 +116,7 @@ export async function deleteOldRuns(sql: Sql, ageMs: number): Promise<void> {
     WHERE status <> 'running' AND started_at < now() - ${ageMs} * interval '1 millisecond'`;
 }
 
-/** Erase inputs, outputs and arguments of the runs that name one of these documents; their states stay. */
+/** Erase inputs, outputs and arguments of the runs that name one of these documents. Their states stay. */
 export async function eraseRunsAbout(tx: Sql, orgId: string, documentIds: readonly string[]): Promise<void> {
   const erased = tx.json({ left_out: 'values of a run that shows deleted documents' });
   await tx`
@@ -131,7 +132,7 @@ export async function eraseRunsAbout(tx: Sql, orgId: string, documentIds: readon
     FROM named WHERE workflow_run_blocks.run_id = named.run_id`;
 }
 
-/** List runs of a workflow that the caller may see, newest first. @param page.after id of the run before the first one */
+/** List runs of a workflow that the caller may see, newest first. @param page.after last run of the previous page */
 export async function listRunRows(
   sql: Sql,
   caller: Caller,
@@ -153,7 +154,7 @@ export async function selectRecentRuns(sql: Sql, caller: Caller, limit: number):
   return rows.map(toSummary);
 }
 
-/** Find a run. @throws AppError `workflow_run_not_found` (404), also for one that the caller may not see */
+/** Find a run. @throws AppError `workflow_run_not_found` (404), also if the caller may not see it */
 export async function findRun(sql: Sql, caller: Caller, workflowId: string, id: string): Promise<RunView> {
   const [row] = await sql`
     SELECT ${summaryOf(sql)}, inputs, output, ${blocksOf(sql)} AS blocks FROM workflow_runs
@@ -162,7 +163,7 @@ export async function findRun(sql: Sql, caller: Caller, workflowId: string, id: 
   return toRun(row);
 }
 
-/** Find the run that the caller began with an idempotency key. */
+/** Find the caller's run with an idempotency key. */
 export async function findRunByKey(
   sql: Sql,
   caller: Caller,
@@ -194,8 +195,8 @@ function blocksOf(sql: Sql): SqlFragment {
 }
 
 /**
- * Condition on a row of `workflow_runs`: results show what the caller of the run could see, so only that caller sees
- * them, and administrators of at least the same auth level.
+ * Build the condition that the caller may see a row of `workflow_runs`. Results show data of the run's caller, so only
+ * that caller sees them, and administrators with at least the same auth level.
  */
 function visibleTo(sql: Sql, caller: Caller): SqlFragment {
   const own = sql`workflow_runs.org_id = ${caller.orgId}`;

@@ -19,7 +19,7 @@ export interface RunInput extends Decisions {
   readonly origin?: string | null;
 }
 
-/** Key of a request, and what identifies it. A request with the same key is answered from the history. */
+/** Key and identity of a request. The history answers a request with the same key. */
 export interface Idempotent {
   readonly key: string;
   readonly fingerprint: Buffer;
@@ -27,10 +27,10 @@ export interface Idempotent {
 
 /**
  * Run a workflow: `live` and `simulate` its published version, `dry_run` its latest. A workflow without a published
- * version answers `needs_review`. Blocks run with the rights of the caller. A block with a side effect runs only in a
- * live run, only if it is approved, and only for a caller with `workflows:approve`.
+ * version answers `needs_review`. Blocks run with the caller's rights. A block with a side effect runs only in a live
+ * run, with an approval, and for a caller with `workflows:approve`.
  *
- * @throws AppError `workflow_not_found` (404), 400 for wrong inputs and for approvals of blocks that are not there,
+ * @throws AppError `workflow_not_found` (404), 400 for wrong inputs and for approvals of unknown blocks,
  *   `definition_outdated`, `run_over`, `idempotency_in_progress` (409), `idempotency_key_reused` (422)
  */
 export async function runWorkflow(
@@ -62,10 +62,10 @@ export async function runWorkflow(
 }
 
 /**
- * Begin a run in the history, execute it and return its reply. A request with the `Idempotency-Key` of an earlier one gets
- * the run of that one.
+ * Begin a run in the history, execute it and return its reply. A request with the `Idempotency-Key` of an earlier one
+ * gets the earlier run.
  *
- * @throws AppError `run_continued` (409) if the run that this one goes on from has been continued already, `run_over`,
+ * @throws AppError `run_continued` (409) if another run already continues the same one, `run_over`,
  *   `idempotency_in_progress` (409), `idempotency_key_reused` (422)
  */
 export async function carryOut(
@@ -88,7 +88,7 @@ export async function carryOut(
   return { run_id: id, workflow_id: workflowId, version, mode, status, blocks: [...blocks], output, error };
 }
 
-/** Read a version. The rules may have changed since it was stored. @throws AppError `definition_outdated` (409) */
+/** Read a version. The rules may have changed since then. @throws AppError `definition_outdated` (409) */
 export async function readValid(
   context: RunContext,
   orgId: string,
@@ -102,7 +102,7 @@ export async function readValid(
   throw conflict(message, 'definition_outdated');
 }
 
-/** Answer a repeated request. A run is never repeated, whatever became of it. */
+/** Answer a repeated request. A run is never repeated, whatever its outcome. */
 async function replyOfFirst(
   sql: Sql,
   caller: Caller,

@@ -35,7 +35,10 @@ export const Block = z.strictObject({
 });
 export type Block = z.output<typeof Block>;
 
-/** Definition of a workflow: a directed acyclic graph of blocks. `validate-definition.ts` checks what is beyond shapes. */
+/**
+ * Definition of a workflow: a directed acyclic graph of blocks. `validate-definition.ts` checks the rules beyond
+ * shapes.
+ */
 export const Definition = z.strictObject({
   inputs: z
     .record(
@@ -81,7 +84,7 @@ export type WorkflowView = z.output<typeof WorkflowView>;
 
 /** Workflow with a definition and the list of its versions. */
 export const WorkflowDetail = WorkflowView.extend({
-  version: z.int().describe('of the definition'),
+  version: z.int().describe('version of the definition'),
   definition: z.record(z.string(), z.unknown()),
   versions: z.array(z.object({ version: z.int(), created_at: timestamp, published_at: timestamp.nullable() })),
 }).meta({ id: 'WorkflowDetail' });
@@ -112,11 +115,11 @@ export const ApproveRequest = z.object({
     .record(z.string().max(64), z.boolean())
     .refine((approvals) => Object.keys(approvals).length > 0, 'must have a decision on a block')
     .meta({ minProperties: 1 })
-    .describe('by the id of a block that waits: true lets it run with the arguments that it shows, false declines it'),
+    .describe('by the id of a waiting block: true lets it run with the shown arguments, false declines it'),
 });
 export type ApproveRequest = z.output<typeof ApproveRequest>;
 
-/** States of a block; `running` is seen only in the history of a run that has not ended. */
+/** States of a block. Only the history of an unfinished run shows `running`. */
 const BLOCK_STATUSES = ['running', 'completed', 'failed', 'skipped', 'simulated', 'needs_approval'] as const;
 
 export const BlockResult = z.object({
@@ -127,7 +130,7 @@ export const BlockResult = z.object({
   would: z
     .record(z.string(), z.unknown())
     .optional()
-    .describe('what a block with a side effect would do, or would have done had it not been declined'),
+    .describe('planned change of a block with a side effect, kept even if it was declined'),
   error: z.string().nullable().describe('why the block failed, was skipped or was not approved'),
   duration_ms: z.number(),
 });
@@ -152,7 +155,7 @@ export const RunReply = z
   .meta({ id: 'WorkflowRunReply' });
 export type RunReply = z.output<typeof RunReply>;
 
-/** Run that continues one that waited for approvals, with who decided on them. */
+/** Run that continues a waiting run, and the actor who decided. */
 const ContinuingRun = z.object({ run_id: z.string(), actor: z.string(), status: z.enum(RUN_STATUSES) });
 export type ContinuingRun = z.output<typeof ContinuingRun>;
 
@@ -168,13 +171,13 @@ export const RunSummary = z
     error: z.string().nullable(),
     started_at: timestamp,
     finished_at: timestamp.nullable(),
-    continues: z.string().nullable().describe('id of the run that waited for approvals, from which this one went on'),
-    continued_by: ContinuingRun.nullable().describe('run that went on from this one; it does not wait any more then'),
+    continues: z.string().nullable().describe('id of the waiting run that this run continues'),
+    continued_by: ContinuingRun.nullable().describe('run that continues this one, which then no longer waits'),
   })
   .meta({ id: 'WorkflowRunSummary' });
 export type RunSummary = z.output<typeof RunSummary>;
 
-/** Run of the history with its values. Large ones are left out, and those of runs that show deleted documents. */
+/** Run of the history with its values. Large values are omitted, as are those of runs that show deleted documents. */
 export const RunView = RunSummary.extend({
   inputs: z.unknown(),
   blocks: z.array(BlockResult),

@@ -4,7 +4,7 @@ import type { Definition, WorkflowDetail, WorkflowView } from './schema.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Most versions of a workflow in a list. */
+/** Maximum number of workflows or versions in a list. */
 const LIST_ROWS_MAX = 1_000;
 
 export async function insertWorkflow(
@@ -17,7 +17,7 @@ export async function insertWorkflow(
     VALUES (${workflow.id}, ${orgId}, ${workflow.name}, 0, ${workflow.actor})`;
 }
 
-/** Add a version to a workflow. @returns its number; null if the workflow is deleted */
+/** Add a version to a workflow. @returns its number, or null if the workflow is deleted */
 export async function insertVersion(
   tx: Sql,
   orgId: string,
@@ -28,7 +28,7 @@ export async function insertVersion(
     UPDATE workflows SET latest_version = latest_version + 1, updated_at = now()
     WHERE org_id = ${orgId} AND id = ${workflowId} RETURNING latest_version`;
   if (!row) return null;
-  // tx.json would pass a jsonb, which does not keep the order of keys.
+  // tx.json would send a jsonb, which loses the order of keys.
   const definition = JSON.stringify(version.definition);
   await tx`
     INSERT INTO workflow_versions (workflow_id, version, definition, created_by)
@@ -36,7 +36,7 @@ export async function insertVersion(
   return row['latest_version'] as number;
 }
 
-/** Publish a version that exists. @returns false if it does not */
+/** Publish a version. @returns false if it does not exist */
 export async function publishVersion(tx: Sql, orgId: string, workflowId: string, version: number): Promise<boolean> {
   const rows = await tx`
     UPDATE workflow_versions SET published_at = coalesce(published_at, now())
@@ -50,7 +50,7 @@ export async function publishVersion(tx: Sql, orgId: string, workflowId: string,
   return true;
 }
 
-/** List workflows by name, all of them without `page`. @param page.after name of the last workflow of the page before */
+/** List workflows by name, all of them without `page`. @param page.after last name of the previous page */
 export async function listWorkflowRows(
   sql: Sql,
   orgId: string,

@@ -8,13 +8,13 @@ import { placeIn, templatesIn } from './references.ts';
 import { BLOCKS_MAX, Block, DEFINITION_BYTES_MAX, Definition, InputDeclaration } from './schema.ts';
 import { ANY, type ValueSchema } from './value-types.ts';
 
-/** Most faults that are reported. */
+/** Maximum number of reported faults. */
 const FAULTS_MAX = 200;
 const DEPTH_MAX = 32;
 
 /**
- * Validate a definition: shapes, block types, references and their types, arguments, and cycles. A fault does not keep
- * others from being found: what has no valid shape is taken out, and counts as a value of any type where it is used.
+ * Validate a definition: shapes, block types, references and their types, arguments, and cycles. One fault does not
+ * hide others: a part with an invalid shape is removed, and counts as a value of any type where it is used.
  *
  * @returns the definition with its defaults, or all faults, each with its path: `blocks[1].with.query: is required`
  */
@@ -46,7 +46,7 @@ function isDeeper(value: unknown, levels: number): boolean {
 }
 
 function describe(issue: Parameters<typeof mostTelling>[0]): string {
-  // The fault of a key of a record is inside its issue.
+  // The fault of a record's key is inside its issue.
   if (issue.code === 'invalid_key') return `${placeIn('', issue.path).slice(1)}: ${issue.issues[0]?.message}`;
   const { path, message } = mostTelling(issue);
   return `${placeIn('', path).replace(/^\./, '') || 'definition'}: ${message}`;
@@ -57,7 +57,7 @@ function cut(faults: readonly string[]): string[] {
   return [...faults.slice(0, FAULTS_MAX), `and ${faults.length - FAULTS_MAX} more faults`];
 }
 
-/** Find the faults beyond shapes, in all that has a valid shape. */
+/** Find the faults beyond shapes, in all parts with a valid shape. */
 function meaningFaults(known: BlockTypes, value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return [];
   const given = value as Readonly<Record<string, unknown>>;
@@ -96,7 +96,7 @@ function readInputs(value: unknown): { schemas: Map<string, ValueSchema>; faults
   return { schemas, faults };
 }
 
-/** Id and type of a block, as far as they are texts. */
+/** Id and type of a block, if they are texts. */
 interface Identity {
   readonly id: string | null;
   readonly type: string | null;
@@ -107,7 +107,7 @@ function identityOf(block: unknown): Identity {
   return { id: typeof id === 'string' ? id : null, type: typeof type === 'string' ? type : null };
 }
 
-/** Output types by id: any type where the block type is unknown, or two blocks have one id. */
+/** Return the output types by id. Unknown block types and duplicate ids have any type. */
 function scopeOf(types: BlockTypes, inputs: ReadonlyMap<string, ValueSchema>, identities: readonly Identity[]): Scope {
   const outputs = new Map<string, ValueSchema>();
   for (const { id, type } of identities) {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Part of JSON Schema that describes the types of values. */
+/** Subset of JSON Schema that describes the types of values. */
 export interface ValueSchema {
   readonly type?: string | readonly string[];
   readonly const?: unknown;
@@ -19,7 +19,7 @@ export const ANY: ValueSchema = {};
 
 const converted = { input: new WeakMap<z.ZodType, ValueSchema>(), output: new WeakMap<z.ZodType, ValueSchema>() };
 
-/** Convert a zod schema, without references to other schemas. */
+/** Convert a zod schema that has no references to other schemas. */
 export function toValueSchema(schema: z.ZodType, io: 'input' | 'output'): ValueSchema {
   const known = converted[io].get(schema);
   if (known !== undefined) return known;
@@ -53,7 +53,7 @@ function inline(schema: ValueSchema, defs: Readonly<Record<string, ValueSchema>>
   };
 }
 
-/** Names of the types that a value may have; null for any. `integer` counts as `number`. */
+/** List the types that a value may have, or return null for any. `integer` counts as `number`. */
 export function typesOf(schema: ValueSchema): ReadonlySet<string> | null {
   if (schema.anyOf !== undefined) {
     const all = schema.anyOf.map(typesOf);
@@ -86,7 +86,7 @@ export function schemaAt(schema: ValueSchema, path: readonly string[]): ValueSch
   return schemaAt(typeof more === 'object' ? more : ANY, rest);
 }
 
-/** Return true if a value of one schema may be used where the other one is expected. */
+/** Return true if a value of one schema may fit where the other is expected. */
 export function mayFit(given: ValueSchema, expected: ValueSchema): boolean {
   const [has, wants] = [typesOf(given), typesOf(expected)];
   return has === null || wants === null || [...has].some((type) => wants.has(type));

@@ -50,7 +50,7 @@ export async function createWorkflow(
 }
 
 /**
- * Add a version to a workflow. It is a draft until it is published; runs use the published one meanwhile.
+ * Add a version to a workflow. It stays a draft until it is published. Runs use the published version meanwhile.
  *
  * @throws AppError `workflow_not_found` (404), `definition_invalid` (400)
  */
@@ -71,14 +71,14 @@ export async function addVersion(
   return getWorkflow(sql, caller, id);
 }
 
-/** Workflow after an import, and what the import has changed. */
+/** Workflow after an import, and the kind of change. */
 export interface ImportedWorkflow {
   readonly workflow: WorkflowDetail;
   readonly change: 'created' | 'version added' | 'unchanged';
 }
 
 /**
- * Create a workflow, or add a version to the one of that name unless its latest version has the same definition.
+ * Create a workflow, or add a version to the workflow of that name unless its latest version has the same definition.
  *
  * @throws AppError `definition_invalid` (400)
  */
@@ -103,7 +103,7 @@ export async function importWorkflow(
  * Publish a version of a workflow, by default the latest.
  *
  * @throws AppError `workflow_not_found`, `workflow_version_not_found` (404), `definition_invalid` (400) if its
- *   definition is not valid any more
+ *   definition is no longer valid
  */
 export async function publishWorkflow(
   { sql, blocks }: WorkflowContext,

@@ -297,7 +297,7 @@ describe('routing', () => {
     );
     expect(body.error.message).toContain('rejected the input');
     expect(body.error.message).toMatch(
-      /; trying again does not help while vendor-a\/text-embedding-3-small is unavailable$/,
+      /; a retry does not help while vendor-a\/text-embedding-3-small is unavailable$/,
     );
   });
 

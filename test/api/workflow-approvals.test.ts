@@ -240,7 +240,7 @@ test('an approval does not hold for values that changed since, nor for those tha
   const changed = await call('POST', `${second}/approve`, { approvals: { first: true } });
   expect(changed.body).toMatchObject({ status: 'needs_approval' });
   expect(changed.body.blocks.at(-1)).toMatchObject({
-    ...{ id: 'first', status: 'needs_approval', error: 'what it would do has changed since it was shown' },
+    ...{ id: 'first', status: 'needs_approval', error: 'its arguments have changed since they were shown' },
   });
   expect(sent()).toEqual(['FIRST']);
 });

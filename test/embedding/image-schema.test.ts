@@ -29,7 +29,7 @@ describe('a request to embed images', () => {
     expect(EmbedImageRequest.parse(of(IMAGES_MAX)).images).toHaveLength(20);
     expect(issueOf(of(IMAGES_MAX + 1))).toEqual({
       path: ['images'],
-      message: 'takes up to 20 images; send the others in another request',
+      message: 'takes up to 20 images; send the rest in another request',
     });
     expect(issueOf(of(0))).toEqual({ path: ['images'], message: 'must have at least one image' });
   });

@@ -130,6 +130,6 @@ it('each result has the address of its page', async () => {
 it('without a bucket, and without a source, nothing is searched and a warning says so', async () => {
   expect(await search({ query: 'heron' })).toMatchObject({
     ...{ bucket_ids: [], results: [], model: null },
-    warnings: [expect.stringContaining('name one with bucket')],
+    warnings: [expect.stringContaining('name a bucket with "bucket"')],
   });
 });

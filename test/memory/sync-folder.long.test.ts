@@ -56,7 +56,7 @@ it('a folder that shows none of its files, as one that is not mounted, loses no 
   mkdirSync(mounted);
   const failed = await sync(test, id);
   expect(failed.sync_state).toBe('error');
-  expect(failed.error_message).toContain('the source shows no entries, and had 2 before');
+  expect(failed.error_message).toContain('the source has no entries, and had 2 before');
   expect(failed.error_message).toContain('run: service sources sync mounted --allow-empty');
   rmSync(mounted, { recursive: true });
   renameSync(`${root.folder}/elsewhere`, mounted);

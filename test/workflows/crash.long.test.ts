@@ -23,7 +23,7 @@ test('a run whose process was killed is failed, says what is uncertain, and is n
   const failed = await show(crash, id);
   expect(failed).toMatchObject({
     status: 'failed',
-    error: 'the process that ran it ended; it is not continued and nothing is repeated',
+    error: 'the process that ran it ended; the service neither continues nor repeats the run',
     finished_at: expect.any(String),
     blocks: [
       { id: 'one', status: 'completed', error: null },

@@ -63,7 +63,7 @@ const FAULTY: readonly (readonly [string, unknown, string])[] = [
   [
     'braces that are not closed',
     { blocks: [template('say', 'a {{inputs.x')] },
-    'blocks[0].with.text: has {{ without }}, or the other way round',
+    'blocks[0].with.text: has unbalanced {{ and }}',
   ],
   [
     'a number for a text',

@@ -5,7 +5,7 @@ import { orgFlag, yesFlag } from '../../../src/cli/flags.ts';
 
 export default class BucketsSynonymsClear extends BaseCommand {
   static override setsUp = false;
-  static override description = 'Remove all synonyms of a bucket. The next search does without them.';
+  static override description = 'Remove all synonyms of a bucket. Searches stop using them immediately.';
   static override examples = [
     '<%= config.bin %> buckets synonyms clear manuals',
     '<%= config.bin %> buckets synonyms clear manuals --yes --json',

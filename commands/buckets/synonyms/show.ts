@@ -5,7 +5,7 @@ import { orgFlag } from '../../../src/cli/flags.ts';
 export default class BucketsSynonymsShow extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Show the synonyms of a bucket, one group a line, as `buckets synonyms set` reads them.';
+    'Show the synonyms of a bucket, one group per line, in the format of `buckets synonyms set`.';
   static override examples = [
     '<%= config.bin %> buckets synonyms show manuals',
     '<%= config.bin %> buckets synonyms show manuals > synonyms.txt',

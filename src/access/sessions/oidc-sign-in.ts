@@ -8,11 +8,11 @@ import { isSameHash } from '../api-key-format.ts';
 import { selectUserFactsByOidc, type UserFacts } from '../credential-store.ts';
 import { discoveryUrlOf, fetchJson, type OidcSettings, openOidcVerifier } from '../oidc.ts';
 
-/** Time that a person may take to sign in at the issuer. */
+/** Time limit for signing in at the issuer. */
 export const SIGN_IN_MS = 10 * 60_000;
 const CONTEXT = 'oidc-sign-in';
 
-/** Reason why a person is not signed in; the console shows a sentence for each. */
+/** Reason why a sign-in failed. The console explains each. */
 export type SignInFault = 'refused' | 'expired' | 'unknown_user' | 'unavailable';
 
 const Endpoint = z.url({ protocol: /^https?$/ });
@@ -25,20 +25,22 @@ const Discovery = z.object({
 const Tokens = z.object({ id_token: z.string().min(1).max(16_384) });
 const Attempt = z.object({ state: z.string(), nonce: z.string(), verifier: z.string(), untilMs: z.number() });
 
-/** Sign-in of people by the OIDC issuer: authorization code flow with PKCE (RFC 6749, RFC 7636, OpenID Connect Core). */
+/**
+ * Sign-in of people by the OIDC issuer: authorization code flow with PKCE (RFC 6749, RFC 7636, OpenID Connect Core).
+ */
 export interface OidcSignIn {
   /**
    * Begin a sign-in.
    *
    * @param redirectUri address of this service to which the issuer sends the browser back
-   * @returns the address at the issuer, and what the browser keeps meanwhile
+   * @returns the address at the issuer, and a value that the browser keeps meanwhile
    * @throws AppError `oidc_unavailable` (503)
    */
   begin(redirectUri: string): Promise<{ readonly location: string; readonly kept: string }>;
   /**
-   * Finish a sign-in with the parameters that the issuer has sent.
+   * Finish a sign-in with the parameters from the issuer.
    *
-   * @param kept what `begin` returned to this browser
+   * @param kept value that `begin` returned to this browser
    */
   finish(
     parameters: {
@@ -51,7 +53,7 @@ export interface OidcSignIn {
   ): Promise<{ readonly user: UserFacts } | { readonly fault: SignInFault }>;
 }
 
-/** Open the sign-in by OIDC; null if the settings have no `client_id`. */
+/** Open the sign-in by OIDC, or return null if the settings have no `client_id`. */
 export function openOidcSignIn(context: {
   readonly sql: Sql;
   readonly keyRing: Pick<KeyRing, 'encryption'>;
@@ -76,7 +78,10 @@ export function openOidcSignIn(context: {
   async function redeem(code: string, codeVerifier: string, redirectUri: string): Promise<string> {
     const discovery = await discover();
     const body = new URLSearchParams({
-      ...{ grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: codeVerifier },
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: redirectUri,
+      code_verifier: codeVerifier,
       client_id: clientId as string,
     });
     const headers: Record<string, string> = {};
@@ -102,8 +107,14 @@ export function openOidcSignIn(context: {
       };
       const location = new URL(authorization_endpoint);
       const parameters = {
-        ...{ response_type: 'code', client_id: clientId, redirect_uri: redirectUri, scope: scopes.join(' ') },
-        ...{ state, nonce, code_challenge: challengeOf(codeVerifier), code_challenge_method: 'S256' },
+        response_type: 'code',
+        client_id: clientId,
+        redirect_uri: redirectUri,
+        scope: scopes.join(' '),
+        state,
+        nonce,
+        code_challenge: challengeOf(codeVerifier),
+        code_challenge_method: 'S256',
       };
       for (const [name, value] of Object.entries(parameters)) location.searchParams.set(name, value);
       const kept = seal(keyRing.encryption, JSON.stringify(attempt), CONTEXT).toString('base64url');

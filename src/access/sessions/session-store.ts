@@ -1,6 +1,6 @@
 import type { Sql } from '../../platform/postgres.ts';
 
-/** Session as it is stored. It acts for a key, for a user, or else for the operator. */
+/** Stored session. It acts for a key, for a user, or else for the operator. */
 export interface StoredSession {
   /** Public name, for the audit log. */
   readonly id: string;
@@ -14,7 +14,7 @@ export interface StoredSession {
 
 export interface LiveSession extends StoredSession {
   readonly expiresAt: Date;
-  /** Milliseconds until it ends if it is not used meanwhile. */
+  /** Milliseconds until it ends without further use. */
   readonly endsInMs: number;
   /** True if its last use was recorded more than a minute ago. */
   readonly lastUsedIsOld: boolean;
@@ -33,7 +33,7 @@ interface SessionRow {
   last_used_is_old: boolean;
 }
 
-/** Insert a session that ends after `lifetimeMs`, or at `endsAtMs` if that is earlier. Returns the time of its end. */
+/** Insert a session that ends after `lifetimeMs`, or at `endsAtMs` if that is earlier. Return the time of its end. */
 export async function insertSession(
   sql: Sql,
   session: StoredSession & { hash: Buffer; lifetimeMs: number; endsAtMs: number | null },
@@ -48,7 +48,7 @@ export async function insertSession(
   return row.expires_at;
 }
 
-/** Select a session that has not ended, by the hash of its secret id alone: its organization is not known yet. */
+/** Select a session that has not ended by the hash of its secret id alone, since its organization is not known yet. */
 export async function selectSession(sql: Sql, hash: Buffer, idleMs: number): Promise<LiveSession | null> {
   const [row] = await sql<SessionRow[]>`
     SELECT id, org_id, actor, key_id, user_id, token_id, generation, expires_at, last_used_is_old,
@@ -80,7 +80,7 @@ export async function updateSessionUse(sql: Sql, orgId: string, id: string): Pro
     WHERE org_id = ${orgId} AND id = ${id} AND last_used_at <= now() - interval '1 minute'`;
 }
 
-/** Delete a session by the hash of its secret id. Returns it, or null if there is none. */
+/** Delete a session by the hash of its secret id. Return it, or null. */
 export async function deleteSession(
   sql: Sql,
   hash: Buffer,
@@ -118,14 +118,14 @@ export async function insertSignInLink(
   return row.expires_at;
 }
 
-/** Take a link that has not expired: one caller gets it, and every later one null. */
+/** Consume an unexpired link. The first caller gets it, and every later one null. */
 export async function takeSignInLink(sql: Sql, hash: Buffer): Promise<{ orgId: string; actor: string } | null> {
   const [row] = await sql<{ org_id: string; actor: string }[]>`
     DELETE FROM sign_in_links WHERE hash = ${hash} AND expires_at > now() RETURNING org_id, actor`;
   return row ? { orgId: row.org_id, actor: row.actor } : null;
 }
 
-/** Delete sessions that have ended and links that have expired, of all organizations. */
+/** Delete ended sessions and expired links, of all organizations. */
 export async function deleteEndedSessions(sql: Sql, idleMs: number): Promise<void> {
   await sql`DELETE FROM sign_in_links WHERE expires_at <= now()`;
   await sql`

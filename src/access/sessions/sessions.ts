@@ -28,7 +28,7 @@ import {
   updateSessionUse,
 } from './session-store.ts';
 
-/** Sessions that one key, user or operator has at once; beyond them the oldest ends. */
+/** Maximum number of concurrent sessions of one key, user or operator. Beyond it the oldest ends. */
 const SESSIONS_OF_ONE_MAX = 20;
 /** Random bytes of the id of a session, and of the token of a link. */
 const RANDOM_BYTES = 32;
@@ -37,7 +37,7 @@ const RANDOM_SHAPE = /^[\w-]{43}$/;
 /** Fields of a session that acts for neither a key nor a user. */
 const NOBODY = { keyId: null, userId: null, tokenId: null, generation: 0, endsAtMs: null };
 
-/** New session. Its id is known to the cookie of the browser alone. */
+/** New session. Only the browser's cookie has its id. */
 export interface StartedSession {
   readonly id: Secret;
   readonly caller: Caller;
@@ -52,7 +52,7 @@ export interface SessionsContext {
   readonly keyRing: Pick<KeyRing, 'sessions'>;
   readonly callers: Pick<CallerResolver, 'verify'>;
   readonly settings: SessionSettings;
-  /** Time for which a successful look-up is cached, so that an end takes effect within 1 s. */
+  /** Time to cache a successful look-up, so that the end of a session takes effect within 1 s. */
   readonly cacheMs?: number;
 }
 
@@ -78,7 +78,7 @@ export class Sessions {
   }
 
   /**
-   * Start a session by an API key or a user token.
+   * Start a session with an API key or a user token.
    *
    * @throws AppError of `CallerResolver.verify`
    */
@@ -96,7 +96,7 @@ export class Sessions {
   }
 
   /**
-   * Start a session by the token of a one-time link, which is used up.
+   * Start a session with the token of a one-time link, which becomes invalid.
    *
    * @throws AppError `invalid_credentials` (401)
    */
@@ -120,9 +120,9 @@ export class Sessions {
   }
 
   /**
-   * Resolve the id of a session to its caller, with the present rights of the key or user.
+   * Resolve the id of a session to its caller, with the current rights of the key or user.
    *
-   * @param options.isUse false for a check that is not cached and does not keep the session alive
+   * @param options.isUse false for an uncached check that does not keep the session alive
    * @throws AppError `session_ended` (401)
    */
   async resolve(id: string, { isUse = true }: { readonly isUse?: boolean } = {}): Promise<Caller> {
@@ -148,7 +148,7 @@ export class Sessions {
     return isSameHash(this.#hmac('csrf', id), Buffer.from(presented, 'base64url'));
   }
 
-  /** End a session; the other processes refuse it within 1 s. */
+  /** End a session. The other processes refuse it within 1 s. */
   async signOut(id: string): Promise<void> {
     const hash = this.#hmac('id', id);
     await inTransaction(this.#sql, async (tx) => {
@@ -160,7 +160,7 @@ export class Sessions {
     this.#cache.forget(hash.toString('base64'));
   }
 
-  /** End all sessions of a caller; the other processes refuse them within 1 s. */
+  /** End all sessions of a caller. The other processes refuse them within 1 s. */
   async signOutEverywhere({ orgId, actor }: Caller): Promise<void> {
     await inTransaction(this.#sql, async (tx) => {
       const sessions = await deleteSessionsOf(tx, orgId, actor);
@@ -169,12 +169,12 @@ export class Sessions {
     this.#cache.clear();
   }
 
-  /** Delete what has ended. */
+  /** Delete ended sessions and expired links. */
   async sweep(): Promise<void> {
     await deleteEndedSessions(this.#sql, this.idleMs);
   }
 
-  /** Compute the keyed hash of a secret, which differs by its purpose. */
+  /** Compute the keyed hash of a secret. Each purpose gives another hash. */
   #hmac(purpose: 'id' | 'csrf' | 'link', text: string): Buffer {
     return createHmac('sha256', this.#hmacKey).update(`${purpose}:${text}`).digest();
   }
@@ -185,7 +185,7 @@ export class Sessions {
     return this.#start({ ...NOBODY, caller, orgId, actor: caller.actor, userId, tokenId, generation, endsAtMs });
   }
 
-  /** Store a session under a new id: no id that a browser brings along is ever used. */
+  /** Store a session under a new id, never under one from a browser. */
   async #start({ caller, ...stored }: NewSession): Promise<StartedSession> {
     const secret = randomBytes(RANDOM_BYTES).toString('base64url');
     const session = { ...stored, id: newId('ses'), hash: this.#hmac('id', secret) };
@@ -213,7 +213,7 @@ export class Sessions {
     return session;
   }
 
-  /** Find the caller of a session by the present records. @throws AppError `session_ended` (401) */
+  /** Find the caller of a session in the current records. @throws AppError `session_ended` (401) */
   async #callerOf(session: LiveSession): Promise<Resolved> {
     const { orgId, actor, keyId, userId } = session;
     if (keyId !== null) {

@@ -2,19 +2,19 @@
 export const TOPICS = ['jobs', 'documents', 'queues', 'providers', 'sources', 'runs'] as const;
 export type Topic = (typeof TOPICS)[number];
 
-/** Change of something that the caller may see. It says what changed; the thing itself is read by its own route. */
+/** Change of something that the caller may see. It names the changed thing, whose own route returns it. */
 export interface Change {
   readonly topic: Topic;
   readonly id: string;
   readonly [field: string]: unknown;
 }
 
-/** Change with its place in a feed, or the note that changes were left out, so that everything must be read again. */
+/** Change with its place in a feed, or the note that changes are missing, so that the reader must reload everything. */
 export type LiveEvent =
   | { readonly id: string; readonly change: Change }
   | { readonly id: string; readonly change: null };
 
-/** Bounded queue of the events of one reader. What does not fit is replaced by the note that changes were left out. */
+/** Bounded queue of the events of one reader. If events do not fit, a note that changes are missing replaces them. */
 export class EventQueue {
   readonly #topics: ReadonlySet<Topic>;
   readonly #eventsMax: number;
@@ -40,7 +40,7 @@ export class EventQueue {
   }
 
   /**
-   * Take all events. Waits for the first one, for `ms` at most; null once the queue has ended and is empty.
+   * Take all events. Wait for the first one, at most `ms`. Return null once the queue has ended and is empty.
    *
    * @param signal ends the wait early
    */

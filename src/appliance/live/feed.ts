@@ -11,16 +11,16 @@ import { selectDocumentChanges, selectLastAuditId, selectSourceStates } from './
 
 export type FeedContext = Pick<Appliance, 'sql' | 'queryShares' | 'embedding' | 'projections' | 'logger'>;
 
-/** Events that a feed keeps for readers who come back. */
+/** Maximum number of events that a feed keeps for readers who reconnect. */
 const KEPT_EVENTS_MAX = 1_000;
-/** Changes of documents that one reading tells one by one; more are told as one. */
+/** Maximum number of document changes that one reading reports one by one. More are reported as one. */
 const DOCUMENTS_MAX = 200;
 const SOURCES_MAX = 500;
 const RUNS_MAX = 50;
 
 /**
- * Changes of what one caller may see, read about once a second for all its readers together. Every reading asks
- * PostgreSQL, so that changes by other processes are seen too.
+ * Changes that one caller may see, read about once a second for all its readers together. Every reading queries
+ * PostgreSQL, so that it also finds changes by other processes.
  */
 export class Feed {
   readonly #context: FeedContext;
@@ -51,8 +51,8 @@ export class Feed {
   }
 
   /**
-   * Add a reader. One that has read up to an event of this feed gets what came after it; for any other id it is told
-   * that changes were left out.
+   * Add a reader. If the feed still has the reader's last event, the reader gets the events after it. Otherwise the
+   * reader gets a note that changes are missing.
    */
   add(queue: EventQueue, lastEventId: string | null): void {
     this.#readers.add(queue);
@@ -67,7 +67,7 @@ export class Feed {
     this.#readers.delete(queue);
   }
 
-  /** Read until the feed is closed or the database refuses; then every reader's queue ends. */
+  /** Read until the feed is closed or the database refuses. Then end every reader's queue. */
   async run(): Promise<void> {
     const { logger } = this.#context;
     const { orgId } = this.#caller;
@@ -123,7 +123,7 @@ export class Feed {
     if (snapshot.finished_more > 0) this.#tell({ topic: 'jobs', id: '*' });
     for (const job of [...snapshot.jobs, ...snapshot.finished]) {
       if (before === undefined || job.document_id === null || !changed.has(job.id)) continue;
-      // Progress within a state is no change of the document.
+      // Progress within a state does not change the document.
       if (before.get(job.id)?.split(' ')[0] === job.status) continue;
       this.#tell({ topic: 'documents', id: job.document_id, bucket_id: job.bucket_id });
     }
@@ -150,8 +150,8 @@ export class Feed {
   }
 
   /**
-   * Tell what differs from the last reading of a topic; the first reading only sets the state. Things that are not in
-   * the reading any more are told with `gone`, but for jobs, of which only some are read.
+   * Report the differences from the last reading of a topic. The first reading only sets the state. Report missing
+   * things with `gone`, except jobs, of which only some are read.
    *
    * @returns ids that differ
    */
@@ -183,7 +183,7 @@ export class Feed {
   }
 }
 
-/** Selection of all live jobs, whose watch is read at a changing pace. */
+/** Selection of all live jobs, which is read at a varying pace. */
 class PacedSelector extends JobsSelector {
   readonly #paceMs: () => number;
 

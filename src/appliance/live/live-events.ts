@@ -3,32 +3,32 @@ import { AppError } from '../../platform/errors.ts';
 import { EventQueue, type LiveEvent, type Topic } from './events.ts';
 import { Feed, type FeedContext } from './feed.ts';
 
-/** Streams that one key, user or operator has open at once. */
+/** Maximum number of concurrent streams of one key, user or operator. */
 const STREAMS_OF_ONE_MAX = 8;
-/** Streams of all callers together. */
+/** Maximum number of streams of all callers together. */
 const STREAMS_MAX = 500;
 /**
- * Time between two readings for each feed of this process: many feeds are read less often each, so that they take a
- * bounded share of the database together.
+ * Time between two readings per feed of this process. With many feeds each is read less often, so that together they
+ * take a bounded share of the database.
  */
 const READING_MS = 100;
-/** Events that wait for one slow reader. */
+/** Maximum number of events that wait for a slow reader. */
 const WAITING_EVENTS_MAX = 1_000;
 
 export interface StreamOptions {
   readonly topics: ReadonlySet<Topic>;
-  /** Id of the last event that the reader has got from an earlier stream. */
+  /** Id of the last event of the reader's earlier stream. */
   readonly lastEventId: string | null;
 }
 
-/** Stream of the changes that a caller may see. Close it in any case. */
+/** Stream of the changes that a caller may see. Always close it. */
 export interface EventStream {
-  /** Take all events. Waits for the first one, for `ms` at most; null once the stream has ended. */
+  /** Take all events. Wait for the first one, at most `ms`. Return null once the stream has ended. */
   take(ms: number, signal: AbortSignal): Promise<LiveEvent[] | null>;
   close(): void;
 }
 
-/** Feeds of events of this process, one for each caller with open streams. */
+/** Event feeds of this process, one for each caller with open streams. */
 export class LiveEvents {
   readonly #context: FeedContext;
   readonly #intervalMs: number;
@@ -39,8 +39,8 @@ export class LiveEvents {
   #isClosed = false;
 
   /**
-   * @param options.intervalMs time between two readings of a feed, at least
-   * @param options.lingerMs time for which a feed without readers goes on, for those who come back
+   * @param options.intervalMs minimum time between two readings of a feed
+   * @param options.lingerMs time for which a feed without readers continues, for readers who reconnect
    */
   constructor(context: FeedContext, { intervalMs = 1_000, lingerMs = 20_000 } = {}) {
     this.#context = context;

@@ -2,7 +2,7 @@ import type { Caller } from '../../access/caller.ts';
 import { readableBy, readsEverything, sourceVisibleTo } from '../../documents/visibility.ts';
 import type { Sql } from '../../platform/postgres.ts';
 
-/** Time after which no transaction of an earlier entry of the audit log is expected to end. */
+/** Time after which no transaction with an earlier audit entry should still be open. */
 const SETTLE_SECONDS = 20;
 
 /** Return the id of the newest entry of the audit log. */
@@ -15,16 +15,16 @@ export async function selectLastAuditId(sql: Sql): Promise<number> {
 export interface DocumentChange {
   /** Id of the entry of the audit log. */
   readonly entry: number;
-  /** True if no entry with a smaller id will appear any more. */
+  /** True if no entry with a smaller id can appear. */
   readonly isSettled: boolean;
   readonly documentId: string;
-  /** Null for a document that is gone. */
+  /** Bucket, or null for a deleted document. */
   readonly bucketId: string | null;
 }
 
 /**
- * List the changes of documents after an entry of the audit log. A document that is gone has no level or department any
- * more, so its removal is told only to callers who may read everything.
+ * List the changes of documents after an entry of the audit log. A deleted document has no level or department, so only
+ * callers who may read everything learn of its removal.
  */
 export async function selectDocumentChanges(
   sql: Sql,

@@ -27,7 +27,7 @@ export async function countBuckets(sql: Sql, orgId: string): Promise<number> {
   return row?.['n'] as number;
 }
 
-/** Return the size of the database on its disk. */
+/** Return the size of the database on disk. */
 export async function selectDatabaseBytes(sql: Sql): Promise<number> {
   const [row] = await sql`SELECT pg_database_size(current_database())::float8 AS bytes`;
   return row?.['bytes'] as number;

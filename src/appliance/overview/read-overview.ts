@@ -7,7 +7,7 @@ import type { Attention, Overview } from './schema.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Read what an overview says about the organization, in one snapshot of what the caller may see. */
+/** Read the organization's part of an overview, in one snapshot of what the caller may see. */
 export async function readOrganization(sql: Sql, caller: Caller): Promise<Omit<Overview, 'installation'>> {
   return sql.begin('isolation level repeatable read read only', async (tx) => {
     const at = await readClock(tx);

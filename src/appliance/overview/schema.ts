@@ -5,7 +5,7 @@ const count = z.int().min(0);
 const share = z.number().min(0).max(1).nullable().describe('null if nothing was measured');
 const ms = z.number().nullable().describe('null if nothing was measured');
 
-/** Thing that needs a person. */
+/** Problem that needs a person. */
 export const Attention = z
   .object({
     severity: z.enum(['error', 'warning']),
@@ -20,7 +20,7 @@ const Queue = z.object({
   kind: z.string(),
   priority: z.int(),
   queued: count,
-  delayed: count.describe('of the queued jobs: those that wait after a failed attempt'),
+  delayed: count.describe('queued jobs that wait after a failed attempt'),
   in_progress: count,
   oldest_seconds: z.number().nullable(),
 });
@@ -38,7 +38,7 @@ const Worker = z.object({
 
 const Provider = z.object({
   provider: z.string(),
-  state: z.enum(['closed', 'half-open', 'open']).describe('of its circuit breaker; `closed`: it works'),
+  state: z.enum(['closed', 'half-open', 'open']).describe('state of its circuit breaker; `closed`: it works'),
   calls_per_second: z.number(),
   error_rate: share,
   p50_ms: ms,
@@ -47,7 +47,7 @@ const Provider = z.object({
   queued_texts: count,
 });
 
-/** Load of the whole installation, for those who run it. */
+/** Load of the whole installation, for its operators. */
 const InstallationLoad = z.object({
   queues: z.array(Queue),
   workers: z.array(Worker),
@@ -65,7 +65,7 @@ const InstallationLoad = z.object({
       texts_per_second: z.number(),
       cache_hit_rate: share,
     })
-    .describe('of the server that answers, since it was last asked'),
+    .describe('load of the answering server since the previous request'),
   providers: z.array(Provider),
   storage: z.object({
     parts: z.record(z.string(), z.string()).describe('`ok`, or the fault, of database, objects, index and Redis'),
@@ -75,7 +75,7 @@ const InstallationLoad = z.object({
   }),
 });
 
-/** Response of `GET /v1/overview`: the organization as far as the caller may see it. */
+/** Response of `GET /v1/overview`: the parts of the organization that the caller may see. */
 export const Overview = z
   .object({
     object: z.literal('overview'),
@@ -89,7 +89,7 @@ export const Overview = z
     documents: z.object({
       by_status: z.record(z.string(), count),
       bytes: count,
-      keyword_only: count.describe('found by their words only, until their model answers again'),
+      keyword_only: count.describe('documents that only keyword search finds until their model answers again'),
     }),
     buckets: count,
     attention: z.array(Attention),

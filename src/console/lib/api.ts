@@ -22,7 +22,7 @@ export interface Request {
   readonly query?: QueryValues;
   readonly json?: unknown;
   readonly signal?: AbortSignal | undefined;
-  /** Key under which the server executes the request once, however often it is sent. */
+  /** Key by which the server executes a repeated request only once. */
   readonly idempotencyKey?: string;
 }
 
@@ -39,8 +39,8 @@ export function withQuery(path: string, query: QueryValues = {}): string {
 }
 
 /**
- * Call the API. If the session has ended, the call waits until somebody has signed in again, and is then repeated: what
- * was typed into a form is not lost.
+ * Call the API. If the session has ended, wait until somebody has signed in again, and repeat the call, so that no form
+ * input is lost.
  *
  * @throws ApiError
  */
@@ -60,14 +60,14 @@ export async function call<T>(path: string, request: Request = {}): Promise<T> {
   }
 }
 
-/** Call a route of sessions, whose refusals are not answered by a new sign-in. @throws ApiError */
+/** Call a session route. A refusal does not open a new sign-in. @throws ApiError */
 export async function callOnce<T>(path: string, request: Request = {}): Promise<T> {
   const response = await send(path, request);
   if (!response.ok) throw await readError(response);
   return (response.status === 204 ? undefined : await response.json()) as T;
 }
 
-/** Signals of loads that no person started; they do not keep a session from ending. */
+/** Signals of loads that no person started. They do not keep a session alive. */
 const backgroundLoads = new WeakSet<AbortSignal>();
 
 export function markBackground(signal: AbortSignal): void {
@@ -105,7 +105,7 @@ export function errorOf(status: number, text: string, retryAfter: string | null)
       return new ApiError(status, message, { code: body.error?.code ?? body.code ?? null, retryAfterSeconds });
     }
   } catch {
-    // Not from our API: a proxy in front of it answers in HTML.
+    // A proxy in front of our API answered in HTML.
   }
   return new ApiError(status, `the server answered with status ${status}`, { retryAfterSeconds });
 }

@@ -9,7 +9,7 @@ export type Connection = 'connecting' | 'open' | 'polling' | 'down';
 
 export const connection = createStore<Connection>('connecting');
 
-/** Work that a job has done; the events of jobs tell it. */
+/** Progress of a job, from its events. */
 export interface JobProgress {
   readonly done: number;
   readonly total: number;
@@ -17,7 +17,7 @@ export interface JobProgress {
 
 const JOBS_FOLLOWED_MAX = 500;
 
-/** Progress of jobs by their ids, of those that told one lately. */
+/** Recent progress of jobs, by their ids. */
 export const jobProgress = createStore<ReadonlyMap<string, JobProgress>>(new Map());
 
 function noteProgress(data: string): void {
@@ -27,7 +27,7 @@ function noteProgress(data: string): void {
   else if (jobProgress.get().has(id)) jobProgress.set(new Map(known));
 }
 
-/** Changes are collected for this time, so that a thousand finished jobs cause one request. */
+/** Time to collect changes, so that a thousand finished jobs cause one request. */
 const COLLECT_MS = 800;
 const RECONNECT_MIN_MS = 1000;
 const RECONNECT_MAX_MS = 15_000;
@@ -40,7 +40,7 @@ let source: EventSource | null = null;
 let retry: ReturnType<typeof setTimeout> | null = null;
 let delayMs = RECONNECT_MIN_MS;
 
-/** Call `listener` when something of the topics has changed, and when the server is reached again. */
+/** Call `listener` when a topic reports a change, and when the server answers again. */
 export function onChange(topics: readonly Topic[], listener: Listener): () => void {
   listeners.set(listener, topics);
   return () => {
@@ -62,7 +62,7 @@ function announce(topic: Topic | 'all'): void {
   }, COLLECT_MS);
 }
 
-/** Repeat the requests of every open page, for example after a new sign-in. */
+/** Repeat the requests of all open pages, for example after a new sign-in. */
 export function refreshAll(): void {
   announce('all');
 }
@@ -84,7 +84,7 @@ export function openEvents(): void {
   for (const topic of TOPICS) stream.addEventListener(topic, () => announce(topic));
 }
 
-/** Ask the service if it runs. */
+/** Check that the service runs. */
 export async function isAnswering(): Promise<boolean> {
   return fetch('/healthz', { cache: 'no-store' }).then(
     ({ ok }) => ok,
@@ -93,8 +93,8 @@ export async function isAnswering(): Promise<boolean> {
 }
 
 /**
- * Connect again after a while. The browser alone would stop for good after a status other than 200, for example of a
- * proxy while the service restarts. Meanwhile the pages repeat their requests.
+ * Reconnect after a while. The browser alone would stop permanently after a status other than 200, for example from a
+ * proxy while the service restarts. Meanwhile the pages poll.
  */
 async function recover(stream: EventSource): Promise<void> {
   stream.close();

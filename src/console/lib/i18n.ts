@@ -10,7 +10,7 @@ export type Language = 'en' | 'ko';
 let language: Language = 'en';
 let translations: Readonly<Record<string, string>> | null = null;
 
-/** Load the texts of the browser's first language that the console speaks. Called once, before anything is shown. */
+/** Load the texts of the first browser language that the console supports. Call this once, before anything is shown. */
 export async function openLanguage(preferred: readonly string[] = navigator.languages): Promise<void> {
   const known = preferred.map((tag) => tag.toLowerCase().split('-')[0]).find((tag) => tag === 'en' || tag === 'ko');
   language = known ?? 'en';

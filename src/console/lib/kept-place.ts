@@ -1,21 +1,21 @@
-/** State of a page that its entry in the browser's history keeps, also over a reload. */
+/** State of a page in its browser history entry, which survives a reload. */
 export interface KeptPlace {
   /** Distance in pixels to which the page was scrolled. */
   readonly scrollY?: number;
-  /** Number of the pages that were shown of each list, by the key of the list. */
+  /** Number of shown pages of each list, by the key of the list. */
   readonly pages?: Readonly<Record<string, number>>;
 }
 
-/** Time without scrolling after which the distance is kept: browsers bound how often the history may be written. */
+/** Time without scrolling after which the distance is stored, because browsers limit writes to the history. */
 const SETTLED_MS = 150;
-/** Time in which a page that is shown again may still grow to the place at which it was left. */
+/** Time in which a page that is shown again may grow to its former scroll position. */
 const RETURN_MS_MAX = 15_000;
-/** Time without growth after which a page at its place counts as complete. */
+/** Time without growth after which a page at its position counts as complete. */
 const CALM_MS = 1000;
-/** Events by which a person takes over. */
+/** Events by which a person takes control. */
 const HANDS = ['wheel', 'touchstart', 'pointerdown', 'keydown'] as const;
 
-/** Read what the current entry keeps. */
+/** Read the state of the current entry. */
 export function keptPlace(): KeptPlace {
   return (history.state ?? {}) as KeptPlace;
 }
@@ -24,7 +24,7 @@ function keep(change: KeptPlace): void {
   history.replaceState({ ...keptPlace(), ...change }, '');
 }
 
-/** Keep how many pages of a list are shown. */
+/** Store the number of shown pages of a list. */
 export function keepPages(key: string, pages: number): void {
   keep({ pages: { ...keptPlace().pages, [key]: pages } });
 }
@@ -32,7 +32,7 @@ export function keepPages(key: string, pages: number): void {
 let settling: ReturnType<typeof setTimeout> | undefined;
 let endReturn: (() => void) | null = null;
 
-/** Keep where the page is scrolled to, before another one is shown. */
+/** Store the scroll position before another page is shown. */
 export function leavePlace(): void {
   stopFollowing();
   keep({ scrollY });
@@ -44,9 +44,9 @@ function stopFollowing(): void {
 }
 
 /**
- * Keep the scrolling of a person, from now on. The browser's own way back would not wait for the data of a page.
+ * Store a person's scroll positions from now on. The browser's own restoration does not wait for a page's data.
  *
- * @returns a function that ends it
+ * @returns a function that stops this
  */
 export function followScrolling(): () => void {
   history.scrollRestoration = 'manual';
@@ -60,8 +60,8 @@ export function followScrolling(): () => void {
 }
 
 /**
- * Return to the place at which the page of the current entry was left, as soon as its data are there; whoever scrolls or
- * types meanwhile stays where they are.
+ * Restore the scroll position of the current entry once the page's data has loaded, unless a person scrolls or types
+ * meanwhile.
  */
 export function returnToPlace(): void {
   stopFollowing();

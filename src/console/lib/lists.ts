@@ -5,7 +5,7 @@ import { type Page, type Resource, useResource } from './resource.ts';
 const PAGE_ROWS = 200;
 const PAGES_MAX = 10;
 
-/** Read a list whole, at most its first 2,000 rows. */
+/** Read a whole list, up to 2,000 rows. */
 export async function readList<T>(path: string, signal?: AbortSignal): Promise<readonly T[]> {
   const rows: T[] = [];
   let cursor: string | null = null;
@@ -18,12 +18,12 @@ export async function readList<T>(path: string, signal?: AbortSignal): Promise<r
   return rows;
 }
 
-/** Buckets that a field offers to choose from. */
+/** Buckets to choose from in a field. */
 export function useBuckets(): Resource<readonly BucketView[]> {
   return useResource('buckets', (signal) => readList<BucketView>('/v1/buckets', signal));
 }
 
-/** Make a page of a list that is answered as an array: a full one may have another after it. */
+/** Make a page of a list that the API returns as an array. A full page may have a successor. */
 export function toPage<T>(data: readonly T[], limit: number, cursorOf: (row: T) => string): Page<T> {
   const last = data.length < limit ? undefined : data.at(-1);
   return { data, next_cursor: last === undefined ? null : cursorOf(last) };

@@ -3,7 +3,7 @@ import { ApiError, markBackground } from './api.ts';
 import { onChange, type Topic } from './events.ts';
 import { keepPages, keptPlace } from './kept-place.ts';
 
-/** Data of a page. Data that is there stays while it is loaded again or when that fails. */
+/** Data of a page. Existing data stays during a reload, even if that fails. */
 export interface Resource<T> {
   readonly data: T | null;
   readonly error: ApiError | null;
@@ -21,9 +21,9 @@ interface State<T> {
 }
 
 /**
- * Load data when the key changes, when something of the topics changes, and on request.
+ * Load data when the key changes, when a topic reports a change, and on request.
  *
- * @param key identity of what is loaded; null loads nothing
+ * @param key identity of the data; null loads nothing
  */
 export function useResource<T>(
   key: string | null,
@@ -95,7 +95,7 @@ export function useResource<T>(
   };
 }
 
-/** Make an error of anything that was thrown. */
+/** Make an error of any thrown value. */
 export function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   return new ApiError(0, error instanceof Error ? error.message : String(error));
@@ -108,15 +108,15 @@ export interface Page<T> {
 
 export interface PagedResource<T> extends Resource<readonly T[]> {
   readonly hasMore: boolean;
-  /** Load the next page too. */
+  /** Also load the next page. */
   readonly loadMore: () => void;
 }
 
 const PAGES_MAX = 100;
 
 /**
- * Load a list a page at a time. A refresh loads as many pages as are shown, and so does going back to the list in the
- * browser's history.
+ * Load a list one page at a time. A refresh, and going back to the list in the browser's history, load as many pages as
+ * were shown.
  */
 export function usePages<T>(
   key: string | null,
@@ -155,7 +155,7 @@ export function usePages<T>(
   return { ...resource, data: data?.items ?? null, hasMore: data?.next != null, loadMore };
 }
 
-/** State of something that a person starts, such as saving a form. */
+/** State of a person's action, such as saving a form. */
 export interface Action<A extends readonly unknown[]> {
   readonly run: (...args: A) => Promise<boolean>;
   readonly isRunning: boolean;
@@ -163,7 +163,7 @@ export interface Action<A extends readonly unknown[]> {
   readonly reset: () => void;
 }
 
-/** Run an operation once at a time. `run` resolves to true if it succeeded. */
+/** Run an operation without overlap. `run` resolves to true if it succeeded. */
 export function useAction<A extends readonly unknown[]>(operation: (...args: A) => Promise<unknown>): Action<A> {
   const [state, setState] = useState<{ isRunning: boolean; error: ApiError | null }>({ isRunning: false, error: null });
   const isRunning = useRef(false);
@@ -187,8 +187,8 @@ export function useAction<A extends readonly unknown[]>(operation: (...args: A) 
 }
 
 /**
- * Make a function that runs an operation once a resource is loaded, or could not be: at once if it is already. A person
- * may be faster than the data that the operation needs.
+ * Make a function that runs an operation once a resource has loaded or failed to load. A person may be faster than the
+ * data that the operation needs.
  */
 export function useOnceLoaded({ data, error }: Resource<unknown>, operation: () => unknown): () => void {
   const [isDue, setIsDue] = useState(false);

@@ -72,7 +72,7 @@ export function replaceQuery(values: Readonly<Record<string, string | null>>): v
   navigate(location.pathname + (text === '' ? '' : `?${text}`) + location.hash, { replace: true });
 }
 
-/** Follow links of the console without loading the page anew. */
+/** Follow links of the console without reloading the page. */
 export function useLinks(): void {
   useEffect(() => {
     const follow = (event: MouseEvent) => {
@@ -81,7 +81,7 @@ export function useLinks(): void {
       if (link === null || link.target !== '' || link.hasAttribute('download') || link.origin !== location.origin)
         return;
       if (link.pathname !== BASE && !link.pathname.startsWith(`${BASE}/`)) return;
-      // A link to a fragment of this page is followed by the browser, which then reports it as `popstate`.
+      // The browser follows a link to a fragment of this page, and then reports it as `popstate`.
       if (link.pathname === location.pathname && link.search === location.search && link.hash !== '') return;
       event.preventDefault();
       navigate(link.pathname + link.search + link.hash);

@@ -1,14 +1,14 @@
 import type { CallerDescription, Scope } from '../types.ts';
 import { createStore } from './store.ts';
 
-/** Session of the browser. `expired`: it ended while pages were open; they stay until somebody signs in again. */
+/** Session of the browser. `expired`: it ended while pages were open, which stay until somebody signs in again. */
 export type SessionState =
   | { readonly kind: 'loading' }
   | { readonly kind: 'signed_out'; readonly reason: SignedOutReason | null }
   | { readonly kind: 'active'; readonly me: CallerDescription; readonly csrfToken: string }
   | { readonly kind: 'expired'; readonly me: CallerDescription; readonly csrfToken: string };
 
-/** Reason that nobody is signed in, if a person should know. */
+/** Reason why nobody is signed in, if a person should know. */
 export type SignedOutReason = 'link' | 'oidc' | 'unreachable';
 
 /** Answer to a sign-in. */
@@ -20,7 +20,7 @@ export interface SessionReply {
 
 export const session = createStore<SessionState>({ kind: 'loading' });
 
-/** Take over a session from the server. Pages of another organization are not kept. */
+/** Take over a session from the server. Drop pages of another organization. */
 export function acceptSession({ csrf_token, me }: SessionReply): void {
   const before = session.get();
   if (before.kind === 'expired' && before.me.org.id !== me.org.id) {
@@ -53,14 +53,17 @@ export function csrfToken(): string | null {
   return 'csrfToken' in state ? state.csrfToken : null;
 }
 
-/** @throws TypeError before somebody has signed in, when no page is shown */
+/** @throws TypeError before anybody has signed in, when no page is shown */
 export function currentCaller(): CallerDescription {
   const state = session.get();
   if (!('me' in state)) throw new TypeError('nobody is signed in');
   return state.me;
 }
 
-/** Tell if the caller may change the metadata and the access of documents: as a person, only with an administrator's role. */
+/**
+ * Return true if the caller may change the metadata and the access of documents. A person needs an administrator's
+ * role.
+ */
 export function mayEditMetadata(): boolean {
   const { kind, user } = currentCaller();
   if (kind === 'key') return mayUse('buckets:manage');

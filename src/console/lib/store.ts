@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'preact/hooks';
 
-/** Value that components follow. */
+/** Value that components subscribe to. */
 export interface Store<T> {
   get(): T;
   set(value: T): void;
-  /** @returns a function that ends the subscription */
+  /** @returns a function that unsubscribes */
   subscribe(listener: (value: T) => void): () => void;
 }
 

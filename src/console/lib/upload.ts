@@ -22,7 +22,7 @@ export interface Upload {
   readonly error: ApiError | null;
 }
 
-/** Fields of an upload beside its file. */
+/** Fields of an upload besides its file. */
 type Fields = Readonly<Record<string, string>>;
 
 const SENDING_MAX = 3;
@@ -30,7 +30,7 @@ const SHOWN_MAX = 500;
 
 let nextId = 1;
 
-/** Queue of the files that are sent to a bucket, a few at a time. */
+/** Queue of files for a bucket, sent a few at a time. */
 export class UploadQueue {
   readonly uploads: Store<readonly Upload[]> = createStore<readonly Upload[]>([]);
   readonly #address: string;
@@ -49,8 +49,13 @@ export class UploadQueue {
       const id = nextId;
       nextId += 1;
       const upload: Upload = {
-        ...{ id, name: file.name, sizeBytes: file.size },
-        ...{ state: 'waiting', progress: 0, reply: null, error: null },
+        id,
+        name: file.name,
+        sizeBytes: file.size,
+        state: 'waiting',
+        progress: 0,
+        reply: null,
+        error: null,
       };
       this.uploads.set([upload, ...this.uploads.get()].slice(0, SHOWN_MAX));
       this.#files.push({ id, file, fields });
@@ -58,7 +63,7 @@ export class UploadQueue {
     this.#sendNext();
   }
 
-  /** Remove the uploads that have ended from the list. */
+  /** Remove finished uploads from the list. */
   clearEnded(): void {
     this.uploads.set(this.uploads.get().filter(({ state }) => state === 'waiting' || state === 'sending'));
   }
@@ -94,7 +99,7 @@ export class UploadQueue {
 
 const queues = new Map<string, UploadQueue>();
 
-/** The queue of a bucket, which goes on while a person looks at other pages. */
+/** Queue of a bucket, which continues while a person visits other pages. */
 export function uploadQueueOf(address: string): UploadQueue {
   const known = queues.get(address) ?? new UploadQueue(address);
   queues.set(address, known);
@@ -138,7 +143,7 @@ function post(address: string, file: File, fields: Fields, onProgress: (share: n
         text: request.responseText,
         retryAfter: request.getResponseHeader('Retry-After'),
       });
-    // The server closes the connection of a body beyond its bound while the browser still sends.
+    // The server closes the connection of an oversized body while the browser still sends.
     request.onerror = () => reject(new ApiError(0, '', { code: 'upload_interrupted' }));
     request.send(body);
   });

@@ -248,7 +248,7 @@ export function Warnings({ of }: { of: readonly string[] | undefined }) {
   );
 }
 
-/** Refusal of an action that a person started. */
+/** Refusal of a person's action. */
 export function ActionError({ error }: { error: ApiError | null }) {
   if (error === null) return null;
   return (

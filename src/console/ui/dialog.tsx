@@ -16,7 +16,7 @@ export function Dialog({
 }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
-  // Not useEffect: its cleanup runs when the dialog is gone from the page, and then nothing gives the focus back.
+  // The cleanup of useEffect would run after the dialog has left the page, when nothing can return the focus.
   useLayoutEffect(() => {
     const element = dialog.current;
     element?.showModal();
@@ -42,7 +42,7 @@ export function Dialog({
   );
 }
 
-/** Question before something that cannot be undone. With `typed`, this text must be typed first. */
+/** Question before an irreversible action. With `typed`, the person must type this text first. */
 export function ConfirmDialog({
   title,
   children,

@@ -8,10 +8,10 @@ export interface Crumb {
   readonly href: string;
 }
 
-/** Path of the page that was shown last; at first that of the address, whose page a person may leave before it is shown. */
+/** Path of the last page shown. At first it is that of the address, even if a person leaves before its page appears. */
 let pathShown = location.pathname;
 
-/** Title of a page: heads the document, and gets the focus when a person comes from another page. */
+/** Title of a page. It also titles the document, and gets the focus when a person comes from another page. */
 export function PageHeader({
   title,
   children,
@@ -28,7 +28,7 @@ export function PageHeader({
   useEffect(() => {
     document.title = `${title} · ${t('Console')}`;
   }, [title]);
-  // Before the page is shown, so that it takes the focus from nothing that a person has gone to on it.
+  // Run before the page appears, so that it does not steal the focus from an element that a person chose.
   useLayoutEffect(() => {
     if (pathShown !== path) heading.current?.focus({ preventScroll: true });
     pathShown = path;
@@ -87,7 +87,7 @@ export interface Tab {
   readonly isCurrent: boolean;
 }
 
-/** Links between the parts of a page, each of which has its own address. */
+/** Links between the parts of a page. Each part has its own address. */
 export function Tabs({ tabs, label }: { tabs: readonly Tab[]; label: string }) {
   return (
     <nav class="tabs" aria-label={label}>

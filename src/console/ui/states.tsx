@@ -35,7 +35,7 @@ export function Empty({
   );
 }
 
-/** Reason that something is missing. Nobody is invited to repeat what they have no right to. */
+/** Reason that something is missing. It offers no retry to people without the right. */
 export function Failure({ error, onRetry }: { error: ApiError; onRetry: () => void }) {
   const message =
     error.code === 'unreachable' ? t('This page tries again by itself as soon as the service answers.') : error.message;
@@ -52,7 +52,7 @@ export function Failure({ error, onRetry }: { error: ApiError; onRetry: () => vo
   );
 }
 
-/** Show data once it is there; before, that it is loading or why it is missing. */
+/** Show data once it has loaded. Before that, show the loading state or the reason why data is missing. */
 export function Loaded<T>({ of, children }: { of: Resource<T>; children: (data: T) => ComponentChildren }) {
   if (of.data !== null && (of.error === null || of.error.status === 0)) return <>{children(of.data)}</>;
   if (of.error !== null) return <Failure error={of.error} onRetry={of.refresh} />;

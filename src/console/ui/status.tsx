@@ -53,7 +53,7 @@ const ACTIVE: ReadonlySet<string> = new Set([
   'running',
 ]);
 
-/** State of a document, a job or another thing, by the name that the API has for it. */
+/** State of a document, a job or another thing, by its API name. */
 export function Status({ of }: { of: string }) {
   return (
     <Badge tone={TONES[of] ?? 'neutral'} isActive={ACTIVE.has(of)}>

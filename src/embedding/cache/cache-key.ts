@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Model } from '../../models/catalog.ts';
 import type { TaskType } from '../../models/task-types.ts';
 
-/** Vector of a text, with the tokens that it cost. It must not be modified. */
+/** Vector of a text, with its token cost. Do not modify it. */
 export interface CachedVector {
   /** Float32Array [model.nativeDimension], L2-normalised */
   readonly vector: Float32Array;
@@ -13,11 +13,11 @@ export interface CachedVector {
 export const CACHE_KEY_CHARS = 43;
 
 /**
- * Compute one key per text: SHA-256, in base64url, of everything else that a vector depends on, followed by the text.
+ * Compute one key per text: SHA-256, in base64url, of everything that a vector depends on, ending with the text.
  *
  * The first part is a JSON array, which ends at its closing bracket, so that different inputs never have the same
- * bytes. UTF-16 code units are hashed instead of UTF-8: lone surrogates, which UTF-8 cannot express, would all become
- * U+FFFD and share a key.
+ * bytes. The hash covers UTF-16 code units instead of UTF-8, which would turn every lone surrogate into U+FFFD and give
+ * them the same key.
  */
 export function cacheKeys(model: Model, taskType: TaskType | null, texts: readonly string[]): string[] {
   const { id, revision, upstreamDimensions, nativeDimension } = model;

@@ -1,15 +1,14 @@
 import { CACHE_KEY_CHARS, type CachedVector } from './cache-key.ts';
 
 /**
- * Bytes of an entry beside its numbers: its key, objects, the slot of the map, the allocation of its buffer. Measured
- * with 20,000 to 50,000 entries of 16 to 3,072 dimensions: resident memory grew by 0.8 to 1.2 kB per entry more than
- * their numbers (Node 24, x64).
+ * Bytes of an entry besides its numbers: key, objects, map slot, buffer allocation. Measured with 20,000 to 50,000
+ * entries of 16 to 3,072 dimensions: resident memory grew by 0.8 to 1.2 kB per entry beyond the numbers (Node 24, x64).
  */
 export const ENTRY_OVERHEAD_BYTES = 1024 + CACHE_KEY_CHARS;
 
 interface Entry {
   readonly key: string;
-  /** Never returned to callers: it is overwritten once the entry is evicted. */
+  /** Internal: callers get copies, because an evicted entry is overwritten. */
   readonly vector: Float32Array;
   readonly tokens: number;
   older: Entry | undefined;
@@ -17,13 +16,13 @@ interface Entry {
 }
 
 /**
- * Least-recently-used cache of vectors in memory, of at most `maxBytes`; 0 keeps nothing.
+ * Least-recently-used cache of vectors in memory, of at most `maxBytes`; 0 turns it off.
  *
- * The order of use is a linked list. The insertion order of a Map is too slow, because it searches its first entry
+ * A linked list holds the order of use. The insertion order of a Map is too slow, because it searches its first entry
  * among all deleted ones: 11 µs per eviction at 18,000 entries, against 0.5 µs.
  *
- * The array of an evicted entry is reused for the next one. As garbage it could only be collected with the whole heap:
- * once in twelve answers of 100 texts, at 8 ms of CPU per answer.
+ * The array of an evicted entry is reused for the next entry. As garbage it would need a full heap collection: once per
+ * twelve answers of 100 texts, at 8 ms of CPU per answer.
  */
 export class MemoryCache {
   readonly #maxBytes: number;

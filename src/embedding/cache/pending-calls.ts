@@ -2,12 +2,12 @@ import { SlotMap } from '../../platform/slot-map.ts';
 import type { ProviderReply } from '../providers/provider.ts';
 import type { CachedVector } from './cache-key.ts';
 
-/** Failure of a shared call, and the requests that it concerns. */
+/** Failure of a shared call, and the affected requests. */
 export interface CallFailure {
   readonly error: unknown;
   /**
-   * `everyone`: the provider could not serve the call. `input`: the provider refused one of the texts, which may belong
-   * to any of the requests. `initiator`: the failure belongs to the request that made the call.
+   * `everyone`: the provider could not serve the call. `input`: the provider refused a text, which may belong to any of
+   * the requests. `initiator`: the failure concerns only the request that made the call.
    */
   readonly concerns: 'everyone' | 'input' | 'initiator';
 }
@@ -26,15 +26,15 @@ interface Subscriber {
   reject(error: unknown): void;
 }
 
-/** One call on behalf of every request that waits for any of its texts; aborted once none does. */
+/** Call on behalf of every request that waits for one of its texts. It is aborted once none waits. */
 export class SharedCall {
-  /** Each text once. */
+  /** Keys without duplicates. */
   readonly keys: readonly string[];
-  /** True if the tokens of a text may be its share of the vendor's total in place of its own count. */
+  /** True if the tokens of a text may be its share of the vendor's total instead of its own count. */
   readonly hasVendorTokens: boolean;
-  /** Number of texts that no cache had. */
+  /** Number of texts that were in no cache. */
   sent = 0;
-  /** Reply of the provider, if one reply has all the texts in the order of the keys. */
+  /** Reply of the provider, if a single reply has all texts in key order. */
   reply: ProviderReply | undefined;
   readonly #abort = new AbortController();
   readonly #vectors = new Map<string, CachedVector>();
@@ -50,7 +50,7 @@ export class SharedCall {
     this.#onEnd = onEnd;
   }
 
-  /** Aborted once no request waits for the call. */
+  /** Signal that is aborted once no request waits for the call. */
   get signal(): AbortSignal {
     return this.#abort.signal;
   }
@@ -85,7 +85,7 @@ export class SharedCall {
     };
   }
 
-  /** Store vectors of some texts and resolve the subscriptions that have all of theirs. */
+  /** Store vectors of some texts, and resolve the complete subscriptions. */
   resolveTexts(vectors: ReadonlyMap<string, CachedVector>): void {
     for (const [key, vector] of vectors) this.#vectors.set(key, vector);
     for (const subscriber of this.#subscribers) {
@@ -117,7 +117,7 @@ export class SharedCall {
 
   #endIfAbandoned(): void {
     if (this.#ended || this.#subscribers.size > 0) return;
-    // Removed from the list first, so that no request joins a call that is being aborted.
+    // Leave the list first, so that no request joins a call that is being aborted.
     this.#end();
     this.#abort.abort();
   }
@@ -129,7 +129,7 @@ export class SharedCall {
   }
 }
 
-/** All subscriptions of one request, which are cancelled together. */
+/** All subscriptions of one request, cancelled together. */
 export class Subscriptions {
   readonly #subscriptions = new Set<Subscription>();
   #cancelled: { readonly reason: unknown } | undefined;
@@ -152,7 +152,7 @@ export class Subscriptions {
   }
 }
 
-/** Calls in progress, found by the keys of their texts. */
+/** Calls in progress, by the keys of their texts. */
 export class PendingCalls {
   readonly #calls = new SlotMap<SharedCall>();
   /** Ids of the calls. */
@@ -178,7 +178,7 @@ export class PendingCalls {
       for (const key of keys) if (this.#byKey.get(key) === id) this.#byKey.delete(key);
     });
     const id = this.#calls.add(call);
-    // A text that is in progress already stays with its earlier call, which is likely to end first.
+    // A text in progress stays with its earlier call, which is likely to end first.
     for (const key of keys) if (!this.#byKey.has(key)) this.#byKey.set(key, id);
     return call;
   }

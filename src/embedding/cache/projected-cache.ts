@@ -2,15 +2,15 @@ import type { ActiveMap } from '../../projection/projections.ts';
 import { MemoryCache } from './memory-cache.ts';
 
 /**
- * Requests of more rows are not cached: they use the matrix well by themselves and would evict texts requested one by
- * one.
+ * Requests with more rows are not cached. They use the matrix efficiently, and would evict texts that are requested one
+ * by one.
  */
 const ROWS_MAX = 8;
 
 /**
- * Cache of the canonical vectors of texts that are requested repeatedly. Native vectors are cached as well, but for a
- * single text the projection costs more than the rest of its request: the whole matrix is read for one row (0.2 ms at
- * 1,536 by 1,536).
+ * Cache of canonical vectors of repeatedly requested texts. Native vectors are cached, too, but for a single text the
+ * projection costs more than the rest of its request, because it reads the whole matrix for one row (0.2 ms at 1,536 by
+ * 1,536).
  */
 export class ProjectedCache {
   readonly #memory: MemoryCache;

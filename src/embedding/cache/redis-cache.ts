@@ -2,16 +2,16 @@ import { performance } from 'node:perf_hooks';
 import type { Logger } from '../../platform/logger.ts';
 import type { CachedVector } from './cache-key.ts';
 
-/** Prefix of our keys; its number changes with the layout of a value. */
+/** Prefix of our keys. Its number changes with the layout of a value. */
 const KEY_PREFIX = 'emb:1:';
 const TTL_MS = 7 * 24 * 60 * 60 * 1000;
 const TOKENS_BYTES = 4;
-/** Bytes of writes that Redis has not acknowledged; beyond it vectors are not written. */
+/** Unacknowledged bytes of writes beyond which vectors are not written. */
 const UNACKNOWLEDGED_MAX_BYTES = 16 * 1024 * 1024;
 const LOOKUP_TIMEOUT_MS = 50;
-/** Time without commands to Redis after a fault. */
+/** Time without Redis commands after a fault. */
 const COOLDOWN_MS = 5000;
-/** Tolerance of the squared norm: values in Redis that are no unit vectors are ignored. */
+/** Tolerance of the squared norm. Other values in Redis are ignored. */
 const NORM_TOLERANCE = 1e-3;
 
 /** The part of a Redis connection that the cache uses. */
@@ -29,24 +29,24 @@ interface RedisPipeline {
   exec(): Promise<[error: Error | null, result: unknown][] | null>;
 }
 
-/** Vectors shared by all processes. A Redis that is slow, full or gone counts as empty and delays no request. */
+/** Vectors shared by all processes. A slow, full or missing Redis counts as empty and delays no request. */
 export interface RedisCache {
   /**
-   * Look up all keys with one command; never throws. Nothing is found while the cache cools down after a fault, if
-   * Redis takes longer than the timeout, or if a value has another length than `dimensions`.
+   * Look up all keys with one command. Never throw. Find nothing while the cache cools down after a fault, if Redis
+   * exceeds the timeout, or if a value does not have `dimensions` numbers.
    *
-   * @returns one entry per key; undefined if it was not found
+   * @returns one entry per key, undefined if it was not found
    */
   get(keys: readonly string[], dimensions: number): Promise<(CachedVector | undefined)[]>;
-  /** Write vectors in the background; those that Redis cannot take now are dropped. */
+  /** Write vectors in the background. Drop vectors that Redis cannot take now. */
   set(vectors: ReadonlyMap<string, CachedVector>): void;
-  /** Wait until all writes are acknowledged or given up. The connection stays open. */
+  /** Wait until all writes are acknowledged or abandoned. The connection stays open. */
   close(): Promise<void>;
 }
 
 /**
- * Open the cache. Layout of a value: tokens as uint32 LE, then the vector as float32 LE. Hosts are little-endian, so
- * arrays are copied as they are.
+ * Open the cache. A value is the tokens as uint32 LE, then the vector as float32 LE. Hosts are little-endian, so arrays
+ * are copied directly.
  */
 export function openRedisCache(options: {
   redis: CacheConnection;
@@ -110,7 +110,7 @@ export function openRedisCache(options: {
   };
 }
 
-/** Circuit breaker: stops commands for a while after a fault, then lets one caller try. It logs once per outage. */
+/** Circuit breaker. It stops commands for a while after a fault, then lets one caller try. It logs once per outage. */
 class Circuit {
   readonly #name: string;
   readonly #logger: Logger;
@@ -145,7 +145,7 @@ class Circuit {
 
   failed(error: unknown): void {
     if (this.#retryAt === undefined) {
-      // The error itself is not logged: ioredis puts the failed command into it.
+      // Do not log the error itself, because ioredis puts the failed command into it.
       const reason = error instanceof Error ? error.message : String(error);
       this.#logger.warn(
         { reason, operation: this.#name },
@@ -159,7 +159,8 @@ class Circuit {
 /** Wait for a promise for a limited time. @throws Error after `timeoutMs`; the promise's own outcome is then ignored */
 function within<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
   return new Promise((resolve, reject) => {
-    // After a busy event loop the timer fires before an answer that has already arrived is read: read it first.
+    // After a busy event loop the timer fires before an answer is read that has already arrived. Read that answer
+    // first.
     const timer = setTimeout(() => {
       setImmediate(() => reject(new Error(`Redis did not answer within ${timeoutMs} ms`)));
     }, timeoutMs);
@@ -176,7 +177,7 @@ function encode({ vector, tokens }: CachedVector): Buffer {
 
 function decode(value: Buffer | null | undefined, dimensions: number): CachedVector | undefined {
   if (!value || value.length !== TOKENS_BYTES + dimensions * 4) return undefined;
-  // Copied, since a reply may start at any byte of a larger buffer and floats must be aligned.
+  // Copy the value, since it may start at any byte of a larger buffer, and floats must be aligned.
   const vector = new Float32Array(dimensions);
   new Uint8Array(vector.buffer).set(value.subarray(TOKENS_BYTES));
   let squares = 0;

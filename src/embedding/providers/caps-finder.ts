@@ -13,12 +13,10 @@ export interface CapsContext {
 
 const DISCOVERY_TIMEOUT_MS = 5_000;
 const ANSWER_BYTES_MAX = 1_048_576;
-/** Time after which a server that did not report its caps is asked again. */
+/** Time after which to ask again a server that did not report its caps. */
 const RETRY_MS = 60_000;
 
-/**
- * Finds the caps of one call: those of the server, else those of its protocol, and never more than the operator allows.
- */
+/** Finds the caps of one call: those of the server, else those of its protocol, within the operator's limits. */
 export class CapsFinder {
   readonly #context: CapsContext;
   #caps: UpstreamCaps;
@@ -36,14 +34,14 @@ export class CapsFinder {
     return this.#caps;
   }
 
-  /** True if `find` would change nothing now. */
+  /** True if `find` would change nothing. */
   get isKnown(): boolean {
     return this.#isDiscovered || (this.#retryAtMs !== null && this.#context.now() < this.#retryAtMs);
   }
 
   /**
-   * Ask the server for its caps. Callers wait for the first attempt only; if it fails, later attempts run in the
-   * background and the protocol's caps apply meanwhile.
+   * Ask the server for its caps. Callers wait only for the first attempt. If it fails, later attempts run in the
+   * background, and the protocol's caps apply meanwhile.
    *
    * @throws the signal's reason once it is aborted
    */
@@ -80,14 +78,14 @@ export class CapsFinder {
         body,
         timeoutMs: DISCOVERY_TIMEOUT_MS,
         bodyBytesMax: ANSWER_BYTES_MAX,
-        // Not the signal of one caller: others may wait for the answer too.
+        // No caller's signal applies, because other callers may also wait for the answer.
         signal: new AbortController().signal,
       });
       if (reply.status !== 200) return;
       this.#caps = this.#within(discover.parse(reply));
       this.#isDiscovered = true;
     } catch {
-      // The embedding call that follows reports the fault of this server better.
+      // The next embedding call reports the server's fault better.
     } finally {
       this.#retryAtMs = now() + RETRY_MS;
     }

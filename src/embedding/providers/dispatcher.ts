@@ -5,14 +5,14 @@ import type { ProviderCall, ProviderReply } from './provider.ts';
 import { BatchSlices, type QueuedRequest, TextQueue, type TextSlice } from './text-queue.ts';
 
 export interface DispatcherOptions {
-  /** Upstream calls in progress at once. */
+  /** Maximum number of concurrent upstream calls. */
   readonly concurrencyMax: number;
-  /** Texts that may wait for a free call, of all organizations together; of one organization at most half as many. */
+  /** Maximum number of queued texts of all organizations together. One organization may queue at most half as many. */
   readonly queuedTextsMax: number;
   capsOf(call: ProviderCall): UpstreamCaps;
-  /** One upstream call within the caps, its retries included. */
+  /** Make one upstream call within the caps, with its retries. */
   send(call: ProviderCall): Promise<ProviderReply>;
-  /** Return true if an error means that the upstream refused the texts themselves. */
+  /** Return true if the upstream refused the texts themselves. */
   isRejection(error: unknown): boolean;
   overloaded(): Error;
 }
@@ -22,9 +22,9 @@ interface PendingRequest extends QueuedRequest {
   readonly resolve: (reply: ProviderReply) => void;
   readonly reject: (error: unknown) => void;
   readonly onAbort: () => void;
-  /** Batches in progress that carry texts of it. */
+  /** Batches in progress that carry its texts. */
   readonly batches: Set<UpstreamBatch>;
-  /** Id among the requests that are not settled. */
+  /** Id among the unsettled requests. */
   id: number;
   /** Number of its texts without a vector. */
   missing: number;
@@ -37,18 +37,18 @@ type RequestSlice = TextSlice<PendingRequest>;
 interface UpstreamBatch {
   readonly slices: readonly RequestSlice[];
   readonly controller: AbortController;
-  /** Number of requests that still wait for it. */
+  /** Number of requests that still wait for this batch. */
   waitingRequests: number;
 }
 
 /**
- * Limits concurrency and builds batches. While fewer than `concurrencyMax` calls are in progress, a request is sent at
- * once, split by the caps. Otherwise it is queued. When a call ends, the next one takes texts of the organization whose
- * turn it is, and fills up with texts of other requests for the same model and task type (`TextQueue`). So texts of
- * several requests are merged only when that delays none of them.
+ * Limits concurrency and builds batches. While fewer than `concurrencyMax` calls are in progress, a request is sent
+ * immediately, split by the caps. Otherwise it is queued. When a call ends, the next call takes texts of the
+ * organization that is next in turn, and fills up with texts of other requests for the same model and task type
+ * (`TextQueue`). So texts of several requests are merged only if that delays none of them.
  *
- * A request that needs several calls moves to the end of the queue of its organization after each of them. Background
- * requests are sent only while nothing else is queued, and leave one call free for the next request.
+ * A request that needs several calls moves to the end of its organization's queue after each call. Background requests
+ * are sent only while nothing else is queued, and leave one call free for the next request.
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
@@ -97,7 +97,7 @@ export class Dispatcher {
     });
   }
 
-  /** Reject every request that is queued or in progress, and every later one. */
+  /** Reject all queued, running and later requests. */
   close(reason: Error): void {
     this.#closedBy = reason;
     for (const request of this.#requests) this.#fail(request, reason);
@@ -107,7 +107,7 @@ export class Dispatcher {
     return this.#inFlight >= this.#options.concurrencyMax;
   }
 
-  /** Send a request in the calls that are free, and queue the rest of it. While a call is free, no other request waits. */
+  /** Send a request in the free calls, and queue the rest. While a call is free, no other request waits. */
   #sendOrQueue(slice: RequestSlice): void {
     const { call } = slice.request;
     if (call.isBackground !== true) {
@@ -136,7 +136,7 @@ export class Dispatcher {
     for (const { request } of slices) request.batches.add(batch);
     this.#inFlight++;
     try {
-      // A batch may be sent at the end of another request's call; it belongs to the first request that it carries.
+      // A batch may be sent at the end of another request's call, but it belongs to the first request that it carries.
       const reply = await runFor(slices[0]?.request.work, () =>
         this.#options.send(providerCallOf(slices, batch.controller.signal)),
       );

@@ -2,7 +2,7 @@ import type { Secret } from '../../platform/secret.ts';
 
 /** One credential at one base URL of a vendor. */
 export interface EndpointSettings {
-  /** Name in logs and errors; the key is never shown. */
+  /** Name in logs and errors, which never show the key. */
   readonly name: string;
   readonly apiKey: Secret | null;
   readonly weight: number;
@@ -16,12 +16,12 @@ export interface EndpointsOptions {
 
 const REFUSED = { firstMs: 60_000, maxMs: 600_000 } as const;
 const FAILING = { firstMs: 1_000, maxMs: 30_000 } as const;
-/** Transient failures in a row after which an endpoint cools down. */
+/** Consecutive transient failures after which an endpoint cools down. */
 const FAILURES_MAX = 3;
 
 interface Cooldown {
   untilMs: number;
-  /** Length of the next cooldown; doubled by each cooldown that no success follows. */
+  /** Length of the next cooldown. It doubles with each cooldown unless a call succeeds in between. */
   nextMs: number;
 }
 
@@ -32,19 +32,19 @@ interface EndpointState<Endpoint> {
   failures: number;
   readonly refused: Cooldown;
   readonly failing: Cooldown;
-  /** Time before which the vendor asked us not to retry. */
+  /** Time until which the vendor asked us not to retry. */
   retryAtMs: number;
 }
 
 export interface Choice<Endpoint> {
   readonly endpoint: Endpoint;
-  /** Time to wait before the call, as the vendor asked; 0 unless every endpoint cools down. */
+  /** Time to wait before the call at the vendor's request; 0 unless every endpoint cools down. */
   readonly waitMs: number;
 }
 
 /**
- * Endpoints of one vendor. Each gets its share of the calls by weight (smooth weighted round robin, as in nginx),
- * except while it cools down after a refusal or a run of failures.
+ * Endpoints of one vendor. Calls are distributed by weight (smooth weighted round robin, as in nginx). An endpoint gets
+ * no calls while it cools down after a refusal or repeated failures.
  */
 export class Endpoints<Endpoint extends EndpointSettings> {
   readonly #states: readonly EndpointState<Endpoint>[];
@@ -65,8 +65,8 @@ export class Endpoints<Endpoint extends EndpointSettings> {
   }
 
   /**
-   * Choose an endpoint that is ready, preferably one that this call has not tried yet. While all of them cool down,
-   * choose the one that is ready first.
+   * Choose a ready endpoint, preferably one that this call has not tried. While all of them cool down, choose the
+   * endpoint that is ready first.
    *
    * @returns null while every endpoint is refused
    */
@@ -83,19 +83,19 @@ export class Endpoints<Endpoint extends EndpointSettings> {
     return { endpoint: soonest.endpoint, waitMs: Math.max(0, soonest.retryAtMs - nowMs) };
   }
 
-  /** Return true if an endpoint is ready that this call has not tried. */
+  /** Return true if a ready endpoint remains that this call has not tried. */
   hasFresh(tried: ReadonlySet<Endpoint>): boolean {
     const nowMs = this.#now();
     return this.#states.some((state) => readyAtMs(state) <= nowMs && !tried.has(state.endpoint));
   }
 
-  /** Milliseconds until a refused endpoint may be tried again. */
+  /** Return the milliseconds until a refused endpoint may be tried again. */
   refusedForMs(): number {
     const untilMs = Math.min(...this.#states.map((state) => state.refused.untilMs));
     return Math.max(0, untilMs - this.#now());
   }
 
-  /** Record that the endpoint answered, even if it refused the input. */
+  /** Record that the endpoint answered, even with a refusal of the input. */
   succeeded(endpoint: Endpoint): void {
     const state = this.#stateOf(endpoint);
     state.failures = 0;
@@ -103,7 +103,7 @@ export class Endpoints<Endpoint extends EndpointSettings> {
     state.refused.nextMs = REFUSED.firstMs;
   }
 
-  /** Record that the vendor does not accept the endpoint's credential or account. */
+  /** Record that the vendor rejects the endpoint's credential or account. */
   refused(endpoint: Endpoint): void {
     this.#coolDown(this.#stateOf(endpoint), 'refused', REFUSED.maxMs);
   }
@@ -111,7 +111,7 @@ export class Endpoints<Endpoint extends EndpointSettings> {
   /**
    * Record a transient failure.
    *
-   * @param retryAfterMs time to wait that the vendor asked for; null if it did not ask for any
+   * @param retryAfterMs wait that the vendor asked for, or null
    */
   failed(endpoint: Endpoint, retryAfterMs: number | null): void {
     const state = this.#stateOf(endpoint);
@@ -122,7 +122,7 @@ export class Endpoints<Endpoint extends EndpointSettings> {
   #coolDown(state: EndpointState<Endpoint>, cause: 'refused' | 'failing', maxMs: number): void {
     const cooldown = state[cause];
     const nowMs = this.#now();
-    // Calls that were in progress together fail together; that is one failure.
+    // Concurrent calls fail together, which counts as one failure.
     if (cooldown.untilMs > nowMs) return;
     cooldown.untilMs = nowMs + cooldown.nextMs;
     this.#onCooldown(state.endpoint.name, cause, cooldown.nextMs);
@@ -141,8 +141,8 @@ function readyAtMs(state: EndpointState<EndpointSettings>): number {
 }
 
 /**
- * Choose by smooth weighted round robin: every endpoint gains its weight in credit; the one with the most credit is
- * chosen and loses the sum of the weights.
+ * Choose by smooth weighted round robin. Every endpoint gains its weight in credit. The endpoint with the most credit
+ * is chosen and loses the sum of the weights.
  */
 function nextByWeight<Endpoint extends EndpointSettings>(
   states: readonly EndpointState<Endpoint>[],

@@ -3,12 +3,12 @@ import type { Threads } from '../../platform/threads.ts';
 import { embedLexical, embedLexicalPassages } from './local.ts';
 import { type Provider, type ProviderCall, type ProviderReply, withExactCounts } from './provider.ts';
 
-/** Texts of more characters than this are hashed on a thread, so that they do not block the event loop. */
+/** Texts with more characters are hashed on a thread, so that they do not block the event loop. */
 const INLINE_CHARS_MAX = 32_768;
 
 /**
- * Open the models of this host as a provider: the built-in one, which runs in this process and costs less than a cache
- * lookup, and the installed ones, which run in processes of their own.
+ * Open the models of this host as a provider. The built-in model runs in this process and costs less than a cache
+ * lookup. Installed models run in separate processes.
  */
 export function openLocalProvider(threads: Threads, localModels: Pick<LocalModels, 'embed'>): Provider {
   return {
@@ -17,7 +17,7 @@ export function openLocalProvider(threads: Threads, localModels: Pick<LocalModel
       const call = await withExactCounts(asked);
       if (call.model.local === null) return embedByWords(threads, call);
       const { model, texts, counts, taskType, signal } = call;
-      // Passages belong to documents that are being read: nobody waits for one of them.
+      // Passages come from document ingestion, so nobody waits for them.
       const isBackground = call.isBackground || call.isBulk || taskType === 'retrieval_document';
       const vectors = await localModels.embed(model.local?.name ?? model.id, texts, { isBackground }, signal);
       return { vectors, tokens: counts };
@@ -26,7 +26,7 @@ export function openLocalProvider(threads: Threads, localModels: Pick<LocalModel
   };
 }
 
-/** Embed by the built-in model, on a thread if the texts are long. */
+/** Embed with the built-in model, on a thread if the texts are long. */
 export async function embedByWords(
   threads: Threads,
   { texts, counts, taskType, signal }: ProviderCall,

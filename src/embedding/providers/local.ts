@@ -1,28 +1,28 @@
 /**
- * Embedder of `local/lexical-1`, the model that needs no key and no network: signed feature hashing of terms and of
- * their character n-grams (Weinberger et al., "Feature Hashing for Large Scale Multitask Learning", ICML 2009) into
- * 1,024 dimensions. It knows words, not meanings. The same text gives the same vector on every machine and in every
- * version: arithmetic is integers, +, *, / and the correctly rounded square root only. Every change that alters a
- * vector needs a new model id.
+ * Embedder of `local/lexical-1`, the model that needs no key and no network. It hashes terms and their character
+ * n-grams with signs (Weinberger et al., "Feature Hashing for Large Scale Multitask Learning", ICML 2009) into 1,024
+ * dimensions. It matches words, not meanings. A text has the same vector on every machine and in every version, because
+ * the arithmetic uses only integers, +, *, / and the correctly rounded square root. Every change that alters a vector
+ * needs a new model id.
  */
 import { ENGLISH_COMMON_WORDS } from '../../language/english-words.ts';
 import { KOREAN_COMMON_WORDS } from '../../language/korean.ts';
 import { termsOf } from '../../language/words.ts';
 
 export const LEXICAL_DIMENSIONS = 1024;
-/** Features share all dimensions but the last, which only passages use. */
+/** Features share all dimensions except the last, which only passages use. */
 const FEATURE_DIMENSIONS = LEXICAL_DIMENSIONS - 1;
 /**
- * Squared weight of a passage's last dimension, in terms of one occurrence each. Unit vectors of short texts point
- * strongly at each of their few words; this dimension, empty in queries, takes that advantage from short passages
+ * Squared weight of a passage's last dimension, in terms of one occurrence each. Unit vectors of short texts have a
+ * high weight for each of their few words. This dimension, empty in queries, removes that advantage of short passages
  * (pivoted length normalisation, Singhal et al., SIGIR 1996).
  */
 const PASSAGE_MASS = 20;
 
-/** Dimensions that a term is written to, so that one collision spoils only part of it. */
+/** Dimensions of each term, so that one collision spoils only part of it. */
 const COPIES = 3;
 const GRAM_LENGTHS = [3, 4];
-/** Weight of all n-grams of one length of a term, against the term's own 1. */
+/** Weight of all n-grams of one length of a term, compared with 1 for the term itself. */
 const GRAM_WEIGHT = 0.5;
 const COMMON_WORD_WEIGHT = 0.6;
 /**
@@ -30,10 +30,10 @@ const COMMON_WORD_WEIGHT = 0.6;
  * come first.
  */
 const LEAD_TERMS = 10;
-/** Position weights are sixteenths, so that their sums are exact. */
+/** Position weights are sixteenths, which keeps their sums exact. */
 const SIXTEENTHS = 16;
 /**
- * First code unit of the scripts whose terms are n-grams already: Thai and all scripts east of it, Hangul, Han, kana.
+ * First code unit of the scripts whose terms are already n-grams: Thai and the scripts east of it, Hangul, Han, kana.
  */
 const DENSE_SCRIPTS_FROM = 0x0e00;
 
@@ -57,10 +57,10 @@ interface Feature {
 const cachedFeatures = new Map<string, Feature>();
 
 /**
- * Embed queries, and texts that are compared with texts of the same kind.
+ * Embed queries, and texts to compare with texts of the same kind.
  *
- * A text without terms (punctuation, stop words only) is embedded by its characters, the empty text by a fixed
- * vector: every row is a unit vector.
+ * A text without terms (only punctuation or stop words) is embedded by its characters, and the empty text by a fixed
+ * vector. Every row is a unit vector.
  *
  * @returns Float32Array [texts x 1024], row-major, rows L2-normalised
  */
@@ -68,15 +68,12 @@ export function embedLexical(texts: readonly string[]): Float32Array {
   return embedAll(texts, 0);
 }
 
-/**
- * Embed passages that queries of {@link embedLexical} search: like `embedLexical`, with a correction for short
- * passages.
- */
+/** Embed passages for queries of {@link embedLexical}: like `embedLexical`, with a correction for short passages. */
 export function embedLexicalPassages(texts: readonly string[]): Float32Array {
   return embedAll(texts, PASSAGE_MASS);
 }
 
-/** Sums of the features of one text, which is memory for the next one, too. */
+/** Sums of the features of one text. The next text reuses the memory. */
 const sums = new Float64Array(LEXICAL_DIMENSIONS);
 
 function embedAll(texts: readonly string[], mass: number): Float32Array {
@@ -118,7 +115,7 @@ function addText(sums: Float64Array, text: string): void {
   }
 }
 
-/** Add the characters of a text that has no term. All weights have one sign, so that none cancel out. */
+/** Add the characters of a text without terms. All weights have the same sign, so that none cancel out. */
 function addSymbols(sums: Float64Array, text: string): void {
   const symbols = text.trim();
   for (const symbol of symbols === '' ? [''] : symbols) {
@@ -133,7 +130,7 @@ function squareSum(values: Float64Array): number {
   return sum;
 }
 
-/** Approximate 1 + ln(count), linearly between the powers of two, since `Math.log` differs between engines. */
+/** Approximate 1 + ln(count), linearly between powers of two, since `Math.log` differs between engines. */
 function dampen(count: number): number {
   let power = 1;
   let exponent = 0;
@@ -177,7 +174,7 @@ function buildFeature(term: string): Feature {
 
 /**
  * Compute MurmurHash3_x86_32 (Austin Appleby, public domain; https://github.com/aappleby/smhasher), with one block for
- * each UTF-16 code unit. It uses 32-bit integer arithmetic only.
+ * each UTF-16 code unit, in 32-bit integer arithmetic.
  */
 function hash32(text: string, seed: number): number {
   let hash = seed | 0;

@@ -30,14 +30,14 @@ export interface ProviderOptions {
   readonly now?: () => number;
 }
 
-/** Texts of all organizations that wait for a free call; one organization alone may queue half of it. */
+/** Queued texts of all organizations. One organization may queue half of them. */
 const QUEUED_TEXTS_MAX = 40_000;
-/** Share of a vendor's token cap that is used if tokens are estimated: the estimate may be low by a tenth. */
+/** Share of a vendor's token cap to use with estimated tokens, since an estimate may be 10% too low. */
 const ESTIMATE_MARGIN = 0.9;
 
 /**
- * Open a vendor behind its wire protocol, with batching, bounded concurrency, retries, a circuit breaker and several
- * keys. Nothing is sent before the first call.
+ * Open a vendor with its wire protocol, batching, bounded concurrency, retries, a circuit breaker and several keys.
+ * Nothing is sent before the first call.
  */
 export function openProvider(options: ProviderOptions): Provider {
   const { name, settings, threads, logger, metrics } = options;
@@ -119,7 +119,7 @@ function isWithin({ itemsMax, tokensMax }: UpstreamCaps, { counts, countExactly 
   return true;
 }
 
-/** Return true if the texts were not counted, and the vendor's total is one that they can have. */
+/** Return true if the texts were not counted, and the vendor's total is plausible for them. */
 function isTotalOf({ counts, countExactly }: ProviderCall, total: number | null): total is number {
   if (countExactly === undefined || total === null) return false;
   const most = sumOf(counts);

@@ -1,7 +1,6 @@
 /**
- * Distribute a vendor's total over the texts by our own counts. Each text gets one token; the others are distributed in
- * proportion to our counts less one, by largest remainder, so that the shares are whole numbers that add up to the
- * total.
+ * Distribute a vendor's token total over the texts. Each text gets one token. The rest is distributed in proportion to
+ * our counts minus one, by largest remainder, so that whole shares add up to the total.
  *
  * @returns `counts` if the total is unknown or lower than the number of texts
  */

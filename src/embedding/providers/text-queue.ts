@@ -2,10 +2,10 @@ import type { WorkContext } from '../../platform/work-context.ts';
 import type { UpstreamCaps } from './protocols/protocol.ts';
 import type { ProviderCall } from './provider.ts';
 
-/** Request as far as the queue knows it. */
+/** Request in the form that the queue needs. */
 export interface QueuedRequest {
   readonly call: ProviderCall;
-  /** Request or job that the call is made for. Its organization owns the texts. */
+  /** Request or job behind the call. Its organization owns the texts. */
   readonly work: WorkContext | undefined;
   /** Number of its texts in the queue. */
   waiting: number;
@@ -25,16 +25,16 @@ interface TextQueueOptions {
   capsOf(call: ProviderCall): UpstreamCaps;
 }
 
-/** Id of an organization; null for all that is done for none, which is one owner too. */
+/** Id of an organization, or null for work without one, which also counts as one owner. */
 type OwnerId = string | null;
 
-/** Slices of one owner that one upstream call may carry together. */
+/** Slices of one owner that may share an upstream call. */
 interface OwnerQueue<Request> {
-  /** Properties that the slices share. Slices of other owners with the same key may share a call with them, too. */
+  /** Properties that the slices share. Slices of other owners with the same key may share a call with them. */
   readonly key: string;
   readonly mayMerge: boolean;
   readonly slices: Fifo<TextSlice<Request>>;
-  /** True while it has its place in the order in which the queues of its owner are served. */
+  /** True while it has a place in its owner's turn order. */
   isListed: boolean;
 }
 
@@ -42,16 +42,16 @@ interface Owner<Request> {
   readonly id: OwnerId;
   /** Number of its texts in the queue. */
   texts: number;
-  /** By their keys. Empty ones are kept: there are a few for each model. */
+  /** Queues by their keys. Empty ones stay, since each model has only a few. */
   readonly queues: Map<string, OwnerQueue<Request>>;
-  /** Queues that hold slices, in the order in which they are served next. */
+  /** Queues with slices, in the order of service. */
   readonly turns: Fifo<OwnerQueue<Request>>;
-  /** True while it has its place in the order in which the owners are served. */
+  /** True while it has a place in the turn order of the owners. */
   isListed: boolean;
 }
 
 /**
- * Owners that are kept when they have no more texts. Taking one out of the Map for each call would make what it held old
+ * Owners to keep without texts. Removing one from the Map for each call would make its contents old garbage
  * (see `SlotMap`).
  */
 const IDLE_OWNERS_MAX = 1_000;
@@ -59,10 +59,10 @@ const IDLE_OWNERS_MAX = 1_000;
 /**
  * Texts that wait for a free upstream call, by organization.
  *
- * Calls are given to the organizations in turn, and those of one organization to its models and task types in turn. A
- * call takes texts of the organization whose turn it is. What its caps then leave free is filled with texts of the
- * others, in the order of their turns. So a request waits for one call of each other organization at most, besides
- * those of its own. Background texts are taken only while nothing else waits.
+ * Organizations take turns, and within one organization its models and task types take turns. A call takes texts of the
+ * organization in turn, then fills its remaining caps with texts of the others in turn order. So besides its own calls,
+ * a request waits for at most one call of each other organization. Background texts are taken only while nothing else
+ * waits.
  */
 export class TextQueue<Request extends QueuedRequest> {
   readonly #options: TextQueueOptions;
@@ -81,9 +81,9 @@ export class TextQueue<Request extends QueuedRequest> {
   }
 
   /**
-   * Return true if a request may be queued: what then remains free must be at least what its owner then has. One owner
-   * gets half of the queue at most, two a third each, and however many fill it, the next one finds a part of it free
-   * (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998).
+   * Return true if a request may be queued: the remaining room must be at least what its owner then uses. One owner
+   * gets at most half of the queue, two owners a third each, and the next owner always finds some room (dynamic
+   * thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998).
    */
   hasRoomFor({ call, work }: Pick<Request, 'call' | 'work'>): boolean {
     const id = work?.orgId ?? null;
@@ -92,7 +92,7 @@ export class TextQueue<Request extends QueuedRequest> {
     return ofOwner <= this.#options.textsMax - this.#texts - texts;
   }
 
-  /** @param mayMerge false: no upstream call may carry the slice together with others */
+  /** @param mayMerge false if no upstream call may carry the slice together with others */
   add(slice: TextSlice<Request>, mayMerge: boolean): void {
     this.#ownersOf(slice.request).add(slice, mayMerge);
     const texts = slice.to - slice.from;
@@ -100,7 +100,10 @@ export class TextQueue<Request extends QueuedRequest> {
     this.#texts += texts;
   }
 
-  /** Remove the slices of the next upstream call; none if nothing waits, or only background texts that may not be taken. */
+  /**
+   * Remove the slices of the next upstream call. Return none if nothing waits, or only background texts without
+   * permission.
+   */
   take(mayTakeBackground: boolean): TextSlice<Request>[] {
     let slices = this.#foreground.take();
     if (slices.length === 0 && mayTakeBackground) slices = this.#background.take();
@@ -111,7 +114,7 @@ export class TextQueue<Request extends QueuedRequest> {
     return slices;
   }
 
-  /** Discount the texts of a settled request. Its slices stay, and are skipped when they reach the head. */
+  /** Subtract the texts of a settled request. Its slices stay, and are skipped at the head of the queue. */
   discount(request: Request): void {
     if (request.waiting === 0) return;
     this.#ownersOf(request).discount(request);
@@ -124,12 +127,12 @@ export class TextQueue<Request extends QueuedRequest> {
   }
 }
 
-/** Owners of texts of one rank: of background requests, or of all others. */
+/** Owners of texts of one priority: background, or all others. */
 class OwnersInTurn<Request extends QueuedRequest> {
   readonly #capsOf: TextQueueOptions['capsOf'];
-  /** By their ids, with some that have no texts. */
+  /** Owners by their ids, including some without texts. */
   readonly #owners = new Map<OwnerId, Owner<Request>>();
-  /** Owners with texts, in the order in which they are served next. One without texts leaves when its turn comes. */
+  /** Owners with texts, in the order of service. One without texts leaves when its turn comes. */
   readonly #turns = new Fifo<Owner<Request>>();
 
   constructor(capsOf: TextQueueOptions['capsOf']) {
@@ -150,7 +153,7 @@ class OwnersInTurn<Request extends QueuedRequest> {
     }
     if (!owner.isListed) this.#turns.push(owner);
     owner.isListed = true;
-    // Tokens of a call are exact for all of its texts, or for none.
+    // The tokens of a call must be exact for all of its texts, or for none.
     const key = `${call.model.id}\n${call.taskType}\n${mayMerge}\n${call.countExactly === undefined}`;
     let queue = owner.queues.get(key);
     if (!queue) {
@@ -191,7 +194,7 @@ class OwnersInTurn<Request extends QueuedRequest> {
     return [];
   }
 
-  /** Fill a batch from a queue of the owner whose turn it is, then from those of the others that may share the call. */
+  /** Fill a batch from a queue of the owner in turn, then from the queues of the others that may share the call. */
   #fill(batch: BatchSlices<Request>, owner: Owner<Request>, queue: OwnerQueue<Request>): void {
     if (!moveSlices(queue, owner, batch) || !queue.mayMerge) return;
     for (const other of this.#turns) {
@@ -212,7 +215,7 @@ export class BatchSlices<Request extends QueuedRequest> {
     this.#tokensLeft = tokensMax ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Move texts from the start of a slice into the batch, as many as fit. Returns their number. */
+  /** Move as many texts as fit from the start of a slice into the batch. Return their number. */
   moveFrom(slice: TextSlice<Request>): number {
     const { request, from } = slice;
     const { counts } = request.call;
@@ -220,7 +223,7 @@ export class BatchSlices<Request extends QueuedRequest> {
     let to = from;
     while (to < end) {
       const tokens = counts[to] ?? 0;
-      // A text above the cap is sent alone: the vendor decides if it is too long.
+      // A text above the cap is sent alone, so that the vendor decides if it is too long.
       if (tokens > this.#tokensLeft && (to > from || this.slices.length > 0)) break;
       this.#tokensLeft -= tokens;
       to++;
@@ -233,7 +236,7 @@ export class BatchSlices<Request extends QueuedRequest> {
   }
 }
 
-/** Move slices from the head of a queue into a batch. Returns false if not all of them fit. */
+/** Move slices from the head of a queue into a batch. Return false if not all of them fit. */
 function moveSlices<Request extends QueuedRequest>(
   queue: OwnerQueue<Request>,
   owner: Owner<Request>,
@@ -244,7 +247,7 @@ function moveSlices<Request extends QueuedRequest>(
     const moved = batch.moveFrom(slice);
     owner.texts -= moved;
     if (slice.from < slice.to) {
-      // The batch is full. The rest of its first request waits behind the other requests of the owner.
+      // The batch is full. The rest of its first request goes behind the owner's other requests.
       if (moved > 0 && batch.slices.length === 1) {
         queue.slices.shift();
         queue.slices.push(slice);
@@ -256,13 +259,13 @@ function moveSlices<Request extends QueuedRequest>(
   return true;
 }
 
-/** Return the first slice of a request that is not settled, and drop the slices before it. */
+/** Return the first slice of an unsettled request, and drop the slices before it. */
 function headSlice<Request extends QueuedRequest>(queue: OwnerQueue<Request>): TextSlice<Request> | undefined {
   while (queue.slices.head?.request.isSettled) queue.slices.shift();
   return queue.slices.head;
 }
 
-/** First-in, first-out queue; `push` and `shift` take constant time on average. */
+/** First-in, first-out queue. `push` and `shift` take constant time on average. */
 class Fifo<Item> {
   readonly #items: Item[] = [];
   #first = 0;
@@ -279,7 +282,7 @@ class Fifo<Item> {
     const item = this.#items[this.#first];
     if (item === undefined) return undefined;
     this.#first++;
-    // Moved only once half is gone, so that the cost per item stays constant.
+    // Move the items only once half is gone, so that the cost per item stays constant.
     if (this.#first * 2 >= this.#items.length) {
       this.#items.splice(0, this.#first);
       this.#first = 0;

@@ -35,9 +35,9 @@ export interface SenderContext {
   onAttempt(outcome: string, seconds: number): void;
 }
 
-/** Bytes of a decimal number on an indented line of its own; base64 needs a ninth of it. */
+/** Bytes of a decimal number on its own indented line. Base64 needs a ninth of that. */
 const BYTES_PER_VALUE_MAX = 48;
-/** Size above which an answer is parsed after an event-loop yield, since it takes a millisecond or more. */
+/** Size above which an answer is parsed after an event-loop yield, since parsing takes at least a millisecond. */
 const INLINE_PARSE_BYTES_MAX = 200_000;
 const BYTES_PER_VECTOR_MAX = 1_024;
 const BYTES_PER_REPLY_MAX = 65_536;
@@ -78,7 +78,7 @@ export class UpstreamSender {
       lastFault = fault;
       tried ??= new Set();
       tried.add(choice.endpoint);
-      // Trying another key is no retry: the refused endpoint cools down and is not chosen again.
+      // Trying another key is no retry, because the refused endpoint cools down and is not chosen again.
       if (fault.kind === 'refused') continue;
       const delayMs = retryDelayMs(retry, retries++, endpoints.hasFresh(tried) ? null : fault.retryAfterMs);
       if (delayMs === null) throw failedFor(name, fault);
@@ -118,7 +118,7 @@ export class UpstreamSender {
       if (error.kind === 'transient') endpoints.failed(endpoint, error.retryAfterMs);
       else if (error.kind === 'refused') endpoints.refused(endpoint);
       else endpoints.succeeded(endpoint);
-      // A vendor that limits our rate, or refuses our input or our key, is up.
+      // A vendor that limits our rate, or refuses our input or key, is available.
       if (error.kind === 'transient' && error.status !== 429) permit.failed();
       else permit.succeeded();
       throw error;
@@ -150,24 +150,24 @@ export class UpstreamSender {
     return parseOn(threads, { protocol: protocolName, headers, body, count: texts.length, dimensions }, signal);
   }
 
-  /** Wait until the time before which the vendor asked us not to retry. */
+  /** Wait as long as the vendor asked us not to retry. */
   async #waitForVendor(ms: number, signal: AbortSignal, lastFault: UpstreamFault | null): Promise<void> {
     const { name, retry } = this.#context;
     if (ms <= retry.serverDelayMaxMs) return waitMs(ms + retry.random() * retry.baseMs, signal);
     if (lastFault) throw failedFor(name, lastFault);
-    throw providerUnavailable(name, 'http_429', 'it limits our rate', { retryAfterMs: ms });
+    throw providerUnavailable(name, 'http_429', 'it limits our request rate', { retryAfterMs: ms });
   }
 
   #refused(lastFault: UpstreamFault | null) {
     const { name, endpoints } = this.#context;
     if (lastFault) return failedFor(name, lastFault);
     const retryAfterMs = endpoints.refusedForMs();
-    return providerUnavailable(name, 'refused', 'it refused every key that is configured', { retryAfterMs });
+    return providerUnavailable(name, 'refused', 'it refused every configured key', { retryAfterMs });
   }
 
   #broken() {
     const { name, breaker } = this.#context;
-    const why = 'its last calls failed, so that it is not called for a while';
+    const why = 'its last calls failed, so the service pauses its calls';
     return providerUnavailable(name, 'breaker_open', why, { retryAfterMs: breaker.waitMs() });
   }
 }

@@ -16,8 +16,8 @@ import type { ModelSource } from './source.ts';
 const ENTRIES_MAX = 10_000;
 
 /**
- * Open a tar archive, which may be compressed by gzip: the files that a model needs are unpacked, everything else is
- * skipped. Close the source to delete them.
+ * Open a tar archive, optionally compressed with gzip. Unpack the files that a model needs, and skip everything else.
+ * Close the source to delete them.
  *
  * @throws AppError `model_invalid`, `model_source_unsafe` (400); `storage_full` (503)
  */
@@ -60,7 +60,7 @@ async function unpack(file: string, folder: string, signal: AbortSignal): Promis
     const target = path.join(folder, own);
     await mkdir(path.dirname(target), { recursive: true });
     await pipeline(Readable.from(entry), createWriteStream(target), { signal }).catch(async (error) => {
-      // An archive that is cut off destroys the entry, too.
+      // A truncated archive destroys the entry, too.
       if (error.code === 'STREAM_DESTROYED') await reading;
       throw error;
     });
@@ -69,8 +69,8 @@ async function unpack(file: string, folder: string, signal: AbortSignal): Promis
 }
 
 /**
- * Return the path of an entry in the folder of the model, without the folder that the archive may begin with; null if the
- * entry is not needed.
+ * Return the path of an entry in the model folder, without the archive's top folder, or null if the entry is not
+ * needed.
  *
  * @throws AppError `model_source_unsafe` (400)
  */

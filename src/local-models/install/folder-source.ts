@@ -5,12 +5,12 @@ import { pipeline } from 'node:stream/promises';
 import { notAModel } from './install-errors.ts';
 import type { ModelSource, SourceFile } from './source.ts';
 
-/** Files of a folder that are looked at; a folder of a model has fewer than fifty. */
+/** Maximum number of files to examine. A model folder has fewer than fifty. */
 const FILES_MAX = 10_000;
 const DEPTH_MAX = 2;
 
 /**
- * Open a folder of this host. Links are followed, since the caches of hubs consist of them.
+ * Open a folder of this host. Follow links, since the caches of hubs consist of them.
  *
  * @throws AppError `model_invalid` (400) if it is no folder
  */

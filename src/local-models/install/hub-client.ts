@@ -8,12 +8,12 @@ const FIRST_PAUSE_MS = 500;
 const HEADERS_MS_MAX = 30_000;
 const JSON_BYTES_MAX = 16 * 1024 * 1024;
 
-/** Fault of a connection to the hub, after which the same request may succeed. */
+/** Fault of a connection to the hub, after which a retry may succeed. */
 export class HubInterruption extends Error {
   override readonly name = 'HubInterruption';
 }
 
-/** Speaks the HTTP interface of Hugging Face's hub, which its mirrors have, too. The token goes to the hub alone. */
+/** Client of the HTTP interface of Hugging Face's hub and its mirrors. Only the hub gets the token. */
 export class HubClient {
   readonly #url: string;
   readonly #token: Config['localModels']['hubToken'];
@@ -49,7 +49,7 @@ export class HubClient {
     }, signal);
   }
 
-  /** Run work again, after a pause, while it fails by interruptions. `work` returns or throws anything else at once. */
+  /** Repeat work, after a pause, while interruptions end it. Return or throw anything else at once. */
   async retrying<T>(work: () => Promise<T>, signal: AbortSignal, hasProgress: () => boolean = () => false): Promise<T> {
     for (let retries = 0; ; retries++) {
       try {
@@ -67,7 +67,7 @@ export class HubClient {
   /**
    * Send a request and follow its redirects.
    *
-   * @returns an answer of status 200 or 206, whose body is not read yet
+   * @returns an answer of status 200 or 206 with an unread body
    * @throws HubInterruption, AppError as `json` does
    */
   async open(path: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Response> {

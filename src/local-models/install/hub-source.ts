@@ -21,13 +21,13 @@ const Tree = z
   )
   .max(100_000);
 
-/** File of the hub with the digest that the hub names. */
+/** File of the hub, with the hub's digest. */
 interface HubFile extends SourceFile {
   readonly digest: { readonly kind: 'sha256' | 'git'; readonly hex: string };
 }
 
 /**
- * Open a model of a hub. Its files are those of one commit, whatever happens there meanwhile.
+ * Open a model of a hub. Its files come from one commit, despite later changes there.
  *
  * @throws AppError `hub_refused` (403), `hub_model_not_found` (404), `hub_unavailable` (503)
  */
@@ -69,9 +69,9 @@ export async function openHub(
 }
 
 /**
- * Fetch a file, continuing at the end of what is there, and check its digest.
+ * Fetch a file, continuing after an existing part, and check its digest.
  *
- * @throws AppError `hub_checksum_mismatch` (502), with the file deleted; those of the client
+ * @throws AppError `hub_checksum_mismatch` (502), with the file deleted; errors of the client
  */
 async function download(
   client: HubClient,
@@ -124,7 +124,7 @@ async function sizeOf(file: string): Promise<number> {
   return (await stat(file).catch(() => null))?.size ?? 0;
 }
 
-/** Digest as the hub names it: SHA-256 of large files, and that of git, SHA-1 after a header, of the others. */
+/** Compute the digest as the hub does: SHA-256 for large files, and git's SHA-1 with a header for others. */
 async function digestOf(target: string, { digest, sizeBytes }: HubFile): Promise<string> {
   const hash = createHash(digest.kind === 'git' ? 'sha1' : 'sha256');
   if (digest.kind === 'git') hash.update(`blob ${sizeBytes}\0`);

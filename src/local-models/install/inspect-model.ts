@@ -7,7 +7,7 @@ import type { ModelSpec, Variant } from '../schema.ts';
 import { needsFlag, notAModel } from './install-errors.ts';
 import { type OnnxOutline, readOnnxOutline } from './onnx-outline.ts';
 
-/** Facts that the operator gives where a source does not say them, or says them otherwise. */
+/** Facts that the operator gives if a source lacks them, or to override it. */
 export interface InstallOptions {
   readonly kind: ModelSpec['kind'];
   readonly variant: Variant;
@@ -37,21 +37,21 @@ const SentenceConfig = z.looseObject({ max_seq_length: z.int().positive().nullis
 const TokenizerConfig = z.looseObject({ model_max_length: z.number().positive().optional() });
 const PromptConfig = z.looseObject({ prompts: z.record(z.string(), z.string().max(4000)).nullish() });
 
-/** Lengths above this stand for "unknown" in files of tokenizers. */
+/** Larger lengths mean "unknown" in tokenizer files. */
 const LENGTH_MAX = 1_000_000;
-/** Types of models whose positions begin after that of the padding token. */
+/** Model types whose positions begin after that of the padding token. */
 const OFFSET_POSITIONS = new Set(['roberta', 'xlm-roberta', 'camembert', 'mpnet', 'xlm-roberta-xl']);
 
-/** Modules of sentence-transformers that run after the model: pooling, and what our own code does always. */
+/** Modules of sentence-transformers after the model: pooling, and modules that our own code always applies. */
 const POOLING_MODULE = '.Pooling';
 const KNOWN_MODULES = ['.Transformer', POOLING_MODULE, '.Normalize'];
 
 /**
- * Read what sentence-transformers wrote beside a model.
+ * Read the settings that sentence-transformers wrote beside a model.
  *
  * @param folder folder with the files of the model
  * @throws AppError `model_invalid` (400) for a folder that is no model; `model_setting_missing` (400) for a fact that
- *   decides on the vectors and that neither the folder nor `options` say
+ *   determines the vectors and is in neither the folder nor `options`
  */
 export function inspectModel(folder: string, modelFile: string, options: InstallOptions): Draft {
   const config = readJson(folder, 'config.json', TransformerConfig);
@@ -100,7 +100,7 @@ function maxTokensOf(folder: string, config: z.output<typeof TransformerConfig>,
   const offset = OFFSET_POSITIONS.has(config.model_type ?? '') ? 2 : 0;
   const positions = config.max_position_embeddings === undefined ? null : config.max_position_embeddings - offset;
   const said = options.maxTokens ?? sentence ?? (tokenizer < LENGTH_MAX ? tokenizer : positions);
-  if (said === null) throw needsFlag('how many tokens a text may have', '--max-tokens');
+  if (said === null) throw needsFlag('the maximum number of tokens in a text', '--max-tokens');
   if (positions !== null && said > positions) {
     throw notAModel(`the model has positions for ${positions} tokens, fewer than ${said}; say less with --max-tokens`);
   }
@@ -113,7 +113,7 @@ function padIdOf(folder: string, config: z.output<typeof TransformerConfig>): nu
 }
 
 function poolingOf(folder: string, outline: OnnxOutline, options: InstallOptions): Pooling {
-  // The model pools by itself; the setting has no effect.
+  // The model itself pools, so the setting has no effect.
   if (outline.outputs.includes('sentence_embedding')) return 'mean';
   const modules = readJson(folder, 'modules.json', Modules) ?? [];
   const unknown = modules.find(({ type }) => !KNOWN_MODULES.some((known) => type.endsWith(known)));
@@ -125,7 +125,7 @@ function poolingOf(folder: string, outline: OnnxOutline, options: InstallOptions
   if (options.pooling !== undefined) return options.pooling;
   const pooling = modules.find(({ type }) => type.endsWith(POOLING_MODULE));
   const config = pooling ? readJson(folder, `${pooling.path}/config.json`, PoolingConfig) : null;
-  if (config === null) throw needsFlag('how one vector is made of those of the tokens', '--pooling mean|cls|last');
+  if (config === null) throw needsFlag('the pooling of the token vectors', '--pooling mean|cls|last');
   const modes = Object.entries(config).filter(([key, value]) => key.startsWith('pooling_mode_') && value === true);
   const names: Record<string, Pooling> = {
     pooling_mode_mean_tokens: 'mean',
@@ -145,12 +145,12 @@ function prefixesOf(folder: string, { prompts }: InstallOptions): ModelSpec['pre
   if (prompts !== undefined) return prompts;
   const config = readJson(folder, 'config_sentence_transformers.json', PromptConfig);
   if (config === null) {
-    throw needsFlag('which prompts are put in front of texts', '--prompts none, --prompts e5 or --prompts FILE.json');
+    throw needsFlag('the prompts in front of texts', '--prompts none, --prompts e5 or --prompts FILE.json');
   }
   return taskPrefixes(config.prompts ?? {});
 }
 
-/** Task types for which a model that tells queries from documents gets its prompt for queries. */
+/** Task types that get the query prompt, for a model that distinguishes queries and documents. */
 const QUERY_TASKS: readonly TaskType[] = [
   'retrieval_query',
   'question_answering',
@@ -159,7 +159,7 @@ const QUERY_TASKS: readonly TaskType[] = [
   'factcheck',
 ];
 
-/** Prefixes by task type of the prompts that a model names: query, document or passage, or the task type itself. */
+/** Return the prefixes by task type for the prompts of a model: query, document or passage, or the task type itself. */
 export function taskPrefixes(prompts: Readonly<Record<string, string>>): ModelSpec['prefixes'] {
   const query = prompts['query'];
   const prefixes: ModelSpec['prefixes'] = {};

@@ -5,17 +5,17 @@ export function notAModel(message: string, code = 'model_invalid'): AppError {
   return new AppError({ code, status: 400, message });
 }
 
-/** Create an error 400: the source does not say something that decides on the vectors; a flag must say it. */
+/** Create an error 400: the source lacks a fact that determines the vectors, so a flag must give it. */
 export function needsFlag(fact: string, flag: string): AppError {
   return new AppError({
     code: 'model_setting_missing',
     status: 400,
-    message: `the source does not say ${fact}; say it with ${flag}`,
+    message: `the source does not specify ${fact}; set it with ${flag}`,
     details: { flag },
   });
 }
 
-/** Create an error 400: the source holds names or files that no model has, and that could harm this host. */
+/** Create an error 400: the source has names or files that no model has and that could harm this host. */
 export function unsafeSource(message: string): AppError {
   return new AppError({ code: 'model_source_unsafe', status: 400, message });
 }

@@ -40,13 +40,13 @@ export interface InstallRequest extends InstallOptions {
   readonly source: ModelSource;
   /** Actor of the installation in the audit log. */
   readonly actor: string;
-  /** Ask before anything large is fetched; it throws to end the installation. */
+  /** Ask before anything large is fetched. Throw to end the installation. */
   readonly confirm: (plan: InstallPlan) => Promise<void>;
   readonly onProgress: (progress: InstallProgress) => void;
   readonly signal: AbortSignal;
 }
 
-/** Files that will be fetched, and the space for them. */
+/** Files to fetch, and the space for them. */
 export interface InstallPlan {
   readonly files: number;
   readonly bytes: number;
@@ -72,10 +72,10 @@ const MIB = 1024 * 1024;
 
 /**
  * Install a model: fetch its files, read its settings, run one text, and put it in place at once. A failure leaves
- * nothing, apart from a download that broke off, which the next installation of the same source continues.
+ * nothing except an interrupted download, which the next installation from the same source continues.
  *
  * @throws AppError `model_invalid`, `model_setting_missing`, `model_source_unsafe`, `model_unusable` (400),
- *   `model_dimension_differs` (409), `storage_full` (503), and those of the source
+ *   `model_dimension_differs` (409), `storage_full` (503), and errors of the source
  */
 export async function installModel(context: InstallContext, request: InstallRequest): Promise<Installed> {
   const { source, signal } = request;
@@ -109,7 +109,7 @@ export async function installModel(context: InstallContext, request: InstallRequ
 
 async function listNeeded(source: ModelSource, signal: AbortSignal): Promise<readonly SourceFile[]> {
   const all = await source.list(signal);
-  // One bad name is enough: its author means no good.
+  // A single malicious name makes the whole source untrustworthy.
   for (const { path: file } of all) checkPath(file);
   const listed = all.filter(({ path: file }) => isNeeded(file) || isWeights(file));
   for (const { path: file, sizeBytes } of listed) checkSize(file, sizeBytes);
@@ -136,7 +136,7 @@ async function planOf(dataDir: string, files: readonly SourceFile[]): Promise<In
   return { files: files.length, bytes, freeBytes };
 }
 
-/** Open the folder to fetch into; that of an interrupted fetch of the same source is used again. */
+/** Open the folder to fetch into. Reuse that of an interrupted fetch from the same source. */
 async function openIncoming(dataDir: string, { resumeKey }: ModelSource): Promise<string> {
   if (resumeKey === null) return makeIncoming(dataDir);
   const digest = createHash('sha256').update(resumeKey).digest('hex').slice(0, 24);
@@ -167,7 +167,7 @@ async function fetchAll(
   }
 }
 
-/** Find the files that hold the weights of a model beside it. @throws AppError `model_source_unsafe`, `model_invalid` */
+/** Find the files with weights of a model beside it. @throws AppError `model_source_unsafe`, `model_invalid` */
 function externalFiles(incoming: string, modelFile: string, listed: readonly SourceFile[]): SourceFile[] {
   let locations: readonly string[];
   try {
@@ -265,7 +265,7 @@ async function finish(
   return { spec, revision, isUpdate };
 }
 
-/** Digest of everything that decides on the vectors. */
+/** Compute the digest of everything that determines the vectors. */
 function revisionOf({ files, pooling, prefixes, maxTokens, modelFile, padId }: ModelSpec): string {
   const facts = {
     files: files.map(({ path: file, sha256 }) => [file, sha256]),
@@ -278,7 +278,7 @@ function revisionOf({ files, pooling, prefixes, maxTokens, modelFile, padId }: M
   return createHash('sha256').update(JSON.stringify(facts)).digest('hex').slice(0, 12);
 }
 
-/** Return true if a fetch broke off, so that the next one can go on where it ended. */
+/** Return true if a fetch was interrupted, so that the next one can continue it. */
 function isInterruption(error: unknown, signal: AbortSignal): boolean {
   return signal.aborted || (error instanceof AppError && error.code === 'hub_unavailable');
 }

@@ -2,11 +2,11 @@ import { VARIANTS, type Variant } from '../schema.ts';
 import { notAModel, unsafeSource } from './install-errors.ts';
 
 const MIB = 1024 * 1024;
-/** Bound of one file of settings. */
+/** Bound of a settings file. */
 const SETTINGS_BYTES_MAX = 4 * MIB;
-/** Bound of a `tokenizer.json`; that of 250,000 tokens has 17 MB. */
+/** Bound of a `tokenizer.json`. One with 250,000 tokens has 17 MB. */
 const TOKENIZER_BYTES_MAX = 128 * MIB;
-/** Bound of a file with weights; the free space of the disk is checked, too. */
+/** Bound of a file with weights. The free disk space is checked, too. */
 const WEIGHTS_BYTES_MAX = 1024 * 1024 * MIB;
 
 const SETTINGS = new Set([
@@ -18,7 +18,7 @@ const SETTINGS = new Set([
   'sentence_bert_config.json',
 ]);
 
-/** Paths of a model in ONNX by variant, the usual first. */
+/** Paths of a model in ONNX by variant, the most common first. */
 const MODEL_FILES: Readonly<Record<Variant, readonly string[]>> = {
   fp32: ['onnx/model.onnx', 'model.onnx'],
   fp16: ['onnx/model_fp16.onnx', 'model_fp16.onnx'],
@@ -37,7 +37,7 @@ const MODEL_FILES: Readonly<Record<Variant, readonly string[]>> = {
 /**
  * Find the file of a variant among the files of a source.
  *
- * @throws AppError `model_invalid` (400) that names the variants that are there
+ * @throws AppError `model_invalid` (400) that names the available variants
  */
 export function modelFileOf(paths: ReadonlySet<string>, variant: Variant): string {
   const found = MODEL_FILES[variant].find((file) => paths.has(file));
@@ -54,24 +54,24 @@ export function modelFileOf(paths: ReadonlySet<string>, variant: Variant): strin
   );
 }
 
-/** Return true if installing can need the file. Everything else, Python's pickles among it, is never fetched. */
+/** Return true if an installation can need the file. Everything else, such as Python's pickles, is never fetched. */
 export function isNeeded(file: string): boolean {
   return SETTINGS.has(file) || file === 'tokenizer.json' || /^[0-9]_[A-Za-z]{1,32}\/config\.json$/.test(file);
 }
 
-/** Return true if the file may hold weights: a model, or a file beside it, of which a large model has several. */
+/** Return true if the file may hold weights: a model, or one of the files that a large model has beside it. */
 export function isWeights(file: string): boolean {
   return /^(onnx\/)?[A-Za-z0-9._-]{1,100}\.onnx([._]data(_\d{1,3})?)?$/.test(file);
 }
 
-/** Bound of the bytes of a file by its name. */
+/** Return the bound of the bytes of a file by its name. */
 export function bytesMaxOf(file: string): number {
   if (file === 'tokenizer.json') return TOKENIZER_BYTES_MAX;
   return isWeights(file) ? WEIGHTS_BYTES_MAX : SETTINGS_BYTES_MAX;
 }
 
 /**
- * Refuse a path that leads out of the folder of the model.
+ * Refuse a path that leaves the model folder.
  *
  * @throws AppError `model_source_unsafe` (400)
  */

@@ -1,14 +1,14 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 
-/** Parts of a model in ONNX that decide on its use. */
+/** Parts of a model in ONNX that determine its use. */
 export interface OnnxOutline {
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
-  /** Files that hold its weights, as the model names them. */
+  /** Files with its weights, as named in the model. */
   readonly externalFiles: readonly string[];
 }
 
-/** Numbers of the fields that are read (onnx.proto: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto). */
+/** Numbers of the required fields (onnx.proto: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto). */
 const MODEL = { graph: 7, opset: 8 } as const;
 const GRAPH = { initializer: 5, input: 11, output: 12 } as const;
 const TENSOR = { external: 13 } as const;
@@ -95,7 +95,7 @@ interface Field {
   readonly to: number;
 }
 
-/** Reads fields of protocol buffers in a file of any size; contents that are not asked for are skipped. */
+/** Reads fields of protocol buffers in a file of any size. Skips contents that are not requested. */
 class ProtobufReader {
   readonly size: number;
   readonly #file: number;
@@ -147,7 +147,7 @@ class ProtobufReader {
       value += (byte & 0x7f) * shift;
       if (byte < 0x80) return { value, end: at + 1 };
     }
-    // A negative number takes ten bytes; its value is never needed.
+    // A negative number takes ten bytes. Its value is never needed.
     if (from + 10 <= to && this.#byte(from + 9) < 0x80) return { value, end: from + 10 };
     throw new OnnxFault('it is cut off, or not a model in ONNX');
   }

@@ -13,8 +13,8 @@ const RESERVED = 'local/lexical-1';
 /**
  * Open the source of a model: a folder, a tar archive, or an id at the hub.
  *
- * @param context.temporary folder for what must be unpacked
- * @throws AppError `invalid_request` (400) if there is no such source, and those of each source
+ * @param context.temporary folder for unpacked files
+ * @throws AppError `invalid_request` (400) if the source does not exist, and errors of each source
  */
 export async function openSource(
   source: string,
@@ -34,7 +34,7 @@ export async function openSource(
 }
 
 /**
- * Choose the name of a model: the one that was asked for, else the last part of its source.
+ * Choose the name of a model: the requested one, else the last part of its source.
  *
  * @throws AppError `invalid_request` (400)
  */

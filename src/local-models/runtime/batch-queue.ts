@@ -1,10 +1,10 @@
 import type { EncodedText } from './encode-texts.ts';
 
-/** Texts of one request, of which some are not computed yet. */
+/** Request with uncomputed texts. */
 interface QueuedRequest {
   readonly id: number;
   readonly isBackground: boolean;
-  /** Texts that wait, the shortest first, so that the longest is taken from the end. */
+  /** Waiting texts, the shortest first, so that the longest is taken from the end. */
   readonly waiting: QueuedText[];
 }
 
@@ -16,20 +16,20 @@ export interface QueuedText {
   readonly text: EncodedText;
 }
 
-/** A batch may hold texts of this multiple of the length of its first one. */
+/** Maximum length of a text in a batch, as a multiple of the length of its first text. */
 const LENGTH_RATIO_MAX = 1.5;
-/** Bound of the products of length and tokens of a batch: attention takes memory by them. */
+/** Bound of a batch's products of length and tokens, which determine the memory of attention. */
 const ATTENTION_MAX = 512 * 2048;
 
 /**
- * Queue of texts, from which batches of similar length are taken: the longest of a request first, filled up with those
- * of other requests. Requests take turns. Background requests are taken only while no other request waits.
+ * Queue of texts, from which batches of similar length are taken: the longest text of a request first, filled up with
+ * texts of other requests. Requests take turns. Background requests are taken only while no other request waits.
  */
 export class BatchQueue {
   readonly #tokensMax: number;
   readonly #requests = new Map<number, QueuedRequest>();
 
-  /** @param tokensMax bound of the tokens of a batch, padding included; a longer text is a batch of its own */
+  /** @param tokensMax bound of the tokens of a batch, including padding; a longer text gets a batch of its own */
   constructor(tokensMax: number) {
     this.#tokensMax = tokensMax;
   }
@@ -49,7 +49,7 @@ export class BatchQueue {
     this.#requests.delete(id);
   }
 
-  /** Take the next batch; it is empty only if the queue is. */
+  /** Take the next batch, which is empty only if the queue is. */
   take(): readonly QueuedText[] {
     const all = [...this.#requests.values()];
     const urgent = all.filter(({ isBackground }) => !isBackground);

@@ -4,27 +4,27 @@ import type { HuggingFaceTokenizer } from '../../models/tokenizers-library.ts';
 /** Tokens of one text, or of a query and a text. */
 export interface EncodedText {
   readonly ids: readonly number[];
-  /** Tokens from this position on are of the second type, which is that of the text of a pair. */
+  /** Position from which tokens are of the second type, that of the text in a pair. */
   readonly secondFrom: number;
 }
 
-/** Texts of more characters are tokenised in segments, since the time of some tokenizers is quadratic. */
+/** Texts with more characters are tokenised in segments, since some tokenizers take quadratic time. */
 const WHOLE_CHARS_MAX = 8192;
 
-/** Tokens that a tokenizer puts before, between and after texts. */
+/** Tokens that a tokenizer adds before, between and after texts. */
 interface Template {
   readonly before: readonly number[];
   readonly after: readonly number[];
 }
 
-/** Turns texts into the tokens of a model, with its special tokens, cut to its length. */
+/** Encodes texts as tokens of a model, with its special tokens, cut to its length. */
 export class TextEncoder {
   readonly #tokenizer: HuggingFaceTokenizer;
   readonly #maxTokens: number;
   readonly #padId: number;
   readonly #single: Template;
   readonly #pair: Template & { readonly between: readonly number[] };
-  /** Special tokens between the texts of a pair that are of the first type. */
+  /** Special tokens of the first type between the texts of a pair. */
   readonly #firstBetween: number;
 
   private constructor(tokenizer: HuggingFaceTokenizer, maxTokens: number, padId: number) {
@@ -57,7 +57,7 @@ export class TextEncoder {
     return { ids: ids.length === 0 ? [this.#padId] : ids, secondFrom: Number.POSITIVE_INFINITY };
   }
 
-  /** Encode a query once for all texts that it is compared with. The text is cut first, the query to half the length. */
+  /** Encode a query once for all texts to compare it with. Cut the text first, and the query to half the length. */
   encodePairs(query: string): (text: string) => EncodedText {
     const { before, between, after } = this.#pair;
     const room = Math.max(2, this.#maxTokens - before.length - between.length - after.length);
@@ -69,7 +69,9 @@ export class TextEncoder {
     });
   }
 
-  /** Tokens of a text without special ones. A lone surrogate is the replacement character, as in UTF-8. */
+  /**
+   * Return the tokens of a text without special ones. A lone surrogate becomes the replacement character, as in UTF-8.
+   */
   #tokensOf(text: string): number[] {
     const whole = text.toWellFormed();
     const encode = (part: string) => this.#tokenizer.encode(part, { add_special_tokens: false }).ids;
@@ -83,7 +85,7 @@ export class TextEncoder {
   }
 }
 
-/** @returns the position of `part` in `ids`, or the end if it is not there */
+/** @returns the position of `part` in `ids`, or the end if it does not occur */
 function find(ids: readonly number[], part: readonly number[], from: number): number {
   for (let at = from; at + part.length <= ids.length; at++) {
     if (part.every((id, nth) => ids[at + nth] === id)) return at;

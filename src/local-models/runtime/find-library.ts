@@ -7,7 +7,8 @@ import { AppError } from '../../platform/errors.ts';
 const FILES: Partial<Record<NodeJS.Platform, string>> = { linux: 'libonnxruntime.so', darwin: 'libonnxruntime.dylib' };
 
 /**
- * Find the library of ONNX Runtime for this platform: the one that the operator names, else the one that npm installed.
+ * Find the ONNX Runtime library for this platform: the one that the operator configured, else the one that npm
+ * installed.
  *
  * @throws AppError `model_runtime_missing` (503)
  */

@@ -19,7 +19,7 @@ type RunRequest = Extract<ModelRequest, { type: 'run' }>;
 async function main(): Promise<void> {
   const argument = JSON.parse(process.argv[2] ?? '') as ModelArgument;
   process.on('disconnect', () => process.exit(0));
-  // A signal to the whole group is for the parent, which may still need results while it ends.
+  // Ignore signals to the whole group, since the parent may still need results while it ends.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
   try {
     const model = await Model.load(argument);
@@ -94,7 +94,7 @@ class Model {
       } catch (error) {
         for (const { requestId } of batch) this.#fail(requestId, error);
       }
-      // Requests that arrived meanwhile are read before the next batch is chosen.
+      // Read requests that arrived meanwhile before choosing the next batch.
       await new Promise(setImmediate);
     }
     this.#isRunning = false;
@@ -139,7 +139,7 @@ function toTokens(batch: readonly QueuedText[], padId: number): TokenBatch {
   return { rows, length, ids, mask, types };
 }
 
-/** Make an array outside the heap of JavaScript, which does not move while the runtime reads it. */
+/** Make an array outside the JavaScript heap, which does not move while the runtime reads it. */
 function numbers(count: number): BigInt64Array<ArrayBuffer> {
   return new BigInt64Array(new ArrayBuffer(Math.max(64, count * 8)), 0, count);
 }

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { ModelArgument, ModelReply, ModelRequest } from './protocol.ts';
 
-/** Fault of a model process; `isFinal`: the model itself cannot be used, so that another start would fail, too. */
+/** Fault of a model process. `isFinal`: the model itself is unusable, so that another start would also fail. */
 export class ModelFault extends Error {
   override readonly name = 'ModelFault';
   readonly isFinal: boolean;
@@ -28,8 +28,8 @@ const STDERR_CHARS_MAX = 2000;
 const HEAP_MIB = 1024;
 
 /**
- * Process that holds one loaded model. Its environment is empty, and it ends when this process ends. Once it has ended,
- * every task that it had is rejected.
+ * Process that holds one loaded model. Its environment is empty, and it ends with this process. Once it has ended, all
+ * its tasks are rejected.
  */
 export class ModelProcess {
   readonly #child: ChildProcess;
@@ -118,7 +118,7 @@ export class ModelProcess {
     return this.#isAlive ? this.#residentBytes : 0;
   }
 
-  /** Promise that is resolved once the process has ended. */
+  /** Promise that resolves once the process has ended. */
   get ended(): Promise<void> {
     return this.#ended;
   }
@@ -148,14 +148,14 @@ export class ModelProcess {
     }
   }
 
-  /** End the process; its tasks are rejected. */
+  /** End the process and reject its tasks. */
   async stop(): Promise<void> {
     if (this.#isAlive) this.#child.kill('SIGKILL');
     await this.#ended;
   }
 
   #send(request: ModelRequest): void {
-    // A process that ended meanwhile is reported by `exit`.
+    // `exit` reports a process that ended meanwhile.
     if (this.#child.connected) this.#child.send(request, () => {});
   }
 

@@ -8,7 +8,7 @@ export interface RunnerOptions {
   /** Name of the model, as in `local/bge-m3-ko`. */
   readonly name: string;
   readonly argument: ModelArgument;
-  /** Time without a task after which the process ends; 0 keeps it. */
+  /** Time without a task after which the process ends; 0 keeps it running. */
   readonly idleMs: number;
   readonly logger: Logger;
 }
@@ -19,19 +19,19 @@ export interface RunnerState {
   readonly pid: number | null;
   readonly residentBytes: number;
   readonly textsQueued: number;
-  /** Starts so far, of which all but the first follow an idle time or a death. */
+  /** Starts so far. All except the first follow an idle time or a crash. */
   readonly starts: number;
   readonly deaths: number;
 }
 
-/** Texts that may wait for a model; each of them takes memory here and there. */
+/** Maximum number of queued texts for a model, since each takes memory here and in the process. */
 const QUEUED_TEXTS_MAX = 20_000;
 const START_MS_MAX = 300_000;
-/** Time before the next start of a model that cannot be loaded. A process that was killed is started again at once. */
+/** Pause before restarting a model that cannot be loaded. A killed process restarts at once. */
 const FAILED_START_PAUSE_MS = 5_000;
 const RETRY_AFTER_SECONDS = 2;
 
-/** Runs one model in a process of its own: started when it is first needed, and again after it died. */
+/** Runs one model in a separate process, which starts on first use and again after a crash. */
 export class ModelRunner {
   readonly #options: RunnerOptions;
   #process: Promise<ModelProcess> | null = null;
@@ -57,13 +57,13 @@ export class ModelRunner {
   /**
    * Compute unit vectors or scores, [texts x dimension].
    *
-   * @throws AppError `provider_unavailable` (503, with Retry-After): the process ended, cannot be started, or has too
-   *   much to do; the signal's reason once it is aborted
+   * @throws AppError `provider_unavailable` (503, with Retry-After): the process ended, cannot start, or is overloaded;
+   *   the signal's reason once it is aborted
    */
   async run(task: ModelTask, signal: AbortSignal): Promise<Float32Array> {
     const { texts } = task;
     if (this.#texts + texts.length > QUEUED_TEXTS_MAX && this.#texts > 0) {
-      throw this.#unavailable('overloaded', 'too many texts wait for it already');
+      throw this.#unavailable('overloaded', 'too many texts are already waiting for it');
     }
     this.#begin(texts.length);
     try {
@@ -77,7 +77,7 @@ export class ModelRunner {
     }
   }
 
-  /** Load the model and return the length of its vectors; 1 for a reranker. @throws AppError as `run` does */
+  /** Load the model and return the length of its vectors, 1 for a reranker. @throws AppError as `run` does */
   async dimension(signal: AbortSignal): Promise<number> {
     this.#begin(0);
     try {
@@ -87,7 +87,7 @@ export class ModelRunner {
     }
   }
 
-  /** End the process; tasks are rejected. */
+  /** End the process and reject its tasks. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#unload();
@@ -180,7 +180,7 @@ export class ModelRunner {
   }
 }
 
-/** Wait for a promise that other tasks wait for, too. @throws the signal's reason once it is aborted */
+/** Wait for a shared promise. @throws the signal's reason once it is aborted */
 async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   awaitLater(promise);
   signal.throwIfAborted();

@@ -5,7 +5,7 @@ import koffi from 'koffi';
  * changes. It is called directly, since the npm package of the runtime holds the libraries of all platforms.
  */
 
-/** Version of the structure that is asked for; newer libraries offer older structures, too. */
+/** Requested version of the structure. Newer libraries also offer older structures. */
 const API_VERSION = 16;
 const SLOTS = 131;
 const STACK_BYTES = 8 * 1024 * 1024;
@@ -13,7 +13,7 @@ const STACK_BYTES = 8 * 1024 * 1024;
 const POINTER = 'void *';
 const result = () => koffi.out(koffi.pointer(POINTER));
 
-/** Position in the structure and types of the arguments of each function that is used. */
+/** Position in the structure and argument types of each used function. */
 const FUNCTIONS = {
   getErrorMessage: [2, 'str', [POINTER]],
   createEnv: [3, POINTER, ['int', 'str', result()]],
@@ -50,10 +50,10 @@ const FUNCTIONS = {
 
 type Name = keyof typeof FUNCTIONS;
 type KoffiFunction = ReturnType<ReturnType<typeof koffi.load>['func']>;
-/** Address of a thing of the runtime. */
+/** Address of a runtime object. */
 export type Handle = bigint;
 
-/** Fault that the runtime reported, in its own words. */
+/** Fault reported by the runtime, in its own words. */
 export class OrtError extends Error {
   override readonly name = 'OrtError';
 }
@@ -61,12 +61,15 @@ export class OrtError extends Error {
 /** Functions of an ONNX Runtime library. */
 export class OrtApi {
   readonly #functions: Readonly<Record<Name, KoffiFunction>>;
-  /** Held, since koffi unloads a library once its object is not reachable, whatever still runs in it. */
+  /**
+   * Reference to the library, because koffi unloads a library once its object is unreachable, whatever still runs in
+   * it.
+   */
   readonly #library: ReturnType<typeof koffi.load>;
 
   /** @param library path of the shared library */
   constructor(library: string) {
-    // Calls run on stacks of koffi's own, which are too small for the kernels of the runtime by default.
+    // Calls run on koffi's own stacks, whose default size is too small for the kernels of the runtime.
     koffi.config({ sync_stack_size: STACK_BYTES, async_stack_size: STACK_BYTES, resident_async_pools: 1 });
     this.#library = koffi.load(library);
     const base = koffi.decode(this.#library.func('OrtGetApiBase', POINTER, [])(), 'void *[2]') as Handle[];
@@ -85,7 +88,7 @@ export class OrtApi {
     this.#check(this.#functions[name](...parameters));
   }
 
-  /** Call a function whose last argument receives a thing, and return it. @throws OrtError */
+  /** Call a function whose last argument receives an object, and return it. @throws OrtError */
   make(name: Name, ...parameters: unknown[]): Handle {
     const made: [Handle | null] = [null];
     this.call(name, ...parameters, made);
@@ -99,12 +102,12 @@ export class OrtApi {
     return Number(found[0]);
   }
 
-  /** Release a thing. */
+  /** Release an object. */
   release(name: Extract<Name, `release${string}`>, handle: Handle): void {
     this.#functions[name](handle);
   }
 
-  /** Run a session on a thread of its own, so that this one stays free. @throws OrtError */
+  /** Run a session on a separate thread, so that this one stays free. @throws OrtError */
   async run(...parameters: unknown[]): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<Handle | null>();
     this.#functions.run.async(...parameters, (error: unknown, status: Handle | null) =>

@@ -4,8 +4,8 @@ import type { Tensor } from './session.ts';
 /**
  * Make one unit vector of each text.
  *
- * @param output [rows x length x dimension] of all tokens, or [rows x dimension] if the model pools by itself
- * @param lengths tokens of each row without padding, which is at the end
+ * @param output [rows x length x dimension] of all tokens, or [rows x dimension] if the model itself pools
+ * @param lengths tokens of each row without the padding at the end
  * @returns Float32Array [rows x dimension]
  */
 export function poolVectors({ data, shape }: Tensor, lengths: readonly number[], pooling: Pooling): Float32Array {
@@ -28,7 +28,7 @@ export function poolVectors({ data, shape }: Tensor, lengths: readonly number[],
   return vectors;
 }
 
-/** Tokens whose vectors are added; their mean and their sum have the same direction. */
+/** Return the range of tokens whose vectors to add. Their mean and their sum have the same direction. */
 function range(pooling: Pooling, length: number): readonly [number, number] {
   if (pooling === 'cls') return [0, Math.min(1, length)];
   return pooling === 'last' ? [Math.max(0, length - 1), length] : [0, length];
@@ -42,7 +42,7 @@ function normalize(vector: Float32Array): void {
 }
 
 /**
- * Make one score of each row of logits: of two classes the share of the second, else a sigmoid.
+ * Make one score of each row of logits: for two classes the share of the second, else a sigmoid.
  *
  * @param output [rows x 1] or [rows x 2]
  */

@@ -1,4 +1,4 @@
-/** Way of making one vector of the vectors of all tokens. */
+/** Methods that combine the vectors of all tokens into one vector. */
 export const POOLINGS = ['mean', 'cls', 'last'] as const;
 export type Pooling = (typeof POOLINGS)[number];
 
@@ -12,7 +12,7 @@ export interface ModelArgument {
   readonly tokenizer: string;
   readonly kind: 'embedding' | 'reranker';
   readonly pooling: Pooling;
-  /** Longer texts are cut. The caller refuses them before, where the contract says so. */
+  /** Longer texts are cut. The caller already refuses them if the contract says so. */
   readonly maxTokens: number;
   readonly padId: number;
   readonly threads: number;
@@ -26,18 +26,18 @@ export type ModelRequest =
       readonly type: 'run';
       readonly id: number;
       readonly texts: readonly string[];
-      /** Query that a reranker compares each text with; null for an embedding model. */
+      /** Query to compare each text with, or null for an embedding model. */
       readonly query: string | null;
-      /** Work that waits while other work is there. */
+      /** True for work that yields to other work. */
       readonly isBackground: boolean;
     }
   | { readonly type: 'cancel'; readonly id: number };
 
 /** Message of a model process. */
 export type ModelReply =
-  /** It is loaded; `dimension` is the length of its vectors, 1 for a reranker. */
+  /** The model is loaded. `dimension` is the length of its vectors, 1 for a reranker. */
   | { readonly type: 'ready'; readonly dimension: number; readonly residentBytes: number }
-  /** It cannot be loaded. */
+  /** The model cannot be loaded. */
   | { readonly type: 'unusable'; readonly reason: string }
   /** `values` is [texts x dimension]: unit vectors, or scores of 0 to 1. */
   | { readonly type: 'done'; readonly id: number; readonly values: Float32Array; readonly residentBytes: number }

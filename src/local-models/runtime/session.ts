@@ -11,7 +11,7 @@ const ALL_OPTIMIZATIONS = 99;
 const ARENA = 1;
 const DEFAULT_MEMORY = 0;
 
-/** Name, type and shape of an input or output; -1 is a dimension that varies. */
+/** Name, type and shape of an input or output; -1 marks a variable dimension. */
 export interface TensorInfo {
   readonly name: string;
   readonly type: number;
@@ -24,7 +24,7 @@ export interface Tensor {
   readonly shape: readonly number[];
 }
 
-/** Tokens of texts that are run together, padded to the longest of them. */
+/** Tokens of texts that run together, padded to the longest of them. */
 export interface TokenBatch {
   readonly rows: number;
   readonly length: number;
@@ -56,7 +56,7 @@ export class Session {
     api.call('setLogSeverity', settings, LOG_ERRORS);
     api.call('setOptimizationLevel', settings, ALL_OPTIMIZATIONS);
     api.call('setIntraOpThreads', settings, options.threads);
-    // Batches have many shapes: a plan of the memory for each of them would cost more than it saves.
+    // Batches have many shapes. Memory plans for each of them would cost more than they save.
     api.call('disableMemPattern', settings);
     this.#api = api;
     this.#session = api.make('createSession', environment, options.model, settings);
@@ -83,7 +83,7 @@ export class Session {
     const received = [null] as [Handle | null];
     const buffers = this.inputs.map((input) => inputOf(input, batch));
     const names = this.inputs.map(({ name }) => name);
-    // The runtime reads the buffers while it computes: nothing else keeps them from the garbage collector.
+    // The runtime reads the buffers while it computes, and nothing else protects them from the garbage collector.
     this.#inUse.add(buffers);
     try {
       for (const [at, { data, shape }] of buffers.entries()) {
@@ -114,7 +114,7 @@ export class Session {
       const name = readString(address);
       api.call('allocatorFree', allocator, address);
       const info = api.make(`sessionGet${kind}TypeInfo`, this.#session, at);
-      // It belongs to the type, with which it is released.
+      // It belongs to the type and is released with it.
       const tensor = api.make('castToTensorInfo', info);
       const found = { name, ...this.#shapeOf(tensor) };
       api.release('releaseTypeInfo', info);
@@ -140,7 +140,7 @@ export class Session {
   }
 }
 
-/** Fill an input of a model by its name; an input of a cache of earlier tokens is empty. */
+/** Fill an input of a model by its name. An input for cached earlier tokens is empty. */
 function inputOf(
   { name, type, shape }: TensorInfo,
   batch: TokenBatch,

@@ -15,11 +15,11 @@ import {
   tooLargeFault,
 } from './source-reader.ts';
 
-/** Age below which a file may still change without a visible change of its time: clocks of file systems are coarse. */
+/** Age below which a file may change without a new modification time, because clocks of file systems are coarse. */
 const SETTLED_MS = 2_000;
 
 export interface FolderOptions {
-  /** Folder of the operator's settings. */
+  /** Root folder from the operator's settings. */
   readonly root: string;
   /** Folder of the source, relative to `root`. */
   readonly path: string;
@@ -28,14 +28,14 @@ export interface FolderOptions {
   readonly bytesMax: number;
 }
 
-/** Real paths of a source's folder and of what bounds it. */
+/** Real paths of a source's folder, its root and the data directory. */
 export interface FolderPlace {
   readonly root: string;
   readonly base: string;
   readonly dataDir: string;
 }
 
-/** Resolve the folder of a source. @throws SourceFault if it is missing, no folder, or outside of its root */
+/** Resolve the folder of a source. @throws SourceFault if it is missing, no folder, or outside its root */
 export async function resolveFolder(options: Pick<FolderOptions, 'root' | 'path' | 'dataDir'>): Promise<FolderPlace> {
   const at = (folder: string) =>
     realpath(folder).catch((error: NodeJS.ErrnoException) => {
@@ -52,12 +52,12 @@ export async function resolveFolder(options: Pick<FolderOptions, 'root' | 'path'
 
 const LIST_MODULE = new URL('./list-folder.ts', import.meta.url).href;
 
-/** Open a folder as a source. Files are known by size and time, and contained in the root by their real paths. */
+/** Open a folder as a source. Size and time identify the version of a file. Real paths keep files inside the root. */
 export function openFolderReader(options: FolderOptions): SourceReader {
   return {
     async *list(signal) {
       const place = await resolveFolder(options);
-      // A folder on a server that does not answer occupies its thread for ever: it must not be one that others wait for.
+      // A server that does not answer blocks its thread forever, so this thread must not be shared.
       const thread = openThread();
       try {
         for (let pending: readonly string[] = ['']; pending.length > 0; ) {
@@ -124,8 +124,8 @@ async function readFile(
 }
 
 /**
- * Open a file of the folder; null if its real path is outside of the root or inside of the data directory. The path of
- * the open file is checked, since a part of the path may have become a link after it was listed.
+ * Open a file of the folder. Return null if its real path is outside the root or inside the data directory. Check the
+ * path of the open file, since a part of the path may have become a link after the listing.
  */
 async function openContained({ root, base, dataDir }: FolderPlace, key: string): Promise<FileHandle | null> {
   const target = await realpath(path.join(base, key));

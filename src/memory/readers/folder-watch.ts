@@ -4,12 +4,14 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FolderPlace } from './folder-reader.ts';
 
-/** Folders that are watched in one tree, since each takes a watch of the system; others need a regular check. */
+/**
+ * Maximum number of watched folders in one tree, since each uses a watch of the system. Other folders need a schedule.
+ */
 const FOLDERS_MAX = 1_000;
-/** Time to wait for further changes before they are reported. */
+/** Quiet time to wait for before reporting changes. */
 const QUIET_MS = 1_000;
 
-/** Watches of the folders of one tree. They do not keep the process alive. */
+/** Watches of the folders of one tree. They do not keep the process running. */
 export class FolderWatch {
   readonly #watchers = new Map<string, FSWatcher>();
   readonly #place: FolderPlace;
@@ -31,7 +33,7 @@ export class FolderWatch {
     return opened;
   }
 
-  /** True once the system has ended a watch, for example because the folder was removed. */
+  /** True once the system ended a watch, for example because the folder was removed. */
   get isBroken(): boolean {
     return this.#isBroken;
   }
@@ -41,7 +43,7 @@ export class FolderWatch {
     this.#watchers.clear();
   }
 
-  /** Watch a folder and those below it. Recursive watching of Node opens a watch for each file on Linux. */
+  /** Watch a folder and its subfolders. On Linux, recursive watching in Node opens a watch for each file. */
   async #add(top: string): Promise<void> {
     const pending = [top];
     for (let folder = pending.pop(); folder !== undefined; folder = pending.pop()) {
@@ -62,7 +64,7 @@ export class FolderWatch {
       });
       this.#watchers.set(folder, watcher);
     } catch {
-      // The system has no more watches, or the folder is gone; a schedule finds the changes.
+      // The system is out of watches, or the folder is gone. A schedule finds the changes.
     }
   }
 

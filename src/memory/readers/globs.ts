@@ -5,12 +5,12 @@ export interface Globs {
   readonly exclude?: readonly string[] | undefined;
 }
 
-/** Options without the parts of the syntax whose expressions can take exponential time. */
+/** Options that exclude syntax whose expressions can take exponential time. */
 const OPTIONS = { noextglob: true, nonegate: true, strictSlashes: false } as const;
 
 /**
- * Compile patterns into a test of a path with `/` between its parts. Without `include` every path matches that has no
- * hidden part (one that begins with a dot).
+ * Compile patterns into a test of a path with `/` between its parts. Without `include`, every path matches unless it
+ * has a hidden part (one that begins with a dot).
  */
 export function compileGlobs({ include = ['**'], exclude = [] }: Globs): {
   matches(path: string): boolean;

@@ -3,18 +3,18 @@ import path from 'node:path';
 import { compileGlobs, type Globs } from './globs.ts';
 import { type EntryFault, type ListedEntry, type Listing, longKeyFault } from './source-reader.ts';
 
-/** Entries after which a slice ends; the folder in progress is finished first. */
+/** Entries after which a slice ends, once the current folder is finished. */
 const SLICE_ENTRIES = 4_000;
 
 export interface FolderSlice {
-  /** Real path of the folder that the source shows. */
+  /** Real path of the source's folder. */
   readonly base: string;
-  /** Real path that nothing may lead out of. */
+  /** Real path that contains everything the source may read. */
   readonly root: string;
   /** Real path of the data directory of the service, which is never listed. */
   readonly dataDir: string;
   readonly globs: Globs;
-  /** Folders that are yet to be listed, relative to `base`. */
+  /** Folders still to list, relative to `base`. */
   readonly pending: readonly string[];
 }
 
@@ -27,15 +27,14 @@ export function isWithin(folder: string, target: string): boolean {
   return target === folder || target.startsWith(folder.endsWith(path.sep) ? folder : folder + path.sep);
 }
 
-/** Build the version of a file. `mtimeMs` has a fraction where the file system keeps one. */
+/** Build the version of a file. `mtimeMs` has a fraction if the file system stores one. */
 export function versionOf(stats: Pick<Stats, 'size' | 'mtimeMs'>): string {
   return `${stats.size}-${stats.mtimeMs}`;
 }
 
 /**
- * List the next folders of a tree; called on a worker thread, since the calls to the file system are synchronous, which
- * takes a fifth of the time. Links are followed to files inside of `root` only; other links and special files are left
- * out.
+ * List the next folders of a tree. This runs on a worker thread, because synchronous file system calls take a fifth of
+ * the time. Follow links only to files inside `root`. Skip other links and special files.
  */
 export function listSlice(slice: FolderSlice): ListedSlice {
   const globs = compileGlobs(slice.globs);
@@ -62,7 +61,7 @@ function listOne(slice: FolderSlice, folder: string, globs: ReturnType<typeof co
   try {
     items = readFolder(absolute);
   } catch (error) {
-    // Folders that were removed meanwhile are removed; others keep their documents.
+    // A folder that was removed meanwhile counts as removed. Unreadable folders keep their documents.
     if (codeOf(error) === 'ENOENT' && folder !== '') return;
     found.faults.push({ key: folder, isFolder: true, fault: `the folder cannot be read (${codeOf(error)})` });
     return;

@@ -7,17 +7,17 @@ import { SourceFault, type SourceReader } from './source-reader.ts';
 import { openTableReader } from './table-reader.ts';
 
 export interface ReaderContext {
-  /** Places that the operator allows, by name. */
+  /** Places that the operator allows, by connection name. */
   readonly connections: Readonly<Record<string, ConnectionSettings>>;
   readonly dataDir: string;
-  /** Largest document. */
+  /** Maximum size of a document. */
   readonly bytesMax: number;
   readonly logger: Logger;
   /** Identity of the service's own database. */
   readonly ownIdentity: () => Promise<string>;
 }
 
-/** Open a source for reading. @throws SourceFault if the operator's settings do not allow it any more */
+/** Open a source for reading. @throws SourceFault if the operator's settings no longer allow it */
 export async function openReader(
   context: ReaderContext,
   source: Pick<Source, 'type' | 'connection' | 'config'>,

@@ -22,14 +22,14 @@ import {
 
 export interface S3ReaderOptions {
   readonly s3: S3Settings;
-  /** Beginning of the keys that the source shows. */
+  /** Prefix of the keys of the source. */
   readonly prefix: string;
   readonly globs: Globs;
   readonly bytesMax: number;
   readonly logger: Logger;
 }
 
-/** Open a bucket, or the keys that begin with a prefix, as a source. Objects are known by their ETag. */
+/** Open a bucket, or the keys with a prefix, as a source. The ETag identifies the version of an object. */
 export function openS3Reader(options: S3ReaderOptions): SourceReader {
   const client = openS3Client(options.s3, options.logger);
   return {
@@ -57,7 +57,8 @@ async function* listPages(
   let ContinuationToken: string | undefined;
   do {
     const command = new ListObjectsV2Command({
-      ...{ Bucket: s3.bucket, Prefix: prefix },
+      Bucket: s3.bucket,
+      Prefix: prefix,
       ...(ContinuationToken === undefined ? {} : { ContinuationToken }),
     });
     const page = await client.send(command, { abortSignal: signal }).catch((error: unknown) => {
@@ -102,7 +103,8 @@ async function readObject(
   const tooLarge = tooLargeFault(key, sizeBytes, bytesMax);
   if (tooLarge !== null) return tooLarge;
   const about = {
-    ...{ key, version },
+    key,
+    version,
     fileName: fileNameOf(path.posix.basename(key)).slice(0, 255),
     contentType: null,
     sourcePath: oneLine(key),
@@ -126,7 +128,7 @@ async function readObject(
   }
 }
 
-/** Refuse an object that has become too large since it was listed. */
+/** Refuse an object that became too large after the listing. */
 function boundOf(bytesMax: number): (sizeBytes: number) => void {
   return (sizeBytes) => {
     if (sizeBytes > bytesMax) throw new SourceFault(`an object has grown to ${sizeBytes} bytes`, { retryable: true });

@@ -4,18 +4,18 @@ import type { Readable } from 'node:stream';
 export interface ListedEntry {
   /** Path relative to the folder, key below the prefix, or primary key as a JSON list. */
   readonly key: string;
-  /** Text that differs whenever the content may have changed. */
+  /** Text that changes whenever the content may have changed. */
   readonly version: string;
-  /** Size of the content, which may be an estimate before it is read. */
+  /** Size of the content, or an estimate before reading. */
   readonly sizeBytes: number;
   /** Time of the content, if the listing shows it. */
   readonly eventTimeMs?: number | null;
 }
 
-/** Entry, or folder of entries, that could not be listed or read. Its documents are kept. */
+/** Entry or folder that could not be listed or read. Its documents stay. */
 export interface EntryFault {
   readonly key: string;
-  /** True for a folder: the entries below it are kept, too. */
+  /** True for a folder. The entries below it stay, too. */
   readonly isFolder?: boolean;
   readonly fault: string;
 }
@@ -25,16 +25,16 @@ export interface Listing {
   readonly faults: readonly EntryFault[];
 }
 
-/** Content of an entry: bytes in memory if it is small, otherwise a stream that may be opened once. */
+/** Content of an entry: bytes in memory if it is small, otherwise a stream to open at most once. */
 export type EntryContent = { readonly bytes: Uint8Array } | { readonly openStream: () => Readable };
 
-/** Entry with its content and the facts that its document shows. */
+/** Entry with its content and the metadata of its document. */
 export interface ReadEntry {
   readonly key: string;
   readonly version: string;
   readonly fileName: string;
   readonly contentType: string | null;
-  /** Content; null if there is no text in it, so that no document is made. */
+  /** Content, or null if it has no text, so that no document is made. */
   readonly content: EntryContent | null;
   /** Path for citations; null for a row of a table. */
   readonly sourcePath: string | null;
@@ -43,7 +43,7 @@ export interface ReadEntry {
   readonly eventTimeMs: number | null;
 }
 
-/** Access to one source. Every type of source has one; no other code knows folders, S3 or tables. */
+/** Access to one source. Each type of source implements it; no other code knows folders, S3 or tables. */
 export interface SourceReader {
   /**
    * List all entries, in slices of bounded size and in any order.
@@ -52,7 +52,7 @@ export interface SourceReader {
    */
   list(signal: AbortSignal): AsyncIterable<Listing>;
   /**
-   * Read some entries. An entry that has vanished since it was listed is left out.
+   * Read some entries. Omit entries that have vanished since the listing.
    *
    * @throws SourceFault
    */
@@ -60,10 +60,10 @@ export interface SourceReader {
   close(): Promise<void>;
 }
 
-/** Failure of a whole source, with a reason for its owner. Documents of earlier synchronisations are kept. */
+/** Failure of a whole source, with a reason for its owner. Documents of earlier synchronisations stay. */
 export class SourceFault extends Error {
   override readonly name = 'SourceFault';
-  /** True if the same synchronisation may succeed a little later. */
+  /** True if the same synchronisation may succeed later. */
   readonly retryable: boolean;
 
   constructor(message: string, options: { readonly retryable?: boolean; readonly cause?: unknown } = {}) {
@@ -72,10 +72,10 @@ export class SourceFault extends Error {
   }
 }
 
-/** Content up to this size is read into memory; larger content is streamed. */
+/** Largest content to read into memory. Larger content is streamed. */
 export const INLINE_BYTES_MAX = 4 * 1024 * 1024;
 
-/** Longest key: of S3 keys, and short enough for an index of PostgreSQL. */
+/** Longest key: the bound of S3 keys, and short enough for an index of PostgreSQL. */
 export const KEY_BYTES_MAX = 1_024;
 
 /** Describe a key that is too long for the index of entries. */
@@ -84,13 +84,13 @@ export function longKeyFault(key: string): EntryFault | null {
   return { key: `${key.slice(0, 80)}…`, fault: `its name is longer than ${KEY_BYTES_MAX} bytes` };
 }
 
-/** Describe content that is larger than a document may be. */
+/** Describe content that exceeds the maximum size of a document. */
 export function tooLargeFault(key: string, sizeBytes: number, bytesMax: number): EntryFault | null {
   if (sizeBytes <= bytesMax) return null;
   return { key, fault: `it has ${sizeBytes} bytes, more than the maximum of ${bytesMax}` };
 }
 
-/** Return a test of keys that are not removed, since it is not known if they are gone. */
+/** Return a test of keys that must stay, since a fault hides if they are gone. */
 export function keptByFaults(faults: readonly EntryFault[]): (key: string) => boolean {
   const keys = new Set(faults.filter((fault) => fault.isFolder !== true).map(({ key }) => key));
   const folders = faults.filter((fault) => fault.isFolder).map(({ key }) => `${key}/`);

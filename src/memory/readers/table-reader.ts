@@ -15,9 +15,9 @@ import {
 import * as store from './table-store.ts';
 
 const PAGE_ROWS = 1_000;
-/** Longest value of metadata, which shows the key of a row. */
+/** Longest value of metadata, which holds the key of a row. */
 const KEY_CHARS_MAX = 512;
-/** Largest row, as text: a page of rows is held in memory. */
+/** Maximum size of a row as text. A page of rows is held in memory. */
 export const ROW_BYTES_MAX = 16 * 1024 * 1024;
 const TIME_TYPES = /^(date|timestamp)/;
 
@@ -39,7 +39,7 @@ export interface TableOptions {
   readonly ownIdentity: () => Promise<string>;
 }
 
-/** Open a table or view as a source: each row is an entry, known by its hash or by a column with its time of change. */
+/** Open a table or view as a source. Each row is an entry. Its hash or an update column identifies its version. */
 export function openTableReader({ url, config, ownIdentity }: TableOptions): SourceReader {
   const sql = openPostgres({ url }, { poolMax: 2, applicationName: 'service/source' });
   const template = parseRowTemplate(config.text);
@@ -74,7 +74,7 @@ export function openTableReader({ url, config, ownIdentity }: TableOptions): Sou
   };
 }
 
-/** Check the connection and resolve the names of the configuration. @throws SourceFault */
+/** Check the connection and resolve the configured names. @throws SourceFault */
 async function prepareQuery(
   sql: Sql,
   config: TableConfig,
@@ -103,9 +103,13 @@ async function prepareQuery(
     throw new SourceFault(`the column ${config.event_time} is no date or timestamp`);
   }
   return {
-    ...{ schema, table, key: key.map(typeOf) },
+    schema,
+    table,
+    key: key.map(typeOf),
     columns: [...new Set([...template.columns, ...(config.title === undefined ? [] : [config.title])])],
-    ...{ updatedAt: config.updated_at ?? null, eventTime: config.event_time ?? null, where },
+    updatedAt: config.updated_at ?? null,
+    eventTime: config.event_time ?? null,
+    where,
   };
 }
 
@@ -125,7 +129,7 @@ function keyFault(name: string): EntryFault {
   return { key: `${name.slice(0, 80)}…`, fault: `its key is longer than ${KEY_CHARS_MAX} characters` };
 }
 
-/** Show a primary key as one text: its only value, or a JSON list. */
+/** Render a primary key as text: its only value, or a JSON list. */
 function pkOf(key: readonly string[]): string {
   const [only] = key;
   return key.length === 1 && only !== undefined ? only : JSON.stringify(key);
@@ -154,14 +158,19 @@ function toEntry(
     sourcePath: null,
     metadata: {
       source_kind: 'postgres',
-      ...{ source_schema: schema, source_table: table, source_pk: pk, source_row_id: pk },
-      ...{ 'schift.source_schema': schema, 'schift.source_table': table, 'schift.source_pk': pk },
+      source_schema: schema,
+      source_table: table,
+      source_pk: pk,
+      source_row_id: pk,
+      'schift.source_schema': schema,
+      'schift.source_table': table,
+      'schift.source_pk': pk,
     },
     eventTimeMs: row.eventTimeMs,
   };
 }
 
-/** SQLSTATE codes that say that a name of the configuration or a right is missing by now. */
+/** SQLSTATE codes for a configured name or a right that no longer exists. */
 const GONE = new Set(['42P01', '42703', '42501', '3F000', '42883']);
 
 async function asFault<T>(work: Promise<T>): Promise<T> {

@@ -1,7 +1,7 @@
 import { unprepared } from '../../platform/postgres/unprepared.ts';
 import type { Sql, SqlFragment } from '../../platform/postgres.ts';
 
-/** Time after which a statement on the operator's database is cut off. */
+/** Time limit of a statement on the operator's database. */
 const STATEMENT_MS_MAX = 60_000;
 
 export interface TableName {
@@ -11,11 +11,11 @@ export interface TableName {
 
 export interface Column {
   readonly name: string;
-  /** Type in the syntax of SQL, as the catalog gives it. */
+  /** Type in SQL syntax, from the catalog. */
   readonly type: string;
 }
 
-/** Identity of a database among all servers, and the rights of the role that is connected. */
+/** Return the identity of a database among all servers, and the rights of the connected role. */
 export async function describeConnection(sql: Sql): Promise<{ identity: string; isSuperuser: boolean }> {
   const [row] = await sql`
     SELECT pg_postmaster_start_time()::text || '/' || oid::text AS identity, current_setting('is_superuser') = 'on' AS super
@@ -23,7 +23,7 @@ export async function describeConnection(sql: Sql): Promise<{ identity: string; 
   return { identity: row?.['identity'] as string, isSuperuser: row?.['super'] as boolean };
 }
 
-/** Run queries in a transaction that cannot write, with a limit on the time of each statement. */
+/** Run queries in a read-only transaction, with a time limit for each statement. */
 export function readOnly<T>(sql: Sql, fn: (tx: Sql) => Promise<T>): Promise<T> {
   return sql.begin('isolation level repeatable read read only', async (tx) => {
     await tx`SELECT set_config('statement_timeout', ${String(STATEMENT_MS_MAX)}, true)`;
@@ -31,7 +31,7 @@ export function readOnly<T>(sql: Sql, fn: (tx: Sql) => Promise<T>): Promise<T> {
   });
 }
 
-/** Describe a table or view; null if there is none. */
+/** Describe a table or view, or return null if it does not exist. */
 export async function describeTable(
   sql: Sql,
   { schema, table }: TableName,
@@ -59,22 +59,22 @@ export async function describeTable(
 
 export interface RowQuery extends TableName {
   readonly key: readonly Column[];
-  /** Columns that a document is made of. */
+  /** Columns that form a document. */
   readonly columns: readonly string[];
   readonly updatedAt: string | null;
   readonly eventTime: string | null;
-  /** Columns with the values that rows must have. */
+  /** Columns with the values that rows must match. */
   readonly where: readonly (Column & { readonly value: string })[];
 }
 
 export interface ListedRow {
   readonly key: readonly string[];
   readonly version: string;
-  /** Size of the columns as text; as they are stored, maybe compressed, if their values were not read. */
+  /** Size of the columns as text. If the values were not read, their stored size, possibly compressed. */
   readonly sizeBytes: number;
 }
 
-/** List a page of rows in the order of the key, after the row with the key `after`. */
+/** List a page of rows in key order, after the row with the key `after`. */
 export async function listRows(
   tx: Sql,
   query: RowQuery,
@@ -105,7 +105,7 @@ export interface TableRow extends ListedRow {
   readonly eventTimeMs: number | null;
 }
 
-/** Read rows by their keys. A row of more than `bytesMax` is described without its values. */
+/** Read rows by their keys. Describe a row of more than `bytesMax` without its values. */
 export async function readRows(
   tx: Sql,
   query: RowQuery,
@@ -139,7 +139,7 @@ export async function readRows(
   });
 }
 
-/** Size of the columns as they are stored, which is known without reading large values. */
+/** Build the stored size of the columns, which needs no reading of large values. */
 function storedSize(tx: Sql, { columns }: RowQuery): SqlFragment {
   return columns.reduce(
     (sum, column) => tx`${sum} + coalesce(pg_column_size(t.${tx(column)}), 0)`,
@@ -147,7 +147,7 @@ function storedSize(tx: Sql, { columns }: RowQuery): SqlFragment {
   );
 }
 
-/** Text of all columns that a document is made of, by which a change is recognised. */
+/** Build the text of all columns that form a document, to detect a change. */
 function rowText(tx: Sql, { columns, eventTime }: RowQuery): SqlFragment {
   const all = [...new Set([...columns, ...(eventTime === null ? [] : [eventTime])])];
   return tx`ROW(${list(
@@ -177,7 +177,7 @@ function hasKey(tx: Sql, key: readonly Column[]): SqlFragment {
   );
 }
 
-/** Values of a key as the types of its columns, so that an index on the key can be used. */
+/** Cast the values of a key to the types of its columns, so that an index on the key applies. */
 function keyValues(tx: Sql, key: readonly Column[], values: readonly string[]): SqlFragment {
   return list(
     tx,

@@ -2,7 +2,7 @@ import { findNearest } from '../../platform/nearest-word.ts';
 import { FIELD_NAMES } from './fields.ts';
 import type { Condition, Statement, Subject } from './syntax.ts';
 
-/** Find parts of a statement that are valid but probably not meant: comparisons with NULL, and misspelled fields. */
+/** Find valid but probably unintended parts of a statement: comparisons with NULL, and misspelled fields. */
 export function adviseOn(statement: Statement): string[] {
   const advice = new Set<string>();
   const check = (subject: Subject) => {

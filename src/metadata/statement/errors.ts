@@ -7,7 +7,7 @@ export interface Fault {
   /** Text at that position, as formatted by `describe`. */
   readonly found: string;
   readonly expected: string;
-  /** Suggestion of what was probably meant. */
+  /** Suggested correction. */
   readonly meant?: string | null | undefined;
   /** Sentence that says what to write instead. */
   readonly help?: string | undefined;
@@ -35,14 +35,14 @@ function locate(source: string, at: number): { line: number; column: number } {
 
 const SHOWN_CHARACTERS = 40;
 
-/** Format a part of a statement for a message: truncated, with invisible characters as their code points. */
+/** Format a part of a statement for a message: truncated, with code points for invisible characters. */
 export function describe(text: string): string {
   const characters = Array.from(text.slice(0, 4 * SHOWN_CHARACTERS));
   const shown = characters.slice(0, SHOWN_CHARACTERS).map((each) => (isVisible(each) ? each : codePoint(each)));
   return shown.join('') + (characters.length > SHOWN_CHARACTERS ? '…' : '');
 }
 
-/** Format one character; beyond ASCII with its code point, since it may look like another. */
+/** Format one character. Add the code point beyond ASCII, since the character may look like another. */
 export function describeCharacter(character: string): string {
   if (!isVisible(character)) return codePoint(character);
   return /^[\x21-\x7e]$/.test(character) ? character : `${character} (${codePoint(character)})`;

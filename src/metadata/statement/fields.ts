@@ -1,6 +1,6 @@
 /**
- * Fields of a document that a condition can name, with the type that decides on their text form. The index of document
- * terms has all but times and paths.
+ * Fields of a document that conditions can name, with the type that determines their text form. The index of document
+ * terms has all of them except times and paths.
  */
 export const FIELDS = {
   id: 'text',

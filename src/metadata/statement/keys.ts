@@ -9,7 +9,7 @@ const SETTABLE_NAMES = [
   ...['privacy_level', 'classification', 'review_status', 'scope', 'public_accessible', 'searchable'],
 ] as readonly string[];
 
-/** A key as written in a statement. */
+/** Key as written in a statement. */
 export interface WrittenKey {
   readonly name: string;
   readonly quoted: boolean;

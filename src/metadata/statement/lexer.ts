@@ -1,6 +1,6 @@
 import { describe, describeCharacter, statementFault } from './errors.ts';
 
-/** Keywords of the grammar, case-insensitive. As names of user keys they are written in double quotes. */
+/** Case-insensitive keywords of the grammar. A user key with such a name takes double quotes. */
 export const KEYWORDS = [
   ...['SELECT', 'UPDATE', 'SOFTDELETE', 'HARDDELETE', 'FROM', 'DOCUMENTS', 'SET', 'WHERE', 'LIMIT'],
   ...['AND', 'OR', 'NOT', 'IN', 'LIKE', 'IS', 'NULL', 'TRUE', 'FALSE'],
@@ -40,7 +40,7 @@ const NUMBER_FORM = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$/;
 const SYMBOL = /!=|<>|<=|>=|[=<>(),;]/y;
 
 /**
- * Read the token at or after `from`, past white space (space, tab, line breaks; other control characters do not count).
+ * Read the token at or after `from`, past white space (space, tab and line breaks only).
  *
  * @throws AppError `statement_invalid` for text that begins like a token but is none
  */
@@ -76,7 +76,7 @@ export function showToken(source: string, token: Token): string {
   return token.kind === 'stray' ? describeCharacter(text) : describe(text);
 }
 
-/** Read a number into the form in which it is stored and compared, which is JavaScript's. */
+/** Read a number into the form in which it is stored and compared, that of JavaScript. */
 function readNumber(source: string, at: number, digits: string): Token {
   const fault = (expected: string) => statementFault(source, { at, found: describe(digits), expected });
   if (/^-?0[0-9]/.test(digits)) throw fault("a number without leading zeros, or 'text' to keep them");
@@ -104,7 +104,7 @@ function sameNumber(a: string, b: string): boolean {
   return first?.digits === second?.digits && first?.scale === second?.scale;
 }
 
-/** Read text between quotes, in which a doubled quote stands for the quote itself. */
+/** Read text between quotes. A doubled quote stands for the quote itself. */
 function readQuoted(source: string, at: number, quote: "'" | '"'): { text: string } & Span {
   let end = at + 1;
   for (;;) {

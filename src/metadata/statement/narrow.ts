@@ -1,16 +1,16 @@
 import { FIELDS } from './fields.ts';
 import type { Condition, Subject, Value } from './syntax.ts';
 
-/** Last characters of a bucket's id in terms of documents, as in `document_terms` (migration 0007). */
+/** Last characters of a bucket's id in the terms of documents, as in `document_terms` (migration 0007). */
 const BUCKET_CHARACTERS = 4;
-/** First characters of a value in terms of documents. */
+/** First characters of a value in the terms of documents. */
 const VALUE_CHARACTERS = 80;
 
 /**
  * Derive a tsquery for the index of document terms from a condition. It is true for every document of the bucket for
- * which the condition is true, and possibly for others. Null if there is none, so that every document has to be read.
+ * which the condition is true, and possibly for others. Return null if every document has to be read.
  *
- * Equality, lists and prefixes narrow; so does AND if one side narrows, and OR if every side narrows.
+ * Equality, lists and prefixes narrow, AND if one side narrows, and OR if every side narrows.
  */
 export function narrow(bucketId: string, condition: Condition): string | null {
   return new Narrowing(bucketId).whenTrue(condition);
@@ -94,7 +94,7 @@ function some(parts: readonly (string | null)[]): string | null {
   return parts.every((part) => part !== null) ? `(${parts.join('|')})` : null;
 }
 
-/** Return the literal text that a pattern begins with, and whether it is the whole pattern. */
+/** Return the literal start of a pattern. `isWhole` tells if it is the whole pattern. */
 function literalStart(pattern: string): { text: string; isWhole: boolean } {
   let text = '';
   for (let at = 0; at < pattern.length; at++) {

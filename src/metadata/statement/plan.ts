@@ -24,7 +24,7 @@ export function isNarrowed(condition: Condition): boolean {
   return narrow('', condition) !== null;
 }
 
-/** Expression of the index `documents_by_term`; it must be written exactly as there. */
+/** Build the expression of the index `documents_by_term`, exactly as the index has it. */
 function termsSql(sql: Sql): SqlFragment {
   return sql`document_terms(
     documents.bucket_id, documents.id, documents.file_name, documents.file_type, documents.collection_id,
@@ -34,8 +34,8 @@ function termsSql(sql: Sql): SqlFragment {
 }
 
 /**
- * Translate a condition into SQL's three-valued logic. A subject is compared in its text form, and is NULL if missing.
- * Equality, lists and LIKE compare text; order compares numbers if both sides are numbers, otherwise code points.
+ * Translate a condition into SQL's three-valued logic. Compare a subject in its text form, with NULL if it is missing.
+ * Equality, lists and LIKE compare text. Order compares numbers if both sides are numbers, otherwise code points.
  */
 function conditionSql(sql: Sql, condition: Condition): SqlFragment {
   switch (condition.kind) {
@@ -84,14 +84,16 @@ function comparison(sql: Sql, subject: Subject, operator: ComparisonOperator, va
   return sql`(CASE WHEN ${text} ~ ${DECIMAL_TEXT}::text THEN (${text})::numeric ${sign} ${value.text}::numeric ELSE ${byText} END)`;
 }
 
-/** Return true if a value counts as a number. Quoted text does only for a privacy level, where "10" must follow "5". */
+/**
+ * Return true if a value counts as a number. Quoted text does so only for a privacy level, where "10" must follow "5".
+ */
 function isNumber(subject: Subject, value: Exclude<Value, { kind: 'null' }>): boolean {
   if (value.kind === 'number') return true;
   const isInteger = subject.kind === 'field' && FIELDS[subject.name] === 'integer';
   return isInteger && /^[0-9]{1,9}$/.test(value.text);
 }
 
-/** Return the text form of a subject: the text that the API shows for it. */
+/** Return the text form of a subject, as the API shows it. */
 function textOf(sql: Sql, subject: Subject): SqlFragment {
   if (subject.kind === 'user') return sql`(documents.metadata ->> ${subject.name}::text)`;
   const column = sql`documents.${sql(subject.name)}`;

@@ -18,7 +18,7 @@ const WORDS: Partial<Record<FieldName, readonly string[]>> = {
 };
 
 /**
- * Read the edit that an UPDATE requests, under the rules of every other edit.
+ * Read the edit that an UPDATE requests, by the rules of all edits.
  *
  * @throws AppError `statement_invalid` (400) at the assignment that breaks a rule
  */
@@ -43,7 +43,7 @@ function textOf(value: Value): string | null {
   return value.kind === 'null' ? null : value.text;
 }
 
-/** Convert a value to the type of its field; flags and levels may also be written as text. */
+/** Convert a value to the type of its field. Flags and levels may also be text. */
 function fieldValue(form: (typeof FIELDS)[keyof typeof FIELDS], value: Value): unknown {
   if (value.kind === 'null') return null;
   if (form === 'boolean' && (value.text === 'true' || value.text === 'false')) return value.text === 'true';

@@ -7,7 +7,7 @@ export type Subject =
 
 export type Value =
   | { readonly kind: 'string'; readonly text: string }
-  /** `text` in the form in which numbers are stored: `12`, `0.5`, `1e+21`. */
+  /** Number in its stored form: `12`, `0.5`, `1e+21`. */
   | { readonly kind: 'number'; readonly text: string }
   | { readonly kind: 'boolean'; readonly text: 'true' | 'false' }
   | { readonly kind: 'null' };
@@ -29,16 +29,16 @@ export type Condition =
   | { readonly kind: 'is null'; readonly subject: Subject; readonly negated: boolean };
 
 export interface Assignment {
-  /** The bare name of a field that may be set, or a user key. */
+  /** Bare name of a settable field, or a user key. */
   readonly target: Subject;
   readonly value: Value;
   /** Offset of the value in the statement. */
   readonly valueAt: number;
 }
 
-/** A statement of which every key is resolved and every value is in its stored form. */
+/** Statement with resolved keys and with values in their stored form. */
 export type Statement = {
-  /** Original text; it is used in the audit log and in messages, never in SQL. */
+  /** Original text, for the audit log and messages but never for SQL. */
   readonly source: string;
   readonly limit: number | null;
 } & (

@@ -42,7 +42,7 @@ export const setSynonyms = forOrganization(
   ({ bucket, ...edit }, { appliance, operator }) => replaceSynonyms(appliance.sql, operator, bucket, edit),
 );
 
-/** Delete a bucket, and remove what was in it. `name` is its name, which confirms that it is this bucket. */
+/** Delete a bucket with its contents. `name` confirms that it is this bucket. */
 export const remove = forOrganization(
   z.object({ bucket: z.string(), name: z.string() }),
   async ({ bucket, name }, { appliance, operator, signal }) => {

@@ -10,7 +10,7 @@ import { forOrganization, WithBody } from '../operation.ts';
 
 const Id = z.object({ id: z.string() });
 
-/** Queue a job. The output also says if a worker is there to do it. */
+/** Queue a job. The output also tells if a worker is alive. */
 export const submit = forOrganization(
   BulkRequest,
   async (request, { appliance, operator, signal }) => {
@@ -25,13 +25,13 @@ export const status = forOrganization(Id, ({ id }, { appliance, operator }) => g
 /** Cancel a queued job. @throws AppError `job_not_queued` (409) */
 export const cancel = forOrganization(Id, ({ id }, { appliance, operator }) =>
   cancelBulkJob(appliance.sql, operator, id).catch((error: unknown) => {
-    // A 400 would count as wrong usage at the command line, and nothing is wrong with that.
+    // A 400 would count as wrong usage at the command line, although the command is correct.
     if (error instanceof AppError && error.code === 'job_not_queued') throw conflict(error.message, error.code);
     throw error;
   }),
 );
 
-/** Render a page of the result as the JSON text that the API sends. */
+/** Render a page of the result as the JSON text of the API. */
 export const page = forOrganization(
   ResultQuery.extend(Id.shape),
   async ({ id, ...query }, { appliance, operator }) => ({

@@ -62,7 +62,7 @@ export const file = forOrganization(
   },
 );
 
-/** Find the bucket and the collection of uploads. The output also says if a worker is there to process them. */
+/** Find the bucket and the collection of uploads. The output also tells if a worker is alive. */
 export const target = forOrganization(
   z.object({ bucket: z.string(), collection: z.string().nullable() }),
   async ({ bucket, collection }, { appliance, operator }) => {
@@ -72,7 +72,7 @@ export const target = forOrganization(
   },
 );
 
-/** Upload a document, whose content comes with the input. `size_bytes` is its size, if that is known before. */
+/** Upload a document, whose content comes with the input. `size_bytes` is its size, if known. */
 export const upload = forOrganization(
   z.object({
     bucket: z.string(),
@@ -89,7 +89,7 @@ export const upload = forOrganization(
   ['ingest'],
 );
 
-/** Find the bucket that a folder is synchronised with. The folder must not be in the data directory of the service. */
+/** Find the bucket to synchronise a folder with. The folder must not be in the data directory of the service. */
 export const syncTarget = forOrganization(
   z.object({ bucket: z.string() }),
   async ({ bucket }, { appliance: { sql, config }, operator }) => {
@@ -98,14 +98,14 @@ export const syncTarget = forOrganization(
   },
 );
 
-/** List the newest uploaded document of each path, by path: a page after the path `after`, and an empty page at the end. */
+/** List the newest uploaded document of each path after `after`, sorted by path. The last page is empty. */
 export const paths = forOrganization(
   z.object({ bucket_id: z.string(), prefix: z.string(), after: z.string() }),
   ({ bucket_id: bucketId, prefix, after }, { appliance: { sql }, operator }) =>
     listPathDocuments(sql, operator, bucketId, { prefix, afterPath: after, limit: PATHS_MAX }),
 );
 
-/** Delete documents, and remove what was stored of them. `ignores_missing` passes over those that are deleted already. */
+/** Delete documents with their stored data. `ignores_missing` skips documents that are already deleted. */
 export const remove = forOrganization(
   z.object({
     documents: z.array(z.object({ bucket_id: z.string(), id: z.string() })).max(SELECTED_MAX),
@@ -125,7 +125,7 @@ export const remove = forOrganization(
   ['documents'],
 );
 
-/** Repeat the newest job of each document. `hasWorker` says if a worker is there to do the new jobs. */
+/** Repeat the newest job of each document. `hasWorker` tells if a worker is alive. */
 export const reprocess = forOrganization(
   Selection,
   async (selection, { appliance, operator }) => {

@@ -14,14 +14,18 @@ import { renderEmbeddingList } from '../../printing/print-floats.ts';
 import { warnOfOtherModels } from '../../search/bucket-model.ts';
 import { forInstallation, forOrganization } from '../operation.ts';
 
-/** Embed texts. `json` is the body that the API sends for them. */
+/** Embed texts. `json` is the body of the API's response. */
 export const embed = forOrganization(
   EmbeddingsRequest,
   async (request, { appliance, operator, signal }) => {
     const { embedder } = appliance.embedding;
     const { vectors, dimensions, model, tokens, warnings } = await embedInput(embedder, request.input, {
-      ...{ model: request.model, dimensions: request.dimensions, taskType: request.task_type },
-      ...{ orgId: operator.orgId, charge: { account: operator, axis: axisOf(textsOf(request.input)) }, signal },
+      model: request.model,
+      dimensions: request.dimensions,
+      taskType: request.task_type,
+      orgId: operator.orgId,
+      charge: { account: operator, axis: axisOf(textsOf(request.input)) },
+      signal,
     });
     const json = await renderEmbeddingList(vectors, dimensions, { model, promptTokens: tokens, base64: false });
     return { json: Buffer.from(json).toString(), model, dimensions, tokens, warnings };
@@ -55,16 +59,24 @@ export const showInstalled = forInstallation(
     const { spec, revision, installedAt } = found;
     const { name, kind, source, variant, dimension, pooling, prefixes, files } = spec;
     return {
-      ...{ name, kind, source, revision, variant, dimension, max_tokens: spec.maxTokens, pooling },
+      name,
+      kind,
+      source,
+      revision,
+      variant,
+      dimension,
+      max_tokens: spec.maxTokens,
+      pooling,
       installed_at: installedAt.toISOString(),
       folder: folderOf(config.dataDir, name, revision),
       bytes: files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
-      ...{ prefixes, files },
+      prefixes,
+      files,
     };
   },
 );
 
-/** List the ids of models to test: those that are named, all of which must exist, or else all that have a provider. */
+/** List the ids of models to test: the named ones, which must exist, or else all models that have a provider. */
 export const testable = forInstallation(
   z.object({ ids: z.array(z.string()) }),
   ({ ids }, { appliance: { embedding, localModels } }) => {
@@ -98,7 +110,7 @@ export const routing = forOrganization(
   ['embedding'],
 );
 
-/** Choose the routing. Warnings name the buckets that another model embeds. */
+/** Choose the routing. Warnings list the buckets that use another model. */
 export const setRouting = forOrganization(
   RoutingRequest,
   async (request, { appliance, operator }) => {

@@ -13,7 +13,7 @@ import { streamProgress } from '../progress-lines.ts';
 
 const Reprojection = z.object({ bucket: z.string(), models: z.array(z.string()) });
 
-/** Queue a job that embeds a bucket by another model, or with `dry_run` only plan it. */
+/** Queue a job that embeds a bucket with another model, or with `dry_run` only plan it. */
 export const reembed = forOrganization(
   z.object({ bucket: z.string(), model: z.string().optional(), dry_run: z.boolean() }),
   ({ dry_run: dryRun, ...request }, { appliance, operator }) =>
@@ -21,7 +21,7 @@ export const reembed = forOrganization(
   ['ingest'],
 );
 
-/** Count the chunks that a job of the index has done; null before it has begun. */
+/** Count the chunks that a job of the index has done. Return null before it begins. */
 export const progress = forOrganization(
   z.object({ job: z.string() }),
   async ({ job }, { appliance: { sql }, operator }) => {
@@ -48,7 +48,7 @@ export const optimize = forOrganization(
   ['ingest'],
 );
 
-/** Build the index of a bucket anew. The bytes are its progress in chunks and its report (`RebuildReport`). */
+/** Rebuild the index of a bucket. The bytes are its progress in chunks and its report (`RebuildReport`). */
 export const rebuild = forOrganization(
   z.object({ bucket: z.string(), leave_out_damaged: z.boolean().optional() }),
   async ({ bucket, leave_out_damaged: leaveOutDamaged = false }, { appliance, operator, signal, closing }) => {
@@ -68,7 +68,7 @@ export const rebuild = forOrganization(
 export const planReproject = forOrganization(
   Reprojection,
   async (request, { appliance, operator }) => {
-    // The map may have been fitted by another process just now.
+    // Another process may just have fitted the map.
     await appliance.projections.refresh();
     const { warnings, bucketId, bucketName, targets, origin, mode, documents, chunks } = await planReprojection(
       appliance.ingest.reindex,
@@ -76,8 +76,13 @@ export const planReproject = forOrganization(
       request,
     );
     const plan: ReprojectReport = {
-      ...{ bucket_id: bucketId, models: targets.map(({ id }) => id), space: origin.space, mode },
-      ...{ map_versions: targets.map(({ mapVersion }) => mapVersion), documents, chunks },
+      bucket_id: bucketId,
+      models: targets.map(({ id }) => id),
+      space: origin.space,
+      mode,
+      map_versions: targets.map(({ mapVersion }) => mapVersion),
+      documents,
+      chunks,
     };
     return { warnings, bucket_name: bucketName, plan };
   },

@@ -19,9 +19,9 @@ import { forInstallation, forOrganization, WithBody } from '../operation.ts';
 import { findSelector, registerWatch } from '../running-watches.ts';
 
 const Id = z.object({ id: z.string() });
-/** Bound of the jobs that are asked for at once. */
+/** Maximum number of jobs in one request. */
 const IDS_MAX = 100_000;
-/** Gauge of the queues of each installation, which keeps what it has read for the next reading. */
+/** Gauge of the queues of each installation. It keeps its last reading for the next one. */
 const gauges = new WeakMap<ApplianceBase, ReturnType<typeof openQueueGauge>>();
 
 export const list = forOrganization(
@@ -57,7 +57,7 @@ export const hasWorker = forInstallation(z.object({ kind: JobKind }), ({ kind },
   hasLiveWorker(appliance, kind),
 );
 
-/** Watch jobs. The bytes are snapshots (`JobsSnapshot`), each a line of JSON; `watch` names the watch for `select`. */
+/** Watch jobs. The bytes are snapshots (`JobsSnapshot`), each a line of JSON. `watch` names the watch for `select`. */
 export const watch = forOrganization(
   z.object({
     bucket: z.string().optional(),
@@ -78,7 +78,7 @@ export const watch = forOrganization(
   },
 );
 
-/** Read queues, workers, throughput, and the calibrations that are under way or put off. */
+/** Read queues, workers, throughput, and the running or postponed calibrations. */
 export const load = forInstallation(z.object({}), async (_, { appliance }) => {
   const readQueues = gauges.get(appliance) ?? openQueueGauge();
   gauges.set(appliance, readQueues);
@@ -86,7 +86,12 @@ export const load = forInstallation(z.object({}), async (_, { appliance }) => {
   return {
     ...(await readQueues(appliance.sql)),
     calibrations: states.map(({ model, state, textsDone, textsTotal, score, reason }) => ({
-      ...{ model, state, texts_done: textsDone, texts_total: textsTotal, score, reason },
+      model,
+      state,
+      texts_done: textsDone,
+      texts_total: textsTotal,
+      score,
+      reason,
     })),
   };
 });

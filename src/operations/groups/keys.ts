@@ -17,7 +17,9 @@ export const create = forOrganization(
   }),
   async ({ name, scope, auth_level: authLevel, user, expires }, { appliance, operator }) => {
     const created = await createKey(appliance.sql, appliance.keyRing, operator, {
-      ...{ name, authLevel, userId: user },
+      name,
+      authLevel,
+      userId: user,
       ...(scope.length > 0 ? { scopes: scope } : {}),
       ...(expires === undefined ? {} : { lifetimeMs: parseDuration(expires, 'expires') }),
     });
@@ -34,7 +36,7 @@ export const revoke = forOrganization(z.object({ id: z.string() }), async ({ id 
   return { revoked: true };
 });
 
-/** Replace a key; the old one works for the time `grace`, by default not at all. */
+/** Replace a key. The old one works for the time `grace`, by default not at all. */
 export const rotate = forOrganization(
   z.object({ id: z.string(), grace: z.string().optional() }),
   async ({ id, grace }, { appliance, operator }) => {
@@ -43,12 +45,13 @@ export const rotate = forOrganization(
   },
 );
 
-/** Create a token of a user, who is added if there is none of this email. */
+/** Create a token of a user. Add the user if the email is unknown. */
 export const createToken = forOrganization(
   z.object({ user: z.string(), role: z.enum(ROLES).optional(), ttl: z.string() }),
   async ({ user, role, ttl }, { appliance, operator }) => {
     const { token, id, expires_at } = await issueToken(appliance.sql, appliance.keyRing, operator, {
-      ...{ email: user, ttlMs: parseDuration(ttl, 'ttl') },
+      email: user,
+      ttlMs: parseDuration(ttl, 'ttl'),
       ...(role === undefined ? {} : { role }),
     });
     return { token: token.reveal(), id, expires_at };
@@ -65,7 +68,7 @@ export const revokeToken = forOrganization(
   },
 );
 
-/** Render a new key. A key is revealed nowhere else. */
+/** Render a new key. This is the only place that reveals a key. */
 function viewOf({ apiKey, key }: CreatedApiKey) {
   const { id, name, org_id, scopes, auth_level, expires_at } = apiKey;
   return { id, key: key.reveal(), name, org_id, scopes, auth_level, expires_at };

@@ -10,7 +10,7 @@ import { forOrganization } from '../operation.ts';
 
 const HISTORY_ROWS_MAX = 1000;
 
-/** Run a statement. `hasWorker` is false if work was queued and no worker is there to do it. */
+/** Run a statement. `hasWorker` is false if it queued work and no worker is alive. */
 export const edit = forOrganization(
   BulkEdit.extend({ bucket: z.string() }),
   async ({ bucket, ...request }, { appliance, operator }) => {

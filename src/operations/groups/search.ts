@@ -5,10 +5,10 @@ import { SearchRequest } from '../../search/schema.ts';
 import { searchBucket } from '../../search/search.ts';
 import { forOrganization } from '../operation.ts';
 
-/** Length of the part of a passage that is shown unless the whole is asked for. */
+/** Length of the part of a passage that is shown by default. */
 const SNIPPET_CHARS_MAX = 280;
 
-/** Search a bucket. `snippets` has, for each result, the sentences that share most with the query. */
+/** Search a bucket. `snippets` has, for each result, the sentences that share most words with the query. */
 export const bucket = forOrganization(
   SearchRequest.extend({ bucket: z.string() }),
   async ({ bucket: name, ...request }, { appliance, operator, signal }) => {

@@ -31,7 +31,7 @@ export const progress = forOrganization(Named, async ({ source: name }, { applia
   return { source, pending: await countPending(sql, operator.orgId, source.id) };
 });
 
-/** Queue a synchronisation. The output also says if a worker is there to do it. */
+/** Queue a synchronisation. The output also tells if a worker is alive. */
 export const sync = forOrganization(
   Named.extend({ allow_empty: z.boolean().default(false) }),
   async ({ source, ...request }, { appliance, operator }) => {

@@ -11,7 +11,7 @@ const RUNS_MAX = 200;
 /** Workflow by its name or id, at a version or at the latest. */
 const AtVersion = z.object({ workflow: z.string(), at_version: z.int().min(1).optional() });
 
-/** Import a definition as a workflow or as a version of one. `change` says what became of it. */
+/** Import a definition as a workflow or as a version of one. `change` tells which of them happened. */
 export const add = forOrganization(
   NewWorkflow.extend({ publish: z.boolean() }),
   async ({ publish: isPublished, ...request }, { appliance, operator }) => {
@@ -34,7 +34,7 @@ export const publish = forOrganization(
   ['workflows'],
 );
 
-/** Show a workflow. `changing` has the types of those of its blocks that change something. */
+/** Show a workflow. `changing` lists the types of its blocks that change something. */
 export const show = forOrganization(
   AtVersion,
   async ({ workflow: ref, at_version: version }, { appliance: { sql, workflows }, operator }) => {
@@ -46,7 +46,7 @@ export const show = forOrganization(
   ['workflows'],
 );
 
-/** Run a workflow. Nobody is asked: a block that changes something needs an approval in the input. */
+/** Run a workflow without asking. A block that changes something needs an approval in the input. */
 export const execute = forOrganization(
   z.object({
     workflow: z.string(),
@@ -59,7 +59,7 @@ export const execute = forOrganization(
   ['workflows'],
 );
 
-/** Decide on blocks of a run that waits, and continue it. */
+/** Decide on the blocks of a waiting run, and continue it. */
 export const approve = forOrganization(
   ApproveRequest.extend({ workflow: z.string(), run: z.string() }),
   ({ workflow, run, approvals }, { appliance, operator, signal }) =>

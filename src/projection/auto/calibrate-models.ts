@@ -24,9 +24,9 @@ import {
   selectNewestMaps,
 } from './state-store.ts';
 
-/** Actor of the maps that the installation fits by itself, in the audit log. */
+/** Actor in the audit log of maps that the installation fits automatically. */
 const ACTOR = 'system:calibration';
-/** Time for which a model that did not pass the quality gate is left alone. */
+/** Time before a model that failed the quality gate is tried again. */
 const APART_MS = 24 * 3_600_000;
 /** Pauses after a failure. */
 const RETRY = { firstMs: 30_000, maxMs: 3_600_000 };
@@ -35,13 +35,13 @@ const REASON_CHARACTERS_MAX = 300;
 export interface AutoCalibrationContext extends ProjectionContext {
   readonly settings: AutoCalibrationSettings;
   readonly isServed: (model: Model) => boolean;
-  /** Have this process use the maps that are active now. */
+  /** Make this process use the maps that are active now. */
   readonly refresh: () => Promise<void>;
   /** Sample texts of the buckets of the installation, spread over them. */
   readonly sampleTexts: (max: number) => Promise<string[]>;
 }
 
-/** Select the models to calibrate now: served, with meaning, without a usable map, and not to be left alone. */
+/** Select the models to calibrate now: served, semantic, without a usable map, and not paused. */
 export async function selectDue(
   { sql, isServed }: Pick<AutoCalibrationContext, 'sql' | 'isServed'>,
   candidates: readonly Model[],
@@ -55,7 +55,7 @@ export async function selectDue(
 
 function isUncalibrated({ revision, nativeDimension }: Model, map: NewestMap | undefined): boolean {
   if (map?.revision !== revision || map.nativeDimension !== nativeDimension) return true;
-  // An operator who has retired the map decides when there is another one.
+  // After retiring a map, the operator decides when there is another one.
   if (map.status === 'retired') return false;
   return map.status === 'inactive' || map.isStale;
 }
@@ -66,8 +66,8 @@ function mayStart({ revision, nativeDimension }: Model, state: CalibrationState 
 }
 
 /**
- * Calibrate models one after the other. If there is no space yet, the model with the most native dimensions defines it;
- * the others are fitted into it. A model that cannot be calibrated now does not hold up the others.
+ * Calibrate models one after the other. If no space exists yet, the model with the most native dimensions defines it,
+ * and the others are fitted into it. A model that cannot be calibrated now does not delay the others.
  *
  * @throws the signal's reason
  */
@@ -128,7 +128,7 @@ async function settle(
   );
 }
 
-/** Plan a fit within the budget of texts, those that the reference model embeds included. */
+/** Plan a fit within the budget of texts, including those that the reference model embeds. */
 async function planCalibration(
   context: AutoCalibrationContext,
   model: Model,
@@ -136,13 +136,20 @@ async function planCalibration(
   const { settings, sql } = context;
   const hasSpace = (await selectSpace(sql, SPACE_ID)) !== null;
   const request: FitRequest = {
-    ...{ model: model.id, reference: !hasSpace, corpus: null, pairsMax: settings.textsMax, method: 'procrustes' },
-    ...{ allowFewPairs: false, activate: true, gate: true, actor: ACTOR },
+    model: model.id,
+    reference: !hasSpace,
+    corpus: null,
+    pairsMax: settings.textsMax,
+    method: 'procrustes',
+    allowFewPairs: false,
+    activate: true,
+    gate: true,
+    actor: ACTOR,
   };
   const plan = await planFit(context, request, readCalibrationCorpus);
   const own = settings.fromBuckets ? await ownTexts(context, hasSpace) : [];
   if (own.length === 0) return { request, plan };
-  // Texts of the space need no call to its reference model, so that they fill the rest of the budget.
+  // Texts of the space need no call to its reference model, so they fill the rest of the budget.
   const rest = settings.textsMax - own.length * (hasSpace ? 2 : 1);
   const mixed = { ...request, corpus: [...own, ...plan.texts.slice(0, Math.max(0, rest))] };
   try {
@@ -156,7 +163,7 @@ async function planCalibration(
   }
 }
 
-/** Texts of the buckets: a quarter of the budget if the reference model must embed them too, else half of it. */
+/** Return texts of the buckets: a quarter of the budget if the reference model must embed them too, else half of it. */
 async function ownTexts(
   { settings, sampleTexts }: AutoCalibrationContext,
   hasSpace: boolean,

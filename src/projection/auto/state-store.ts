@@ -1,19 +1,19 @@
 import type { Model } from '../../models/catalog.ts';
 import type { Sql } from '../../platform/postgres.ts';
 
-/** State of the calibration that runs by itself, for a model that has no map in use or a stale one. */
+/** State of the automatic calibration, for a model without a map in use or with a stale one. */
 export interface CalibrationState {
   readonly model: string;
   readonly revision: string;
   readonly nativeDimension: number;
   /**
-   * `wanted`: the model was used for the first time. `calibrating`: its texts are embedded or its map is fitted. `apart`:
-   * its map did not pass the quality gate. `failed`: its provider did not answer, or the fit was refused.
+   * `wanted`: the model was used for the first time. `calibrating`: embedding its texts or fitting its map. `apart`:
+   * its map failed the quality gate. `failed`: its provider did not answer, or the fit was refused.
    */
   readonly state: 'wanted' | 'calibrating' | 'apart' | 'failed';
   readonly textsDone: number;
   readonly textsTotal: number;
-  /** Held-out score of a map that did not pass. */
+  /** Held-out score of a map that failed the gate. */
   readonly score: number | null;
   readonly reason: string | null;
   readonly retryAt: Date | null;
@@ -36,14 +36,14 @@ export async function selectCalibrationStates(sql: Sql): Promise<CalibrationStat
 
 type Version = Pick<Model, 'id' | 'revision' | 'nativeDimension'>;
 
-/** Record that a model was used, so that it is calibrated; a state that is known stays. */
+/** Record the use of a model, so that it gets calibrated. A known state stays. */
 export async function insertWanted(sql: Sql, { id, revision, nativeDimension }: Version): Promise<void> {
   await sql`
     INSERT INTO model_calibrations (model, revision, native_dimension, state)
     VALUES (${id}, ${revision}, ${nativeDimension}, 'wanted') ON CONFLICT (model) DO NOTHING`;
 }
 
-/** Record the start of a calibration. The number of failed attempts stays if the model is the same. */
+/** Record the start of a calibration. The number of failed attempts stays for the same version of the model. */
 export async function recordStart(sql: Sql, model: Version, textsTotal: number): Promise<void> {
   const { id, revision, nativeDimension } = model;
   await sql`
@@ -60,7 +60,7 @@ export async function recordProgress(sql: Sql, modelId: string, textsDone: numbe
     WHERE model = ${modelId} AND state = 'calibrating'`;
 }
 
-/** Record a map that did not pass the quality gate. */
+/** Record a map that failed the quality gate. */
 export async function recordApart(sql: Sql, modelId: string, score: number, retryMs: number): Promise<void> {
   await sql`
     UPDATE model_calibrations SET state = 'apart', score = ${score}, attempts = 0, updated_at = now(),
@@ -84,12 +84,12 @@ export async function recordFailure(
       attempts = model_calibrations.attempts + 1, updated_at = now()`;
 }
 
-/** Forget the state of a model that has its map. */
+/** Forget the state of a model that now has its map. */
 export async function deleteCalibrationState(sql: Sql, modelId: string): Promise<void> {
   await sql`DELETE FROM model_calibrations WHERE model = ${modelId}`;
 }
 
-/** Facts of the newest map of each model, to decide what is due. */
+/** Fields of the newest map of each model that determine if a calibration is due. */
 export interface NewestMap {
   readonly model: string;
   readonly revision: string;
@@ -98,7 +98,7 @@ export interface NewestMap {
   readonly isStale: boolean;
 }
 
-/** Select for each model its active map, or its newest one if none is active. */
+/** Select each model's active map, or its newest one if none is active. */
 export async function selectNewestMaps(sql: Sql): Promise<NewestMap[]> {
   const rows = await sql`
     SELECT DISTINCT ON (model) model, model_revision, native_dimension, status, stale_at IS NOT NULL AS is_stale

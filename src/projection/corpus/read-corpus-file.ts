@@ -2,10 +2,10 @@ import { createReadStream } from 'node:fs';
 import { z } from 'zod';
 import { type AppError, invalidRequest } from '../../platform/errors.ts';
 
-/** Bound of the texts of an operator's corpus file. A fit uses some thousands of them. */
+/** Maximum number of texts in an operator's corpus file. A fit uses some thousands. */
 export const CORPUS_TEXTS_MAX = 100_000;
 const FILE_BYTES_MAX = 256 * 1024 * 1024;
-/** Bound of a text. A longer one is a document, which a model would cut. */
+/** Maximum length of a text. A longer one is a document, which a model would cut. */
 const TEXT_CHARS_MAX = 32_768;
 
 const CorpusLine = z.object({
@@ -19,14 +19,14 @@ const CorpusLine = z.object({
 export type CorpusLine = z.infer<typeof CorpusLine>;
 
 /**
- * Read an operator's calibration texts: UTF-8, one JSON object per line, `{"text": …}`, with `"kind": "query"` or
- * `"passage"` if an asymmetric model shall embed it as one of them. Blank lines are skipped, other fields ignored.
+ * Read an operator's calibration texts: UTF-8, one JSON object per line, `{"text": …}`, optionally with `"kind":
+ * "query"` or `"passage"` for asymmetric models. Skip blank lines, and ignore other fields.
  *
  * @throws AppError `corpus_not_readable`, `corpus_invalid` (names the line) or `corpus_too_long`, all 400
  */
 export async function readCorpusFile(path: string): Promise<CorpusLine[]> {
   const texts: CorpusLine[] = [];
-  // JSON strings escape their line breaks, so that every line break ends an object.
+  // JSON strings escape line breaks, so every line break ends an object.
   for (const [index, line] of (await readText(path)).split('\n').entries()) {
     if (line.trim() === '') continue;
     if (texts.length === CORPUS_TEXTS_MAX) throw tooLong(path, `${CORPUS_TEXTS_MAX} texts`);

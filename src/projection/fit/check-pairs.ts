@@ -2,25 +2,25 @@ import { createHash } from 'node:crypto';
 import { type AppError, invalidRequest } from '../../platform/errors.ts';
 import { meanOfRows, normaliseRows } from './rows.ts';
 
-/** Least number of pairs, unless fewer are explicitly allowed. */
+/** Minimum number of pairs, unless fewer are explicitly allowed. */
 export const PAIRS_MIN = 500;
-/** Least number of pairs in any case: with fewer, none could be held out. */
+/** Minimum number of pairs in any case. With fewer, none could be held out. */
 export const PAIRS_FLOOR = 20;
-/** Least variance, as a share of the squared length; below it vectors differ only by rounding. */
+/** Minimum variance, as a share of the squared length. Below it vectors differ only by rounding. */
 const VARIANCE_MIN = 1e-6;
 
 export interface CheckedPairs {
   /** Indices of the pairs to use, ascending. */
   readonly kept: Int32Array;
-  /** Number of pairs left out because their text, or both their vectors, repeat an earlier pair. */
+  /** Number of pairs left out because their text, or both vectors, repeat an earlier pair. */
   readonly duplicates: number;
   /** Sentences for the operator. */
   readonly warnings: readonly string[];
 }
 
 /**
- * Choose the texts of a corpus to embed, before any call is paid for. Blank texts are left out, and repetitions that
- * differ only in white space or Unicode form.
+ * Choose the texts of a corpus to embed, before any paid call. Omit blank texts, and repetitions that differ only in
+ * white space or Unicode form.
  *
  * @returns indices, ascending
  * @throws AppError `too_few_pairs`
@@ -118,7 +118,10 @@ function checkRows(vectors: Float32Array, columns: number, whose: string): void 
   }
 }
 
-/** Choose pairs that differ in a vector. A repeated pair adds no information, and could be both held out and fitted. */
+/**
+ * Choose pairs that differ in a vector. A repeated pair adds no information, and could be in both the fitted and the
+ * held-out part.
+ */
 function distinctRows(vectors: Float32Array, columns: number, canonical: Float32Array, rank: number): Int32Array {
   const seen = new Set<string>();
   const kept: number[] = [];
@@ -136,7 +139,7 @@ function distinctRows(vectors: Float32Array, columns: number, canonical: Float32
   return Int32Array.from(kept);
 }
 
-/** Refuse vectors that are nearly the same for all texts: the model is probably broken. */
+/** Refuse vectors that are nearly the same for all texts, because the model is probably broken. */
 function refuseCollapsed(vectors: Float32Array, columns: number, whose: string): void {
   const mean = meanOfRows(normaliseRows(vectors, columns), columns);
   const variance = 1 - mean.reduce((sum, value) => sum + value * value, 0);

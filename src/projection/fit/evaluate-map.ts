@@ -8,12 +8,13 @@ import { shuffledIndices } from './split-pairs.ts';
 export const EVALUATED_DIMENSIONS = [64, 256, INDEX_DIMENSIONS, SPACE_DIMENSIONS] as const;
 
 /**
- * Least scores: `GOOD_SCORE` for a cross-model search as good as native, `WARN_SCORE` for one that is usable with care.
+ * Minimum scores: `GOOD_SCORE` for a cross-model search as good as native, `WARN_SCORE` for one that is usable with
+ * care.
  */
 export const GOOD_SCORE = 0.95;
 export const WARN_SCORE = 0.9;
 
-/** Least number of texts: a text can only be found among others. */
+/** Minimum number of texts, since a text can only be found among others. */
 const HELD_OUT_MIN = 2;
 const NEIGHBOURS = 10;
 /** Number of histogram bins, each 0.05 wide, from -1 to 1. */
@@ -28,19 +29,19 @@ export interface BothWays {
 /** Figures at one output dimension, all 0..1 except the cosine. */
 export interface DimensionScores {
   readonly dimensions: number;
-  /** Share of texts for which the same text is found first. */
+  /** Share of texts for which the search finds the same text first. */
   readonly recallAt1: BothWays;
-  /** Share of texts for which the same text is among the first ten. */
+  /** Share of texts for which the search finds the same text among the first ten. */
   readonly recallAt10: BothWays;
-  /** Share of the ten nearest in a cross-model search that a native search with the documents' model finds too. */
+  /** Share of the ten nearest in a cross-model search that a native search with the document model also finds. */
   readonly overlapAt10: BothWays;
   /** Share of the ten nearest among the model's mean-centred native vectors that are also nearest after mapping. */
   readonly retention: number;
-  /** Retention of native vectors that are cut to as many dimensions without rotation: the baseline of the space. */
+  /** Retention of native vectors cut to the same dimension without rotation, as the baseline of the space. */
   readonly unrotatedRetention: number;
   /**
-   * Share of the first ten results that belong to the querying model, in an index with half of the documents by each
-   * model: 0.5 is fair.
+   * Share of the first ten results that belong to the query model, in an index with half of the documents by each
+   * model. 0.5 is fair.
    */
   readonly mixedIndexShare: BothWays;
   /** Cosine of the two vectors of the same text; a diagnostic only. */
@@ -54,9 +55,7 @@ export interface Evaluation {
   readonly score: number;
   readonly grade: Grade;
   readonly scores: readonly DimensionScores[];
-  /**
-   * Histogram of cosines at the dimension of the index: share of pairs in each of `HISTOGRAM_BINS` equal bins of -1..1.
-   */
+  /** Histogram of cosines at the index dimension: share of pairs in each of `HISTOGRAM_BINS` equal bins of -1..1. */
   readonly cosines: { readonly sameText: readonly number[]; readonly otherText: readonly number[] };
 }
 
@@ -117,7 +116,7 @@ function gradeOf(score: number): Grade {
   return score >= WARN_SCORE ? 'warn' : 'fail';
 }
 
-/** Full vectors of the held-out texts, before they are cut: [n x width] and [n x nativeDimension]. */
+/** Full vectors of the held-out texts, before cutting: [n x width] and [n x nativeDimension]. */
 interface Prefixes {
   readonly model: Float32Array;
   readonly reference: Float32Array;
@@ -126,7 +125,7 @@ interface Prefixes {
   readonly nativeDimension: number;
 }
 
-/** Vectors that are cut and normalised again: [n x columns] each. */
+/** Cut and renormalised vectors: [n x columns] each. */
 interface Prefix {
   readonly model: Float32Array;
   readonly reference: Float32Array;

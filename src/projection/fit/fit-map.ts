@@ -55,12 +55,12 @@ export function fitMap({
     nativeDimension - rank,
     columns,
   );
-  // The rows of a square matrix are refined; a matrix that was cut has no orthonormal rows.
+  // Refine the rows of a square matrix. A cut matrix has no orthonormal rows.
   const refined = columns === nativeDimension ? refineOrthonormal(weights, nativeDimension, columns) : weights;
   return { method, nativeDimension, rank: columns, mean, weights: refined };
 }
 
-/** Centre the canonical vectors. Their mean is not zero if the pairs are only a part of those of the space. */
+/** Centre the canonical vectors. Their mean is not zero if the pairs are only a part of the space's pairs. */
 function centreColumns(canonical: Float32Array, rank: number): Float32Array {
   const mean = meanOfRows(canonical, rank);
   return canonical.map((value, i) => value - (mean[i % rank] as number));
@@ -83,7 +83,7 @@ function ridgeRegression(moment: Float32Array, n: number, agreement: Float32Arra
  * @returns Float32Array [n x (n - rank)]
  */
 function privateAxes(moment: Float32Array, shared: Float32Array, n: number, rank: number): Float32Array {
-  // P (moment + shift) P, with P the projector: the shift separates remaining directions without any variance from the
+  // P (moment + shift) P, with P the projector. The shift separates remaining directions without variance from the
   // shared ones, whose eigenvalue is zero.
   let shift = 0;
   for (let i = 0; i < n; i++) shift += (moment[i * n + i] as number) / n;

@@ -25,7 +25,7 @@ export function visitSimilarities(
   }
 }
 
-/** Return the number of others that are at least as similar as `own`: 0 is the first rank. Ties count against `own`. */
+/** Return the number of others at least as similar as `own`, so 0 is the first rank. Ties count against `own`. */
 export function rankOf(similarities: Float32Array, own: number): number {
   const value = similarities[own] as number;
   let rank = 0;
@@ -35,7 +35,7 @@ export function rankOf(similarities: Float32Array, own: number): number {
   return rank;
 }
 
-/** Return the indices of the `k` most similar, best first and without `excluded`; ties are in order of index. */
+/** Return the indices of the `k` most similar, best first and without `excluded`. Ties are in index order. */
 export function topK(similarities: Float32Array, k: number, excluded: number): Int32Array {
   const best = new Int32Array(Math.min(k, similarities.length - 1));
   let filled = 0;

@@ -1,32 +1,30 @@
 import { matmul, timesTranspose } from '../kernel/matmul.ts';
 
-/** Coefficients of p(s) = a s + b s³ + c s⁵, which is applied to every singular value by three products. */
+/** Coefficients of p(s) = a s + b s³ + c s⁵. Three products apply it to every singular value. */
 type Quintic = readonly [a: number, b: number, c: number];
 
 /**
- * Polynomial that grows small singular values: the steepest at zero of those that map (0, 1] into (0, 1.21] (Jordan et
+ * Polynomial that grows small singular values: of those that map (0, 1] into (0, 1.21], the steepest at zero (Jordan et
  * al., Muon, 2024).
  */
 const GROW: Quintic = [3.4445, -4.775, 2.0315];
 /**
- * Newton–Schulz iteration of fifth order (Higham, Functions of Matrices, 8.3), which converges to 1 with the third
- * power of the error.
+ * Newton–Schulz iteration of fifth order (Higham, Functions of Matrices, 8.3). It converges to 1 with the third power
+ * of the error.
  */
 const REFINE: Quintic = [15 / 8, -10 / 8, 3 / 8];
 
-/**
- * Number of steps, enough for singular values of 1e-8 of the largest; smaller ones are below the rounding of float32.
- */
+/** Number of steps, enough for singular values of 1e-8 of the largest. Smaller ones are below float32 rounding. */
 const GROW_STEPS = 15;
 const REFINE_STEPS_MAX = 40;
 /** Frobenius norm of (gram - identity) from which one more step reaches float32 precision. */
 const NEARLY_ORTHONORMAL = 1e-2;
-/** Weight of the arbitrary directions that replace those without data, relative to the largest singular value. */
+/** Weight of the arbitrary directions that replace directions without data, relative to the largest singular value. */
 const FILL = 1e-6;
 
 /**
  * Compute the nearest matrix with orthonormal rows (or columns, if they are the shorter side): U Vᵀ of m = U S Vᵀ
- * (Schönemann, Psychometrika 31, 1966). Directions in which `m` is zero, or lost in rounding, are paired in a fixed
+ * (Schönemann, Psychometrika 31, 1966). Directions in which `m` is zero or lost in rounding are paired in a fixed
  * pseudo-random way, orthonormal to all others.
  *
  * @param m Float32Array [rows x columns], row-major
@@ -39,7 +37,7 @@ export function polarFactor(m: Float32Array, rows: number, columns: number): Flo
   return refineOrthonormal(y, rows, columns);
 }
 
-/** Compute the polar factor of a matrix that is nearly orthonormal, to remove accumulated rounding. */
+/** Compute the polar factor of a nearly orthonormal matrix, to remove accumulated rounding. */
 export function refineOrthonormal(nearly: Float32Array, rows: number, columns: number): Float32Array {
   let y = nearly;
   for (let step = 0; step < REFINE_STEPS_MAX; step++) {
@@ -80,7 +78,7 @@ function scaleAndFill(m: Float32Array, rows: number, columns: number): Float32Ar
   const filling = cosineRows(rows, columns);
   if (squares === 0) return filling;
   const unit = m.map((value) => value / Math.sqrt(squares));
-  // The fourth root of Σ s⁴ is an upper bound of the largest s, much tighter than the Frobenius norm.
+  // The fourth root of Σ s⁴ bounds the largest s much more tightly than the Frobenius norm.
   let gramSquares = 0;
   for (const value of gramOf(unit, rows, columns)) gramSquares += value * value;
   const bound = gramSquares ** 0.25;

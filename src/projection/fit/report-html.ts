@@ -7,10 +7,10 @@ export interface FitReport {
   readonly model: string;
   readonly referenceModel: string;
   readonly space: string;
-  /** Null if the map is not stored. */
+  /** Version of the map, or null if it is not stored. */
   readonly mapVersion: number | null;
   readonly method: FitMethod;
-  /** Number of pairs that the stored map was fitted on. */
+  /** Number of pairs behind the stored map. */
   readonly pairs: number;
   readonly createdAt: Date;
   readonly evaluation: Evaluation;
@@ -24,10 +24,10 @@ const VERDICTS: Record<Grade, string> = {
   unknown: 'Not evaluated.',
 };
 
-/** Number of held-out texts below which a single text changes a figure by more than half a percent. */
+/** Number of held-out texts below which one text changes a figure by more than half a percent. */
 const FEW_HELD_OUT = 200;
 
-/** Render the page as one file that loads nothing else, with a light and a dark style. */
+/** Render the page as one self-contained file, with a light and a dark style. */
 export function renderReport(report: FitReport): string {
   const { evaluation } = report;
   const version = report.mapVersion === null ? 'not stored' : `version ${report.mapVersion}`;

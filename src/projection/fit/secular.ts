@@ -1,5 +1,5 @@
 /**
- * Roots of a secular equation, each relative to its nearest pole, so that differences to poles keep their precision.
+ * Roots of a secular equation, each relative to its nearest pole, which keeps the precision of differences to poles.
  */
 export interface SecularRoots {
   /** Index of the nearest pole of every root. */

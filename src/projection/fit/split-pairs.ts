@@ -1,6 +1,6 @@
 /**
- * Create a generator of deterministic numbers in [0, 1) (Mulberry32, T. Ettinger). It is for splits and samples, not
- * for secrets.
+ * Create a generator of deterministic numbers in [0, 1) (Mulberry32, T. Ettinger), for splits and samples, not for
+ * secrets.
  */
 export function seededRandom(seed: number): () => number {
   let state = seed | 0;
@@ -25,9 +25,7 @@ export function shuffledIndices(count: number, seed: number): Int32Array {
   return indices;
 }
 
-/**
- * Split the pairs into those that a map is fitted on and those that it is evaluated on, with at least one on each side.
- */
+/** Split the pairs into a part for fitting and a part for evaluation, with at least one pair each. */
 export function splitPairs(
   count: number,
   heldOutShare: number,

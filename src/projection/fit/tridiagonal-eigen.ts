@@ -2,7 +2,7 @@ import { timesTranspose } from '../kernel/matmul.ts';
 import { type SecularRoots, solveSecular } from './secular.ts';
 
 /**
- * Eigenvalues in ascending order (Float64Array [n]) and vectors (Float32Array [n x n], row-major, one eigenvector per
+ * Eigenvalues in ascending order (Float64Array [n]), and eigenvectors (Float32Array [n x n], row-major, one per
  * column).
  */
 export interface Eigen {
@@ -13,12 +13,12 @@ export interface Eigen {
 /** Size up to which plane rotations are as fast as products. */
 const LEAF = 48;
 const SWEEPS_MAX = 60;
-/** Relative size of couplings that are neglected, since float32 vectors cannot represent their effect. */
+/** Relative size of couplings to neglect, since float32 vectors cannot represent their effect. */
 const DEFLATION = 1e-9;
 
 /**
  * Compute the eigenvectors of a symmetric tridiagonal matrix by divide and conquer (Cuppen 1981; Gu and Eisenstat, SIAM
- * J. Matrix Anal. Appl. 16, 1995): nearly all of the work is matrix products.
+ * J. Matrix Anal. Appl. 16, 1995). Nearly all of the work is matrix products.
  *
  * @param diagonal Float64Array [n]
  * @param offDiagonal Float64Array [n - 1]

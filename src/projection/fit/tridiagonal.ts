@@ -17,8 +17,8 @@ const BLOCK = 128;
 
 /**
  * Reduce a symmetric matrix to tridiagonal form by Householder reflections in double precision (Golub and Van Loan,
- * Matrix Computations, 4th ed., 8.3.1). Only the upper triangle is read, and it is overwritten. The rank-2 update of a
- * step and the product of the next step share one pass over memory, because memory bandwidth is the bottleneck.
+ * Matrix Computations, 4th ed., 8.3.1). Read only the upper triangle, and overwrite it. The rank-2 update of a step and
+ * the product of the next step share one pass over memory, because memory bandwidth is the bottleneck.
  *
  * @param a Float64Array [n x n], row-major, symmetric
  */

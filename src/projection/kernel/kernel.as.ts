@@ -1,17 +1,17 @@
 /**
- * Products of matrices of float32 and of 16-bit integers. This is AssemblyScript, compiled by `build.ts`; `tsc` does not
- * check it.
+ * Products of matrices of float32 and of 16-bit integers. This is AssemblyScript, compiled by `build.ts`; `tsc` does
+ * not check it.
  *
  * The host imports the memory and decides its layout; arguments that name matrices are byte addresses in it. A and C
- * are row-major, C of numbers of 32 bits. W is packed: panels of 8 columns one after the other, each [k x 8] row-major, the
- * last one padded with zeros (`pack-panels.ts`). An element of A or W has 4 bytes: a float32, or two integers of 16 bits,
- * which are two neighbours of a row of A and of a column of W (`round-weights.ts`), so that one instruction multiplies eight
- * integers and adds pairs of products. Products of integers are exact.
+ * are row-major, C of numbers of 32 bits. W is packed: panels of 8 columns one after the other, each [k x 8] row-major,
+ * the last one padded with zeros (`pack-panels.ts`). An element of A or W has 4 bytes: a float32, or two integers of 16
+ * bits, which are two neighbours of a row of A and of a column of W (`round-weights.ts`), so that one instruction
+ * multiplies eight integers and adds pairs of products. Products of integers are exact.
  *
- * Register tiles are 6 rows x 8 columns, 12 sums of 4 lanes. With two vectors of W and one element of A they fill the 15
- * registers that V8 provides on x86-64. (Measured: 4 x 8 was 15 % slower, unrolled loops 5 %.) The remaining rows use
- * tiles of 1 x 32: 8 sums, the least number that lets two multiply-adds of 4 cycles start in each cycle. Every element
- * of C is summed in the same order in all tiles, so that the result of a row does not depend on the other rows.
+ * Register tiles are 6 rows x 8 columns, 12 sums of 4 lanes. With two vectors of W and one element of A they fill the
+ * 15 registers that V8 provides on x86-64. (Measured: 4 x 8 was 15 % slower, unrolled loops 5 %.) The remaining rows
+ * use tiles of 1 x 32: 8 sums, the least number that lets two multiply-adds of 4 cycles start in each cycle. Every
+ * element of C is summed in the same order in all tiles, so that the result of a row does not depend on the other rows.
  */
 import { panelRowBytes, roundingScale, roundRow } from './rounding.as';
 
@@ -24,14 +24,15 @@ export { roundPanel } from './rounding.as';
 const runLength: usize = 384;
 
 /**
- * True if the last product began with the last panels. Products begin with the first and the last ones in turn: a product finds
- * in the second-level cache what the one before read last. (Measured: a row of 1,536 by 1,536 takes 0.135 ms in place of 0.168.)
+ * True if the last product began with the last panels. Products begin with the first and the last ones in turn: a
+ * product finds in the second-level cache what the one before read last. (Measured: a row of 1,536 by 1,536 takes 0.135
+ * ms in place of 0.168.)
  */
 let beginsWithLast = false;
 
 /**
- * Compute C [rows x 8 * panels] = A [rows x k] · W, packed, of float32. `aStride` and `cStride` are the bytes from one row to
- * the next.
+ * Compute C [rows x 8 * panels] = A [rows x k] · W, packed, of float32. `aStride` and `cStride` are the bytes from one
+ * row to the next.
  */
 export function multiply(
   a: usize,
@@ -46,7 +47,10 @@ export function multiply(
   multiplyElements<f32>(a, aStride, rows, k, w, panels, c, cStride);
 }
 
-/** Compute the same of pairs of 16-bit integers, k of them in a row of A; C is of 32-bit integers, which must not overflow. */
+/**
+ * Compute the same of pairs of 16-bit integers, k of them in a row of A; C is of 32-bit integers, which must not
+ * overflow.
+ */
 export function multiplyIntegers(
   a: usize,
   aStride: usize,
@@ -112,9 +116,9 @@ function multiplyRun<T>(
 }
 
 /**
- * Subtract the mean [k], at `mean` (0: none), from every row of A [rows x k], and round the row to integers of 16 bits in
- * place, scaled so that its norm is `roundedNorm`. Rows stay as far apart. Returns the first row that contains a NaN or an
- * infinity, or -1.
+ * Subtract the mean [k], at `mean` (0: none), from every row of A [rows x k], and round the row to integers of 16 bits
+ * in place, scaled so that its norm is `roundedNorm`. Rows stay as far apart. Returns the first row that contains a NaN
+ * or an infinity, or -1.
  */
 export function roundRows(a: usize, rows: usize, k: usize, mean: usize): i32 {
   for (let row: usize = 0; row < rows; row++) {
@@ -136,9 +140,9 @@ function subtractMean(a: usize, k: usize, mean: usize): void {
 }
 
 /**
- * Multiply every row of C, of 32-bit integers and `cStride` bytes apart, by the scales f32 of its columns, cut it to its
- * first d columns and normalise it to unit length; the rows are then contiguous from `c` on. A row of zeros becomes the unit
- * vector of the first axis.
+ * Multiply every row of C, of 32-bit integers and `cStride` bytes apart, by the scales f32 of its columns, cut it to
+ * its first d columns and normalise it to unit length; the rows are then contiguous from `c` on. A row of zeros becomes
+ * the unit vector of the first axis.
  */
 export function normalizeRows(c: usize, rows: usize, cStride: usize, d: usize, scales: usize): void {
   const bytes = d << 2;

@@ -20,7 +20,7 @@ import {
 } from './wasm-kernel.ts';
 import { WorkingAreas } from './working-areas.ts';
 
-/** Weights of an affine map into the canonical space, as they are fitted and stored. */
+/** Weights of an affine map into the canonical space, as fitted and stored. */
 export interface MapWeights {
   /** Columns of the input vectors (k). */
   readonly nativeDimension: number;
@@ -28,20 +28,20 @@ export interface MapWeights {
   readonly dimensions: number;
   /** Matrix [k x D] in the layout of `packPanels`. */
   readonly packed: Float32Array;
-  /** Float32Array [k], subtracted from every row first; null for none. */
+  /** Float32Array [k] to subtract from every row first, or null. */
   readonly mean: Float32Array | null;
 }
 
 /**
- * Map in the memory of a kernel of its own, which is freed by garbage collection. The engine does not count shared
- * memory when it schedules a collection: load a map once and keep it, instead of loading it for each call.
+ * Map in its own kernel memory, which garbage collection frees. The engine ignores shared memory when it schedules a
+ * collection, so load a map once and keep it.
  */
 export interface LoadedMap {
   readonly layout: MapLayout;
   readonly module: KernelModule;
   readonly memory: KernelMemory;
   readonly kernel: Kernel;
-  /** Working areas for other threads; `OWN_AREA` is not among them. */
+  /** Working areas for other threads, without `OWN_AREA`. */
   readonly areas: WorkingAreas;
 }
 
@@ -49,10 +49,10 @@ export interface LoadedMap {
 const OWN_AREA = 0;
 
 /**
- * Copy a map into memory that all threads share: 2 * k * D bytes, and up to 3 MiB for each thread. The matrix is rounded to
- * integers of 16 bits (`roundWeights`).
+ * Copy a map into memory that all threads share: 2 * k * D bytes, and up to 3 MiB for each thread. Round the matrix to
+ * 16-bit integers (`roundWeights`).
  *
- * @param threadsMax bound of the worker threads that use the map at a time, besides the thread that loads it
+ * @param threadsMax maximum number of concurrent worker threads that use the map, besides the loading thread
  * @throws RangeError if lengths and shapes do not match, or a weight is not finite
  */
 export function loadMap(

@@ -3,13 +3,13 @@ import { PANEL_COLUMNS, paddedColumns } from './pack-panels.ts';
 import { pairsOf } from './round-weights.ts';
 import type { Kernel, KernelMemory } from './wasm-kernel.ts';
 
-/** Greatest number of rows of one kernel call, in whole register tiles. */
+/** Maximum number of rows of one kernel call, in whole register tiles. */
 export const BLOCK_ROWS_MAX = 96;
 export const TILE_ROWS = 6;
-/** Argument of the kernel for vectors that no mean is subtracted from. */
+/** Kernel argument for vectors without a mean to subtract. */
 const NO_MEAN = 0;
 
-/** Memory layout of a map; the rounded matrix comes first. It has only numbers, since it is sent to threads. */
+/** Memory layout of a map, with the rounded matrix first. It has only numbers, since it is sent to threads. */
 export interface MapLayout {
   /** Columns of the input vectors (k). */
   readonly nativeDimension: number;
@@ -17,9 +17,9 @@ export interface MapLayout {
   readonly dimensions: number;
   /** Byte address of the scales of the columns. */
   readonly scalesAddress: number;
-  /** Byte address of the mean; null if there is none. */
+  /** Byte address of the mean, or null. */
   readonly meanAddress: number | null;
-  /** Byte address of the working areas: each has a block of input rows, and one of output rows. */
+  /** Byte address of the working areas. Each has a block of input rows and a block of output rows. */
   readonly areasAddress: number;
   readonly areaBytes: number;
 }
@@ -38,11 +38,11 @@ export function layOutMap(nativeDimension: number, dimensions: number, hasMean: 
   };
 }
 
-/** Rows [from .. to) of a product in progress, `BLOCK_ROWS_MAX` at most. */
+/** Rows [from .. to) of a product in progress, at most `BLOCK_ROWS_MAX`. */
 export interface Slice {
   /** Float32Array [n x k]. */
   readonly native: Float32Array;
-  /** Float32Array [n x d]; axes beyond those of the map are not written. */
+  /** Float32Array [n x d]. Axes beyond those of the map are not written. */
   readonly projected: Float32Array;
   readonly d: number;
   readonly from: number;

@@ -9,12 +9,12 @@
 import { PANEL_COLUMNS, packColumns, packRows, paddedColumns } from './pack-panels.ts';
 import { allocateKernelMemory, instantiateKernel, type Kernel, kernelModule } from './wasm-kernel.ts';
 
-/** Bound of the left rows that are multiplied at a time: whole register tiles of 6 rows. */
+/** Maximum number of left rows to multiply at a time, in whole register tiles of 6 rows. */
 const BLOCK_ROWS_MAX = 96;
 const TILE_ROWS = 6;
 /** Bound of the bytes of these rows, which should stay in the second-level cache. */
 const LEFT_BYTES_MAX = 4 * 2 ** 20;
-/** Bound of the bytes of the right matrix that are packed at a time. */
+/** Bound of the bytes of the right matrix to pack at a time. */
 const RIGHT_BYTES_MAX = 32 * 2 ** 20;
 
 /**

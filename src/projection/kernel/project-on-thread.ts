@@ -1,7 +1,7 @@
 import { type MapLayout, projectArea } from './map-memory.ts';
 import { instantiateKernel, type KernelMemory, type KernelModule } from './wasm-kernel.ts';
 
-/** Block of rows in a working area of a map; no row is copied between threads. */
+/** Block of rows in a working area of a map. Threads copy no rows. */
 export interface AreaTask {
   readonly module: KernelModule;
   readonly memory: KernelMemory;

@@ -4,14 +4,12 @@ import { BLOCK_ROWS_MAX, type MapLayout, readSlice, type Slice, TILE_ROWS, write
 import { paddedColumns } from './pack-panels.ts';
 import type { AreaTask } from './project-on-thread.ts';
 
-/**
- * Operations of a product that is computed inline: about 5 ms of one core, which does not delay the event loop much.
- */
+/** Operations of a product to compute inline: about 5 ms of one core, which hardly delays the event loop. */
 const INLINE_FLOPS_MAX = 250e6;
 
 /**
- * Least number of rows of a slice: a thread reads the whole matrix for every slice, so that fewer rows would be limited
- * by memory.
+ * Minimum number of rows of a slice. A thread reads the whole matrix for every slice, so memory would limit smaller
+ * ones.
  */
 const SLICE_ROWS_MIN = 24;
 
@@ -65,7 +63,7 @@ async function projectSlice(
   try {
     writeSlice(layout, memory, area, slice);
     const task: AreaTask = { module, memory, layout, area, rows: slice.to - slice.from, d: slice.d };
-    // Without the signal: an aborted thread may still write to the area, which would be released too early. Slices are
+    // Omit the signal: an aborted thread may still write to the area, which would be released too early. Slices are
     // short.
     const threadModule = new URL('./project-on-thread.ts', import.meta.url);
     const faultyRow = await threads.run<number>(threadModule, 'projectOnThread', task);

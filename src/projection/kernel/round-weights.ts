@@ -1,23 +1,24 @@
 import { PANEL_COLUMNS } from './pack-panels.ts';
 import type { Kernel, KernelMemory } from './wasm-kernel.ts';
 
-/** Columns whose norm is a smaller part of the largest count as zeros: their scale would not be a normal float32. */
+/**
+ * Columns whose norm is a smaller share of the largest count as zeros, since their scale would not be a normal float32.
+ */
 const NORM_SHARE_MIN = 1e-30;
 
-/** Return the pairs of integers of a column of `k` rows; the last one of an odd number has a zero. */
+/** Return the pairs of integers of a column of `k` rows. For an odd `k`, the last pair has a zero. */
 export function pairsOf(k: number): number {
   return Math.ceil(k / 2);
 }
 
 /**
- * Round packed weights to integers of 16 bits, each column by a scale of its own (`rounding.as.ts`). The rounding error of a
- * weight is at most 1 / 65,534 of the norm of its column.
+ * Round packed weights to 16-bit integers, with a separate scale for each column (`rounding.as.ts`). The rounding error
+ * of a weight is at most 1 / 65,534 of the norm of its column.
  *
  * @param packed weights of `k` rows in the layout of `packPanels`
  * @param addresses.target gets the same panels, of pairs of neighbours in a column: i16 [panels x ceil(k / 2) x 8 x 2]
  * @param addresses.scratch of 32 * k + 64 bytes
- * @returns for each column what the products with its integers are multiplied by, but for a factor that all columns share:
- *   1 for the longest
+ * @returns for each column the factor for products with its integers, up to a common factor: 1 for the longest column
  * @throws RangeError if a weight is not finite
  */
 export function roundWeights(

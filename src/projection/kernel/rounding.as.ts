@@ -1,8 +1,8 @@
 /**
- * Rounding of rows of float32 to 16-bit integers whose norm is the same for all rows. By the inequality of Cauchy and Schwarz
- * the product of two of them, and every sum of some of its terms, is then at most the product of their norms, which fits
- * into 32 bits. Half a unit of each of k numbers turns a row by at most sqrt(k) / 2 / 32,767: 6e-4 for 1,536, and six tenths
- * of it in practice. This is AssemblyScript, compiled with kernel.as.ts.
+ * Rounding of rows of float32 to 16-bit integers whose norm is the same for all rows. By the inequality of Cauchy and
+ * Schwarz the product of two of them, and every sum of some of its terms, is then at most the product of their norms,
+ * which fits into 32 bits. Half a unit of each of k numbers turns a row by at most sqrt(k) / 2 / 32,767: 6e-4 for
+ * 1,536, and six tenths of it in practice. This is AssemblyScript, compiled with kernel.as.ts.
  */
 
 /** Norm of rounded rows: the largest of which every number fits, one that is alone too. */

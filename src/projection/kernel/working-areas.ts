@@ -1,5 +1,5 @@
 /**
- * Pool of numbered working areas, granted first in, first out. One thread owns the pool; any thread may use a granted
+ * Pool of numbered working areas, granted first in, first out. One thread owns the pool. Any thread may use a granted
  * area.
  */
 export class WorkingAreas {

@@ -16,7 +16,7 @@ import { Chat } from './chat.tsx';
 import { NewChannelDialog } from './new-channel.tsx';
 import { Deliveries, Outbox } from './records.tsx';
 
-/** Configurations of a page: the other tabs show the names of those that are loaded. */
+/** Configurations of a page. The other tabs show the names of the loaded ones. */
 const PAGE_ROWS = 200;
 const PARTS = [
   { part: '', label: 'Configurations' },

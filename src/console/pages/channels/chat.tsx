@@ -18,7 +18,7 @@ interface ChannelReply {
   readonly template: { readonly outputs: readonly { readonly simpleText: { readonly text: string } }[] };
 }
 
-/** Chat with a channel as the messenger would do it: the browser signs each message with the secret that is typed. */
+/** Chat with a channel in place of the messenger. The browser signs each message with the typed secret. */
 export function Chat({ configs }: { configs: readonly ChannelView[] }) {
   const messengers = configs.filter(({ provider }) => provider === 'messenger');
   const [chosen, setChosen] = useState('');

@@ -20,8 +20,12 @@ export function NewChannelDialog({ onClose, onSaved }: { onClose: () => void; on
   const [isPublicOnly, setIsPublicOnly] = useState(false);
   const create = useAction(async () => {
     const config = {
-      ...{ rest_api_key: apiKey, channel_id: channelId.trim(), bot_id: botId.trim(), secret },
-      ...{ collection: chosen || names[0], public_only: isPublicOnly },
+      rest_api_key: apiKey,
+      channel_id: channelId.trim(),
+      bot_id: botId.trim(),
+      secret,
+      collection: chosen || names[0],
+      public_only: isPublicOnly,
     };
     await call('/v1/channels/configs', { method: 'POST', json: { name: name.trim(), provider: 'messenger', config } });
     toast(t('Saved'));

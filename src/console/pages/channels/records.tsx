@@ -28,7 +28,7 @@ function useRecords<T>(path: string) {
   return records;
 }
 
-/** Messages that were received, and their replies while these are kept. */
+/** Received messages, with their replies while these are kept. */
 export function Deliveries({ configs }: Configs) {
   const deliveries = useRecords<DeliveryView>('/v1/channels/deliveries');
   return (
@@ -78,7 +78,7 @@ export function Deliveries({ configs }: Configs) {
   );
 }
 
-/** Notifications that were sent, recorded or failed. */
+/** Sent, recorded and failed notifications. */
 export function Outbox({ configs }: Configs) {
   const outbox = useRecords<NotificationRecord>('/v1/channels/outbox');
   return (

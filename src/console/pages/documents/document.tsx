@@ -106,7 +106,7 @@ async function findJob(document: DocumentView): Promise<JobView | undefined> {
 
 function DocumentActions({ document, onDelete }: { document: DocumentView; onDelete: () => void }) {
   const reprocess = useAction(async () => {
-    // An edit that changes nothing but asks for new vectors queues a job, also where the first job is not listed any more.
+    // An edit that only asks for new vectors queues a job, even if the first job is no longer listed.
     const job = await findJob(document);
     if (job !== undefined && ['ready', 'failed', 'cancelled'].includes(job.status)) {
       await call(pathOf('v1', 'jobs', job.id, 'reprocess'), { method: 'POST' });

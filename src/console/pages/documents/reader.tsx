@@ -17,7 +17,7 @@ function chunkIndexOf(fragment: string): number | null {
   return digits === undefined ? null : Number(digits);
 }
 
-/** Text of a document under its headings and pages; more of it is loaded on request. */
+/** Text of a document under its headings and pages, loaded in parts on request. */
 export function Reader({ document, cited }: { document: DocumentView; cited: string }) {
   const askedIndex = chunkIndexOf(cited);
   const count = document.chunks_count ?? 0;
@@ -106,7 +106,7 @@ function Passages({ chunks, cited }: { chunks: readonly Chunk[]; cited: number |
         const chunkPlace = placeOf(locator);
         const isNewHeading = chunkHeading !== '' && chunkHeading !== heading;
         const isNewPlace = chunkPlace !== '' && chunkPlace !== place;
-        // Chunks overlap; the text that the chunk before ends with is not shown twice.
+        // Chunks overlap. Show the end of the previous chunk only once.
         const overlap = end > locator.start ? end - locator.start : 0;
         if (chunkHeading !== '') heading = chunkHeading;
         if (chunkPlace !== '') place = chunkPlace;
@@ -125,7 +125,7 @@ function Passages({ chunks, cited }: { chunks: readonly Chunk[]; cited: number |
   );
 }
 
-/** Text of a chunk without what was shown before it: the end of the chunk before, and the heading above. */
+/** Return the text of a chunk without parts already shown: the end of the previous chunk, and the heading above. */
 function textBelow({ text, locator }: Chunk, overlap: number): string {
   const rest = text.slice(overlap);
   const heading = locator.heading_path.at(-1);

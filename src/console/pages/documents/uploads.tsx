@@ -10,7 +10,7 @@ import type { CollectionView } from '../../types.ts';
 import { Badge, Button } from '../../ui/controls.tsx';
 import { Icon } from '../../ui/icons.tsx';
 
-/** Place for dropping files, and the files that were dropped. */
+/** Drop area for files, and the dropped files. */
 export function Uploads({ queue, collections }: { queue: UploadQueue; collections: readonly CollectionView[] }) {
   const [collection, setCollection] = useState('');
   const uploads = useStore(queue.uploads);
@@ -77,7 +77,7 @@ function DropZone({ onFiles, children }: { onFiles: (files: File[]) => void; chi
   );
 }
 
-/** Take files that are dropped anywhere on the page. */
+/** Accept files dropped anywhere on the page. */
 function useDrops(setIsOver: (isOver: boolean) => void, onFiles: (files: File[]) => void): void {
   const take = useRef(onFiles);
   take.current = onFiles;

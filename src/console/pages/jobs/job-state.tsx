@@ -7,12 +7,12 @@ import { Status } from '../../ui/status.tsx';
 
 const ENDED: readonly string[] = ['ready', 'failed', 'cancelled'];
 
-/** Return true for a job that will not change any more. */
+/** Return true for a job in a final state. */
 export function hasEnded({ status }: Pick<JobView, 'status'>): boolean {
   return ENDED.includes(status);
 }
 
-/** State of a job, and while it runs how far it is. */
+/** State of a job, with its progress while it runs. */
 export function JobState({ job }: { job: JobView }) {
   const progress = useStore(jobProgress).get(job.id);
   if (progress === undefined || hasEnded(job)) return <Status of={job.status} />;

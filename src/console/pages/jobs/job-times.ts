@@ -1,7 +1,7 @@
 import { formatDuration } from '../../lib/format.ts';
 import type { JobView } from '../../types.ts';
 
-/** Attempts that have begun. A job that waits for its next one has not begun it. */
+/** Number of started attempts. A waiting job has not started its next one. */
 export function attemptsOf({ status, started_at, retry_count }: JobView): number {
   return status === 'queued' || started_at === null ? retry_count : retry_count + 1;
 }

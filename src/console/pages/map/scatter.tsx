@@ -8,12 +8,12 @@ const RADIUS_PX = 3.5;
 const CHOSEN_RADIUS_PX = 7;
 const MARGIN_PX = 20;
 const REACH_PX = 12;
-/** Hues of documents, far enough from each other to be told apart; beyond them they repeat. */
+/** Clearly different hues of documents. With more documents they repeat. */
 const HUES = [168, 28, 215, 330, 95, 270, 50, 0, 190, 300];
 
 interface ScatterProps {
   readonly points: readonly Point[];
-  /** Ids of the documents, whose points have one colour each. */
+  /** Ids of the documents. The points of each have one colour. */
   readonly groups: readonly string[];
   readonly chosen: Point | null;
   readonly onChoose: (point: Point | null) => void;

@@ -21,7 +21,7 @@ interface Executed {
   readonly reply: BulkEditReply;
 }
 
-/** Result of a dry run, and the bucket that it is of. */
+/** Result of a dry run, and its bucket. */
 interface Preview extends Executed {
   readonly bucket: string;
 }

@@ -38,7 +38,7 @@ export function StatementEditor({ statement, onStatement, onRun, error }: Editor
     setList(completionsAt(element.value, element.selectionStart, { keys: keys.data, userKeys: keysIn(element.value) }));
     setSelected(0);
   };
-  // What was typed before the keys were there is completed once they are.
+  // Complete the typed text once the keys have loaded.
   const isTyping = useRef(false);
   // biome-ignore lint/correctness/useExhaustiveDependencies: only the keys change what is suggested here
   useEffect(() => {

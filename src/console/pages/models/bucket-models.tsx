@@ -57,7 +57,7 @@ function moveCell(bucket: BucketModel, onMove: (bucket: BucketModel) => void) {
   );
 }
 
-/** Choice of a model, then what moving would do, then the job that does it. */
+/** Dialog to choose a model, preview the move, and follow its job. */
 function MoveDialog({
   bucket,
   models,

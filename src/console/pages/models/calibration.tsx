@@ -8,7 +8,7 @@ import { Empty, Loaded } from '../../ui/states.tsx';
 import { Status } from '../../ui/status.tsx';
 import { Table } from '../../ui/table.tsx';
 
-/** Which models can be searched with which, and how well each map did on texts that it was not fitted on. */
+/** Matrix of models that can search each other, with the score of each map on held-out texts. */
 export function Calibration() {
   const matrix = useResource('matrix', (signal) => call<ScoreMatrix>('/v1/projections/matrix', { signal }), [
     'providers',

@@ -12,7 +12,7 @@ import { Loaded } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { type BucketModel, readBucketModels } from './read-bucket-models.ts';
 
-/** Model of requests that name none, and its fallback. */
+/** Model for requests that name none, and its fallback. */
 export function RoutingPanel({ models }: { models: readonly ModelView[] }) {
   const routing = useResource('routing', (signal) => call<RoutingView>('/v1/routing', { signal }));
   return (

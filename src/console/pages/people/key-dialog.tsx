@@ -14,7 +14,7 @@ const SCOPES_AT_FIRST: readonly Scope[] = ['embed', 'search', 'documents:write']
 const LEVEL_AT_FIRST = 5;
 
 interface KeyDialogProps {
-  /** Key that is edited; without one, a key is created. */
+  /** Key to edit, or undefined to create one. */
   readonly known?: ApiKey;
   readonly onClose: () => void;
   readonly onCreated: (key: NewKey) => void;

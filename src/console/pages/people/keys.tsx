@@ -137,7 +137,7 @@ function KeyTable({ rows, onOpen }: { rows: readonly ApiKey[]; onOpen?: (open: O
 
 const SCOPES_SHOWN = 3;
 
-/** First scopes of a key; the others are in its form. */
+/** First scopes of a key. The rest are in its form. */
 function Scopes({ of }: { of: readonly string[] }) {
   const rest = of.length - SCOPES_SHOWN;
   return (
@@ -185,7 +185,7 @@ function RotateDialog({
   const rotate = async () => {
     const path = pathOf('v1', 'keys', apiKey.id, 'rotate');
     const created = await call<NewKey>(path, { method: 'POST', json: { grace_seconds: GRACE_SECONDS } });
-    // After the dialog of the question has closed itself.
+    // Run this after the question's dialog has closed.
     setTimeout(() => onRotated(created));
   };
   return (

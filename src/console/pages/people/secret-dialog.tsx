@@ -4,7 +4,7 @@ import { CopyButton } from '../../ui/code.tsx';
 import { Button, Notice } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 
-/** Key that was just made; its text is shown once. */
+/** New key, whose text is shown once. */
 export type NewKey = ApiKey & { readonly key: string };
 
 export function SecretDialog({ created, onClose }: { created: NewKey; onClose: () => void }) {

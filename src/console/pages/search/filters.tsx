@@ -8,8 +8,14 @@ import { Button, Check, Form, IconButton, SelectField, TextField } from '../../u
 import { type FilterRow, MODE_NAMES, MODES, OPERATORS, type Operator, type SearchForm } from './search-form.ts';
 
 const OPERATOR_SIGNS: Readonly<Record<Operator, string>> = {
-  ...{ eq: '=', ne: '≠', gt: '>', gte: '≥', lt: '<', lte: '≤' },
-  ...{ in: 'in', nin: 'not in' },
+  eq: '=',
+  ne: '≠',
+  gt: '>',
+  gte: '≥',
+  lt: '<',
+  lte: '≤',
+  in: 'in',
+  nin: 'not in',
 };
 
 const RESULT_COUNTS = ['5', '10', '20', '50', '100'];

@@ -1,6 +1,6 @@
 import type { SearchResult } from '../../types.ts';
 
-/** Words shorter than this are not marked, but for those of scripts without spaces between words. */
+/** Minimum length of a marked word, except in scripts without spaces between words. */
 const LATIN_CHARS_MIN = 2;
 const TERMS_MAX = 40;
 
@@ -11,7 +11,7 @@ function termsOf(query: string): string[] {
   return [...new Set(long)].slice(0, TERMS_MAX);
 }
 
-/** Words of a result that matched the query: those of its explanation, or those of the query as they are written. */
+/** Return the words of a result that matched the query, from its explanation or else the query as written. */
 export function findWords({ text, explain }: SearchResult, query: string): string[] {
   if (explain?.keyword) return explain.keyword.terms.flatMap(({ words }) => words);
   const lower = text.toLowerCase();
@@ -28,7 +28,7 @@ export interface MarkedPart {
 export function markWords(text: string, words: readonly string[]): MarkedPart[] {
   if (words.length === 0) return [{ part: text, isTerm: false, at: 0 }];
   const longestFirst = words.toSorted((a, b) => b.length - a.length);
-  // Longer words first, so that a word is not marked as the beginning of another.
+  // Put longer words first, so that no word is marked as the beginning of another.
   const pattern = new RegExp(`(${longestFirst.map(escapePattern).join('|')})`, 'giu');
   let at = 0;
   return text.split(pattern).flatMap((part, index) => {
@@ -38,7 +38,7 @@ export function markWords(text: string, words: readonly string[]): MarkedPart[] 
   });
 }
 
-/** Escape the characters that have a meaning in a pattern. */
+/** Escape the special characters of a pattern. */
 function escapePattern(word: string): string {
   return word.replace(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`);
 }

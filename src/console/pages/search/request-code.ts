@@ -1,4 +1,4 @@
-/** Request of the API, to be shown as code. */
+/** API request to show as code. */
 export interface ShownRequest {
   readonly url: string;
   readonly body: Readonly<Record<string, unknown>>;
@@ -46,7 +46,7 @@ const { results } = await response.json();
 for (const { score, citation, text } of results) console.log(score, citation.file_name, text);`;
 }
 
-/** Literal of Python: as JSON, but for its names of the constants. */
+/** Render a Python literal, which differs from JSON only in the names of constants. */
 function asPythonValue(value: unknown, indent: string): string {
   const inner = `${indent}    `;
   if (value === null) return 'None';

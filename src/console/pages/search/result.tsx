@@ -15,7 +15,7 @@ interface ResultProps {
   readonly query: string;
 }
 
-/** One result: its text with the matched words, where it is from, its scores, and why it is there. */
+/** Search result: its text with the matched words, its source, its scores, and its explanation. */
 export function Result({ result, rank, query }: ResultProps) {
   const [isOpen, setIsOpen] = useState(false);
   const { citation, chunk_index: index, document_id: documentId, score, highlights = [] } = result;
@@ -62,7 +62,7 @@ function WholeText({ result, query, isOpen }: { result: SearchResult; query: str
   );
 }
 
-/** Sentences of the text that have words of the query. */
+/** Sentences of the text with words of the query. */
 function Highlights({ of }: { of: NonNullable<SearchResult['highlights']> }) {
   return (
     <p class="result-text highlights">
@@ -87,7 +87,7 @@ const RELEVANCES = {
   none: ['neutral', 'Relevance: none'],
 } as const;
 
-/** Estimate if a result by itself is about the query; nothing where there is no estimate. */
+/** Estimate of a single result's relevance, or nothing without an estimate. */
 function RelevanceBadge({ of }: { of: SearchResult['relevance'] }) {
   if (of === null) return null;
   const [tone, label] = RELEVANCES[of];
@@ -150,7 +150,7 @@ function Reasons({ result }: { result: SearchResult }) {
 
 type Leg = { readonly rank: number | null; readonly weight: number; readonly contribution: number } | null | undefined;
 
-/** Text of the place and the score of a result in one leg, and of what the leg adds to its fused score. */
+/** Describe the rank and score of a result in one leg, and the leg's share of the fused score. */
 function legText(leg: Leg, score: number | null): string {
   if (!leg) return t('not searched in this mode');
   if (leg.rank === null) return t('not among the candidates');

@@ -112,7 +112,7 @@ function NothingFound({ bucket }: { bucket: string }) {
   return <Empty title={t('Nothing was found')}>{t('Try other words, another mode or fewer conditions.')}</Empty>;
 }
 
-/** Remarks on an answer as a whole: warnings, corrected words, and that nothing seems to answer the query. */
+/** Remarks on a whole answer: warnings, corrected words, or that nothing seems to answer the query. */
 function Notes({ response, onAsSpelled }: { response: SearchResponse; onAsSpelled: () => void }) {
   const { warnings, corrected, relevance } = response;
   if (warnings.length === 0 && corrected.length === 0 && relevance !== 'none') return null;

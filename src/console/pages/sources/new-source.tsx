@@ -8,7 +8,7 @@ import type { SourceView } from '../../types.ts';
 import { ActionError, Button, Field, Form, SelectField, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 
-/** Form of a new source. What `config` holds depends on the type of the connection, which the service checks. */
+/** Form of a new source. The fields of `config` depend on the type of the connection. The service checks them. */
 export function NewSourceDialog({ onClose, onSaved }: { onClose: () => void; onSaved: () => void }) {
   const buckets = useBuckets();
   const names = (buckets.data ?? []).map(({ name }) => name);
@@ -21,7 +21,10 @@ export function NewSourceDialog({ onClose, onSaved }: { onClose: () => void; onS
   const bucket = chosen || (names[0] ?? '');
   const create = useAction(async () => {
     const json = {
-      ...{ name: name.trim(), connection: connection.trim(), bucket, config: parseConfig(config) },
+      name: name.trim(),
+      connection: connection.trim(),
+      bucket,
+      config: parseConfig(config),
       tags: tags
         .split(',')
         .map((tag) => tag.trim())

@@ -143,7 +143,7 @@ function Days({ usage }: { usage: UsageSummary }) {
 
 const DAY_MS = 86_400_000;
 
-/** Days of the period up to now, also those without use. */
+/** Days of the period up to now, including those without usage. */
 function everyDay({ period, by_day }: UsageSummary): DayValue[] {
   const tokens = new Map(by_day.map((day) => [day.date, day.tokens]));
   const days: DayValue[] = [];
@@ -178,7 +178,7 @@ function Models({ usage }: { usage: UsageSummary }) {
   );
 }
 
-/** Usage of each key and user. Without the scope `keys:manage` it is the caller's own alone. */
+/** Usage of each key and user; without the scope `keys:manage` only the caller's own. */
 function Keys({ month }: { month: string }) {
   const keys = useResource(`usage keys ${month}`, (signal) =>
     call<UsageByKey>('/v1/usage/keys', { query: periodOf(month), signal }),

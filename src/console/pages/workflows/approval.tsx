@@ -11,11 +11,11 @@ interface ApprovalFieldsProps {
   readonly blocks: readonly BlockResult[];
   readonly approvals: Approvals;
   readonly onApprovals: (approvals: Approvals) => void;
-  /** Button that makes what is approved. */
+  /** Button that runs the approved changes. */
   readonly children: ComponentChildren;
 }
 
-/** Side effects that wait for an approval, each with what it would do. */
+/** Side effects that wait for approval, each with its planned change. */
 export function ApprovalFields({ blocks, approvals, onApprovals, children }: ApprovalFieldsProps) {
   return (
     <fieldset class="approvals">

@@ -1,7 +1,7 @@
 import { ApiError } from '../../lib/api.ts';
 import { t } from '../../lib/i18n.ts';
 
-/** Parse a definition or other JSON that a person typed. @throws ApiError that says what is wrong with it */
+/** Parse a definition or other typed JSON. @throws ApiError that describes the fault */
 export function parseDefinition(text: string): Record<string, unknown> {
   try {
     return JSON.parse(text) as Record<string, unknown>;

@@ -11,7 +11,7 @@ import { ApprovalFields, type Approvals } from './approval.tsx';
 import { BlockList } from './block-list.tsx';
 import { exampleInputs, parseDefinition } from './definition.ts';
 
-/** Running a workflow: first without side effects, and then with those that a person approves here. */
+/** Panel to run a workflow: first without side effects, then with those that a person approves here. */
 export function RunPanel({ workflow, onRun }: { workflow: WorkflowDetail; onRun: () => void }) {
   const [inputs, setInputs] = useState(() => exampleInputs(workflow.definition));
   const [reply, setReply] = useState<RunReply | null>(null);
@@ -91,7 +91,7 @@ interface ApprovalProps {
   readonly onRun: () => void;
 }
 
-/** Side effects of a run on this page that wait for an approval, for who may give it. */
+/** Side effects of a run on this page that wait for approval, shown to people who may give it. */
 function Approval({ blocks, approvals, onApprovals, isRunning, onRun }: ApprovalProps) {
   if (!mayUse('workflows:approve'))
     return <Notice tone="warn">{t('Somebody with the scope workflows:approve must approve these changes.')}</Notice>;

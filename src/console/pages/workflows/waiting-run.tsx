@@ -12,7 +12,7 @@ import { Loaded } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { ApprovalFields, type Approvals, WouldDo } from './approval.tsx';
 
-/** Changes that a run did not make because nobody had approved them, for who may decide on them. */
+/** Changes of a run that wait for approval, shown to people who may decide on them. */
 export function WaitingRun({ run }: { run: RunView }) {
   const blocks = run.blocks.filter(({ status }) => status === 'needs_approval');
   return (
@@ -61,7 +61,7 @@ function Decide({ run, blocks }: WaitingBlocks) {
   );
 }
 
-/** Reason that the caller cannot decide on the changes here; null if there is none. */
+/** Return the reason why the caller cannot decide on the changes here, or null. */
 function obstacleOf(run: RunView, workflow: WorkflowDetail): string | null {
   if (!mayUse('workflows:approve') || !mayUse('workflows:run'))
     return t('Somebody with the scopes workflows:run and workflows:approve must approve these changes.');

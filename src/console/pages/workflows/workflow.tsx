@@ -206,7 +206,7 @@ function nameCell({ run_id, workflow_id, mode }: RunSummary) {
   );
 }
 
-/** State of a run; for one that waits also the way to what it waits for. */
+/** State of a run. A waiting run also links to the pending decision. */
 function stateCell({ status, run_id, workflow_id, continued_by }: RunSummary) {
   return (
     <>

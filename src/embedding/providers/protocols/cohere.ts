@@ -17,7 +17,7 @@ const INPUT_TYPES: Readonly<Record<TaskType, string>> = {
   factcheck: 'search_query',
 };
 
-/** Protocol of Cohere's `POST /v2/embed`. `input_type` is required: without a task type a text is a document. */
+/** Protocol of Cohere's `POST /v2/embed`. `input_type` is required; a text without a task type counts as a document. */
 export const cohere: Protocol = {
   caps: { itemsMax: 96, tokensMax: null },
   request: (call) =>
@@ -37,10 +37,10 @@ export const cohere: Protocol = {
     };
   },
   faultOf: faultsOf((status, { message }) => {
-    // 498 means an invalid token in their clients and a blocked input in their documentation; only the message shows
-    // which.
+    // 498 means an invalid token in their clients and a blocked input in their documentation. Only the message tells
+    // them apart.
     if (status === 498) return message !== null && /\b(token|api key)\b/i.test(message) ? 'refused' : 'rejected';
-    // 499 means that the call was cancelled on the way; their documentation says to try again.
+    // 499 means that the call was cancelled on the way. Their documentation advises to retry.
     return status === 499 ? 'transient' : null;
   }),
 };

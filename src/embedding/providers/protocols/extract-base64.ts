@@ -5,22 +5,22 @@ const MEMBER = Buffer.from('"embedding"');
 const QUOTE = 0x22;
 const COLON = 0x3a;
 
-/** Parsed answer in which each base64 string is replaced by a number. */
+/** Parsed answer with a number in place of each base64 string. */
 export interface ExtractedBase64 {
   readonly answer: unknown;
-  /** Return the base64 string that a number replaces; any other value is returned as it is. */
+  /** Return the base64 string that a number replaces, or any other value unchanged. */
   readonly base64Of: (embedding: unknown) => unknown;
 }
 
 /**
  * Parse an OpenAI-shaped answer without its base64 strings, which are most of it. This takes a tenth of the memory and
- * a third of the time that the JSON parser takes for the whole answer.
+ * a third of the time of JSON-parsing the whole answer.
  *
- * Inside a JSON string every quote is escaped by a backslash. So `"embedding":"` is either the name of a member and the
- * start of its value, or the end of a longer name; only `data[i].embedding` is read afterwards.
+ * A JSON string escapes every inner quote. So `"embedding":"` is either a member name and the start of its value, or
+ * the end of a longer name. Only `data[i].embedding` is read afterwards.
  *
- * @returns null if the answer is not JSON, or has not one base64 string of the right length for each expected vector;
- *   the JSON parser then finds the fault
+ * @returns null if the answer is not JSON, or lacks a base64 string of the right length for each expected vector; the
+ *   JSON parser then finds the fault
  */
 export function extractBase64(bytes: Uint8Array, { count, dimensions }: ExpectedVectors): ExtractedBase64 | null {
   const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -33,7 +33,7 @@ export function extractBase64(bytes: Uint8Array, { count, dimensions }: Expected
   for (let at = body.indexOf(MEMBER); at !== -1; at = body.indexOf(MEMBER, from)) {
     const colon = skipSpace(body, at + MEMBER.length);
     from = colon;
-    // A value and no name: each item says `"object":"embedding"`.
+    // This is a value, not a name: each item has `"object":"embedding"`.
     if (body[colon] !== COLON) continue;
     const open = skipSpace(body, colon + 1);
     if (body[open] !== QUOTE) return null;

@@ -18,9 +18,9 @@ const TASK_TYPES: Readonly<Record<TaskType, string>> = {
 };
 
 /**
- * Protocol of the Gemini API's `models/{model}:batchEmbedContents`. Each text is a content of its own, since several
- * parts of one content become a single vector. Vectors below the full dimension are not normalised. A bad key is
- * answered with 400 `API_KEY_INVALID`.
+ * Protocol of the Gemini API's `models/{model}:batchEmbedContents`. Each text is a separate content, since several
+ * parts of one content become a single vector. Vectors below the full dimension are not normalised. The API answers a
+ * bad key with 400 `API_KEY_INVALID`.
  */
 export const gemini: Protocol = {
   caps: { itemsMax: 100, tokensMax: null },
@@ -43,7 +43,7 @@ export const gemini: Protocol = {
       tokens: tokensOf(field(field(answer, 'usageMetadata'), 'promptTokenCount')),
     };
   },
-  // FAILED_PRECONDITION: the account's country or billing is not accepted, which is reported as a 400.
+  // FAILED_PRECONDITION, reported as a 400, means that the account's country or billing is not accepted.
   faultOf: faultsOf((status, { codes }) =>
     status === 400 && codes.includes('FAILED_PRECONDITION') ? 'refused' : null,
   ),

@@ -4,7 +4,7 @@ import { bearer, postJson, wellFormed } from '../../../platform/upstream/request
 import type { Protocol } from './protocol.ts';
 import { placeInOrder, tokensOf } from './vectors.ts';
 
-/** Protocol of Ollama's `POST /api/embed`. Its queue holds 512 requests, and every text of a call is one. */
+/** Protocol of Ollama's `POST /api/embed`. Its queue holds 512 requests, and every text of a call counts as one. */
 export const ollama: Protocol = {
   caps: { itemsMax: 512, tokensMax: null },
   request: (call) =>
@@ -21,7 +21,7 @@ export const ollama: Protocol = {
       tokens: tokensOf(field(answer, 'prompt_eval_count')),
     };
   },
-  // There are no codes, and a text that is too long is a 400 in some versions and a 500 in others.
+  // Ollama sends no codes. A text that is too long is a 400 in some versions and a 500 in others.
   faultOf: faultsOf((status, { message }) =>
     status === 500 && /\bexceeds\b.*\bcontext length\b/i.test(message ?? '') ? 'rejected' : null,
   ),

@@ -6,10 +6,7 @@ import { extractBase64 } from './extract-base64.ts';
 import type { ExpectedVectors, ParsedVectors, Protocol } from './protocol.ts';
 import { placeByIndex, tokensOf } from './vectors.ts';
 
-/**
- * Parse an answer of the form that OpenAI introduced: `{data: [{index, embedding}], usage: {prompt_tokens,
- * total_tokens}}`.
- */
+/** Parse an answer in OpenAI's form: `{data: [{index, embedding}], usage: {prompt_tokens, total_tokens}}`. */
 export function parseOpenAiShape(reply: UpstreamReply, expected: ExpectedVectors): ParsedVectors {
   const extracted = extractBase64(reply.body, expected);
   const answer = extracted ? extracted.answer : parseJson(reply.body);
@@ -20,7 +17,7 @@ export function parseOpenAiShape(reply: UpstreamReply, expected: ExpectedVectors
   };
 }
 
-/** OpenAI's `POST /embeddings`, which vLLM, Infinity, LiteLLM, llama.cpp and LocalAI speak too. */
+/** OpenAI's `POST /embeddings`, which vLLM, Infinity, LiteLLM, llama.cpp and LocalAI also support. */
 export const openai: Protocol = {
   caps: { itemsMax: 2048, tokensMax: 300_000 },
   request: (call) =>

@@ -7,12 +7,12 @@ import type { ParsedVectors } from './protocol.ts';
 import { protocolOf } from './protocol-of.ts';
 
 /**
- * Longer bodies are parsed on a thread. Measured: base64 takes 1.3 ms a megabyte, decimal numbers 2.2 ms; a thread
- * takes 0.5 ms.
+ * Longer bodies are parsed on a thread. Measured: base64 takes 1.3 ms per megabyte, decimal numbers 2.2 ms, a thread
+ * 0.5 ms.
  */
 const INLINE_BASE64_BYTES_MAX = 2_500_000;
 const INLINE_NUMBERS_BYTES_MAX = 200_000;
-/** Bytes within which the first vector of an OpenAI-shaped answer begins on all servers that we know. */
+/** Bytes in which the first vector of an OpenAI-shaped answer begins on all known servers. */
 const HEAD_BYTES = 1024;
 
 /** Answer of an upstream, in a form that can be sent to a thread. */
@@ -24,10 +24,10 @@ export interface ReplyToParse {
   readonly dimensions: number;
 }
 
-/** Result of parsing. A fault is returned as its fields, since errors lose their class between threads. */
+/** Result of parsing. A fault is its fields, since errors lose their class between threads. */
 export type ParsedOrFault = ParsedVectors | { readonly fault: FaultFields };
 
-/** Parse an answer on the thread that calls it. */
+/** Parse an answer on the calling thread. */
 export function parseReply(reply: ReplyToParse): ParsedOrFault {
   try {
     return protocolOf(reply.protocol).parse(reply, reply);
@@ -39,10 +39,10 @@ export function parseReply(reply: ReplyToParse): ParsedOrFault {
 }
 
 /**
- * Parse a 2xx answer on the calling thread if that takes a few milliseconds at most, else on a worker thread. The body
- * must not be used afterwards: its memory may have moved to the worker.
+ * Parse a 2xx answer on the calling thread if that takes at most a few milliseconds, else on a worker thread. Do not
+ * use the body afterwards, because its memory may have moved to the worker.
  *
- * @throws UpstreamFault of kind `transient`; the signal's reason once it is aborted while the thread works
+ * @throws UpstreamFault of kind `transient`; the signal's reason if it is aborted while the thread works
  */
 export async function parseOn(threads: Threads, reply: ReplyToParse, signal?: AbortSignal): Promise<ParsedVectors> {
   if (isQuick(reply)) {
@@ -61,7 +61,7 @@ export async function parseOn(threads: Threads, reply: ReplyToParse, signal?: Ab
       { transfer: [body.buffer], ...(signal ? { signal } : {}) },
     );
   } catch (error) {
-    // The pool rejects with an abort error of its own instead of the signal's reason.
+    // The pool rejects with its own abort error instead of the signal's reason.
     signal?.throwIfAborted();
     throw error;
   }
@@ -69,7 +69,7 @@ export async function parseOn(threads: Threads, reply: ReplyToParse, signal?: Ab
   return outcome;
 }
 
-/** Return true if parsing takes at most about 4 ms, so that a thread is not worth its cost. */
+/** Return true if parsing takes at most about 4 ms, so that a thread does not pay off. */
 export function isQuick({ protocol, body }: Pick<ReplyToParse, 'protocol' | 'body'>): boolean {
   if (body.byteLength <= INLINE_NUMBERS_BYTES_MAX) return true;
   if (body.byteLength > INLINE_BASE64_BYTES_MAX) return false;
@@ -80,8 +80,8 @@ export function isQuick({ protocol, body }: Pick<ReplyToParse, 'protocol' | 'bod
 }
 
 /**
- * Return bytes that may be transferred, copied if they share their memory: small Buffers lie in a pool, and a view may
- * be part of more.
+ * Return bytes that can be transferred to a thread. Copy them if they share memory: small Buffers lie in a pool, and a
+ * view may cover part of a buffer.
  */
 function ownMemory(body: Uint8Array): Uint8Array<ArrayBuffer> {
   return ownsMemory(body) ? new Uint8Array(body.buffer) : new Uint8Array(body);

@@ -5,10 +5,10 @@ import type { UpstreamHeaders, UpstreamReply, UpstreamRequest } from '../../../p
 
 export interface UpstreamCall {
   readonly upstreamModel: string;
-  /** At least one and at most `caps.itemsMax`, with the prefix of their task type if the model has one. */
+  /** At least one and at most `caps.itemsMax` texts, with the prefix of their task type if the model has one. */
   readonly texts: readonly string[];
   readonly taskType: TaskType | null;
-  /** Dimension to ask for; null: the model's own. */
+  /** Dimension to request, or null for the model's own. */
   readonly dimensions: number | null;
   readonly apiKey: Secret | null;
 }
@@ -21,7 +21,7 @@ export interface ExpectedVectors {
 export interface ParsedVectors {
   /** Float32Array [count x dimensions], row-major, each row L2-normalised, in the order of the texts. */
   readonly vectors: Float32Array<ArrayBuffer>;
-  /** Tokens that the vendor counted for the whole call; null if it does not report them. */
+  /** Tokens that the vendor counted for the whole call, or null if it reports none. */
   readonly tokens: number | null;
 }
 
@@ -30,15 +30,15 @@ export interface UpstreamCaps {
   readonly tokensMax: number | null;
 }
 
-/** Wire protocol of a vendor, without any state: builds requests and parses answers. */
+/** Stateless wire protocol of a vendor. It builds requests and parses answers. */
 export interface Protocol {
   readonly caps: UpstreamCaps;
   request(call: UpstreamCall): UpstreamRequest;
-  /** @throws UpstreamFault of kind `transient` for anything that is not exactly what was asked for */
+  /** @throws UpstreamFault of kind `transient` unless the answer is exactly as requested */
   parse(reply: UpstreamReply, expected: ExpectedVectors): ParsedVectors;
-  /** Classify a status other than 2xx. The key that was sent, if given, is removed from the vendor's message. */
+  /** Classify a status other than 2xx. Remove the given key from the vendor's message. */
   faultOf(status: number, headers: UpstreamHeaders, body: Uint8Array, apiKey?: Secret | null): UpstreamFault;
-  /** Request for the caps of the server, if the protocol has one. */
+  /** Request for the server's caps, if the protocol has one. */
   readonly discover?: {
     request(apiKey: Secret | null): UpstreamRequest;
     /** @throws UpstreamFault of kind `transient` */

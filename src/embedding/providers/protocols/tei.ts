@@ -6,8 +6,8 @@ import type { Protocol } from './protocol.ts';
 import { placeInOrder, tokensOf } from './vectors.ts';
 
 /**
- * Protocol of Hugging Face text-embeddings-inference, `POST /embed`. The server holds one model, so that none is named.
- * `--max-client-batch-size` is 32 unless the operator of the server sets it; `GET /info` returns it.
+ * Protocol of Hugging Face text-embeddings-inference, `POST /embed`. The server holds one model, so requests name none.
+ * `--max-client-batch-size` is 32 unless the server's operator sets it. `GET /info` returns it.
  */
 export const tei: Protocol = {
   caps: { itemsMax: 32, tokensMax: null },
@@ -18,7 +18,7 @@ export const tei: Protocol = {
     tokens: tokensOf(Number(header(reply.headers, 'x-compute-tokens') ?? 0)),
   }),
   faultOf: faultsOf((status, { message }) => {
-    // Too many texts in one call is our own fault; otherwise this status and type mean a text that is too long.
+    // Too many texts in one call is our own fault. Otherwise this status and type mean that a text is too long.
     if (/^batch size \d+ > /.test(message ?? '')) return 'unavailable';
     // 424: the model's backend failed.
     return status === 424 ? 'transient' : null;

@@ -1,21 +1,21 @@
 import { badReply, field } from '../../../platform/upstream/parse-json.ts';
 import type { ExpectedVectors } from './protocol.ts';
 
-/** Squared norm may differ from 1 by this much (the norm by half of it) before a row is scaled. */
+/** Tolerated deviation of the squared norm from 1 before a row is scaled; twice that of the norm. */
 const UNIT_SLACK = 2e-6;
 const FLOAT_BYTES = 4;
 
 /**
- * Return the token count that a vendor reports; null if it is missing, no count, or 0 (reported by servers that do not
- * count).
+ * Return the token count that a vendor reports. Return null if it is missing, invalid, or 0, which servers report that
+ * do not count.
  */
 export function tokensOf(value: unknown): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : null;
 }
 
 /**
- * Read the vectors of an OpenAI-shaped answer, `data[{index, embedding}]`, in any order. Both base64 and arrays of
- * numbers are read.
+ * Read the vectors of an OpenAI-shaped answer, `data[{index, embedding}]`, in any order, as base64 or as arrays of
+ * numbers.
  *
  * @param embeddingOf returns the vector for the value of the member `embedding`
  * @returns Float32Array [count x dimensions], row-major, each row L2-normalised
@@ -40,9 +40,7 @@ export function placeByIndex(
   return rows.vectors;
 }
 
-/**
- * Read the vectors of an answer that lists them in the order of the texts; `key` names the member that holds a vector.
- */
+/** Read the vectors of an answer that lists them in text order. `key` names the member that holds a vector. */
 export function placeInOrder(list: unknown, expected: ExpectedVectors, key?: string): Float32Array<ArrayBuffer> {
   const rows = new Rows(expected);
   const items = rows.listOf(list);
@@ -52,10 +50,7 @@ export function placeInOrder(list: unknown, expected: ExpectedVectors, key?: str
   return rows.vectors;
 }
 
-/**
- * Return the number of base64 characters of a vector: those of its data, and those of the padding, which may be left
- * out.
- */
+/** Return the number of base64 characters of a vector: data, and optional padding. */
 export function base64SizeOf(dimensions: number): { digits: number; padding: number } {
   const length = dimensions * FLOAT_BYTES;
   return { digits: Math.ceil((length * 4) / 3), padding: (3 - (length % 3)) % 3 };
@@ -90,7 +85,7 @@ class Rows {
     this.#normalise(row);
   }
 
-  /** Decode base64 of little-endian float32, which is the byte order of every platform that we support. */
+  /** Decode base64 of little-endian float32, the byte order of every supported platform. */
   #placeBase64(row: number, text: string): void {
     const length = this.#dimensions * FLOAT_BYTES;
     const { digits, padding } = base64SizeOf(this.#dimensions);
@@ -98,7 +93,7 @@ class Rows {
     if (!padded && text.length !== digits) {
       throw badReply('wrong_length', `base64 of ${text.length} characters for ${this.#dimensions} dimensions`);
     }
-    // The decoder skips characters that are not base64, so that a bad one leaves a byte too few.
+    // The decoder skips invalid characters, so that each leaves too few bytes.
     if (this.#bytes.write(text, row * length, length, 'base64') !== length) {
       throw badReply('bad_base64', 'a vector is not valid base64');
     }
@@ -122,7 +117,7 @@ class Rows {
     const { vectors } = this;
     const start = row * this.#dimensions;
     const end = start + this.#dimensions;
-    // Two sums that do not wait for each other take a third of the time of one.
+    // Two independent sums take a third of the time of one.
     let even = 0;
     let odd = 0;
     for (let at = start; at + 1 < end; at += 2) {
@@ -133,7 +128,7 @@ class Rows {
     }
     const last = this.#dimensions % 2 === 1 ? (vectors[end - 1] as number) : 0;
     const squares = even + odd + last * last;
-    // The squares of finite float32 values cannot overflow a float64: only NaN and infinities end up here.
+    // Squares of finite float32 values cannot overflow a float64, so only NaN and infinities arrive here.
     if (!Number.isFinite(squares)) throw badReply('not_finite', 'a vector holds a value that is not finite');
     if (squares === 0) throw badReply('zero_vector', 'a vector is all zeros');
     if (Math.abs(squares - 1) <= UNIT_SLACK) return;

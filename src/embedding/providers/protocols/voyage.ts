@@ -17,8 +17,8 @@ const INPUT_TYPES: Readonly<Record<TaskType, 'query' | 'document' | null>> = {
 };
 
 /**
- * Protocol of Voyage AI's `POST /embeddings`. A call may have 120,000 to 1,000,000 tokens by model; the lowest holds
- * for all.
+ * Protocol of Voyage AI's `POST /embeddings`. Depending on the model, a call may have 120,000 to 1,000,000 tokens. The
+ * lowest limit is used for all.
  */
 export const voyage: Protocol = {
   caps: { itemsMax: 1000, tokensMax: 120_000 },
