@@ -56,33 +56,35 @@ import { userRoutes } from './routes/users.ts';
 import { workflowRoutes } from './routes/workflows.ts';
 import { storedIdempotency } from './stored-idempotency.ts';
 
-/** Time that requests in progress have to finish after a stop was requested; then they are aborted. */
+/** Time for requests in progress to finish after a stop was requested; then they are aborted. */
 const ABORT_MS = 9_000;
 /** Time after which connections that are still open are destroyed. */
 const GRACE_MS = 10_000;
 /**
- * Time for which idle connections stay open after a stop was requested, if another process takes over the socket: each
- * gets one more response, which closes it, so that no request of a busy client meets a closed connection.
+ * Time to keep idle connections open after a stop was requested, if another process takes over the socket. Each gets
+ * one more response, which closes it, so that no request of a busy client meets a closed connection.
  */
 const TAKEOVER_IDLE_MS = 1_500;
-/** Age at which the upload directory of a dead process is removed; each process receives uploads in its own. */
+/** Age at which a dead process's upload directory is removed. Each process receives uploads in its own. */
 const ABANDONED_UPLOADS_MS = 10 * 60_000;
 
 /**
- * Bounds on the searches in progress. Those that run share the event loop, the cores and PostgreSQL, so that each delays
- * all others by milliseconds. Organizations that search at the same time divide one place for each core: more of their
- * searches would not be faster together, but delay those of the others.
+ * Limits on the searches in progress. They share the event loop, the cores and PostgreSQL, so that each delays all
+ * others by milliseconds. Organizations that search at the same time divide one place per core: more concurrent
+ * searches would not be faster, but would delay those of the others.
  */
 const SEARCHES = {
-  ...{ runningMax: 64, runningOfOneMax: 32, waitingOfOneMax: 1_000 },
+  runningMax: 64,
+  runningOfOneMax: 32,
+  waitingOfOneMax: 1_000,
   shared: { places: Math.max(2, availableParallelism()), activeMs: 5_000 },
 };
 
-/** Bodies of one organization that are refused before they have arrived, and cost it no time. */
+/** Limits on bodies of one organization that are refused before they have arrived, without a delay. */
 const UNREAD_BODIES = { burst: 20, perSecond: 10 };
 
 export interface ApiService extends Service {
-  /** URL at which the API listens; it is known once the service has started. */
+  /** URL at which the API listens. It is known once the service has started. */
   readonly url: string;
 }
 
@@ -146,7 +148,7 @@ export function apiRoutes(
 }
 
 /**
- * Make a service of the HTTP API: it listens when started and drains when stopped.
+ * Make the service of the HTTP API, which listens when started and drains when stopped.
  *
  * @param options.socket file descriptor of a listening socket that a supervisor holds, which replaces host and port
  */

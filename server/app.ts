@@ -42,22 +42,22 @@ export interface AppSettings {
   readonly idempotency: Idempotency;
   readonly rates: RateLimiter;
   readonly bodyMemory: BodyMemory;
-  /** Brake on sending bodies that are refused before they have arrived. */
+  /** Brake on bodies that are refused before they have arrived. */
   readonly unreadBodies: RefusalBrake;
-  /** Threads that large bodies are parsed on. */
+  /** Threads to parse large bodies on. */
   readonly threads: Threads;
-  /** Shares of the organizations in what requests need. */
+  /** Shares of the organizations in the resources of requests. */
   readonly capacity: Readonly<Record<'queries' | 'search', FairGate>>;
   readonly limits: BodyLimits;
   readonly logger: Logger;
   readonly metrics: RequestMetrics;
-  /** Null (default): requests are not traced. */
+  /** Null (default) to trace no requests. */
   readonly tracing?: Tracing | null;
   /** Trust the last entry of `X-Forwarded-For`; the access log and the brake on guessing credentials use it. */
   readonly trustProxy: boolean;
   /** Origins whose pages may call the API from a browser; none by default. */
   readonly corsOrigins?: readonly string[];
-  /** Function that returns the address of this service for links in answers; without it, answers have no links. */
+  /** Return the address of this service for links in answers; without it, answers have no links. */
   readonly originOf?: OriginOf;
   /** Aborts requests in progress when the deadline of the drain has passed. */
   readonly drain?: AbortSignal;
@@ -84,13 +84,13 @@ export function createApp(settings: AppSettings): { callback: RequestListener } 
   return { callback: app.callback() as RequestListener };
 }
 
-/** List the middleware of a route in the order of execution. Steps that the route does not declare are left out. */
+/** List the middleware of a route in execution order. Steps that the route does not declare are omitted. */
 function middlewareOf(route: Route, settings: AppSettings): RequestMiddleware[] {
   const { limits, logger } = settings;
   const { capacity = 'queries' } = route;
   const jsonBytesMax = route.bodyLimitBytes ?? limits.bodyBytes;
   const rate = route.axis && limitRate(route.axis, settings.rates);
-  // An upload beyond the rate is refused before its content is received.
+  // Refuse an upload beyond the rate before receiving its content.
   const isRatedFirst = route.reads === 'upload';
   const steps = [
     setRoute(route),

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** Client library that sent a request, as OpenAI's libraries announce themselves. */
+/** Client library that sent a request, identified by the headers of OpenAI's libraries. */
 export interface ClientSdk {
   /** Value of `X-Stainless-Lang`: `js`, `python` and so on. */
   readonly language: string;
@@ -10,7 +10,7 @@ export interface ClientSdk {
 
 const VERSION = /^(\d{1,6})\.(\d{1,6})\./;
 
-/** Read the client library from `X-Stainless-Lang` and `X-Stainless-Package-Version`; null if they are not there. */
+/** Read the client library from `X-Stainless-Lang` and `X-Stainless-Package-Version`; null if they are missing. */
 export function clientSdkOf(headers: IncomingHttpHeaders): ClientSdk | null {
   const language = headers['x-stainless-lang'];
   const version = VERSION.exec(String(headers['x-stainless-package-version']));
@@ -20,8 +20,8 @@ export function clientSdkOf(headers: IncomingHttpHeaders): ClientSdk | null {
 
 /**
  * Return true for versions of OpenAI's JavaScript library that ask for base64 where their caller does not choose, and
- * decode any answer as base64: plain numbers become zeros there without an error. Measured: 5.23 to 7.0, and LangChain
- * and LlamaIndex on top of them; 7.1 and later read what they get.
+ * decode any answer as base64: plain numbers silently become zeros. Measured: 5.23 to 7.0, and LangChain and LlamaIndex
+ * on top of them. Version 7.1 and later read both forms.
  */
 export function readsOnlyBase64(sdk: ClientSdk | null): boolean {
   if (sdk?.language !== 'js') return false;

@@ -12,17 +12,20 @@ import { SECURITY_HEADERS } from './security-headers.ts';
 export interface ConnectionBounds {
   readonly bodyWindowMs: number;
   readonly bodyBytesPerSecondMin: number;
-  /** Time that every body may take, however small it is. */
+  /** Time that every body may take, however small. */
   readonly bodyFreeMs: number;
-  /** Rate at which the rest of the time of an announced body is counted: the more is announced, the faster it must be. */
+  /** Rate that determines the additional time of an announced body. A larger body must be faster. */
   readonly announcedBytesPerSecond: number;
-  /** Time that a body may take at most, also one of unknown length. */
+  /** Maximum time of a body, also of one of unknown length. */
   readonly bodyMsMax: number;
   readonly lingerMs: number;
 }
 
 const LINGER_BYTES_MAX = 16 * 1024 * 1024;
-/** Time between two checks of a connection that lingers. Nothing is read before the first: most clients close it then. */
+/**
+ * Time between two checks of a lingering connection. Nothing is read before the first, since most clients close it
+ * then.
+ */
 const LINGER_CHECK_MS = 100;
 
 const discards = new DiscardQueue();
@@ -31,9 +34,9 @@ const discards = new DiscardQueue();
  * Connection of a client: checks the rate at which bodies arrive, and closes the socket.
  *
  * A response that does not wait for the body (410, 401, 413, …) would be lost if the socket were destroyed right after
- * it: bytes that arrive at a closed socket are answered with a reset, which discards what the client has not read yet.
- * So the server closes its own side first, waits a moment for the client to do the same, and then discards for some time
- * what still arrives.
+ * it: bytes that arrive at a closed socket are answered with a reset, which discards unread data at the client. So the
+ * server closes its own side first, waits a moment for the client to do the same, and then discards arriving bytes for
+ * some time.
  */
 export class Connection {
   readonly #socket: Socket;
@@ -42,7 +45,7 @@ export class Connection {
   #res: ServerResponse | null = null;
   /** Window in which the body must make progress; null while the server itself does not read. */
   #window: { startedAtMs: number; bytesRead: number } | null = null;
-  /** Time for which the server has waited for the body, and when it last began to. */
+  /** Time for which the server has waited for the body, and start of the present wait. */
   #waitedMs = 0;
   #waitingSinceMs: number | null = null;
   #isRefused = false;
@@ -55,7 +58,7 @@ export class Connection {
     socket.destroySoon = () => this.#closeSoon();
     socket.on('close', () => {
       if (this.#lingering !== null) clearInterval(this.#lingering);
-      // Node forgets a request once it is answered, so code that still reads its body would never see an end.
+      // Node forgets an answered request, so code that still reads its body would never see an end.
       if (this.#req !== null && !this.#req.complete) this.#req.destroy();
     });
   }
@@ -69,7 +72,7 @@ export class Connection {
   }
 
   /**
-   * Check the rate of the body; called about once a second. `wasPaused`: this process was suspended, not its clients.
+   * Check the rate of the body. Called about once a second. `wasPaused`: this process was suspended, not its clients.
    */
   sweep(nowMs: number, wasPaused: boolean): void {
     const req = this.#req;
@@ -102,7 +105,7 @@ export class Connection {
     }
   }
 
-  /** Return the time in which a body must arrive: the more is announced, the higher is the rate that this needs. */
+  /** Return the time in which a body must arrive. A larger announced body must arrive at a higher rate. */
   #bodyMs(req: IncomingMessage): number {
     const { bodyFreeMs, announcedBytesPerSecond, bodyMsMax } = this.#bounds;
     const announced = req.headers['content-length'];
@@ -171,7 +174,7 @@ export class Connection {
     socket.end();
     socket.once('end', () => socket.destroy());
     this.#req?.resume();
-    // Nothing is parsed any more: the parser would copy every byte.
+    // Parse nothing more: the parser would copy every byte.
     socket.removeAllListeners('data').on('data', releaseMemory);
     // Node resumes the socket after this function, because the request is over.
     setImmediate(() => socket.pause());

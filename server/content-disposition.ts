@@ -1,7 +1,7 @@
 /**
  * Render `Content-Disposition: attachment` with a file name (RFC 6266): `filename` in ASCII for every client, and
- * `filename*` in UTF-8 (RFC 8187) if clients may read the ASCII form wrongly. The value is one header of visible ASCII
- * for any name: control characters, quotes, backslashes and path separators are replaced.
+ * `filename*` in UTF-8 (RFC 8187) if clients may misread the ASCII form. The value is one header of visible ASCII for
+ * any name: control characters, quotes, backslashes and path separators are replaced.
  */
 export function attachment(fileName: string): string {
   const name = [...fileName.toWellFormed().replace(/[\p{Cc}\p{Zl}\p{Zp}/\\]/gu, '_')]
@@ -15,7 +15,7 @@ export function attachment(fileName: string): string {
 
 const NAME_CHARACTERS_MAX = 255;
 
-/** Percent-encode all characters but `attr-char` of RFC 8187. */
+/** Percent-encode all characters except `attr-char` of RFC 8187. */
 function encodeExtended(text: string): string {
   return encodeURIComponent(text).replace(
     /['()*]/g,

@@ -2,8 +2,8 @@
 export const SESSION_COOKIE = 'session';
 
 /**
- * Return the value of a cookie; null if it was not sent. Two cookies of one name are none: the second may have been set
- * by another site under the same domain.
+ * Return the value of a cookie; null if it was not sent, or if two cookies have the name, since another site under the
+ * same domain may have set the second.
  */
 export function readCookie(header: string | undefined, name: string): string | null {
   const values = (header ?? '').split(';').flatMap((part) => {
@@ -16,8 +16,8 @@ export function readCookie(header: string | undefined, name: string): string | n
 /**
  * Render a cookie that scripts cannot read.
  *
- * @param options.sameSite `Strict`: sent with requests of pages of this origin only; `Lax`: also when another site leads
- *   the browser here
+ * @param options.sameSite `Strict`: sent only with requests of pages of this origin; `Lax`: also when another site
+ *   directs the browser here
  * @param options.maxAgeSeconds 0 removes it
  */
 export function renderCookie(

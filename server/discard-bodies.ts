@@ -1,11 +1,11 @@
 import type { Socket } from 'node:net';
 
-/** Time between two turns. A turn reads at most 2 MB, which libuv reads at once of one socket. */
+/** Time between two turns. A turn reads at most 2 MB, the amount that libuv reads from one socket at once. */
 const TURN_MS = 10;
 
 /**
- * Queue of connections whose clients still send what nobody wants. They are read in turn, one at a time and with pauses,
- * since reading them as fast as they send would keep the event loop busy.
+ * Queue of connections whose clients still send unwanted bytes. They are read in turn, one at a time and with pauses,
+ * since reading at full speed would keep the event loop busy.
  */
 export class DiscardQueue {
   readonly #sockets = new Set<Socket>();

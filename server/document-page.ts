@@ -3,7 +3,7 @@ import type { Locator } from '../src/documents/locator.ts';
 import type { ChunkWindow } from '../src/ingest/document-text.ts';
 import { escapeHtml, renderPage } from './page.ts';
 
-/** Render a document around one chunk, which is marked. All text of the document is escaped. */
+/** Render a document around one highlighted chunk. All text of the document is escaped. */
 export function renderDocumentPage(
   { document, chunks, isMoreBefore, isMoreAfter }: ChunkWindow,
   link: { readonly token: string; readonly chunk: number; readonly pageChunks: number },
@@ -39,7 +39,7 @@ function placeOf({ page, page_end, slide, sheet, heading_path, places = [] }: Lo
   return parts.filter((part) => part !== '').join(' · ');
 }
 
-/** Render a page that says why the document is not shown. */
+/** Render a page that explains why the document is not shown. */
 export function renderRefusal(message: string): string {
   return renderPage('Document', `<header><h1>This document cannot be shown</h1></header><p>${escapeHtml(message)}</p>`);
 }

@@ -28,14 +28,14 @@ const TYPE_BY_STATUS: Readonly<Record<number, string>> = {
   429: 'rate_limit_error',
 };
 
-/** Return `error.type` as OpenAI clients expect it. */
+/** Return `error.type` in the form that OpenAI clients expect. */
 function typeOf(status: number): string {
   return TYPE_BY_STATUS[status] ?? (status >= 500 ? 'api_error' : 'invalid_request_error');
 }
 
 const RETRY_AFTER_DEFAULT_SECONDS = 1;
 
-/** Render an error for HTTP; no other code does. A 5xx shows its message only, because `details` may name internals. */
+/** Render an error for HTTP. No other code does. A 5xx shows only its message, because `details` may name internals. */
 export function renderError(error: AppError, family: ErrorFamily, requestId: string): RenderedError {
   const { status } = error;
   const headers: Record<string, string> = { 'Content-Type': JSON_TYPE };
@@ -53,7 +53,7 @@ export function renderError(error: AppError, family: ErrorFamily, requestId: str
   return { status, headers, body: JSON.stringify(body) };
 }
 
-/** Create an error 413 that names the bound. */
+/** Create an error 413 that names the limit. */
 export function bodyTooLarge(limitBytes: number, advice?: string): AppError {
   const message = `the body is larger than the limit of ${limitBytes} bytes${advice ? `; ${advice}` : ''}`;
   return new AppError({ code: 'body_too_large', status: 413, message });
@@ -64,7 +64,9 @@ export function requestTimeout(message: string): AppError {
   return new AppError({ code: 'request_timeout', status: 408, message });
 }
 
-/** Create the error for a client that left before its request was complete. It is not sent; metrics count it as 499. */
+/**
+ * Create the error for a client that left before its request was complete. It is never sent; metrics count it as 499.
+ */
 export function clientGone(cause?: unknown): AppError {
   return new AppError({ code: 'client_gone', status: 499, message: 'the client closed the connection', cause });
 }

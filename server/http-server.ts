@@ -6,9 +6,11 @@ import type { Logger } from '../src/platform/logger.ts';
 import { Connection, type ConnectionBounds } from './connection.ts';
 import { requestTimeout } from './errors.ts';
 
-/** Bounds against slow and greedy clients. */
+/** Limits on slow and greedy clients. */
 export interface HttpServerBounds extends ConnectionBounds {
-  /** Time from the opening of the connection, or the first byte of a next request, to the end of the headers. */
+  /**
+   * Time from the opening of the connection, or from the first byte of a further request, to the end of the headers.
+   */
   readonly headersTimeoutMs: number;
   /** Time that a connection may be idle between two requests. */
   readonly keepAliveMs: number;
@@ -18,7 +20,7 @@ export interface HttpServerBounds extends ConnectionBounds {
 
 const DEFAULT_BOUNDS: HttpServerBounds = {
   headersTimeoutMs: 10_000,
-  // In every such window a body must be complete or have arrived at this rate on average.
+  // In each such window a body must be complete or have arrived at this rate on average.
   bodyWindowMs: 15_000,
   bodyBytesPerSecondMin: 1024,
   // A body of 1 MB must arrive at 26 kB a second on average, one of 512 MB at 298 kB a second.
@@ -34,14 +36,14 @@ const DEFAULT_BOUNDS: HttpServerBounds = {
 };
 
 export interface Listening {
-  /** URL such as `http://127.0.0.1:8080`; for a wildcard address its host is one that this machine can open. */
+  /** URL such as `http://127.0.0.1:8080`. For a wildcard address, its host is one that this machine can open. */
   readonly url: string;
   readonly port: number;
   /**
-   * Stop accepting connections, let requests in progress finish, and cut off those that are not done after `graceMs`.
+   * Stop accepting connections, let requests in progress finish, and cut off those that remain after `graceMs`.
    *
-   * @param options.idleMs time for which idle connections stay open, each for one more request, so that a request that
-   *   is already on its way is answered (default 0)
+   * @param options.idleMs time to keep idle connections open, each for one more request, so that a request that is
+   *   already on its way is answered (default 0)
    */
   close(options: { graceMs: number; idleMs?: number }): Promise<void>;
 }
@@ -78,7 +80,7 @@ export function createHttpServer(
   const server = createServer({
     maxHeaderSize: bounds.headerBytesMax,
     headersTimeout: bounds.headersTimeoutMs,
-    // Node's own bound is for the whole body, which would cut off a large upload that makes progress.
+    // Node's own limit applies to the whole body, which would cut off a large upload that makes progress.
     requestTimeout: 0,
     keepAliveTimeout: bounds.keepAliveMs,
     connectionsCheckingInterval: Math.min(SWEEP_MS, bounds.headersTimeoutMs),
@@ -141,8 +143,8 @@ export function createHttpServer(
 }
 
 /**
- * Find a fault in the headers that decide where a request goes and who sends it: Node would take the first of two, and a
- * proxy in front perhaps the second.
+ * Find a fault in the headers that name the target and the sender of a request. Of two equal headers, Node would take
+ * the first, and a proxy in front perhaps the second.
  */
 function headerFault(req: IncomingMessage): string | null {
   const { headers, rawHeaders } = req;

@@ -8,12 +8,12 @@ import { ServerGauge } from '../src/cli/server-load.ts';
 import { openQueueGauge } from '../src/jobs/queues.ts';
 import type { Sql } from '../src/platform/postgres.ts';
 
-/** Time for which the checks of the doctor are reused: some of them write to the disk or read a backup. */
+/** Time for which results of the doctor's checks are reused. Some checks write to the disk or read a backup. */
 const CHECKS_MS = 30_000;
 
 type InstallationLoad = NonNullable<Overview['installation']>;
 
-/** Gauge of the whole installation, shared by all who look at it. */
+/** Gauge of the whole installation, shared by all its viewers. */
 export class InstallationGauge {
   readonly #appliance: Appliance;
   readonly #server: ServerGauge;
@@ -45,7 +45,10 @@ export class InstallationGauge {
       workers: [...workers],
       throughput: { ...throughput, history: [...throughput.history] },
       requests: {
-        ...{ per_second, fault_rate, p50_ms, p95_ms },
+        per_second,
+        fault_rate,
+        p50_ms,
+        p95_ms,
         texts_per_second: load.texts_per_second,
         cache_hit_rate: load.cache.hit_rate,
       },
@@ -68,7 +71,7 @@ export class InstallationGauge {
     };
   }
 
-  /** List what needs a person, as `service doctor` says it; the result is up to half a minute old. */
+  /** List the faults that need a person, in the words of `service doctor`. The result is up to half a minute old. */
   async attention(load: InstallationLoad): Promise<Attention[]> {
     const nowMs = performance.now();
     if (this.#attention === null || nowMs > this.#attention.untilMs) {

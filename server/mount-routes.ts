@@ -5,7 +5,7 @@ import type { RequestContext, RequestMiddleware, RequestState } from './request-
 import type { Route } from './route.ts';
 
 /**
- * Mount every route behind its own middleware. Paths are exact and case-sensitive; a literal path segment wins over a
+ * Mount every route behind its own middleware. Paths are exact and case-sensitive. A literal path segment wins over a
  * parameter in any order of `routes`.
  *
  * @throws TypeError for a route without an access policy, declared twice, or whose declaration contradicts itself
@@ -15,7 +15,7 @@ export function mountRoutes(
   middlewareOf: (route: Route) => RequestMiddleware[],
 ): RequestMiddleware {
   const router = new Router<RequestState>({ sensitive: true, strict: true });
-  // The router compares every request with every route. A path without parameters is found by its text.
+  // The router compares every request with every route. This map finds a path without parameters by its text.
   const literal = new Map<string, RequestMiddleware>();
   const seen = new Set<string>();
   for (const route of [...routes].sort(bySpecificity)) {

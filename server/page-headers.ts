@@ -1,6 +1,6 @@
 /**
  * Headers of pages with scripts: everything comes from this origin, nothing is written into the page, no other site can
- * frame it, and no form leads away.
+ * frame it, and no form submits to another origin.
  */
 export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   'Content-Security-Policy': [

@@ -16,7 +16,9 @@ dd { margin: 0; }
 
 const STYLE_HASH = `'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`;
 
-/** Headers of pages: only their own style sheet is used, and no browser stores them or passes on their address. */
+/**
+ * Headers of pages: browsers use only the page's own style sheet, do not store pages, and do not pass on their address.
+ */
 export const PAGE_HEADERS = {
   'Content-Security-Policy': `default-src 'none'; style-src ${STYLE_HASH}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
   'Cache-Control': 'no-store',

@@ -16,7 +16,7 @@ export const PageQuery = z.object({
 
 const NAME_CURSOR_CHARS_MAX = 1024;
 
-/** Query of a page of a list in the order of unique names. Its cursor holds the name of the last row, so that row may be gone. */
+/** Query of a page of a list ordered by unique names. Its cursor holds the name of the last row, which may be gone. */
 export const NamePageQuery = z.object({
   limit: z.coerce.number().int().min(1).max(200).default(200),
   cursor: z
@@ -63,9 +63,9 @@ interface ListPage<T> {
 type SelectRows<T> = (page: { limit: number; after: string | undefined }) => Promise<T[]>;
 
 /**
- * Read one page: one row more than the page holds tells if there is another.
+ * Read one page. Reading one row more than the page holds shows if there is another page.
  *
- * @param cursorOf returns what stands for a row in a cursor
+ * @param cursorOf returns the text that identifies a row in a cursor
  */
 export async function readPageBy<T>(
   { limit, cursor }: PageRequest,
@@ -91,7 +91,7 @@ export function readPage<T extends { readonly id: string }>(
   return readPageBy(page, select, ({ id }) => id);
 }
 
-/** Read one page of a list in the order of names; `after` of `select` is a name. */
+/** Read one page of a list ordered by names; `after` of `select` is a name. */
 export function readPageByName<T extends { readonly name: string }>(
   page: PageRequest,
   select: SelectRows<T>,

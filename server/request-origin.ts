@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 
-/** Function that returns the address of this service for links in an answer, without a slash at its end, or null. */
+/** Function that returns the address of this service for links in an answer, without a trailing slash, or null. */
 export type OriginOf = (req: IncomingMessage) => string | null;
 
 /**
- * Find the address that links in answers begin with: `base_url` if it is set; behind a trusted proxy the address that
- * the client asked for; else the address that the server listens on. Headers of a client are not trusted otherwise.
+ * Find the address for links in answers: `base_url` if it is set; behind a trusted proxy the address that the client
+ * asked for; else the address that the server listens on. Headers of a client are not trusted otherwise.
  */
 export function requestOrigin(settings: {
   readonly baseUrl: string | null;

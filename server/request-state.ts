@@ -14,12 +14,12 @@ import type { IdempotentRequest, Route, RouteContext, RouteReply, SignedRequest,
 /** Koa's context with the state of this server. */
 export type RequestContext = RouterContext<RequestState>;
 
-/** Middleware of this server; it puts its results into `ctx.state`. */
+/** Middleware of this server. It puts its results into `ctx.state`. */
 export type RequestMiddleware = RouterMiddleware<RequestState>;
 
 /**
- * State of a request, in `ctx.state`: each field is set by one middleware, named beside it. A handler receives this
- * object as a `RouteContext`.
+ * State of a request, in `ctx.state`. One middleware, named beside it, sets each field. A handler receives this object
+ * as a `RouteContext`.
  *
  * It is a class because of its accessors: V8 makes a separate hidden class for every object literal with a getter, and
  * only a collection of the whole heap frees such a hidden class together with its request.
@@ -29,17 +29,20 @@ export class RequestState implements RouteContext<unknown, unknown, unknown> {
   readonly startedAtMs = performance.now();
   /** Span of the request (`start-request`); null without tracing. */
   span: Span | null = null;
-  /** Route that matched (`set-route`); null before that, and if none matches. */
+  /** Matched route (`set-route`); null before the match, or if no route matches. */
   route: Route | null = null;
   /** Caller (`authorize`); null if the access policy needs none. */
   caller: Caller | null = null;
-  /** Session that the caller was found by (`authorize`); null for a key or a token in the header. */
+  /** Session that identified the caller (`authorize`); null for a key or a token in the header. */
   session: Secret | null = null;
   /** Check of the caller during a long answer (`authorize`). */
   recheck: () => Promise<boolean> = isStillThere;
   /** Memory that the body takes (`reserve-memory`); null for a route without a body. */
   memory: BodyReservation | null = null;
-  /** Body as sent (`read-json`, `read-upload`), in bytes if it is large, then the output of the route's schema (`validate-body`). */
+  /**
+   * Body as sent (`read-json`, `read-upload`), as bytes if large, then the output of the route's schema
+   * (`validate-body`).
+   */
   body: unknown = undefined;
   /** File of a multipart body (`read-upload`). */
   file: UploadedFile | null = null;
@@ -50,7 +53,7 @@ export class RequestState implements RouteContext<unknown, unknown, unknown> {
   query: unknown = undefined;
   /** Key and fingerprint (`read-idempotency-key`), used by `idempotency` and by handlers. */
   idempotent: IdempotentRequest | null = null;
-  /** Reply of the handler (`handle`), or its stored first reply (`idempotency`); sent by `write-reply`. */
+  /** Reply of the handler (`handle`), or its stored first reply (`idempotency`). `write-reply` sends it. */
   reply: RouteReply | null = null;
 
   readonly #req: IncomingMessage;
@@ -67,12 +70,12 @@ export class RequestState implements RouteContext<unknown, unknown, unknown> {
     this.#originOf = originOf;
   }
 
-  /** Address of this service for links in the answer, without a slash at its end; null where none is known. */
+  /** Address of this service for links in the answer, without a trailing slash; null if unknown. */
   get origin(): string | null {
     return this.#originOf(this.#req);
   }
 
-  /** Header `Cookie`, unread. */
+  /** Header `Cookie`, unparsed. */
   get cookies(): string | undefined {
     return this.#req.headers.cookie;
   }
@@ -82,7 +85,7 @@ export class RequestState implements RouteContext<unknown, unknown, unknown> {
     return this.#req.headers['last-event-id']?.toString().slice(0, 100) ?? null;
   }
 
-  /** Header `Accept-Encoding`, unread. */
+  /** Header `Accept-Encoding`, unparsed. */
   get encodings(): string | undefined {
     return this.#req.headers['accept-encoding']?.toString();
   }
@@ -93,14 +96,12 @@ export class RequestState implements RouteContext<unknown, unknown, unknown> {
     return accept.includes('text/html') && !accept.includes('application/json');
   }
 
-  /** Client library as it announces itself; null if it does not. */
+  /** Client library that identified itself; null if none did. */
   get sdk(): ClientSdk | null {
     return clientSdkOf(this.#req.headers);
   }
 
-  /**
-   * Signal that is aborted when the client leaves or the server drains. Created on first use: most handlers have none.
-   */
+  /** Signal that aborts when the client leaves or the server drains. Created on first use: most handlers need none. */
   get signal(): AbortSignal {
     if (this.#controller === null) {
       this.#controller = new AbortController();
@@ -120,7 +121,7 @@ export class RequestState implements RouteContext<unknown, unknown, unknown> {
     return this.#aborts.isDrained;
   }
 
-  /** True if part of an announced body has not arrived: the connection cannot carry another request. */
+  /** True if part of an announced body has not arrived. The connection cannot carry another request then. */
   get bodyIsPending(): boolean {
     return !this.#req.complete && announcesBody(this.#req);
   }
@@ -128,7 +129,7 @@ export class RequestState implements RouteContext<unknown, unknown, unknown> {
 
 const isStillThere = async () => true;
 
-/** Abort controllers of the requests in progress; all are aborted when the server drains past its deadline. */
+/** Abort controllers of the requests in progress. All are aborted when the server drains past its deadline. */
 export class RequestAborts {
   readonly #controllers = new SlotMap<AbortController>();
   readonly #drain: AbortSignal | undefined;
@@ -144,7 +145,7 @@ export class RequestAborts {
     return this.#drain?.aborted ?? false;
   }
 
-  /** Keep a controller until its response is closed; a response that is cut off aborts it. */
+  /** Keep a controller until its response is closed. A response that is cut off aborts it. */
   add(controller: AbortController, res: ServerResponse): void {
     if (this.#drain?.aborted) {
       controller.abort(this.#drain.reason);

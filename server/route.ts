@@ -7,7 +7,8 @@ import type { RateAxis } from '../src/usage/schema.ts';
 import type { ClientSdk } from './client-sdk.ts';
 
 /**
- * Rule for who may call a route. There is no default: a route without a policy does not compile, and is not mounted.
+ * Rule that decides who may call a route. There is no default: a route without a policy does not compile, and is not
+ * mounted.
  * - `public`: no credentials are needed;
  * - `signature`: no credentials are needed; the handler verifies a signature over the bytes of the body;
  * - `loopback_or_platform_admin`: a peer on this machine without a proxy in between, or the scope `platform_admin`;
@@ -31,13 +32,13 @@ type CallerOf<A extends AccessPolicy> = A extends 'public' | 'signature'
     : Caller;
 
 /**
- * Shape of a route's errors: `embedding` is the object `error` that OpenAI's clients read, `detail` a sentence, and
+ * Shape of a route's errors. `embedding` is the object `error` that OpenAI's clients read, `detail` is a sentence, and
  * `both` has the two side by side, for routes that both kinds of clients call.
  */
 export type ErrorFamily = 'embedding' | 'detail' | 'both';
 
 /**
- * File of a multipart request, which the body reader has written to `path`. It is removed when the handler is done; a
+ * File of a multipart request, which the body reader has written to `path`. It is removed when the handler is done. A
  * handler that keeps the file moves it.
  */
 export interface UploadedFile {
@@ -52,17 +53,17 @@ export interface UploadedFile {
   readonly sha256: string;
 }
 
-/** Request as it was sent; the handler verifies its signature before it uses any of it. */
+/** Request as sent. The handler verifies its signature before it uses any of it. */
 export interface SignedRequest {
   readonly headers: IncomingHttpHeaders;
-  /** Body, exactly as it was sent. */
+  /** Body, exactly as sent. */
   readonly bytes: Buffer;
 }
 
-/** Identity of a request that is executed once under its `Idempotency-Key`. */
+/** Identity of a request that runs once under its `Idempotency-Key`. */
 export interface IdempotentRequest {
   readonly key: string;
-  /** SHA-256 of the request as it was sent. */
+  /** SHA-256 of the request as sent. */
   readonly fingerprint: Buffer;
 }
 
@@ -73,30 +74,30 @@ export interface RouteContext<Params, Query, Body, A extends AccessPolicy = Acce
   readonly body: Body;
   /** Part `file` of a multipart request; null for JSON requests. */
   readonly file: UploadedFile | null;
-  /** Request as it was sent, if the route reads `signed`, which leaves `body` unset; null for every other route. */
+  /** Request as sent, if the route reads `signed`, which leaves `body` unset; null for every other route. */
   readonly signed: SignedRequest | null;
   /** Set if the route honours `Idempotency-Key` and the request has one; otherwise null. */
   readonly idempotent: IdempotentRequest | null;
   readonly caller: CallerOf<A>;
-  /** Id of the session that the caller was found by; null for a key or a token in the header. */
+  /** Id of the session that identified the caller; null for a key or a token in the header. */
   readonly session: Secret | null;
   /**
-   * Check again that the credential is valid and gives the same rights as at the beginning of the request; set for a
+   * Check again that the credential is valid and gives the same rights as at the beginning of the request. Set for a
    * route that `streams`.
    */
   readonly recheck: () => Promise<boolean>;
   /** Header `Last-Event-ID`; null if there is none. */
   readonly lastEventId: string | null;
-  /** Header `Accept-Encoding`, unread. */
+  /** Header `Accept-Encoding`, unparsed. */
   readonly encodings: string | undefined;
-  /** Header `Cookie`, unread. */
+  /** Header `Cookie`, unparsed. */
   readonly cookies: string | undefined;
   readonly requestId: string;
-  /** Address of this service for links in the answer, without a slash at its end; null where none is known. */
+  /** Address of this service for links in the answer, without a trailing slash; null if unknown. */
   readonly origin: string | null;
   /** True if the client asks for a page (the header Accept names HTML, and not JSON). */
   readonly prefersHtml: boolean;
-  /** Client library as it announces itself; null if it does not. */
+  /** Client library that identified itself; null if none did. */
   readonly sdk: ClientSdk | null;
   /** Aborted when the client leaves or the server drains past its deadline. */
   readonly signal: AbortSignal;
@@ -106,7 +107,7 @@ export interface RouteContext<Params, Query, Body, A extends AccessPolicy = Acce
 export interface RouteReply {
   readonly status?: number;
   readonly body?: unknown | Buffer | Readable;
-  /** Free the body's memory; called once the response has been sent, and not if it was cut off. */
+  /** Free the body's memory. Called once the response has been sent, but not if it was cut off. */
   readonly freeBody?: () => void;
   readonly type?: string;
   readonly headers?: Readonly<Record<string, string | string[]>>;
@@ -121,7 +122,7 @@ export interface RouteResponse {
   readonly mediaType?: string;
   /** Media type of another form of a JSON body, by the header Accept. */
   readonly otherMediaType?: string;
-  /** Names of headers that it can have beside those of every response. */
+  /** Names of the headers that it can have in addition to those of every response. */
   readonly headers?: readonly DescribedHeader[];
 }
 
@@ -151,37 +152,38 @@ export interface Route<
   readonly access: A;
   readonly errors: ErrorFamily;
   /**
-   * `none`: the body is never read. `upload`: multipart with one `file`, or JSON. `signed`: JSON whose bytes are signed;
-   * the handler parses and validates them, and `body` is used by OpenAPI only.
+   * `none`: the body is never read. `upload`: multipart with one `file`, or JSON. `signed`: JSON whose bytes are
+   * signed; the handler parses and validates them, and only OpenAPI uses `body`.
    */
   readonly reads: 'none' | 'json' | 'signed' | 'upload';
-  /** Bound of the body in bytes, if it differs from the server's bound for `json` or `upload`. */
+  /** Limit of the body in bytes, if it differs from the server's limit for `json` or `upload`. */
   readonly bodyLimitBytes?: number;
-  /** Bound on values of a JSON body, if it differs from `VALUES_MAX` of the parser. */
+  /** Limit on values of a JSON body, if it differs from `VALUES_MAX` of the parser. */
   readonly bodyValuesMax?: number;
-  /** Fault of a body beyond that bound: the field that holds so many values, and what it may hold. */
+  /** Fault of a body beyond that limit: the field that holds so many values, and its limit. */
   readonly tooManyValues?: { readonly param: string; readonly message: string };
-  /** Set if the answer goes on for long, so that the caller is checked again meanwhile. */
+  /** Set if the answer takes long, so that the caller is checked again meanwhile. */
   readonly streams?: true;
-  /** Slow down refusals of this route, which checks a credential in its body. */
+  /** Delay refusals of this route, which checks a credential in its body. */
   readonly signsIn?: true;
   /** Honour `Idempotency-Key` on this route (everything that creates something). */
   readonly idempotent?: boolean;
-  /** The reply has a secret: what is kept of it for `Idempotency-Key` is encrypted. */
+  /** Set if the reply has a secret, so that its copy for `Idempotency-Key` is encrypted. */
   readonly repliesSecret?: true;
   /**
-   * Capacity of the server that a request takes part in: `queries` (default), `search`, or `none` for a route that
-   * mostly waits for others. Each organization has a share of it.
+   * Capacity of the server that a request uses: `queries` (default), `search`, or `none` for a route that mostly waits
+   * for others. Each organization has a share of it.
    */
   readonly capacity?: 'queries' | 'search' | 'none';
-  /** Headers of every response of this route, refusals included. */
+  /** Headers of every response of this route, including refusals. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Axis on which a request counts towards the organization's request rate; 429 beyond the rate. */
   readonly axis?: (body: z.output<B>) => RateAxis;
   /**
    * Parse the bytes of a JSON body whose parsing would block the event loop. This replaces validation by the schema
-   * `body`, which an upload as multipart still has: it refuses bytes that are not JSON and values that the schema refuses (AppError 400). It owns the bytes and may
-   * transfer them to a thread. With `idempotent`, two requests are equal if all their bytes are equal.
+   * `body`, except for a multipart upload. It refuses bytes that are not JSON and values that the schema refuses
+   * (AppError 400). It owns the bytes and may transfer them to a thread. With `idempotent`, two requests are equal if
+   * all their bytes are equal.
    */
   readonly parse?: (bytes: Buffer, signal: AbortSignal) => Promise<z.output<B>>;
   readonly params?: P;
@@ -189,7 +191,7 @@ export interface Route<
   readonly body?: B;
   /** Responses by status, for OpenAPI. */
   readonly responses: Readonly<Record<number, RouteResponse>>;
-  /** Statuses of the handler's refusals, for OpenAPI, beside those of the steps before it. */
+  /** Statuses of the handler's refusals, for OpenAPI, in addition to those of the steps before it. */
   readonly refusals?: readonly RefusalStatus[];
   readonly handle: (context: RouteContext<z.output<P>, z.output<Q>, z.output<B>, A>) => Promise<RouteReply>;
 }

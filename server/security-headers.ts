@@ -1,6 +1,6 @@
 /**
- * Headers of every response: no browser guesses its type, runs or frames it, passes its address on, or keeps it. A route
- * that serves pages replaces them by its own.
+ * Headers of every response: no browser guesses its type, runs or frames it, passes its address on, or keeps it. A
+ * route that serves pages replaces them with its own.
  */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'X-Content-Type-Options': 'nosniff',

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 
-/** Files in memory; a folder of pages has a few dozen. */
+/** Maximum number of files in memory. A folder of pages has a few dozen. */
 const FILES_MAX = 200;
 const FILE_BYTES_MAX = 16 * 1024 * 1024;
 const CACHE_BYTES_MAX = 64 * 1024 * 1024;
@@ -30,7 +30,7 @@ export interface StaticFile {
 
 const compress = promisify(brotliCompress);
 
-/** Files of one folder of the package, kept in memory once they were read, compressed where that makes them smaller. */
+/** Files of one folder of the package. They stay in memory once read, compressed if that makes them smaller. */
 export class StaticFolder {
   readonly #directory: string;
   readonly #files = new LRUCache<string, { plain: Buffer; small: Buffer | null }>({
@@ -45,7 +45,7 @@ export class StaticFolder {
   }
 
   /**
-   * Read a file by its name; null if there is none of a known type.
+   * Read a file by its name; null if no file of a known type has it.
    *
    * @param options.accepts header `Accept-Encoding` of the request
    * @param options.isFixed true for a file whose content never changes under its name

@@ -3,10 +3,10 @@ import type { Sql } from '../src/platform/postgres.ts';
 import type { KeyRing } from '../src/platform/secret-key.ts';
 import type { Idempotency } from './middleware/idempotency.ts';
 
-/** Time after which a first request that still holds an Idempotency-Key, and is not heard of, counts as dead. */
+/** Time without a sign of life after which a first request that still holds an Idempotency-Key counts as dead. */
 const LOCK_MS = 60_000;
 
-/** Store of first responses in PostgreSQL; those with a secret are encrypted. */
+/** Open the store of first responses in PostgreSQL. Responses with a secret are encrypted. */
 export function storedIdempotency(sql: Sql, keyRing: Pick<KeyRing, 'encryption'>, lockMs = LOCK_MS): Idempotency {
   const encryptionKey = keyRing.encryption;
   return {

@@ -6,10 +6,10 @@ import { parseWithNulls } from '../src/platform/zod-nulls.ts';
 const FAULTS_SHOWN_MAX = 3;
 
 /**
- * Parse `value` with `schema`. A field that may be left out may also be null.
+ * Parse `value` with `schema`. An optional field may also be null.
  *
  * @returns the schema's output (defaults filled in, transforms applied)
- * @throws AppError `invalid_request` (400): the first faults as `path: what is wrong`, `param` is the first path
+ * @throws AppError `invalid_request` (400): the first faults as `path: fault`; `param` is the first path
  */
 export function validate<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
   const parsed = parseWithNulls(schema, value, PARSE_OPTIONS);

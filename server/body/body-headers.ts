@@ -25,15 +25,15 @@ export function unsupportedType(wanted: string): AppError {
 
 export interface SizeLimit {
   readonly limitBytes: number;
-  /** Bound to report to the client, if it is less than the bound of the whole body. */
+  /** Limit to report to the client, if it is less than the limit of the whole body. */
   readonly namedBytes?: number;
   /** Advice for the sender of a larger body. */
   readonly advice?: string | undefined;
 }
 
 /**
- * Refuse a body that is announced as too large, and a compressed body, which could be a thousand times its announced
- * size. No client of this API sends compressed bodies.
+ * Refuse a body whose announced size is too large, and a compressed body, which could expand to a thousand times its
+ * announced size. No client of this API sends compressed bodies.
  *
  * @throws AppError 413 `body_too_large`, 415 `unsupported_content_encoding`
  */
@@ -49,7 +49,8 @@ export function checkBodyHeaders(req: IncomingMessage, limit: SizeLimit): void {
 }
 
 /**
- * Answer `Expect: 100-continue`. Call this only when the body is certainly wanted, so that a refused body is not sent.
+ * Answer `Expect: 100-continue`. Call this only once the body is certain to be read, so that a refused body is not
+ * sent.
  */
 export function continueIfExpected(req: IncomingMessage, res: ServerResponse): void {
   if (req.headers.expect !== undefined) res.writeContinue();

@@ -1,12 +1,12 @@
 import { AppError } from '../../src/platform/errors.ts';
 
-/** Size up to which bodies are not counted: small bodies are too many to refuse, and take little memory. */
+/** Size up to which bodies are not counted. Small bodies are too many to refuse, and take little memory. */
 const SMALL_BYTES = 64 * 1024;
 
-/** Owner of the bodies whose sender is not known: those of the webhook, before its signature is verified. */
+/** Owner of the bodies whose sender is unknown: those of the webhook, before its signature is verified. */
 const UNKNOWN = '';
 
-/** Memory that one body takes; it grows while the body arrives. */
+/** Memory that one body takes. It grows while the body arrives. */
 export interface BodyReservation {
   /** Count bytes that arrived. @throws AppError `server_busy` (503) */
   add(bytes: number): void;
@@ -15,10 +15,10 @@ export interface BodyReservation {
 }
 
 /**
- * Bound on the memory that the bodies of all requests in progress take together. Bytes are counted when they arrive,
- * not when they are announced, so that a client that announces much and sends slowly takes no memory from others. An
- * organization has at most three quarters of it, so that none can keep the others out, and all requests whose sender is
- * not known yet have an eighth of the largest body together.
+ * Limit on the memory of the bodies of all requests in progress. Bytes are counted when they arrive, not when they are
+ * announced, so that a client that announces much and sends slowly takes no memory from others. An organization has at
+ * most three quarters of the memory, so that none can keep the others out. All requests with a still unknown sender
+ * together have an eighth of the largest body.
  */
 export class BodyMemory {
   readonly #bytesMax: number;
@@ -27,14 +27,14 @@ export class BodyMemory {
   readonly #byOrganization = new Map<string, number>();
   #reservedBytes = 0;
 
-  /** @param bodyBytesMax size of the largest body; one of this size fits while its organization sends no other */
+  /** @param bodyBytesMax size of the largest body, which fits while its organization sends no other */
   constructor(bodyBytesMax: number) {
     this.#bytesOfOneMax = bodyBytesMax;
     this.#bytesOfUnknownMax = Math.ceil(bodyBytesMax / 8);
     this.#bytesMax = Math.ceil((bodyBytesMax * 4) / 3);
   }
 
-  /** Begin a reservation. @param orgId null for a request without a caller; those share one part */
+  /** Begin a reservation. @param orgId null for a request without a caller; such requests share one part */
   open(orgId: string | null): BodyReservation {
     const owner = orgId ?? UNKNOWN;
     let arrivedBytes = 0;

@@ -1,6 +1,6 @@
 import { type AppError, invalidRequest } from '../../src/platform/errors.ts';
 
-/** Bound on nesting: deeper bodies have no use in this API, and recursive code over them would overflow the stack. */
+/** Maximum nesting. Deeper bodies have no use in this API, and recursive code over them would overflow the stack. */
 const DEPTH_MAX = 64;
 
 /** Code of the error for a body with too many values. */
@@ -15,21 +15,21 @@ const OBJECT_BEGIN = 0x7b;
 const OBJECT_END = 0x7d;
 
 /**
- * Count of depth and values of JSON over its bytes as they arrive, without memory. A parser must not see a body before
- * this check, because a small value takes up to a hundred times its bytes once it is parsed. For bytes that are not JSON
- * the counts mean nothing; the parser refuses them.
+ * Counts depth and values of JSON over its bytes as they arrive, without memory. A parser must not see a body before
+ * this check, because a small value takes up to a hundred times its bytes once it is parsed. For bytes that are not
+ * JSON the counts mean nothing; the parser refuses them.
  */
 export class JsonShape {
   readonly #valuesMax: number;
   #depth = 0;
   #values = 0;
-  /** True after `{` or `[` until the first value: an empty object or array holds none. */
+  /** True after `{` or `[` until the first value. An empty object or array holds none. */
   #isEmpty = false;
   #isInString = false;
   /** True in a string after a backslash that escapes the next byte. */
   #isEscaped = false;
 
-  /** @param valuesMax bound on members and items of all objects and arrays together */
+  /** @param valuesMax limit on members and items of all objects and arrays together */
   constructor(valuesMax: number) {
     this.#valuesMax = valuesMax;
   }
@@ -57,7 +57,7 @@ export class JsonShape {
     }
   }
 
-  /** Return the position after the quote that ends a string, or the length of the bytes if it goes on. */
+  /** Return the position after the quote that ends a string, or the length of the bytes if the string continues. */
   #skipString(bytes: Uint8Array, start: number): number {
     this.#isInString = true;
     let from = start;

@@ -8,25 +8,25 @@ import { JsonShape } from './check-json-shape.ts';
 import { readLargeBody } from './large-body.ts';
 
 export interface JsonBodySettings {
-  /** Bound of the body, counted while it arrives. */
+  /** Limit of the body, counted while it arrives. */
   readonly limitBytes: number;
   /** Advice for the sender of a larger body. */
   readonly advice?: string;
-  /** Bound on values of a large body, which is refused while it arrives; none if its handler parses it. */
+  /** Limit on values of a large body, checked while it arrives; none if its handler parses it. */
   readonly valuesMax?: number | undefined;
   /** Return null for an empty body instead of failing. */
   readonly allowsEmpty: boolean;
 }
 
-/** Size up to which koa-body reads a body; it joins all parts at the end. */
+/** Size up to which koa-body reads a body. It joins all parts at the end. */
 const SMALL_BYTES_MAX = 256 * 1024;
 
 /**
- * Make a reader of JSON bodies for one route. koa-body reads a small body in its text mode without a decoder, because its
- * JSON mode silently replaces bytes that are not UTF-8.
+ * Make a reader of JSON bodies for one route. koa-body reads a small body in its text mode without a decoder, because
+ * its JSON mode silently replaces bytes that are not UTF-8.
  *
- * The reader returns the bytes, which are not parsed. It throws AppError 400, 413, 415, 503 if there is no memory for
- * the body, or `client_gone`.
+ * The reader returns the unparsed bytes. It throws AppError 400, 413, 415, 503 if there is no memory for the body, or
+ * `client_gone`.
  */
 export function jsonBodyReader(settings: JsonBodySettings): (ctx: RequestContext) => Promise<Buffer | null> {
   const { limitBytes, advice, allowsEmpty, valuesMax } = settings;
@@ -64,7 +64,7 @@ export function jsonBodyReader(settings: JsonBodySettings): (ctx: RequestContext
   }
 }
 
-/** Return true for a body that is announced as large, or whose size is not announced. */
+/** Return true for a body of a large or unknown announced size. */
 function isLarge({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > SMALL_BYTES_MAX;
 }
@@ -77,7 +77,8 @@ const noNext = () => Promise.resolve();
 
 /**
  * Reserve memory for the bytes of a body as they arrive. The listener is added right after that of koa-body: an earlier
- * one would take bytes that koa-body then misses. Its error ends the reading of koa-body, unless that has ended already.
+ * one would take bytes that koa-body then misses. Its error ends the reading of koa-body, unless that has already
+ * ended.
  */
 function countArrivals({ req, state }: RequestContext): () => void {
   const { memory } = state;
@@ -101,7 +102,7 @@ function countArrivals({ req, state }: RequestContext): () => void {
   };
 }
 
-/** Take the bytes that koa-body read and remove its reference to them; null for an empty body. */
+/** Take the bytes that koa-body read, and remove its reference to them; null for an empty body. */
 function takeBytes(ctx: RequestContext): Buffer | null {
   const bytes: unknown = ctx.request.body;
   ctx.request.body = null;

@@ -4,25 +4,25 @@ import type { BodyReservation } from './body-memory.ts';
 import type { JsonShape } from './check-json-shape.ts';
 import { releaseMemory } from './release-memory.ts';
 
-/** Memory of a body before its size is known to be more, in bytes. */
+/** Initial memory of a body, until it needs more, in bytes. */
 const FIRST_BYTES = 256 * 1024;
-/** Factor by which that memory grows: each growth copies at most a quarter of what the body then may take. */
+/** Factor by which that memory grows. Each growth copies at most a quarter of the new size. */
 const GROWTH = 4;
 
 export interface LargeBodyLimits {
-  /** Bound of the body, counted while it arrives. */
+  /** Limit of the body, counted while it arrives. */
   readonly limitBytes: number;
   /** Advice for the sender of a larger body. */
   readonly advice?: string | undefined;
-  /** Memory that the bytes are counted in as they arrive. */
+  /** Reservation that counts the bytes as they arrive. */
   readonly memory: BodyReservation | null;
-  /** Count of what the bytes hold; it may refuse them. */
+  /** Count of values in the bytes; it may refuse them. */
   readonly shape?: JsonShape | undefined;
 }
 
 /**
  * Read a body of any size. Bytes are copied to their place as they arrive: joining 64 MB at the end would block the
- * event loop for more than 100 ms. The result has an ArrayBuffer of its own, which may be larger than the result.
+ * event loop for more than 100 ms. The result has its own ArrayBuffer, which may be larger than the result.
  *
  * @throws AppError 400 of the shape, 413, 503 if there is no memory for the body, or `client_gone`
  */

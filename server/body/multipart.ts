@@ -9,7 +9,7 @@ export interface PartHeaders {
   readonly contentType: string | null;
 }
 
-/** Callbacks of the parser; all of them are synchronous. `bytes` is a view into the chunk that was written. */
+/** Synchronous callbacks of the parser. `bytes` is a view into the chunk that was written. */
 export interface PartHandler {
   partBegin(headers: PartHeaders): void;
   partData(bytes: Buffer): void;
@@ -22,7 +22,7 @@ const BOUNDARY_CHARS_MAX = 200;
 const CR = 0x0d;
 const EMPTY = Buffer.alloc(0);
 
-/** Read the boundary of a `multipart/form-data` content type; null if it has none that can be used. */
+/** Read the boundary of a `multipart/form-data` content type; null if it has no usable one. */
 export function boundaryOf(contentType: string): string | null {
   const match = /;\s*boundary=(?:"([^"]+)"|([^\s;,"]+))/i.exec(contentType);
   const boundary = match?.[1] ?? match?.[2];
@@ -30,8 +30,8 @@ export function boundaryOf(contentType: string): string | null {
 }
 
 /**
- * Parser of `multipart/form-data` (RFC 7578): a state machine over chunks, whose memory is bounded by one chunk and one
- * header block of 8 KiB. `docs/decisions/0005-own-multipart-reader.md` says why no library reads these bodies.
+ * Parser of `multipart/form-data` (RFC 7578): a state machine over chunks that holds at most one chunk and one header
+ * block of 8 KiB. `docs/decisions/0005-own-multipart-reader.md` explains why no library reads these bodies.
  */
 export class MultipartParser {
   readonly #delimiter: Buffer;
@@ -47,7 +47,7 @@ export class MultipartParser {
     this.#handler = handler;
   }
 
-  /** @throws AppError 400 `invalid_multipart`, and what the handler throws */
+  /** @throws AppError 400 `invalid_multipart`, and the errors of the handler */
   write(chunk: Buffer): void {
     const bytes = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
     this.#pending = EMPTY;
@@ -66,7 +66,7 @@ export class MultipartParser {
     if (this.#state !== 'epilogue') throw malformed('it ends before its closing boundary');
   }
 
-  /** Run one step from `at`. Returns the offset of the next step, or `at` itself if more bytes are needed. */
+  /** Run one step from `at`. Return the offset of the next step, or `at` itself if more bytes are needed. */
   #step(bytes: Buffer, at: number): number {
     switch (this.#state) {
       case 'preamble':

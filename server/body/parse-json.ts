@@ -2,15 +2,15 @@ import { isUtf8 } from 'node:buffer';
 import { AppError, invalidRequest } from '../../src/platform/errors.ts';
 import { checkJsonShape } from './check-json-shape.ts';
 
-/** Bound on values of a body: no request has use for more, and a fault is reported for each that is wrong. */
+/** Maximum number of values of a body. No request needs more, and each wrong value adds a fault to the report. */
 export const VALUES_MAX = 10_000;
 
 /**
- * Parse a body that must be one JSON object, well-formed UTF-8, at most 64 levels deep and `valuesMax` values large,
- * and must not hold `__proto__` or `constructor.prototype`. Lone surrogates written as escapes are accepted. It takes
- * time in proportion to the bytes: bodies of more than 256 kB are parsed on a thread.
+ * Parse a body that must be one JSON object, well-formed UTF-8, with at most 64 levels and `valuesMax` values. It must
+ * not hold `__proto__` or `constructor.prototype`. Lone surrogates written as escapes are accepted. The time is
+ * proportional to the bytes: bodies of more than 256 kB are parsed on a thread.
  *
- * @throws AppError 400 saying what is wrong with the bytes
+ * @throws AppError 400 that names the fault of the bytes
  */
 export function parseJsonObject(bytes: Buffer, valuesMax: number = VALUES_MAX): Record<string, unknown> {
   if (!isUtf8(bytes)) throw invalidRequest('the body is not valid UTF-8', null, 'invalid_utf8');
@@ -20,7 +20,7 @@ export function parseJsonObject(bytes: Buffer, valuesMax: number = VALUES_MAX): 
   try {
     value = JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
   } catch (error) {
-    // The parser's own message would repeat what was sent.
+    // The parser's own message would repeat the body.
     throw new AppError({ code: 'invalid_json', status: 400, message: 'the body is not valid JSON', cause: error });
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -30,7 +30,7 @@ export function parseJsonObject(bytes: Buffer, valuesMax: number = VALUES_MAX): 
   return value as Record<string, unknown>;
 }
 
-/** Refuse keys that could change a prototype. `checkJsonShape` has bounded the recursion. */
+/** Refuse keys that could change a prototype. `checkJsonShape` has limited the recursion. */
 function refuseForbiddenKeys(value: object): void {
   if (Array.isArray(value)) {
     for (const item of value) if (typeof item === 'object' && item !== null) refuseForbiddenKeys(item);

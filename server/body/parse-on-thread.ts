@@ -2,7 +2,7 @@ import { AppError } from '../../src/platform/errors.ts';
 import { type Threads, transferResult } from '../../src/platform/threads.ts';
 import { parseJsonObject } from './parse-json.ts';
 
-/** Size up to which bodies are parsed on the event loop; larger ones would block it for too long. */
+/** Size up to which bodies are parsed on the event loop. Larger ones would block it for too long. */
 export const INLINE_BYTES_MAX = 256 * 1024;
 
 /** Result of parsing. Errors lose their class between threads, so a fault is passed as its fields. */
@@ -10,7 +10,7 @@ export type ParsedOrFault<Value> =
   | { readonly value: Value }
   | { readonly fault: { code: string; message: string; param: string | null } };
 
-/** Run a parser, and return what it refuses as a fault. */
+/** Run a parser. Return a refusal as a fault. */
 export function parsedOrFault<Value>(parse: () => Value): ParsedOrFault<Value> {
   try {
     return { value: parse() };
@@ -37,8 +37,8 @@ export function bufferOf(bytes: Uint8Array): Buffer {
 }
 
 /**
- * Parse a body (see `parseJsonObject`), on a thread if it is large. The bytes may be unusable afterwards: if possible
- * they are transferred to the thread.
+ * Parse a body (see `parseJsonObject`), on a thread if it is large. The bytes may be unusable afterwards, since they
+ * are transferred to the thread if possible.
  *
  * @throws AppError 400
  */
@@ -65,7 +65,7 @@ export function runParser<Value>(
   return threads.run<ParsedOrFault<Value>>(module, name, bytes, { signal, ...transfer });
 }
 
-/** Return an outcome from a thread, and move the memory of `buffers` instead of copying it. */
+/** Return an outcome from a thread, moving the memory of `buffers` instead of copying it. */
 export function movedFromThread<Value>(outcome: ParsedOrFault<Value>, buffers: (value: Value) => ArrayBuffer[]) {
   return 'value' in outcome ? transferResult(outcome, buffers(outcome.value)) : outcome;
 }

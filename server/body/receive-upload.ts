@@ -13,20 +13,20 @@ import { MultipartParser, type PartHandler, type PartHeaders } from './multipart
 
 const FIELDS_MAX = 64;
 const FIELD_BYTES_MAX = 1024 * 1024;
-/** Bound on the bytes of boundaries, part headers and fields around the file. */
+/** Limit on the bytes of boundaries, part headers and fields around the file. */
 export const MULTIPART_OVERHEAD_BYTES_MAX = FIELD_BYTES_MAX + 64 * 1024;
 const WRITE_BUFFER_BYTES = 1024 * 1024;
 
 export interface Upload {
-  /** Values by field name; a repeated field has an array. */
+  /** Values by field name. A repeated field has an array. */
   readonly fields: Record<string, string | string[]>;
   readonly file: UploadedFile;
 }
 
 /**
- * Receive a `multipart/form-data` body: exactly one file part, named `file`, is written under a generated name
- * into `directory` (created if it is missing, mode 0600 for the file); at most 64 fields of 1 MiB together are kept.
- * The caller removes the file. If this throws, nothing is left on disk.
+ * Receive a `multipart/form-data` body. Exactly one file part, named `file`, is written under a generated name into
+ * `directory` (created if it is missing, mode 0600 for the file). At most 64 fields of 1 MiB together are kept. The
+ * caller removes the file. If this throws, nothing is left on disk.
  *
  * @throws AppError 400, 413, 503 `uploads_unavailable` if the file cannot be written, or `client_gone`
  */
@@ -56,7 +56,7 @@ export async function receiveUpload(
   }
 }
 
-/** Remove the file of an upload; it may have been moved away. */
+/** Remove the file of an upload, unless it was moved away. */
 export async function removeUpload(file: UploadedFile): Promise<void> {
   await rm(file.path, { force: true });
 }
@@ -93,7 +93,6 @@ class UploadSink extends Writable implements PartHandler {
     return { fields: this.#fields, file };
   }
 
-  /** Close the file and remove it. */
   async discard(): Promise<void> {
     this.destroy();
     if (this.#file === null) return;

@@ -11,13 +11,12 @@ import { readCookie, SESSION_COOKIE } from '../cookies.ts';
 import type { RequestContext, RequestMiddleware } from '../request-state.ts';
 import type { AccessPolicy, Route } from '../route.ts';
 
-/** Resolver of the caller of a request. */
 export interface ResolveCaller {
-  /** Resolve the value of `Authorization` to a caller. Throws AppError 401 if it is missing or not valid. */
+  /** Resolve the value of `Authorization` to a caller. Throws AppError 401 if it is missing or invalid. */
   (authorization: string | undefined): Promise<Caller>;
   /** Return true for the cron secret; always false if none is configured. */
   readonly isCronSecret?: (presented: string) => boolean;
-  /** Sessions of browsers; without them cookies mean nothing. */
+  /** Sessions of browsers; without them cookies are ignored. */
   readonly sessions?: Pick<Sessions, 'resolve' | 'isCsrfToken'>;
 }
 
@@ -54,7 +53,7 @@ export function authorize(
   };
 }
 
-/** Resolve the credential of a request again. Returns false if it is refused now, or gives other rights than before. */
+/** Resolve the credential of a request again. Return false if it is refused now, or gives other rights than before. */
 async function hasSameRights({ req, state }: RequestContext, resolveCaller: ResolveCaller): Promise<boolean> {
   const { caller, session } = state;
   const { sessions } = resolveCaller;
@@ -70,7 +69,7 @@ async function hasSameRights({ req, state }: RequestContext, resolveCaller: Reso
   }
 }
 
-/** Slow down the refusals of a route that checks a credential in its body. Throws AppError 429 `too_many_failed_logins`. */
+/** Delay the refusals of a route that checks a credential in its body. Throws AppError 429 `too_many_failed_logins`. */
 export function brakeSignIns(failedLogins: FailedLogins): RequestMiddleware {
   return (ctx, next) => braked(ctx, failedLogins, next);
 }
@@ -89,7 +88,7 @@ function isFailedLogin(error: unknown): boolean {
   return error instanceof AppError && (error.code === 'invalid_credentials' || error.code === 'invalid_cron_secret');
 }
 
-/** Return what tells hosts apart in an address: a host has a whole /64 in IPv6. */
+/** Return the part of an address that identifies a host. In IPv6, a host has a whole /64. */
 export function hostOf(ip: string): string {
   return ip.includes('.') ? ip : ip.split(':').slice(0, 4).join(':');
 }
@@ -115,7 +114,7 @@ async function callerOf(
   return caller;
 }
 
-/** Find the caller by the header `Authorization`, or else by the cookie of a session. */
+/** Find the caller by the header `Authorization`, else by the cookie of a session. */
 async function identify({ req, state }: RequestContext, resolveCaller: ResolveCaller): Promise<Caller> {
   const { authorization } = req.headers;
   const { sessions } = resolveCaller;
@@ -123,7 +122,7 @@ async function identify({ req, state }: RequestContext, resolveCaller: ResolveCa
     authorization === undefined && sessions !== undefined ? readCookie(state.cookies, SESSION_COOKIE) : null;
   if (session === null || sessions === undefined) return resolveCaller(authorization);
   refuseCrossSite(req);
-  // A page that asks by itself from time to time does not keep the session alive.
+  // A page's own periodic requests do not keep the session alive.
   const caller = await sessions.resolve(session, { isUse: req.headers['x-background'] === undefined });
   if (
     !SAFE_METHODS.has(req.method ?? '') &&
@@ -142,7 +141,7 @@ const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
 /**
  * Refuse a request with a session that a page of another origin made the browser send. `SameSite` and the CSRF token
- * keep such requests out too; this holds in browsers that send `Sec-Fetch-Site`, whatever becomes of the other two.
+ * also refuse such requests. This check is independent of both, in browsers that send `Sec-Fetch-Site`.
  *
  * @throws AppError `cross_site_request` (403)
  */
@@ -152,7 +151,9 @@ export function refuseCrossSite(req: IncomingMessage): void {
   throw forbidden('a page of another site cannot use the session of this browser', 'cross_site_request');
 }
 
-/** Refuse a wrong secret even beside a valid key, and a key without `platform_admin` with 401 (contract 5.7, 7.3). */
+/**
+ * Refuse a wrong secret even beside a valid key. Refuse a key without `platform_admin` with 401 (contract 5.7, 7.3).
+ */
 async function authorizeCron(ctx: RequestContext, resolveCaller: ResolveCaller): Promise<Caller | null> {
   const presented = ctx.req.headers['x-cron-secret'];
   if (presented !== undefined) {
@@ -168,7 +169,7 @@ async function authorizeCron(ctx: RequestContext, resolveCaller: ResolveCaller):
   });
 }
 
-/** Make a comparison with the configured secret that takes constant time, also for another length. */
+/** Make a comparison with the configured secret that takes constant time, even for another length. */
 export function cronSecretCheck(secret: Secret | null): (presented: string) => boolean {
   if (secret === null) return () => false;
   const digest = (text: string) => createHash('sha256').update(text).digest();
@@ -181,7 +182,7 @@ const FORWARDING_HEADERS = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 
 /**
  * Return true for a peer on this machine that sends its own request. Behind a proxy on this machine every peer is on
  * loopback, so a forwarded request is never local. Trust in proxies does not matter, because headers can be forged. A
- * foreign `Host` is that of a page in a browser on this machine, whose name was made to point here.
+ * foreign `Host` comes from a page in a browser on this machine, whose name was made to point here.
  */
 function isLocalPeer(req: IncomingMessage): boolean {
   const address = req.socket.remoteAddress ?? '';
@@ -191,7 +192,7 @@ function isLocalPeer(req: IncomingMessage): boolean {
   );
 }
 
-/** Return true for a `Host` that is `localhost` or an address: no other site can have those. */
+/** Return true for a `Host` that is `localhost` or an address. No other site can have those. */
 function isOwnHost(host: string | undefined): boolean {
   if (host === undefined || !URL.canParse(`http://${host}`)) return false;
   const { hostname } = new URL(`http://${host}`);

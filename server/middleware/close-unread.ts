@@ -3,9 +3,9 @@ import type { RequestMiddleware } from '../request-state.ts';
 import { hostOf } from './authorize.ts';
 
 /**
- * Close the connection after a response that did not wait for the body: its rest would be read as the next request. An
- * organization, or an address without one, that causes many such responses gets further ones late, since each costs a
- * connection, and what was sent of a body in vain.
+ * Close the connection after a response that did not wait for the body, since the rest would be read as the next
+ * request. Each such response costs a connection and wastes the part of the body already sent. An organization, or an
+ * address without one, that causes many of them gets further ones late.
  */
 export function closeUnread(brake: RefusalBrake): RequestMiddleware {
   return async (ctx, next) => {

@@ -5,23 +5,23 @@ import type { Logger } from '../../src/platform/logger.ts';
 import { hasUnknownOutcome } from '../../src/platform/postgres.ts';
 import type { RequestMiddleware, RequestState } from '../request-state.ts';
 
-/** Store of first responses; `src/access/idempotency.ts` bound to a database. */
+/** Store of first responses: `src/access/idempotency.ts` bound to a database. */
 export interface Idempotency {
   /** @throws AppError 409 while the first request is in progress, 422 for another request under the same key */
   begin(request: { orgId: string; key: string; fingerprint: Buffer }): Promise<IdempotentStart>;
-  /** Time after which the lock of a request that is still in progress is extended, in milliseconds. */
+  /** Interval, in milliseconds, at which the lock of a request in progress is extended. */
   readonly extendEveryMs: number;
-  /** Extend the lock. Resolves to false if the request counted as dead before. */
+  /** Extend the lock. Resolves to false if the request already counts as dead. */
   extend(lock: IdempotencyLock): Promise<boolean>;
-  /** Keep a 2xx or 3xx response, encrypted if it has a secret; release the key otherwise. */
+  /** Keep a 2xx or 3xx response, encrypted if it has a secret. Otherwise release the key. */
   finish(lock: IdempotencyLock, response: { status: number; body: unknown; hasSecret: boolean }): Promise<void>;
   abandon(lock: IdempotencyLock): Promise<void>;
 }
 
 /**
- * Run the handler once for an `Idempotency-Key`; a repeated request is answered with the first response and
- * `Idempotency-Replayed: true`. A failed request releases its key, unless PostgreSQL failed in the middle of the work, which
- * may be done: then the key stays locked until its lock ends, so that a client that tries again at once does not repeat it.
+ * Run the handler once for an `Idempotency-Key`. A repeated request gets the first response and `Idempotency-Replayed:
+ * true`. A failed request releases its key, unless PostgreSQL failed in the middle of the work, which may be done. Then
+ * the key stays locked until its lock ends, so that a client that retries at once does not repeat the work.
  */
 export function idempotency(store: Idempotency, logger: Logger): RequestMiddleware {
   return async (ctx, next) => {
@@ -51,7 +51,7 @@ export function idempotency(store: Idempotency, logger: Logger): RequestMiddlewa
   };
 }
 
-/** Extend the lock again and again until the returned function is called, so that a long request does not count as dead. */
+/** Keep extending the lock until the returned function is called, so that a long request does not count as dead. */
 function keepExtending(store: Idempotency, lock: IdempotencyLock, logger: Logger): () => void {
   const timer = setInterval(() => {
     store
@@ -77,7 +77,7 @@ async function keepReply(store: Idempotency, lock: IdempotencyLock, state: Reque
   }
 }
 
-/** Derive the stored key. It is separate for each caller, because a replay shows data that the first one may see. */
+/** Derive the stored key. Each caller has separate keys, because a replay shows data that only the first may see. */
 function keyOf(caller: Caller, key: string): string {
   return createHash('sha256').update(`${caller.actor}\n${key}`).digest('base64url');
 }

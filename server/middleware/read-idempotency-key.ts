@@ -7,9 +7,8 @@ import type { Route } from '../route.ts';
 const KEY_CHARS_MAX = 255;
 
 /**
- * Read the `Idempotency-Key` of a request and compute the fingerprint of the request as it was sent: before a schema
- * fills in defaults, and before a parser consumes the bytes. Throws AppError 400 for a key of a
- * wrong length.
+ * Read the `Idempotency-Key` of a request and compute the fingerprint of the request as sent: before a schema fills in
+ * defaults, and before a parser consumes the bytes. Throws AppError 400 for a key of a wrong length.
  */
 export function readIdempotencyKey(route: Route): RequestMiddleware {
   return async (ctx, next) => {
@@ -35,13 +34,13 @@ async function fingerprintOf(route: Route, { params, query, body, file }: Reques
   return fingerprintRequest(route.operationId, parameters, canonicalJson(sent), upload);
 }
 
-/** Hash outside the event loop, because bodies that are still in bytes are large. */
+/** Hash outside the event loop, because unparsed bodies are large. */
 async function digestOf(bytes: Buffer): Promise<{ sha256: string }> {
   const digest = await webcrypto.subtle.digest('SHA-256', bytes);
   return { sha256: Buffer.from(digest).toString('hex') };
 }
 
-/** Render JSON with the keys of every object sorted. The body reader bounds the depth. */
+/** Render JSON with the keys of every object sorted. The body reader limits the depth. */
 function canonicalJson(value: unknown): string {
   return JSON.stringify(value ?? null, (_key, inner: unknown) =>
     typeof inner === 'object' && inner !== null && !Array.isArray(inner)

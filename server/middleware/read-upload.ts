@@ -8,12 +8,12 @@ import type { RequestMiddleware } from '../request-state.ts';
 import { acceptsNoBody, type Route } from '../route.ts';
 import { parsedIfSmall } from './read-json.ts';
 
-/** Bound of JSON on an upload route, which is held in memory. */
+/** Limit of JSON on an upload route. It is held in memory. */
 const JSON_UPLOAD_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
- * Check the announced type and size of an upload, then receive it: fields and one file as multipart, or JSON. The
- * file is removed after all later middleware has run. Throws AppError 400, 413, 415, 503, `client_gone`.
+ * Check the announced type and size of an upload, then receive it: fields and one file as multipart, or JSON. Remove
+ * the file after all later middleware has run. Throws AppError 400, 413, 415, 503, `client_gone`.
  */
 export function readUpload(route: Route, limits: BodyLimits): RequestMiddleware {
   const fileBytesMax = route.bodyLimitBytes ?? limits.uploadBytes;

@@ -7,14 +7,14 @@ import type { Route } from '../route.ts';
 
 export type RequestMetrics = Pick<Metrics, 'httpRequests' | 'httpSeconds' | 'httpInFlight'>;
 
-/** Labels of all requests that match no route; their methods and paths are not labels, since clients choose them. */
+/** Labels of all requests that match no route. Their methods and paths are not labels, since clients choose them. */
 const UNMATCHED = { operation: 'unmatched', method: '', route: '' };
 
 /** Count a request and write it to the access log once its response is closed, finished or cut off. */
 export function recordRequest(metrics: RequestMetrics, logger: Logger): RequestMiddleware {
   return (ctx, next) => {
     metrics.httpInFlight.inc();
-    // The event belongs to the connection, so that the request it ends is named here.
+    // The event belongs to the connection, so name the request that it ends here.
     const work = currentWork();
     const record = () => {
       const { state } = ctx;
@@ -36,7 +36,7 @@ function labelsOf(route: Route | null) {
   return { operation: route.operationId, method: route.method, route: route.path };
 }
 
-/** End the span of a request. Its name is the route: a path may hold names of buckets and documents. */
+/** End the span of a request. Its name is the route, since a path may hold names of buckets and documents. */
 function endSpan({ span, route: matched }: RequestState, status: number): void {
   if (span === null) return;
   const { method, route, operation } = labelsOf(matched);

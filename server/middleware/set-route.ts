@@ -1,7 +1,7 @@
 import type { RequestMiddleware } from '../request-state.ts';
 import type { Route } from '../route.ts';
 
-/** Store the route that matched, and set the headers of all its responses, refusals included. */
+/** Store the matched route, and set the headers of all its responses, including refusals. */
 export function setRoute(route: Route): RequestMiddleware {
   return (ctx, next) => {
     ctx.state.route = route;

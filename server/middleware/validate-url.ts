@@ -16,7 +16,7 @@ export function validateUrl({ params, query }: Route): RequestMiddleware {
   };
 }
 
-/** Parse the query parameters; a repeated one becomes an array. */
+/** Parse the query parameters. A repeated one becomes an array. */
 function parseQuery(url: string): Record<string, string | string[]> {
   const query: Record<string, string | string[]> = Object.create(null);
   const mark = url.indexOf('?');

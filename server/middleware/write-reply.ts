@@ -8,7 +8,7 @@ export function writeReply(): RequestMiddleware {
     await next();
     const { state } = ctx;
     const { reply } = state;
-    // The client may read slowly, so the state of the request is released before.
+    // The client may read slowly, so release the state of the request first.
     state.reply = null;
     state.body = undefined;
     if (reply !== null) write(ctx, reply);

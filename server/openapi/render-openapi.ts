@@ -22,7 +22,9 @@ export function renderOpenApi(routes: readonly Route[], info: { title: string; v
         bearer: { type: 'http', scheme: 'bearer', description: 'An API key (`svc_…`) or a user token.' },
         session: { type: 'apiKey', in: 'cookie', name: 'session', description: 'A session of a browser.' },
         csrf: {
-          ...{ type: 'apiKey', in: 'header', name: 'X-CSRF-Token' },
+          type: 'apiKey',
+          in: 'header',
+          name: 'X-CSRF-Token',
           description: 'The CSRF token of the session; every method but GET needs it.',
         },
         cronSecret: { type: 'apiKey', in: 'header', name: 'X-Cron-Secret', description: 'The cron secret.' },
@@ -53,7 +55,7 @@ function operationOf(route: Route, components: SchemaComponents): JsonObject {
   };
 }
 
-/** Name the group of a route for readers: the resource that its path begins with. */
+/** Name the group of a route for readers: the resource at the beginning of its path. */
 function tagOf(path: string): string {
   return /^\/v\d+\/([a-z_]+)/.exec(path)?.[1] ?? 'service';
 }
@@ -63,7 +65,7 @@ const IDEMPOTENCY_KEY = {
   in: 'header',
   required: false,
   description: 'The same key with the same request within 24 hours is answered with the first response.',
-  // Blanks at the ends of a header are no part of its value.
+  // Blanks at the ends of a header are not part of its value.
   schema: { type: 'string', pattern: '^[!-~]([ -~]{0,253}[!-~])?$' },
 };
 

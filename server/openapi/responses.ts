@@ -102,7 +102,7 @@ function headersOf(names: readonly string[]): JsonObject {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-/** Render the responses of a route: those that it declares, and the refusals of it and of its middleware. */
+/** Render the responses of a route: those that it declares, and the refusals of the route and its middleware. */
 export function renderResponses(route: Route, components: SchemaComponents): JsonObject {
   const { prefix } = ERRORS[route.errors];
   const fixed = Object.entries(route.headers ?? {}).map(([name, value]) => [name, { schema: { const: value } }]);
@@ -133,13 +133,13 @@ export function renderResponses(route: Route, components: SchemaComponents): Jso
   return { ...Object.fromEntries(refusals), ...Object.fromEntries(declared) };
 }
 
-/** List the statuses with which a request of a route can be refused: by its steps before the handler, and by it. */
+/** List the statuses that can refuse a request of a route: by its steps before the handler, and by the handler. */
 function refusalsOf(route: Route): number[] {
   const { access } = route;
   const hasCaller = access !== 'public' && access !== 'signature';
   return [
     ...[400, 431, 500, 503],
-    // Many refused credentials of an address or a key slow down its further ones.
+    // Many refused credentials of an address or a key delay its further ones.
     ...(hasCaller ? [401, 429] : []),
     // A session is refused without its CSRF token.
     ...(hasCaller ? [403] : []),

@@ -2,11 +2,11 @@ import { z } from 'zod';
 
 export type JsonObject = Record<string, unknown>;
 
-/** Formats whose regular expression in zod is not portable; validators know them by name. */
+/** Formats whose regular expression in zod is not portable. Validators know them by name. */
 const NAMED_FORMATS: ReadonlySet<unknown> = new Set(['date-time', 'date']);
 
 /**
- * Collector of `components.schemas`. It renders zod schemas as JSON Schema whose named parts are references into the
+ * Collects `components.schemas`. It renders zod schemas as JSON Schema whose named parts are references into the
  * components.
  */
 export class SchemaComponents {
@@ -15,7 +15,8 @@ export class SchemaComponents {
   /** Render a schema. Parts that JSON Schema cannot express (the output of a transform, a Buffer) accept anything. */
   render(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
     const rendered = z.toJSONSchema(schema, {
-      ...{ io, unrepresentable: 'any' },
+      io,
+      unrepresentable: 'any',
       override({ jsonSchema }) {
         if (NAMED_FORMATS.has(jsonSchema.format)) delete jsonSchema.pattern;
       },
@@ -53,8 +54,8 @@ export class SchemaComponents {
 }
 
 /**
- * Copy the schema of a request body whose fields may be null where they may be left out. Fields of which one is required
- * stay as they are, since null counts as left out.
+ * Copy the schema of a request body so that its optional fields may be null. If one of several fields is required,
+ * these fields stay as they are, since null counts as absent.
  */
 export function allowNulls(schema: JsonObject): JsonObject {
   const { properties, required = [], anyOf = [], oneOf = [] } = schema as Readonly<Record<string, unknown[]>>;

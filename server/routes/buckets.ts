@@ -27,8 +27,8 @@ import { defineRoute, type Route } from '../route.ts';
 const BucketParams = z.object({ bucket: z.string().min(1).max(128).describe('id or name') });
 
 /**
- * Routes of buckets and their collections.
- * @param purge starts removing what was marked as deleted; it goes on after the reply
+ * Make the routes of buckets and their collections.
+ * @param purge starts to remove marked data and continues after the reply
  */
 export function bucketRoutes(sql: Sql, reembed: ReembedJobs, purge: () => void): Route[] {
   return [

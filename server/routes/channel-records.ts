@@ -8,7 +8,7 @@ import { defineRoute, type Route } from '../route.ts';
 
 const query = PageQuery.extend({ config: z.string().max(128).optional().describe('only of this configuration') });
 
-/** Routes of what went through the channels of an organization. */
+/** Make the routes of an organization's channel records. */
 export function channelRecordRoutes(sql: Sql): Route[] {
   const common = { method: 'GET', access: 'channels:manage', errors: 'detail', reads: 'none', query } as const;
   return [

@@ -20,7 +20,7 @@ import { defineRoute, type Route, type RouteContext } from '../route.ts';
 /** Size of a delivery with 100,000 characters, each escaped in JSON as a surrogate pair, and its other fields. */
 const DELIVERY_BYTES_MAX = 1_300_000;
 
-/** Routes of messaging channels (contract 4.10 to 4.12). */
+/** Make the routes of messaging channels (contract 4.10 to 4.12). */
 export function channelRoutes(channels: Channels, threads: Threads): Route[] {
   // The signature is computed over the bytes, so the parser gets a copy, which it may take to a thread.
   const answer = channels.webhook((bytes, signal) => parseJsonBody(threads, Buffer.from(bytes), signal));
@@ -121,7 +121,7 @@ function configRoutes(channels: Channels): Route[] {
   ];
 }
 
-/** Join warnings into a header value, which allows printable ASCII only; the warnings contain keys as they were sent. */
+/** Join warnings into a header value, which allows printable ASCII only. The warnings contain keys as sent. */
 function printable(warnings: readonly string[]): string {
   return warnings
     .join('; ')

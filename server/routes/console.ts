@@ -5,10 +5,10 @@ import { PAGE_HEADERS } from '../page-headers.ts';
 import { defineRoute, type Route, type RouteReply } from '../route.ts';
 import { StaticFolder } from '../static-files.ts';
 
-/** Folder of the built pages; `npm run build:console` makes it. */
+/** Folder of the built pages, which `npm run build:console` makes. */
 const DIST = fileURLToPath(new URL('../../src/console/dist/', import.meta.url));
 
-/** Routes that serve the web console. Its pages hold no data: they ask the API, with the session of the browser. */
+/** Make the routes of the web console. Its pages hold no data: they ask the API, with the session of the browser. */
 export function consoleRoutes(directory: string = DIST): Route[] {
   const pages = new StaticFolder(directory);
   const assets = new StaticFolder(`${directory}assets/`);

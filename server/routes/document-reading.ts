@@ -17,7 +17,7 @@ const params = z.object({ document: z.string().min(1).max(128) });
 const HISTORY_ENTRIES_MAX = 1000;
 const HistoryQuery = z.object({ limit: z.coerce.number().int().min(1).max(HISTORY_ENTRIES_MAX).default(50) });
 
-/** Routes that read a document by its id alone, as the address of its page in the console names it. */
+/** Make the routes that read a document by its id alone, as the console addresses its page. */
 export function documentReadingRoutes(context: ReadingContext, queryShares: FairGate): Route[] {
   const { sql } = context;
   return [

@@ -12,13 +12,13 @@ import { parseUploadBody } from './parse-upload-body.ts';
 const BucketParams = z.object({ bucket: z.string().min(1).max(128).describe('id or name') });
 const DocumentParams = BucketParams.extend({ document: z.string().min(1).max(128) });
 
-/** Fields of an upload; its content is in the file of a multipart body, or here. */
+/** Fields of an upload. Its content is in the file of a multipart body, or here. */
 const UploadBody = UploadRequest.transform((fields): { fields: UploadRequest; content: UploadContent | null } => ({
   fields,
   content: null,
 }));
 
-/** @param options.purge starts to remove data that was marked as deleted; the removal continues after the reply */
+/** Make the routes of documents. @param options.purge starts to remove marked data and continues after the reply */
 export function documentRoutes(
   context: UploadContext,
   { threads, queryShares, purge }: { threads: Threads; queryShares: FairGate; purge: () => void },

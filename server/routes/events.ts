@@ -10,7 +10,7 @@ import { defineRoute, type Route } from '../route.ts';
 const HEARTBEAT_MS = 15_000;
 /** Time between two checks of the caller's credential and rights. */
 const RECHECK_MS = 3_000;
-/** Time after which a browser connects again. */
+/** Time after which a browser reconnects. */
 const RETRY_MS = 2_000;
 
 const query = z.object({
@@ -29,7 +29,7 @@ function toTopic(name: string): Topic {
   return topic;
 }
 
-/** Route of the stream of changes. */
+/** Make the route of the stream of changes. */
 export function eventRoutes(live: LiveEvents): Route[] {
   return [
     defineRoute({
@@ -56,7 +56,7 @@ export function eventRoutes(live: LiveEvents): Route[] {
   ];
 }
 
-/** Render the events of a stream, until it ends, the client leaves, or the caller has other rights than before. */
+/** Render the events of a stream, until it ends, the client leaves, or the caller's rights change. */
 async function* lines(
   stream: EventStream,
   recheck: () => Promise<boolean>,

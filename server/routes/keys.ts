@@ -62,7 +62,6 @@ function reveal({ apiKey, key }: CreatedApiKey): z.output<typeof KeyWithSecret> 
   return { ...apiKey, key: key.reveal() };
 }
 
-/** Routes of API keys. */
 export function keyRoutes(sql: Sql, keyRing: KeyRing): Route[] {
   const common = { access: 'keys:manage', errors: 'detail' } as const;
   return [

@@ -20,8 +20,8 @@ import { defineRoute, type Route } from '../route.ts';
 const params = z.object({ source: z.string().min(1).max(128).describe('id or name') });
 
 /**
- * Routes of connected sources and of the search over them.
- * @param purge starts to remove data that was marked as deleted; the removal continues after the reply
+ * Make the routes of connected sources and of the search over them.
+ * @param purge starts to remove marked data and continues after the reply
  */
 export function memoryRoutes(memory: Memory, purge: () => void): Route[] {
   const { sql } = memory;

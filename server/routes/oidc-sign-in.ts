@@ -16,11 +16,11 @@ const MethodsView = z
 // All of them together fit into the headers of a request.
 const parameter = z.string().max(2_048).optional();
 
-/** Routes by which people sign in to the console at an OIDC issuer. */
+/** Make the routes by which people sign in to the console at an OIDC issuer. */
 export function oidcSignInRoutes({ sessions, oidcSignIn }: Pick<Access, 'sessions' | 'oidcSignIn'>): Route[] {
   const common = { method: 'GET', access: 'public', errors: 'detail', reads: 'none', capacity: 'none' } as const;
   const cookie = (value: string, maxAgeSeconds: number, origin: string | null) =>
-    // The issuer leads the browser back here, with which a strict cookie would not be sent.
+    // The issuer redirects the browser back here. A strict cookie would not be sent then.
     renderCookie(COOKIE, value, { path: PATH, maxAgeSeconds, isSecure: isSecureOrigin(origin), sameSite: 'Lax' });
   const redirectUri = (origin: string | null) => `${origin ?? ''}${PATH}/callback`;
   const redirect = { 303: { description: 'To the issuer, or back to the console' } };

@@ -4,7 +4,7 @@ import { defineRoute, type Route } from '../route.ts';
 
 const Health = z.object({ status: z.literal('ok') });
 
-/** Readiness of the process. `down`: do not send traffic here; `degraded`: a part is missing that it can do without. */
+/** Readiness of the process. `down`: do not send traffic here. `degraded`: an optional part is missing. */
 export const Readiness = z.object({
   status: z.enum(['ok', 'degraded', 'down']),
   /** State of each part: `ok`, or a description of the fault that may be public. */
@@ -20,7 +20,7 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 /**
  * Make the routes for operators and load balancers.
  *
- * @param deps.openapi renders the document of all routes, these included; called once
+ * @param deps.openapi renders the document of all routes, including these; called once
  */
 export function operationRoutes(deps: {
   ready: () => Promise<Readiness>;

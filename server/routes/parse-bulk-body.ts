@@ -4,9 +4,9 @@ import { parseJsonObject } from '../body/parse-json.ts';
 import { acceptedOf, bufferOf, type ParsedOrFault, parsedOrFault, runParser } from '../body/parse-on-thread.ts';
 import { validate } from '../validate.ts';
 
-/** Size up to which bodies are parsed and packed on the event loop; larger ones would block it for too long. */
+/** Size up to which bodies are parsed and packed on the event loop. Larger ones would block it for too long. */
 const INLINE_BYTES_MAX = 128 * 1024;
-/** Bound on values: 10,000 texts, and room for a request that is refused because it has more. */
+/** Limit on values: 10,000 texts, with room for a request that is refused because it has more. */
 export const BULK_VALUES_MAX = 20_000;
 
 /** Parse and validate a body, on a worker thread or on the calling one. */
@@ -15,8 +15,8 @@ export function parseBulkRequest(bytes: Uint8Array): ParsedOrFault<BulkRequest> 
 }
 
 /**
- * Parse a bulk request and pack its texts. The bytes may be unusable afterwards: if possible they are transferred to a
- * thread.
+ * Parse a bulk request and pack its texts. The bytes may be unusable afterwards, since they are transferred to a thread
+ * if possible.
  *
  * @throws AppError 400 that names the fault of the bytes or of a text
  */

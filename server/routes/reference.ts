@@ -6,7 +6,7 @@ import { PAGE_HEADERS } from '../page-headers.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { StaticFolder } from '../static-files.ts';
 
-/** Files of the page, by the folder that they are in. */
+/** Files of the page, by folder. */
 const OWN = ['start.js', 'page.css'];
 const OF_SWAGGER_UI = ['swagger-ui.css', 'swagger-ui-bundle.js'];
 
@@ -28,7 +28,9 @@ const PAGE = Buffer.from(`<!doctype html>
 </html>
 `);
 
-/** Routes of the interactive reference, which shows /openapi.json and sends requests with the reader's own key. */
+/**
+ * Make the routes of the interactive reference, which shows /openapi.json and sends requests with the reader's own key.
+ */
 export function referenceRoutes(): Route[] {
   const own = new StaticFolder(fileURLToPath(new URL('../reference/', import.meta.url)));
   const library = new StaticFolder(fileURLToPath(new URL('.', import.meta.resolve('swagger-ui-dist/package.json'))));

@@ -16,7 +16,7 @@ import { EMBEDDING_REFUSALS } from './embeddings.ts';
 
 const params = z.object({ bucket: z.string().min(1).max(128).describe('id or name') });
 
-/** Refusals of a search: its query is embedded, and the index can be in a state that does not allow it. */
+/** Refusals of a search. Its query is embedded, and the state of the index may not allow the search. */
 const SEARCH_REFUSALS = [...EMBEDDING_REFUSALS, 409] as const;
 
 /** Run a search for chunks, or for documents if the request asks for them, and link its results to their pages. */
@@ -113,7 +113,8 @@ export function searchRoutes(context: SearchContext): Route[] {
 }
 
 /**
- * Replace what a header value cannot hold (line breaks, all beyond ASCII). The warnings name models and buckets only.
+ * Replace characters that a header value cannot hold (line breaks, non-ASCII). The warnings name models and buckets
+ * only.
  */
 function printable(warnings: readonly string[]): string {
   return warnings.join('; ').replace(/[^\x20-\x7e]/g, '?');

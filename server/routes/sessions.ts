@@ -36,7 +36,7 @@ export function sessionCookie(id: string | null, expiresAt: Date, origin: string
   return renderCookie(SESSION_COOKIE, id ?? '', { path: '/', maxAgeSeconds, isSecure: isSecureOrigin(origin) });
 }
 
-/** Routes by which a browser gets and ends a session. */
+/** Make the routes by which a browser gets and ends a session. */
 export function sessionRoutes(sql: Sql, { sessions }: Pick<Access, 'sessions'>): Route[] {
   const noSession = () => notFound('session', 'current');
   return [

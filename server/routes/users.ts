@@ -22,7 +22,7 @@ const EditUserBody = z.object({
 });
 const UserView = User.meta({ id: 'User' });
 
-/** Routes of the people of an organization. */
+/** Make the routes of the people of an organization. */
 export function userRoutes(sql: Sql): Route[] {
   const common = { access: 'users:manage', errors: 'detail' } as const;
   return [

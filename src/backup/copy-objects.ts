@@ -5,9 +5,9 @@ import { contentKey } from './layout.ts';
 import type { LineFile, ObjectEntry } from './schema.ts';
 import { hasContent, inGroups, isBackedUp } from './stored-objects.ts';
 
-/** Size up to which a file is held in memory, so that it is read once. */
+/** Size up to which a file is held in memory, so that it is read only once. */
 const MEMORY_BYTES_MAX = 1024 * 1024;
-/** Number of times that a file is read again because it was replaced meanwhile. */
+/** Maximum number of times that a file is read again because it was replaced in the meantime. */
 const ATTEMPTS_MAX = 3;
 
 /** Figures of one pass over the files of the installation. */
@@ -20,7 +20,7 @@ export interface CopyReport {
 }
 
 export interface CopyOptions {
-  /** Lists of files that were stored before; a file whose mark is unchanged is not read again. */
+  /** Lists of files that were stored before. A file whose tag is unchanged is not read again. */
   readonly known: readonly SortedCursor<ObjectEntry>[];
   /** Key of the list that is written. */
   readonly listKey: string;
@@ -92,7 +92,7 @@ async function findUnchanged(
   { key, sizeBytes, tag }: ListedObject,
 ): Promise<ObjectEntry | null> {
   let unchanged: ObjectEntry | null = null;
-  // Every cursor must move on, whether or not an earlier one has the file.
+  // Every cursor must advance, even if an earlier one has the file.
   for (const cursor of known) {
     const entry = await cursor.find(key);
     if (entry !== null && entry.size_bytes === sizeBytes && entry.tag === tag && tag !== '') unchanged ??= entry;
@@ -100,7 +100,7 @@ async function findUnchanged(
   return unchanged;
 }
 
-/** Returns null if the file was deleted meanwhile. */
+/** Store a file. Return null if it was deleted in the meantime. */
 async function storeObject(
   source: Objects,
   target: Objects,
@@ -108,7 +108,7 @@ async function storeObject(
   before: ObjectEntry | null,
   signal: AbortSignal,
 ): Promise<{ entry: ObjectEntry; isNew: boolean } | null> {
-  // The content may have been lost since; then it is stored again.
+  // If the content has been lost since, store it again.
   if (before !== null && (await hasContent(target, before, signal))) return { entry: before, isNew: false };
   for (let attempt = 1; ; attempt++) {
     const stored = await readOnce(source, target, listed, signal);
@@ -116,7 +116,7 @@ async function storeObject(
     if (stored === 'replaced' && attempt < ATTEMPTS_MAX) continue;
     if (stored === 'replaced') throw changing(listed.key);
     const { sha256, sizeBytes, isNew } = stored;
-    // A file that was replaced since it was listed gets no mark, so that the next pass reads it again.
+    // A file that was replaced since it was listed gets no tag, so that the next pass reads it again.
     const tag = sizeBytes === listed.sizeBytes ? listed.tag : '';
     return { entry: { key: listed.key, size_bytes: sizeBytes, sha256, tag }, isNew };
   }

@@ -45,7 +45,7 @@ export async function writeLineFile(
   return { key, size_bytes: stored.sizeBytes, sha256: stored.sha256, lines };
 }
 
-/** Await both; the first failure is thrown once both have ended. */
+/** Await both. Throw the first failure once both have ended. */
 async function settleBoth<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
   let failure: { readonly error: unknown } | null = null;
   const note = (error: unknown) => {
@@ -80,7 +80,7 @@ export class JsonLinesWriter {
     return this.#stored;
   }
 
-  /** Give the file up; nothing is stored. */
+  /** Give up the file. Nothing is stored. */
   async abandon(error: Error): Promise<void> {
     this.#source.destroy(error);
     await this.#stored.catch(() => undefined);
@@ -98,7 +98,7 @@ export class JsonLinesWriter {
 /** Stream the text of a compressed file of the backup. */
 export function openLineFile(objects: Objects, file: Pick<LineFile, 'key'>, signal: AbortSignal): Readable {
   const text = createGunzip();
-  // The failure of either stream is that of the text.
+  // The text fails with the error of either stream.
   pipeline(objects.stream(file.key, { signal }), text).catch((error) => text.destroy(error as Error));
   return text;
 }
@@ -119,7 +119,7 @@ export async function* readLines(
   if (rest !== '') yield rest;
 }
 
-/** Check that a file of the backup is as it was written. Returns what is wrong with it, or null. */
+/** Check that a file of the backup is unchanged. Return a description of its fault, or null. */
 export async function checkFile(objects: Objects, file: StoredFile, signal: AbortSignal): Promise<string | null> {
   const found = await objects.head(file.key, { signal });
   if (found === null) return `${file.key} is missing`;

@@ -31,7 +31,7 @@ export async function listBackups(objects: Objects, signal?: AbortSignal): Promi
     const id = key.split('/')[1] as string;
     isComplete.set(id, isComplete.get(id) === true || key === completeKey(id));
   }
-  // Ids sort by the time at which they were made.
+  // Ids sort by creation time.
   const ids = [...isComplete.keys()].sort().reverse();
   return {
     complete: ids.filter((id) => isComplete.get(id)),
@@ -61,7 +61,7 @@ export async function findBackup({ objects, name }: BackupTarget, id: string | n
 }
 
 /**
- * Read the manifest of a complete backup and check that it is as it was written.
+ * Read the manifest of a complete backup and check that it is unchanged.
  *
  * @throws AppError `backup_damaged` (409), `backup_format_unknown` (409)
  */

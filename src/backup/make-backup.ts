@@ -48,7 +48,7 @@ export interface BackupReport {
   /** Files whose content no earlier backup of the place had, and their size. */
   readonly new_files: number;
   readonly new_bytes: number;
-  /** Files that rows refer to, but that do not exist. */
+  /** Number of missing files that rows refer to. */
   readonly missing_files: number;
 }
 
@@ -64,7 +64,8 @@ export async function withBackupLock<T>(
 ): Promise<T> {
   try {
     return await withAdvisoryLock(direct, BACKUP_LOCK, (_stillHeld, lost) => fn(AbortSignal.any([signal, lost])), {
-      ...{ signal, waits: false },
+      signal,
+      waits: false,
     });
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'lock_held') throw error;
@@ -77,12 +78,11 @@ export async function withBackupLock<T>(
 }
 
 /**
- * Make a backup: all rows in one snapshot of the database, and all files that they refer to. Reading and writing go on
- * meanwhile; only files are not deleted from the snapshot until the last file is stored. Call this under
- * `withBackupLock`.
+ * Make a backup: all rows in one snapshot of the database, and all files that they refer to. Reads and writes continue;
+ * only deletions of files wait from the snapshot until the last file is stored. Call this under `withBackupLock`.
  *
- * A backup that is interrupted is left without its file `complete`: it is never restored, and the next backup of the
- * place takes over the contents that it has stored.
+ * An interrupted backup lacks its file `complete`. It is never restored, and the next backup of the place reuses its
+ * stored contents.
  *
  * @throws AppError `backup_foreign` (409): the place belongs to another installation; those of `Objects`; the reason of
  *   the signal
@@ -102,7 +102,10 @@ export async function makeBackup(
     await sql.begin(async (tx) => {
       await insertBackup(tx, { ...record, fault: null, rows, files, bytes });
       await recordAudit(tx, {
-        ...{ orgId: null, actor: request.actor, action: 'installation.backup', target: id },
+        orgId: null,
+        actor: request.actor,
+        action: 'installation.backup',
+        target: id,
         detail: { location: target.name, rows, files },
       });
     });
@@ -118,9 +121,9 @@ export async function makeBackup(
 }
 
 /**
- * Tell the size of the backup that `makeBackup` would make. Nothing is written.
+ * Return the size of the backup that `makeBackup` would make. Nothing is written.
  *
- * @param target null: the place does not exist yet
+ * @param target null if the place does not exist yet
  */
 export async function planBackup(
   context: BackupContext,
@@ -157,7 +160,7 @@ class BackupRun {
     const { direct } = this.#context;
     const { signal } = this.#request;
     const previous = await readPrevious(this.#context, this.#target, signal);
-    // Nearly all files are stored before the snapshot, so that deletions wait for the few others only.
+    // Store nearly all files before the snapshot, so that deletions wait only for the few others.
     const first = await this.#copyFiles('objects-before.gz', previous ? [previous.objects] : [], signal);
     const known = [first.list, ...(previous ? [previous.objects] : [])];
     const { rows, second } = await withoutDeletions(
@@ -173,10 +176,15 @@ class BackupRun {
     const { list, files, bytes } = second;
     await this.#complete({ ...rows, objects: { ...list, object_bytes: bytes }, missing_objects: missing });
     return {
-      ...{ id: this.#id, location: this.#target.name, tables: rows.tables.length },
+      id: this.#id,
+      location: this.#target.name,
+      tables: rows.tables.length,
       rows: rows.tables.reduce((sum, { lines }) => sum + lines, 0),
-      ...{ files, bytes, missing_files: missing },
-      ...{ new_files: first.newFiles + second.newFiles, new_bytes: first.newBytes + second.newBytes },
+      files,
+      bytes,
+      missing_files: missing,
+      new_files: first.newFiles + second.newFiles,
+      new_bytes: first.newBytes + second.newBytes,
     };
   }
 
@@ -184,7 +192,8 @@ class BackupRun {
     const { objects } = this.#target;
     return copyObjects(this.#context.objects, objects, {
       known: known.map((file) => entriesOf(this.#target, file, signal)),
-      ...{ listKey: `${backupPrefix(this.#id)}${name}`, signal },
+      listKey: `${backupPrefix(this.#id)}${name}`,
+      signal,
       onFile: (done) => this.#request.onProgress?.({ phase: 'files', done, total: null }),
     });
   }
@@ -208,12 +217,17 @@ class BackupRun {
         this.#request.onProgress?.({ phase: 'rows', done: tables.length, total: schema.tables.length });
       }
       const references = await snapshot.copyReferences(tx, (keys) => this.#write('references.gz', keys, signal));
-      // After the rows: a sequence may be ahead of them, and never behind.
+      // Read sequences after the rows: a sequence may be ahead of them, but never behind.
       const sequences: SequenceState[] = await snapshot.selectSequences(tx, schema);
       return {
-        ...{ created_at: createdAt.toISOString(), postgres_version, secret_key_check: secretKeyCheck },
-        ...{ schema_version: applied.at(-1)?.version ?? 0, migrations: applied },
-        ...{ tables, references, sequences },
+        created_at: createdAt.toISOString(),
+        postgres_version,
+        secret_key_check: secretKeyCheck,
+        schema_version: applied.at(-1)?.version ?? 0,
+        migrations: applied,
+        tables,
+        references,
+        sequences,
       };
     });
   }
@@ -242,7 +256,10 @@ class BackupRun {
   async #complete(rest: Omit<Manifest, 'format' | 'id' | 'service_version' | 'installation_id'>): Promise<void> {
     const { objects } = this.#target;
     const manifest: Manifest = {
-      ...{ format: 1, id: this.#id, service_version: VERSION, installation_id: this.#context.installationId },
+      format: 1,
+      id: this.#id,
+      service_version: VERSION,
+      installation_id: this.#context.installationId,
       ...rest,
     };
     const bytes = Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`);
@@ -252,7 +269,7 @@ class BackupRun {
   }
 }
 
-/** A newer release may have added tables that this one does not copy. @throws AppError `backup_release_too_old` (409) */
+/** Refuse a database with tables that this release does not copy. @throws AppError `backup_release_too_old` (409) */
 function requireKnownTables(applied: readonly MigrationId[], known: readonly MigrationId[]): void {
   const newest = applied.find(({ version }) => version > (known.at(-1)?.version ?? 0));
   if (newest === undefined) return;
@@ -263,7 +280,7 @@ function requireKnownTables(applied: readonly MigrationId[], known: readonly Mig
 }
 
 /**
- * Read the manifest of the newest backup of the place. Null: there is none, or it is damaged.
+ * Read the manifest of the newest backup of the place. Null if there is none, or if it is damaged.
  *
  * @throws AppError `backup_foreign` (409)
  */

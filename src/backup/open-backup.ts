@@ -47,7 +47,9 @@ export function openBackup(
 
 type ScheduleContext = Parameters<typeof openBackup>[0];
 
-/** Make a backup if one is due, verify it, and then remove the oldest ones. One process of the installation does it. */
+/**
+ * Make a backup if one is due, verify it, and then remove the oldest ones. One process of the installation does this.
+ */
 async function runSchedule(context: ScheduleContext, to: BackupLocation, signal: AbortSignal): Promise<void> {
   if (!(await isDue(context, to))) return;
   try {
@@ -86,8 +88,8 @@ async function backUp(context: ScheduleContext, to: BackupLocation, signal: Abor
 }
 
 /**
- * Verify a new backup. Of contents that the verified backup before it has, only presence and size are checked, so that
- * a daily backup does not read everything again. Damaged contents are removed; the next backup stores them again.
+ * Verify a new backup. For contents that the previous verified backup has, check only presence and size, so that a
+ * daily backup does not read everything again. Damaged contents are removed; the next backup stores them again.
  */
 async function verifyNew(sql: Sql, target: BackupTarget, id: string, signal: AbortSignal): Promise<void> {
   const before = await findVerifiedBefore(sql, target.name, id);

@@ -3,12 +3,12 @@ import { backupPrefix, CONTENTS_PREFIX, completeKey, contentKey, listBackups, re
 import { readObjectEntries } from './stored-objects.ts';
 import type { BackupTarget } from './target.ts';
 
-/** Number of hashes that are compared in one pass over the lists of files. */
+/** Number of hashes to compare in one pass over the lists of files. */
 const HASHES_MAX = 500_000;
 
 /**
- * Remove all but the newest `keep` complete backups of a place, backups that were interrupted, and contents that no
- * remaining backup has. Call this under `withBackupLock`, after a new backup was verified.
+ * Remove all but the newest `keep` complete backups of a place, interrupted backups, and contents that no remaining
+ * backup has. Call this under `withBackupLock`, after a new backup was verified.
  *
  * @returns ids of the removed backups, and the number of removed contents
  */
@@ -23,7 +23,7 @@ export async function pruneBackups(
   const removed = [...complete.slice(keep), ...unfinished];
   for (const id of removed) {
     signal.throwIfAborted();
-    // First, so that a backup of which a part is gone never counts as complete.
+    // Delete this first, so that a backup with a missing part never counts as complete.
     await objects.delete(completeKey(id), { signal });
     await objects.deletePrefix(backupPrefix(id), { signal });
   }

@@ -11,8 +11,8 @@ export interface RebuildReport {
 }
 
 /**
- * Build the search index of every bucket of a restored database from the stored chunks; no provider is called. A call
- * after an interruption continues with the buckets that are left. Nothing happens if no restore is unfinished.
+ * Build the search index of every bucket of a restored database from the stored chunks. No provider is called. A call
+ * after an interruption continues with the remaining buckets. Nothing happens if no restore is unfinished.
  *
  * @param actor name in the audit log
  */
@@ -32,7 +32,8 @@ export async function rebuildIndexes(
     signal.throwIfAborted();
     if (!restore.rebuilt.includes(id)) {
       const rebuilt = await rebuildIndex(context, { orgId, actor }, id, {
-        ...{ signal, leaveOutDamaged: true },
+        signal,
+        leaveOutDamaged: true,
         onProgress: (done) => onProgress?.({ phase: 'index', done: before + done, total }),
       });
       await markRebuilt(sql, restore.backupId, id);

@@ -5,7 +5,7 @@ export interface BackupRecord {
   readonly id: string;
   readonly location: string;
   readonly trigger: 'command' | 'schedule';
-  /** Null: it is complete. */
+  /** Null if the backup is complete. */
   readonly fault: string | null;
   readonly rows: number | null;
   readonly files: number | null;
@@ -13,7 +13,7 @@ export interface BackupRecord {
   readonly startedAt: Date;
 }
 
-/** Number of records that are kept. */
+/** Number of records to keep. */
 const RECORDS_MAX = 500;
 
 /** Record a backup, complete or failed, and forget the oldest records. */
@@ -43,7 +43,7 @@ export async function findVerifiedBefore(sql: Sql, location: string, id: string)
   return row?.id ?? null;
 }
 
-/** Age of the backups of a place; null: there is none of that kind. */
+/** Age of the backups of a place; null if none is of that kind. */
 export interface BackupAges {
   /** Time since the start of the last complete backup. */
   readonly completeMs: number | null;
@@ -69,7 +69,7 @@ export async function selectBackupAges(sql: Sql, location: string): Promise<Back
   };
 }
 
-/** Read the unfinished restore of this database: its indexes are still to be built. Null: there is none. */
+/** Read the unfinished restore of this database, whose indexes are still to be built. Null if there is none. */
 export async function findUnfinishedRestore(sql: Sql): Promise<{ backupId: string; rebuilt: string[] } | null> {
   const [row] = await sql<{ backup_id: string; rebuilt: string[] }[]>`
     SELECT backup_id, rebuilt FROM restores WHERE finished_at IS NULL`;

@@ -35,7 +35,7 @@ export interface RestoreOptions {
 /**
  * Refuse a restore that could not work or would replace data.
  *
- * @param options.secretKeyCheck check value of the secret key of this installation, in hexadecimal; null: there is no key
+ * @param options.secretKeyCheck check value of the secret key of this installation, in hexadecimal; null without a key
  * @throws AppError `backup_too_new`, `secret_key_mismatch`, `installation_in_use`, `installation_not_empty` (409)
  */
 export async function checkRestorable(
@@ -86,8 +86,8 @@ function requireKnownMigrations(known: readonly MigrationId[], manifest: Manifes
 }
 
 /**
- * Write the files of a backup into the storage. Files that are there already, as after an interrupted restore, are
- * compared and not written again.
+ * Write the files of a backup into the storage. Existing files, as after an interrupted restore, are compared and not
+ * written again.
  *
  * @throws AppError `backup_damaged` (409); those of `Objects`; the reason of the signal
  */
@@ -129,8 +129,8 @@ async function restoreObject(
 }
 
 /**
- * Replace the database by the rows of a backup, in one transaction: it is as before or completely restored. Its schema
- * is that of the backup; later migrations are applied at the next start.
+ * Replace the database by the rows of a backup, in one transaction: it is unchanged or completely restored. Its schema
+ * is that of the backup; the next start applies later migrations.
  *
  * @throws AppError `backup_damaged` (409), those of `migrate`; the error of postgres.js; the reason of the signal
  */

@@ -6,7 +6,7 @@ import type { Sql } from '../platform/postgres.ts';
 import type { SchemaObjects } from '../platform/schema-objects.ts';
 import type { SequenceState } from './schema.ts';
 
-/** Names by which processes of the service are known to the database. */
+/** Names of the service's processes in the database. */
 const APPLICATIONS = ['service', 'service/direct'];
 
 /** Count the connections of other processes of the service to this database. */
@@ -55,7 +55,7 @@ async function hasTable(sql: Sql, name: string): Promise<boolean> {
   return found?.exists === true;
 }
 
-/** Remove everything that the migrations have created; what other programs keep in the database stays. */
+/** Remove everything that the migrations have created. Objects of other programs in the database stay. */
 export async function dropSchema(tx: Sql, { tables, sequences, functions }: SchemaObjects): Promise<void> {
   for (const table of [...tables].reverse()) await tx`DROP TABLE IF EXISTS ${tx(table)} CASCADE`;
   for (const sequence of sequences) await tx`DROP SEQUENCE IF EXISTS ${tx(sequence)} CASCADE`;
@@ -69,7 +69,7 @@ export async function emptyTables(tx: Sql, tables: readonly string[]): Promise<v
 }
 
 /**
- * Fill a table with the rows of a text. Its triggers do nothing meanwhile: what they note is among the rows of the backup.
+ * Fill a table with the rows of a text. Its triggers are off: the backup includes the rows that they would write.
  *
  * @throws the error of postgres.js for a row that the table does not take
  */
@@ -106,7 +106,7 @@ async function copyInto(
   if (refusal === null) {
     writable.end();
     await setImmediate(); // until then the connection takes no other statement
-    // postgres.js reports an error after the last row to nobody, but the transaction has failed then.
+    // postgres.js reports an error after the last row to nobody. The transaction has failed then.
     await tx`SELECT 1`.catch((error: unknown) => {
       refusal ??= error;
     });
@@ -122,8 +122,8 @@ export async function setSequences(tx: Sql, sequences: readonly SequenceState[])
 
 /**
  * Bring restored rows into the state after a stop of all processes: jobs in progress are queued again without spending
- * an attempt, and nothing refers to workers, index tables or runs of the machine of the backup. Sessions end, since one of
- * them may have been signed out after the backup.
+ * an attempt, and nothing refers to workers, index tables or runs of the machine of the backup. Sessions end, since a
+ * user may have signed out after the backup.
  */
 export async function resetRuntimeState(tx: Sql, backupId: string): Promise<void> {
   await tx`
@@ -138,13 +138,13 @@ export async function resetRuntimeState(tx: Sql, backupId: string): Promise<void
     DELETE FROM index_tables t WHERE NOT EXISTS (
       SELECT 1 FROM documents d
       WHERE d.bucket_id = t.bucket_id AND d.active_generation IS NOT NULL AND d.status <> 'deleting')`;
-  // A restore over the same installation leaves its tables: they are dropped later.
+  // A restore over the same installation leaves its tables. They are dropped later.
   await tx`
     INSERT INTO retired_index_tables (table_name, bucket_id)
     SELECT table_name, bucket_id FROM index_tables WHERE table_name IS NOT NULL`;
-  // No table has the version of the backup, which a reader would wait for.
+  // No table has the version of the backup. A reader would wait for it.
   await tx`UPDATE index_tables SET version = 0, table_name = NULL`;
-  // They name transactions of the server of the backup.
+  // These rows name transactions of the server of the backup.
   if (await hasTable(tx, 'document_changes')) {
     await tx`TRUNCATE document_changes`;
     await tx`
@@ -167,7 +167,7 @@ export interface BucketToIndex {
   readonly chunks: number;
 }
 
-/** List the buckets with documents that searches find, those without vectors included. */
+/** List the buckets with documents that searches find, including documents without vectors. */
 export async function selectBucketsToIndex(sql: Sql): Promise<BucketToIndex[]> {
   const rows = await sql`
     SELECT b.id, b.org_id, b.name, sum(g.chunks_count)::bigint AS chunks

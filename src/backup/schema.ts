@@ -6,11 +6,11 @@ export const FORMAT = 1;
 const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const Count = z.number().int().min(0);
 
-/** File of a backup, with the SHA-256 of its bytes as they are stored. */
+/** File of a backup, with the SHA-256 of its stored bytes. */
 const StoredFile = z.strictObject({ key: z.string().min(1), size_bytes: Count, sha256: Sha256 });
 export type StoredFile = z.infer<typeof StoredFile>;
 
-/** Compressed text with one record a line. */
+/** Compressed text with one record per line. */
 const LineFile = StoredFile.extend({ lines: Count });
 export type LineFile = z.infer<typeof LineFile>;
 
@@ -20,7 +20,7 @@ export type TableFile = z.infer<typeof TableFile>;
 const SequenceState = z.strictObject({ sequence: z.string().min(1), last_value: z.string(), is_called: z.boolean() });
 export type SequenceState = z.infer<typeof SequenceState>;
 
-/** Contents of one backup. It is written after all that it names. */
+/** Contents of one backup. It is written after everything that it names. */
 export const Manifest = z.strictObject({
   format: z.literal(FORMAT),
   id: z.string().regex(/^bak_[0-9a-z]+$/),
@@ -30,7 +30,7 @@ export const Manifest = z.strictObject({
   postgres_version: z.string(),
   /** Id of the installation that was backed up. */
   installation_id: z.string().min(1),
-  /** Keyed hash by which a restore recognises the secret key; the key itself is in no backup. */
+  /** Keyed hash by which a restore recognises the secret key. No backup holds the key itself. */
   secret_key_check: z.string().regex(/^[0-9a-f]+$/),
   schema_version: Count,
   migrations: z.array(z.strictObject({ version: Count, name: z.string(), checksum: z.string() })).min(1),
@@ -41,7 +41,7 @@ export const Manifest = z.strictObject({
   references: LineFile,
   /** Files of the installation, as JSON lines of `ObjectEntry` in the byte order of their keys. */
   objects: LineFile.extend({ object_bytes: Count }),
-  /** Number of files that rows refer to, but that did not exist any more when the backup was made. */
+  /** Number of files that rows refer to, but that no longer existed when the backup was made. */
   missing_objects: Count,
 });
 export type Manifest = z.infer<typeof Manifest>;
@@ -51,16 +51,16 @@ export const ObjectEntry = z.strictObject({
   key: z.string().min(1),
   size_bytes: Count,
   sha256: Sha256,
-  /** Mark of the content in the storage that was backed up: if it is unchanged, the file is not read again. */
+  /** Tag of the content in the storage that was backed up. If it is unchanged, the file is not read again. */
   tag: z.string(),
 });
 export type ObjectEntry = z.infer<typeof ObjectEntry>;
 
-/** Step of a backup, a verification or a restore, with the number of items that are done. */
+/** Step of a backup, a verification or a restore, with the number of finished items. */
 export interface Progress {
   readonly phase: 'rows' | 'files' | 'checking' | 'index';
   readonly done: number;
-  /** Null: not known. */
+  /** Null if unknown. */
   readonly total: number | null;
 }
 

@@ -48,7 +48,7 @@ export async function selectSecretKeyCheck(tx: Sql): Promise<string | null> {
   return row?.check ?? null;
 }
 
-/** Read the sequences, those of identity columns included. */
+/** Read the sequences, including those of identity columns. */
 export async function selectSequences(tx: Sql, { tables, sequences }: SchemaObjects): Promise<SequenceState[]> {
   const rows = await tx<{ name: string }[]>`
     SELECT c.relname::text AS name FROM pg_depend d
@@ -65,7 +65,7 @@ export async function selectSequences(tx: Sql, { tables, sequences }: SchemaObje
   return states;
 }
 
-/** Stream the rows of a table as text, one row a line. */
+/** Stream the rows of a table as text, one row per line. */
 export function copyTable<T>(
   tx: Sql,
   table: string,
@@ -75,7 +75,7 @@ export function copyTable<T>(
   return withRows(tx`COPY ${tx(table)} (${tx([...columns])}) TO STDOUT`.readable(), use);
 }
 
-/** Stream the keys of the files that rows refer to, in byte order, one a line. */
+/** Stream the keys of the files that rows refer to, in byte order, one per line. */
 export function copyReferences<T>(tx: Sql, use: (keys: Readable) => Promise<T>): Promise<T> {
   const query = tx`
     COPY (
@@ -97,7 +97,7 @@ export function copyReferences<T>(tx: Sql, use: (keys: Readable) => Promise<T>):
   return withRows(query.readable(), use);
 }
 
-/** Read the stream to its end in any case: until then its connection takes no other statement. */
+/** Read the stream to its end in any case. Until then its connection takes no other statement. */
 async function withRows<T>(opening: Promise<Readable>, use: (rows: Readable) => Promise<T>): Promise<T> {
   const rows = await opening;
   try {
@@ -114,7 +114,7 @@ async function withRows<T>(opening: Promise<Readable>, use: (rows: Readable) => 
   }
 }
 
-/** Join rows into blocks, since compression costs more by the call than by the byte. It never destroys the stream. */
+/** Join rows into blocks, since compression costs more per call than per byte. It never destroys the stream. */
 async function* inBlocks(rows: Readable): AsyncGenerator<Buffer> {
   let parts: Buffer[] = [];
   let bytes = 0;

@@ -4,10 +4,10 @@ import { readLines, SortedCursor } from './files.ts';
 import { contentKey } from './layout.ts';
 import { type LineFile, ObjectEntry } from './schema.ts';
 
-/** Number of files that are read, written or checked at once. */
+/** Number of files to read, write or check at once. */
 export const FILES_AT_ONCE = 16;
 
-/** Return true if an object belongs into a backup. Objects without a folder describe the storage itself. */
+/** Return true if an object belongs in a backup. Objects without a folder describe the storage itself. */
 export function isBackedUp(key: string): boolean {
   return key.includes('/') && !key.startsWith(PROBES_PREFIX);
 }

@@ -20,8 +20,8 @@ export type TargetConfig = Pick<Config, 'dataDir' | 'objects' | 's3'>;
 /**
  * Open a place of backups.
  *
- * @param options.creates true: create a missing folder; false: refuse it
- * @throws AppError `invalid_request` (400) for a place inside of the installation, `backup_not_found` (404) for a missing
+ * @param options.creates true to create a missing folder; false to refuse it
+ * @throws AppError `invalid_request` (400) for a place inside the installation, `backup_not_found` (404) for a missing
  *   folder, `backup_target_unusable` (503) for a folder that cannot be written
  */
 export async function openTarget(
@@ -43,7 +43,9 @@ export async function openTarget(
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     throw new AppError({
-      ...{ code: 'backup_target_unusable', status: 503, cause },
+      code: 'backup_target_unusable',
+      status: 503,
+      cause,
       message: `cannot use the folder ${directory} for backups (${code}); make it writable for the user of the service, or choose another`,
     });
   }
@@ -59,7 +61,7 @@ async function isFolder(directory: string): Promise<boolean> {
   return found?.isDirectory() === true;
 }
 
-/** A backup beside the data is lost with them, and sweeps could remove its files. */
+/** Refuse a place inside the storage. A backup beside the data is lost with them, and sweeps could remove its files. */
 function refuseOwnStorage({ dataDir, objects }: TargetConfig, location: BackupLocation, name: string): void {
   if (location.kind === 'folder') {
     const inside = path.relative(dataDir, location.directory);

@@ -5,7 +5,7 @@ import { findMissing, hasContent, inGroups, readObjectEntries } from './stored-o
 import type { BackupTarget } from './target.ts';
 
 const NEWLINE = 10;
-/** Number of faults after which no more are looked for. */
+/** Number of faults after which the search for faults stops. */
 const FAULTS_MAX = 100;
 
 /** Figures of a verified backup. */
@@ -25,17 +25,17 @@ export interface VerifyReport {
 export interface VerifyOptions {
   readonly signal: AbortSignal;
   readonly onProgress?: OnProgress;
-  /** Contents that were verified before: only their presence and size are checked. */
+  /** Return true for contents that were verified before. Only their presence and size are checked. */
   readonly isTrusted?: (entry: ObjectEntry) => Promise<boolean>;
-  /** True: delete damaged contents, so that the next backup stores them again. */
+  /** True to delete damaged contents, so that the next backup stores them again. */
   readonly removesDamaged?: boolean;
 }
 
 /**
- * Check every byte of a backup without restoring it: manifest, tables with their numbers of rows, list of files, and the
- * content of each file; and that the files to which rows refer are there.
+ * Check every byte of a backup without restoring it: manifest, tables with their numbers of rows, list of files, and
+ * the content of each file. Also check that the files to which rows refer exist.
  *
- * @throws AppError `backup_damaged` (409) with what is wrong, `backup_format_unknown`, and those of `Objects`
+ * @throws AppError `backup_damaged` (409) with the faults, `backup_format_unknown`, and those of `Objects`
  */
 export async function verifyBackup(
   target: BackupTarget,
@@ -65,9 +65,16 @@ export async function verifyBackup(
 function reportOf({ name }: BackupTarget, manifest: Manifest): VerifyReport {
   const { id, created_at, service_version, schema_version, tables, objects, missing_objects } = manifest;
   return {
-    ...{ id, location: name, created_at, service_version, schema_version, tables: tables.length },
+    id,
+    location: name,
+    created_at,
+    service_version,
+    schema_version,
+    tables: tables.length,
     rows: tables.reduce((sum, { lines }) => sum + lines, 0),
-    ...{ files: objects.lines, bytes: objects.object_bytes, missing_files: missing_objects },
+    files: objects.lines,
+    bytes: objects.object_bytes,
+    missing_files: missing_objects,
   };
 }
 

@@ -18,9 +18,9 @@ import {
 import { findStoredChunk, listStoredChunks } from './store-chunk.ts';
 
 /**
- * Handler of bulk jobs: embedding -> indexing. A chunk counts as finished once its row exists, which is written after
- * its object and under the job's fence. So another worker continues with the missing chunks, and results can be read
- * only once the single transaction that finishes the job has found all chunks.
+ * Create the handler of bulk jobs: embedding -> indexing. A chunk counts as finished once its row exists, which is
+ * written after its object and under the job's fence. Another worker can thus continue with the missing chunks. Results
+ * can be read only once the transaction that finishes the job has found all chunks.
  */
 export function bulkHandler(context: BulkContext): JobHandler {
   return {
@@ -51,8 +51,8 @@ async function run(context: BulkContext, lease: Lease): Promise<void> {
 const ATTEMPTS_BEFORE_FALLBACK = 2;
 
 /**
- * Give a job whose model stays unavailable to the fallback of the routing, as a whole: chunks that cannot be compared
- * with those of the fallback are embedded again. Null: the failure is another one, or there is no fallback.
+ * Give a job whose model stays unavailable to the fallback of the routing, as a whole. Chunks that cannot be compared
+ * with those of the fallback are embedded again. Null if the failure has another cause, or if there is no fallback.
  */
 async function switchToFallback(
   context: BulkContext,
@@ -140,7 +140,7 @@ async function adopt(
     if (!(await insertFinishedChunk(sql, lease.held, chunk, stored.facts, inherited))) throw new LeaseLost(job.id);
     done.set(chunk, { chunk, inherited, ...stored.facts });
     lease.worked();
-    // It was stored right before a crash, so that attempt made progress too.
+    // The chunk was stored right before a crash, so that attempt made progress too.
     if (!inherited) await lease.progressed();
   }
 }

@@ -6,13 +6,13 @@ import { findBulkJob } from './bulk.ts';
 import { type BulkJobView, type CancelledReply, EMBED_BULK } from './schema.ts';
 import { type BulkJob, cancelQueued, selectUsed } from './store.ts';
 
-/** @throws AppError `job_not_found` (404) */
+/** Return a bulk job for the API. @throws AppError `job_not_found` (404) */
 export async function getBulkJob(sql: Sql, caller: Caller, jobId: string): Promise<BulkJobView> {
   return viewOf(await findBulkJob(sql, caller.orgId, jobId));
 }
 
 /**
- * Cancel a job that is still queued.
+ * Cancel a queued job.
  *
  * @throws AppError `job_not_found` (404), `job_not_queued` (400), `job_started` (409) if it was claimed meanwhile
  */
@@ -31,7 +31,7 @@ export async function cancelBulkJob(sql: Sql, caller: Caller, jobId: string): Pr
 }
 
 /**
- * Settle the reservation of a job: texts whose vectors are stored are booked, the rest is released. Call it in the
+ * Settle the reservation of a job: book the texts whose vectors are stored, and release the rest. Call this in the
  * transaction that ends the job (ready, failed, cancelled) or deletes it, after the change of its row. It is
  * idempotent.
  */

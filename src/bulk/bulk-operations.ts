@@ -13,7 +13,6 @@ import { insertBulkJob } from './store.ts';
 import { forgetBulkJob } from './sweep-bulk.ts';
 import { selectTokenCounts } from './token-counts-store.ts';
 
-/** Operations on bulk jobs. */
 export function bulkOperations(context: BulkContext): JobKindOperations {
   const settle = (tx: Sql, job: Job) => settleBulkUsage(tx, job.id);
   return {
@@ -35,9 +34,9 @@ async function copyInput({ sql, objects }: BulkContext, { orgId, id }: Job, newJ
 }
 
 /**
- * Queue the texts of an ended job again, whose input was copied. If it failed or was cancelled, the new job inherits
- * the finished chunks (its worker copies them) and reserves only the missing texts. If it was ready, all texts are
- * embedded anew by the same backend.
+ * Queue the texts of an ended job again. Its input was copied. If the job failed or was cancelled, the new job inherits
+ * the finished chunks (its worker copies them) and reserves only the missing texts. If it was ready, the same backend
+ * embeds all texts again.
  *
  * @throws AppError `input_expired` (409), `quota_exceeded` (402), `axis_not_in_plan` (403)
  */

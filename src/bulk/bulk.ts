@@ -19,11 +19,11 @@ export interface BulkContext {
   readonly plans: PlanSettings;
   /** Chunks of one job that are embedded at a time. */
   readonly callsInFlight: number;
-  /** Time that input and results of a job are kept after its end. */
+  /** Time to keep input and results of a job after its end. */
   readonly retentionMs: number;
 }
 
-/** @throws AppError `job_not_found` (404), also for a job of another organization or of another kind */
+/** Find a bulk job. @throws AppError `job_not_found` (404), also for a job of another organization or kind */
 export async function findBulkJob(sql: Sql, orgId: string, jobId: string): Promise<BulkJob> {
   const job = await selectBulkJob(sql, orgId, jobId);
   if (job === null) throw notFound('job', jobId);

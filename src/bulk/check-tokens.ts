@@ -3,7 +3,7 @@ import { loadTokenizer, TokenizerFileError } from '../models/tokenizers.ts';
 import { tokenUpperBound } from '../models/tokens.ts';
 import { unpackChunk } from './input.ts';
 
-/** Multiple of the model's token limit after which counting of a text stops. */
+/** Multiple of the model's token limit at which counting of a text stops. */
 const COUNTED_LIMITS = 4;
 
 /** Token limit of a model that may embed the texts. */
@@ -23,7 +23,7 @@ export interface TokenCheckRequest {
   readonly checks: readonly TokenCheck[];
 }
 
-/** Outcome of a check. It is a value, since fields of an error are lost on the way back from a thread. */
+/** Outcome of a check. It is a value, since an error loses its fields on the way back from a thread. */
 export type TokenCheckReply =
   /** Tokens of each text. */
   | { readonly tokens: Uint32Array }
@@ -33,8 +33,8 @@ export type TokenCheckReply =
   | { readonly fault: string; readonly check: number };
 
 /**
- * Count the tokens of packed texts, and find the first text that is too long. Runs on a thread: 15 ms a megabyte or
- * more.
+ * Count the tokens of packed texts, and find the first text that is too long. Runs on a thread: it takes 15 ms a
+ * megabyte or more.
  */
 export async function checkTokens({ chunks, firstIndex, checks }: TokenCheckRequest): Promise<TokenCheckReply> {
   const counters = [];
@@ -52,7 +52,7 @@ export async function checkTokens({ chunks, firstIndex, checks }: TokenCheckRequ
     for (const text of unpackChunk(chunk)) {
       for (const [check, { tokenizer, tokensMax, prefix }] of checks.entries()) {
         const sent = prefix + text;
-        // A `tokenizer.json` may have a normaliser that lengthens a text; elsewhere bytes bound tokens.
+        // A `tokenizer.json` may have a normaliser that lengthens a text. Elsewhere the bytes limit the tokens.
         if (check > 0 && tokenizer.kind !== 'file' && tokenUpperBound(sent) <= tokensMax) continue;
         const tokens = counters[check]?.(sent, tokensMax * COUNTED_LIMITS) ?? 0;
         if (tokens > tokensMax) return { tooLong: { index: firstIndex + texts, tokens, check } };

@@ -16,8 +16,8 @@ import { selectTokenCounts } from './token-counts-store.ts';
 const CHUNKS_PER_CALL = 2;
 
 /**
- * Embed and store the chunks that are not finished yet, a bounded number at a time. The next chunk is read and the last
- * one stored during the calls, so that the provider never waits for the disk.
+ * Embed and store the unfinished chunks, a limited number at a time. The next chunk is read and the last one stored
+ * during the calls, so that the provider never waits for the disk.
  *
  * After a failure no further chunk begins. Chunks in progress are still finished and kept, for the next attempt or for
  * a job that resumes this one.
@@ -84,7 +84,7 @@ async function embedChunk(
       taskType: job.taskType,
       orgId: job.orgId,
       charge: null, // reserved at submit
-      // One model a chunk, and all chunks in one space.
+      // Each chunk has one model, and all chunks have one space.
       comparableWith: first ? { model: job.backend, revision: null, space: first.space } : null,
       isBulk: true,
       counted: counted && tokens && { model: counted.model, tokens },

@@ -6,7 +6,8 @@ export function chunkCountOf(job: Pick<BulkJob, 'inputCount' | 'chunkSize'>): nu
 }
 
 /**
- * Return the number of texts in a chunk of the job. All chunks but the last are full; below 1, there is no such chunk.
+ * Return the number of texts in a chunk of the job. All chunks but the last are full. A result below 1 means that the
+ * chunk does not exist.
  */
 export function textsOf(job: Pick<BulkJob, 'inputCount' | 'chunkSize'>, chunk: number): number {
   return Math.min(job.chunkSize, job.inputCount - chunk * job.chunkSize);

@@ -30,10 +30,7 @@ export function openBulk(context: {
   readonly embedder: Embedder;
 }): Bulk {
   const { config, sql, objects, threads, notifier, logger, embedder } = context;
-  const bulk: BulkContext = {
-    ...{ sql, objects, threads, notifier, logger, embedder, plans: config.plans },
-    ...config.bulk,
-  };
+  const bulk: BulkContext = { sql, objects, threads, notifier, logger, embedder, plans: config.plans, ...config.bulk };
   return {
     ...bulk,
     jobs: {
@@ -42,7 +39,8 @@ export function openBulk(context: {
         return bulkHandler(bulk);
       }),
       ...bulkOperations(bulk),
-      ...{ worker: 'embed', concurrency: config.workers.embedConcurrency },
+      worker: 'embed',
+      concurrency: config.workers.embedConcurrency,
     },
     chores: (everyMs) => [
       {

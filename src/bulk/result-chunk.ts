@@ -6,7 +6,7 @@ const FLOAT_BYTES = Float32Array.BYTES_PER_ELEMENT;
 /** Usage of one model. */
 const Used = z.object({ model: z.string(), texts: z.int().min(0), tokens: z.int().min(0) });
 
-/** JSON after the floats of a chunk, so that the object can be used even if its row was never written. */
+/** JSON after the floats of a chunk, so that the object is usable even if its row was never written. */
 const Facts = z.object({
   texts: z.int().min(1),
   dimensions: z.int().min(1),
@@ -21,7 +21,6 @@ export interface ResultChunk {
   /** Float32Array [texts x dimensions], row-major. */
   readonly vectors: Float32Array;
   readonly dimensions: number;
-  /** Latent space of the vectors. */
   readonly space: string;
   readonly used: readonly z.output<typeof Used>[];
   /** Cost in the operator's currency. */

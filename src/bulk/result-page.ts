@@ -29,7 +29,7 @@ export interface ResultRows {
 }
 
 /**
- * Find a job whose results can be read.
+ * Find a job with readable results.
  *
  * @throws AppError `job_not_found` (404); `result_not_found` (404) past its retention; `result_not_ready` (409)
  */
@@ -43,7 +43,7 @@ export async function findReadyJob({ sql, retentionMs }: ResultContext, caller: 
 
 /**
  * Render a page of results as the body of `GET …/result` (contract 4.7). Only the rows of the page are read, and each
- * is checked; printing yields to the event loop for other requests.
+ * is checked. Printing yields to the event loop for other requests.
  *
  * @throws AppError as `findReadyJob`; `result_not_found` (404) if the files are gone, `object_damaged` (500)
  */
@@ -94,7 +94,7 @@ export async function* readResult(
   }
 }
 
-/** Start all reads of a page at once, one per chunk; the caller awaits them in order. */
+/** Start all reads of a page at once, one per chunk. The caller awaits them in order. */
 async function startReading(
   { sql, objects }: { sql: Sql; objects: Objects },
   job: BulkJob,

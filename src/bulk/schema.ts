@@ -11,8 +11,8 @@ export const PAGE_TEXTS_MAX = 1_000;
 export const EMBED_BULK = 'embed_bulk';
 
 /**
- * Schema that packs a list of strings, so that a submit never holds the texts twice. Packing blocks the event loop for
- * too long, so such a body is parsed on a thread.
+ * Schema that packs a list of strings, so that a submit never holds the texts twice. Packing would block the event loop
+ * for too long, so such a body is parsed on a thread.
  */
 const Texts = z
   .unknown()

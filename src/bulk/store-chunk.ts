@@ -7,7 +7,7 @@ import { chunkKey, chunkOfKey, chunksPrefix } from './object-keys.ts';
 import { checkResultChunk, encodeResultChunk, type ResultChunk, type ResultChunkFacts } from './result-chunk.ts';
 import type { BulkJob } from './store.ts';
 
-/** Bound of a stored chunk: 100 texts of 4,096 dimensions, and the facts. */
+/** Limit of a stored chunk: 100 texts of 4,096 dimensions, and the facts. */
 const CHUNK_BYTES_MAX = 16 * 1024 * 1024;
 
 /** Find the stored object of a chunk of `job`; null if it is missing or unusable. */
@@ -27,8 +27,8 @@ export async function findStoredChunk(
 }
 
 /**
- * Write a chunk once. If a former worker of the job has already written it, its object is kept, unless that is damaged
- * or of another latent space.
+ * Write a chunk once. If a former worker of the job has already written it, keep that object unless it is damaged or of
+ * another latent space.
  *
  * @returns the facts of the object that is stored now
  * @throws LeaseLost if the stored object must be replaced, which only the holder of the job may do
@@ -56,7 +56,7 @@ export async function storeChunk(
   return facts;
 }
 
-/** List the chunks that have a stored object, also those not recorded as finished. */
+/** List the chunks with a stored object, including those not recorded as finished. */
 export async function listStoredChunks(objects: Objects, job: BulkJob): Promise<number[]> {
   const chunks: number[] = [];
   for await (const { key } of objects.list(chunksPrefix(job.orgId, job.id))) {

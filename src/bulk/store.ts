@@ -8,7 +8,7 @@ import type { UsedModel } from '../usage/ledger.ts';
 import type { ResultChunkFacts } from './result-chunk.ts';
 import { tokenBytes } from './token-counts-store.ts';
 
-/** Specification of a bulk job, decided at submit; only the backend may change, to the fallback. */
+/** Specification of a bulk job, fixed at submit. Only the backend may change, to the fallback. */
 export interface BulkSpec {
   readonly model: string;
   /** Backend of all texts: one model, or the alias if its backends are comparable. */
@@ -33,14 +33,14 @@ export interface BulkJob extends BulkSpec {
   readonly errorMessage: string | null;
   readonly retryable: boolean | null;
   readonly completedAt: Date | null;
-  /** Texts whose vectors are stored, at the moment of the query. */
+  /** Number of texts whose vectors are stored at the time of the query. */
   readonly completedCount: number;
   readonly resultModel: string | null;
   /** True if input and results are removed. */
   readonly isSwept: boolean;
 }
 
-/** @param counted tokens of all texts; null if they are not known, so that the worker counts them */
+/** @param counted tokens of all texts; null if unknown, so that the worker counts them */
 export async function insertBulkJob(
   sql: Sql,
   id: string,
@@ -55,7 +55,7 @@ export async function insertBulkJob(
             ${counted && tokenBytes(counted.tokens)}::bytea, ${counted?.model ?? null})`;
 }
 
-/** Have another model embed the rest of a held job. Return false if the job is no longer held. */
+/** Make another model embed the rest of a held job. Return false if the job is no longer held. */
 export async function updateBackend(sql: Sql, held: HeldJob, backend: string): Promise<boolean> {
   const rows = await sql`
     UPDATE bulk_jobs SET backend = ${backend} FROM jobs
@@ -144,7 +144,7 @@ export async function insertFinishedChunk(
   return rows.length === 1;
 }
 
-/** Forget finished chunks that must be embedded anew. Return false if the job is no longer held. */
+/** Forget finished chunks that must be embedded again. Return false if the job is no longer held. */
 export async function deleteFinishedChunks(sql: Sql, held: HeldJob, chunks: readonly number[]): Promise<boolean> {
   const [row] = await sql`
     WITH mine AS (
@@ -158,7 +158,7 @@ export async function deleteFinishedChunks(sql: Sql, held: HeldJob, chunks: read
   return row?.['held'] === 1;
 }
 
-/** Sum up the usage of the job, by model; chunks inherited from another job were booked there. */
+/** Sum up the usage of the job, by model. Chunks inherited from another job were booked there. */
 export async function selectUsed(sql: Sql, jobId: string): Promise<UsedModel[]> {
   return sql<UsedModel[]>`
     SELECT used.model, sum(used.texts)::bigint AS texts, sum(used.tokens)::bigint AS tokens

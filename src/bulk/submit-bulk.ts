@@ -19,14 +19,14 @@ import { inputKey } from './object-keys.ts';
 import { type BulkReply, type BulkRequest, EMBED_BULK } from './schema.ts';
 import { type BulkSpec, insertBulkJob } from './store.ts';
 
-/** Bytes passed to the storage, which hashes them, at a time. */
+/** Bytes passed at a time to the storage, which hashes them. */
 const WRITE_BYTES = 256 * 1024;
 /** Chunks that one thread checks at a time, so that other work gets threads too. */
 const CHECKED_CHUNKS = 10;
 
 /**
- * Submit a bulk job. Its input is stored before the transaction that reserves its usage and inserts its row, so that a
- * crash leaves either a job that will run or an object without a job, which is swept.
+ * Submit a bulk job. Its input is stored before the transaction that reserves its usage and inserts its row. A crash
+ * thus leaves either a job that will run or an object without a job, which is swept.
  *
  * @returns the reply, and codes for the header `X-Service-Warning`
  * @throws AppError `unknown_model`, `token_limit_exceeded` (400, naming `texts[i]`), `quota_exceeded` (402),
@@ -81,7 +81,7 @@ export async function submitBulkJob(
       await insertBulkJob(tx, id, spec, counted);
     });
   } catch (error) {
-    // The job may be there all the same; an input without a job is swept.
+    // The job may exist nevertheless. An input without a job is swept.
     if (!mayHaveCommitted(error)) {
       await objects
         .delete(key)
@@ -115,7 +115,7 @@ function* slices(bytes: Uint8Array): Generator<Uint8Array> {
 }
 
 /**
- * Count the tokens of all texts as the first model that receives some does, on threads.
+ * Count the tokens of all texts as the first model that receives some of them does, on threads.
  *
  * @throws AppError `token_limit_exceeded` (400) for the first text that is too long
  */

@@ -25,7 +25,7 @@ export async function sweepBulkResults(
     const jobs = await selectToSweep(sql, retentionMs, BATCH_MAX);
     for (const job of jobs) {
       signal.throwIfAborted();
-      // Files first, so that after a crash between the two steps the job is found again.
+      // Remove files first, so that after a crash between the two steps the job is found again.
       await forgetBulkJob(objects, job);
       await markSwept(sql, job.id);
       removed++;

@@ -9,7 +9,7 @@ export interface NewUpload {
   readonly onSent?: ((bytes: number, total: number) => void) | undefined;
 }
 
-/** Encode an upload as `multipart/form-data` (RFC 7578): the fields that are there, then the part `file`. */
+/** Encode an upload as `multipart/form-data` (RFC 7578): the fields that are set, then the part `file`. */
 export function encodeMultipart(upload: NewUpload): {
   bytes: Buffer;
   contentType: string;
@@ -34,7 +34,7 @@ export function encodeMultipart(upload: NewUpload): {
   };
 }
 
-/** Escape a name as browsers do: characters that would end the quotes or the line are percent-encoded. */
+/** Escape a name as browsers do: percent-encode characters that would end the quotes or the line. */
 function quoted(name: string): string {
   return name.replace(
     /["\r\n]/g,

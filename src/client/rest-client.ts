@@ -9,14 +9,14 @@ import { apiRefused, apiUnreachable, notTheApi } from './api-errors.ts';
 /** Call of the API. */
 export interface ApiCall<S extends z.ZodType> {
   readonly method: 'GET' | 'POST';
-  /** Absolute path with its query; parts that come from outside are encoded already. */
+  /** Absolute path with its query. Parts from outside are already encoded. */
   readonly path: string;
   readonly reply: S;
   readonly json?: unknown;
   /** Body that is not JSON. */
   readonly body?: UploadBody;
   readonly headers?: Readonly<Record<string, string>>;
-  /** True if two calls have the effect of one: a call whose connection broke is then repeated. */
+  /** True if two calls have the effect of one, so that a call whose connection broke is repeated. */
   readonly repeatable?: boolean;
   readonly signal: AbortSignal;
   /** Credential of the caller; null for a route that needs none. */
@@ -28,7 +28,7 @@ export interface ApiCall<S extends z.ZodType> {
 export interface UploadBody {
   readonly bytes: Buffer;
   readonly contentType: string;
-  /** Callback for the number of bytes that have been sent. */
+  /** Called with the number of bytes that have been sent. */
   readonly onSent?: ((bytes: number) => void) | undefined;
 }
 
@@ -37,15 +37,15 @@ const TIMEOUT_MS = 60_000;
 const REPLY_BYTES_MAX = 16 * 1024 * 1024;
 
 /**
- * HTTP calls of the REST API at one address. Redirects are not followed, so that a credential goes to the address that
- * it was configured for, or nowhere.
+ * HTTP calls of the REST API at one address. Redirects are not followed, so that a credential goes only to the address
+ * that it was configured for.
  */
 export class RestClient {
   readonly origin: string;
   readonly #upstream: HttpUpstream;
   readonly #basePath: string;
 
-  /** @param baseUrl without a slash at its end; a path before `/v1` is kept */
+  /** @param baseUrl without a trailing slash; a path before `/v1` is kept */
   constructor(baseUrl: string, options: { readonly connectionsMax: number }) {
     const { origin, pathname } = new URL(baseUrl);
     this.origin = origin;
@@ -93,7 +93,7 @@ export class RestClient {
       });
     } catch (error) {
       if (!(error instanceof UpstreamFault)) throw error;
-      // A kept connection may have been closed by the server just as the request was sent.
+      // The server may have closed a kept connection just as the request was sent.
       if (mayRepeat && error.code === 'connection') return this.#send(call, false);
       throw apiUnreachable(this.origin, error.message, error);
     }

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * Bodies of the REST API, as far as its clients read them. They are loose: a newer server may say more, and what it
- * says is passed on.
+ * Bodies of the REST API, as far as its clients read them. They are loose: a newer server may send more fields, which
+ * are passed on.
  */
 export const Me = z.looseObject({
   org: z.looseObject({ id: z.string(), name: z.string() }),

@@ -16,17 +16,17 @@ import {
 } from './schema.ts';
 
 const UPLOAD_TIMEOUT_MS = 10 * 60_000;
-/** Limit of a call that runs a workflow: the answer comes once all blocks have finished. */
+/** Limit of a call that runs a workflow. The answer comes once all blocks have finished. */
 const WORKFLOW_TIMEOUT_MS = 10 * 60_000;
-/** Most pages of a list that are fetched. */
+/** Maximum number of pages of a list to fetch. */
 const LIST_PAGES_MAX = 50;
-/** Rows of a page of `GET /v1/memory/sources`, whose array does not tell if there are more. */
+/** Rows of a page of `GET /v1/memory/sources`, whose array does not show if there are more. */
 const SOURCE_PAGE_ROWS = 1000;
 
 /** Paths and methods of the routes that a server has, such as `POST /v1/memory/search`. */
 export type RouteNames = ReadonlySet<string>;
 
-/** Fetch the routes of a server; no credential is needed. */
+/** Fetch the routes of a server. No credential is needed. */
 export async function listRoutes(client: RestClient, signal: AbortSignal): Promise<RouteNames> {
   const call = { method: 'GET', path: '/openapi.json', reply: OpenApiPaths, repeatable: true } as const;
   const { paths } = await client.call({ ...call, signal, credential: null });
@@ -47,7 +47,6 @@ export class ServiceApi {
     this.#credential = credential;
   }
 
-  /** Address of the API. */
   get origin(): string {
     return this.#client.origin;
   }

@@ -5,11 +5,11 @@ import type { Threads } from '../platform/threads.ts';
 import { type ChunkArtifact, corrupt, decodeArtifact, encodeOnThread, MAGIC_PARTS } from './artifact.ts';
 
 const MAGIC_BYTES = 8;
-/** Room for 20,000 chunks with the longest vectors that a model may have. */
+/** Largest artifact: 20,000 chunks with the longest vectors that a model may have. */
 const ARTIFACT_BYTES_MAX = 1024 * 1024 * 1024;
 const PART_BYTES_MAX = 256 * 1024 * 1024;
 
-/** Reads a whole artifact. @throws the errors of `readArtifactParts` */
+/** Read a whole artifact. @throws the errors of `readArtifactParts` */
 export async function readArtifact(objects: Objects, key: string): Promise<ChunkArtifact> {
   const parts: ChunkArtifact[] = [];
   for await (const part of readArtifactParts(objects, key)) parts.push(part);
@@ -17,10 +17,10 @@ export async function readArtifact(objects: Objects, key: string): Promise<Chunk
 }
 
 /**
- * Reads an artifact in parts of consecutive chunks; only a long document has more than one part. Layout 3 of an
- * artifact is: magic (8 bytes) · for each part its length (u32, little-endian) and the part in layout 2 · 0 (u32).
+ * Read an artifact in parts of consecutive chunks. Only a long document has more than one part. Layout 3 of an
+ * artifact: magic (8 bytes) · for each part its length (u32, little-endian) and the part in layout 2 · 0 (u32).
  *
- * @throws AppError `object_not_found` (404), `artifact_corrupt` (500), also after some parts
+ * @throws AppError `object_not_found` (404), `artifact_corrupt` (500); both may also occur after some parts
  */
 export async function* readArtifactParts(
   objects: Objects,
@@ -40,8 +40,7 @@ export async function* readArtifactParts(
       if (length === 0) break;
       if (length > PART_BYTES_MAX) throw corrupt();
       const part = decodeArtifact(await source.take(length));
-      // The checksum of a part proves that the part is complete; the index of its first chunk proves that no part is
-      // missing.
+      // The checksum proves that a part is complete. The index of its first chunk proves that no part is missing.
       if (part.chunks[0]?.index !== chunks) throw corrupt();
       chunks += part.chunks.length;
       yield part;
@@ -52,7 +51,7 @@ export async function* readArtifactParts(
   }
 }
 
-/** Writes an artifact part by part; a single part is written as layout 2. */
+/** Writes an artifact part by part. A single part is written as layout 2. */
 export class ArtifactWriter {
   readonly #context: { readonly objects: Objects; readonly threads: Threads };
   readonly #key: string;
@@ -69,7 +68,7 @@ export class ArtifactWriter {
     this.#signal = options.signal;
   }
 
-  /** @param isLast no other part follows. @throws what the storage throws */
+  /** @param isLast true if no other part follows. @throws the errors of the storage */
   async write(part: ChunkArtifact, isLast: boolean): Promise<void> {
     const bytes = await encodeOnThread(this.#context.threads, part, this.#signal);
     if (isLast && this.#stream === null) {
@@ -85,7 +84,7 @@ export class ArtifactWriter {
     await this.#stream.stored;
   }
 
-  /** Removes an artifact that was not written completely. */
+  /** Remove an incomplete artifact. */
   async abandon(reason: unknown): Promise<void> {
     this.#stream?.pipe.destroy(reason instanceof Error ? reason : new Error('writing the artifact was abandoned'));
     await this.#stream?.stored.catch(() => {});
@@ -100,10 +99,10 @@ export class ArtifactWriter {
     return { pipe, stored };
   }
 
-  /** Writes bytes, and waits until the storage has taken enough of the earlier ones. */
+  /** Write bytes, and wait until the storage has taken enough of the earlier ones. */
   async #send(bytes: Uint8Array): Promise<void> {
     const { pipe, stored } = this.#stream as { pipe: PassThrough; stored: Promise<unknown> };
-    // A write that has failed does not drain.
+    // A failed write does not drain.
     if (!pipe.write(bytes)) await Promise.race([once(pipe, 'drain'), stored]);
   }
 }
@@ -157,7 +156,7 @@ class ByteReader {
     this.#iterator = (stream as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
   }
 
-  /** Reads exactly `bytes` bytes. @throws AppError `artifact_corrupt` if there are fewer */
+  /** Read exactly `bytes` bytes. @throws AppError `artifact_corrupt` if there are fewer */
   async take(bytes: number): Promise<Buffer> {
     while (this.#length < bytes) if (!(await this.#read())) throw corrupt();
     const held = Buffer.concat(this.#held);
@@ -166,7 +165,7 @@ class ByteReader {
     return held.subarray(0, bytes);
   }
 
-  /** Reads all remaining bytes. @throws AppError `artifact_corrupt` if there are more than `bytesMax` */
+  /** Read all remaining bytes. @throws AppError `artifact_corrupt` if there are more than `bytesMax` */
   async takeRemaining(bytesMax: number): Promise<Buffer> {
     while (await this.#read()) if (this.#length > bytesMax) throw corrupt();
     return Buffer.concat(this.#held);

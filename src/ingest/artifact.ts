@@ -4,7 +4,7 @@ import type { Locator } from '../documents/locator.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Threads } from '../platform/threads.ts';
 
-/** A chunk as it is stored beside the original file. */
+/** Chunk as it is stored beside the original file. */
 export interface ArtifactChunk {
   readonly id: string;
   readonly index: number;
@@ -13,22 +13,21 @@ export interface ArtifactChunk {
   readonly locator: Locator;
 }
 
-/** Vectors of the chunks as the model returned them; they can be projected again without calling the model. */
+/** Vectors of the chunks as the model returned them. They can be projected again without calling the model. */
 export interface NativeChunkVectors {
   readonly dimension: number;
-  /** Revision of the model. */
   readonly revision: string;
   /** IEEE 754 binary16 [chunks x dimension], row-major, of unit vectors. */
   readonly vectors: Uint16Array;
 }
 
-/** All data that the index holds of one generation; the index can be rebuilt from it without calling a provider. */
+/** All data that the index holds for one generation. The index can be rebuilt from it without calling a provider. */
 export interface ChunkArtifact {
   readonly documentId: string;
   readonly generation: number;
   readonly model: string;
   readonly space: string;
-  /** Version of the map that the vectors were projected with; null if there was none or it was not recorded. */
+  /** Version of the map that projected the vectors; null if no map did, or if it was not recorded. */
   readonly mapVersion: number | null;
   readonly dimensions: number;
   readonly chunks: readonly ArtifactChunk[];
@@ -53,7 +52,7 @@ const ENCODE_INLINE_CHUNKS_MAX = 64;
 const HEADER_BYTES_MAX = 256 * 1024 * 1024;
 
 /**
- * Encodes an artifact in layout 2, little-endian: magic (8 bytes) · SHA-256 of all that follows (32) · length of the
+ * Encode an artifact in layout 2, little-endian: magic (8 bytes) · SHA-256 of all that follows (32) · length of the
  * header (u32) · header (raw DEFLATE of JSON) · vectors (float32) · native vectors, if any (float16).
  */
 export function encodeArtifact(artifact: ChunkArtifact): Buffer {
@@ -68,7 +67,10 @@ export function encodeArtifact(artifact: ChunkArtifact): Buffer {
   return Buffer.concat([Buffer.from(MAGIC, 'latin1'), hash.digest(), ...body]);
 }
 
-/** Encodes an artifact; a large one on a worker thread, since compressing and hashing it would block the event loop. */
+/**
+ * Encode an artifact. A large one is encoded on a worker thread, since compressing and hashing it would block the
+ * event loop.
+ */
 export async function encodeOnThread(
   threads: Threads,
   artifact: ChunkArtifact,
@@ -79,10 +81,10 @@ export async function encodeOnThread(
 }
 
 /**
- * Decodes an artifact of layout 1 or 2.
+ * Decode an artifact of layout 1 or 2.
  *
- * @param options.withVectors false: the vectors are checked and left out; there are none, and no native ones
- * @throws AppError `artifact_corrupt` (500) when a byte is missing or changed
+ * @param options.withVectors false to check the vectors but return none
+ * @throws AppError `artifact_corrupt` (500) if a byte is missing or changed
  */
 export function decodeArtifact(
   bytes: Uint8Array,
@@ -96,7 +98,7 @@ export function decodeArtifact(
   const headerEnd = 4 + body.readUInt32LE(0);
   const inflated = inflateRawSync(body.subarray(4, headerEnd), { maxOutputLength: HEADER_BYTES_MAX });
   const header = JSON.parse(inflated.toString('utf8')) as Header;
-  // Only layout 2 has native vectors; a header of the other layout means that the magic was changed.
+  // Only layout 2 has native vectors. A header of the other layout means that the magic was changed.
   if ('native' in header !== (magic === MAGIC)) throw corrupt();
   const { mapVersion = null, native = null, ...rest } = header;
   const vectorsEnd = headerEnd + rest.chunks.length * rest.dimensions * Float32Array.BYTES_PER_ELEMENT;
@@ -115,12 +117,12 @@ function bytesOf(values: Float32Array | Uint16Array): Uint8Array {
   return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
 }
 
-/** Copies bytes to a new buffer, since a view of floats must start at a multiple of its element size. */
+/** Copy bytes to a new buffer, since a view of floats must start at a multiple of its element size. */
 function copyOf(bytes: Uint8Array): ArrayBuffer {
   return Uint8Array.from(bytes).buffer;
 }
 
-/** Error for a stored artifact that differs from what was written. */
+/** Create the error for a stored artifact that differs from what was written. */
 export function corrupt(): AppError {
   return new AppError({
     code: 'artifact_corrupt',

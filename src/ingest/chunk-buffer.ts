@@ -11,7 +11,7 @@ import {
 } from './prepare-chunks.ts';
 
 /**
- * Buffer of the chunks of a document until they are embedded. The chunks of a long document are held in packed pages of
+ * Buffer of a document's chunks until they are embedded. A long document's chunks are packed into pages that take
  * about a quarter of the size of its text.
  */
 export class ChunkBuffer {
@@ -30,9 +30,7 @@ export class ChunkBuffer {
     return this.#count;
   }
 
-  /**
-   * Cuts the next window of the document into chunks. Returns false if there are now more than `CHUNKS_MAX` in total.
-   */
+  /** Cut the next window of the document into chunks. Return false once there are more than `CHUNKS_MAX` in total. */
   async add(window: TextWindow, signal: AbortSignal): Promise<boolean> {
     const request = { ...this.#options, window, openHeadings: this.#openHeadings };
     const prepared = await prepareWindow(this.#threads, request, signal);
@@ -45,12 +43,12 @@ export class ChunkBuffer {
     return this.#count <= CHUNKS_MAX;
   }
 
-  /** Yields all chunks in order and keeps them in the buffer. */
+  /** Yield all chunks in order, and keep them in the buffer. */
   async *chunks(): AsyncGenerator<PreparedChunk> {
     for (const page of this.#pages) yield* await unpackPage(page);
   }
 
-  /** Yields all chunks in order, numbered from 0, `PAGE_CHUNKS` at a time, and removes them from the buffer. */
+  /** Yield all chunks in order, numbered from 0, `PAGE_CHUNKS` at a time, and remove them from the buffer. */
   async *pages(): AsyncGenerator<PreparedChunk[]> {
     let index = 0;
     let chunks: PreparedChunk[] = [];

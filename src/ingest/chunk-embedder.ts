@@ -6,10 +6,9 @@ import { INDEX_DIMENSIONS } from '../projection/resize.ts';
 import type { NativeChunkVectors } from './artifact.ts';
 import { toHalves } from './half-floats.ts';
 
-/** Texts embedded in one call. */
 const EMBED_BATCH_TEXTS = 64;
 
-/** Vectors of some chunks of a document; all chunks of it have the same model and map. */
+/** Vectors of some chunks of a document. All chunks of a document have the same model and map. */
 export interface EmbeddedChunks {
   /** Float32Array [chunks x INDEX_DIMENSIONS], row-major. */
   readonly vectors: Float32Array;
@@ -17,13 +16,13 @@ export interface EmbeddedChunks {
   readonly model: string;
   readonly space: string;
   readonly mapVersion: number | null;
-  /** For the vectors of other documents that are to be compared with these; null: there are no vectors. */
+  /** Origin of the vectors, for comparing other documents with these; null if there are no vectors. */
   readonly origin: VectorOrigin | null;
 }
 
 /**
- * Embeds the chunks of one document. The first batch decides on the model, even if an alias or a fallback chose it; all
- * later batches use the same one.
+ * Embeds the chunks of one document. The first batch determines the model, even if an alias or a fallback chose it.
+ * All later batches use the same model.
  */
 export class ChunkEmbedder {
   readonly #embedder: Embedder;
@@ -35,8 +34,8 @@ export class ChunkEmbedder {
   #cost = 0;
 
   /**
-   * @param options.comparableWith vectors of the bucket; null: it has none yet
-   * @param options.checkSpace called once the latent space is known from the first batch, before more is paid for
+   * @param options.comparableWith vectors of the bucket; null if it has none yet
+   * @param options.checkSpace called once the first batch has revealed the latent space, before more is paid for
    */
   constructor(
     embedder: Embedder,
@@ -59,7 +58,7 @@ export class ChunkEmbedder {
     return this.#cost;
   }
 
-  /** @param texts at least one. @throws JobError; the signal's reason; what `checkSpace` throws */
+  /** @param texts at least one. @throws JobError; the signal's reason; the errors of `checkSpace` */
   async embed(texts: readonly string[]): Promise<EmbeddedChunks> {
     const vectors = new Float32Array(texts.length * INDEX_DIMENSIONS);
     let native: NativeChunkVectors | null = null;

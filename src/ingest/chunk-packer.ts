@@ -2,7 +2,7 @@ import type { ChunkPlace, Locator } from '../documents/locator.ts';
 import { type Budget, type CountTokens, sumTokens, type Unit } from './chunk-units.ts';
 
 export interface Chunk {
-  /** Index from 0, in the order of the document. */
+  /** Index from 0, in document order. */
   readonly index: number;
   /** Text of the chunk: `document.text.slice(locator.start, locator.end)`. */
   readonly text: string;
@@ -23,7 +23,7 @@ export interface PlacedUnit extends Unit {
 }
 
 /**
- * Fills chunks one after the other. The counts of units are added up while a chunk is filled; its whole text is counted
+ * Fills chunks one after the other. It adds up the counts of units while it fills a chunk, and counts the whole text
  * at the end.
  */
 export class Packer {
@@ -36,7 +36,7 @@ export class Packer {
   #repeated = 0;
   #tokens = 0;
   #index = 0;
-  /** True if the units so far belong to the section that the previous chunk ended in. */
+  /** True if the units so far continue the section in which the previous chunk ended. */
   #continuesSection = false;
 
   constructor(text: string, budget: Budget, overlapTokens: number, countTokens: CountTokens) {
@@ -46,7 +46,7 @@ export class Packer {
     this.#countTokens = countTokens;
   }
 
-  /** Adds headings together with the first unit below them. */
+  /** Add headings together with the first unit below them. */
   *openSection(headings: readonly PlacedUnit[], first: PlacedUnit): Generator<Chunk> {
     const sectionTokens = sumTokens(headings) + first.tokens;
     const start = (headings[0] as PlacedUnit).start;
@@ -61,7 +61,7 @@ export class Packer {
     yield* this.add(first);
   }
 
-  /** Adds the first unit of a block that has no heading of its own. */
+  /** Add the first unit of a block that has no heading of its own. */
   *openParagraph(units: readonly PlacedUnit[]): Generator<Chunk> {
     const first = units[0] as PlacedUnit;
     const whole = sumTokens(units);
@@ -85,7 +85,7 @@ export class Packer {
     this.#tokens += unit.tokens;
   }
 
-  /** Ends the current chunk; nothing of it is repeated in the next one. */
+  /** End the current chunk. The next one repeats nothing of it. */
   *close(): Generator<Chunk> {
     while (this.#hasFresh) yield this.#emit(null);
     this.#restart([]);
@@ -102,7 +102,7 @@ export class Packer {
   }
 
   /**
-   * Makes a chunk of the units so far, or of as many as the count of their text allows; the others begin the next
+   * Make a chunk of the units so far, or of as many as the count of their text allows. The others begin the next
    * chunk, after the sentences that are repeated before `next`.
    */
   #emit(next: PlacedUnit | null): Chunk {
@@ -140,7 +140,7 @@ export class Packer {
     this.#repeated = 0;
   }
 
-  /** Selects whole sentences from the end of a chunk, as many as the overlap and the space before `next` allow. */
+  /** Select whole sentences from the end of a chunk, as many as the overlap and the space before `next` allow. */
   #repeat(taken: readonly PlacedUnit[], rest: readonly Unit[], next: Unit): PlacedUnit[] {
     const tokensMax = Math.min(
       this.#overlapTokens,
@@ -148,7 +148,7 @@ export class Packer {
     );
     let from = taken.length;
     let tokens = 0;
-    // A chunk is never repeated as a whole: the next one would then contain it and make it useless.
+    // Never repeat a whole chunk: the next one would contain it and make it useless.
     while (from > 1) {
       const unit = taken[from - 1] as PlacedUnit;
       const tooFar = next.end - unit.start > this.#budget.chars;
@@ -178,7 +178,11 @@ export class Packer {
       text,
       tokenCount,
       locator: {
-        ...{ page, page_end: pageEnd, heading_path: [...headingPath], start, end },
+        page,
+        page_end: pageEnd,
+        heading_path: [...headingPath],
+        start,
+        end,
         ...(file === undefined ? {} : { file }),
         ...(sheet === undefined ? {} : { sheet }),
         ...(slide === undefined ? {} : { slide }),
@@ -190,7 +194,7 @@ export class Packer {
   }
 }
 
-/** Places of the units in order; a heading has the place of the text below it. */
+/** Return the places of the units in order. A heading has the place of the text below it. */
 function placesOf(units: readonly PlacedUnit[]): ChunkPlace[] {
   const places: ChunkPlace[] = [];
   let below: PlacedUnit | null = null;

@@ -6,22 +6,23 @@ export type CountTokens = (text: string) => number;
 /** Size limits of one chunk. */
 export interface Budget {
   readonly tokens: number;
-  /** Bound for text with almost no tokens, such as a million blanks. */
+  /** Limit for text with almost no tokens, such as a million blanks. */
   readonly chars: number;
 }
 
-/** Smallest part of a chunk; it never exceeds the budget. */
+/** Smallest part of a chunk. It never exceeds the budget. */
 export interface Unit extends Range {
   readonly tokens: number;
   readonly page: number | null;
   readonly block: Block;
-  /** True for a whole sentence, which may be repeated at the start of the next chunk. */
+  /** True for a whole sentence, which the start of the next chunk may repeat. */
   readonly repeatable: boolean;
 }
 
 /**
- * Divides a block into units: prose into sentences; a table or a listing into one unit if it fits as a whole, else into
- * its lines. A unit that still exceeds the budget is cut at line breaks, then clauses, then words, then characters.
+ * Divide a block into units. Prose is divided into sentences. A table or a listing is one unit if all of it fits,
+ * else one unit per line. A unit that still exceeds the budget is cut at line breaks, then clauses, then words, then
+ * characters.
  *
  * @param headings headings right before the block: a table or listing has to fit into a chunk together with them
  */
@@ -35,8 +36,12 @@ export function unitsOf(
   // A sheet is cited by its name.
   const page = block.sheet === undefined ? (block.page ?? null) : null;
   const unit = (range: Range, tokens: number, repeatable: boolean): Unit => ({
-    ...{ start: range.start, end: range.end },
-    ...{ tokens, page, block, repeatable },
+    start: range.start,
+    end: range.end,
+    tokens,
+    page,
+    block,
+    repeatable,
   });
   const units: Unit[] = [];
   const isProse = block.kind !== 'table' && block.kind !== 'code';
@@ -51,7 +56,7 @@ export function unitsOf(
   return whole === null ? units : [unit(whole, whole.tokens, false)];
 }
 
-/** Joins the lines of a table or listing to one segment; null if it does not fit into a chunk with its headings. */
+/** Join the lines of a table or listing to one segment; null if it does not fit into a chunk with its headings. */
 function wholeOf(
   text: string,
   lines: readonly Unit[],
@@ -62,10 +67,10 @@ function wholeOf(
   const start = (lines[0] as Unit).start;
   const end = (lines.at(-1) as Unit).end;
   const headingTokens = sumTokens(headings);
-  // A table is not divided only because its headings alone fill half a chunk.
+  // A table is not divided merely because its headings fill half a chunk.
   const beside = headingTokens <= budget.tokens / 2 ? headings : [];
   const from = beside[0]?.start ?? start;
-  // Token counts of parts add up only roughly; far above the budget the whole need not be counted.
+  // Token counts of parts add up only roughly. Far above the budget, counting the whole is unnecessary.
   if (sumTokens(lines) > budget.tokens * 2 || end - from > budget.chars) return null;
   const tokens = countTokens(text.slice(start, end));
   if (sumTokens(beside) + tokens > budget.tokens) return null;
@@ -89,7 +94,7 @@ function linesOf(text: string, block: Block): Range[] {
     const newline = text.indexOf('\n', at);
     const end = newline < 0 || newline > block.end ? block.end : newline;
     const line = trimRange(text, { start: at, end });
-    // The indentation of code is part of it, unless it begins the block.
+    // Keep the indentation of code, unless the line begins the block.
     if (line !== null) lines.push({ start: lines.length === 0 ? line.start : at, end: line.end });
     at = end + 1;
   }
@@ -105,7 +110,7 @@ const WORD = 0;
 const CLAUSE = 1;
 const LINE = 2;
 
-/** Cuts a range that exceeds the budget into segments that do not. */
+/** Cut a range that exceeds the budget into segments that do not. */
 function cut(text: string, range: Range, budget: Budget, countTokens: CountTokens): Segment[] {
   const segments: Segment[] = [];
   let open: Array<Segment & { ending: number }> = [];
@@ -132,7 +137,10 @@ function cut(text: string, range: Range, budget: Budget, countTokens: CountToken
   return segments;
 }
 
-/** Number of words to take: up to the last line break in the second half, else the last clause there, else all. */
+/**
+ * Return the number of words to take: up to the last line break in the second half, else the last clause there, else
+ * all.
+ */
 function bestEnding(words: ReadonlyArray<{ ending: number }>): number {
   let best = words.length;
   let bestEnding = WORD;
@@ -146,7 +154,7 @@ function bestEnding(words: ReadonlyArray<{ ending: number }>): number {
   return best;
 }
 
-/** Joins words to one segment; divides them in halves while the count of the whole exceeds the budget. */
+/** Join words to one segment. Divide them in halves while the count of the whole exceeds the budget. */
 function joinWords(text: string, words: readonly Segment[], budget: Budget, countTokens: CountTokens): Segment[] {
   const start = (words[0] as Segment).start;
   const end = (words.at(-1) as Segment).end;
@@ -188,12 +196,12 @@ function* wordsOf(
   }
 }
 
-/** Cuts a text without blanks, such as a long URL or Base64, into the longest prefixes that fit. */
+/** Cut a text without blanks, such as a long URL or Base64, into the longest prefixes that fit. */
 function* prefixes(text: string, range: Range, budget: Budget, countTokens: CountTokens): Generator<Segment> {
   const count = (start: number, end: number) => countTokens(text.slice(start, end));
   let start = range.start;
   while (start < range.end) {
-    // The length is doubled first, so that at most twice the fitting text is ever counted.
+    // Double the length first, so that at most twice the fitting text is ever counted.
     let fits = start;
     let length = 1;
     let over = range.end + 1;
@@ -214,7 +222,7 @@ function* prefixes(text: string, range: Range, budget: Budget, countTokens: Coun
       else fits = middle;
     }
     let end = safeCut(text, fits);
-    // A single character is never divided, whatever its token count.
+    // Never divide a single character, whatever its token count.
     if (end <= start) end = start + ((text.codePointAt(start) as number) > 0xffff ? 2 : 1);
     yield { start, end, tokens: count(start, end) };
     start = end;

@@ -3,17 +3,19 @@ import { type Budget, type CountTokens, unitsOf } from './chunk-units.ts';
 import type { Block } from './extract/blocks.ts';
 
 export interface ChunkOptions {
-  /** Maximum of tokens in a chunk, unless a single character has more. Default 400. */
+  /** Maximum tokens in a chunk, unless a single character has more. Default 400. */
   readonly chunkTokens?: number;
-  /** Maximum of tokens that are repeated, in whole sentences, from the previous chunk. Default 60. */
+  /** Maximum tokens, in whole sentences, to repeat from the previous chunk. Default 60. */
   readonly overlapTokens?: number;
-  /** Headings that enclose the start of the text: those open at the end of the previous window. Default none. */
+  /**
+   * Headings that enclose the start of the text, because they were open at the end of the previous window. Default
+   * none.
+   */
   readonly openHeadings?: readonly OpenHeading[];
   readonly countTokens: CountTokens;
 }
 
 export interface OpenHeading {
-  /** Level from 1. */
   readonly level: number;
   readonly text: string;
 }
@@ -22,7 +24,7 @@ export interface OpenHeading {
 const CHARS_PER_TOKEN_MAX = 32;
 
 /**
- * Cuts a document into chunks for embedding. A chunk is a sequence of whole sentences, list items, table or code lines
+ * Cut a document into chunks for embedding. A chunk is a sequence of whole sentences, list items, table or code lines
  * in document order; it has at most `chunkTokens` tokens.
  *
  * - A sentence is cut only if it alone exceeds the budget; a table or listing only if it does not fit into a chunk.
@@ -41,7 +43,7 @@ export function chunkDocument(document: { text: string; blocks: readonly Block[]
   return [...streamChunks(document, options)];
 }
 
-/** Yields the chunks of `chunkDocument` one by one, for callers that yield to the event loop in between. */
+/** Yield the chunks of `chunkDocument` one by one, so that a caller can yield to the event loop in between. */
 export function* streamChunks(
   document: { text: string; blocks: readonly Block[] },
   options: ChunkOptions,
@@ -85,19 +87,19 @@ export function* streamChunks(
   yield* endPart();
 }
 
-/** Returns true if two blocks may be in one chunk. */
+/** Return true if two blocks may be in one chunk. */
 function isSamePart(a: Block, b: Block): boolean {
   return a.file === b.file && a.sheet === b.sheet && a.slide === b.slide && a.boilerplate === b.boilerplate;
 }
 
-/** Headings that are open after these blocks, outermost first. */
+/** Return the headings that are open after these blocks, outermost first. */
 export function headingsAfter(blocks: readonly Block[], before: readonly OpenHeading[]): OpenHeading[] {
   const path = [...before];
   for (const block of blocks) if (block.kind === 'heading') openHeading(path, block);
   return path;
 }
 
-/** Adds a heading to the path; it closes the headings of its level and below. */
+/** Add a heading to the path. It closes the headings of its level and below. */
 function openHeading(path: OpenHeading[], block: Block): void {
   const level = block.level ?? 1;
   while (path.length > 0 && (path.at(-1)?.level ?? 0) >= level) path.pop();

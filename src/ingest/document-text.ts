@@ -15,7 +15,7 @@ export interface ReadingContext {
   readonly objects: Objects;
 }
 
-/** Bounds on the artifacts that are read at the same time: a part of one, with its vectors, takes up to 10 MB. */
+/** Limits on concurrent reads of artifacts. A part of an artifact, with its vectors, takes up to 10 MB. */
 const READS = { runningMax: 4, runningOfOneMax: 2, waitingOfOneMax: 200 };
 const TEXT_CHARS_MAX = 200_000;
 
@@ -89,7 +89,7 @@ export async function readDocumentText(
     if (chunkEnd <= reached) return true;
     if (start >= end) isMore = true;
     if (isMore) return false;
-    // Nothing but blanks stands between two chunks; only its length is known.
+    // Only blanks separate two chunks, and only the number of these blanks is known.
     if (start > reached) text += blanks(start - reached);
     const from = Math.max(start, reached);
     const to = Math.min(chunkEnd, end);
@@ -99,9 +99,13 @@ export async function readDocumentText(
     return !isMore;
   });
   return {
-    ...{ id: document.id, bucket_id: document.bucketId },
-    ...{ file_name: document.fileName, source_path: document.sourcePath },
-    ...{ offset: query.offset, text, next_offset: isMore ? end : null },
+    id: document.id,
+    bucket_id: document.bucketId,
+    file_name: document.fileName,
+    source_path: document.sourcePath,
+    offset: query.offset,
+    text,
+    next_offset: isMore ? end : null,
   };
 }
 
@@ -113,11 +117,7 @@ export interface ChunkWindow {
   readonly isMoreAfter: boolean;
 }
 
-/**
- * Read the chunks around one of them.
- *
- * @throws AppError `document_not_found` (404), `document_not_ready` (409)
- */
+/** Read a chunk and the chunks around it. @throws AppError `document_not_found` (404), `document_not_ready` (409) */
 export async function readChunkWindow(
   context: ReadingContext,
   caller: Caller,

@@ -13,25 +13,25 @@ export interface WrittenIngest {
   readonly fileType: string;
   readonly pageCount: number | null;
   readonly cost: number;
-  /** Added to the snapshot of the job; null: nothing. */
+  /** Facts to add to the snapshot of the job; null for none. */
   readonly snapshot: Readonly<Record<string, unknown>> | null;
 }
 
 /**
  * - `ready`: the job is finished, and searches find the generation.
  * - `lost`: the job is no longer held, or its document is deleted or being deleted.
- * - `moved`: the index of the bucket has vectors of another latent space by now, or will have soon.
+ * - `moved`: the index of the bucket has vectors of another latent space, or will have soon.
  */
 export type IngestOutcome = 'ready' | 'lost' | 'moved';
 
 /**
- * Finish jobs, and make their generations those that searches find. If search is disabled for a document, no generation
- * becomes active. What is not `ready` stays as it was. Of several jobs of one document the one that was claimed last has
- * read its latest fields, and its generation becomes active. Rows are locked in the order of all writers: jobs, indexes
- * of buckets, documents, each by id.
+ * Finish jobs, and make searches find their generations. If search is disabled for a document, no generation becomes
+ * active. A job that is not `ready` stays as it was. If several jobs are of one document, the generation of the job
+ * that was claimed last becomes active, since that job has read the latest fields. Rows are locked in the order of
+ * all writers: jobs, indexes of buckets, documents, each by id.
  *
- * @param locked with `skip` the statement waits for nothing: `lost` and `moved` may also mean that another transaction has
- *   locked a row of the job, its bucket or its document
+ * @param locked with `skip` the statement waits for nothing: `lost` and `moved` may also mean that another
+ *   transaction has locked a row of the job, its bucket or its document
  */
 export async function finishIngests(
   sql: Sql,

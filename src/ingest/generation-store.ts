@@ -10,25 +10,25 @@ export interface NewGeneration {
   readonly artifactKey: string;
   readonly chunksCount: number;
   readonly embedModel: string;
-  /** Revision of the model; null if no native vectors are stored. */
   readonly embedRevision: string | null;
   readonly space: string;
   /** Version of the map; null if the vectors are uncalibrated. */
   readonly mapVersion: number | null;
   /** Dimension of the native vectors; null if the artifact has none. */
   readonly nativeDimension: number | null;
-  /** Generation that it was reprojected from; null if it is of an ingest job. */
+  /** Generation from which this one was reprojected; null for a generation of an ingest job. */
   readonly replaces: number | null;
 }
 
-/** Wait of a statement for rows that another transaction has locked: it waits for them, or does without them. */
+/** Behaviour of a statement if another transaction has locked rows: wait for them, or skip them. */
 export type LockedRows = 'wait' | 'skip';
 
 /**
- * Register generations of different documents before anything of them is written, so that remains of a crash can be swept.
+ * Register generations of different documents before writing anything of them, so that the remains of a crash can be
+ * swept.
  *
- * @param locked with `skip` the statement waits for nothing, and leaves out those whose document is locked
- * @returns ids of those that it has registered: their document is neither deleted nor being deleted
+ * @param locked with `skip` the statement waits for nothing, and omits generations whose document is locked
+ * @returns ids of the registered generations: their document is neither deleted nor being deleted
  */
 export async function registerGenerations(
   sql: Sql,

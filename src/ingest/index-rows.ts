@@ -3,11 +3,11 @@ import type { Threads } from '../platform/threads.ts';
 import type { ArtifactChunk } from './artifact.ts';
 import { shownTextOf } from './prepare-chunks.ts';
 
-/** Chunks analysed in one task of a worker thread. */
+/** Number of chunks that one worker task analyses. */
 const ANALYSE_CHUNKS = 512;
 
 /**
- * Analyses the chunks of some artifacts for keyword search; the tokens are not in the artifacts, since the index has
+ * Analyse the chunks of some artifacts for keyword search. The artifacts do not store the tokens, since the index has
  * them.
  *
  * @returns a list for each artifact, in the order of its chunks
@@ -38,7 +38,6 @@ export async function analyseArtifacts(
   });
 }
 
-/** Source of the index rows of a document. */
 export interface RowSource {
   readonly documentId: string;
   readonly generation: number;
@@ -53,7 +52,7 @@ export interface RowSource {
   readonly dimensions: number;
 }
 
-/** Yields the rows of a document in batches of `batchRows`, which are appended to the index together. */
+/** Yield the rows of a document in batches of `batchRows`. A batch is appended to the index as a whole. */
 export function* rowsOf(source: RowSource, batchRows: number): Generator<IndexedGeneration> {
   const { documentId, generation, collectionId, privacyLevel, eventTimeMs, dimensions } = source;
   for (let start = 0; start < source.chunks.length; start += batchRows) {
@@ -61,9 +60,17 @@ export function* rowsOf(source: RowSource, batchRows: number): Generator<Indexed
     yield {
       vectors: source.vectors.subarray(start * dimensions, (start + slice.length) * dimensions),
       chunks: slice.map((chunk, at) => ({
-        ...{ chunkId: `${documentId}_${generation}_${chunk.index}`, documentId, generation, chunkIndex: chunk.index },
-        ...{ text: shownTextOf(chunk), tokens: source.tokens[start + at] as string, locator: chunk.locator },
-        ...{ collectionId, privacyLevel, eventTimeMs, modality: 'text' as const },
+        chunkId: `${documentId}_${generation}_${chunk.index}`,
+        documentId,
+        generation,
+        chunkIndex: chunk.index,
+        text: shownTextOf(chunk),
+        tokens: source.tokens[start + at] as string,
+        locator: chunk.locator,
+        collectionId,
+        privacyLevel,
+        eventTimeMs,
+        modality: 'text' as const,
       })),
     };
   }

@@ -46,8 +46,8 @@ export interface IngestContext {
 }
 
 /**
- * Handler of the ingest job: extract -> chunk -> embed -> index. Searches find nothing of it before the one statement
- * that finishes the job and makes its generation the active one of the document.
+ * Create the handler of the ingest job: extract -> chunk -> embed -> index. Searches find nothing of it until one
+ * statement finishes the job and makes its generation the active one of the document.
  */
 export function ingestHandler(context: IngestContext): JobHandler {
   // Each child may use a whole core and its full memory cap.
@@ -70,7 +70,7 @@ interface WorkContext extends IngestContext {
 async function ingest(context: WorkContext, lease: Lease): Promise<void> {
   const { held, job } = lease;
   const claimed = { held, orgId: job.orgId, documentId: job.documentId as string };
-  // A small document is ready before, and never shown as being processed.
+  // A small document is ready before this, and is never shown as being processed.
   const marking = setTimeout(() => markProcessing(context.sql, claimed).catch(() => undefined), RECORDED_AFTER_MS);
   try {
     await ingestClaimed(context, lease, claimed);
@@ -84,14 +84,14 @@ async function ingestClaimed(context: WorkContext, lease: Lease, claimed: Claime
   const { job, signal } = lease;
   const source = await context.statements.findSource(claimed);
   if (!source) {
-    // The deletion cancelled the jobs that it saw, and this one was created by an edit at the same moment.
+    // The deletion cancelled the jobs that it saw. An edit created this one at the same moment.
     await sql.begin(async (tx) => {
       if (await lockHeldJob(tx, lease.held)) await cancelJobs(tx, job.orgId, [job.id]);
     });
     throw new LeaseLost(job.id);
   }
 
-  // A job that is reprocessed reads the file in any case.
+  // Reprocessing always reads the file.
   if (keepsText(job.processingType) && job.view.reprocess_of_job_id === null) {
     const restored = await restoreGeneration(context, lease, source).catch(throwAsIndexMoved);
     if (restored !== null) {
@@ -119,7 +119,7 @@ async function ingestClaimed(context: WorkContext, lease: Lease, claimed: Claime
   await finish(context, lease, generation, { found: extracted, cost, extraction: extracted });
 }
 
-/** Finishes the job and makes its generation the one that searches find, by one statement. */
+/** Finish the job and make searches find its generation, in one statement. */
 async function finish(
   { statements }: WorkContext,
   lease: Lease,
@@ -157,7 +157,7 @@ async function extract(context: WorkContext, source: IngestSource, lease: Lease)
   }
 }
 
-/** Extracts a document, and cuts all windows except the last into chunks while it is read. */
+/** Extract a document. Cut all windows except the last into chunks during extraction. */
 async function extractOnce(
   context: WorkContext,
   source: IngestSource,
@@ -181,7 +181,7 @@ async function extractOnce(
         fileName: source.fileName,
         contentType: source.contentType,
         signal,
-        // Waiting for other documents is no work, so the time begins anew with its end.
+        // Waiting for other documents is no work, so the time restarts when the wait ends.
         withSlot: (run) => context.withSlot(() => afterWait(lease, run)),
         children: context.children,
         pictures,
@@ -216,11 +216,11 @@ async function cut(buffer: ChunkBuffer, window: TextWindow, lease: Lease): Promi
 }
 
 /**
- * Embeds and writes the chunks, a page at a time; the first page decides on model and latent space of the generation.
- * Vectors that are stored for the same chunks are used again. If no provider can embed the first page of a document
- * that nothing else finds, all pages are written without vectors.
+ * Embed and write the chunks, a page at a time. The first page determines model and latent space of the generation.
+ * Stored vectors of the same chunks are used again. If no provider can embed the first page of a document that
+ * nothing else finds, all pages are written without vectors.
  *
- * @returns `outage`: reason for which the generation has no vectors; null: it has them
+ * @returns `outage`: reason why the generation has no vectors; null if it has them
  */
 async function write(
   context: WorkContext,
@@ -234,8 +234,9 @@ async function write(
     ? await findStoredVectors(context, { orgId, documentId, buffer, comparableWith, signal })
     : null;
   const embedder = new ChunkEmbedder(context.embedder, orgId, {
-    ...{ signal, comparableWith },
-    // That the bucket has vectors of this space was read before; the writer of the index checks it again.
+    signal,
+    comparableWith,
+    // The space of the bucket was read before. The index writer checks it again.
     checkSpace: async (space) => {
       if (space !== comparableWith?.space)
         await context.index.checkSpace(source.bucketId, space).catch(throwAsIndexMoved);
@@ -303,8 +304,8 @@ function generationOf(job: Job, source: IngestSource, chunksCount: number, embed
 }
 
 /**
- * Error for a bucket whose index was replaced, or is about to be, while the document was processed. It is no fault of
- * the job, which is put off and then uses the model of the new index.
+ * Create the error for a bucket whose index was replaced, or is about to be, while the document was processed. The
+ * job is not at fault: it is put off and then uses the model of the new index.
  */
 function indexMoved(cause?: unknown): AppError {
   return new AppError({
@@ -331,7 +332,7 @@ function noText({ format, failedPages }: ExtractSummary, source: IngestSource): 
   return new JobError({ category: 'unsupported_type', message, retryable: false });
 }
 
-/** Throw an error; a refusal of vectors of another latent space as that of an index that was replaced meanwhile. */
+/** Throw an error. A refusal of vectors of another latent space becomes the error of an index that was replaced. */
 function throwAsIndexMoved(error: unknown): never {
   throw error instanceof AppError && error.code === 'not_comparable' ? indexMoved(error) : error;
 }

@@ -6,23 +6,26 @@ import { type NewGeneration, registerGenerations } from './generation-store.ts';
 import { type ClaimedIngest, findSources, type IngestSource } from './source-store.ts';
 
 /**
- * Statements of ingest jobs. Many small documents are ingested at a time, and those that are as far share a statement.
+ * Statements of ingest jobs. Many small documents are ingested at a time; those at the same step share a statement.
  *
- * A shared statement waits for no lock, since the jobs of all organizations would wait with it. A job that it leaves out has
- * a statement of its own, which waits.
+ * A shared statement waits for no lock, since the jobs of all organizations would wait with it. A job that it omits
+ * gets a separate statement, which waits.
  */
 export interface IngestStatements {
-  /** Read the document of a held job, as `findSources`. */
+  /** Read the document of a held job, as `findSources` does. */
   findSource(claimed: ClaimedIngest): Promise<IngestSource | null>;
-  /** Register a generation before anything of it is written. @returns false if its document is deleted or being deleted */
+  /** Register a generation before writing anything of it. @returns false if its document is deleted or being deleted */
   register(generation: NewGeneration): Promise<boolean>;
-  /** Finish a job, as `finishIngests`. */
+  /** Finish a job, as `finishIngests` does. */
   finish(written: WrittenIngest): Promise<IngestOutcome>;
 }
 
-/** Statements that may wait for locks at a time: each has a connection, and most are left to what does not wait. */
+/**
+ * Maximum number of statements that may wait for locks. Each holds a connection; most connections stay free for
+ * statements that do not wait.
+ */
 const LOCK_WAITS = { runningMax: 4, runningOfOneMax: 2, waitingOfOneMax: Number.POSITIVE_INFINITY };
-/** Waits for a place end, since each statement has a time. */
+/** Never aborts: a wait for a place ends by itself, since each statement has a time limit. */
 const NEVER = new AbortController().signal;
 
 export function ingestStatements(sql: Sql): IngestStatements {
@@ -52,8 +55,8 @@ export function ingestStatements(sql: Sql): IngestStatements {
 }
 
 /**
- * Finish jobs of different documents by one statement. Jobs of one document are left out: a statement of their own
- * decides which generation becomes active, also if some of them are locked.
+ * Finish jobs of different documents by one statement. If several jobs are of one document, they are omitted:
+ * separate statements decide which generation becomes active, even if some jobs are locked.
  *
  * @returns true for each job that is ready
  */
@@ -66,7 +69,7 @@ async function finishShared(sql: Sql, written: readonly WrittenIngest[]): Promis
   return written.map((each) => ready.has(each));
 }
 
-/** Batcher for each document: calls for one document share a statement, and none waits for another document. */
+/** Batcher for each document. Calls for one document share a statement, and none waits for another document. */
 class BatcherByDocument<Call, Result> {
   readonly #run: (calls: readonly Call[]) => Promise<readonly Result[]>;
   readonly #batchers = new Map<string, { readonly batcher: StatementBatcher<Call, Result>; calls: number }>();

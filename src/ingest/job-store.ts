@@ -3,17 +3,17 @@ import { isUnfinished } from '../jobs/state-store.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { UnsurePicture } from './extract/image-texts.ts';
 
-/** Reason for which a job ended without a result, for the owner of the document. */
+/** Reason why a job ended without a result, for the owner of the document. */
 export type EndReason = { readonly failure: string } | { readonly cancellation: string };
 
 /**
- * Set the status of a document after one of its jobs ended without a result, in the transaction of that job: it stays
- * ready if an earlier generation with vectors is live, keeps its status while another job works on it, and becomes
- * failed otherwise. A cancellation is told only of a document whose newest content nothing will make searchable.
+ * Set the status of a document after one of its jobs ended without a result, in the transaction of that job. The
+ * document stays ready if an earlier generation with vectors is live. It keeps its status while another job works on
+ * it. Otherwise it becomes failed. A cancellation is recorded only if nothing will make the document's newest content
+ * searchable.
  */
 export async function settleDocument(sql: Sql, orgId: string, documentId: string, reason: EndReason): Promise<void> {
-  // The row is locked before it is read, so that of two jobs that end at the same time the second sees the end of the
-  // first.
+  // Lock the row before reading it. If two jobs end at the same time, the second then sees the end of the first.
   const [row] = await sql`
     SELECT 1 FROM documents WHERE org_id = ${orgId} AND id = ${documentId} AND status <> 'deleting' FOR UPDATE`;
   if (!row) return;
@@ -41,8 +41,8 @@ export interface RequeuedDocument {
 }
 
 /**
- * Mark a document as queued to be ingested again unless it can be found; null if it is deleted or being deleted. One that
- * is found by its words alone stays failed until it is embedded.
+ * Mark a document as queued for another ingest unless searches find it; null if it is deleted or being deleted. A
+ * document that only keyword search finds stays failed until it is embedded.
  */
 export async function requeueDocument(sql: Sql, orgId: string, documentId: string): Promise<RequeuedDocument | null> {
   const [row] = await sql`
@@ -60,7 +60,7 @@ export async function requeueDocument(sql: Sql, orgId: string, documentId: strin
   };
 }
 
-/** Outcome of reading a document, for the snapshot of its job; lists are of pages, from 1. */
+/** Outcome of reading a document, for the snapshot of its job. Lists are of pages, from 1. */
 export interface ExtractionRecord {
   readonly pages: number | null;
   readonly failedPages: readonly number[];
@@ -74,7 +74,7 @@ export interface ExtractionRecord {
 const LISTED_MAX = 1_000;
 const WARNINGS_MAX = 20;
 
-/** Return what the snapshot of a job tells of the parts of a document that were not read; null: all was read. */
+/** Return the unread parts of a document for the snapshot of its job; null if all parts were read. */
 export function extractionSnapshot(found: ExtractionRecord): Record<string, unknown> | null {
   const lists = {
     failed_pages: found.failedPages,

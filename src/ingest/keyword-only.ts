@@ -9,21 +9,21 @@ import type { EmbeddedChunks } from './chunk-embedder.ts';
 import type { NewGeneration } from './generation-store.ts';
 import { isUnfound, lockHeldJob, updateToKeywordOnly } from './store.ts';
 
-// A document that cannot be embedded now is found by its words until it can: its generation has no vectors.
+// Keyword search finds a document that cannot be embedded now. Until it is embedded, its generation has no vectors.
 
-/** Reasons that pass without a change of the document. */
+/** Reasons that pass without a change to the document. */
 const OUTAGES = new Set(['upstream_unavailable', 'quota', 'not_comparable']);
 
-/** Reason for which a document has no vectors for now. */
+/** Reason why a document has no vectors for now. */
 export interface Outage {
   readonly error: Error;
-  /** Table of the bucket's index when the reason came up, before any row was written. */
+  /** Table of the bucket's index at the time of the outage, before any row was written. */
   readonly tableName: string;
 }
 
 /**
- * Describe why a document that no search finds cannot be embedded now; null: it is found, or the reason would not pass
- * without a change of it.
+ * Describe why a document that no search finds cannot be embedded now; null if searches find it, or if the reason
+ * would not pass without a change to the document.
  */
 export async function outageOf(
   sql: Sql,
@@ -39,18 +39,21 @@ function isOutage(error: unknown): error is Error {
   return error instanceof AppError && error.code === 'not_comparable';
 }
 
-/** Return zeros in place of the vectors of chunks; only keyword search finds their rows. */
+/** Return zeros in place of the vectors of chunks. Only keyword search finds their rows. */
 export function withoutVectors(chunks: number): EmbeddedChunks {
   return {
-    ...{ vectors: new Float32Array(chunks * INDEX_DIMENSIONS), native: null, model: 'none' },
-    ...{ space: KEYWORD_ONLY, mapVersion: null, origin: null },
+    vectors: new Float32Array(chunks * INDEX_DIMENSIONS),
+    native: null,
+    model: 'none',
+    space: KEYWORD_ONLY,
+    mapVersion: null,
+    origin: null,
   };
 }
 
 /**
- * Have keyword search find a document that could not be embedded, and list it as failed with the reason, until a later
- * attempt of its job embeds it. Nothing is done if the job is lost, or if the document is found, hidden or deleted by
- * now.
+ * Make keyword search find a document that could not be embedded, and list it as failed with the reason, until a later
+ * attempt of its job embeds it. Do nothing if the job is lost, or if the document is now found, hidden or deleted.
  */
 export async function activateWithoutVectors(
   sql: Sql,
@@ -61,7 +64,7 @@ export async function activateWithoutVectors(
   const { bucketId } = generation;
   await sql.begin(async (tx) => {
     if (!(await lockHeldJob(tx, held))) return;
-    // The rows are in this table; a later one would not have them.
+    // The rows are in this table. A later table would lack them.
     if (!(await lockIndexName(tx, bucketId, outage.tableName))) return;
     await updateToKeywordOnly(tx, generation, { format, pages, reason: outage.error.message });
   });

@@ -27,14 +27,14 @@ import { UploadStatements } from './upload-statements.ts';
 /** Services that bring documents into the index. */
 export interface Ingest {
   readonly uploads: UploadContext;
-  /** Context of reading the text of a document back. */
+  /** Context for reading the text of a document back. */
   readonly reading: ReadingContext;
   readonly jobs: readonly JobDefinition[];
-  /** Context of embedding a bucket by another model. */
+  /** Context for embedding a bucket by another model. */
   readonly reembed: ReembedJobs;
-  /** Context of making the index of a bucket anew. */
+  /** Context for rebuilding the index of a bucket. */
   readonly reindex: ReindexContext;
-  /** Create the service that calibrates models by itself; only `service serve` runs it. */
+  /** Create the service that calibrates models automatically. Only `service serve` runs it. */
   autoCalibration(): Promise<Service>;
   readonly chores: (everyMs: number) => readonly Chore[];
   close(): Promise<void>;
@@ -72,8 +72,13 @@ export function openIngest(context: {
   const reembed = { sql, objects, projections, notifier, logger, ...context.embedding };
   return {
     uploads: {
-      ...{ sql, objects, notifier, logger, plans: config.plans },
-      ...{ recentBuckets: new RecentBuckets(), statements: new UploadStatements() },
+      sql,
+      objects,
+      notifier,
+      logger,
+      plans: config.plans,
+      recentBuckets: new RecentBuckets(),
+      statements: new UploadStatements(),
     },
     reading: { sql, objects },
     jobs: [
@@ -85,7 +90,8 @@ export function openIngest(context: {
         concurrency: 1,
       },
     ],
-    ...{ reindex, reembed },
+    reindex,
+    reembed,
     async autoCalibration() {
       const { autoCalibration } = await import('./calibration/auto-calibration.ts');
       const { backends } = context.embedding;

@@ -29,7 +29,6 @@ export type ChunkPage =
   | { readonly count: number; readonly chunks: readonly PreparedChunk[] }
   | { readonly count: number; readonly packed: Uint8Array };
 
-/** Chunks of a window, in pages of `PAGE_CHUNKS`. */
 export interface PreparedWindow {
   readonly pages: readonly ChunkPage[];
   /** Headings that enclose the start of the next window. */
@@ -37,22 +36,24 @@ export interface PreparedWindow {
 }
 
 /**
- * Maximal length of a text that is chunked on this thread; a longer one would block the event loop for more than 10 ms.
+ * Maximum length of a text that is chunked on this thread. A longer one would block the event loop for more than 10 ms.
  */
 const INLINE_CHARS_MAX = 16_384;
 /**
- * Length of a window from which its chunks are packed, since they may be held together with those of a hundred other
+ * Length above which a window's chunks are packed, since they may be held together with those of a hundred other
  * windows.
  */
 const PACKED_CHARS_MIN = 1024 * 1024;
 
 /** Maximum of chunks of one document. */
 export const CHUNKS_MAX = 200_000;
-/** Chunks that are embedded, stored and indexed together: 2 MB of vectors, and up to 3 MB of native vectors. */
+/**
+ * Number of chunks that are embedded, stored and indexed together: 2 MB of vectors, and up to 3 MB of native vectors.
+ */
 export const PAGE_CHUNKS = 512;
 
 /**
- * Cut a window into chunks and analyse them, on a worker thread if it is long. Null if there are more than
+ * Cut a window into chunks and analyse them, on a worker thread if the window is long. Null if there are more than
  * `CHUNKS_MAX`.
  */
 export function prepareWindow(
@@ -88,7 +89,7 @@ export function prepareHere({
   return { pages, openHeadings: headingsAfter(window.blocks, openHeadings) };
 }
 
-/** Cut and analyse one window of many, and pack its pages; called on a worker thread. */
+/** Cut and analyse one window of many, and pack its pages. Called on a worker thread. */
 export function preparePacked(request: PrepareRequest): unknown {
   const prepared = prepareHere(request);
   if (prepared === null) return null;
@@ -115,22 +116,22 @@ export function analyseKept(chunks: readonly KeptChunk[]): string[] {
   return chunks.map((chunk) => tokensOf(embedTextOf(chunk)));
 }
 
-/** Fields of a chunk from which all of its texts are derived. */
+/** Fields of a chunk from which all its texts are derived. */
 export type KeptChunk = Pick<Chunk, 'text'> & { readonly locator: Pick<Locator, 'heading_path' | 'table_header'> };
 
-/** Text that the model reads: the headings that a chunk stands under, then the text that a search shows. */
+/** Return the text that the model reads: the headings above a chunk, then the text that a search shows. */
 export function embedTextOf(chunk: KeptChunk): string {
   const headings = chunk.locator.heading_path.filter((heading) => !chunk.text.startsWith(heading));
   const text = shownTextOf(chunk);
   return headings.length > 0 ? `${headings.join(' > ')}\n${text}` : text;
 }
 
-/** Text that a search shows: rows from within a table follow the names of its columns. */
+/** Return the text that a search shows. Rows from inside a table follow the column names. */
 export function shownTextOf({ text, locator }: KeptChunk): string {
   return locator.table_header === undefined ? text : `${locator.table_header}\n${text}`;
 }
 
-/** Converts offsets in a window to offsets in the text of the document. */
+/** Convert offsets in a window to offsets in the text of the document. */
 function moved(locator: Locator, by: number): Locator {
   const { start, end, places } = locator;
   const offsets = { start: start + by, end: end + by };

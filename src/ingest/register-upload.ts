@@ -11,14 +11,14 @@ import type { UploadReply, UploadRequest } from './schema.ts';
 import { linkTo, newJobOf, queueIngest, type Registered, requireStorage, type StoredUpload } from './stored-upload.ts';
 import type { UploadStatements } from './upload-statements.ts';
 
-/** Upload whose bytes are stored, with the request for it. */
+/** Stored upload with the request for it. */
 export interface WantedUpload {
   readonly upload: StoredUpload;
   readonly request: UploadRequest;
   readonly collectionId: string | null;
 }
 
-/** The same, with what its document and its job get from the request. */
+/** Upload with the fields that its document and its job get from the request. */
 interface Wanted extends WantedUpload {
   readonly scope: string | undefined;
   readonly metadata: Record<string, string>;
@@ -29,15 +29,14 @@ function wantedOf(given: WantedUpload): Wanted {
   return { ...given, scope, metadata };
 }
 
-/** Return true if an upload depends on nothing but its bucket, and documents with the same bytes or path. */
+/** Return true if an upload depends only on its bucket and on documents with the same bytes or path. */
 export function isPlainUpload(request: UploadRequest, storageBytesMax: number | null): boolean {
   return storageBytesMax === null && request.on_duplicate !== 'replace' && !request.collection_id;
 }
 
 /**
  * Write the document and the job of a plain upload by one statement, in a fraction of the time of `registerInSteps`.
- *
- * Null: nothing was written, since something has to be decided or to be waited for.
+ * Null if nothing was written, because the upload needs a decision or has to wait.
  *
  * @param bucket as it was when it was last read
  */
@@ -55,15 +54,18 @@ export async function registerAtOnce(
   const document = newDocumentOf(caller, bucket.id, wanted, access);
   const job = newJobOf(caller, bucket.id, upload, wanted);
   const isWritten = await statements.insert(sql, caller, {
-    ...{ bucket, bucketRef, document, job },
+    bucket,
+    bucketRef,
+    document,
+    job,
     isUnique: refusesDuplicates(request),
   });
   return isWritten ? { reply: replyOf(document, job.id, warnings), replacedKey: null } : null;
 }
 
 /**
- * Write the document and the job of an upload in a transaction that decides by what it finds: the bytes may have a document, or
- * replace the content of one.
+ * Write the document and the job of an upload in one transaction, which handles bytes that a document already has and
+ * bytes that replace a document's content.
  *
  * @throws AppError as `uploadDocument`
  */
@@ -76,7 +78,7 @@ export function registerInSteps(
   const wanted = wantedOf(given);
   const { upload, request, scope } = wanted;
   return sql.begin(async (tx) => {
-    // Sent together, and done in this order.
+    // These are sent together and done in this order.
     const [{ policy }, sameContent] = await Promise.all([
       lockBucketPolicy(tx, caller.orgId, bucketId),
       refusesDuplicates(request) ? findSameContent(tx, caller, bucketId, upload) : null,
@@ -86,7 +88,7 @@ export function registerInSteps(
       if (replaced !== null) return replaced;
     }
     const { access, warnings } = accessOf(caller, policy, wanted);
-    // An edit ignores such a scope; here that would show the document to every department.
+    // An edit ignores such a scope. Here that would show the document to every department.
     if (scope !== undefined && access.scope !== scope) {
       const listed = policy.departments?.join(', ');
       throw invalidRequest(`metadata.scope: must be one of the bucket's departments (${listed})`, 'metadata.scope');
@@ -115,14 +117,14 @@ function refusesDuplicates({ on_duplicate: onDuplicate }: UploadRequest): boolea
   return onDuplicate !== 'allow' && onDuplicate !== 'replace';
 }
 
-/** Find the document with the same bytes. Other uploads of them wait until the transaction ends. */
+/** Find the document with the same bytes. Other uploads of these bytes wait until the transaction ends. */
 async function findSameContent(tx: Sql, caller: Caller, bucketId: string, { stored }: StoredUpload) {
   const sha256 = Buffer.from(stored.sha256, 'hex');
   const [, found] = await Promise.all([lockContent(tx, bucketId, sha256), findByContent(tx, caller, bucketId, sha256)]);
   return found;
 }
 
-/** Answer the upload of bytes that a document has already. @throws AppError `duplicate_document` (409) */
+/** Answer the upload of bytes that a document already has. @throws AppError `duplicate_document` (409) */
 function replyOfDuplicate(
   bucketId: string,
   duplicate: NonNullable<Awaited<ReturnType<typeof findByContent>>>,

@@ -19,7 +19,7 @@ import type { Sql } from '../platform/postgres.ts';
 import type { UploadRequest } from './schema.ts';
 import { linkTo, queueIngest, type Registered, requireStorage, type StoredUpload } from './stored-upload.ts';
 
-/** Request of an upload that replaces, with its parts as the upload read them. */
+/** Request of a replacing upload, with its parts as the upload read them. */
 export interface ReplaceRequest {
   readonly request: UploadRequest;
   readonly scope: string | undefined;
@@ -28,7 +28,9 @@ export interface ReplaceRequest {
   readonly collectionId: string | null;
 }
 
-/** Find the document whose content an upload replaces, before its bytes are stored. Returns its id; null if there is none. */
+/**
+ * Find the document whose content an upload replaces, before storing the bytes. Return its id; null if there is none.
+ */
 export async function findReplaced(
   sql: Sql,
   caller: Caller,
@@ -41,14 +43,15 @@ export async function findReplaced(
 }
 
 /**
- * Give the newest document of a path the uploaded content. It keeps its id, metadata and access policy unless the request
- * sets them, and searches find its old text until the job of the new one finishes: the old text goes in the transaction
- * in which the new one becomes visible. Older documents of the path are deleted. The same bytes change nothing.
+ * Give the newest document of a path the uploaded content. The document keeps its id, metadata and access policy
+ * unless the request sets them. Searches find its old text until the job of the new content finishes; the same
+ * transaction makes the new text visible and removes the old. Older documents of the path are deleted. The same bytes
+ * change nothing.
  *
- * Null: the path has no document yet.
+ * Null if the path has no document yet.
  *
- * @throws AppError `path_busy` (409) if another upload of the path came between, `scope_missing`, `role_missing` (403)
- *   for a change of the access policy without the right to edit it, `storage_quota_exceeded` (402), 400
+ * @throws AppError `path_busy` (409) if another upload of the path came between, `scope_missing`, `role_missing`
+ *   (403) for a change of the access policy without the right to edit it, `storage_quota_exceeded` (402), 400
  */
 export async function replaceDocument(
   tx: Sql,
@@ -62,7 +65,7 @@ export async function replaceDocument(
   await lockPath(tx, bucketId, sourcePath);
   const [newest, ...older] = await findVersionsOfPath(tx, caller, bucketId, sourcePath);
   if (newest === undefined || newest.id !== upload.id) {
-    // A new document was stored under an id of its own, any other under that of the document that it replaces.
+    // A new document was stored under its own id, a replacement under the id of the document that it replaces.
     if (newest === undefined && !upload.isReplacement) return null;
     throw conflict('another upload of this source_path came between; send this one again', 'path_busy');
   }
@@ -78,7 +81,7 @@ export async function replaceDocument(
   await requireStorage(tx, caller, upload.stored.sizeBytes - freedBytes, upload.storageBytesMax);
 
   const collectionId = wanted.collectionId ?? newest.collectionId;
-  // Lock jobs before documents, in the order of a job that finishes.
+  // Lock jobs before documents, in the order of a finishing job.
   const olderIds = older.map(({ id }) => id);
   await cancelJobsOfDocuments(tx, caller.orgId, [newest.id, ...olderIds]);
   const { fileName, contentType } = upload.content;
@@ -90,17 +93,27 @@ export async function replaceDocument(
   await removeDocumentsOf(tx, caller.orgId, olderIds);
   const jobId = await queueIngest(tx, caller, bucketId, upload, { request, metadata, collectionId });
   await recordAudit(tx, {
-    ...{ orgId: caller.orgId, actor: caller.actor, action: 'document.replace', target: newest.id },
+    orgId: caller.orgId,
+    actor: caller.actor,
+    action: 'document.replace',
+    target: newest.id,
     detail: { bucket_id: bucketId, job_id: jobId, file_name: fileName, deleted: olderIds },
   });
   const reply = {
-    ...{ id: newest.id, job_id: jobId, bucket_id: bucketId, collection_id: collectionId },
-    ...{ status: 'queued' as const, replaced: true as const, warnings },
+    id: newest.id,
+    job_id: jobId,
+    bucket_id: bucketId,
+    collection_id: collectionId,
+    status: 'queued' as const,
+    replaced: true as const,
+    warnings,
   };
   return { reply, replacedKey };
 }
 
-/** Compute the access policy. A change of it needs the right to edit it, since the old text is found for a while. */
+/**
+ * Compute the access policy. A change of it needs the right to edit it, since searches find the old text for a while.
+ */
 function accessOf(caller: Caller, newest: PathVersion, { request, scope, policy }: ReplaceRequest) {
   const { privacy_level, classification, public_accessible } = request;
   const change = { privacy_level, classification, public_accessible, scope };

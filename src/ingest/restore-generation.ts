@@ -12,11 +12,11 @@ import { findStoredGeneration, type StoredGeneration } from './store.ts';
 import { GenerationWriter, type WriteContext } from './write-generation.ts';
 
 /**
- * Write a new generation of a document from the chunks and vectors that are stored of it. An edit of metadata changes
- * neither its text nor its vectors, so the file need not be read again.
+ * Write a new generation of a document from its stored chunks and vectors. An edit of metadata changes neither text
+ * nor vectors, so the file need not be read again.
  *
- * Null: nothing is stored, or only of an earlier content; it is damaged; or its vectors are of another latent space than
- * those of the bucket now.
+ * Null if nothing is stored, if it is of an earlier content or damaged, or if its vectors are of another latent space
+ * than those of the bucket now.
  */
 export async function restoreGeneration(
   context: WriteContext & { readonly statements: IngestStatements },
@@ -33,9 +33,19 @@ export async function restoreGeneration(
   await lease.advance('embedding');
   const id = lease.job.generation as number;
   const generation: NewGeneration = {
-    ...{ id, orgId, bucketId, documentId, jobId: lease.job.id, artifactKey: artifactKey(orgId, documentId, id) },
-    ...{ chunksCount: stored.chunksCount, embedModel: stored.model, embedRevision: stored.revision },
-    ...{ space: stored.space, mapVersion: stored.mapVersion, nativeDimension: stored.nativeDimension, replaces: null },
+    id,
+    orgId,
+    bucketId,
+    documentId,
+    jobId: lease.job.id,
+    artifactKey: artifactKey(orgId, documentId, id),
+    chunksCount: stored.chunksCount,
+    embedModel: stored.model,
+    embedRevision: stored.revision,
+    space: stored.space,
+    mapVersion: stored.mapVersion,
+    nativeDimension: stored.nativeDimension,
+    replaces: null,
   };
   if (!(await context.statements.register(generation))) throw new LeaseLost(lease.job.id);
   const writer = new GenerationWriter(context, source, generation, lease.signal);
@@ -48,7 +58,7 @@ export async function restoreGeneration(
   return generation;
 }
 
-/** Returns true if all chunks can be read; nothing is written before that is known. */
+/** Return true if all chunks can be read. Nothing is written before that is known. */
 async function isWhole({ objects }: WriteContext, stored: StoredGeneration, signal: AbortSignal): Promise<boolean> {
   let count = 0;
   try {
@@ -80,6 +90,10 @@ async function copyParts(
 
 function preparedOf({ chunks }: ChunkArtifact, tokens: readonly string[]) {
   return chunks.map(({ index, text, token_count, locator }, at) => ({
-    ...{ index, text, tokenCount: token_count, locator, tokens: tokens[at] as string },
+    index,
+    text,
+    tokenCount: token_count,
+    locator,
+    tokens: tokens[at] as string,
   }));
 }

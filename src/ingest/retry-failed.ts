@@ -8,12 +8,12 @@ import { requeueDocument } from './job-store.ts';
 import { type FailedDocument, hasUnfinishedJob, selectFailedByOutage } from './retry-store.ts';
 import { snapshotOf } from './snapshot.ts';
 
-/** Priority of the new jobs: after uploads and edits, which people wait for. */
+/** Lower priority than uploads and edits, which people wait for. */
 const PRIORITY = 5;
 
 /**
- * Create the chore that ingests documents again whose jobs have given up on a provider: all of a bucket once another
- * document of it was embedded, and one of a bucket each ten minutes until then.
+ * Create the chore that ingests documents again whose jobs have given up on a provider. It retries one document per
+ * bucket every ten minutes. Once a document of the bucket was embedded, it retries all of them.
  */
 export function retryChore(context: { sql: Sql; notifier: JobNotifier; logger: Logger }, everyMs: number): Chore {
   const { sql, notifier, logger } = context;
@@ -38,12 +38,21 @@ export function retryChore(context: { sql: Sql; notifier: JobNotifier; logger: L
 function requeue(sql: Sql, { orgId, bucketId, documentId, collectionId }: FailedDocument): Promise<boolean> {
   return sql.begin(async (tx) => {
     const document = await requeueDocument(tx, orgId, documentId);
-    // Another process may have queued it meanwhile.
+    // Another process may have queued it in the meantime.
     if (document === null || (await hasUnfinishedJob(tx, documentId))) return false;
     await enqueueJob(tx, {
-      ...{ id: newId('job'), kind: 'ingest', orgId, bucketId, collectionId, documentId, priority: PRIORITY },
-      ...{ s3Key: document.objectKey, fileName: document.fileName, fileSizeBytes: document.sizeBytes },
-      ...{ processingType: 'retry', metadataSnapshot: snapshotOf(document) },
+      id: newId('job'),
+      kind: 'ingest',
+      orgId,
+      bucketId,
+      collectionId,
+      documentId,
+      priority: PRIORITY,
+      s3Key: document.objectKey,
+      fileName: document.fileName,
+      fileSizeBytes: document.sizeBytes,
+      processingType: 'retry',
+      metadataSnapshot: snapshotOf(document),
     });
     return true;
   });

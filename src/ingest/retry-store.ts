@@ -9,12 +9,12 @@ export interface FailedDocument {
 }
 
 const DOCUMENTS_MAX = 200;
-/** Time in which one document of a bucket is tried again. */
+/** Interval at which one document of a bucket is tried again. */
 const PROBE_MS = 10 * 60_000;
 
 /**
- * Select documents without vectors that no job works on any more: of a bucket in which a later job embedded a document,
- * all of them; of other buckets the one that failed first, if that was long enough ago.
+ * Select documents without vectors that have no unfinished job. For a bucket in which a later job embedded a
+ * document, select all of them. For other buckets, select the one that failed first, if that was long enough ago.
  */
 export async function selectFailedByOutage(sql: Sql): Promise<FailedDocument[]> {
   const rows = await sql`
@@ -41,7 +41,7 @@ export async function selectFailedByOutage(sql: Sql): Promise<FailedDocument[]> 
   }));
 }
 
-/** Return true if a job of the document is queued or in progress. Call it after the document was locked. */
+/** Return true if a job of the document is queued or in progress. Lock the document before the call. */
 export async function hasUnfinishedJob(tx: Sql, documentId: string): Promise<boolean> {
   const rows = await tx`SELECT 1 FROM jobs WHERE document_id = ${documentId} AND ${isUnfinished(tx)} LIMIT 1`;
   return rows.length > 0;

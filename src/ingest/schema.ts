@@ -10,7 +10,7 @@ import {
 } from '../documents/schema.ts';
 import { UserMetadataInput } from '../documents/user-metadata.ts';
 
-/** Name of a file as given by the uploader: shown and searched for, never used as a path. */
+/** Name of a file as given by the uploader. It is shown and searched for, but never used as a path. */
 export const FileName = z
   .string()
   .min(1, 'must not be empty')
@@ -20,10 +20,10 @@ export const FileName = z
   .refine((name) => !/[/\\]/.test(name), 'must be a name without a path; put a path into source_path')
   .meta({ pattern: '^[^/\\\\\\u0000-\\u001f\\u007f-\\u009f]+$', not: { enum: ['.', '..'] } });
 
-/** Longest JSON text of a multipart field, many times what metadata can have. */
+/** Longest JSON text of a multipart field, many times the size of real metadata. */
 const JSON_FIELD_CHARS_MAX = 64 * 1024;
 
-/** Accepts a field of a JSON request also as JSON text, since a multipart field is text. */
+/** Accept a field of a JSON request also as JSON text, since a multipart field is text. */
 function orJsonText<T extends z.ZodType>(schema: T) {
   return z.preprocess((value, context) => {
     if (typeof value !== 'string') return value;
@@ -40,7 +40,7 @@ function orJsonText<T extends z.ZodType>(schema: T) {
   }, schema);
 }
 
-/** Fields of an upload, in multipart and JSON requests alike. */
+/** Fields of an upload, in both multipart and JSON requests. */
 const UploadFields = z.object({
   content_type: z.string().max(255).optional(),
   source_path: z
@@ -63,7 +63,7 @@ const UploadFields = z.object({
 });
 
 /**
- * Body of `POST /v1/buckets/{bucket}/documents`: multipart has the part `file`; JSON has exactly one kind of content.
+ * Body of `POST /v1/buckets/{bucket}/documents`. Multipart has the part `file`; JSON has exactly one kind of content.
  */
 export const UploadRequest = UploadFields.extend({
   filename: FileName.optional(),

@@ -19,14 +19,14 @@ export interface IngestSource {
   readonly options: IngestOptions;
   readonly privacyLevel: number;
   readonly eventTimeMs: number | null;
-  /** Format and pages as they were found before; null: not read yet, or a format without pages. */
+  /** Format and pages of an earlier reading; null before the first reading, or for a format without pages. */
   readonly fileType: string | null;
   readonly pageCount: number | null;
-  /** True if what is stored of the document is of an earlier content. */
+  /** True if the stored chunks are of an earlier content. */
   readonly isContentPending: boolean;
-  /** False if nothing is stored of its chunks and vectors, as for a new document. */
+  /** False if no chunks or vectors are stored, as for a new document. */
   readonly hasGeneration: boolean;
-  /** Model and space of the vectors that searches of the bucket find now; null: there are none. */
+  /** Model and space of the vectors that searches of the bucket find now; null if there are none. */
   readonly origin: VectorOrigin | null;
 }
 
@@ -40,7 +40,7 @@ export interface ClaimedIngest {
 /**
  * Read the documents of held jobs.
  *
- * @returns for each job its document; null if it is deleted or being deleted, or the job is no longer held
+ * @returns for each job its document; null if the document is deleted or being deleted, or the job is no longer held
  */
 export async function findSources(sql: Sql, claimed: readonly ClaimedIngest[]): Promise<(IngestSource | null)[]> {
   const jobs = valueRows(sql, 'claimed', claimed, {
@@ -64,9 +64,8 @@ export async function findSources(sql: Sql, claimed: readonly ClaimedIngest[]): 
 }
 
 /**
- * Mark the document of a held job as being processed, if searches do not find it. The row of the job is locked first: a
- * cancellation sets the status of the document either after this statement, or before it, and then this statement
- * changes nothing.
+ * Mark the document of a held job as being processed, if searches do not find it. The row of the job is locked first.
+ * If a cancellation sets the status of the document before this statement, this statement changes nothing.
  */
 export async function markProcessing(sql: Sql, { held, orgId, documentId }: ClaimedIngest): Promise<void> {
   await sql`

@@ -24,7 +24,6 @@ export async function selectLiveArtifacts(
   return rows.map((row) => ({ artifactKey: row.artifact_key }));
 }
 
-/** Facts of the stored vectors of a document. */
 export interface StoredGeneration extends VectorFacts {
   readonly artifactKey: string;
   readonly chunksCount: number;
@@ -52,17 +51,20 @@ export async function findStoredGeneration(
   };
 }
 
-/** Document whose text the caller may read, and where that text is. */
+/** Document whose text the caller may read, and the place of that text. */
 export interface ReadableDocument {
   readonly id: string;
   readonly bucketId: string;
   readonly fileName: string;
   readonly sourcePath: string | null;
-  /** Object with the chunks that searches find; null: there are none yet. */
+  /** Object with the chunks that searches find; null if there are none yet. */
   readonly artifactKey: string | null;
 }
 
-/** @throws AppError `document_not_found` (404): missing, foreign, or not for the caller to see */
+/**
+ * Find a document whose text the caller may read.
+ * @throws AppError `document_not_found` (404): missing, foreign or hidden
+ */
 export async function findReadableDocument(
   sql: Sql,
   caller: Caller,
@@ -99,7 +101,7 @@ export async function lockHeldJob(tx: Sql, { id, fence }: HeldJob): Promise<bool
   return rows.length > 0;
 }
 
-/** Make a generation without vectors live for a document that no search finds; the document is listed as failed. */
+/** Make a generation without vectors live for a document that no search finds. The document is listed as failed. */
 export async function updateToKeywordOnly(
   tx: Sql,
   { id, orgId, documentId, chunksCount }: NewGeneration,

@@ -9,20 +9,20 @@ import type { Sql } from '../platform/postgres.ts';
 import type { UploadReply, UploadRequest } from './schema.ts';
 import { snapshotOf } from './snapshot.ts';
 
-/** Default priority, which every ingest job has; only bulk jobs are ordered by plan. */
+/** Default priority, which every ingest job has. Only bulk jobs are ordered by plan. */
 const INGEST_PRIORITY = 2;
 
-/** Upload whose bytes are stored, as its transaction writes it. */
+/** Stored upload, as its transaction writes it. */
 export interface StoredUpload {
   /** Id of the document: a new one, or that of the document whose content is replaced. */
   readonly id: string;
   readonly isReplacement: boolean;
   readonly key: string;
   readonly stored: { sizeBytes: number; sha256: string };
-  /** Name and type as they were sent. */
+  /** Name and type as sent. */
   readonly content: { readonly fileName: string; readonly contentType: string | null };
   readonly workflowId: string | null;
-  /** Bound on the bytes of all documents of the organization; null for none. */
+  /** Limit on the bytes of all documents of the organization; null for none. */
   readonly storageBytesMax: number | null;
 }
 
@@ -48,14 +48,14 @@ export function linkTo(
   };
 }
 
-/** Facts of an upload that the job of its content gets from the request. */
+/** Facts of an upload that its job gets from the request. */
 export interface GivenToJob {
   readonly request: UploadRequest;
   readonly metadata: Record<string, string>;
   readonly collectionId: string | null;
 }
 
-/** Queue the job of an uploaded content. Returns its id. */
+/** Queue the job of an upload. Return its id. */
 export async function queueIngest(
   tx: Sql,
   caller: Caller,
@@ -66,7 +66,7 @@ export async function queueIngest(
   return (await enqueueJob(tx, newJobOf(caller, bucketId, upload, given))).id;
 }
 
-/** Make the job of an uploaded content. */
+/** Make the job of an upload. */
 export function newJobOf(
   caller: Caller,
   bucketId: string,
@@ -91,7 +91,7 @@ export function newJobOf(
 }
 
 /**
- * Check that a file fits into what the organization may store. Uploads of one organization pass one after the other from
+ * Check that a file fits into the organization's storage. Uploads of one organization pass one after the other from
  * here to the end of their transactions, so that together they cannot exceed it.
  *
  * @throws AppError `storage_quota_exceeded` (402)

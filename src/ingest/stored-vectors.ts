@@ -14,14 +14,14 @@ interface Request {
   readonly orgId: string;
   readonly documentId: string;
   readonly buffer: ChunkBuffer;
-  /** Vectors of the bucket that these must be comparable with; null: it has none. */
+  /** Vectors of the bucket, which these must be comparable with; null if it has none. */
   readonly comparableWith: VectorOrigin | null;
   readonly signal: AbortSignal;
 }
 
 /**
- * Find the vectors of an earlier generation of a document that fit its chunks as they are now, so that no provider is
- * needed. Null: there are none, the text or the chunk settings changed, or they are of another latent space.
+ * Find stored vectors of a document that fit its chunks as they are now, so that no provider is needed. Null if there
+ * are none, the text or the chunk settings changed, or the vectors are of another latent space.
  */
 export async function findStoredVectors(
   { sql, objects }: { sql: Sql; objects: Objects },
@@ -34,7 +34,7 @@ export async function findStoredVectors(
   try {
     return (await fits(read(), buffer)) ? new StoredVectors(generation, read()) : null;
   } catch (error) {
-    // A damaged or lost artifact is made again by embedding.
+    // Embedding replaces a damaged or lost artifact.
     if (error instanceof AppError && !error.retryable) return null;
     throw error;
   }
@@ -63,7 +63,7 @@ export class StoredVectors {
   readonly #generation: StoredGeneration;
   readonly #parts: AsyncGenerator<ChunkArtifact>;
   #part: ChunkArtifact | null = null;
-  /** Chunks of the part that were read. */
+  /** Number of chunks of the part that were read. */
   #read = 0;
 
   constructor(generation: StoredGeneration, parts: AsyncGenerator<ChunkArtifact>) {

@@ -18,15 +18,15 @@ export interface NewUpload {
   readonly bucketRef: string;
   readonly document: NewDocument;
   readonly job: NewJob;
-  /** Write them only if the caller sees no document with the same bytes in the bucket. */
+  /** True to write them only if the caller sees no document with the same bytes in the bucket. */
   readonly isUnique: boolean;
 }
 
-/** An upload as a statement is given it. */
+/** Upload as a parameter of a statement. */
 interface GivenUpload {
   readonly ref: string;
   readonly policy: BucketPolicy;
-  /** Name of the lock of its bytes; null: other documents may have them. */
+  /** Name of the lock on its bytes; null if other documents may have the same bytes. */
   readonly lock: string | null;
   readonly document: RowRecord;
   readonly job: RowRecord;
@@ -34,16 +34,19 @@ interface GivenUpload {
 
 const BATCHERS_MAX = 1_000;
 
-/** Writes uploads. Those into one bucket that come at the same time share a statement. */
+/** Writes uploads. Simultaneous uploads into one bucket share a statement. */
 export class UploadStatements {
-  /** By bucket and by what a caller may read. One that is in use may be dropped: then two statements run at a time. */
+  /**
+   * Batchers by bucket and by the caller's access. The cache may drop one that is in use; then two statements run at
+   * a time.
+   */
   readonly #batchers = new LRUCache<string, StatementBatcher<GivenUpload, boolean>>({ max: BATCHERS_MAX });
 
   /**
-   * Insert a document and its job, and wait for no lock.
+   * Insert a document and its job without waiting for a lock.
    *
-   * @param sql runs the statement, which may be for other uploads as well
-   * @returns false if nothing was written: the bucket is not as it is given, somebody is changing it or uploading the same
+   * @param sql runs the statement, which may include other uploads
+   * @returns false if nothing was written: the bucket has changed, somebody is changing it or uploading the same
    *   bytes, or a document has the bytes or the path
    */
   insert(sql: Sql, caller: Caller, upload: NewUpload): Promise<boolean> {
@@ -67,8 +70,8 @@ export class UploadStatements {
 /**
  * Insert documents and their jobs by one statement.
  *
- * @param caller one of those who upload, who may all read the same
- * @returns whether it was written, of each upload
+ * @param caller one of the uploaders, who may all read the same documents
+ * @returns true for each upload that was written
  */
 async function insertUploads(
   sql: Sql,
@@ -76,10 +79,10 @@ async function insertUploads(
   bucketId: string,
   uploads: readonly GivenUpload[],
 ): Promise<boolean[]> {
-  // A lock holds back other statements only, so that of several uploads of the same bytes one is given.
+  // A lock holds back other statements only, so only one of several uploads of the same bytes is passed.
   const byLock = new Map(uploads.toReversed().map((upload) => [upload.lock, upload]));
   const given = uploads.filter((upload) => upload.lock === null || byLock.get(upload.lock) === upload);
-  // With OFFSET 0 it is looked up for each upload; a join might read all documents.
+  // OFFSET 0 makes PostgreSQL look the path up for each upload; a join might read all documents.
   const ofPath = isVersionOfPath(sql, caller, bucketId, sql`locked.source_path`);
   const documentOf = sql`jsonb_populate_record(NULL::documents, accepted.document) AS record`;
   const rows = await sql<{ document_id: string }[]>`

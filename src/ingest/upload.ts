@@ -24,9 +24,9 @@ export interface UploadContext {
   readonly recentBuckets: RecentBuckets;
   readonly statements: UploadStatements;
   readonly logger: Logger;
-  /** Workflow whose run uploads, if it is one. */
+  /** Workflow whose run uploads the document, if any. */
   readonly workflowId?: string;
-  /** Bounds of the plans on what an organization may store. */
+  /** Plans, which limit the storage of an organization. */
   readonly plans: Config['plans'];
 }
 
@@ -37,7 +37,7 @@ export type UploadContent = { readonly fileName: string; readonly contentType: s
   | { readonly openStream: () => Readable }
 );
 
-/** Content of a JSON upload. @throws AppError 400 unless there is exactly one kind of content and a name */
+/** Return the content of a JSON upload. @throws AppError 400 unless there is exactly one kind of content and a name */
 export function contentOfJson(request: UploadRequest): UploadContent & { readonly bytes: Uint8Array } {
   const kinds = [request.text, request.content, request.content_base64].filter((kind) => kind !== undefined);
   if (kinds.length !== 1) {
@@ -54,7 +54,8 @@ export function contentOfJson(request: UploadRequest): UploadContent & { readonl
 
 /**
  * Upload a document: store its bytes, then write the document and its job in one transaction. A crash in between, or
- * a database that is lost before it answers, leaves unreferenced bytes, but never a document without bytes or without a job.
+ * a database that is lost before it answers, leaves unreferenced bytes, but never a document without bytes or without
+ * a job.
  *
  * @throws AppError `bucket_not_found`, `collection_not_found` (404), `duplicate_document` (409), `scope_not_yours`,
  *   `scope_missing`, `role_missing` (403), `storage_quota_exceeded` (402), `path_busy` (409), 400
@@ -95,7 +96,7 @@ export async function uploadDocument(
         (await registerInSteps(sql, caller, await recentBuckets.read(sql, caller.orgId, bucketRef), wanted)))
       : await registerInSteps(sql, caller, bucket, wanted));
   } catch (error) {
-    // The rows may be there all the same; bytes without rows are swept.
+    // The rows may exist nevertheless. Bytes without rows are swept.
     if (!mayHaveCommitted(error)) {
       await objects
         .delete(key, { unreferenced: true })
@@ -105,10 +106,10 @@ export async function uploadDocument(
     }
     throw error;
   }
-  // A crash before this leaves the replaced content until its document is deleted.
+  // After a crash before this line, the replaced content stays until its document is deleted.
   if (replacedKey !== null) await objects.delete(replacedKey).catch(() => undefined);
   if (reply.duplicate_of !== undefined) await objects.delete(key, { unreferenced: true });
-  // Uploads do not wait for it, since many may share one.
+  // Uploads do not wait for this, since many may share one.
   else
     void context.notifier
       .notifyQueued('ingest')

@@ -26,7 +26,7 @@ type WrittenChunk = Omit<PreparedChunk, 'embedText'>;
 
 /**
  * Writes the chunks of a generation, page by page: first to object storage, since the index can be rebuilt from there
- * but not the other way round, then to the index. Searches find nothing of it before the generation is active.
+ * but not vice versa, then to the index. Searches find nothing of it before the generation is active.
  */
 export class GenerationWriter {
   readonly #context: WriteContext;
@@ -44,7 +44,7 @@ export class GenerationWriter {
   }
 
   /**
-   * Writes a page of chunks.
+   * Write a page of chunks.
    *
    * @throws LeaseLost if the generation was swept in the meantime; AppError of the index (`not_comparable`) and of the
    *   storage; the signal's reason
@@ -62,7 +62,7 @@ export class GenerationWriter {
     }
   }
 
-  /** Removes an artifact that was not written completely. */
+  /** Remove an incomplete artifact. */
   async abandon(reason: unknown): Promise<void> {
     await this.#artifact.abandon(reason);
   }
@@ -93,9 +93,7 @@ export class GenerationWriter {
     }
   }
 
-  /**
-   * Returns true if the generation was swept; after its job was lost, that may happen before its artifact is stored.
-   */
+  /** Return true if the generation was swept. After its job was lost, that may happen before its artifact is stored. */
   async #isGone(error: unknown): Promise<boolean> {
     if (error instanceof AppError && error.code === 'generation_gone') return true;
     if (!this.#signal.aborted) return false;

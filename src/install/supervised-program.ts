@@ -15,16 +15,15 @@ export interface Program {
 export interface ProgramStatus {
   readonly name: string;
   readonly pid: number | null;
-  /** Number of times that the program ended by itself since it was last started on request. */
+  /** Number of times that the program ended by itself since its last requested start. */
   readonly crashes: number;
 }
 
-/** Resources that every start of a program gets. */
+/** Resources of every start of a program. */
 export interface Surroundings {
-  /** Find the `bin/service` of the release that is current now. */
+  /** Return the `bin/service` of the current release. */
   readonly executable: () => string;
   readonly env: NodeJS.ProcessEnv;
-  /** Working directory. */
   readonly directory: string;
   /** File descriptors: the log, and the listening socket. */
   readonly logFd: number;
@@ -35,15 +34,15 @@ export interface Surroundings {
 
 const RESTART_MS_MIN = 500;
 const RESTART_MS_MAX = 30_000;
-/** Time after which a program counts as stable, so that its next crash is followed by a quick restart. */
+/** Time after which a program counts as stable, so that it restarts quickly after its next crash. */
 const STABLE_MS = 60_000;
 /** Time between SIGTERM and SIGKILL; longer than a program takes to drain. */
 const STOP_MS = 30_000;
 
-/** The socket is file descriptor 3 of the program; only the process named by LISTEN_PID may use it. */
+/** The socket is file descriptor 3 of the program. Only the process named by LISTEN_PID may use it. */
 const LISTEN_SCRIPT = 'export LISTEN_FDS=1 LISTEN_PID=$$; exec "$0" "$@"';
 
-/** Program that runs until it is stopped: it is started again after every exit, with growing pauses. */
+/** Program that runs until it is stopped. After every exit it starts again, with growing pauses. */
 export class SupervisedProgram {
   readonly #program: Program;
   readonly #surroundings: Surroundings;

@@ -13,7 +13,7 @@ import { parseArgs } from 'node:util';
 const POLL_MS = 250;
 /** Crashes after which a program is not expected to recover. */
 const CRASHES_MAX = 2;
-/** Time for which all programs must have stayed up; a program with a fault in its code ends earlier. */
+/** Time for which all programs must have stayed up. A program with a fault in its code ends earlier. */
 const STABLE_MS = 2_000;
 
 interface Programs {
@@ -21,7 +21,7 @@ interface Programs {
   readonly areUp: boolean;
 }
 
-/** Read the status file of the supervisor; before it is written, nothing is up. */
+/** Read the status file of the supervisor. Before it exists, nothing is up. */
 function readStatus(file: string, restarts: number): Programs {
   let text: string;
   try {

@@ -33,7 +33,7 @@ export async function lockJobsOf(
   }));
 }
 
-/** Cancel those of these jobs that are not finished. */
+/** Cancel those of these jobs that are unfinished. */
 export async function cancelJobs(sql: Sql, orgId: string, jobIds: readonly string[]): Promise<void> {
   await sql`
     UPDATE jobs SET status = 'cancelled', fence = fence + 1, completed_at = now(), updated_at = now(),
@@ -54,9 +54,10 @@ export async function cancelJobsOfDocuments(tx: Sql, orgId: string, documentIds:
 }
 
 /**
- * Erase file names and metadata of deleted documents from their jobs, which keep the fields that decide who may see them.
+ * Erase file names and metadata of deleted documents from their jobs. The jobs keep the fields that decide who may see
+ * them.
  *
- * @param access fields of the documents that are still there, by id
+ * @param access fields of the remaining documents, by id
  */
 export async function forgetDocumentsOfJobs(
   sql: Sql,
@@ -64,7 +65,7 @@ export async function forgetDocumentsOfJobs(
   documentIds: readonly string[],
   access: Readonly<Record<string, object>>,
 ): Promise<void> {
-  // Locked in order of their ids first, since two processes may remove the same documents at once.
+  // Lock them in order of their ids first, since two processes may remove the same documents at once.
   await sql`
     WITH own AS MATERIALIZED (
       SELECT id FROM jobs WHERE org_id = ${orgId} AND document_id = ANY(${sql.array([...documentIds])}::text[])
@@ -75,8 +76,8 @@ export async function forgetDocumentsOfJobs(
 }
 
 /**
- * Keep the fields that decide who may see removed documents of a bucket in its jobs of the whole bucket, each different one
- * once: they stay hidden from whom they were hidden because of these documents.
+ * Keep the access fields of removed documents of a bucket in its jobs of the whole bucket, each distinct value once.
+ * The jobs thus stay hidden from everyone who could not see these documents.
  *
  * @param access fields of the documents that are about to be removed
  */

@@ -1,6 +1,6 @@
 import { boundedLine } from '../platform/printable.ts';
 
-/** Most characters of a stored message. Every list of jobs has it. */
+/** Maximum length of a stored message. Every list of jobs includes it. */
 const MESSAGE_CHARS_MAX = 2_000;
 
 /** Message of a failure whose own message PostgreSQL refused. */

@@ -7,7 +7,7 @@ export class GrowthRate {
 
   add(atMs: number, count: number): void {
     const last = this.#points.at(-1);
-    // Work that began anew has no rate yet.
+    // Work that restarted has no rate yet.
     if (last !== undefined && (count < last.count || atMs < last.atMs)) this.#points = [];
     if (last?.atMs === atMs) return;
     this.#points.push({ atMs, count });

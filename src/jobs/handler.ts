@@ -8,11 +8,11 @@ import type { JobFailure } from './store.ts';
 export interface JobHandler {
   readonly kind: JobKind;
   readonly firstPhase: JobPhase;
-  /** Lost leases in a row without progress after which a job fails as one that kills its workers; 3 if it is not set. */
+  /** Consecutive lost leases without progress after which a job fails as one that kills its workers; default 3. */
   readonly crashesMax?: number;
   /** Do the work and finish it by `lease.complete`. @throws JobError for a failure that is reported to the owner */
   run(lease: Lease): Promise<void>;
-  /** Clean up after the job, in the transaction that fails it for good; also called by a reaper. */
+  /** Clean up after the job, in the transaction that fails it permanently. A reaper also calls this. */
   onFailed(tx: Sql, job: Job, failure: JobFailure): Promise<void>;
 }
 
@@ -45,22 +45,22 @@ export interface JobKindOperations {
    */
   onCancelled(tx: Sql, job: Job, caller: Caller): Promise<void>;
   /**
-   * Store the files of a new job that `reprocess` will queue under `newJobId`, before its transaction: PostgreSQL ends
-   * transactions that wait for a long copy. If the transaction fails, `forget` removes them.
+   * Store the files of a new job that `reprocess` will queue under `newJobId`, before its transaction, since PostgreSQL
+   * ends transactions that wait for a long copy. If the transaction fails, `forget` removes the files.
    *
-   * @throws AppError if the job cannot be done again; then nothing is left under `newJobId`
+   * @throws AppError if the job cannot be repeated; then nothing is left under `newJobId`
    */
   prepareReprocess?(job: Job, newJobId: string): Promise<void>;
   /**
-   * Queue a job (`enqueueJob`) under `newJobId` that does the work of this finished one again, on the same source and
-   * with the same priority, bucket and collection, and with `reprocessOfJobId` set.
+   * Queue a job (`enqueueJob`) under `newJobId` that repeats this finished one, on the same source and with the same
+   * priority, bucket and collection, and with `reprocessOfJobId` set.
    *
-   * @throws AppError if it cannot be done again (the source is gone, the quota is used up)
+   * @throws AppError if it cannot be repeated (the source is gone, the quota is used up)
    */
   reprocess(tx: Sql, job: Job, newJobId: string, caller: Caller): Promise<JobView>;
   /**
    * Remove files that belong only to this job, which is deleted or was never queued. A failure is logged; a sweep must
-   * find what is left.
+   * find the remaining files.
    */
   forget(job: Pick<Job, 'id' | 'orgId'>): Promise<void>;
 }

@@ -2,7 +2,7 @@ import type { Sql } from '../platform/postgres.ts';
 import type { Job, JobPhase } from './schema.ts';
 import { advanceJob, completeJob, forgetCrashes, type HeldJob, isHeld, type JobFailure } from './store.ts';
 
-/** Error of a job that was cancelled, reaped or taken over: its worker must stop at once and write nothing more. */
+/** Error of a job that was cancelled, reaped or taken over. Its worker must stop at once and write nothing more. */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost';
 }
@@ -24,9 +24,9 @@ export class JobError extends Error {
 }
 
 /**
- * Convert an error of a known category into the failure of its job; return any other error unchanged.
+ * Convert an error of a known category into the failure of its job. Return any other error unchanged.
  *
- * @param place part of the job that the message begins with: `texts 100 to 199`
+ * @param place part of the job, for the beginning of the message: `texts 100 to 199`
  */
 export function asJobError(error: unknown, known: Omit<JobFailure, 'message'> | null, place?: string): unknown {
   if (known === null || !(error instanceof Error)) return error;
@@ -34,7 +34,7 @@ export function asJobError(error: unknown, known: Omit<JobFailure, 'message'> | 
   return new JobError({ category: known.category, retryable: known.retryable, message }, error);
 }
 
-/** Time after which a phase is recorded. A small document goes through all of them in less, and each record is a write. */
+/** Time after which a phase is recorded. A small document passes all phases in less, and each record is a write. */
 export const RECORDED_AFTER_MS = 300;
 
 /** Share of a lease that may pass without a renewal. The rest is time for the work to stop. */
@@ -42,14 +42,16 @@ const LAPSE_SHARE = 0.8;
 /** Share of a lease for which a process that was paused waits for the answer to its renewal. */
 const PAUSED_SHARE = 0.1;
 
-/** Lease of a worker on one job. All writes of the worker go through it and are refused once the lease is lost. */
+/** Lease of a worker on one job. All writes of the worker go through it, and are refused once the lease is lost. */
 export class Lease {
   readonly #sql: Sql;
   readonly #abort = new AbortController();
   readonly job: Job;
   readonly held: HeldJob;
   #phase: JobPhase;
-  /** Phase in the row of the job, and the last write of it, which may be in progress and does nothing once the job ended. */
+  /**
+   * Phase in the row of the job, and its last write. The write may be in progress. It does nothing once the job ended.
+   */
   #recorded: JobPhase;
   #recording: Promise<void> = Promise.resolve();
   #recordTimer: NodeJS.Timeout | null = null;
@@ -72,7 +74,7 @@ export class Lease {
     return this.#phase;
   }
 
-  /** Aborted when the lease is lost or the worker drains; pass it to every wait. */
+  /** Signal that aborts when the lease is lost or the worker drains. Pass it to every wait. */
   get signal(): AbortSignal {
     return this.#abort.signal;
   }
@@ -82,10 +84,10 @@ export class Lease {
   }
 
   /**
-   * Abort the attempt (`LeaseLapsed`) once most of a lease has passed without a further call, whether the database refuses the
-   * renewal or never answers it.
+   * Abort the attempt (`LeaseLapsed`) once most of a lease has passed without a further call, no matter if the database
+   * refuses the renewal or never answers it.
    *
-   * @param sentMs time by `performance.now()` before the statement was sent that began or extended the lease
+   * @param sentMs time by `performance.now()` before sending the statement that began or extended the lease
    */
   heldSince(sentMs: number, leaseMs: number): void {
     const dueMs = sentMs + leaseMs * LAPSE_SHARE;
@@ -104,13 +106,13 @@ export class Lease {
     this.#lapseTimer = setTimeout(fire, Math.max(0, dueMs - performance.now())).unref();
   }
 
-  /** Stop the clock of `heldSince`: the attempt has ended. */
+  /** Stop the clock of `heldSince` when the attempt has ended. */
   end(): void {
     this.#hasEnded = true;
     clearTimeout(this.#lapseTimer ?? undefined);
   }
 
-  /** Move to a phase, which is recorded a moment later if the job is still in it. @throws LeaseLost */
+  /** Move to a phase. It is recorded a moment later if the job is still in it. @throws LeaseLost */
   async advance(to: JobPhase): Promise<void> {
     await this.#recording;
     this.signal.throwIfAborted();
@@ -125,13 +127,13 @@ export class Lease {
       if (isHeld) this.#recorded = to;
       else this.abort(new LeaseLost(this.job.id));
     });
-    // The next phase throws it.
+    // The next phase throws this error.
     this.#recording.catch(() => undefined);
   }
 
   /**
-   * Check that the lease is still held. Called right before a step that no fence protects: the replacement or removal
-   * of an object.
+   * Check that the lease is still held. Call this right before a step that no fence protects: the replacement or
+   * removal of an object.
    *
    * @throws LeaseLost
    */
@@ -147,15 +149,15 @@ export class Lease {
 
   /**
    * Count a unit of work as done: a window of text, a picture, a page of chunks, a batch of entries. The next heartbeat
-   * writes the time of it. A job that does none for long can be reaped, although its worker is alive.
+   * writes its time. A job that does none for long can be reaped, although its worker is alive.
    */
   worked(): void {
     this.#unitsDone++;
   }
 
   /**
-   * Record that a part of the work is stored for good, from which another worker can continue. A job that makes
-   * progress is not one that kills its workers, so the leases that it has lost are forgotten.
+   * Record that part of the work is stored permanently, so that another worker can continue from it. A job that makes
+   * progress does not kill its workers, so this resets its count of lost leases.
    */
   async progressed(): Promise<void> {
     this.worked();
@@ -176,7 +178,7 @@ export class Lease {
    * Finish the job by a write that also makes its work visible.
    *
    * @param write returns false, and has done nothing, if the job is no longer held
-   * @throws LeaseLost, and what `write` throws
+   * @throws LeaseLost, and the errors of `write`
    */
   async completeBy(write: (held: HeldJob) => Promise<boolean>): Promise<void> {
     clearTimeout(this.#recordTimer ?? undefined);

@@ -5,32 +5,33 @@ import type { JobKind } from './schema.ts';
 /** Callbacks of a worker for notifications. They must not throw. */
 export interface NotificationListener {
   /**
-   * Handle the notification that a job may be queued. Return true if the worker has a free slot; otherwise a driver
-   * that delivers a notification to one worker only passes it on to the next.
+   * Handle the notification that a job may be queued. Return true if the worker has a free slot. Otherwise a driver
+   * that delivers a notification to one worker merely passes it on to the next.
    */
   onNotification(): boolean;
   /**
-   * Handle the notification that this job was cancelled or reaped, or any job if null: its worker checks the lease now.
+   * Handle the notification that this job, or any job if null, was cancelled or reaped. Its worker checks the lease
+   * now.
    */
   onLost(jobId: string | null): void;
 }
 
 /**
- * Notifier of workers: a job is queued, or a job was taken from its worker. Notifications are hints only and no job
- * depends on them: a lost one of the first kind costs the time until the worker's next sweep, one of the second kind
+ * Notifies workers that a job is queued, or that a job was taken from its worker. Notifications are only hints; no job
+ * depends on them. Losing one of the first kind costs the time until the worker's next sweep, one of the second kind
  * the time until its next heartbeat. Notify after the transaction that changed the job has committed.
  *
  * Every driver passes test/conformance/notifier.ts.
  */
 export interface JobNotifier {
   /**
-   * Notify workers that a job is queued, and wait until that is sent. One notification may tell of several jobs, and be sent a
-   * moment later.
+   * Notify workers that a job is queued, and wait until the notification is sent. One notification may stand for
+   * several jobs, and be sent a moment later.
    *
    * @throws errors of the driver's connection; the job stays queued
    */
   notifyQueued(kind: JobKind): Promise<void>;
-  /** Notify the worker of a job that it lost the job. @throws as `notifyQueued` */
+  /** Notify the worker of a job that it lost the job. @throws as `notifyQueued` does */
   notifyLost(kind: JobKind, jobId: string): Promise<void>;
   /**
    * Listen until `signal` aborts. After a reconnection both callbacks are called, since notifications may have been
@@ -41,7 +42,7 @@ export interface JobNotifier {
 
 const CHANNEL = 'service_jobs';
 const LOST = 'recall';
-/** Least time between two notifications of queued jobs of a kind by one process. Each of them wakes every worker. */
+/** Minimum time between two notifications of queued jobs of a kind by one process. Each of them wakes every worker. */
 const QUEUED_EVERY_MS = 50;
 
 /** Open the notifier over PostgreSQL's LISTEN / NOTIFY. `direct` must not go through a transaction pooler. */
@@ -76,7 +77,7 @@ export function openPostgresNotifier(sql: Sql, direct: Sql): JobNotifier {
   };
 }
 
-/** Calls of a function with a least time in between: those that come meanwhile are one call at the end of it. */
+/** Calls a function with a minimum time in between. Calls in the meantime become one call at its end. */
 class SpacedCalls {
   readonly #run: () => PromiseLike<unknown>;
   #lastMs = Number.NEGATIVE_INFINITY;
@@ -86,7 +87,7 @@ class SpacedCalls {
     this.#run = run;
   }
 
-  /** Call the function now or soon, and wait for it. @throws what it throws */
+  /** Call the function now or soon, and wait for it. @throws its error */
   async call(): Promise<void> {
     const leftMs = this.#lastMs + QUEUED_EVERY_MS - performance.now();
     if (this.#planned === null && leftMs <= 0) return this.#callNow();

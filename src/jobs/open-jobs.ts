@@ -14,14 +14,13 @@ import { JobWorker, type WorkerOptions } from './worker.ts';
 const RECOVERY_MS = 5_000;
 const RETENTION_EVERY_MS = 6 * 3_600_000;
 
-/** The job engine over all kinds of jobs. */
 export interface Jobs {
   readonly operations: JobOperations;
   /**
-   * Create a worker for all kinds of jobs that belong to it; start it by `runServices` or directly.
+   * Create a worker for all kinds of jobs that belong to it. Start it by `runServices` or directly.
    *
-   * @param options.drainMs time that running jobs have to finish at a stop before they return to the queue
-   * @param options.sweepMs time to wait for a notification before the queue is read anyway
+   * @param options.drainMs time for running jobs to finish at a stop, before they return to the queue
+   * @param options.sweepMs maximum wait for a notification before the queue is read
    */
   worker(name: WorkerName, options?: Pick<WorkerOptions, 'drainMs' | 'sweepMs'>): Service;
   /** Create the service of lease recovery alone, which runs in every process that works on jobs. */
@@ -40,7 +39,10 @@ export function openJobs(
 ): Jobs {
   const { config, sql, notifier, logger, metrics, tracing, visibleTo } = context;
   const operations: JobOperations = {
-    ...{ sql, notifier, logger, visibleTo },
+    sql,
+    notifier,
+    logger,
+    visibleTo,
     kinds: new Map(kinds.map((definition) => [definition.kind, definition])),
   };
   openQueueMetrics(metrics, sql);
@@ -58,7 +60,10 @@ export function openJobs(
       const workers = own.map(
         (definition) =>
           new JobWorker({ sql, notifier, logger, metrics, tracing }, definition, {
-            ...{ concurrency: definition.concurrency, leaseMs, retriesMax, retryWindowMs },
+            concurrency: definition.concurrency,
+            leaseMs,
+            retriesMax,
+            retryWindowMs,
             ...options,
           }),
       );

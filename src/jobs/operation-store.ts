@@ -6,8 +6,8 @@ import { isFinished, isInProgress } from './state-store.ts';
 import type { HeldJob, JobFailure } from './store.ts';
 
 /**
- * Cancel a job that is in one of the states `from`, and raise its fence, so that its worker can write nothing any more.
- * Return null if the job is in another state by now.
+ * Cancel a job in one of the states `from`, and raise its fence, so that its worker can write nothing any more. Return
+ * null if the job is in another state now.
  */
 export async function cancelRow(
   sql: Sql,
@@ -22,7 +22,7 @@ export async function cancelRow(
   return row ? toJob(row as Row) : null;
 }
 
-/** Remove the row of a job that is not in progress, and return it; null if it is in progress by now, or gone. */
+/** Remove the row of a job that is not in progress, and return it; null if the job is now in progress or gone. */
 export async function deleteRow(sql: Sql, orgId: string, jobId: string): Promise<Job | null> {
   const [row] = await sql`
     DELETE FROM jobs WHERE org_id = ${orgId} AND id = ${jobId}
@@ -31,8 +31,8 @@ export async function deleteRow(sql: Sql, orgId: string, jobId: string): Promise
 }
 
 /**
- * Delete jobs of all organizations that ended longer than `ageMs` ago. The last job of a document that exists is kept,
- * and a bulk job as long as its results. Returns the number of deleted rows, at most `rowsMax`.
+ * Delete jobs of all organizations that ended longer than `ageMs` ago. The last job of an existing document is kept,
+ * and a bulk job as long as its results. Return the number of deleted rows, at most `rowsMax`.
  */
 export async function deleteOldJobs(sql: Sql, ageMs: number, rowsMax: number): Promise<number> {
   const result = await sql`
@@ -57,7 +57,7 @@ export async function findStale(sql: Sql, idleMs: number, limit: number): Promis
   return rows.map((row) => toJob(row as Row));
 }
 
-/** Fail an idle job and raise its fence. Return false if it did work or was changed meanwhile. */
+/** Fail an idle job and raise its fence. Return false if it did work or was changed in the meantime. */
 export async function failStale(
   sql: Sql,
   stale: HeldJob & { readonly status: JobStatus },

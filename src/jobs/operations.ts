@@ -24,7 +24,8 @@ export interface JobOperations {
  * checkpoint or when it is notified.
  *
  * @returns `detail` and the present state for a job that is already finished
- * @throws AppError `job_not_found` (404), `job_in_progress` (400), `job_state_changed` (409) when it moved on meanwhile
+ * @throws AppError `job_not_found` (404), `job_in_progress` (400), `job_state_changed` (409) if it changed in the
+ *   meantime
  */
 export async function cancelJob(
   operations: JobOperations,
@@ -56,9 +57,9 @@ export async function cancelJob(
 }
 
 /**
- * Do the work of a finished job again, as a new job.
+ * Repeat a finished job, as a new job.
  *
- * @throws AppError `job_not_found` (404), `job_not_terminal` (400), and what the kind's own `reprocess` throws
+ * @throws AppError `job_not_found` (404), `job_not_terminal` (400), and the errors of the kind's `reprocess`
  */
 export async function reprocessJob(operations: JobOperations, caller: Caller, jobId: string): Promise<JobView> {
   const { sql, notifier, logger } = operations;
@@ -90,7 +91,7 @@ export async function reprocessJob(operations: JobOperations, caller: Caller, jo
 }
 
 /**
- * Remove a job that is not in progress; its document stays.
+ * Remove a job that is not in progress. Its document stays.
  *
  * @throws AppError `job_not_found` (404), `job_in_progress` (400)
  */
@@ -112,7 +113,7 @@ export async function deleteJob(operations: JobOperations, caller: Caller, jobId
   if (operationsOfKind) await forgetFiles(operations, operationsOfKind, deleted);
 }
 
-/** Remove the files of a job that does not exist (any more). Never rejects. */
+/** Remove the files of a job that does not exist, or no longer exists. Never rejects. */
 async function forgetFiles(
   { logger }: Pick<JobOperations, 'logger'>,
   kind: Pick<JobKindOperations, 'forget'>,

@@ -8,7 +8,7 @@ import type { JobHandler } from './handler.ts';
 import { JobError, type Lease, LeaseLapsed, LeaseLost } from './lease.ts';
 import { deferJob, failJob, type JobFailure, releaseJob, retryJob } from './store.ts';
 
-/** Deferrals up to which the backoff of a job that waits for a dependency grows: about half a minute at most. */
+/** Number of deferrals up to which the backoff of a job that waits for a dependency grows, to about half a minute. */
 const DEFERRALS_MAX = 5;
 const DEFERRED_JOBS_MAX = 1_000;
 const BACKOFF_MS = 1_000;
@@ -19,7 +19,6 @@ const OUTAGE_BACKOFF_MS_MAX = 600_000;
 const WRITE_RETRY_MS = 100;
 const WRITE_RETRY_MS_MAX = 1_000;
 
-/** Reason to stop a job: its worker is stopping. */
 export class Draining extends Error {}
 
 /** Outcome of an attempt that did not finish its job. */
@@ -34,12 +33,12 @@ const LOST: Outcome = { status: 'lost', dueMs: null };
 interface OutcomeOptions {
   readonly leaseMs: number;
   readonly retriesMax: number;
-  /** Age up to which a job is retried while its upstream is unavailable, whatever `retriesMax` is. */
+  /** Age up to which a job is retried while its upstream is unavailable, regardless of `retriesMax`. */
   readonly retryWindowMs: number;
   readonly stop: AbortSignal;
 }
 
-/** Recorder of attempts that did not finish their job. */
+/** Records attempts that did not finish their job. */
 export class OutcomeRecorder {
   readonly #sql: Sql;
   readonly #handler: Pick<JobHandler, 'onFailed'>;
@@ -54,6 +53,7 @@ export class OutcomeRecorder {
   }
 
   /**
+   * Record an outcome.
    * @param reason error of the handler, or abort reason of its lease
    * @throws error of PostgreSQL if it lasts too long; the lease then expires
    */
@@ -70,7 +70,7 @@ export class OutcomeRecorder {
     }
     const known = mapPostgresError(reason);
     if (known instanceof AppError && known.retryable && known.code !== 'query_timeout') {
-      // A dependency is unavailable. That is no fault of the job, so it costs no attempt.
+      // An unavailable dependency is no fault of the job, so it costs no attempt.
       log.warn({ err: known }, 'a dependency is unavailable; the job returns to the queue');
       return this.#defer(lease, this.#deferralMs(lease.job.id));
     }
@@ -85,8 +85,8 @@ export class OutcomeRecorder {
   }
 
   /**
-   * Record a failure. If PostgreSQL refuses to store it, record it with a fixed message: without an outcome the job would
-   * keep its lease until that expires, and end as one that kills its workers.
+   * Record a failure. If PostgreSQL refuses to store it, record it with a fixed message. Without an outcome the job
+   * would keep its lease until that expires, and end as one that kills its workers.
    */
   async #recordFailure(
     failure: JobFailure,
@@ -102,7 +102,7 @@ export class OutcomeRecorder {
     }
   }
 
-  /** Return true if an outage of an upstream may last as long as this one has: the job waits for its end. */
+  /** Return true if an outage may last as long as this one has: the job waits for its end. */
   #outlives({ job }: Lease, { category }: JobFailure): boolean {
     const ageMs = Date.now() - Date.parse(job.view.created_at);
     return category === 'upstream_unavailable' && ageMs < this.#options.retryWindowMs;
@@ -134,7 +134,7 @@ export class OutcomeRecorder {
       : LOST;
   }
 
-  /** Time to defer a job: short at first, since most outages are short. */
+  /** Return the time to defer a job. It is short at first, since most outages are short. */
   #deferralMs(jobId: string): number {
     const before = this.#deferrals.get(jobId) ?? 0;
     this.#deferrals.set(jobId, Math.min(before + 1, DEFERRALS_MAX));
@@ -142,7 +142,7 @@ export class OutcomeRecorder {
   }
 
   /**
-   * Write an outcome; if the database is unavailable, retry for `withinMs` or until the worker stops. A late write is
+   * Write an outcome. If the database is unavailable, retry for `withinMs` or until the worker stops. A late write is
    * safe, since the fence refuses it once another worker has claimed the job.
    */
   async #writeWithRetries(withinMs: number, write: () => Promise<boolean>): Promise<boolean> {
@@ -176,7 +176,7 @@ function toFailure(error: unknown): JobFailure {
     return { category: 'storage', message: error.message, retryable: error.retryable };
   }
   if (error instanceof AppError && error.code === 'query_timeout') {
-    // The work of the job may be what takes too long, so it costs an attempt.
+    // The work of the job may cause the delay, so it costs an attempt.
     return { category: 'timeout', message: 'the database did not answer a query of the job in time', retryable: true };
   }
   return {

@@ -6,7 +6,7 @@ import { isFinished, isInProgress } from './state-store.ts';
 export interface QueueDepth {
   readonly kind: JobKind;
   readonly priority: number;
-  /** Queued jobs, those not yet due included. */
+  /** Queued jobs, including those that are not due yet. */
   readonly queued: number;
   /** Queued jobs that are due later, since an attempt failed. */
   readonly delayed: number;
@@ -62,7 +62,7 @@ export interface LeaseAges {
   readonly overdueSeconds: number;
 }
 
-/** Read the ages of the leases of all organizations; each kind has an entry. */
+/** Read the ages of the leases of all organizations. Each kind has an entry. */
 export async function readLeaseAges(sql: Sql): Promise<LeaseAges[]> {
   const rows = await sql`
     SELECT kind, extract(epoch FROM now() - min(started_at))::float8 AS oldest,
@@ -107,7 +107,7 @@ export interface FinishedSecond {
   readonly failed: number;
 }
 
-/** Count the jobs of all organizations that finished in the last `seconds`, by second; empty seconds are left out. */
+/** Count the jobs of all organizations that finished in the last `seconds`, by second. Empty seconds are omitted. */
 export async function readFinishedSeconds(sql: Sql, seconds: number): Promise<{ at: Date; rows: FinishedSecond[] }> {
   const rows = await sql`
     SELECT floor(extract(epoch FROM completed_at))::bigint AS second, count(*)::int AS finished,

@@ -8,7 +8,7 @@ import {
   type WorkerLoad,
 } from './queue-store.ts';
 
-/** Seconds of throughput that are kept. */
+/** Seconds of throughput to keep. */
 const HISTORY_SECONDS = 60;
 /** Longest time from a job's completion time until its transaction ends and the job becomes visible as finished. */
 const SETTLE_SECONDS = 5;
@@ -48,7 +48,7 @@ export function openQueueGauge(): (sql: Sql) => Promise<QueueLoad> {
       for (const row of rows) seconds.set(row.second, row);
       for (const second of seconds.keys()) if (second < now - HISTORY_SECONDS) seconds.delete(second);
       lastReadMs = readMs;
-      // The present second is left out, since it is not over.
+      // Omit the present second, since it is not over.
       const history = Array.from({ length: HISTORY_SECONDS }, (_, i) => seconds.get(now - HISTORY_SECONDS + i));
       const rate = (count: (row: FinishedSecond) => number) =>
         history.slice(-RATE_SECONDS).reduce((sum, row) => sum + (row ? count(row) : 0), 0) / RATE_SECONDS;

@@ -6,13 +6,13 @@ import { failStale, findStale } from './operation-store.ts';
 import { type JobOperations, notifyLost } from './operations.ts';
 import type { Job, JobKind, ReapReply } from './schema.ts';
 
-/** Most jobs that one call reaps; hardly ever are more in progress. */
+/** Maximum number of jobs that one call reaps. There are hardly ever more in progress. */
 const REAP_MAX = 10_000;
 
 /**
  * Fail jobs of all organizations that have been in progress for `timeoutMinutes` without finishing a unit of work. A
- * heartbeat is none, so that the job of a worker that is alive but hangs is reaped too. With `dryRun` they are only
- * listed.
+ * heartbeat does not count as work, so a job whose worker is alive but hangs is reaped too. With `dryRun` the jobs are
+ * only listed.
  *
  * @param actor name of the caller in the audit log
  */
@@ -36,7 +36,7 @@ export async function reapStaleJobs(
       reaped.push(job);
       continue;
     }
-    // Each in a transaction of its own: a job whose cleanup fails must not block the others.
+    // Use a separate transaction for each: a job whose cleanup fails must not block the others.
     const isReaped = await sql
       .begin(async (tx) => {
         if (!(await failStale(tx, job, idleMs, failure))) return false;

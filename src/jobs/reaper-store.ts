@@ -1,6 +1,6 @@
 import type { Sql } from '../platform/postgres.ts';
 
-/** Record that a process runs the chores, and after which time it will do so again. */
+/** Record that a process runs the chores, and when it will do so again. */
 export async function recordReaper(sql: Sql, everyMs: number): Promise<void> {
   await sql`
     INSERT INTO reaper_runs (every_ms, ran_at) VALUES (${everyMs}, now())

@@ -17,9 +17,10 @@ const OUTAGES: ReadonlySet<string> = new Set(['postgres_unavailable', 'postgres_
 type Handlers = ReadonlyMap<JobKind, Pick<JobHandler, 'onFailed' | 'crashesMax'>>;
 
 /**
- * Recover jobs whose worker is gone: a job with an expired lease returns to the queue; the third expired lease in a row
- * without progress fails it as `poison`, or a later one if its kind allows more. Any number of processes may do this at once.
- * A job that cannot be recovered, for example because its cleanup fails, is logged and tried again by the next call.
+ * Recover jobs whose worker is gone. A job with an expired lease returns to the queue. The third consecutive expired
+ * lease without progress fails it as `poison`, or a later one if its kind allows more. Any number of processes may do
+ * this at once. A job that cannot be recovered, for example because its cleanup fails, is logged, and the next call
+ * tries again.
  *
  * @throws AppError `postgres_unavailable`, `postgres_refused`
  */
@@ -35,7 +36,7 @@ export async function recoverJobs(
       const end = await recoverJob(sql, handlers, job);
       if (end !== null) counts[end]++;
     } catch (error) {
-      // It must not block the jobs behind it.
+      // This job must not block the jobs behind it.
       const known = mapPostgresError(error);
       if (known instanceof AppError && OUTAGES.has(known.code)) throw known;
       logger.error({ err: error, job_id: job.id }, 'a job whose worker is gone could not be recovered');
@@ -45,7 +46,7 @@ export async function recoverJobs(
   return counts;
 }
 
-/** Recover a job; return null if it has changed, or if another transaction holds its row. */
+/** Recover a job. Return null if it has changed, or if another transaction holds its row. */
 async function recoverJob(sql: Sql, handlers: Handlers, job: Job): Promise<'requeued' | 'poisoned' | null> {
   const crashesMax = handlers.get(job.kind)?.crashesMax ?? CRASHES_MAX;
   if (job.crashCount + 1 < crashesMax) return (await requeueExpired(sql, job)) ? 'requeued' : null;

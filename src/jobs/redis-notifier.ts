@@ -7,11 +7,11 @@ import type { RedisConnection } from '../platform/redis.ts';
 import type { JobNotifier, NotificationListener } from './notifier.ts';
 import type { JobKind } from './schema.ts';
 
-/** Longest wait for Redis when a notification is sent, since the submitter of the job waits too. */
+/** Maximum wait for Redis when a notification is sent, since the submitter of the job waits too. */
 const SEND_MS_MAX = 250;
-/** Pending notifications of one kind of job at most. More would wake no further worker. */
+/** Maximum number of pending notifications of one kind of job. More would wake no further worker. */
 const PENDING_MAX = 32;
-/** Workers without a free slot that may pass a notification on. */
+/** Maximum number of workers without a free slot that may pass a notification on. */
 const PASSES_MAX = 16;
 const RETRY_MS = 250;
 const RETRY_MS_MAX = 5_000;
@@ -22,7 +22,7 @@ const CLOSE_MS = 100;
 interface RedisNotifierSettings {
   readonly redis: RedisConnection;
   readonly logger: Logger;
-  /** Interval in which notifications taken by a killed listener are put back; that takes one to two intervals. */
+  /** Interval at which notifications taken by a killed listener are put back. That takes one to two intervals. */
   readonly stallMs?: number;
 }
 
@@ -32,13 +32,13 @@ interface Notification {
 }
 
 /**
- * Open the notifier over Redis. A notification of a queued job is a message of bee-queue, which wakes one worker; a
+ * Open the notifier over Redis. A notification of a queued job is a message of bee-queue, which wakes one worker. A
  * notification of a lost job goes to all workers by PUBLISH. bee-queue does nothing else here: it has no fencing, and
  * PostgreSQL holds the jobs and their leases.
  *
- * While Redis is unavailable `notifyQueued` and `notifyLost` do nothing, and the connection logs the outage once;
- * workers find jobs by their sweep. A restart of Redis loses its scripts and bee-queue does not load them again
- * (NOSCRIPT), so its queue objects are discarded after every failure and made anew.
+ * While Redis is unavailable, `notifyQueued` and `notifyLost` do nothing, and the connection logs the outage once.
+ * Workers find jobs by their sweep. A restart of Redis loses its scripts and bee-queue does not load them again
+ * (NOSCRIPT), so its queue objects are replaced after every failure.
  */
 export function openRedisNotifier(settings: RedisNotifierSettings): JobNotifier {
   const { redis, logger, stallMs = STALL_MS } = settings;
@@ -119,7 +119,7 @@ async function saveNotification(queue: BeeQueue<Notification>, passes: number): 
   await queue.createJob({ passes }).setId(`bell-${notificationsSent}`).save();
 }
 
-/** Sender of notifications, on the process's own connection. */
+/** Sends notifications on the process's own connection. */
 class NotificationSender {
   readonly #redis: RedisConnection;
   readonly #kind: JobKind;
@@ -198,7 +198,7 @@ async function listenOnce(
       retryStrategy: () => null,
     } as never);
     clients.push(client);
-    // The error is not logged: it carries the failed command, which may hold the password.
+    // Do not log the error: it holds the failed command, which may contain the password.
     client.on('error', () => lost.abort());
     client.on('close', () => lost.abort());
     await once(client, 'ready', { signal: over });

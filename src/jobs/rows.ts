@@ -1,6 +1,6 @@
 import type { Job, JobKind, JobStatus, JobView } from './schema.ts';
 
-/** A row of `jobs` as the driver gives it. */
+/** Row of `jobs` in the driver's form. */
 export type Row = Record<string, unknown>;
 
 export function toJob(row: Row): Job {

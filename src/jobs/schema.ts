@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** States of an ingest job; bulk jobs use all but `extracting` and `chunking`. */
+/** States of an ingest job. Bulk jobs use all but `extracting` and `chunking`. */
 export const JOB_STATUSES = [
   'queued',
   'extracting',
@@ -112,7 +112,7 @@ export const ReapReply = z.object({
 });
 export type ReapReply = z.output<typeof ReapReply>;
 
-/** A row of `jobs`: the view and the fields of its lease. */
+/** Row of `jobs`: the view and the fields of its lease. */
 export interface Job {
   readonly id: string;
   readonly kind: JobKind;
@@ -137,7 +137,7 @@ export interface Job {
   readonly view: JobView;
 }
 
-/** Fields of a new job that its submitter sets; the engine adds the others. */
+/** Fields of a new job that its submitter sets. The engine adds the others. */
 export interface NewJob {
   readonly id: string;
   readonly kind: JobKind;

@@ -17,8 +17,8 @@ export interface HeldJob {
 
 /**
  * Insert a queued job. Its fair rank interleaves organizations: it is one more than the organization's last queued
- * rank, but never below the rank that is being served now (the smallest one queued at this priority), so that many jobs
- * of one organization cannot delay the first job of another.
+ * rank, but never below the smallest rank queued at this priority, which is being served now. Many jobs of one
+ * organization thus cannot delay the first job of another.
  *
  * The job keeps the id and the trace of the request that queues it, for the logs and spans of its worker.
  */
@@ -55,8 +55,8 @@ export function jobRecord(job: NewJob): RowRecord {
 }
 
 /**
- * Make the statement that inserts queued jobs, as `enqueueJob` does. Those of one organization get their ranks in the order of
- * their ids, which is that of their creation.
+ * Make the statement that inserts queued jobs, as `enqueueJob` does. Jobs of one organization get their ranks in the
+ * order of their ids, which is the order of their creation.
  *
  * @param records end of it, from FROM on, with `jobRecord`s as rows `record`
  */
@@ -81,7 +81,7 @@ export function jobInsert(sql: Sql, records: SqlFragment): SqlFragment {
 
 /**
  * Claim up to `limit` due jobs in order of priority, fair rank and age. A claimed job gets the next fence and a new
- * generation; a former holder can write nothing any more.
+ * generation. A former holder can write nothing any more.
  *
  * `suspects`: `only` claims jobs that have lost a lease before; `none` claims the other jobs.
  */
@@ -123,12 +123,12 @@ function byQueueOrder(a: Row, b: Row): number {
 
 /** Held job whose lease is to be extended. */
 export interface RunningJob extends HeldJob {
-  /** True if a unit of its work was done since it was last written. The reap call measures from that time. */
+  /** True if a unit of its work was done since the last write. The reap call measures from that time. */
   readonly hasWorked: boolean;
 }
 
 /**
- * Extend the leases of a worker's jobs; returns the jobs that are still held. A row that another transaction has locked
+ * Extend the leases of a worker's jobs. Return the jobs that are still held. A row that another transaction has locked
  * (a cancel, the end of the job) is skipped and counts as held: waiting for it would delay the other leases, and two
  * transactions that wait for each other's rows would deadlock. `isWritten` is false for a skipped row.
  */
@@ -179,7 +179,7 @@ export async function isHeld(sql: Sql, held: HeldJob): Promise<boolean> {
   return rows.length === 1;
 }
 
-/** Forget the leases that a held job has lost before. */
+/** Reset the count of leases that a held job has lost. */
 export async function forgetCrashes(sql: Sql, held: HeldJob): Promise<void> {
   await sql`
     UPDATE jobs SET crash_count = 0
@@ -200,7 +200,7 @@ export async function completeJob(
   return rows.length === 1;
 }
 
-/** Assignments to a job of `jobs` that is finished; its result is set beside them. */
+/** Return the assignments to a row of `jobs` that finish it. Its result is set beside them. */
 export function readyState(sql: Sql): SqlFragment {
   return sql`
     status = 'ready', completed_at = now(), updated_at = now(), lease_expires_at = NULL, failed_phase = NULL,
@@ -209,12 +209,12 @@ export function readyState(sql: Sql): SqlFragment {
 
 export interface JobFailure {
   readonly category: ErrorCategory;
-  /** Text for the job's owner: what was wrong with the input and what to do. */
+  /** Text for the job's owner that names the fault of the input and the remedy. */
   readonly message: string;
   readonly retryable: boolean;
 }
 
-/** Fail a held job for good. Return false if it is no longer held. */
+/** Fail a held job permanently. Return false if it is no longer held. */
 export async function failJob(sql: Sql, held: HeldJob, phase: string, failure: JobFailure): Promise<boolean> {
   const rows = await sql`
     UPDATE jobs SET status = 'failed', failed_phase = ${phase}, error_category = ${failure.category},
@@ -263,8 +263,8 @@ export async function releaseJob(sql: Sql, held: HeldJob): Promise<boolean> {
 }
 
 /**
- * Return jobs to the queue that a worker holds without knowing of it, since the answer to its claim was lost. Nothing ran, so
- * neither an attempt nor a lost lease is counted.
+ * Return jobs to the queue that a worker holds without knowing it, since the answer to its claim was lost. Nothing ran,
+ * so neither an attempt nor a lost lease is counted.
  *
  * @param known jobs that the worker runs
  * @returns number of returned jobs
@@ -291,7 +291,7 @@ export async function findExpired(sql: Sql, limit: number): Promise<Job[]> {
 
 /**
  * Lock an expired job until the transaction ends. Return false if it has changed, or if another transaction holds its
- * row. That one may hang, and waiting for it would delay the recovery of other jobs.
+ * row. That transaction may hang, and waiting for it would delay the recovery of other jobs.
  */
 export async function lockExpired(tx: Sql, held: HeldJob): Promise<boolean> {
   return (await tx`SELECT 1 FROM jobs WHERE ${isExpired(tx, held)} FOR UPDATE SKIP LOCKED`).length === 1;
@@ -332,7 +332,7 @@ export async function listJobs(
   return rows.map((row) => toView(row as Row));
 }
 
-/** Condition of the jobs after a page of a list. A job that was deleted meanwhile is placed by the time in its id. */
+/** Return the condition of the jobs after a page of a list. The time in the id of a deleted job gives its position. */
 function isAfter(sql: Sql, orgId: string, cursor: string): SqlFragment {
   const placed = new Date(idTimeMs(cursor) ?? 0);
   return sql`(created_at, id) < (
@@ -352,7 +352,7 @@ export async function findJob(sql: Sql, orgId: string, visible: SqlFragment, job
   return toJob(row as Row);
 }
 
-/** Filter jobs to those that are finished: ready, failed or cancelled. It shows the progress of an upload. */
+/** Select the finished jobs (ready, failed or cancelled) among these, to show the progress of an upload. */
 export async function listFinishedJobs(
   sql: Sql,
   orgId: string,

@@ -1,13 +1,15 @@
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import type { JobKind } from './schema.ts';
 
-/** Condition on a row of `jobs`: it is due, and has lost a lease before, so it may have killed its worker. */
+/**
+ * Return the condition on a row of `jobs` that it is due and has lost a lease before, so that it may kill its worker.
+ */
 function isDueSuspect(sql: Sql, kind: JobKind): SqlFragment {
   return sql`
     status = 'queued' AND kind = ${kind} AND crash_count > 0 AND (scheduled_at IS NULL OR scheduled_at <= now())`;
 }
 
-/** Return for how long the oldest due suspect of a kind has been due; null if there is none. */
+/** Return how long the oldest due suspect of a kind has been due; null if there is none. */
 export async function readSuspectWaitMs(sql: Sql, kind: JobKind): Promise<number | null> {
   const [row] = await sql`
     SELECT (extract(epoch FROM now() - min(coalesce(scheduled_at, updated_at))) * 1000)::float8 AS wait_ms

@@ -4,14 +4,14 @@ import { beginSuspectTurn, endSuspectTurn, readSuspectWaitMs } from './suspect-s
 
 /** Times of the turns of one worker. */
 export interface SuspectTimes {
-  /** Time for which a due suspect waits for a worker that has nothing else to do, before a worker makes room for it. */
+  /** Time for which a due suspect waits for an idle worker, before a worker makes room for it. */
   readonly waitMs: number;
-  /** Bounds of the length of a turn. */
+  /** Limits on the length of a turn. */
   readonly turnMsMin: number;
   readonly turnMsMax: number;
-  /** Least time after a turn, or after a suspect that ran without one, before the next turn of a worker. */
+  /** Minimum time after a turn, or after a suspect that ran without one, before the next turn of a worker. */
   readonly pauseMsMin: number;
-  /** Least time between two reads of the queue for suspects. */
+  /** Minimum time between two reads of the queue for suspects. */
   readonly checkEveryMs: number;
 }
 
@@ -24,14 +24,14 @@ const SUSPECT_TIMES: SuspectTimes = {
 };
 
 /**
- * Turns of a worker for suspects: jobs that have lost a lease before. Each of them may kill its worker, so it runs alone,
- * and a worker with many jobs would never be idle for it.
+ * Turns of a worker for suspects: jobs that have lost a lease before. Each of them may kill its worker, so it runs
+ * alone. A worker with many jobs would never be idle for it.
  *
- * During a turn the worker claims no other jobs, so that it becomes idle; it then runs suspects one after the other until
- * its turn is over. One worker of a kind has a turn at a time, and the others go on. A turn lasts for half of the time for
- * which the suspect has waited, within bounds: one that waits for a longer job gets longer turns. After it the worker claims
- * other jobs for at least as long, so neither a long job nor an organization with many suspects takes more than half of
- * its time.
+ * During a turn the worker claims no other jobs, so that it becomes idle. It then runs suspects one after the other
+ * until its turn is over. One worker of a kind has a turn at a time, and the others go on. A turn lasts half of the
+ * time for which the suspect has waited, within limits: a suspect that waits for a longer job gets longer turns. After
+ * it the worker claims other jobs for at least as long. Thus neither a long job nor an organization with many suspects
+ * takes more than half of its time.
  */
 export class SuspectTurns {
   readonly #sql: Sql;
@@ -58,13 +58,13 @@ export class SuspectTurns {
     return this.#turn !== null;
   }
 
-  /** Time after which a worker that waits must call `isOpen` again; null while it has no turn. */
+  /** Time after which a waiting worker must call `isOpen` again; null while it has no turn. */
   get checkInMs(): number | null {
     if (this.#turn === null) return null;
     return Math.max(0, Math.min(this.#nextCheckMs, this.#turn.endsMs) - performance.now());
   }
 
-  /** Return true while this worker may claim suspects only; a turn begins or ends now if it is time. */
+  /** Return true while this worker may claim only suspects. A turn begins or ends now if it is time. */
   async isOpen(): Promise<boolean> {
     const nowMs = performance.now();
     if (this.#turn !== null && nowMs >= this.#turn.endsMs) this.#stop(nowMs);
@@ -84,7 +84,7 @@ export class SuspectTurns {
     if (this.#isStored) await this.#clear();
   }
 
-  /** Begin no turn for as long as other jobs could not be claimed. It changes nothing during a turn. */
+  /** Begin no turn for as long as other jobs could not be claimed. This changes nothing during a turn. */
   pauseAfter(beganMs: number, nowMs = performance.now()): void {
     if (this.#turn === null) this.#pausesUntilMs = nowMs + Math.max(this.#times.pauseMsMin, nowMs - beganMs);
   }

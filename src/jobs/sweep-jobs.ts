@@ -4,7 +4,7 @@ import { deleteOldJobs } from './operation-store.ts';
 /** Number of jobs that one statement deletes. */
 const ROWS_MAX = 2_000;
 
-/** Delete finished jobs whose retention is over. Returns their number. */
+/** Delete finished jobs whose retention is over. Return their number. */
 export async function sweepFinishedJobs(sql: Sql, ageMs: number, signal: AbortSignal): Promise<number> {
   for (let deleted = 0; ; ) {
     signal.throwIfAborted();

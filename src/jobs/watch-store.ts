@@ -3,7 +3,7 @@ import { type Row, toView } from './rows.ts';
 import { isTerminal, type JobKind, type JobStatus, type JobView } from './schema.ts';
 import { isFinished, isInProgress } from './state-store.ts';
 
-/** A job as a watcher sees it: the view, its kind and the end of its lease. */
+/** Job with the fields of a watcher: the view, its kind and the end of its lease. */
 export interface WatchedRow extends JobView {
   readonly kind: JobKind;
   readonly lease_expires_at: string | null;
@@ -18,13 +18,13 @@ export interface WatchScope {
   readonly visible: (sql: Sql) => SqlFragment;
 }
 
-/** Read the database's clock: the beginning of this transaction. */
+/** Read the database's clock, at the start of this transaction. */
 export async function readClock(sql: Sql): Promise<Date> {
   const [row] = await sql`SELECT now() AS at`;
   return row?.['at'] as Date;
 }
 
-/** Count queued jobs and jobs in progress, by state; states without jobs are left out. */
+/** Count queued jobs and jobs in progress, by state. States without jobs are omitted. */
 export async function countLive(sql: Sql, scope: WatchScope): Promise<{ status: JobStatus; n: number }[]> {
   // One branch for each of the two partial indexes.
   const rows = await sql`

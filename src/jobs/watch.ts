@@ -21,7 +21,7 @@ const FINISHED_MAX = 50;
 const COUNTED_BEFORE_MS = 3_600_000;
 /** Longest time from a job's completion time until its transaction ends and the job becomes visible as finished. */
 const SETTLE_MS = 15_000;
-/** Shortest time over which a rate is computed; a shorter one says little. */
+/** Shortest time over which a rate is computed. A shorter one is not meaningful. */
 const RATE_SECONDS_MIN = 10;
 
 /** Units of work of one job. */
@@ -39,7 +39,7 @@ export interface WatchedJob extends WatchedRow {
   readonly eta_seconds: number | null;
 }
 
-/** The jobs of one organization at one moment. All times are the database's. */
+/** Jobs of one organization at one moment. All times are the database's. */
 export interface JobsSnapshot {
   readonly object: 'jobs_snapshot';
   /** Number of the snapshot in its watch, from 1. */
@@ -47,7 +47,7 @@ export interface JobsSnapshot {
   readonly at: string;
   /** Time from which finished jobs are counted. */
   readonly since: string;
-  /** Error message if the database did not answer, so that the snapshot repeats the last one; null otherwise. */
+  /** Error message if the database did not answer; then the snapshot repeats the last one. Null otherwise. */
   readonly trouble: string | null;
   readonly counts: Readonly<Record<JobStatus, number>>;
   /** Jobs that are queued or in progress. */
@@ -58,7 +58,7 @@ export interface JobsSnapshot {
   readonly open: WatchedJob | null;
   /** Jobs that finished since the last snapshot, oldest first, at most 50; none in the first snapshot. */
   readonly finished: readonly WatchedJob[];
-  /** Number of jobs that finished beside these 50. */
+  /** Number of finished jobs beyond these 50. */
   readonly finished_more: number;
   /** Finished jobs per second, over the last minute at most. */
   readonly finished_per_second: number;
@@ -74,7 +74,7 @@ export interface JobsSelection {
   readonly openId: string | null;
 }
 
-/** Holder of a watcher's selection; each change triggers the next snapshot at once. */
+/** Holds a watcher's selection. Each change triggers the next snapshot at once. */
 export class JobsSelector {
   #selection: JobsSelection;
   #changed = new AbortController();
@@ -96,7 +96,7 @@ export class JobsSelector {
     this.#changed.abort();
   }
 
-  /** Wait for a change, for `ms` at most. @throws the signal's reason */
+  /** Wait for a change, at most `ms`. @throws the signal's reason */
   async wait(ms: number, signal: AbortSignal): Promise<void> {
     const either = AbortSignal.any([signal, this.#changed.signal]);
     await delay(ms, undefined, { signal: either }).catch(() => undefined);
@@ -109,7 +109,7 @@ export interface WatchOptions extends Omit<WatchScope, 'orgId'> {
   readonly selector?: JobsSelector;
   readonly intervalMs?: number;
   readonly signal: AbortSignal;
-  /** Counts the texts of bulk jobs, done and in total; rows of `jobs` do not have them. Unknown jobs are left out. */
+  /** Count the texts of bulk jobs, done and in total, since rows of `jobs` lack them. Unknown jobs are omitted. */
   readonly countTexts?: (sql: Sql, jobIds: readonly string[]) => Promise<ReadonlyMap<string, TextCount>>;
 }
 
@@ -119,7 +119,7 @@ export interface TextCount {
 }
 
 /**
- * Watch the jobs of an organization: each snapshot is one consistent reading. While the database is unavailable, the
+ * Watch the jobs of an organization. Each snapshot is one consistent reading. While the database is unavailable, the
  * last snapshot is repeated with `trouble` set.
  *
  * @throws the signal's reason; AppError `postgres_unavailable` (503) if the first snapshot cannot be read
@@ -178,7 +178,7 @@ class Watch {
     const finished = this.#began === null ? [] : recent.filter(isNew).reverse();
     const watched = await this.#measure(tx, at, [...rows, ...finished, ...(open ? [open] : [])]);
 
-    // The state changes only below, so that a reading that fails half-way leaves it as it was.
+    // The state changes only below, so that a reading that fails half-way leaves it unchanged.
     const settled = new Map(this.#settled);
     const total = new Map<JobStatus, number>();
     for (const count of finishedCounts) {

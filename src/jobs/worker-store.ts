@@ -6,8 +6,8 @@ import type { JobKind } from './schema.ts';
 import { isInProgress } from './state-store.ts';
 
 /**
- * Name the host, boot and pid namespace of this process (two containers may share a host name). Only within them can a
- * pid be checked for being alive.
+ * Name the host, boot and pid namespace of this process, since two containers may share a host name. Only within these
+ * three does a pid identify a living process.
  */
 export function processHost(): string {
   const parts = [hostname()];
@@ -31,7 +31,7 @@ export interface WorkerRecord {
   readonly pid: number;
 }
 
-/** Register a worker; further calls are its heartbeat. */
+/** Register a worker. Further calls are its heartbeat. */
 export async function touchWorker(sql: Sql, worker: WorkerRecord): Promise<void> {
   await sql`
     INSERT INTO workers (id, kind, host, pid) VALUES (${worker.id}, ${worker.kind}, ${worker.host}, ${worker.pid})
@@ -58,7 +58,7 @@ export async function expireDeadWorkers(sql: Sql, host: string): Promise<number>
   const rows = await sql`SELECT id, pid FROM workers WHERE host = ${host} AND pid <> ${process.pid}`;
   const dead = rows.filter((row) => !isAlive(row['pid'] as number)).map((row) => row['id'] as string);
   if (dead.length === 0) return 0;
-  // Other processes may do the same, so locked rows are skipped.
+  // Other processes may do the same, so skip locked rows.
   await sql`
     UPDATE jobs SET lease_expires_at = now() - interval '1 millisecond'
     WHERE id IN (SELECT id FROM jobs

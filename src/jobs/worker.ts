@@ -23,11 +23,11 @@ export interface WorkerOptions {
   readonly retriesMax: number;
   /** Age up to which a job is retried while its upstream is unavailable. */
   readonly retryWindowMs?: number;
-  /** Time to wait for a notification before the queue is read anyway. */
+  /** Maximum wait for a notification before the queue is read. */
   readonly sweepMs?: number;
-  /** Time that running jobs have to finish after a stop is requested; then they return to the queue. */
+  /** Time for running jobs to finish after a stop is requested. Then they return to the queue. */
   readonly drainMs?: number;
-  /** Times of the turns in which the worker runs jobs alone that have lost a lease. */
+  /** Times of the turns in which the worker runs alone each job that has lost a lease. */
   readonly suspects?: Partial<SuspectTimes>;
 }
 
@@ -39,7 +39,7 @@ interface WorkerContext {
   readonly tracing?: Tracing | null;
 }
 
-/** Time for which a worker that stops tries to return jobs whose outcome was not written. */
+/** Time for which a stopping worker tries to return jobs whose outcome was not written. */
 const RETURN_MS = 2_000;
 
 /** Attempt at a job that is in progress. */
@@ -62,7 +62,9 @@ export class JobWorker implements Service {
   #isExclusive = false;
   #endWait: () => void = () => {};
   #isNotified = false;
-  /** Time by `performance.now()` of the last claim that failed: PostgreSQL may have done it nevertheless, or do it yet. */
+  /**
+   * Time by `performance.now()` of the last failed claim. PostgreSQL may have done it nevertheless, or may yet do it.
+   */
   #failedClaimMs: number | null = null;
   #loops: Promise<void>[] = [];
   #heartbeat: Promise<void> = Promise.resolve();
@@ -98,7 +100,7 @@ export class JobWorker implements Service {
   async stop(): Promise<void> {
     this.#stop.abort();
     this.#wake();
-    // A claim in progress may still start jobs; afterwards none starts.
+    // A claim in progress may still start jobs. No job starts after it.
     await this.#loops[0];
     const drained = Promise.allSettled([...this.#running].map((run) => run.done));
     const timer = new AbortController();
@@ -128,7 +130,7 @@ export class JobWorker implements Service {
     this.#endWait();
   }
 
-  /** Wait for a notification or a finished job, for `sweepMs` at most, or until the turn for suspects is to be checked. */
+  /** Wait for a notification or a finished job, at most `sweepMs`, or until the next check of the turn for suspects. */
   async #waitForNotification(): Promise<void> {
     if (!this.#isNotified) {
       const { sweepMs } = this.#options;
@@ -161,7 +163,7 @@ export class JobWorker implements Service {
     }
   }
 
-  /** After a claim that failed, return jobs to the queue that it claimed, for as long as one may still arrive. */
+  /** After a failed claim, return the jobs that it claimed to the queue, for as long as the claim may still arrive. */
   async #returnUnknown(): Promise<void> {
     if (this.#failedClaimMs === null) return;
     const isLast = performance.now() > this.#failedClaimMs + this.#options.leaseMs;
@@ -172,7 +174,7 @@ export class JobWorker implements Service {
     if (isLast) this.#failedClaimMs = null;
   }
 
-  /** Return all jobs to the queue that the worker still holds when nothing runs any more. Never rejects. */
+  /** Return all jobs that the worker still holds to the queue when nothing runs any more. Never rejects. */
   async #returnAll(): Promise<void> {
     const endMs = performance.now() + RETURN_MS;
     for (;;) {
@@ -193,9 +195,9 @@ export class JobWorker implements Service {
   }
 
   /**
-   * Claim jobs for all free slots. A job that has lost a lease before may be one that kills its worker, so it runs
-   * alone and a further crash counts for no other job: it is claimed by an idle worker that finds no other job, or that
-   * became idle in its turn.
+   * Claim jobs for all free slots. A job that has lost a lease before may kill its worker, so it runs alone, and a
+   * further crash counts for no other job. A worker claims it when idle without another job, or after becoming idle in
+   * its turn.
    */
   async #claim(): Promise<number> {
     const free = this.#options.concurrency - this.#running.size;
@@ -246,7 +248,7 @@ export class JobWorker implements Service {
     return false;
   }
 
-  /** Run an attempt at a job, whose logs and spans carry the ids of the job and of the request that queued it. */
+  /** Run an attempt at a job. Its logs and spans have the ids of the job and of the request that queued it. */
   async #run(lease: Lease): Promise<void> {
     const { metrics, tracing = null } = this.#context;
     const { kind } = this.#handler;
@@ -284,7 +286,7 @@ export class JobWorker implements Service {
     }
   }
 
-  /** Notify other workers, which may claim at once a job that this worker returned to the queue. */
+  /** Notify other workers, since they may claim at once a job that this worker returned to the queue. */
   async #notifyOthers(): Promise<void> {
     const { notifier, logger } = this.#context;
     await notifier
@@ -301,7 +303,7 @@ export class JobWorker implements Service {
   }
 
   async #heartbeatLoop(): Promise<void> {
-    // Heartbeats go on while draining, as long as a job runs.
+    // Heartbeats continue while draining, as long as a job runs.
     while (!this.#stop.signal.aborted || this.#running.size > 0) {
       await delay(this.#options.leaseMs / 4, undefined, { signal: this.#stop.signal }).catch(() => undefined);
       if (this.#stop.signal.aborted) {
@@ -312,7 +314,7 @@ export class JobWorker implements Service {
     }
   }
 
-  /** Renew leases as soon as no renewal is in progress; concurrent calls share one renewal. Never rejects. */
+  /** Renew leases as soon as no renewal is in progress. Concurrent calls share one renewal. Never rejects. */
   #renewSoon(): Promise<void> {
     this.#nextHeartbeat ??= this.#heartbeat.then(() => {
       this.#nextHeartbeat = null;
@@ -323,8 +325,8 @@ export class JobWorker implements Service {
   }
 
   /**
-   * Extend the leases of running jobs. A database that does not answer is not waited for: the next renewal may get another
-   * connection, and a late answer still counts.
+   * Extend the leases of running jobs. Do not wait for a database that does not answer: the next renewal may get
+   * another connection, and a late answer still counts.
    */
   async #renew(): Promise<void> {
     const timer = new AbortController();
@@ -365,7 +367,7 @@ export class JobWorker implements Service {
   }
 }
 
-/** Count the time from the creation of a job to its first claim; both times are the database's. */
+/** Count the time from the creation of a job to its first claim. Both times are the database's. */
 function countWait(metrics: Pick<Metrics, 'jobWaitSeconds'>, { kind, retryCount, crashCount, view }: Job): void {
   if (retryCount > 0 || crashCount > 0 || view.started_at === null) return;
   const seconds = (Date.parse(view.started_at) - Date.parse(view.created_at)) / 1000;

@@ -7,7 +7,7 @@ const KEEP_MS = 60_000;
 const RETRY_MS = 2_000;
 const WAIT_MS = 3_000;
 
-/** Choice of the tools that the API has routes for. */
+/** Choice of the tools for which the API has routes. */
 export interface ToolChoice {
   /** Select the tools to offer now: all tools until the routes of the API are known. */
   offered(): Promise<readonly Tool[]>;

@@ -4,10 +4,10 @@ import type { ServiceApi } from '../client/service-api.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Secret } from '../platform/secret.ts';
 
-/** Lifetime of an answer. The API caches credentials for half a second more; a revoked one is refused in a second. */
+/** Lifetime of an answer. The API caches credentials for half a second more. A revoked one is refused in a second. */
 const FRESH_MS = 400;
 const ENTRIES_MAX = 10_000;
-/** Time for which a known caller is still admitted while the API is unreachable; the tools then report the outage. */
+/** Time for which a known caller is still admitted while the API is unreachable. The tools then report the outage. */
 const REMEMBERED_MS = 10 * 60_000;
 
 interface Verdict {
@@ -15,7 +15,7 @@ interface Verdict {
   readonly atMs: number;
 }
 
-/** Check of credentials by the API, one call for all requests within 0.4 s. */
+/** Checks credentials by the API, with one call for all requests within 0.4 s. */
 export class CallerCheck {
   readonly #verdicts = new LRUCache<string, Verdict>({ max: ENTRIES_MAX, ttl: REMEMBERED_MS });
   readonly #asking = new Map<string, Promise<Verdict>>();
@@ -31,7 +31,7 @@ export class CallerCheck {
     if (verdict.refused !== null) throw verdict.refused;
   }
 
-  /** Check like `require`, but while the API is unreachable admit a caller that it knew within the last ten minutes. */
+  /** Check like `require`, but while the API is unreachable admit a caller known within the last ten minutes. */
   async requireKnown(credential: Secret): Promise<void> {
     const before = this.#verdicts.peek(keyOf(credential));
     try {
@@ -53,7 +53,7 @@ export class CallerCheck {
     return asked;
   }
 
-  /** Ask the API and cache its answer; a failure to answer is not cached. */
+  /** Ask the API and cache its answer. A failure to answer is not cached. */
   async #ask(key: string, credential: Secret): Promise<Verdict> {
     let refused: AppError | null = null;
     try {

@@ -48,7 +48,7 @@ EXAMPLES
   SERVICE_MCP_BEARER_TOKEN=$(service-mcp token) SERVICE_API_KEY=svc_... service-mcp --http --port 8787
 `;
 
-/** Exit codes as those of the command `service`. */
+/** Exit codes, as for the command `service`. */
 const EXIT = { fault: 1, usage: 2, refused: 4 } as const;
 
 const COMMANDS = ['token', 'init'];
@@ -67,7 +67,7 @@ const FLAGS = {
   name: { type: 'string' },
 } as const;
 type Flag = keyof typeof FLAGS;
-/** Flags that each use has, beside --help and --version. */
+/** Flags of each use, in addition to --help and --version. */
 const FLAGS_OF: Readonly<Record<string, readonly Flag[]>> = {
   stdio: [],
   http: ['http', 'host', 'port'],
@@ -75,7 +75,7 @@ const FLAGS_OF: Readonly<Record<string, readonly Flag[]>> = {
   init: ['client', 'bucket', 'server-url', 'write', 'dry-run', 'config', 'name'],
 };
 
-/** Run one command line of `service-mcp` and give its exit code. */
+/** Run one command line of `service-mcp` and return its exit code. */
 export async function runToolServerCommand(
   argv: readonly string[],
   program: string,
@@ -98,7 +98,9 @@ export async function runToolServerCommand(
 
 function processIo(): CommandIo {
   return {
-    ...{ env: processEnvironment(), platform: process.platform, folder: process.cwd() },
+    env: processEnvironment(),
+    platform: process.platform,
+    folder: process.cwd(),
     print: (text) => void process.stdout.write(text),
     note: (...lines) => void process.stderr.write(lines.map((line) => `${line}\n`).join('')),
   };
@@ -181,7 +183,7 @@ async function serveOverStdio({ env, note }: CommandIo): Promise<void> {
   await untilInterrupted((signal) =>
     serveStdio(settings, { input: process.stdin, output: process.stdout, logger, signal }),
   );
-  // Reading from it would keep the process.
+  // Reading stdin would keep the process running.
   process.stdin.destroy();
 }
 

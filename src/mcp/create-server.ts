@@ -25,12 +25,12 @@ export interface Session {
   readonly confirmCaller: (signal: AbortSignal) => Promise<void>;
 }
 
-/** Bound on the calls of tools that run at the same time. */
+/** Limit on concurrent tool calls. */
 export interface CallLimit {
   run<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** @param callsMax calls that run; four times as many wait, and the next one is refused */
+/** @param callsMax running calls; four times as many may wait, and the next one is refused */
 export function limitCalls(callsMax: number): CallLimit {
   const limit = pLimit(callsMax);
   return {
@@ -77,7 +77,7 @@ type Schema = StandardSchemaWithJSON<Record<string, unknown>, Record<string, unk
 
 const schemas = new WeakMap<z.ZodObject, Schema>();
 
-/** Cache the JSON Schema of a schema: the SDK asks for it in every session, and in each call of the newest revision. */
+/** Cache the JSON Schema of a schema. The SDK asks for it in every session, and in each call of the newest revision. */
 function withJson(schema: z.ZodObject): Schema {
   const known = schemas.get(schema);
   if (known !== undefined) return known;
@@ -112,20 +112,20 @@ async function runTool(
     return { content: [{ type: 'text' as const, text }], structuredContent: structured };
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    // The text of the API's message may hold what the caller wrote; its code and status are enough for the log.
+    // The text of the API's message may repeat the caller's text. Its code and status are enough for the log.
     if (error instanceof AppError) log(error.code, { status: error.status, ...error.details });
     else logger.error({ err: error, tool: tool.name }, 'tool failed');
     return { content: [{ type: 'text' as const, text: describeToolFailure(error) }], isError: true };
   }
 }
 
-/** Create the progress reports of a call; they are sent only if the call came with a progress token. */
+/** Create the progress reports of a call. They are sent only if the call came with a progress token. */
 function progressOf({ mcpReq }: ServerContext): ToolContext['reportProgress'] {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined) return async () => {};
   return async ({ done, total, message }) => {
     const params = { progressToken, progress: done, total, message };
-    // A client that has gone does not need it.
+    // A client that has disconnected does not need the report.
     await mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {});
   };
 }

@@ -23,7 +23,7 @@ export async function serveStdio(
   const session = {
     api,
     results: server.results.of(SESSION),
-    // The process belongs to the owner of the key; there is nobody else to keep out.
+    // The process belongs to the owner of the key. No one else has to be kept out.
     confirmCaller: async () => {},
   };
   const transport = new StdioServerTransport(input, output, { maxBufferSize: settings.messageBytesMax });

@@ -4,7 +4,7 @@ import type { SessionResults } from './tool.ts';
 
 const BYTES_MAX = 64 * 1024 * 1024;
 const RESULTS_OF_SESSION_MAX = 500;
-/** Lifetime of a result, equal to that of the links in it. */
+/** Lifetime of a result, equal to that of its links. */
 const KEEP_MS = 3_600_000;
 const CHARACTER_BYTES = 2;
 /** Approximate memory of a result in addition to its text. */
@@ -18,8 +18,8 @@ interface Entry {
 }
 
 /**
- * Results of the tool `search` by session, for the tool `fetch`. All sessions share one bound in bytes; the results
- * that were used least recently go first.
+ * Results of the tool `search` by session, for the tool `fetch`. All sessions share one limit in bytes. The least
+ * recently used results are dropped first.
  */
 export class ResultCache {
   readonly #entries: LRUCache<string, Entry>;
@@ -36,7 +36,6 @@ export class ResultCache {
     });
   }
 
-  /** Number of results that are kept. */
   get size(): number {
     return this.#entries.size;
   }
@@ -60,7 +59,7 @@ export class ResultCache {
   #remember(entry: Entry): void {
     const { session, id } = entry;
     this.#entries.set(keyOf(session, id), entry);
-    // Without room for it, it was not kept.
+    // Without space for it, the result was not kept.
     if (!this.#entries.has(keyOf(session, id))) return;
     const ids = this.#idsBySession.get(session) ?? new Set();
     this.#idsBySession.set(session, ids);

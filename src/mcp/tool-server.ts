@@ -19,14 +19,14 @@ export interface ToolServer {
   readonly results: ResultCache;
   /** Create a client of the API with the rights of a credential. */
   apiOf(credential: Secret): ServiceApi;
-  /** Create a server of the SDK for a session, with the tools that the API has routes for. */
+  /** Create a server of the SDK for a session, with the tools for which the API has routes. */
   serverFor(session: Session): Promise<ReturnType<typeof createServer>>;
   close(): Promise<void>;
 }
 
 export function openToolServer(settings: ToolServerSettings, logger: Logger): ToolServer {
   const { baseUrl, callsMax } = settings.api;
-  // Beside the tools' own calls, callers are checked and routes are asked for.
+  // In addition to the tools' own calls, the server checks callers and asks for routes.
   const client = new RestClient(baseUrl, { connectionsMax: callsMax + 8 });
   const choice = chooseTools(allTools(settings), client, logger);
   const limit = limitCalls(callsMax);
@@ -38,7 +38,6 @@ export function openToolServer(settings: ToolServerSettings, logger: Logger): To
   };
 }
 
-/** List of all tools. */
 function allTools(settings: ToolServerSettings): readonly Tool[] {
   return [
     ...chatGptTools(settings),

@@ -3,13 +3,13 @@ import type { z } from 'zod';
 import type { SearchResult } from '../client/schema.ts';
 import type { ServiceApi } from '../client/service-api.ts';
 
-/** Results of the tool `search` that the tool `fetch` of the same session can give in full. */
+/** Results of the tool `search` that the tool `fetch` of the same session can return in full. */
 export interface SessionResults {
   remember(bucket: string, results: readonly SearchResult[]): void;
   find(id: string): { readonly bucket: string; readonly result: SearchResult } | null;
 }
 
-/** Surroundings of one call of a tool. */
+/** Context of one call of a tool. */
 export interface ToolContext {
   /** Client of the API, with the rights of the caller. */
   readonly api: ServiceApi;
@@ -27,7 +27,7 @@ export interface ToolReply {
   readonly text: string;
 }
 
-/** Tool as data; `create-server.ts` offers it to clients. */
+/** Tool as data. `create-server.ts` offers it to clients. */
 export interface Tool {
   readonly name: string;
   readonly title: string;
@@ -35,7 +35,7 @@ export interface Tool {
   readonly input: z.ZodObject;
   readonly output: z.ZodObject;
   readonly annotations: ToolAnnotations;
-  /** Route of the API that the tool calls (`POST /v1/memory/search`): without it the tool is not offered. */
+  /** Route of the API that the tool calls (`POST /v1/memory/search`). Without it the tool is not offered. */
   readonly route: string;
   readonly call: (args: Record<string, unknown>, context: ToolContext) => Promise<ToolReply>;
 }

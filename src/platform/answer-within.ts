@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 /**
  * Wait for an answer of another service.
  *
- * @throws what `answer` throws; what `makeError` makes, by default an Error, if it takes longer than `ms` milliseconds
+ * @throws the error of `answer`; after `ms` milliseconds, that of `makeError`, by default an Error
  */
 export async function answerWithin<T>(
   ms: number,

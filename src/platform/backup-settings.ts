@@ -33,10 +33,10 @@ const Interval = z.string().superRefine((text, context) => {
 export const backupSettings = {
   backup: z
     .strictObject({
-      /** Place of scheduled backups; without one there are none. */
+      /** Place of scheduled backups; without it, none are made. */
       to: Location.optional().describe('folder or s3://bucket/prefix of scheduled backups; without it there are none'),
       every: Interval.default('24h').describe('time between two backups, such as 24h'),
-      /** Number of complete backups that are kept. */
+      /** Number of complete backups to keep. */
       keep: z.number().int().min(1).max(1_000).default(7).describe('complete backups that are kept'),
     })
     .prefault({})
@@ -44,7 +44,7 @@ export const backupSettings = {
   retention: z
     .strictObject({
       audit_days: z.number().min(1).max(36_500).default(365).describe('days for which the audit log is kept'),
-      /** Time for which finished jobs are kept. The last job of a document is kept as long as the document. */
+      /** Time to keep finished jobs. The last job of a document is kept as long as the document. */
       jobs_days: z
         .number()
         .min(1)
@@ -82,7 +82,7 @@ export interface RetentionSettings {
 export function backupConfigOf({ backup, retention, ballast_bytes }: BackupFile): {
   backup: BackupSettings;
   retention: RetentionSettings;
-  /** Size of the ballast file; 0: there is none. */
+  /** Size of the ballast file; 0 for none. */
   ballastBytes: number;
 } {
   return {
@@ -103,7 +103,7 @@ export function locationOf(text: string, param = 'backup.to'): BackupLocation {
   return location;
 }
 
-/** Parse `s3://bucket/prefix` or the name of a folder. Returns the location, or a sentence that says what is wrong. */
+/** Parse `s3://bucket/prefix` or the name of a folder. Return the location, or a sentence that names the fault. */
 function parseLocation(text: string): BackupLocation | string {
   if (text.trim() === '') return 'must be a folder, or s3://bucket/prefix';
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return { kind: 'folder', directory: path.resolve(text) };

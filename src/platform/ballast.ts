@@ -5,9 +5,9 @@ import type { Chore } from './chores.ts';
 import type { Logger } from './logger.ts';
 
 const MIB = 1024 * 1024;
-/** Free space below which the disk counts as full: PostgreSQL writes its log in files of 16 MiB. */
+/** Free space below which the disk counts as full. PostgreSQL writes its log in files of 16 MiB. */
 const FULL_BYTES = 16 * MIB;
-/** Share of the file's size that must stay free beside it; else it is not made. */
+/** Free space, as a multiple of the file's size, that must remain after the file is made. */
 const FREE_FACTOR = 2;
 const BLOCK_BYTES = MIB;
 const CHECK_MS = 5_000;
@@ -18,11 +18,11 @@ export type BallastState = 'off' | 'present' | 'missing';
 
 export interface BallastOptions {
   readonly dataDir: string;
-  /** Size of the file; 0: there is none. */
+  /** Size of the file; 0 for none. */
   readonly bytes: number;
 }
 
-/** Return the name of the ballast file: space that is kept in reserve for the time when the disk is full. */
+/** Return the name of the ballast file. It reserves space for the time when the disk is full. */
 export function ballastFile(dataDir: string): string {
   return path.join(dataDir, 'ballast');
 }
@@ -32,7 +32,7 @@ export async function ballastState({ dataDir, bytes }: BallastOptions): Promise<
   return (await sizeOf(ballastFile(dataDir))) === null ? 'missing' : 'present';
 }
 
-/** Delete the ballast file. Returns the number of bytes that became free; null if there was no file. */
+/** Delete the ballast file. Return the number of bytes freed; null if there was no file. */
 export async function releaseBallast(dataDir: string): Promise<number | null> {
   const file = ballastFile(dataDir);
   const bytes = await sizeOf(file);
@@ -40,15 +40,15 @@ export async function releaseBallast(dataDir: string): Promise<number | null> {
   return bytes;
 }
 
-/** Delete the ballast file if the disk is full. Returns the number of bytes that became free, or null. */
+/** Delete the ballast file if the disk is full. Return the number of bytes freed, or null. */
 export async function releaseBallastIfFull(dataDir: string): Promise<number | null> {
   const freeBytes = await freeBytesOf(dataDir);
   return freeBytes !== null && freeBytes < FULL_BYTES ? releaseBallast(dataDir) : null;
 }
 
 /**
- * Create the ballast file, of blocks that no file system can leave out or compress, unless it exists or the disk has too
- * little space for it.
+ * Create the ballast file unless it exists or the disk has too little space for it. No file system can omit or compress
+ * its blocks.
  *
  * @returns true if the file exists afterwards
  */
@@ -68,7 +68,7 @@ export async function createBallast({ dataDir, bytes }: BallastOptions, signal: 
   return true;
 }
 
-/** Return the free space that a disk must have for the ballast file to be made. */
+/** Return the free space that the disk must have before the ballast file is made. */
 export function freeBytesForBallast(bytes: number): number {
   return bytes * (1 + FREE_FACTOR);
 }
@@ -88,9 +88,9 @@ async function writeBlocks(file: string, bytes: number, signal: AbortSignal): Pr
 }
 
 /**
- * Make the chore that deletes the ballast file when the disk is full, and makes it again when there is space.
+ * Make the chore that deletes the ballast file when the disk is full, and makes it again once there is space.
  *
- * @param settledMs time after which the file is made for the first time, so that it does not slow down a start
+ * @param settledMs time after which the file is first made, so that it does not slow down a start
  */
 export function ballastChore(options: BallastOptions, logger: Logger, settledMs: number = SETTLED_MS): Chore {
   const { dataDir } = options;

@@ -6,7 +6,7 @@ const REPLY_DEADLINE_SECONDS_DEFAULT = 3.5;
 const DELIVERY_DAYS_DEFAULT = 30;
 const DAY_MS = 24 * 3_600_000;
 
-/** Setting `channels.messenger`, the provider of notifications. Without `base_url` they are kept in the local outbox. */
+/** Setting `channels.messenger`, the provider of notifications. Without `base_url` the local outbox keeps them. */
 const Messenger = z
   .strictObject({
     base_url: z
@@ -34,7 +34,7 @@ export const channelSettings = {
   channels: z
     .strictObject({
       messenger: Messenger.describe('provider of notifications'),
-      /** Time after which a delivery is answered by an apology. */
+      /** Time after which a delivery is answered with an apology. */
       reply_deadline_seconds: z
         .number()
         .min(0.5)
@@ -64,7 +64,7 @@ export interface MessengerSettings {
 
 /** Convert the settings of the file to the form that the program uses. */
 export function channelConfigOf({ channels }: ChannelsFile): {
-  /** Null if notifications are kept in the local outbox. */
+  /** Null if the local outbox keeps notifications. */
   messenger: MessengerSettings | null;
   /** Time limit of a reply to a delivery. */
   replyDeadlineMs: number;

@@ -9,7 +9,7 @@ export interface Chore {
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** Service that runs every chore at once and then at the interval of the chore. */
+/** Create the service that runs every chore at once and then at the interval of the chore. */
 export function choreService(name: string, chores: readonly Chore[], logger: Logger): Service {
   const tasks = chores.map((chore) => repeatingTask(chore.name, chore.everyMs, logger, (signal) => chore.run(signal)));
   return {
@@ -23,11 +23,7 @@ export function choreService(name: string, chores: readonly Chore[], logger: Log
   };
 }
 
-/**
- * Run every chore once, one after the other.
- *
- * @throws the error of the first chore that failed, once the others are done
- */
+/** Run every chore once, one after the other. @throws the error of the first chore that failed, after all have run */
 export async function doChores(
   chores: readonly Chore[],
   signal: AbortSignal,

@@ -6,8 +6,8 @@ import asc from 'assemblyscript/asc';
 const MODULE_NAME = /^[\w-]+\.as\.ts$/u;
 
 /**
- * Compile AssemblyScript without a heap, hence without a garbage collector. It is a development tool (`assemblyscript` is
- * a devDependency), which the service does not load.
+ * Compile AssemblyScript without a heap, hence without a garbage collector. This is a development tool
+ * (`assemblyscript` is a devDependency) that the service does not load.
  *
  * @param source file whose name ends with `.as.ts`; it may import others of its folder
  * @param options of the compiler: features and memory
@@ -24,7 +24,7 @@ export async function compileAssembly(source: URL, options: readonly string[]): 
       ...['--runtime', 'stub', '--use', 'abort=', ...options],
     ],
     {
-      // The compiler also asks for files that may be there, such as its own settings.
+      // The compiler also asks for files that may be missing, such as its own settings.
       readFile: (file) => (MODULE_NAME.test(file) ? readFile(new URL(file, source), 'utf8').catch(() => null) : null),
       writeFile: (_file, contents) => {
         if (typeof contents !== 'string') binary = contents;

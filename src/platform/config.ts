@@ -269,7 +269,9 @@ const ConfigSchema = CheckedFile.transform((file) => ({
 function oidcOf(oidc: NonNullable<z.output<typeof ConfigFile>['oidc']>) {
   const { issuer, audience, algorithm, scopes } = oidc;
   return {
-    ...{ issuer, audience, algorithm },
+    issuer,
+    audience,
+    algorithm,
     tokenType: oidc.token_type ?? null,
     authorizedParties: oidc.authorized_parties ?? null,
     clientId: oidc.client_id ?? null,
@@ -295,7 +297,7 @@ export function loadConfig(options: LoadOptions = {}): Config {
   const settings = collectSettings(options);
   const { tree, faults, file, text } = settings;
   const parsed = ConfigSchema.safeParse(tree, PARSE_OPTIONS);
-  // What cannot be read has no settings, whose absence would be reported as a second fault.
+  // A setting that cannot be read is missing from the result. Do not report its absence as a second fault.
   if (!parsed.success && faults.length === 0) {
     const isFromFile = (keys: readonly string[]) => isSetInFile(settings, keys);
     faults.push(...describeFaults(parsed.error.issues, { schema: ConfigFile, text, isFromFile }));
@@ -313,7 +315,7 @@ export function loadConfig(options: LoadOptions = {}): Config {
 /** Warn of a file that every user of this machine can read: it may hold keys of vendors and passwords. */
 function warningsOf(file: string): string[] {
   const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0;
-  // Modes mean nothing on Windows.
+  // File modes mean nothing on Windows.
   if (process.platform === 'win32' || (mode & 0o004) === 0) return [];
   return [`${file} can be read by every user of this machine; close it by: chmod o-rwx ${file}`];
 }
@@ -356,8 +358,8 @@ export function listSettings(options: LoadOptions = {}): EffectiveSetting[] {
 }
 
 /**
- * Return the file descriptor of the listening socket that this process was started with (socket activation of systemd;
- * the supervisor does the same), or null. The socket outlives the process, so a restart refuses no connection.
+ * Return the file descriptor of the listening socket that this process inherited (socket activation by systemd or by
+ * the supervisor), or null. The socket outlives the process, so a restart refuses no connection.
  */
 export function inheritedSocket(env: NodeJS.ProcessEnv = processEnvironment()): number | null {
   const isOurs = env['LISTEN_PID'] === String(process.pid) && Number(env['LISTEN_FDS']) >= 1;

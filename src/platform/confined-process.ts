@@ -15,14 +15,15 @@ const MIB = 1024 * 1024;
 const CODE_RANGE_BYTES = 512 * MIB;
 
 /**
- * Start a module in a process that handles untrusted input. It may read `readable` and nothing else; it can write no
- * file, start no process, load no addon and create no code from strings, and its environment is empty. Where the system
+ * Start a module in a process that handles untrusted input. It may read `readable` and nothing else. It can write no
+ * file, start no process, load no addon and create no code from strings. Its environment is empty. Where the system
  * allows it, the kernel gives it no network, no other files and a user of its own (see confinement.ts). Its priority is
- * lower than that of this process, so that requests come before documents and images that are being read.
+ * below that of this process, so that requests take precedence over documents and images being read.
  *
  * @param options.name name in the list of processes
  * @param options.argument the first argument, passed as JSON
- * @param options.sources modules without types (`strippedSources`), which are sent on stdin first; null: it reads them itself
+ * @param options.sources modules without types (`strippedSources`) to send on stdin first; null if the process reads
+ *   them itself
  * @param options.memoryBytesMax enforced by the kernel's data limit; POSIX only
  * @param options.cpuSeconds ends a busy process after its parent was killed; POSIX only
  * @throws Error of the system if the process cannot be started
@@ -32,7 +33,6 @@ export async function startConfined(options: {
   readonly module: URL;
   readonly argument: object;
   readonly sources?: Buffer | null;
-  /** Paths of files and folders. */
   readonly readable: readonly string[];
   readonly heapMib: number;
   readonly memoryBytesMax: number;
@@ -69,7 +69,8 @@ export async function startConfined(options: {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: {},
     cwd: '/',
-    // A process group of its own: a Ctrl-C at the terminal is meant for us, and we may still need the result.
+    // The process gets its own process group. A Ctrl-C at the terminal is meant for us, and we may still need the
+    // result.
     detached: process.platform !== 'win32',
     windowsHide: true,
     ...(user === null ? {} : { uid: user.uid, gid: user.gid }),

@@ -5,9 +5,9 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { run, type ServerUser } from './embedded-postgres/run.ts';
 
-/** Means by which the kernel confines a process, beside the JavaScript permission model. */
+/** Means by which the kernel confines a process, in addition to the JavaScript permission model. */
 export interface Confinement {
-  /** Command, without arguments of its own left, that executes the command after it in the namespaces; null for none. */
+  /** Command that executes the command appended to it in the namespaces; null for none. */
   readonly enter: readonly string[] | null;
   /** User of the process if this process is root; null for the user of this process. */
   readonly user: ServerUser | null;
@@ -22,14 +22,14 @@ const LIBRARIES = ['/lib', '/lib32', '/lib64', '/usr/lib', '/usr/lib64', '/usr/l
 /** User ids that systemd documents as unused and no distribution assigns. */
 const UIDS = { first: 60_931, last: 61_183 };
 const PREPARE_MS_MAX = 60_000;
-/** Codes of errors of a system that cannot start a process at present. */
+/** Error codes of a system that cannot start a process at present. */
 const WANT = /\b(?:EMFILE|ENFILE|EAGAIN|ENOMEM)\b/;
 const NAMESPACES = ['net', 'mnt', 'ipc'] as const;
 
 /**
- * Script that builds a root file system of read-only folders under `/sys`, says so and waits for the end of its input.
- * `/sys` only serves as the place of the mount, in a mount namespace of its own. Arguments: the program `mount`, then the
- * folders and files.
+ * Script that builds a root file system of read-only folders under `/sys`, reports that, and waits for the end of its
+ * input. `/sys` merely serves as the mount point, in a separate mount namespace. Arguments: the program `mount`, then
+ * the folders and files.
  */
 const BUILD_ROOT = `
 set -e
@@ -51,12 +51,12 @@ read -r end || exit 0
 const found = new Map<string, Promise<Confinement>>();
 
 /**
- * Find the strongest confinement that works on this system for processes that read `readable`, by starting one under it.
- * The result is kept for the life of this process, so that no later fault weakens it. Nothing is found while the system
- * lacks what starting a process takes, which would weaken it as well.
+ * Find the strongest confinement that works on this system for processes that read `readable`, by starting one under
+ * it. Keep the result for the life of this process, so that no later fault weakens it. Find nothing while the system
+ * lacks the resources to start a process, since that would weaken the result too.
  *
  * With namespaces, a process has no network, no capabilities, and a file system of `readable`, its program and the
- * system's libraries, all read-only; sockets of other processes are not in it.
+ * system's libraries, all read-only. It cannot reach the sockets of other processes.
  *
  * @throws Error if no process can be started for want of file descriptors, processes or memory
  */
@@ -71,7 +71,7 @@ export function findConfinement(readable: readonly string[]): Promise<Confinemen
   return confinement;
 }
 
-/** @throws Error if a failure to start a process, described by `reason`, says nothing about confinement */
+/** Refuse a failure to start a process, described by `reason`, that says nothing about confinement. @throws Error */
 function refuseWant(reason: string): void {
   if (!WANT.test(reason)) return;
   throw new Error(`no process can be started to find out how processes are confined: ${reason}`);
@@ -99,7 +99,7 @@ async function works(confinement: Confinement, file: string): Promise<boolean> {
   return status === 0;
 }
 
-/** Return the user to start the command of `confine` as; with namespaces the command itself changes the user. */
+/** Return the user to start the command of `confine` as. With namespaces the command itself changes the user. */
 export function spawnUser({ enter, user }: Confinement): ServerUser | null {
   return enter === null ? user : null;
 }
@@ -112,18 +112,22 @@ export function confine({ enter, user }: Confinement, command: readonly string[]
 }
 
 /**
- * Make namespaces with a root of `folders`. Only open files of this process keep them alive, so they end with it, and
- * entering them costs a child far less than making them.
+ * Make namespaces with a root of `folders`. Only open files of this process keep them alive, so they end with it. A
+ * child enters them far faster than it could make them.
  *
  * @returns the command that enters them, up to the options of `setpriv`
  */
 async function prepareNamespaces(tools: Tools, folders: readonly string[]): Promise<string[]> {
-  // Only root may make namespaces without a user namespace, in which it appears as root without being it.
+  // Only root can make namespaces without a user namespace, in which it appears as root without being root.
   const asUser = isRoot() ? [] : ['--user', '--map-root-user'];
   const options = [...asUser, '--net', '--mount', '--ipc', '--propagation', 'private'];
   const script = ['/bin/sh', '-c', BUILD_ROOT, 'confine', tools.mount, ...folders, tools.setpriv];
   const maker = spawn(tools.unshare, [...options, ...script], {
-    ...{ cwd: '/', env: {}, stdio: ['pipe', 'pipe', 'ignore'], timeout: PREPARE_MS_MAX, killSignal: 'SIGKILL' },
+    cwd: '/',
+    env: {},
+    stdio: ['pipe', 'pipe', 'ignore'],
+    timeout: PREPARE_MS_MAX,
+    killSignal: 'SIGKILL',
   });
   await once(maker, 'spawn'); // Without free file descriptors, its pipes were not made either.
   const exited = once(maker, 'exit').catch(() => {});
@@ -168,7 +172,7 @@ function findTools(): Tools | null {
   return files.every((file) => file !== undefined) ? (tools as Tools) : null;
 }
 
-/** Choose a user id that has no account; a process under it owns nothing and can signal no other process. */
+/** Choose a user id that has no account. A process under it owns nothing and can signal no other process. */
 function unusedUser(): ServerUser | null {
   const ids = new Set(accountIds());
   for (let id = UIDS.first; id <= UIDS.last; id++) if (!ids.has(id)) return { uid: id, gid: id };
@@ -184,7 +188,10 @@ function accountIds(): number[] {
   }
 }
 
-/** List the paths to mount, none inside another: a whole `node_modules` for its packages, which spares many mounts. */
+/**
+ * List the paths to mount, none inside another. A whole `node_modules` stands for its packages, which saves many
+ * mounts.
+ */
 function rootFolders(readable: readonly string[]): string[] {
   const wanted = [process.execPath, ...readable].map((each) =>
     path.resolve(each).replace(/(\/node_modules)\/.*$/, '$1'),
@@ -195,7 +202,7 @@ function rootFolders(readable: readonly string[]): string[] {
   return kept;
 }
 
-/** Describe for operators what the kernel keeps from the processes that read documents, or what is missing. */
+/** Describe, for operators, how the kernel confines the processes that read documents, or which means are missing. */
 export async function describeConfinement(): Promise<{ isComplete: boolean; detail: string }> {
   const { enter, user } = await findConfinement([fileURLToPath(import.meta.url)]);
   const ownUser = user === null ? '' : `, as user ${user.uid}`;

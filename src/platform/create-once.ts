@@ -2,7 +2,7 @@ import { chmodSync, linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync
 import path from 'node:path';
 
 /**
- * Read the one line of text in `file` (mode 0600); if there is no file, create it with the text of `make`. Processes
+ * Read the one line of text in `file` (mode 0600). If there is no file, create it with the text of `make`. Processes
  * that start at the same time all return the same line: the first one to link its file wins.
  */
 export function readOrCreateLine(file: string, make: () => string): string {

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { SlotMap } from './slot-map.ts';
 
-/** Size of the young generation of a thread whose data is mostly outside the heap of V8. The default takes 100 MB. */
+/** Size of the young generation of a thread whose data is mostly outside the V8 heap. The default takes 100 MB. */
 const YOUNG_GENERATION_MB = 12;
 
 /** Call of a thread. */
@@ -10,7 +10,7 @@ export interface ThreadCall<Argument = unknown> {
   readonly argument: Argument;
 }
 
-/** Answer to a call, by its id; a thread sends those that it has at the same time together. */
+/** Answer to a call, by its id. A thread sends simultaneous answers together. */
 export interface ThreadReply {
   readonly id: number;
   readonly result?: unknown;
@@ -29,13 +29,14 @@ interface Pending {
 }
 
 /**
- * Thread of its own for one kind of work. Its module takes arrays of `ThreadCall` and answers with arrays of `ThreadReply`. It
- * starts at once, and ends with `close` or by an error; only while an answer is awaited does it keep the process running.
+ * Separate thread for one kind of work. Its module takes arrays of `ThreadCall` and answers with arrays of
+ * `ThreadReply`. The thread starts at once, and ends with `close` or by an error. It keeps the process running only
+ * while an answer is due.
  */
 export class DedicatedThread<Argument> {
   readonly #worker: Worker;
   readonly #pending = new SlotMap<Pending>();
-  /** Calls of this turn of the event loop: to wake the thread takes longer than to send most of them. */
+  /** Calls of this turn of the event loop. Waking the thread takes longer than sending most calls. */
   #calls: Outgoing<Argument>[] = [];
   #ended: Error | null = null;
 
@@ -81,7 +82,7 @@ export class DedicatedThread<Argument> {
     try {
       this.#post(calls);
     } catch {
-      // One of them cannot be sent.
+      // One of the calls cannot be sent.
       for (const own of calls) this.#sendAlone(own);
     }
   }
@@ -102,7 +103,7 @@ export class DedicatedThread<Argument> {
     );
   }
 
-  /** End the thread; calls in progress fail. */
+  /** End the thread. Calls in progress fail. */
   async close(): Promise<void> {
     await this.#worker.terminate();
   }
@@ -121,7 +122,7 @@ export class DedicatedThread<Argument> {
   }
 }
 
-/** Message of what was thrown. */
+/** Return the message of a thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

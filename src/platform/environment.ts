@@ -1,9 +1,7 @@
 import { homedir } from 'node:os';
 import path from 'node:path';
 
-/**
- * Environment variables and the keys of service.yaml that they set. The environment takes precedence over the file.
- */
+/** Environment variables and the keys of service.yaml that they set. The environment takes precedence over the file. */
 export const SETTING_VARIABLES = {
   SERVICE_DATA_DIR: ['data_dir'],
   SERVICE_HOST: ['host'],

@@ -1,6 +1,6 @@
 /**
- * Error that may be shown to a person. Every other error that is thrown is a fault of ours:
- * it is logged in full and shown as "internal error".
+ * Error that may be shown to a person. Every other thrown error is a fault of ours: it is logged in full and shown as
+ * "internal error".
  *
  * Recognise an AppError by `code`, never by its message.
  */
@@ -8,11 +8,10 @@ export class AppError extends Error {
   override readonly name = 'AppError';
   /** Stable snake_case identifier, for example `bucket_not_found`. */
   readonly code: string;
-  /** HTTP status that this error renders as. */
   readonly status: number;
   /** Path of the request field at fault (`input[3]`, `dimensions`), or null. */
   readonly param: string | null;
-  /** Additional machine-readable facts for the response body; safe to show. */
+  /** Additional machine-readable facts for the response body. They are safe to show. */
   readonly details: Readonly<Record<string, unknown>> | undefined;
   /** True if the same call may succeed later without any change by the caller. */
   readonly retryable: boolean;
@@ -39,12 +38,14 @@ export class AppError extends Error {
   }
 }
 
-/** Create an error 400: the caller sent something that can never work; `message` says what to send instead. */
+/** Create an error 400: the caller sent a request that can never work. `message` names the remedy. */
 export function invalidRequest(message: string, param: string | null = null, code = 'invalid_request'): AppError {
   return new AppError({ code, status: 400, message, param });
 }
 
-/** Create an error 404, equal for a missing thing and for one of another organization. `what` is a noun: "bucket". */
+/**
+ * Create an error 404, the same for a missing thing and for one of another organization. `what` is a noun: "bucket".
+ */
 export function notFound(what: string, id: string): AppError {
   return new AppError({
     code: `${what.replaceAll(' ', '_')}_not_found`,
@@ -53,7 +54,7 @@ export function notFound(what: string, id: string): AppError {
   });
 }
 
-/** Create an error 403: the caller is known and may not do this. */
+/** Create an error 403: the caller is known but may not do this. */
 export function forbidden(message: string, code = 'forbidden'): AppError {
   return new AppError({ code, status: 403, message });
 }
@@ -63,7 +64,7 @@ export function conflict(message: string, code = 'conflict'): AppError {
   return new AppError({ code, status: 409, message });
 }
 
-/** Create an error 503: a dependency (`postgres`, `objects`, …) is down or not reachable; the caller may try again. */
+/** Create an error 503: a dependency (`postgres`, `objects`, …) is down or unreachable. The caller may try again. */
 export function dependencyDown(dependency: string, message: string, cause?: unknown): AppError {
   return new AppError({
     code: `${dependency}_unavailable`,

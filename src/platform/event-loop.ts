@@ -1,8 +1,8 @@
 const waiting: (() => void)[] = [];
 
 /**
- * Yield to the event loop before the next slice of work. Work that takes some milliseconds yields before each slice.
- * One caller resumes in each iteration of the loop, so that the slices of many requests never add up to one long block.
+ * Yield to the event loop before the next slice of work of some milliseconds. One caller resumes in each iteration of
+ * the loop, so that the slices of many requests never add up to one long block.
  */
 export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {

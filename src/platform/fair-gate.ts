@@ -1,18 +1,17 @@
 import { AppError } from './errors.ts';
 
-/** Bounds of a gate. */
 export interface FairGateLimits {
   /** Pieces of work in progress at once. */
   readonly runningMax: number;
   /** Pieces of work of one owner in progress at once. */
   readonly runningOfOneMax: number;
-  /** Pieces of work of one owner that wait; more are refused. */
+  /** Pieces of work of one owner that wait. More are refused. */
   readonly waitingOfOneMax: number;
-  /** Places of active owners; without them one owner alone has as much as one beside others. */
+  /** Places of active owners; without them, one owner always has the same limit, alone or beside others. */
   readonly shared?: SharedPlaces;
 }
 
-/** Places that are divided equally while several owners are active. Each has at least one. */
+/** Places that are divided equally while several owners are active. Each owner has at least one. */
 export interface SharedPlaces {
   readonly places: number;
   /** Time for which an owner counts as active after a piece of its work began or ended. */
@@ -30,15 +29,15 @@ export interface Place {
 interface Owner {
   /** Pieces of work in progress. */
   inside: number;
-  /** Those among them that have not left their place. */
+  /** Pieces of work that have not left their place. */
   running: number;
-  /** Work that comes back to its place, before work that has not begun. */
+  /** Work that returns to its place. It precedes work that has not begun. */
   readonly returning: (() => void)[];
   readonly waiting: (() => void)[];
 }
 
 /**
- * Bound on the work in progress of all owners and of each. Work beyond it waits; free places go to the waiting owners
+ * Limit on the work in progress of all owners and of each. Work beyond the limit waits. Waiting owners get free places
  * in turn, so that an owner with much work does not delay one with little.
  */
 export class FairGate {
@@ -56,7 +55,7 @@ export class FairGate {
   /**
    * Run a piece of work once it has a place.
    *
-   * @throws AppError `server_busy` (503) if too much work of the owner waits already; the signal's reason
+   * @throws AppError `server_busy` (503) if too much work of the owner is waiting; the signal's reason
    */
   async run<T>(ownerId: string, work: (place: Place) => Promise<T>, signal: () => AbortSignal): Promise<T> {
     this.#activity?.note(ownerId);
@@ -95,7 +94,7 @@ export class FairGate {
     return this.#inside < runningMax && owner.inside < runningOfOneMax && this.#mayRun(owner);
   }
 
-  /** Return true if the owner has a free place among those that are shared. */
+  /** Return true if the owner has a free place among the shared ones. */
   #mayRun(owner: Owner): boolean {
     return this.#activity === null || owner.running < this.#activity.placesOfOne();
   }
@@ -153,7 +152,7 @@ export class FairGate {
       for (const [ownerId, owner] of [...this.#owners]) {
         if (!this.#admitNext(owner)) continue;
         hasAdmitted = true;
-        // It waits behind the others now.
+        // The owner waits behind the others now.
         this.#owners.delete(ownerId);
         this.#owners.set(ownerId, owner);
       }
@@ -179,12 +178,12 @@ export class FairGate {
   }
 }
 
-/** Record of the owners that were active lately. */
+/** Record of recently active owners. */
 class Activity {
   readonly #places: number;
   readonly #activeMs: number;
   readonly #now: () => number;
-  /** Times until which owners count as active, the earliest first. */
+  /** Times until which owners count as active, earliest first. */
   readonly #untilMs = new Map<string, number>();
 
   constructor({ places, activeMs, now = () => performance.now() }: SharedPlaces) {
@@ -198,7 +197,7 @@ class Activity {
     this.#untilMs.set(ownerId, this.#now() + this.#activeMs);
   }
 
-  /** Compute the places that each owner has now; an owner that is active alone has no such bound. */
+  /** Compute the number of places that each owner has now. An owner that is active alone has no such limit. */
   placesOfOne(): number {
     const nowMs = this.#now();
     for (const [ownerId, untilMs] of this.#untilMs) {
@@ -241,7 +240,7 @@ class HeldPlace implements Place {
     }
   }
 
-  /** End the work. Returns whether it holds its place. */
+  /** End the work. Return true if it holds its place. */
   end(): boolean {
     this.#hasEnded = true;
     return this.#isHeld;

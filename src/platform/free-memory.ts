@@ -2,15 +2,15 @@
 const FREED_BYTES_MIN = 4_096;
 
 /**
- * Free the memory of a large array now instead of at the next garbage collection: V8 collects the whole heap, some
- * 100 ms of CPU, for each 64 MB that buffers took in the meantime. Every view of the same ArrayBuffer is empty
- * afterwards, so the caller must own it alone; it must never be a Buffer from Node's pool.
+ * Free the memory of a large array now instead of at the next garbage collection. For each 64 MB of new buffers, V8
+ * collects the whole heap, which takes some 100 ms of CPU. Every view of the same ArrayBuffer is empty afterwards, so
+ * the caller must own it alone. It must never be a Buffer from Node's pool.
  */
 export function freeMemory({ buffer }: ArrayBufferView): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength >= FREED_BYTES_MIN) buffer.transfer(0);
 }
 
-/** Return true if the bytes fill their ArrayBuffer: they are no part of a larger one, nor of Node's pool. */
+/** Return true if the bytes fill their ArrayBuffer, so that they are no part of a larger one or of Node's pool. */
 export function ownsMemory(bytes: Uint8Array): bytes is Uint8Array<ArrayBuffer> {
   return bytes.buffer instanceof ArrayBuffer && bytes.buffer.byteLength === bytes.byteLength;
 }

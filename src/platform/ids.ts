@@ -1,7 +1,7 @@
 import { randomFillSync } from 'node:crypto';
 
 const RANDOM_BYTES = 16;
-/** Random bytes for 256 ids: a call to the generator costs more than the remaining work for an id. */
+/** Random bytes for 256 ids. A call to the generator costs more than the remaining work for an id. */
 const pool = new Uint8Array(256 * RANDOM_BYTES);
 let used = pool.length;
 

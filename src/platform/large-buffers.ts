@@ -10,8 +10,8 @@ let idleBytes = 0;
 let isDropScheduled = false;
 
 /**
- * Acquire a Buffer of at least so many bytes, with arbitrary content. Large Buffers are pooled: V8 collects the whole
- * heap, some 100 ms of CPU, for every few large allocations, and the system clears each page of a new one.
+ * Acquire a Buffer of at least so many bytes, with arbitrary content. Large Buffers are pooled: for every few large
+ * allocations V8 collects the whole heap, which takes some 100 ms of CPU, and the system clears each page of a new one.
  */
 export function acquireBuffer(bytes: number): Buffer {
   const size = pooledSize(bytes);
@@ -34,7 +34,7 @@ export function releaseBuffer({ buffer }: Buffer): void {
   isDropScheduled = true;
 }
 
-/** Drop the idle Buffers. Those in use now return to the pool later and are kept for another interval. */
+/** Drop the idle Buffers. Those in use return to the pool later, and are kept for another interval. */
 function dropIdle(): void {
   isDropScheduled = false;
   idle.clear();

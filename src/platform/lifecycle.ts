@@ -1,7 +1,7 @@
 import { AppError } from './errors.ts';
 import type { Logger } from './logger.ts';
 
-/** Component that runs until it is stopped. `start` resolves when it is ready to work. */
+/** Component that runs until it is stopped. `start` resolves when the component is ready to work. */
 export interface Service {
   readonly name: string;
   start(signal: AbortSignal): Promise<void>;
@@ -28,9 +28,9 @@ export function serviceGroup(name: string, services: readonly Service[]): Servic
 }
 
 /**
- * Start services in order, wait for SIGTERM or SIGINT, stop them in reverse. The first signal starts the drain, which
- * may take `drainMs`; a second one exits at once with status 130. The effects of an unhandled rejection are unknown:
- * it is logged and the process exits with 1, so that the supervisor starts it again.
+ * Start services in order, wait for SIGTERM or SIGINT, and stop them in reverse. The first signal starts the drain,
+ * which may take `drainMs`; a second one exits at once with status 130. The effects of an unhandled rejection are
+ * unknown, so it is logged and the process exits with 1 for the supervisor to start it again.
  *
  * No other file handles signals.
  */
@@ -93,9 +93,9 @@ async function stopInReverse(started: Service[], logger: Logger, drainMs: number
 }
 
 /**
- * Run work that ends by itself. The first SIGINT or SIGTERM aborts the signal passed to `work`, and every error that
- * follows is replaced by `interrupted`; a second signal exits at once with status 130. The signal is also aborted when
- * the reader of stdout leaves, as `head` does: nobody waits for the rest.
+ * Run work that ends by itself. The first SIGINT or SIGTERM aborts the signal passed to `work`, and `interrupted`
+ * replaces every error that follows. A second signal exits at once with status 130. The signal also aborts when the
+ * reader of stdout leaves, as `head` does, since nobody waits for the rest.
  *
  * @throws AppError `interrupted`, `output_closed` (499)
  */

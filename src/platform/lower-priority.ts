@@ -5,12 +5,12 @@ import { constants, setPriority } from 'node:os';
 export const LOWER_PRIORITY: number = constants.priority.PRIORITY_BELOW_NORMAL;
 
 /**
- * Have requests and searches of other processes go before a process where they share its cores.
+ * Let requests and searches of other processes take precedence over a process that shares their cores.
  *
  * @param pid process; 0 is this one
- * @param options.leadsSession the process has a session of its own. Linux may divide the cores among sessions
+ * @param options.leadsSession the process has its own session. Linux may divide the cores among sessions
  *   (`sched_autogroup_enabled`), and the priority of a process then counts only within its session.
- * @returns whether its priority was lowered: not where the system does not allow it, or where the process has ended
+ * @returns true if its priority was lowered; false if the system does not allow it, or if the process has ended
  */
 export function lowerPriority(pid = 0, { leadsSession = false } = {}): boolean {
   try {
@@ -22,11 +22,11 @@ export function lowerPriority(pid = 0, { leadsSession = false } = {}): boolean {
   }
 }
 
-/** Lower the priority of a session among the others. Nothing is done where the system does not tell them apart. */
+/** Lower the priority of a session among the others. Do nothing where the system does not distinguish sessions. */
 function lowerSession(pid: number): void {
   try {
     writeFileSync(`/proc/${pid}/autogroup`, String(LOWER_PRIORITY));
   } catch {
-    // There is no such file, or this user changed another session a moment ago.
+    // The file is missing, or this user has just changed another session.
   }
 }

@@ -14,7 +14,6 @@ export interface MigrationStatus {
   readonly applied_at: Date | null;
 }
 
-/** Identity of a migration. */
 export interface MigrationId {
   readonly version: number;
   readonly name: string;
@@ -24,9 +23,7 @@ export interface MigrationId {
 
 interface Migration extends MigrationId {
   readonly text: string;
-  /**
-   * Oldest code, given as the newest migration it knows, that works once this migration is applied; null: unchanged.
-   */
+  /** Oldest compatible code, as the newest migration that it knows; null if this migration does not change that. */
   readonly minimumCompatible: number | null;
 }
 
@@ -35,9 +32,9 @@ interface Applied extends MigrationId {
 }
 
 /**
- * Time that a migration waits for a lock, and number of attempts to get all of them; the last one waits without a bound.
- * PostgreSQL looks for a deadlock after a second (`deadlock_timeout`), and cancels the migration or a request of the
- * running release. A migration that gives up earlier lets that request go on, and those that wait behind it.
+ * Maximum time that a migration waits for a lock, and number of attempts to get all its locks. The last attempt waits
+ * without a limit. PostgreSQL looks for a deadlock after a second (`deadlock_timeout`), and cancels the migration or a
+ * request of the running release. A migration that gives up earlier lets that request and those behind it go on.
  */
 const LOCK_MS_MAX = 200;
 const LOCK_ATTEMPTS = 50;
@@ -51,13 +48,13 @@ const MINIMUM = /^--\s*minimum-compatible-version:\s*(\d+)\s*$/m;
 const MIGRATION_LOCK = 7_310_112_002;
 
 /**
- * Apply the pending migrations in `directory` (`0001_name.sql`, …; forward only). Each is applied in one
- * transaction with its record, under one lock, so that any number of processes may start at once and a killed
- * process never leaves part of a migration.
+ * Apply the pending migrations in `directory` (`0001_name.sql`, …; forward only). One transaction applies each
+ * migration and records it, under one lock. Any number of processes may thus start at once, and a killed process never
+ * leaves part of a migration.
  *
  * A database may have migrations that this code does not know, for example during an upgrade to a newer release. This
- * code still runs if they are compatible with it. An incompatible migration declares this in a comment at its head,
- * `-- minimum-compatible-version: N`: once it is applied, code whose newest migration is below N refuses to run.
+ * code still runs if they are compatible with it. An incompatible migration declares this in a comment at its head, `--
+ * minimum-compatible-version: N`: once it is applied, code whose newest migration is below N refuses to run.
  *
  * @param options.upTo newest migration to apply; default: all
  * @returns the names of the migrations that this call applied
@@ -68,7 +65,7 @@ export async function migrate(sql: Sql, options: { directory: string; upTo?: num
   const { directory, upTo = Number.POSITIVE_INFINITY } = options;
   const migrations = (await readMigrations(directory)).filter(({ version }) => version <= upTo);
   const done: string[] = [];
-  // The first check takes no lock: at most starts nothing is pending, and no process has to wait for another.
+  // The first check takes no lock. At most starts nothing is pending, and no process has to wait for another.
   const seen = await readApplied(sql);
   const pending = findPending(migrations, seen.applied, seen.minimumVersion);
   for (const migration of pending) {
@@ -82,7 +79,7 @@ export async function migrate(sql: Sql, options: { directory: string; upTo?: num
 async function applyOnce(sql: Sql, migration: Migration, migrations: Migration[]): Promise<boolean> {
   const attempt = (lockTimeout: string) =>
     sql.begin(async (tx) => {
-      // The limits of the role must not cut off a long migration, and that of a killed process must not block the next.
+      // The limits of the role must not cut off a long migration. A killed process must not block the next migration.
       await tx`
         select set_config('statement_timeout', '6h', true), set_config('lock_timeout', '0', true),
                set_config('client_connection_check_interval', '2s', true)`;
@@ -119,11 +116,7 @@ export async function pendingMigrations(sql: Sql, options: { directory: string }
   return findPending(migrations, applied, minimumVersion).map(({ name }) => name);
 }
 
-/**
- * List every migration of the directory or of the database, by version.
- *
- * @throws AppError `migration_invalid`
- */
+/** List every migration of the directory or of the database, by version. @throws AppError `migration_invalid` */
 export async function migrationStatus(sql: Sql, options: { directory: string }): Promise<MigrationStatus[]> {
   const { applied } = await readApplied(sql);
   const all = new Map<number, MigrationStatus>();
@@ -152,7 +145,7 @@ async function readMigrations(directory: string): Promise<Migration[]> {
     if (digits === undefined || name === undefined) throw invalid(file, 'its name is not of the form 0001_name.sql');
     const version = Number(digits);
     if (migrations.at(-1)?.version === version) throw invalid(file, `there is another migration ${digits}`);
-    // Reading fifty small files one after the other without blocking takes ten times as long.
+    // Reading fifty small files asynchronously one after the other takes ten times as long.
     const text = readFileSync(path.join(directory, file), 'utf8').replaceAll('\r\n', '\n');
     const minimum = MINIMUM.exec(headOf(text))?.[1];
     const minimumCompatible = minimum === undefined ? null : Number(minimum);
@@ -172,7 +165,7 @@ function headOf(text: string): string {
   return lines.slice(0, end === -1 ? undefined : end).join('\n');
 }
 
-/** Find the migrations to apply, in order. Throws if this code cannot work with this database. */
+/** Find the migrations to apply, in order. @throws AppError if this code cannot work with this database */
 function findPending(migrations: Migration[], applied: Applied[], minimumVersion: number): Migration[] {
   const newestKnown = migrations.at(-1)?.version ?? 0;
   if (minimumVersion > newestKnown) {

@@ -1,18 +1,18 @@
-/** Limit of the length of a word: a longer one is not a typing error, and the work grows with its length. */
+/** Maximum length of a word. A longer one is not a typing error, and the work grows with its length. */
 const WORD_CHARACTERS_MAX = 64;
-/** Shorter words resemble words that mean something else: one letter of two is half of the word. They can only be cut off. */
+/** Minimum length of a word. Shorter words resemble unrelated words, since one letter of two is half of the word. */
 const WORD_CHARACTERS_MIN = 3;
 
 /**
- * Find the candidate that a person most likely meant, ignoring case; null if no candidate is similar, or the word is too
- * short to tell.
+ * Find the candidate that a person most likely meant, ignoring case; null if no candidate is similar, or if the word is
+ * too short to tell.
  */
 export function findNearest(word: string, candidates: Iterable<string>): string | null {
   if (word.length < 2 || word.length > WORD_CHARACTERS_MAX) return null;
   const typed = word.toLowerCase();
   const isShort = word.length < WORD_CHARACTERS_MIN;
   let nearest: string | null = null;
-  // A third of the letters may be wrong; a suggestion beyond that would be a guess.
+  // A third of the letters may be wrong. A suggestion beyond that would be a guess.
   let smallest = Math.max(1, Math.floor(word.length / 3)) + 1;
   for (const candidate of candidates) {
     if (isShort && !candidate.toLowerCase().startsWith(typed)) continue;

@@ -24,12 +24,12 @@ import type { TracingSettings } from './tracing-settings.ts';
 import { VERSION } from './version.ts';
 import { runFor } from './work-context.ts';
 
-/** Ended spans that wait to be sent; more are dropped. */
+/** Maximum number of ended spans waiting to be sent. More are dropped. */
 const QUEUED_SPANS_MAX = 4_096;
 const SPANS_PER_EXPORT_MAX = 512;
 const EXPORT_EVERY_MS = 1_000;
 const EXPORT_MS_MAX = 5_000;
-/** Time for the last spans at a stop: a collector that does not answer must not delay it for long. */
+/** Time for the last spans at a stop. A collector that does not answer must not delay it for long. */
 const CLOSE_MS_MAX = 3_000;
 const WARN_EVERY_MS = 60_000;
 
@@ -132,11 +132,11 @@ function contextOf(traceParent: string | null): Context {
   return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags, isRemote: true });
 }
 
-/** Log exports that fail, once a minute at most; their spans are lost. */
+/** Log failed exports, at most once a minute. Their spans are lost. */
 function reportFailures(exporter: SpanExporter, logger: Logger): SpanExporter {
   let warnedMs = Number.NEGATIVE_INFINITY;
   return {
-    // The request whose span ended last is not that of the export.
+    // The export does not belong to the request whose span ended last.
     export: (spans, done) =>
       runFor(undefined, () =>
         exporter.export(spans, (result) => {

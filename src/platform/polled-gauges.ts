@@ -1,6 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 
-/** Definition of a gauge whose samples are taken from a common reading. */
+/** Definition of a gauge whose samples come from a common reading. */
 export interface PolledGauge<Reading> {
   readonly name: string;
   readonly help: string;
@@ -9,12 +9,12 @@ export interface PolledGauge<Reading> {
   readonly samples: (reading: Reading) => readonly (readonly [...labels: string[], value: number])[];
 }
 
-/** Time for which a reading is reused: several readers may collect the metrics, and each reading takes queries. */
+/** Time for which a reading is reused. Several readers may collect the metrics, and each reading takes queries. */
 const FRESH_MS = 5_000;
 
 /**
- * Define gauges that are read together when the metrics are collected. A reading that fails leaves out their samples
- * and is counted; the other metrics are not affected.
+ * Define gauges that are read together when the metrics are collected. A failed reading omits its samples and is
+ * counted. Other metrics are not affected.
  *
  * @param source name of the reading in the count of failures
  * @param read must settle within the time that a scrape may take
@@ -45,11 +45,14 @@ export function openPolledGauges<Reading>(
   };
   for (const { name, help, labelNames = [], samples } of gauges) {
     new Gauge({
-      ...{ name, help, labelNames: [...labelNames], registers: [registry] },
+      name,
+      help,
+      labelNames: [...labelNames],
+      registers: [registry],
       async collect() {
         const reading = await readFresh();
         this.reset();
-        // Without labels, a reset is a sample of 0.
+        // Without labels, a reset yields a sample of 0.
         if (reading === null && labelNames.length === 0) this.remove();
         for (const sample of reading === null ? [] : samples(reading)) {
           const value = sample.at(-1) as number;

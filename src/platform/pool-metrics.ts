@@ -1,10 +1,10 @@
 import { Gauge, type Registry } from 'prom-client';
 
-/** Use of a pool: of connections to PostgreSQL, of threads. */
+/** Use of a pool, of connections to PostgreSQL or of threads. */
 export interface PoolLoad {
   readonly pool: string;
   readonly max: number;
-  /** Return the pieces of work in progress, those that wait for a place included. */
+  /** Return the pieces of work in progress, including those that wait for a place. */
   readonly pending: () => number;
 }
 

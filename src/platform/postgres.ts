@@ -2,11 +2,11 @@ import postgres from 'postgres';
 import type { Logger } from './logger.ts';
 import { TYPES } from './postgres/arrays.ts';
 import type { Connect } from './postgres/client.ts';
+import { rememberFactory } from './postgres/client.ts';
 import { dial } from './postgres/dial.ts';
 import { lockSessionsOf } from './postgres/lock-sessions.ts';
 import { openPool } from './postgres/pool.ts';
 import type { Query } from './postgres/query.ts';
-import { rememberFactory } from './postgres/session.ts';
 import type { Database, Sql } from './postgres/sql.ts';
 import { hasOneHost, type PostgresTarget, toClientOptions } from './postgres/target.ts';
 
@@ -24,11 +24,11 @@ export type SqlFragment = Query<postgres.Row[]>;
 const CONNECT_SECONDS = 10;
 
 export interface PostgresOptions {
-  /** Maximum number of connections, not counting those of locks and LISTEN. */
+  /** Maximum number of connections, not counting those for locks and LISTEN. */
   readonly poolMax: number;
-  /** Time after which a query is cancelled; null (default) for no bound. */
+  /** Time after which a query is cancelled; null (default) for no limit. */
   readonly queryMsMax?: number | null;
-  /** Time without an answer after which a new connection is tried, and time that it has; see `openPool`. */
+  /** Time without an answer after which a new connection is tried, and time for it to answer; see `openPool`. */
   readonly silenceMs?: number;
   /** Name shown in pg_stat_activity. */
   readonly applicationName: string;
@@ -38,10 +38,13 @@ export interface PostgresOptions {
 /**
  * Open a pool; it connects at the first query. Conversion of values:
  *
- * - `timestamptz` is a Date (milliseconds; PostgreSQL keeps microseconds, so page by an id rather than by a time read back)
- * - `bigint`, and with it `count(*)`, is a number; a bigint beyond 2^53. `numeric` is a string: cast sums, `sum(n)::bigint`
+ * - `timestamptz` is a Date (milliseconds; PostgreSQL keeps microseconds, so page by an id rather than by a time read
+ *   back)
+ * - `bigint`, and with it `count(*)`, is a number; a bigint beyond 2^53. `numeric` is a string: cast sums,
+ *   `sum(n)::bigint`
  * - `json` and `jsonb` are parsed; write them as `${sql.json(value)}`, never as JSON.stringify(value)
- * - arrays of built-in types are arrays; as parameters, those of anything but numbers and strings go in `sql.array(dates)`
+ * - arrays of built-in types are arrays; as parameters, those of anything but numbers and strings go in
+ *   `sql.array(dates)`
  * - `undefined` as a parameter is an error; pass null
  *
  * Errors are those of postgres.js; `mapPostgresError` recognises those which mean that the database is unavailable.
@@ -69,7 +72,9 @@ export function openPostgres(target: PostgresTarget, options: PostgresOptions): 
   const { queryMsMax = null, silenceMs } = options;
   const defaultLimit = queryMsMax === null ? null : { ms: queryMsMax };
   const database = openPool(connect, {
-    ...{ max: options.poolMax, defaultLimit, silenceMs },
+    max: options.poolMax,
+    defaultLimit,
+    silenceMs,
     isPooled: 'url' in target && target.isPooled === true,
   });
   const { end } = database;
@@ -81,7 +86,7 @@ export function openPostgres(target: PostgresTarget, options: PostgresOptions): 
 }
 
 /**
- * Run `fn` in the transaction `sql`, or in a new one if `sql` is a pool. Unlike `sql.begin`, it creates no savepoint.
+ * Run `fn` in the transaction `sql`, or in a new one if `sql` is a pool. Unlike `sql.begin`, this creates no savepoint.
  */
 export function inTransaction<T>(sql: Sql, fn: (tx: Sql) => Promise<T>): Promise<T> {
   return 'end' in sql ? sql.begin(fn) : fn(sql);

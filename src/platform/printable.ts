@@ -16,15 +16,15 @@ export function isPlainName(text: string): boolean {
   return text.isWellFormed() && !ANY.test(text);
 }
 
-/** Put untrusted text on one line and remove all that controls a terminal. */
+/** Put untrusted text on one line and remove everything that controls a terminal. */
 export function oneLine(text: string): string {
   return text.replace(RUNS, ' ');
 }
 
 /**
- * Put untrusted text on one line of well-formed Unicode that PostgreSQL stores in any case, and cut it.
+ * Put untrusted text on one line of well-formed Unicode that PostgreSQL can always store, and cut it.
  *
- * @param charsMax most UTF-16 code units of the result
+ * @param charsMax maximum UTF-16 code units of the result
  */
 export function boundedLine(text: string, charsMax: number): string {
   const line = oneLine(text.toWellFormed()).trim();
@@ -33,7 +33,7 @@ export function boundedLine(text: string, charsMax: number): string {
   return `${cut.isWellFormed() ? cut : cut.slice(0, -1)}…`;
 }
 
-/** Remove all that controls a terminal from untrusted text, and keep its lines. */
+/** Remove everything that controls a terminal from untrusted text, and keep its lines. */
 export function printable(text: string): string {
   return text.replace(ALL_BUT_LINES, '');
 }

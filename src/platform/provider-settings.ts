@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Secret } from './secret.ts';
 
-/** Credentials go into headers, which hold printable ASCII. */
+/** Credential, which goes into headers and therefore holds printable ASCII only. */
 const secret = z
   .string()
   .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
@@ -42,9 +42,7 @@ const Provider = z
     concurrency_max: z.int().min(1).max(1024).default(16).describe('calls at the same time'),
     timeout_seconds: z.number().positive().max(600).default(20).describe('time limit of one call'),
     retries_max: z.int().min(0).max(10).default(3).describe('attempts after the first one'),
-    /**
-     * Maximum number of texts, and of tokens, in one call, if the cap of the vendor is lower than that of its protocol.
-     */
+    /** Maximum number of texts, and of tokens, in one call, if the vendor's limit is below that of its protocol. */
     items_max: z.int().min(1).max(10_000).optional().describe('texts in one call, if fewer than the protocol allows'),
     tokens_max: z.int().min(1).optional().describe('tokens in one call, if fewer than the protocol allows'),
   })
@@ -57,7 +55,6 @@ const Provider = z
 
 export interface ProviderSettings {
   readonly protocol: z.output<typeof Provider>['protocol'];
-  /** List of at least one endpoint. */
   readonly endpoints: readonly EndpointSettings[];
   /** Names of models at the vendor, by id. */
   readonly models: Readonly<Record<string, string>>;
@@ -242,7 +239,7 @@ const PlanLimits = z.strictObject({
 interface PlanSettings {
   readonly quotas: z.output<typeof perAxis>;
   readonly requestsPerMinute: z.output<typeof perRateAxis>;
-  /** Bound on the bytes of all documents of an organization, as they were uploaded; absent for none. */
+  /** Limit on the bytes of all documents of an organization, as uploaded; absent for none. */
   readonly storageBytes?: number | undefined;
 }
 

@@ -48,7 +48,7 @@ export interface RedisSettings {
    * `redis://` or `rediss://` (TLS), with user, password and database number as usual, or the path of a unix socket.
    */
   readonly url: Secret;
-  /** Sentinels that name the server; its host is not that of `url` then. */
+  /** Sentinels that name the server, instead of the host of `url`. */
   readonly sentinel?: SentinelSettings | null;
 }
 
@@ -71,7 +71,7 @@ export function redisConfigOf({ redis_url: url, redis }: RedisFile): { redis: Re
   };
 }
 
-/** Find settings that contradict each other; `path` is the setting at which a person will look for the fault. */
+/** Find settings that contradict each other; `path` is the setting where a person will look for the fault. */
 export function redisFaults({ redis_url: url, redis }: RedisFile): { path: string[]; message: string }[] {
   if (redis.sentinels === undefined) {
     const alone = (['sentinel_username', 'sentinel_password'] as const).filter((name) => redis[name] !== undefined);

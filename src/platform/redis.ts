@@ -18,14 +18,14 @@ type SentinelOptions = Pick<
 
 export interface RedisConnection {
   /**
-   * Client for commands. They fail at once while Redis is not reachable and after 1 s without an answer, and are never
+   * Client for commands. They fail at once while Redis is unreachable, and after 1 s without an answer. They are never
    * sent twice: every user of Redis must be able to work without it.
    */
   readonly client: Redis;
   /** True if a command would be sent now. */
   readonly isReady: boolean;
   /**
-   * Send PING; waits for the first attempt to connect, not for later ones.
+   * Send PING. Wait for the first attempt to connect, but not for later ones.
    *
    * @throws AppError `redis_unavailable` (503)
    */
@@ -35,12 +35,12 @@ export interface RedisConnection {
 
 const CONNECT_MS = 5000;
 const COMMAND_MS = 1000;
-/** Time without a byte, while answers are due, after which the connection counts as lost and is opened again. */
+/** Time without a byte, while answers are due, after which the connection counts as lost and is reopened. */
 const SILENCE_MS = 5000;
 const RECONNECT_MS_MAX = 1000;
 
 /**
- * Connect to Redis in the background, and again whenever the connection is lost. The begin and the end of an outage are
+ * Connect to Redis in the background, and again whenever the connection is lost. The start and the end of an outage are
  * logged once each. The credentials of the URL are never logged.
  *
  * @throws AppError `config_invalid` if the URL is not one of Redis
@@ -60,13 +60,13 @@ export function openRedis(settings: RedisSettings, logger: Logger): RedisConnect
     maxRetriesPerRequest: 0,
     retryStrategy: (attempt) => Math.min(50 * 2 ** Math.min(attempt, 10), RECONNECT_MS_MAX),
     connectionName: 'service',
-    // This server was the primary and is a replica now: a new connection finds the new primary.
+    // This server was the primary and is a replica now. A new connection finds the new primary.
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
     ...(sentinel === null ? {} : sentinelOptions(sentinel, /^rediss:/i.test(url))),
   });
   let isDown = false;
   let isClosing = false;
-  /** Reason of the last failure of this connection, which the error of a later command does not have. */
+  /** Reason of the last failure of this connection, which the error of a later command lacks. */
   let lastReason: string | null = null;
   const causeOf = (error: Error) => lastReason ?? describeRedisFailure(error);
   const noteOutage = (reason: string) => {
@@ -77,7 +77,7 @@ export function openRedis(settings: RedisSettings, logger: Logger): RedisConnect
       'Redis is not reachable; the service continues without it',
     );
   };
-  // The error itself is never logged: ioredis puts the failed command into it, such as AUTH with its password.
+  // Never log the error itself: ioredis puts the failed command into it, such as AUTH with its password.
   client.on('error', (error: Error) => {
     lastReason = describeRedisFailure(error);
     noteOutage(lastReason);
@@ -115,8 +115,8 @@ export function openRedis(settings: RedisSettings, logger: Logger): RedisConnect
 }
 
 /**
- * Options of a client that asks the Sentinels for the primary at each connection. After a fail-over they close the
- * connections of the old primary once it is reachable to them.
+ * Return the options of a client that asks the Sentinels for the primary at each connection. After a fail-over the
+ * Sentinels close the connections of the old primary once they can reach it.
  */
 function sentinelOptions(sentinel: SentinelSettings, hasTls: boolean): SentinelOptions {
   return {
@@ -159,7 +159,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   MASTERDOWN: 'it is a replica without its primary',
 };
 
-/** Describe why Redis cannot be used. Its own message is repeated only if it has no words of ours. */
+/** Describe why Redis cannot be used. Repeat its own message only if we have no words for it. */
 function describeRedisFailure(error: Error): string {
   const { code = '' } = error as NodeJS.ErrnoException;
   if (error.message.startsWith('All sentinels are unreachable'))

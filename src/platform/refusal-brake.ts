@@ -1,17 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 
-/** Sources that are counted at once; the one that was quiet for longest is forgotten first. */
+/** Maximum number of sources counted. The one that was quiet for longest is forgotten first. */
 const SOURCES_MAX = 10_000;
 
 export interface RefusalBrakeSettings {
-  /** Refusals of one source that are answered at once, one after the other. */
+  /** Number of consecutive refusals of one source that are answered at once. */
   readonly burst: number;
-  /** Rate at which a source may be refused at once again. */
+  /** Rate at which a source regains immediate refusals. */
   readonly perSecond: number;
   /** Delay of every further refusal. */
   readonly waitMs?: number;
-  /** Refusals of all sources that are delayed at the same time. */
+  /** Maximum number of delayed refusals, for all sources. */
   readonly waitingMax?: number;
 }
 
@@ -21,8 +21,8 @@ interface Allowance {
 }
 
 /**
- * Brake on senders whose requests are refused again and again. Refusals are counted by source. Beyond its allowance each
- * further refusal of a source is answered late, so that the sender, which waits for the answer, sends less.
+ * Brake on senders whose requests are refused again and again. Refusals are counted by source. Beyond its allowance
+ * each further refusal of a source is answered late, so that the sender, which waits for the answer, sends less.
  */
 export class RefusalBrake {
   readonly #settings: Required<RefusalBrakeSettings>;
@@ -34,13 +34,13 @@ export class RefusalBrake {
   }
 
   /**
-   * Count a refusal, and wait if one of its sources has used up its allowance. Returns false, without a wait, if too many
-   * refusals wait already.
+   * Count a refusal, and wait if one of its sources has used up its allowance. Return false, without a wait, if too
+   * many refusals are waiting.
    *
    * @param signal ends the wait
    */
   async brake(sources: readonly string[], signal: () => AbortSignal): Promise<boolean> {
-    // Each source is counted, also if an earlier one is over its allowance.
+    // Count each source, even if an earlier one is over its allowance.
     const isOver = sources.map((source) => this.#take(source)).includes(false);
     if (!isOver) return true;
     const { waitMs, waitingMax } = this.#settings;
@@ -49,14 +49,14 @@ export class RefusalBrake {
     try {
       await delay(waitMs, undefined, { signal: signal() });
     } catch {
-      // The client has left, or the server stops: the refusal is answered, or dropped, without further delay.
+      // The client has left, or the server stops. Answer or drop the refusal without further delay.
     } finally {
       this.#waiting--;
     }
     return true;
   }
 
-  /** Take one from the allowance of a source. Returns false if there is none left. */
+  /** Take one from the allowance of a source. Return false if none is left. */
   #take(source: string): boolean {
     const { burst, perSecond } = this.#settings;
     const nowMs = performance.now();

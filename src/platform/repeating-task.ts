@@ -3,8 +3,8 @@ import type { Service } from './lifecycle.ts';
 import type { Logger } from './logger.ts';
 
 /**
- * Service that runs `task` at once and then `everyMs` after each end. A failure is logged, and the task runs again
- * after the interval. `start` does not wait for the first run.
+ * Create the service that runs `task` at once and then `everyMs` after each end. A failure is logged, and the task runs
+ * again after the interval. `start` does not wait for the first run.
  */
 export function repeatingTask(
   name: string,

@@ -10,7 +10,7 @@ export interface SchemaObjects {
 
 /**
  * Read the names of tables, sequences and functions from the migrations. A table comes after the tables that it refers
- * to. The database may hold tables of other programs too, so its catalog does not tell which ones are ours.
+ * to. The database may also hold tables of other programs, so its catalog does not show which ones are ours.
  */
 export async function readSchemaObjects(directory: string): Promise<SchemaObjects> {
   const files = (await readdir(directory)).filter((name) => name.endsWith('.sql')).sort();

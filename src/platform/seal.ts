@@ -9,7 +9,7 @@ const TAG_BYTES = 16;
 /**
  * Encrypt a text by AES-256-GCM (NIST SP 800-38D). Layout: version, nonce of 12 bytes, ciphertext, tag of 16 bytes.
  *
- * @param context identity of the record of the text; decryption needs the same context, so that a sealed value cannot be
+ * @param context identity of the text's record; decryption needs the same context, so that a sealed value cannot be
  *   moved to another record
  */
 export function seal(key: Buffer, text: string, context: string): Buffer {

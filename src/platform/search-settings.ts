@@ -35,7 +35,6 @@ export const searchSettings = {
 
 type SearchFile = z.output<z.ZodObject<typeof searchSettings>>;
 
-/** Settings of searches. */
 export interface SearchSettings {
   readonly residentBytes: number;
   readonly tableCacheBytes: number;

@@ -41,7 +41,7 @@ export function readSecretKey(dataDir: string): Secret | null {
   return existsSync(file) ? new Secret(readFileSync(file, 'utf8').trim()) : null;
 }
 
-/** Read the secret key from `<dataDir>/secret.key` (mode 0600), which is created at the first start. */
+/** Read the secret key from `<dataDir>/secret.key` (mode 0600). Create it at the first start. */
 export function readOrCreateSecretKey(dataDir: string): Secret {
   return new Secret(readOrCreateLine(secretKeyFile(dataDir), () => randomBytes(32).toString('base64url')));
 }

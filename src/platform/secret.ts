@@ -8,7 +8,7 @@ export class Secret {
     this.#value = value;
   }
 
-  /** Return the clear value. Call this only where the credential is used. */
+  /** Return the clear value. Call this only at the place of use. */
   reveal(): string {
     return this.#value;
   }

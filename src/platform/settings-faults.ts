@@ -9,22 +9,22 @@ import { mostTelling } from './zod-faults.ts';
 const require = createRequire(import.meta.url);
 let loaded: typeof import('yaml') | null = null;
 
-/** Load the parser, which takes a while, once there is a service.yaml. */
+/** Load the parser once there is a service.yaml, since loading takes a while. */
 function yaml(): typeof import('yaml') {
   loaded ??= require('yaml') as typeof import('yaml');
   return loaded;
 }
 
-/** service.yaml as a document that knows where each setting stands. */
+/** service.yaml as a document that knows the position of each setting. */
 export interface SettingsText {
   readonly document: Document;
-  /** Return file, line, column and path of a setting; of one that is missing, those of the setting around it. */
+  /** Return file, line, column and path of a setting. For a missing one, return those of the setting around it. */
   placeOf(keys: readonly string[]): string;
 }
 
 /**
- * Parse service.yaml. The first fault of the syntax is added to `faults`, with its place; others may follow from it. The
- * parser's own message is not repeated, because it has parts of the text, which may be secrets.
+ * Parse service.yaml. Add the first syntax fault to `faults`, with its place; others may follow from it. Do not repeat
+ * the parser's own message: it contains parts of the text, which may be secrets.
  */
 export function readSettingsText(file: string, text: string, faults: string[]): SettingsText {
   const { LineCounter, parseDocument } = yaml();
@@ -45,7 +45,7 @@ export function readSettingsText(file: string, text: string, faults: string[]): 
   };
 }
 
-/** Source of a setting: service.yaml if it is there, unless a variable or a flag replaces it. */
+/** Source of a setting: service.yaml if the file exists, unless a variable or a flag replaces it. */
 export interface FaultSources {
   readonly schema: z.ZodType;
   readonly text: SettingsText | null;
@@ -54,9 +54,9 @@ export interface FaultSources {
 }
 
 /**
- * Describe the faults of settings, each once and on one line: the file with line and column, the path of the key, what
- * was found and what is allowed, and for an unknown key the nearest known one. Values of variables and secrets are never
- * shown.
+ * Describe the faults of settings, each once and on one line: the file with line and column, the path of the key, the
+ * value found and the values allowed, and for an unknown key the nearest known one. Values of variables and secrets are
+ * never shown.
  */
 export function describeFaults(issues: readonly z.core.$ZodIssue[], sources: FaultSources): string[] {
   return [...new Set(issues.flatMap((issue) => describeIssue(issue, sources)))];
@@ -73,13 +73,13 @@ function describeIssue(issue: z.core.$ZodIssue, sources: FaultSources): string[]
       return `${placeOf([...keys, key], sources)}: there is no such setting; ${hint}`;
     });
   }
-  // Other faults are about several settings, of which this one may be right.
+  // Other faults concern several settings. This one may be right.
   const allowed = allowedValues(issue).map(String);
   const found = issue.code === 'custom' ? null : foundAt(keys, allowed, sources);
   return [`${placeOf(keys, sources)}: ${message}${found === null ? '' : `; found ${found}`}`];
 }
 
-/** List the values of which one must be given; for a union those of the key that chooses its branch. */
+/** List the allowed values; for a union those of the key that chooses its branch. */
 function allowedValues(issue: z.core.$ZodIssue): readonly unknown[] {
   if (issue.code === 'invalid_value') return issue.values;
   return issue.code === 'invalid_union' && 'options' in issue ? (issue.options ?? []) : [];
@@ -102,7 +102,7 @@ function placeOf(keys: readonly string[], { text, isFromFile }: FaultSources): s
   return variable === undefined ? name : `${name} (${variable})`;
 }
 
-/** Return where a setting begins: its key, or for one that is missing the nearest setting around it. */
+/** Return the offset of a setting: of its key, or for a missing one of the nearest setting around it. */
 function offsetOf(document: Document, keys: readonly string[]): number {
   const { isMap, isNode, isScalar } = yaml();
   for (let depth = keys.length; depth > 0; depth--) {
@@ -120,8 +120,8 @@ function offsetOf(document: Document, keys: readonly string[]): number {
 }
 
 /**
- * Describe what stands at a setting of service.yaml, as it stands there, so that no variable is shown. A text may be a
- * secret at the wrong place: it is shown only if it is a typing error of an allowed one.
+ * Describe the value of a setting as service.yaml has it, so that no variable is shown. A text may be a secret in the
+ * wrong place. It is shown only if it is a typing error of an allowed value.
  */
 function foundAt(
   keys: readonly string[],

@@ -12,7 +12,7 @@ export interface LoadOptions {
 /** Source of a setting. */
 export type SettingSource = 'default' | 'service.yaml' | 'environment' | 'command line';
 
-/** Settings of every source, separately and merged; later layers take precedence. */
+/** Settings of every source, separately and merged. Later layers take precedence. */
 export interface SettingsLayers {
   readonly tree: Tree;
   readonly layers: readonly (readonly [SettingSource, Tree])[];
@@ -33,7 +33,9 @@ export function collectSettings(options: LoadOptions): SettingsLayers {
   const file = configFileOf(env, dataDir);
   const { tree: fromFile, text } = readConfigFile(env, file, faults);
   return {
-    ...{ file, text, faults },
+    file,
+    text,
+    faults,
     tree: merge({ data_dir: dataDir }, fromFile, fromEnvironment, overrides),
     layers: [
       ['service.yaml', fromFile],
@@ -49,7 +51,7 @@ export function sourceOf({ layers }: Pick<SettingsLayers, 'layers'>, keys: reado
 }
 
 /**
- * Return true if a setting is that of service.yaml: it has a value there and no variable or flag replaces it, or it is
+ * Return true if a setting comes from service.yaml: it has a value there and no variable or flag replaces it, or it is
  * missing inside a setting of the file.
  */
 export function isSetInFile({ layers, text }: SettingsLayers, keys: readonly string[]): boolean {

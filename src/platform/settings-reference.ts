@@ -20,9 +20,9 @@ interface Node {
   readonly oneOf?: readonly Node[];
 }
 
-/** Setting of service.yaml with what is known about it. */
+/** Setting of service.yaml with its facts for the reference. */
 export interface SettingReference {
-  /** Keys from the top; `<name>` stands for a name of the operator, `[]` for an item of a list. */
+  /** Keys from the top. `<name>` stands for a name of the operator, `[]` for an item of a list. */
   readonly path: readonly string[];
   readonly description: string;
   /** Allowed values in words. */
@@ -43,7 +43,7 @@ export function listReference(): SettingReference[] {
 
 function childrenOf(node: Node, path: readonly string[]): SettingReference[] {
   const own = Object.entries(node.properties ?? {}).flatMap(([name, child]) =>
-    // The data directory has a default, which depends on the user.
+    // The data directory has a default that depends on the user.
     describe(child, [...path, name], name !== 'data_dir' && (node.required?.includes(name) ?? false)),
   );
   const named = node.additionalProperties;
@@ -59,7 +59,10 @@ function describe(node: Node, path: readonly string[], isRequired: boolean): Set
   const variable = Object.entries(SETTING_VARIABLES).find(([, keys]) => keys.join('.') === name)?.[0] ?? null;
   const isGroup = children.length > 0;
   const own: SettingReference = {
-    ...{ path, variable, isRequired, isGroup },
+    path,
+    variable,
+    isRequired,
+    isGroup,
     description: node.description ?? '',
     allowed: allowedBy(node),
     default: isGroup || node.default === undefined ? null : JSON.stringify(node.default),

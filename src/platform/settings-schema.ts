@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
-/** Schema inside the wrappers for defaults, optional values and conversions. */
+/** Return the schema inside the wrappers for defaults, optional values and conversions. */
 export function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
   const { def } = schema._zod;
   if ('innerType' in def) return unwrap(def.innerType as z.core.$ZodType);
   if (def.type !== 'pipe') return schema;
-  // A conversion of the input comes first in a pipe, one of the output last; the schema is the other part.
+  // A conversion of the input comes first in a pipe, one of the output last. The schema is the other part.
   const { in: first, out: last } = def as z.core.$ZodPipeDef;
   return unwrap(first._zod.def.type === 'transform' ? last : first);
 }
@@ -17,7 +17,7 @@ export function keysAt(schema: z.core.$ZodType, path: readonly string[]): string
   return [...new Set(keys)];
 }
 
-/** Return the settings of an object by their names; none for any other schema. */
+/** Return the settings of an object by name; none for any other schema. */
 export function shapeOf(schema: z.core.$ZodType): Readonly<Record<string, z.core.$ZodType>> {
   const inner = unwrap(schema);
   return inner instanceof z.ZodObject ? inner.shape : {};

@@ -4,7 +4,7 @@ export type Tree = { [key: string]: unknown };
 /** Return the value at a path of keys in the tree, or undefined. */
 export function valueAt(tree: Tree, keys: readonly string[]): unknown {
   let node: unknown = tree;
-  // Items of a list are found by their index.
+  // Items of a list are found by index.
   for (const key of keys) node = isTree(node) || Array.isArray(node) ? (node as Tree)[key] : undefined;
   return node;
 }
@@ -12,7 +12,7 @@ export function valueAt(tree: Tree, keys: readonly string[]): unknown {
 /**
  * Replace every `${NAME}` in the texts of the tree from `env`.
  *
- * @param onMissing called with a name that is not set, and the path of the text
+ * @param onMissing called with the name of a missing variable, and the path of the text
  */
 export function interpolate(
   node: unknown,
@@ -36,7 +36,7 @@ export function interpolate(
   return node;
 }
 
-/** Merge trees value by value; later trees take precedence. */
+/** Merge trees value by value. Later trees take precedence. */
 export function merge(...trees: Tree[]): Tree {
   const result: Tree = {};
   for (const tree of trees) {

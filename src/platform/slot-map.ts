@@ -1,11 +1,11 @@
 /**
- * Values that come and go often, by ids. The id of a value that was removed is given to a later one, so that an id must not
- * be used after it.
+ * Values that come and go often, by ids. A later value gets the id of a removed one, so do not use an id after its
+ * removal.
  *
- * It holds what is in progress, for which a Set or Map is the wrong place. After some removals V8 replaces the table of such
- * a collection, and the old table refers to the new one. Once a table has become old, all that follow it, and the values that
- * were in them when they were replaced, survive every collection of young objects and become old too, until the next
- * collection of the whole heap; and then it begins anew.
+ * It holds work in progress, for which a Set or Map performs badly. After some removals V8 replaces the table of such a
+ * collection, and the old table refers to the new one. Once a table has become old, all later tables, and the values in
+ * them when they were replaced, survive every collection of young objects and become old too. Only the next collection
+ * of the whole heap frees them; then this begins again.
  */
 export class SlotMap<Value extends object> implements Iterable<Value> {
   readonly #values: (Value | undefined)[] = [];

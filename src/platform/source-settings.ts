@@ -11,7 +11,7 @@ const name = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'must be lower-case
 
 const Folder = z.strictObject({
   type: z.literal('folder').describe('a folder of this host'),
-  /** Folder that sources may read, with all folders below it. */
+  /** Folder that sources may read, including all folders below it. */
   root: z
     .string()
     .min(1)
@@ -22,7 +22,7 @@ const Folder = z.strictObject({
 const S3 = z.strictObject({
   type: z.literal('s3').describe('a bucket on S3'),
   ...s3Place,
-  /** Keys of an own account: the role of the machine is never used for sources. */
+  /** Keys of a separate account. Sources never use the role of the machine. */
   credentials: z
     .strictObject({
       access_key_id: secret.describe('access key'),
@@ -41,7 +41,7 @@ const Postgres = z.strictObject({
     .describe('address of the database, postgres://…'),
 });
 
-/** Setting `sources`: the only places that sources may read, by the name with which a source refers to one. */
+/** Setting `sources`: the only places that sources may read, by the name that a source uses. */
 export const sourceSettings = {
   sources: z
     .record(name, z.discriminatedUnion('type', [Folder, S3, Postgres]))

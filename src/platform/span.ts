@@ -1,7 +1,7 @@
 /** Kind of a span: an answered request, a call to another service, a job taken from a queue, or work inside. */
 export type SpanKind = 'server' | 'client' | 'consumer' | 'internal';
 
-/** Facts about a span. Texts, names of documents, messages of errors and credentials are never among them. */
+/** Facts about a span. They never include texts, document names, error messages or credentials. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
 
 /** Timed step of a trace. */
@@ -22,9 +22,9 @@ export interface Tracing {
   /**
    * Start the first span of this process in a trace.
    *
-   * @param traceParent place in a trace that began elsewhere; it is ignored if it is malformed
+   * @param traceParent place in a trace that began elsewhere; ignored if malformed
    */
   startSpan(name: string, kind: SpanKind, traceParent: string | null, attributes: SpanAttributes): Span;
-  /** Send what is left, within a few seconds. */
+  /** Send the remaining spans, within a few seconds. */
   close(): Promise<void>;
 }

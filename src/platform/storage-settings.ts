@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { Secret } from './secret.ts';
 
-/** Credentials go into headers, which hold printable ASCII. */
+/** Credential, which goes into headers and therefore holds printable ASCII only. */
 const secret = z
   .string()
   .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
   .transform((value) => new Secret(value));
 
-/** Settings that say where a bucket on S3 is. */
+/** Settings that locate a bucket on S3. */
 export const s3Place = {
   bucket: z
     .string()
@@ -66,7 +66,7 @@ export interface S3Settings {
   readonly prefix: string;
   /** True for URLs of the form `endpoint/bucket/key` instead of `bucket.endpoint/key`. */
   readonly pathStyle: boolean;
-  /** Access keys; null for the credential chain of the AWS SDK, that is the role of the machine. */
+  /** Access keys; null to use the credential chain of the AWS SDK, which is the role of the machine. */
   readonly credentials: S3Credentials | null;
 }
 
@@ -77,9 +77,9 @@ export interface S3Credentials {
 }
 
 export function storageConfigOf(file: StorageFile): {
-  /** Settings of S3; null if files are kept in the data directory. */
+  /** Settings of S3; null if the data directory holds the files. */
   objects: S3Settings | null;
-  /** Access to buckets of the same store, such as that of backups; it is valid without `objects` too. */
+  /** Access to buckets of the same store, such as that of backups. It is valid without `objects` too. */
   s3: Omit<S3Settings, 'bucket' | 'prefix'>;
   index: { storage: 'disk' | 's3' };
 } {
@@ -94,7 +94,7 @@ export function storageConfigOf(file: StorageFile): {
   };
 }
 
-/** Complete the settings of a bucket by their defaults. */
+/** Complete the settings of a bucket with their defaults. */
 export function s3SettingsOf(
   objects: Omit<StorageFile['objects'], 'bucket'> & { readonly bucket: string },
 ): S3Settings {
@@ -127,7 +127,7 @@ const NEEDS_CREDENTIALS =
   'needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or objects.credentials: aws for the role of this machine';
 const AWS_REGION = /^[a-z]{2}(-[a-z]+)+-\d+$/;
 
-/** Find settings that contradict each other; `path` is the setting at which a person will look for the fault. */
+/** Find settings that contradict each other; `path` is the setting where a person will look for the fault. */
 export function storageFaults(
   file: StorageFile & { database_url?: unknown; secret_key?: unknown; backup?: { to?: string | undefined } },
 ): { path: string[]; message: string }[] {

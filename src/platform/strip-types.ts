@@ -1,6 +1,6 @@
 /**
- * Prints the modules of a folder, its argument, without types: JSON of URLs and sources, which `run-stripped.mjs` reads. It is a
- * process of its own (see stripped-sources.ts), since to load what removes types takes as long as to remove them.
+ * Print the modules of a folder, its argument, without types: JSON of URLs and sources, which `run-stripped.mjs` reads.
+ * This is a separate process (see stripped-sources.ts), since loading the type stripper takes as long as stripping.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';

@@ -2,13 +2,13 @@ import type { Chore } from './chores.ts';
 import type { Sql } from './postgres.ts';
 
 const CHECK_MS = 5_000;
-/** Rows from which a table without statistics is analysed. */
+/** Minimum number of rows of a table to analyse. */
 const ROWS_MIN = 200;
 
 /**
- * Make the chore that has PostgreSQL gather statistics of tables that have none yet. PostgreSQL does so by itself, once a minute;
- * until then it keeps plans that were made for empty tables. In the first minute of an installation, an upload would
- * compare its bytes with those of every document before it.
+ * Make the chore that makes PostgreSQL gather statistics of tables without any. PostgreSQL does so itself once a
+ * minute, and until then keeps plans for empty tables. In the first minute of an installation, an upload would compare
+ * its bytes with those of every document before it.
  */
 export function statisticsChore(sql: Sql): Chore {
   return { name: 'statistics of new tables', everyMs: CHECK_MS, run: () => analyseNewTables(sql) };

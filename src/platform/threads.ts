@@ -6,11 +6,11 @@ const YOUNG_GENERATION_MB = 12;
 
 /** Options of one call of a thread. */
 export interface ThreadOptions {
-  /** A call that is aborted rejects with the reason of the signal. */
+  /** Signal that aborts the call, which then rejects with the reason. */
   readonly signal?: AbortSignal;
   /** Buffers that are moved, not copied. */
   readonly transfer?: ArrayBuffer[];
-  /** True for work of seconds: it gets a thread of its own, keeps no other call waiting, and is ended by an abort. */
+  /** True for work of seconds: it gets a separate thread, delays no other call, and ends when aborted. */
   readonly isLong?: boolean;
 }
 
@@ -24,7 +24,7 @@ export interface Threads {
 /** Load of a pool of threads. */
 export interface ThreadLoad {
   readonly threadsMax: number;
-  /** Calls in progress, those that wait for a thread included. */
+  /** Number of calls in progress, including those that wait for a thread. */
   readonly pending: number;
 }
 
@@ -35,10 +35,11 @@ interface Waiting {
 }
 
 /**
- * Open a pool of at most one thread per core, which starts on first use; idle threads end after 30 s.
+ * Open a pool of at most one thread per core, which starts on first use. Idle threads end after 30 s.
  *
- * A call is never aborted in the pool: Tinypool ends the thread then, with all that it has loaded, and may still give it the
- * call of somebody else. A call that is aborted before its turn is dropped; one that runs goes on, and nobody hears of its end.
+ * A call in the pool is never aborted: Tinypool would end the thread with all that it has loaded, and might still give
+ * it another caller's call. A call that is aborted before its turn is dropped. One that runs goes on, and its result is
+ * ignored.
  */
 export function openThreads(): Threads & { load(): ThreadLoad } {
   const threadsMax = Math.max(1, availableParallelism());
@@ -97,7 +98,7 @@ interface TinypoolCall {
   readonly filename: string;
   readonly name: string;
   readonly transferList?: ArrayBuffer[];
-  /** For a pool without other calls only. */
+  /** Set only for a pool without other calls. */
   readonly signal?: AbortSignal;
 }
 
@@ -105,7 +106,7 @@ function runCall<Result>(pool: Tinypool, { argument, ...call }: TinypoolCall): P
   return pool.run(argument, call) as Promise<Result>;
 }
 
-/** Run a call on a thread that ends with it, or by an abort. */
+/** Run a call on a thread that ends with it, or when aborted. */
 async function runAlone<Result>(call: TinypoolCall, signal: AbortSignal | undefined): Promise<Result> {
   const thread = openThread();
   try {
@@ -115,14 +116,14 @@ async function runAlone<Result>(call: TinypoolCall, signal: AbortSignal | undefi
   }
 }
 
-/** Open a thread of its own for calls one after the other. */
+/** Open a separate thread for calls one after the other. */
 export function openThread() {
   const pool = openPool(1);
   return {
     /**
-     * An abort rejects at once, and ends the thread; one that waits for the operating system ends later.
+     * Run a call. An abort rejects at once, and ends the thread; one that waits for the operating system ends later.
      *
-     * @throws the reason of an abort, and what the call throws
+     * @throws the reason of an abort, and the error of the call
      */
     async run<Result>(call: TinypoolCall, signal: AbortSignal | undefined): Promise<Result> {
       try {
@@ -149,7 +150,7 @@ function openPool(maxThreads: number): Tinypool {
   });
 }
 
-/** Buffers that these arrays have for themselves, to be moved; a view of a buffer that others use has to be copied. */
+/** Return the buffers that belong to these arrays alone, to be moved. A view of a shared buffer has to be copied. */
 export function ownBuffersOf(arrays: readonly ArrayBufferView[]): ArrayBuffer[] {
   const used = new Map<ArrayBuffer, number>();
   for (const { buffer, byteLength } of arrays) {

@@ -47,7 +47,7 @@ const Environment = z.object({
 
 const DEFAULT_PORT = 8787;
 
-/** Modes of HTTP: one token of our own for all clients, each client's own key, or no check at all. */
+/** Authentication of HTTP clients: one token of ours for all clients, each client's own key, or no check. */
 export type ToolServerAuth =
   | { readonly mode: 'static'; readonly token: Secret; readonly apiKey: Secret }
   | { readonly mode: 'upstream-bearer' }
@@ -59,7 +59,7 @@ export interface ToolServerSettings {
   readonly apiKey: Secret | null;
   readonly userId: string | null;
   readonly defaultBucket: string;
-  /** Buckets that memory searches are kept to; null: those of the caller's own sources. */
+  /** Buckets that memory searches are limited to; null for those of the caller's own sources. */
   readonly memoryBuckets: readonly string[] | null;
   readonly messageBytesMax: number;
   readonly logLevel: string;
@@ -75,7 +75,7 @@ export interface HttpToolServerSettings extends ToolServerSettings {
   readonly sessionIdleMs: number;
 }
 
-/** Flags of the command line; they override the environment. */
+/** Flags of the command line. They override the environment. */
 export interface ToolServerFlags {
   readonly host?: string | undefined;
   readonly port?: string | undefined;
@@ -87,7 +87,7 @@ interface LoadOptions {
 }
 
 /**
- * Read the settings that do not depend on how the server is reached. A missing API key is no fault yet.
+ * Read the settings that do not depend on the transport. A missing API key is no fault yet.
  *
  * @throws AppError `config_invalid` with one line per fault; values never appear in it
  */
@@ -96,7 +96,7 @@ export function loadToolServerSettings(options: LoadOptions = {}): ToolServerSet
 }
 
 /**
- * Settings of the stdio server, which has one caller: the owner of the key.
+ * Read the settings of the stdio server, which has one caller: the owner of the key.
  *
  * @throws AppError `config_invalid`
  */
@@ -109,7 +109,7 @@ export function loadStdioSettings(options: LoadOptions = {}): ToolServerSettings
 }
 
 /**
- * Settings of the HTTP server.
+ * Read the settings of the HTTP server.
  *
  * @throws AppError `config_invalid`, also for a server that would be open to others without authentication
  */
@@ -127,7 +127,7 @@ export function loadHttpSettings(options: LoadOptions = {}): HttpToolServerSetti
   return { ...settings, auth: authOf(env) };
 }
 
-/** Addresses and names of this machine that no other machine can reach. */
+/** Return true for addresses and names of this machine that no other machine can reach. */
 export function isLoopbackHost(host: string): boolean {
   return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(host);
 }

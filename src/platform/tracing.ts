@@ -3,7 +3,7 @@ import type { Logger } from './logger.ts';
 import type { Span, SpanAttributes, SpanKind, Tracing } from './span.ts';
 import { currentWork, runFor } from './work-context.ts';
 
-/** Open the sender of traces. Null if the settings name no collector; its libraries are not loaded then. */
+/** Open the sender of traces. Null if the settings name no collector; then its libraries are not loaded. */
 export async function openTracing({ tracing }: Pick<Config, 'tracing'>, logger: Logger): Promise<Tracing | null> {
   if (tracing === null) return null;
   const { openOtlpTracing } = await import('./otlp-tracing.ts');
@@ -11,7 +11,7 @@ export async function openTracing({ tracing }: Pick<Config, 'tracing'>, logger: 
 }
 
 /**
- * Run a step of the work in progress in a span of its own. Without a trace in progress it only calls the function.
+ * Run a step of the work in progress in a separate span. Without a trace in progress this only calls the function.
  *
  * @param attributes computed only if there is a trace
  */
@@ -38,7 +38,7 @@ async function endWith<T>(span: Span, fn: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Return the code of an error, else its name; messages may quote texts. */
+/** Return the code of an error, else its name. Messages may quote texts. */
 function faultOf(error: unknown): string {
   if (typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string') {
     return error.code;

@@ -6,7 +6,7 @@ const KEY_SHOWN_CHARS = 60;
 type RawIssue = z.core.$ZodRawIssue;
 type Issue = z.core.$ZodIssue;
 
-/** Options of parsing for messages in plain words. Schemas with a message of their own keep it. */
+/** Parse options for messages in plain words. Schemas with a message of their own keep it. */
 export const PARSE_OPTIONS = { error: (issue: RawIssue) => describe(issue) };
 
 export interface Fault {
@@ -66,7 +66,7 @@ const UNIT: Readonly<Record<string, [one: string, many: string]>> = {
   file: ['byte', 'bytes'],
 };
 
-/** Describe a fault in words that fit after `path: `; undefined keeps zod's message. Values are never repeated. */
+/** Describe a fault in words that fit after `path: `; undefined to keep zod's message. Values are never repeated. */
 function describe(issue: RawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':

@@ -14,8 +14,8 @@ interface Definition {
 }
 
 /**
- * Parse `value`; if it does not fit, parse it once more without the fields that are null and may be left out. So a client
- * may send null for a field that it does not set.
+ * Parse `value`; if it does not fit, parse it once more without the fields that are null and may be left out. So a
+ * client may send null for a field that it does not set.
  */
 export function parseWithNulls<S extends z.ZodType>(
   schema: S,
@@ -28,7 +28,10 @@ export function parseWithNulls<S extends z.ZodType>(
   return without === value ? parsed : schema.safeParse(without, options);
 }
 
-/** Copy a value without the null fields that `schema` does not take but lets be left out; itself if there are none. */
+/**
+ * Copy a value without the null fields that `schema` refuses but that are optional. Return the value itself if it has
+ * none.
+ */
 function withoutNulls(schema: Schema, value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const definition = schema._zod.def as unknown as Definition;
@@ -42,7 +45,7 @@ function withoutNulls(schema: Schema, value: unknown): unknown {
     case 'union':
       return ofFittingOption(definition.options ?? [], value);
     case 'pipe':
-      // The value of `preprocess` is described by its output.
+      // The output of `preprocess` describes its value.
       return withoutNulls((isTransform(definition.in) ? definition.out : definition.in) as Schema, value);
     default:
       return definition.innerType === undefined ? value : withoutNulls(definition.innerType, value);

@@ -2,7 +2,7 @@ import type { ReactElement } from 'react';
 import { formatShare } from './figures.ts';
 import { type Column, pane } from './top-panes.ts';
 
-/** Model that is calibrated now, or that could not be. */
+/** Model whose calibration is in progress or failed. */
 export interface CalibrationLoad {
   readonly model: string;
   readonly state: 'wanted' | 'calibrating' | 'apart' | 'failed';
@@ -12,7 +12,7 @@ export interface CalibrationLoad {
   readonly reason: string | null;
 }
 
-/** Render the pane of calibrations; the screen shows it if there are any. */
+/** Render the pane of calibrations. The screen shows it if there are any. */
 export function calibrationPane(items: readonly CalibrationLoad[], columns: number, room: number): ReactElement {
   const table: Column<CalibrationLoad>[] = [
     { header: 'CALIBRATION', cells: columns > 90 ? 40 : 28, text: ({ model }) => model },

@@ -1,6 +1,6 @@
 const SPARKS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/** Format a number for people: `1,240`. */
+/** Format a number with separators: `1,240`. */
 export function formatCount(n: number): string {
   return n.toLocaleString('en-US');
 }

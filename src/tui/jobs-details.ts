@@ -14,7 +14,7 @@ interface DetailsProps {
   readonly lines: number;
 }
 
-/** Render the details of one job: names and values, one on each line; the error is wrapped. */
+/** Render the details of one job: names and values, one per line. The error is wrapped. */
 export function jobDetails({ job, at, lines }: DetailsProps): ReactElement {
   const rows = describeJob(job, at).map(([name, value]) => {
     if (name === 'error') return createElement(ErrorField, { key: name, text: value });

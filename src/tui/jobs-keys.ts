@@ -2,7 +2,7 @@ import { isTerminal } from '../jobs/schema.ts';
 import type { WatchedJob } from '../jobs/watch.ts';
 import { FILTERS, findNewest, findSelected, type JobsWatchProps, type State } from './jobs-watch-state.ts';
 
-/** A watch as its keys see it. */
+/** Part of a watch that its keys use. */
 export interface JobsKeysView {
   readonly props: JobsWatchProps;
   /** Lines of the table. */

@@ -22,7 +22,7 @@ export function stateStyle(status: JobStatus): TextProps {
 
 interface Column {
   readonly header: string;
-  /** Returns the cells of the column by those of the line; undefined takes the rest, 0 hides the column. */
+  /** Return the cells of the column by those of the line; undefined takes the rest, 0 hides the column. */
   readonly cells: (line: number) => number | undefined;
   readonly text: (job: WatchedJob, at: number, cells: number) => string;
   readonly style?: (job: WatchedJob) => TextProps;
@@ -105,7 +105,7 @@ export function jobsTable({ jobs, selectedId, at, columns, lines }: TableProps):
   ]);
 }
 
-/** Return the index of the first item to show, so that the selected one is visible, and in the middle if possible. */
+/** Return the index of the first item to show, so that the selected one is visible, in the middle if possible. */
 function firstShown(selected: number, total: number, lines: number): number {
   return Math.max(0, Math.min(selected - Math.floor(lines / 2), total - lines));
 }
@@ -160,7 +160,7 @@ export function finishedLine(job: WatchedJob, columns: number): ReactElement {
 const LIVE_STATES = ['queued', 'extracting', 'chunking', 'embedding', 'indexing'] as const;
 const FINAL_STATES = ['ready', 'failed', 'cancelled'] as const;
 
-/** Render `queued 1,240  embedding 3`: states without jobs are left out, except `queued`. */
+/** Render `queued 1,240  embedding 3`. States without jobs are omitted, except `queued`. */
 export function describeLive({ counts }: JobsSnapshot): string {
   return LIVE_STATES.filter((status) => status === 'queued' || counts[status] > 0)
     .map((status) => `${status} ${formatCount(counts[status])}`)

@@ -22,7 +22,7 @@ export interface JobsWatchProps {
   readonly onLeave: (how: 'quit' | 'interrupt') => void;
 }
 
-/** View that is shown, with what it needs. */
+/** Current view, with its data. */
 export type Mode =
   | { readonly name: 'table' | 'help' | 'details' }
   | { readonly name: 'filter'; readonly choice: number }
@@ -42,7 +42,7 @@ export interface State {
   readonly cursor: { readonly id: string | null; readonly index: number };
 }
 
-/** States that the list may be limited to; null: all jobs that are not finished. */
+/** States that the list may be limited to; null for all unfinished jobs. */
 export const FILTERS: readonly (JobStatus | null)[] = [null, ...JOB_STATUSES];
 
 /** Find the newest copy of a job: that of the snapshot if it is there. */

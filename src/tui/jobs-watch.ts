@@ -23,12 +23,12 @@ const FRAME_LINES = 5;
 /** Largest share of the other lines for the table, in tenths, so that finished jobs remain visible above it. */
 const TABLE_SHARE = 7;
 
-/** Render a live table of jobs with keys to act on them; finished jobs scroll up as permanent lines. */
+/** Render a live table of jobs with keys to act on them. Finished jobs scroll up as permanent lines. */
 export function JobsWatch(props: JobsWatchProps): ReactElement {
   const { snapshot, isColoured, selection } = props;
   const { columns, rows } = useWindowSize();
   const lines = Math.max(1, Math.floor(((rows - FRAME_LINES) * TABLE_SHARE) / 10));
-  // Each of several keys that arrive together must see the effect of the one before, so the state is not React's.
+  // Several keys may arrive together, and each must see the effect of the previous one, so the state is not React's.
   const state = useRef<State>({ mode: { name: 'table' }, notice: null, cursor: { id: null, index: 0 } });
   const [, redraw] = useReducer((count: number) => count + 1, 0);
   const change = (part: Partial<State>) => {
@@ -56,7 +56,8 @@ export function JobsWatch(props: JobsWatchProps): ReactElement {
     Coloured.Provider,
     { value: isColoured },
     createElement(Static<WatchedJob | number>, {
-      // A new element for each snapshot: it writes its lines once and keeps none of them, however long the watch runs.
+      // Use a new element for each snapshot: it writes its lines once and keeps none of them, however long the watch
+      // runs.
       key: `finished ${snapshot.sequence}`,
       items: [...snapshot.finished, ...(snapshot.finished_more > 0 ? [snapshot.finished_more] : [])],
       style: { width: '100%' },
@@ -75,7 +76,7 @@ function moreFinished(count: number): ReactElement {
   return textLine('more', `… and ${formatCount(count)} more`, { dimColor: true });
 }
 
-/** Render the header: live jobs and the time of the reading; finished jobs, their rate and the time to go. */
+/** Render the header: live jobs and the time of the reading; finished jobs, their rate and the remaining time. */
 function header(snapshot: JobsSnapshot, title: string): ReactElement {
   const { finished_per_second, eta_seconds } = snapshot;
   const rate = finished_per_second > 0 ? `${formatPerSecond(finished_per_second).replace('/s', '')} jobs/s` : '';
@@ -116,7 +117,7 @@ function messageOf(mode: Mode, notice: Notice | null, snapshot: JobsSnapshot, se
     return `show: ${choices.join(' ')}`;
   }
   if (mode.name === 'confirm') {
-    // It may have gone on since the key was pressed.
+    // The job may have changed since the key was pressed.
     const { status, file_name } = findNewest(snapshot, mode.job);
     // A long name is cut, so it comes last.
     if (isTerminal(status)) return `the job is ${status} already  ${file_name}`;
@@ -129,7 +130,7 @@ function messageOf(mode: Mode, notice: Notice | null, snapshot: JobsSnapshot, se
   return live > jobs.length ? `the first ${formatCount(jobs.length)} of ${formatCount(live)} jobs` : '';
 }
 
-/** List the keys that have an effect now: only what can be done with the job is offered. */
+/** List the keys that have an effect now. Only actions that the job allows are offered. */
 function keysOf(mode: Mode, job: WatchedJob | null, snapshot: JobsSnapshot): string {
   const act = job === null ? '' : isTerminal(job.status) ? 'r reprocess  ' : 'c cancel  ';
   switch (mode.name) {

@@ -5,10 +5,7 @@ import { oneLine } from '../platform/printable.ts';
 /** Context that is true if a view may use colours and other styles (NO_COLOR). */
 export const Coloured = createContext(true);
 
-/**
- * Text segment of a line. It is never wrapped, and cut by terminal cells, of which a Korean or Chinese letter takes
- * two.
- */
+/** Text segment of a line. It is never wrapped, and cut by terminal cells. A Korean or Chinese letter takes two. */
 export interface TextSegment {
   readonly text: string;
   /** Number of cells; undefined takes the rest of the line. */

@@ -38,7 +38,7 @@ export function openProgressView(stream: NodeJS.WriteStream): { update(state: Pr
   return {
     update(state) {
       const element = createElement(Progress, state);
-      // Ctrl-C stays a signal: the command itself decides how it ends.
+      // Ctrl-C stays a signal, so that the command itself decides how it ends.
       if (view === null) view = render(element, { stdout: stream, exitOnCtrlC: false, patchConsole: false });
       else view.rerender(element);
     },

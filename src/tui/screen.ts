@@ -20,11 +20,13 @@ export interface ScreenOptions {
 /** Sequence that moves the cursor to the upper left corner and erases everything (ECMA-48: CUP, ED 2). */
 const HOME_AND_ERASE = '\u001b[H\u001b[2J';
 
-/** Open a screen. Ctrl-C arrives as a key while a view reads keys; signals are left to the caller. */
+/** Open a screen. Ctrl-C arrives as a key while a view reads keys. The caller handles signals. */
 export function openScreen(first: ReactElement, { stdout, stdin, isAlternate }: ScreenOptions): Screen {
   let shown = isAlternate ? createElement(Fragment) : first;
   const view = render(shown, {
-    ...{ stdout, stdin, alternateScreen: isAlternate },
+    stdout,
+    stdin,
+    alternateScreen: isAlternate,
     // The caller has checked that this is a terminal; a variable named CI does not change that.
     interactive: true,
     exitOnCtrlC: false,
@@ -35,8 +37,8 @@ export function openScreen(first: ReactElement, { stdout, stdin, isAlternate }: 
     shown = element;
     view.rerender(element);
   };
-  // The alternate screen is entered at the position of the cursor, and a terminal that becomes smaller wraps the lines
-  // on it. Ink draws relative to the cursor and would leave remains of such lines.
+  // The alternate screen starts at the position of the cursor, and a terminal that becomes smaller wraps the lines on
+  // it. Ink draws relative to the cursor and would leave remains of such lines.
   const redraw = () => {
     view.clear();
     stdout.write(HOME_AND_ERASE);

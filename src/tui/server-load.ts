@@ -41,7 +41,7 @@ export interface ChannelLoad {
   readonly p95_ms: number | null;
 }
 
-/** Calls to one provider; every attempt is counted. */
+/** Calls to one provider. Every attempt is counted. */
 export interface UpstreamLoad {
   readonly provider: string;
   readonly calls_per_second: number;

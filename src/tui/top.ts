@@ -11,9 +11,9 @@ import { allotLines, channelPane, queuePane, upstreamPane, workerPane } from './
 /** State of an installation at one moment: queues and workers from the database, one server from its metrics. */
 export interface TopSnapshot extends QueueLoad {
   readonly object: 'top_snapshot';
-  /** Message if the database did not answer: queues and workers are then those of the last reading. */
+  /** Message if the database did not answer. Queues and workers are then those of the last reading. */
   readonly trouble: string | null;
-  /** Models that are calibrated now, or that could not be. */
+  /** Models whose calibration is in progress or failed. */
   readonly calibrations: readonly CalibrationLoad[];
   readonly server: ServerLoad;
 }

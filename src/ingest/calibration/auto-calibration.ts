@@ -17,7 +17,7 @@ import { selectSearchableBuckets } from './store.ts';
 
 const EVERY_MS = 5_000;
 const LOCK = 'auto-calibration';
-/** Buckets that texts are sampled from. */
+/** Number of buckets to sample texts from. */
 const SAMPLED_BUCKETS = 50;
 
 export interface AutoCalibrationParts {
@@ -31,18 +31,19 @@ export interface AutoCalibrationParts {
 }
 
 /**
- * Service that calibrates the models in use and moves buckets into the canonical space, in one process of the
- * installation at a time. Only `service serve` runs it.
+ * Create the service that calibrates the models in use and moves buckets into the canonical space. At most one
+ * process of the installation does so at a time. Only `service serve` runs this service.
  */
 export function autoCalibration(parts: AutoCalibrationParts): Service {
   const { config, direct, backends, calibration, projections, reembed } = parts;
   const { sql, objects, logger } = calibration;
   const settings = config.projections.autoCalibration;
-  // A fit fills a thread for up to minutes: those of requests and jobs stay free.
+  // Fitting occupies a thread for up to minutes. A pool of its own keeps the threads of requests and jobs free.
   const threads = openThreads();
   const context: AutoCalibrationContext = {
     ...calibration,
-    ...{ settings, threads },
+    settings,
+    threads,
     embed: (call) => calibration.embed({ ...call, isBackground: true }),
     isServed: (model) => backends.isAvailable(model),
     refresh: () => projections.refresh(),
@@ -56,7 +57,7 @@ export function autoCalibration(parts: AutoCalibrationParts): Service {
       await withAdvisoryLock(
         direct,
         LOCK,
-        // Another process may have calibrated them while this one waited.
+        // Another process may have calibrated these models while this one waited.
         async (_stillHeld, lost) => calibrateModels(context, await findDue(), AbortSignal.any([signal, lost])),
         { signal },
       );
@@ -74,14 +75,14 @@ export function autoCalibration(parts: AutoCalibrationParts): Service {
   };
 }
 
-/** Sample texts of chunks in equal parts of some buckets. */
+/** Sample texts of chunks in equal parts from some buckets. */
 async function sampleTexts(stores: Parameters<typeof sampleChunks>[0], max: number): Promise<string[]> {
   const buckets = await selectSearchableBuckets(stores.sql, SAMPLED_BUCKETS);
   const share = Math.ceil(max / Math.max(1, buckets.length));
   const texts = new Set<string>();
   for (const { orgId, bucketId } of buckets) {
     const sample = await sampleChunks(stores, orgId, bucketId, share).catch((error: unknown) => {
-      // Documents are deleted meanwhile, with their chunks.
+      // A document, and with it its chunks, may be deleted at any time.
       if (error instanceof AppError && !error.retryable) return [];
       throw error;
     });

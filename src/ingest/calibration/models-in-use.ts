@@ -5,8 +5,8 @@ import { insertWanted, selectCalibrationStates } from '../../projection/auto/sta
 import { selectNamedModels } from './store.ts';
 
 /**
- * List the models in use: those of the routings, the backends of the alias, those of buckets, and those that requests
- * have named. A vendor that is configured, but has no model among them, adds one.
+ * List the models that routings, the backends of the alias, buckets or requests name. A configured vendor without a
+ * model among them adds one model.
  */
 export async function listModelsInUse(sql: Sql, backends: Backends): Promise<Model[]> {
   const wanted = (await selectCalibrationStates(sql)).map(({ model }) => model);
@@ -22,7 +22,7 @@ export async function listModelsInUse(sql: Sql, backends: Backends): Promise<Mod
   return [...inUse];
 }
 
-/** Record the models without a map that requests of this process have used since the last call. */
+/** Record the models without a map that requests to this process have used since the last call. */
 export async function recordUsedModels(sql: Sql, backends: Backends): Promise<void> {
   for (const model of backends.takeUncalibratedUses()) await insertWanted(sql, model);
 }

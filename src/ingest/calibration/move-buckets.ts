@@ -4,21 +4,21 @@ import { planReembed } from '../reindex/plan-reembed.ts';
 import { enqueueReembed, type ReembedJobs } from '../reindex/reembed-job.ts';
 import { type NativeBucket, selectNativeBuckets } from './store.ts';
 
-/** Actor of the jobs that the installation queues by itself, in the audit log. */
+/** Actor, in the audit log, of the jobs that the installation queues itself. */
 const ACTOR = 'system:calibration';
 
 /**
- * Queue a job for each bucket whose model has a map now. It projects the native vectors that are stored and sends no
- * text to a provider; a bucket without them is left as it is, which is logged once.
+ * Queue a job for each bucket whose model has a map now. The job projects the stored native vectors and sends no text
+ * to a provider. A bucket without native vectors stays as it is, which is logged once.
  *
- * @param told buckets of this process that were logged
+ * @param told buckets that this process has logged
  */
 export async function moveNativeBuckets(context: ReembedJobs, told: Set<string>): Promise<void> {
   for (const bucket of await selectNativeBuckets(context.sql)) {
     try {
       await moveBucket(context, bucket, told);
     } catch (error) {
-      // The bucket was deleted or emptied, or another job moves it.
+      // The bucket was deleted or emptied, or another job is moving it.
       if (!(error instanceof AppError)) throw error;
       context.logger.debug({ err: error, bucket: bucket.bucketId }, 'a bucket is not moved into the canonical space');
     }
@@ -32,7 +32,7 @@ async function moveBucket(
 ): Promise<void> {
   const { backends, projections, logger } = context;
   const model = backends.catalog.get(modelOfSpace(space) ?? '');
-  // Vectors of another revision are not those that the map was fitted on.
+  // The map was fitted on vectors of one revision. It does not apply to those of another.
   if (!model || nativeSpaceOf(model) !== space || projections.mapOf(model) === null) return;
   const request = { bucket: bucketId, model: model.id, storedOnly: true };
   const plan = await planReembed(context, { orgId }, request);

@@ -3,10 +3,10 @@ import type { Sql } from '../../platform/postgres.ts';
 
 const IN_USE_MAX = 1_000;
 const BUCKETS_MAX = 100;
-/** Time for which a bucket is left alone after a job that was to move it failed or was cancelled. */
+/** Time to leave a bucket alone after the job that was to move it failed or was cancelled. */
 const LEFT_ALONE_MS = 24 * 3_600_000;
 
-/** Select the models that the routing of some organization names, and those that embedded some bucket. */
+/** Select the models that some organization's routing names or that embedded some bucket. */
 export async function selectNamedModels(sql: Sql): Promise<string[]> {
   const rows = await sql`
     SELECT model FROM (
@@ -25,7 +25,7 @@ export interface NativeBucket {
   readonly space: string;
 }
 
-/** Select buckets whose searchable vectors are in the native space of a model, and that no job moves already. */
+/** Select buckets whose searchable vectors are in the native space of a model and that no job is moving. */
 export async function selectNativeBuckets(sql: Sql): Promise<NativeBucket[]> {
   const rows = await sql`
     SELECT b.id, b.name, b.org_id, t.space FROM index_tables t JOIN buckets b ON b.id = t.bucket_id

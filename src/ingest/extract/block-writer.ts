@@ -15,8 +15,9 @@ interface OpenTable {
 }
 
 /**
- * Converts paragraphs and tables as office formats nest them to blocks in reading order: lines of code become one
- * listing, nested tables become text of a cell, a table with a single filled cell becomes the blocks of that cell.
+ * Converts nested paragraphs and tables of office formats to blocks in reading order. Consecutive lines of code
+ * become one listing. A nested table becomes text of a cell. A table with a single filled cell becomes the blocks of
+ * that cell.
  */
 export class BlockWriter {
   readonly #add: (block: BlockDraft) => void;
@@ -28,7 +29,6 @@ export class BlockWriter {
     this.#add = add;
   }
 
-  /** Sets the page of all following blocks. */
   setPage(page: number): void {
     this.#endCode();
     this.#page = page;
@@ -99,7 +99,7 @@ export class BlockWriter {
     }
   }
 
-  /** Closes the tables and the listing that the document left open. */
+  /** Close the tables and the listing that the document left open. */
   end(): void {
     while (this.#tables.length > 0) this.closeTable();
     this.#endCode();

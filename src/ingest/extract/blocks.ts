@@ -9,15 +9,15 @@ export const BlockDraft = z.object({
   level: z.int().min(1).max(100).optional(),
   /** Page from 1, in formats that have pages. */
   page: z.int().min(1).optional(),
-  /** Name of the file that the block is from, in a mail with attachments. */
+  /** Name of the file that contains the block, for an attachment of a mail. */
   file: z.string().optional(),
   /** Name of the sheet, in a spreadsheet; `page` is its number. */
   sheet: z.string().optional(),
   /** Number of the slide, in a presentation. */
   slide: z.int().min(1).optional(),
-  /** Row with the names of the columns, in a block of a table. */
+  /** Row of column names, for a block of a table. */
   header: z.string().optional(),
-  /** True for text that leads to other text, or is repeated: a table of contents, a menu, a running title. */
+  /** True for text that refers to other text or is repeated: a table of contents, a menu, a running title. */
   boilerplate: z.boolean().optional(),
 });
 export type BlockDraft = z.output<typeof BlockDraft>;
@@ -44,9 +44,9 @@ export interface TextWindow extends AssembledText {
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f]/g;
 
 /**
- * Builds the text that character ranges refer to: the blocks in order, a blank line between them, a newline between the
- * items of a list. Texts are normalised to NFC; lone surrogates and control characters are removed. The text so far can
- * be taken as a window, so that a long document is never in memory as a whole.
+ * Builds the text that character ranges refer to: the blocks in order, a blank line between them, a newline between
+ * the items of a list. It normalises texts to NFC and removes lone surrogates and control characters. The text so far
+ * can be taken as a window, so that a long document is never in memory as a whole.
  */
 export class TextAssembler {
   readonly #blocksMax: number;
@@ -63,7 +63,7 @@ export class TextAssembler {
     this.#charsMax = bounds.textCharsMax;
   }
 
-  /** Adds a block unless it has no text. @throws ExtractError `too_large` past a bound */
+  /** Add a block unless it has no text. @throws ExtractError `too_large` past a bound */
   add(draft: BlockDraft): void {
     const text = tidy(draft.text, draft.kind === 'code');
     if (text === '') return;
@@ -91,12 +91,12 @@ export class TextAssembler {
     return this.#blocks.length === 0;
   }
 
-  /** Returns true if the window has at least `chars` characters and does not end between a heading and its text. */
+  /** Return true if the window has at least `chars` characters and does not end between a heading and its text. */
   mayEndWindow(chars: number): boolean {
     return this.#length - this.#start >= chars && this.#last !== 'heading';
   }
 
-  /** Takes the blocks that were added since the last window. */
+  /** Take the blocks that were added since the last window. */
   takeWindow(): TextWindow {
     const window = { start: this.#start, text: this.#parts.join(''), blocks: this.#blocks };
     this.#parts = [];

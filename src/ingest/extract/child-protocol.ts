@@ -7,7 +7,7 @@ import type { OcrStrategy } from './reader.ts';
 /** Formats with a parser of their own, each read in a child process. */
 export type ChildFormat = Extract<FileFormat, 'md' | 'html' | 'pdf' | 'zip' | 'cfb' | 'rtf' | 'eml'>;
 
-/** Task of a child: the document to read and its bounds. It is a line of JSON on stdin, before the file. */
+/** Task of a child: the document to read and its limits. The task is a line of JSON on stdin, before the file. */
 export interface ChildTask {
   readonly format: ChildFormat;
   readonly sizeBytes: number;
@@ -17,7 +17,7 @@ export interface ChildTask {
   readonly htmlBytesMax: number;
   readonly unpackedBytesMax: number;
   readonly entriesMax: number;
-  /** Strategy by which pictures are printed to be read by the parent; null for none. */
+  /** Strategy by which the child prints pictures for the parent to read; null for none. */
   readonly ocrStrategy: OcrStrategy | null;
   readonly imagesMax: number;
   readonly imageBytesMax: number;
@@ -25,11 +25,11 @@ export interface ChildTask {
 
 /** Only argument of the child, in JSON. Task and file follow on stdin, which stays open afterwards. */
 export interface ChildArgument {
-  /** Format whose code is loaded immediately. */
+  /** Format whose code the child loads immediately. */
   readonly preload: ChildFormat;
-  /** Folder, ending in a slash, of the predefined CMaps of East Asian PDFs; null if they are not installed. */
+  /** Folder of the predefined CMaps of East Asian PDFs, ending in a slash; null if they are not installed. */
   readonly cmapFolder: string | null;
-  /** Folder, ending in a slash, of the decoders of fax and JPEG 2000 images; null if they are not installed. */
+  /** Folder of the decoders of fax and JPEG 2000 images, ending in a slash; null if they are not installed. */
   readonly wasmFolder: string | null;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Main module of the process that reads one untrusted document: it gets an argument and the file on stdin, and prints
+ * Main module of the process that reads one untrusted document. It gets an argument and the file on stdin, and prints
  * blocks as lines of JSON to stdout. It starts with almost no privileges (see run-child.ts) and drops the remaining
  * ones before it reads the file.
  */
@@ -90,14 +90,14 @@ class PrintingImages implements ImageSink {
 }
 
 /**
- * Removes access to the network: the permission model of Node 24 does not cover it, so the APIs of JavaScript are
- * replaced.
+ * Remove access to the network. The permission model of Node 24 does not cover it, so this replaces the JavaScript
+ * APIs.
  */
 function dropPrivileges(): void {
   const refuse = () => {
     throw new Error('this API is not allowed in the process that reads a document');
   };
-  // pdf.js reads its CMaps by this API; the permission model limits the paths.
+  // pdf.js reads its CMaps through this API; the permission model limits the paths.
   const getBuiltinModule = (name: string) => (name === 'fs/promises' ? fs : refuse());
   registerHooks({ resolve: refuse, load: refuse });
   Object.assign(globalThis, { fetch: refuse, WebSocket: undefined, EventSource: undefined, XMLHttpRequest: undefined });
@@ -105,8 +105,8 @@ function dropPrivileges(): void {
 }
 
 /**
- * Reader of stdin: a line with the task, then the file. Stdin stays open; it ends when the parent is gone, and this
- * process exits.
+ * Reader of stdin: a line with the task, then the file. Stdin stays open. It ends when the parent is gone, and then
+ * this process exits.
  */
 class TaskInput {
   readonly task: Promise<ChildTask>;
@@ -172,7 +172,7 @@ async function fail(error: unknown): Promise<never> {
 }
 
 /**
- * Redirects the console to stderr, since libraries must not print between the lines of the protocol. pdf.js only warns
+ * Redirect the console to stderr, since libraries must not print between the lines of the protocol. pdf.js only warns
  * when it abandons a page, and treats a page that needs too much memory as an empty one.
  */
 function redirectWarnings(): void {
@@ -183,7 +183,7 @@ function redirectWarnings(): void {
     if (count++ < WARNINGS_MAX) process.stderr.write(`${text.slice(0, 200)}\n`);
   };
   Object.assign(console, { log: take, info: take, warn: take, error: take, debug: take });
-  // pdf.js also leaves rejected promises when a document is damaged; the result depends only on which pages can be
+  // pdf.js also leaves rejected promises when a document is damaged. The result depends only on which pages can be
   // read.
   process.on('unhandledRejection', take);
 }

@@ -1,6 +1,6 @@
 /**
- * Returns true if a paragraph style is for code, by its stored name, which is English in every language of an office
- * program.
+ * Return true if a paragraph style is for code. It compares the stored name, which is English in every language of an
+ * office program.
  */
 export function isCodeStyle(name: string): boolean {
   return /^(html (preformatted|code)|preformatted text|source ?code|code( block)?|macro)$/i.test(name);

@@ -1,4 +1,4 @@
-/** Bound on wall clock time that can be paused. */
+/** Limit on wall clock time that can be paused. */
 export class Deadline {
   readonly #onOver: () => void;
   #timer: NodeJS.Timeout | null = null;
@@ -17,7 +17,7 @@ export class Deadline {
     return this.#isOver;
   }
 
-  /** Pauses the clock until `work` has settled. */
+  /** Pause the clock until `work` has settled. */
   async pause<T>(work: Promise<T>): Promise<T> {
     if (this.#pauses++ === 0 && this.#timer !== null) {
       clearTimeout(this.#timer);
@@ -30,7 +30,6 @@ export class Deadline {
     }
   }
 
-  /** Extends the deadline by `ms`. */
   extend(ms: number): void {
     this.#leftMs += ms;
     if (this.#pauses > 0 || this.#timer === null) return;

@@ -1,6 +1,6 @@
 import { analyse } from 'chardet';
 
-/** Text of a file and the encoding that it was read as (WHATWG label). */
+/** Text of a file and the encoding by which it was decoded (WHATWG label). */
 export interface DecodedText {
   readonly text: string;
   readonly encoding: string;
@@ -9,8 +9,8 @@ export interface DecodedText {
 const SAMPLE_CHARS = 1 << 20;
 const GUESS_BYTES = 64 * 1024;
 /**
- * Encodings that statistics recognise reliably, with the minimal confidence (of 100). They cannot distinguish those of
- * Western and Central Europe, so these are read as windows-1252.
+ * Encodings that statistics recognise reliably, with the minimum confidence (of 100). Statistics cannot distinguish
+ * the encodings of Western and Central Europe, so these are read as windows-1252.
  */
 const GUESSES: ReadonlyMap<string, number> = new Map([
   ['Shift_JIS', 60],
@@ -22,15 +22,15 @@ const GUESSES: ReadonlyMap<string, number> = new Map([
 ]);
 const SINGLE_BYTE: ReadonlySet<string> = new Set(['windows-1251', 'KOI8-R']);
 const CHINESE: ReadonlySet<string> = new Set(['gb18030', 'big5']);
-/** Escape sequences of ISO-2022-JP, the only encoding of Japanese without a byte beyond ASCII. */
+/** Escape sequences of ISO-2022-JP, the only Japanese encoding without a byte beyond ASCII. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the escape character begins them
 const ISO_2022_JP = /\x1b\$[@B]|\x1b\([BJ]/;
 
 /**
- * Decodes bytes to text. The encoding is chosen in this order: byte order mark, `declared` (if it decodes without an
- * error), UTF-16 by its pattern of NULs, ISO-2022-JP by its escape sequences, UTF-8 (a few bad bytes are tolerated),
- * EUC-KR (as CP949) if that yields Korean, the other encodings of East Asia and of Russian by statistics, else
- * windows-1252, which decodes everything. Never throws for bad bytes.
+ * Decode bytes to text. The first encoding that applies is used: that of the byte order mark, `declared` (if it decodes
+ * without an error), UTF-16 by its pattern of NULs, ISO-2022-JP by its escape sequences, UTF-8 (a few bad bytes are
+ * tolerated), EUC-KR (as CP949) if that yields Korean, another encoding of East Asia or of Russian by statistics,
+ * windows-1252. Never throws for bad bytes.
  *
  * @param declared a charset label from elsewhere (a `<meta>`, a content type); unknown labels are ignored
  */
@@ -60,7 +60,7 @@ export function decodeText(bytes: Uint8Array, declared: string | null = null): D
   return decodeAs(bytes, guess?.encoding ?? 'windows-1252');
 }
 
-/** Guesses the encoding by statistics; null if none is likely enough. */
+/** Guess the encoding by statistics; null if none is likely enough. */
 function guessEncoding(start: Uint8Array): { encoding: string; isSure: boolean } | null {
   let letters = 0;
   let foreign = 0;
@@ -76,13 +76,13 @@ function guessEncoding(start: Uint8Array): { encoding: string; isSure: boolean }
     return { encoding: sure.name.toLowerCase(), isSure: sure.confidence > koreanConfidence };
   }
   // Accented letters are rare. If most letters are beyond ASCII, a short text of another script is more likely:
-  // preferably one of an encoding with two bytes a character.
+  // preferably one in a two-byte encoding.
   if (foreign < letters) return null;
   const likely = known.find(({ name }) => !SINGLE_BYTE.has(name)) ?? known[0];
   return likely === undefined ? null : { encoding: likely.name.toLowerCase(), isSure: false };
 }
 
-/** Encoding by the byte order mark: `utf-8`, `utf-16le`, `utf-16be` or null. */
+/** Return the encoding by the byte order mark: `utf-8`, `utf-16le`, `utf-16be` or null. */
 export function byteOrderMark(bytes: Uint8Array): string | null {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return 'utf-8';
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le';
@@ -90,7 +90,7 @@ export function byteOrderMark(bytes: Uint8Array): string | null {
   return null;
 }
 
-/** Recognises UTF-16 of mostly Latin text: only there every other byte is a NUL. */
+/** Recognise UTF-16 of mostly Latin text: only there is every other byte a NUL. */
 export function utf16ByPattern(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | null {
   const pairs = Math.min(bytes.length, 4096) >> 1;
   if (pairs < 2) return null;
@@ -120,9 +120,7 @@ function decodeIfValid(bytes: Uint8Array, label: string): DecodedText | null {
   }
 }
 
-/**
- * Counts characters among the first million: those beyond ASCII, and of these the Hangul and replacement characters.
- */
+/** Count characters among the first million: those beyond ASCII, and their Hangul and replacement characters. */
 function countKinds(text: string): { foreign: number; hangul: number; broken: number } {
   let foreign = 0;
   let hangul = 0;

@@ -1,7 +1,6 @@
 import { byteOrderMark, decodeText, utf16ByPattern } from './decode-text.ts';
 import { ExtractError } from './errors.ts';
 
-/** Formats of documents. */
 export const DOCUMENT_FORMATS = [
   'txt',
   'md',
@@ -49,7 +48,6 @@ export type FileFormat =
   | 'cfb'
   | PictureFormat;
 
-/** Formats of files that are a picture. */
 export type PictureFormat = Extract<DocumentFormat, 'png' | 'jpeg' | 'webp' | 'gif' | 'tiff'>;
 
 const PICTURE_FORMATS: ReadonlySet<FileFormat> = new Set<PictureFormat>(['png', 'jpeg', 'webp', 'gif', 'tiff']);
@@ -70,7 +68,7 @@ export type Recognise = (head: Uint8Array) => Promise<{ ext: string; mime: strin
 /** Number of bytes from the start of a file that `detectFormat` needs. */
 export const HEAD_BYTES = 4096;
 
-/** Kinds of text by the extension of their names, and by their media types. */
+/** Kinds of text by file extension and by media type. */
 const TEXT_NAMES: ReadonlyMap<string, FileFormat> = new Map([
   ...names('md', 'md markdown mdown mkd mdx'),
   ...names('html', 'html htm xhtml'),
@@ -88,7 +86,7 @@ const TEXT_TYPES: ReadonlyMap<string, FileFormat> = new Map([
   ...names('json', 'application/json application/geo+json'),
   ...names('jsonl', 'application/jsonl application/x-ndjson application/x-jsonlines'),
 ]);
-/** Extensions of binary formats: plain text under such a name is a damaged file, not a text. */
+/** Extensions of binary formats. Plain text under such a name is a damaged file, not a text. */
 const BINARY_NAMES: ReadonlySet<string> = new Set(
   (
     'pdf docx docm pptx pptm ppsx xlsx xlsm doc ppt xls odt ods odp epub hwp hwpx png jpg jpeg webp gif tif tiff bmp ' +
@@ -103,12 +101,12 @@ const JSON_START = /^\s*[[{"\-\dtfn]/;
 const HWP_3 = 'HWP Document File V';
 
 /**
- * Detects the format of a file by its first bytes; its name and declared type only distinguish kinds of text.
+ * Detect the format of a file by its first bytes. Its name and declared type only distinguish kinds of text.
  *
- * @param file `head`: the first 4 KiB (all of a shorter file)
- * @param recognise names a type that is known but not supported, for the message
- * @throws ExtractError `corrupt` for an empty file and for one whose content does not match its name,
- *   `unsupported_type` for a recognised type or binary data that cannot be read
+ * @param file `head`: the first 4 KiB, or all of a shorter file
+ * @param recognise names a known but unsupported type, for the message
+ * @throws ExtractError `corrupt` for an empty file and for content that does not match the name, `unsupported_type`
+ *   for a recognised type or binary data that cannot be read
  */
 export async function detectFormat(
   file: { head: Uint8Array; fileName: string; contentType?: string | null },
@@ -128,7 +126,7 @@ export async function detectFormat(
   if (known !== null && (!isText || TEXTUAL_UNSUPPORTED.has(known.ext))) {
     throw new ExtractError('unsupported_type', `files of type ${known.mime} (.${known.ext}) are not supported`);
   }
-  // Readers of PDF accept other bytes before the header; since any text may mention "%PDF-", the name decides.
+  // PDF readers accept other bytes before the header. Any text may mention "%PDF-", so the name decides.
   if (isNamedPdf && startOf(head, 1024 + 5).includes('%PDF-')) return { format: 'pdf', charset: null };
   if (!isText) {
     if (isNamedPdf) throw new ExtractError('corrupt', 'the file is named as a PDF but its content is not a PDF');
@@ -143,7 +141,7 @@ export async function detectFormat(
   const isNamedMail = /^(eml|mht|mhtml)$/.test(extension) || type === 'message/rfc822';
   if (looksLikeMail(start, isNamedMail)) return { format: 'eml', charset: null };
   const format = TEXT_NAMES.get(extension) ?? TEXT_TYPES.get(type) ?? 'txt';
-  // A file that only has the name of JSON is still a text.
+  // A file that merely has a JSON name is still a text.
   const isOnlyNamed = (format === 'json' || format === 'jsonl') && !JSON_START.test(start);
   return { format: isOnlyNamed ? 'txt' : format, charset };
 }
@@ -152,7 +150,7 @@ function names(format: FileFormat, list: string): Array<[string, FileFormat]> {
   return list.split(' ').map((name) => [name, format]);
 }
 
-/** Detects a format by its signature. @throws ExtractError `unsupported_type` for Hancom documents before version 5 */
+/** Detect a format by its signature. @throws ExtractError `unsupported_type` for Hancom documents before version 5 */
 function formatBySignature(head: Uint8Array): FileFormat | null {
   const start = startOf(head, 32);
   if (start.startsWith('%PDF-')) return 'pdf';
@@ -178,8 +176,8 @@ function startOf(head: Uint8Array, bytes: number): string {
 }
 
 /**
- * Returns true if a text begins with header fields of a mail (RFC 5322). Notes may begin with "From:" and "Subject:"
- * too, so fields that only programs write are required, unless the name is that of a mail.
+ * Return true if a text begins with header fields of a mail (RFC 5322). Notes may begin with "From:" and "Subject:"
+ * too. Unless the name is that of a mail, this requires fields that only programs write.
  */
 function looksLikeMail(start: string, isNamed: boolean): boolean {
   const fields = new Set<string>();
@@ -194,8 +192,8 @@ function looksLikeMail(start: string, isNamed: boolean): boolean {
 }
 
 /**
- * Returns true for text in any encoding: it has few bytes below 0x20 except blanks. Valid UTF-8 may have more of them
- * (a log with NULs), since binary data of some length is never valid UTF-8.
+ * Return true for text in any encoding: it has few bytes below 0x20 except blanks. Valid UTF-8, such as a log with
+ * NULs, may have more of them, since binary data of some length is never valid UTF-8.
  */
 function looksLikeText(head: Uint8Array): boolean {
   const wide = byteOrderMark(head) ?? utf16ByPattern(head);
@@ -208,7 +206,7 @@ function looksLikeText(head: Uint8Array): boolean {
   return control <= head.length * (isUtf8(head) ? 0.3 : 0.02);
 }
 
-/** Counts the control characters among `length` code units that text does not use. */
+/** Count the control characters that text does not use among `length` code units. */
 function controlCount(length: number, unitAt: (index: number) => number): number {
   let count = 0;
   for (let i = 0; i < length; i++) {

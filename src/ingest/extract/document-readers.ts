@@ -4,7 +4,6 @@ import { ExtractError } from './errors.ts';
 import type { ContainedDocument } from './mail/read-mail.ts';
 import { type ImageSink, type Reading, type ReadResult, resultOf } from './reader.ts';
 
-/** Options of a reader. */
 export interface ReadOptions {
   readonly charset: string | null;
   readonly cmapFolder: string | null;
@@ -16,7 +15,9 @@ export type DocumentReader = (bytes: Uint8Array, reading: Reading, options: Read
 
 type Loader = () => Promise<DocumentReader>;
 
-/** Loaders by format. Each loads only its own code, since loading takes most of the start of a child process. */
+/**
+ * Loaders by format. Each loads only its own code, since loading takes most of the start-up time of a child process.
+ */
 const LOADERS: Readonly<Record<Exclude<FileFormat, 'eml' | PictureFormat>, Loader>> = {
   html: async () => {
     const { readHtml } = await import('./read-html.ts');
@@ -82,7 +83,7 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 
-/** Loads the reader of a format with all code that it will ever need. */
+/** Load the reader of a format with all code that it will ever need. */
 export async function loadReader(format: ChildFormat): Promise<DocumentReader> {
   return format === 'eml' ? loadMailReader() : LOADERS[format]();
 }
@@ -94,7 +95,7 @@ async function addPicture(file: Uint8Array, images: ImageSink | null): Promise<v
     throw new ExtractError('too_large', 'the picture is too large, or the document has too many pictures');
 }
 
-/** Loads the reader of mail with all other readers, since a document of any format may be attached. */
+/** Load the reader of mail with all other readers, since a document of any format may be attached. */
 async function loadMailReader(): Promise<DocumentReader> {
   const { readMail } = await import('./mail/read-mail.ts');
   const formats = Object.keys(LOADERS) as Array<keyof typeof LOADERS>;

@@ -1,6 +1,6 @@
 import type { ErrorCategory } from '../../jobs/schema.ts';
 
-/** Job error categories of reading a document. */
+/** Job error categories for reading a document. */
 export type ExtractCategory = Extract<
   ErrorCategory,
   | 'unsupported_type'
@@ -13,7 +13,7 @@ export type ExtractCategory = Extract<
   | 'internal'
 >;
 
-/** Error categories of one part of a document, such as an attachment, while the other parts are read. */
+/** Error categories for one part of a document, such as an attachment, while the other parts are read. */
 export const PART_CATEGORIES = [
   'unsupported_type',
   'encrypted',
@@ -29,14 +29,14 @@ export function isPartCategory(category: ExtractCategory): category is PartCateg
 }
 
 /**
- * Categories of which a retry may succeed: a child that died for an internal reason. A document that took too long or
- * too much memory would do so again.
+ * Categories whose retry may succeed: a child that died for an internal reason. A document that took too long or too
+ * much memory would do so again.
  */
 const RETRYABLE: ReadonlySet<ExtractCategory> = new Set(['internal']);
 
 /**
- * Error for a document that could not be read. `message` is safe to show to the uploader: it never contains a path or a
- * stack. Recognise it by `category`.
+ * Error for a document that could not be read. `message` is safe to show to the uploader: it never contains a path or
+ * a stack. Recognise the error by `category`.
  */
 export class ExtractError extends Error {
   override readonly name = 'ExtractError';
@@ -50,7 +50,7 @@ export class ExtractError extends Error {
   }
 }
 
-/** Error for a document that ran out of memory while its text and pictures were decoded; its text alone may fit. */
+/** Error for a document that ran out of memory while its text and pictures were decoded. Its text alone may fit. */
 export class PicturesDoNotFit extends ExtractError {
   constructor({ category, message, cause }: ExtractError) {
     super(category, message, cause);
@@ -58,7 +58,7 @@ export class PicturesDoNotFit extends ExtractError {
 }
 
 /**
- * Returns true for a failed allocation. V8 reports it and an exhausted stack both as RangeError, so only the message
+ * Return true for a failed allocation. V8 reports both this and an exhausted stack as RangeError, so only the message
  * differs.
  */
 export function isOutOfMemory(message: string): boolean {
@@ -73,18 +73,18 @@ export function outOfMemory(cause?: unknown): ExtractError {
   );
 }
 
-/** Error for a stored file with more or fewer bytes than the record of the document says. */
+/** Create the error for a stored file whose size differs from the document's record. */
 export function wrongSize(): ExtractError {
   return new ExtractError('internal', 'the stored file does not have the size that was recorded');
 }
 
-/** Error for a store that did not deliver the file before the deadline; unlike the document, it may be faster later. */
+/** Create the error for a store that did not deliver the file before the deadline. A later attempt may be faster. */
 export function storeTooSlow(deadlineMs: number): ExtractError {
   const message = `the store did not deliver the file within ${Math.ceil(deadlineMs / 1000)} s`;
   return new ExtractError('timeout', message, undefined, true);
 }
 
-/** Error for a document that was not read before its deadline. */
+/** Create the error for a document that was not read before its deadline. */
 export function tooSlow(deadlineMs: number): ExtractError {
   return new ExtractError('timeout', `reading the document took longer than ${Math.ceil(deadlineMs / 1000)} s`);
 }

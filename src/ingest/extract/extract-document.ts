@@ -15,7 +15,7 @@ import { type ImageLine, runChild } from './run-child.ts';
 import { WINDOW_CHARS, WindowSink } from './window-sink.ts';
 
 export interface StoredFile {
-  /** Opens the file for reading; called once. The stream is destroyed if it is not read to its end. */
+  /** Open the file for reading. It is called once. The stream is destroyed if it is not read to its end. */
   readonly open: () => Readable;
   readonly sizeBytes: number;
   /** Hint at the kind of text; never used as a path. */
@@ -29,12 +29,11 @@ export interface ExtractSummary extends ReadResult {
   readonly recognisedPages: number[];
   /** Pictures whose text was recognised with little confidence, in order of their pages. */
   readonly unsurePictures: readonly UnsurePicture[];
-  /** Largest resident memory of the child; null without a child or if the system does not report it. */
+  /** Largest resident memory of the child; null without a child, or if the system does not report it. */
   readonly peakMemoryBytes: number | null;
 }
 
 export interface ExtractedDocument extends ExtractSummary {
-  /** Text that all character ranges refer to. */
   readonly text: string;
   readonly blocks: Block[];
 }
@@ -42,15 +41,15 @@ export interface ExtractedDocument extends ExtractSummary {
 export interface ExtractRequest extends StoredFile {
   readonly signal?: AbortSignal | undefined;
   readonly limits?: Partial<ExtractLimits>;
-  /** Runs a child process once a slot is free; the time until then does not count against the deadline. */
+  /** Run a child process once a slot is free. The wait does not count against the deadline. */
   readonly withSlot?: <T>(run: () => Promise<T>) => Promise<T>;
-  /** Pool that child processes are taken from; if it is left out, a process is started. */
+  /** Pool that child processes are taken from; without it, a process is started. */
   readonly children?: ChildPool;
   /** Recognition of text in pictures; null if their text is not wanted. */
   readonly pictures?: ImageReading | null;
 }
 
-/** Extracts the whole text in one window; see `extractWindows`. */
+/** Extract the whole text in one window; see `extractWindows`. */
 export async function extractDocument(file: ExtractRequest): Promise<ExtractedDocument> {
   let whole: TextWindow = { start: 0, text: '', blocks: [] };
   const take = async (window: TextWindow) => {
@@ -61,10 +60,10 @@ export async function extractDocument(file: ExtractRequest): Promise<ExtractedDo
 }
 
 /**
- * Extracts text and blocks of a stored file and passes them to `take` in windows of `windowChars` or somewhat more, so
- * that a long document is never in memory as a whole. Plain text, csv and json are read in this process, with yields to
- * the event loop between slices; every other format in a child process of its own. The time of `take` does not count
- * against the deadline.
+ * Extract text and blocks of a stored file, and pass them to `take` in windows of about `windowChars`, so that a long
+ * document is never in memory as a whole. This process reads plain text, csv and json itself and yields to the event
+ * loop between slices; a child process reads every other format. The time of `take` does not count against the
+ * deadline.
  *
  * @throws ExtractError with the category to record in the job; the signal's reason when aborted; errors of the stream
  *   and of `take`
@@ -82,7 +81,7 @@ export async function extractWindows(
   stream.on('error', () => {}); // The reader of the stream handles errors; none remains once the document is read.
   const onAbort = () => stream.destroy(signal?.reason);
   signal?.addEventListener('abort', onAbort, { once: true });
-  // This deadline is for a store that stalls; a child process has its own.
+  // This deadline covers a store that stalls; a child process has its own.
   const deadlineError = () => (stream.readableEnded ? tooSlow : storeTooSlow)(limits.deadlineMs);
   const newDeadline = () => new Deadline(limits.deadlineMs, () => stream.destroy(deadlineError()));
   let deadline = newDeadline();
@@ -121,7 +120,9 @@ export async function extractWindows(
       deadline = newDeadline();
       const ocrStrategy = pictures?.strategy ?? null;
       const reading = runChild(taskOf({ format, charset, ocrStrategy }, sizeBytes, limits), whole, {
-        ...{ limits, signal, children: file.children },
+        limits,
+        signal,
+        children: file.children,
         onBlocks: (blocks) => deadline.pause(orderedTexts === null ? put(blocks) : orderedTexts.addBlocks(blocks)),
         onImage: (image) => deadline.pause(addPicture(orderedTexts as ImageTexts, image, limits.imagesMax)),
       });
@@ -142,7 +143,7 @@ export async function extractWindows(
   }
 }
 
-/** Adds a picture of a page or of an attachment; an attached TIFF file may have several pages. */
+/** Add a picture of a page or of an attachment. An attached TIFF file may have several pages. */
 async function addPicture(texts: ImageTexts, { data, page, part }: ImageLine, pagesMax: number): Promise<void> {
   const file = Uint8Array.from(Buffer.from(data, 'base64'));
   const pages = [...pagesOfPicture(file, pagesMax)];
@@ -210,7 +211,7 @@ function bytesMaxOf(format: FileFormat, limits: ExtractLimits): number {
   }
 }
 
-/** Reads the first bytes of a stream, and returns them with an iterator over the whole stream, these bytes included. */
+/** Read the first bytes of a stream. Return them with an iterator over the whole stream, these bytes included. */
 async function peek(stream: Readable): Promise<{ head: Uint8Array; whole: AsyncIterable<Uint8Array> }> {
   const iterator = (stream as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
   const first: Uint8Array[] = [];

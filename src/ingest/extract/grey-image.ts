@@ -12,19 +12,19 @@ export interface RawImage {
   readonly width: number;
   readonly height: number;
   /**
-   * Pixel format. 1: one bit a pixel, rows padded to bytes, 1 is white; 2: RGB; 3: RGBA. Left out for masks, which are
-   * of kind 1.
+   * Pixel format. 1: one bit per pixel, rows padded to bytes, 1 is white; 2: RGB; 3: RGBA. Omitted for masks, which
+   * are of kind 1.
    */
   readonly kind?: number;
   readonly data?: Uint8Array | Uint8ClampedArray;
 }
 
-/** Maximal side: A4 at 300 dots per inch has 3,508 rows, and recognition with more pixels is slower but not better. */
+/** Maximum side. A4 at 300 dots per inch has 3,508 rows; more pixels make recognition slower but not better. */
 const SIDE_PIXELS_MAX = 3_600;
 const DEFLATE_LEVEL = 3;
 
 /**
- * Converts an image to grey, and divides its sides by the smallest whole number that brings both below 3,600 pixels.
+ * Convert an image to grey, and divide its sides by the smallest whole number that brings both below 3,600 pixels.
  *
  * @returns null if the result would be empty, or if there are fewer bytes than pixels
  */
@@ -77,7 +77,10 @@ function bitRows(data: Uint8Array | Uint8ClampedArray, stride: number): AddRow {
   };
 }
 
-/** Luma by ITU-R BT.601, in 256ths, so that grey values do not change; transparent pixels become white. */
+/**
+ * Convert rows of colours to luma by ITU-R BT.601, in 256ths, so that grey values do not change. Transparent pixels
+ * become white.
+ */
 function colourRows(data: Uint8Array | Uint8ClampedArray, stride: number, channels: 3 | 4): AddRow {
   return (row, factor, sums) => {
     let at = row * stride;
@@ -93,7 +96,7 @@ function colourRows(data: Uint8Array | Uint8ClampedArray, stride: number, channe
   };
 }
 
-/** Rotates and mirrors an image to its upright position. @param orientation EXIF orientation, 1 (upright) to 8 */
+/** Rotate and mirror an image to its upright position. @param orientation EXIF orientation, 1 (upright) to 8 */
 export function applyOrientation(image: GreyImage, orientation: number): GreyImage {
   if (orientation === 1) return image;
   const { width, height, pixels } = image;
@@ -114,7 +117,7 @@ export function applyOrientation(image: GreyImage, orientation: number): GreyIma
   return { ...rotated, pixels: upright };
 }
 
-/** Joins images of one width, one below the other. */
+/** Join images of one width, one below the other. */
 export function stack(images: readonly GreyImage[]): GreyImage {
   const [first] = images;
   if (first === undefined) throw new Error('nothing to stack');
@@ -129,7 +132,7 @@ export function stack(images: readonly GreyImage[]): GreyImage {
   return { width: first.width, height, pixels };
 }
 
-/** Encodes a PNG file: 8-bit grey, no filter (W3C PNG, third edition, 5 and 11.2). */
+/** Encode a PNG file: 8-bit grey, no filter (W3C PNG, third edition, 5 and 11.2). */
 export function encodeGreyPng({ width, height, pixels }: GreyImage): Buffer {
   const rows = new Uint8Array(height * (width + 1));
   for (let y = 0; y < height; y++) rows.set(pixels.subarray(y * width, (y + 1) * width), y * (width + 1) + 1);

@@ -10,7 +10,9 @@ const SECTION = /^(?:header|footer|aside)$/;
 const LIST = /^(?:ul|ol|menu|dir)$/;
 const NEVER = /^(?:html|body|main|article|h[1-6]|p|pre|code)$/;
 const LINKS_MIN = 3;
-/** Share of the characters that are in links: where a name says navigation, and in a list that nothing names so. */
+/**
+ * Minimum share of characters in links: for an element whose name says navigation, and for a list without such a name.
+ */
 const NAMED_SHARE_MIN = 0.5;
 const LIST_SHARE_MIN = 0.9;
 const LIST_LINKS_MIN = 4;
@@ -23,8 +25,8 @@ interface Count {
 }
 
 /**
- * Finds the elements that hold navigation: by their role, by their name if most of their text is links, and lists of
- * short links. Elements of `dropped` are not counted. The tree is walked without recursion.
+ * Find the elements that hold navigation: by role, by name if most of their text is links, and lists of short links.
+ * Elements of `dropped` are not counted. The walk uses no recursion.
  */
 export function findNavigation(roots: readonly Node[], dropped: ReadonlySet<string>): ReadonlySet<Node> {
   const found = new Set<Node>();

@@ -8,7 +8,7 @@ export interface DocumentImage {
   readonly file: Uint8Array<ArrayBuffer>;
   /** Page from 1. */
   readonly page: number;
-  /** Attachment that is the picture or contains it; left out for a page of the document itself. */
+  /** Attachment that is the picture or contains it; omitted for a page of the document itself. */
   readonly part?: string | undefined;
 }
 
@@ -16,7 +16,7 @@ export interface DocumentImage {
 export interface PictureText {
   /** Text with line breaks; empty if there is none. */
   readonly text: string;
-  /** Mean confidence of the letters in percent; null if it is not known. */
+  /** Mean confidence of the letters in percent; null if it is unknown. */
   readonly confidence: number | null;
 }
 
@@ -33,7 +33,7 @@ export interface ImageReading {
   /** Strategy; `always` includes pictures on pages that have text. */
   readonly strategy: OcrStrategy;
   /**
-   * Recognises the text of one picture.
+   * Recognise the text of one picture.
    *
    * @param file an image file
    * @throws ExtractError for a picture that cannot be read; another error if no picture can be read; the signal's
@@ -44,14 +44,14 @@ export interface ImageReading {
 
 type Drafts = BlockDraft[];
 
-/** Maximum of pictures in recognition, and of groups of blocks that wait for them. */
+/** Maximum number of pictures being recognised, and of groups of blocks that wait for them. */
 const PENDING_MAX = 4;
-/** Confidence in percent below which a page is reported; that of a clean scan is above 90. */
+/** Confidence in percent below which a page is reported. A clean scan reaches more than 90. */
 const CONFIDENCE_MIN = 75;
 
 /**
- * Inserts the text of pictures at their positions among the blocks of a document. Several pictures are read
- * concurrently; blocks are passed on in order.
+ * Inserts the text of pictures at their positions among the blocks of a document. It reads several pictures
+ * concurrently and passes blocks on in order.
  */
 export class ImageTexts {
   readonly #reading: ImageReading;
@@ -63,12 +63,12 @@ export class ImageTexts {
   #pending: Promise<Drafts>[] = [];
   readonly #textPages = new Set<number>();
   readonly #failedPages = new Set<number>();
-  /** Attachments with a picture that could not be read, with the category of the first error. */
+  /** Attachments with an unreadable picture, with the category of the first error. */
   readonly #failedParts = new Map<string, PartCategory>();
   readonly #unsure: UnsurePicture[] = [];
   #fault: ExtractError | null = null;
 
-  /** @param options.ms wall clock of all pictures; the remaining pictures then count as not readable */
+  /** @param options.ms wall clock time for all pictures; the remaining ones then count as unreadable */
   constructor(
     reading: ImageReading,
     options: { readonly ms: number; readonly signal: AbortSignal | undefined; put(blocks: Drafts): Promise<void> },
@@ -82,7 +82,7 @@ export class ImageTexts {
     });
   }
 
-  /** Adds blocks after all that was added so far; settles when more can be added. */
+  /** Add blocks after all earlier ones. Settles when more can be added. */
   async addBlocks(blocks: Drafts): Promise<void> {
     if (this.#pending.length === 0) await this.#put(blocks);
     else await this.#add(Promise.resolve(blocks));
@@ -92,26 +92,26 @@ export class ImageTexts {
     await this.#add(this.#read(image));
   }
 
-  /** Waits until all pictures are read and all blocks are passed on. */
+  /** Wait until all pictures are read and all blocks are passed on. */
   async finish(): Promise<void> {
     await this.#passOn(0);
     this.#clock.stop();
   }
 
-  /** Stops the recognition in progress; must be called in every case. */
+  /** Stop the recognition in progress. Must be called in every case. */
   async abandon(): Promise<void> {
     this.#clock.stop();
     this.#abandonment.abort();
     await Promise.allSettled(this.#pending.splice(0));
   }
 
-  /** Requires that at least one of `pages` pages could be read. @throws ExtractError the first error otherwise */
+  /** Require that at least one of `pages` pages could be read. @throws ExtractError the first error otherwise */
   requireOne(pages: number): void {
     if (this.#failedPages.size < pages) return;
     throw this.#fault ?? imagesTimeout();
   }
 
-  /** Adds the outcome of its pictures to the result of a document. */
+  /** Add the outcome of the pictures to the result of the document. */
   mergeInto<Found extends Pick<ReadResult, 'emptyPages' | 'failedPages' | 'skipped'>>(
     found: Found,
   ): Found & { recognisedPages: number[]; unsurePictures: UnsurePicture[] } {
@@ -175,7 +175,7 @@ function partCategoryOf({ category }: ExtractError): PartCategory {
   return isPartCategory(category) ? category : 'corrupt';
 }
 
-/** Divides recognised text into paragraphs at empty lines. */
+/** Divide recognised text into paragraphs at empty lines. */
 export function paragraphsOf(text: string): string[] {
   return text
     .split(/\n[^\S\n]*\n/)

@@ -1,23 +1,23 @@
-/** Bounds on the reading of one document. */
+/** Limits on the reading of one document. */
 export interface ExtractLimits {
-  /** Bytes of txt and md files, which are in memory twice: as bytes and as text. */
+  /** Bytes of txt and md files. They are in memory twice: as bytes and as text. */
   readonly textBytesMax: number;
   /**
    * Bytes of HTML files. The tree of a page with many tags takes about thirty times its bytes, so the memory limit may
    * apply first.
    */
   readonly htmlBytesMax: number;
-  /** Bytes of PDF files, which are in the child's memory as a whole. */
+  /** Bytes of PDF files. The child holds a whole file in memory. */
   readonly pdfBytesMax: number;
   /**
-   * Bytes of office documents, books and Hancom documents, which are in the child's memory together with their unpacked
-   * parts.
+   * Bytes of office documents, books and Hancom documents. The child holds them in memory together with their
+   * unpacked parts.
    */
   readonly officeBytesMax: number;
-  /** Bytes of mail and rich text, which are in the child's memory several times, as bytes and as text. */
+  /** Bytes of mail and rich text. The child holds them in memory several times, as bytes and as text. */
   readonly mailBytesMax: number;
   readonly rtfBytesMax: number;
-  /** Bytes of csv and json files, of which one window is held at a time. */
+  /** Bytes of csv and json files. One window is held at a time. */
   readonly dataBytesMax: number;
   /** Characters of text extracted from csv and json files. */
   readonly dataCharsMax: number;
@@ -27,11 +27,11 @@ export interface ExtractLimits {
   readonly entriesMax: number;
   readonly pagesMax: number;
   readonly blocksMax: number;
-  /** Pictures of a document whose text is recognised. */
+  /** Pictures of a document to recognise text in. */
   readonly imagesMax: number;
-  /** Wall clock of recognising them, in addition to the deadline of the document. */
+  /** Wall clock time for recognising them, in addition to the deadline of the document. */
   readonly imagesMs: number;
-  /** Bytes of a picture that is uploaded as a document. */
+  /** Bytes of a picture uploaded as a document. */
   readonly imageBytesMax: number;
   /** Characters (UTF-16 units) of extracted text. */
   readonly textCharsMax: number;
@@ -46,12 +46,12 @@ export interface ExtractLimits {
 const MIB = 1024 * 1024;
 
 /**
- * Amplification that a document may have: bytes unpacked, and characters of text, per byte of the file. XML packs to a
- * tenth, repeated cells of a sheet to a hundredth; far beyond that is a file that was made to be expensive.
+ * Amplification that a document may have: bytes unpacked, and characters of text, per byte of the file. XML packs to
+ * a tenth, repeated cells of a sheet to a hundredth. A ratio far beyond that indicates a file made to be expensive.
  */
 const UNPACKED_BYTES_PER_BYTE = 200;
 const TEXT_CHARS_PER_BYTE = 100;
-/** Amounts that every file may have, however small it is. */
+/** Amounts that every file may have, however small. */
 const UNPACKED_BYTES_FREE = 16 * MIB;
 const TEXT_CHARS_FREE = MIB;
 

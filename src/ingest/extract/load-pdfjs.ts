@@ -6,14 +6,14 @@ export type PdfPage = PDFPageProxy;
 
 let loaded: Promise<PdfJs> | null = null;
 
-/** Loads pdf.js and its worker, which then runs in this thread; no module is loaded afterwards. */
+/** Load pdf.js and its worker, which then runs in this thread. It loads no module afterwards. */
 export function loadPdfJs(): Promise<PdfJs> {
   loaded ??= load();
   return loaded;
 }
 
 async function load(): Promise<PdfJs> {
-  // pdf.js requires drawing classes when it is loaded, although nothing is drawn here.
+  // pdf.js requires drawing classes at load time, although nothing is drawn here.
   for (const name of ['DOMMatrix', 'Path2D', 'ImageData']) {
     if (!(name in globalThis)) Object.assign(globalThis, { [name]: class {} });
   }

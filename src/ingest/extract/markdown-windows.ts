@@ -5,9 +5,9 @@ const WINDOW_CHARS_MAX = 2 * WINDOW_CHARS;
 const FENCE = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})/;
 
 /**
- * Cuts Markdown into windows that can be parsed one by one. A window of at least 64 Ki characters ends where a new
- * block must begin (an unindented heading, or an unindented line after a blank one, outside a fence); past twice that
- * size it ends at any line end, or anywhere. So the cost of a document is linear in its length whatever a parser does
+ * Cut Markdown into windows that can be parsed one by one. A window of at least 64 Ki characters ends where a new block
+ * must begin: at an unindented heading, or at an unindented line after a blank one, outside a fence. Past twice that
+ * size it ends at any line end, or anywhere. The cost of a document is thus linear in its length whatever a parser does
  * with one window, and the caller can pause between windows. A fence that is cut is opened again in the next window.
  *
  * @param text with `\n` as its only newline
@@ -28,7 +28,7 @@ export function* markdownWindows(text: string): Generator<string> {
       reopened = fence === null ? '' : `${fence}\n`;
       start = at;
     }
-    // A very long line is cut anywhere, since it does not fit into a window.
+    // Cut a very long line anywhere, since it does not fit into a window.
     while (lineEnd - start > 2 * WINDOW_CHARS_MAX) {
       const cut = start + WINDOW_CHARS_MAX - (isHighSurrogate(text.charCodeAt(start + WINDOW_CHARS_MAX - 1)) ? 1 : 0);
       yield reopened + text.slice(start, cut);

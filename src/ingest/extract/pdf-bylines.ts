@@ -9,12 +9,12 @@ const PARTICLE = /^(?:van|von|der|den|de|del|della|di|da|la|le|bin|al|ten|zu)$/;
 const HANGUL_NAME = /^[가-힣]{2,4}$/;
 const CHARS_MAX = 200;
 
-/** Returns true for a line that says who wrote a document, or where that person works. */
+/** Return true for a line that says who wrote a document, or where that person works. */
 export function namesAuthor(text: string): boolean {
   return text.length <= CHARS_MAX && (LED_BY_WORD.test(text) || AFFILIATION.test(text));
 }
 
-/** Returns true for a line that may be a list of names of people; a heading in title case looks the same. */
+/** Return true for a line that may be a list of people's names. A heading in title case looks the same. */
 export function resemblesNames(text: string): boolean {
   if (text.length > CHARS_MAX) return false;
   const names = text

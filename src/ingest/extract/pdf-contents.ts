@@ -6,12 +6,12 @@ const ENTRY = /(?:\s|^)(?:\d{1,4}|[ivxlc]{1,6})$/;
 const TITLE =
   /^(?:table of )?contents$|^inhalt(?:sverzeichnis)?$|^sommaire$|^table des mati[eè]res$|^[ií]ndice$|^목\s*차$|^차\s*례$|^目\s*[次录錄]$/i;
 const ENTRIES_MIN = 3;
-/** Share of the lines below a title that must be entries; long entries take two lines. */
+/** Share of the lines below a title that must be entries. Long entries take two lines. */
 const ENTRIES_SHARE_MIN = 0.4;
 const FOLLOWING_SHARE_MIN = 0.6;
 
 /**
- * Finds the lines of a table of contents on a page: lines with dot leaders and a page number, and lines below a title
+ * Find the lines of a table of contents on a page: lines with dot leaders and a page number, and lines below a title
  * such as `Contents` if many end in a page number.
  *
  * @param isContinued true if the page before ended in a table of contents

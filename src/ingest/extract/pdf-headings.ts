@@ -6,20 +6,20 @@ const HEADING_CHARS_MAX = 200;
 const HEADING_LINES_MAX = 4;
 const HEADING_SIZE_RATIO = 1.15;
 const LEVEL_MAX = 6;
-/** Length of a paragraph with which the text of a document begins, below its title and authors. */
+/** Minimum length of the paragraph that begins the text of a document, below its title and authors. */
 const TEXT_CHARS_MIN = 150;
 
 /**
- * Converts paragraphs to blocks, a window of pages at a time. The body size is the median font size by character of all
- * text so far; short paragraphs at least 15 % larger are headings, and the rank of their size is their level. Names of
- * authors below the title of the document are no headings, whatever their size.
+ * Converts paragraphs to blocks, a window of pages at a time. The body size is the median font size by character of
+ * all text so far. Short paragraphs at least 15 % larger are headings; the rank of their size is their level. Author
+ * names below the title of the document are no headings, whatever their size.
  */
 export class PdfHeadings {
   /** Characters by font size. */
   readonly #chars = new Map<number, number>();
   readonly #headingSizes = new Set<number>();
 
-  /** Font size of most of the text so far and of these paragraphs or lines; 0 without any. */
+  /** Return the font size of most of the text so far and of these paragraphs or lines; 0 without any. */
   bodySizeWith(texts: ReadonlyArray<{ readonly fontSize: number; readonly text: string }>): number {
     const chars = new Map(this.#chars);
     count(chars, texts);
@@ -45,8 +45,8 @@ export class PdfHeadings {
 }
 
 /**
- * Finds large lines on the first page, between the title and the text, that name authors. A line that only resembles
- * names is one if no heading of a section has its size.
+ * Find large lines on the first page, between the title and the text, that name authors. A line that only resembles
+ * names counts if no section heading has its size.
  */
 function findBylines(
   paragraphs: readonly PdfParagraph[],

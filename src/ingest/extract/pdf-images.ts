@@ -9,14 +9,14 @@ export interface PageImages {
   readonly isDamaged: boolean;
 }
 
-/** Minimal side; a smaller picture cannot hold a line of text. */
+/** Minimum side. A smaller picture cannot hold a line of text. */
 const SIDE_PIXELS_MIN = 24;
 const AREA_PIXELS_MIN = 2_000;
 const PLACEMENTS_MAX = 1_000;
-/** Maximum of pixels of a page, after the reduction to at most 3,600 pixels a side. */
+/** Maximum number of pixels of a page, after the reduction to at most 3,600 pixels a side. */
 const PAGE_PIXELS_MAX = 40_000_000;
 const FILES_MAX = 16;
-/** Maximal distance of two strips of one scan, in points. */
+/** Maximum distance between two strips of one scan, in points. */
 const SEAM_POINTS = 1;
 
 /** Transformation matrix [a b c d e f] (PDF 32000-1, 8.3.4). */
@@ -28,7 +28,7 @@ interface Placement {
 }
 
 /**
- * Extracts the pictures of a page as they are seen on it: rotated upright, with the strips of one scan joined. Nothing
+ * Extract the pictures of a page as the page shows them: rotated upright, with the strips of one scan joined. Nothing
  * else of the page is drawn.
  */
 export async function imagesOf(page: PdfPage): Promise<PageImages> {
@@ -57,7 +57,7 @@ function isSmall({ width, height }: { width: number; height: number }): boolean 
   return Math.min(width, height) < SIDE_PIXELS_MIN && width * height < AREA_PIXELS_MIN;
 }
 
-/** Collects the images of a page, and tracks the current transformation matrix through its operators. */
+/** Collect the images of a page, and track the current transformation matrix through its operators. */
 function findPlacements(operators: number[], args: unknown[][], ops: PdfJs['OPS'], page: PdfPage): Placement[] {
   const placements: Placement[] = [];
   const matrixStack: Matrix[] = [];
@@ -102,15 +102,14 @@ function multiply([a, b, c, d, e, f]: Matrix, [g, h, i, j, k, l]: Matrix): Matri
 }
 
 /**
- * Waits for the decoded object of an image; null if pdf.js could not decode it. Objects shared by pages begin with
- * `g_`.
+ * Wait for the decoded object of an image; null if pdf.js could not decode it. Objects shared by pages begin with `g_`.
  */
 function decoded(page: PdfPage, id: string): Promise<RawImage | null> {
   const objects = id.startsWith('g_') ? page.commonObjs : page.objs;
   return new Promise((resolve) => objects.get(id, resolve as (image: unknown) => void));
 }
 
-/** EXIF orientation by the direction of the rows and columns of an image on the page, with y downwards. */
+/** Return the EXIF orientation by the direction of the rows and columns of an image on the page, with y downwards. */
 function orientationOf([a, b, c, d]: Matrix): number {
   if (Math.abs(a) + Math.abs(d) >= Math.abs(b) + Math.abs(c)) {
     const isMirrored = a < 0;
@@ -134,7 +133,7 @@ function boxOf([a, b, c, d, e, f]: Matrix): Omit<Part, 'image'> {
   return { left: Math.min(e, e + a, e + c, e + a + c), top: Math.min(...ys), bottom: Math.max(...ys) };
 }
 
-/** Sorts images from top to bottom, and joins those that continue each other without a gap. */
+/** Sort images from top to bottom, and join those that continue each other without a gap. */
 function joinStrips(parts: readonly Part[]): GreyImage[] {
   const runs: Part[][] = [];
   for (const part of parts.toSorted((one, other) => one.top - other.top || one.left - other.left)) {

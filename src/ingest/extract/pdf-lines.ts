@@ -20,12 +20,11 @@ export interface PdfLine {
   fontSize: number;
 }
 
-/** Sorts the text of a page into lines in reading order. */
 export function linesInReadingOrder(items: readonly PdfTextItem[], pageWidth: number): PdfLine[] {
   return order(toLines(items), pageWidth);
 }
 
-/** Joins items on one baseline, in the order of the content stream. A gap becomes a blank. */
+/** Join items on one baseline, in the order of the content stream. A gap becomes a blank. */
 function toLines(items: readonly PdfTextItem[]): PdfLine[] {
   const lines: PdfLine[] = [];
   let parts: string[] = [];
@@ -77,7 +76,7 @@ function toLines(items: readonly PdfTextItem[]): PdfLine[] {
 }
 
 /**
- * Orders lines for reading. The content stream is usually in reading order, including columns, and is kept as long as
+ * Order lines for reading. The content stream is usually in reading order, including columns, and is kept as long as
  * it runs downwards. If it jumps back up within a column, lines are sorted by position instead, column by column if
  * the page has two.
  */
@@ -115,7 +114,7 @@ function byPosition(a: PdfLine, b: PdfLine): number {
 }
 
 /**
- * Finds the x in the middle third that the fewest lines cross; null unless very few cross it and both sides have text.
+ * Find the x in the middle third that the fewest lines cross; null unless very few cross it and both sides have text.
  */
 function findGutter(lines: readonly PdfLine[], pageWidth: number): number | null {
   let best: { x: number; crossing: number } | null = null;

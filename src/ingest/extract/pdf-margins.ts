@@ -9,27 +9,27 @@ export interface PdfPageLines {
   readonly lines: readonly PdfLine[];
 }
 
-/** Share of the height of a page, above and below, in which running titles stand. */
+/** Share of a page's height, above and below, that running titles may occupy. */
 const MARGIN_SHARE = 0.12;
-/** Most lines at each end of a page that may be running titles. */
+/** Maximum number of lines at each end of a page that may be running titles. */
 const MARGIN_LINES_MAX = 3;
-/** Distance of baselines, in units of the font size, that divides a running title from the text. */
+/** Distance of baselines, in units of the font size, that separates a running title from the text. */
 const GAP_RATIO = 1.8;
 const PAGES_MIN = 3;
-/** Share of the pages from the first to the last occurrence that a running title is on; a book may alternate two. */
+/** Minimum share of pages, from the first to the last occurrence, with the running title. A book may alternate two. */
 const DENSITY_MIN = 0.4;
-/** Height in points within which lines of several pages stand at the same place. */
+/** Maximum difference in height, in points, of lines at the same place on several pages. */
 const SAME_HEIGHT = 4;
 
 /**
  * Finds running titles and page numbers: lines at the same height in the margins of several pages, with the same text
- * except for numbers. They are removed, and each running title is reported once.
+ * except for numbers. It removes them and reports each running title once.
  */
 export class PdfMargins {
   readonly #reported = new Set<string>();
 
   /**
-   * Divides the lines of a window of pages.
+   * Divide the lines of a window of pages.
    *
    * @param bodySize font size of the text: in larger lines, such as `Chapter 3`, numbers count as text
    */
@@ -48,7 +48,7 @@ export class PdfMargins {
     const divided = pages.map((page, at) => {
       const keys = keysOfPage[at] as Map<PdfLine, string>;
       const body = page.lines.filter((line) => !isRunning(keys.get(line)));
-      // A page with nothing else has that text as its content.
+      // On a page with nothing else, that text is the content.
       if (body.length === 0) return page;
       for (const [line, key] of keys) {
         if (!isRunning(key) || this.#reported.has(key)) continue;
@@ -66,7 +66,7 @@ function isRepeated(pages: readonly number[]): boolean {
   return pages.length / ((pages.at(-1) as number) - (pages[0] as number) + 1) >= DENSITY_MIN;
 }
 
-/** Returns the first and last lines of a page that a gap divides from its text. */
+/** Return the first and last lines of a page that a gap separates from its text. */
 function marginLines({ lines, top, bottom }: PdfPageLines): PdfLine[] {
   const margin = (top - bottom) * MARGIN_SHARE;
   const downwards = lines.toSorted((a, b) => b.y - a.y);

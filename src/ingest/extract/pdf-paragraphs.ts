@@ -12,7 +12,7 @@ const BULLET = /^(?:[•‣◦▪▫●○■□▶►∙·⁃※]|[-–*](?=\s)
 const SENTENCE_END = /[.!?…:;。！？]["'”’)\]]?$/;
 
 /**
- * Joins lines to paragraphs. A paragraph ends where the vertical gap is wider than usual on the page, the font size
+ * Join lines to paragraphs. A paragraph ends where the vertical gap is wider than usual on the page, the font size
  * changes, the text moves to another column, a bullet follows, or an indented line follows one that ended early.
  */
 export function toParagraphs(lines: readonly PdfLine[], page: number): PdfParagraph[] {
@@ -57,7 +57,7 @@ function startsParagraph(current: readonly PdfLine[], line: PdfLine, pitch: numb
   return indent > size * 0.8 && indent < size * 6 && (endedEarly || current.length > 1);
 }
 
-/** Median distance of baselines, in units of the font size. */
+/** Return the median distance of baselines, in units of the font size. */
 function typicalPitch(lines: readonly PdfLine[]): number {
   const pitches: number[] = [];
   for (let i = 1; i < lines.length; i++) {
@@ -71,9 +71,8 @@ function typicalPitch(lines: readonly PdfLine[]): number {
 }
 
 /**
- * Joins several lines to one text: a word divided by a hyphen is joined (a soft hyphen is always removed, a hard one
- * before a small letter); Chinese and Japanese lines are joined without a blank, all others (including Korean) with
- * one.
+ * Join several lines to one text. A soft hyphen at a line end is always removed; a hard hyphen is removed before a
+ * small letter. Chinese and Japanese lines are joined without a blank, all others (including Korean) with one.
  */
 export function joinLines(lines: readonly string[]): string {
   let text = lines[0] ?? '';

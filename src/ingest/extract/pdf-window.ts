@@ -6,13 +6,13 @@ import { PdfMargins, type PdfPageLines } from './pdf-margins.ts';
 import { type PdfParagraph, toParagraphs } from './pdf-paragraphs.ts';
 
 /**
- * Converts the lines of a PDF to blocks, a window of pages at a time. Running titles are removed except for one of
- * each, which is marked as boilerplate like the tables of contents.
+ * Converts the lines of a PDF to blocks, a window of pages at a time. It keeps one of each running title. It marks
+ * running titles and tables of contents as boilerplate.
  */
 export class PdfBlocks {
   readonly #headings = new PdfHeadings();
   readonly #margins = new PdfMargins();
-  /** Page that ended in a table of contents. */
+  /** Last page that ended in a table of contents. */
   #contentsPage = 0;
 
   toBlocks(window: readonly PdfPageLines[]): BlockDraft[] {
@@ -29,7 +29,7 @@ export class PdfBlocks {
     ];
   }
 
-  /** Divides a page into its paragraphs and tables of contents, in order. */
+  /** Divide a page into its paragraphs and tables of contents, in order. */
   #partsOf({ page, lines }: PdfPageLines): Array<{ paragraphs: PdfParagraph[] } | { contents: BlockDraft }> {
     const contents = contentsLines(lines, this.#contentsPage === page - 1 && page > 1);
     if (contents.size === 0) return [{ paragraphs: toParagraphs(lines, page) }];

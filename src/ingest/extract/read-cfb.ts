@@ -4,8 +4,8 @@ import { readHwp } from './hwp/read-hwp.ts';
 import type { Reading, ReadResult } from './reader.ts';
 
 /**
- * Reads the document in a compound file, which is a Hancom document or an encrypted office document ([MS-OFFCRYPTO]).
- * The binary formats of older office programs are named in the error and not read.
+ * Read the document in a compound file, which is a Hancom document or an encrypted office document ([MS-OFFCRYPTO]).
+ * The error names the binary formats of older office programs, which are not read.
  *
  * @throws ExtractError `encrypted`, `unsupported_type`, and errors of the document
  */

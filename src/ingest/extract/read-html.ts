@@ -37,11 +37,10 @@ export interface HtmlOptions {
 }
 
 /**
- * Reads the blocks of an HTML page: headings, paragraphs, list items with their bullet or number, tables with one line
- * per row (`a | b | c`), `pre` as code. Scripts, styles, `nav` and frames are dropped, and other navigation is marked as
- * boilerplate; nothing is ever fetched.
- * The title becomes the first heading if there is no `h1`. The tree is walked without recursion, so depth needs no
- * stack.
+ * Read the blocks of an HTML page: headings, paragraphs, list items with their bullet or number, tables with one line
+ * per row (`a | b | c`), `pre` as code. Drop scripts, styles, `nav` and frames, and mark other navigation as
+ * boilerplate. Never fetch anything. The title becomes the first heading if there is no `h1`. The walk uses no
+ * recursion, so depth needs no stack.
  *
  * @param declaredCharset charset of the content type; a byte order mark takes precedence over it, a `<meta>` does not
  */
@@ -58,7 +57,7 @@ export function readHtml(bytes: Uint8Array, declaredCharset: string | null, opti
   return walk.blocks;
 }
 
-/** Finds `<meta charset>` or its `http-equiv` form in the first bytes (HTML standard, "prescan a byte stream"). */
+/** Find `<meta charset>` or its `http-equiv` form in the first bytes (HTML standard, "prescan a byte stream"). */
 function metaCharset(bytes: Uint8Array): string | null {
   const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, CHARSET_SCAN_BYTES)).toString(
     'latin1',
@@ -73,7 +72,7 @@ function metaCharset(bytes: Uint8Array): string | null {
 interface Survey {
   title: string | null;
   hasH1: boolean;
-  /** Tables that only position other blocks; they are read as blocks, not as rows. */
+  /** Tables that only position other blocks. They are read as blocks, not as rows. */
   layoutTables: Set<Node>;
 }
 
@@ -99,7 +98,7 @@ function surveyTree(roots: readonly Node[]): Survey {
   return survey;
 }
 
-/** Entry on the stack below the children of an element, which marks their end. */
+/** Entry on the stack below the children of an element. It marks their end. */
 interface Leave {
   readonly leave: Element;
 }
@@ -113,13 +112,13 @@ class Walk {
   #preDepth = 0;
   readonly #lists: Array<{ ordered: boolean; next: number }> = [];
   #bullet: string | null = null;
-  /** Table that is read as rows; it contains no table, since a nested one makes it a layout table. */
+  /** Table that is read as rows. It contains no table, since a nested table makes it a layout table. */
   #table: Element | null = null;
   #rows: string[] = [];
   #cells: string[] = [];
 
   readonly #navigation: ReadonlySet<Node>;
-  /** Number of elements of navigation around the current position. */
+  /** Number of navigation elements around the current position. */
   #navigationDepth = 0;
 
   constructor(layoutTables: ReadonlySet<Node>, navigation: ReadonlySet<Node>) {
@@ -218,13 +217,12 @@ class Walk {
     this.#cells = [];
   }
 
-  /** Adds a block. A heading in navigation is no heading of the text that follows. */
+  /** Add a block. A heading in navigation does not head the text that follows. */
   #push(block: BlockDraft): void {
     if (this.#navigationDepth === 0) this.blocks.push(block);
     else this.blocks.push({ ...block, kind: block.kind === 'heading' ? 'paragraph' : block.kind, boilerplate: true });
   }
 
-  /** Ends the current block. */
   #flush(): void {
     if (this.#text.length === 0) return;
     const raw = this.#text.join('');
@@ -256,7 +254,7 @@ function collapse(text: string): string {
   return text.replace(/\s+/g, ' ').trim();
 }
 
-/** Collapses blanks to one, and those with a line break (`br`) to one newline. */
+/** Collapse blanks to one, and those with a line break (`br`) to one newline. */
 function collapseKeepingBreaks(text: string): string {
   return text.replace(/\s+/g, (blank) => (blank.includes('\n') ? '\n' : ' ')).trim();
 }

@@ -7,7 +7,7 @@ import { wrongSize } from './errors.ts';
 import { readText } from './read-text.ts';
 import { type BlockSink, type ReadResult, resultOf } from './reader.ts';
 
-/** Formats without a grammar of their own, which are read in bounded windows and without a child process. */
+/** Formats without a grammar of their own. They are read in bounded windows and without a child process. */
 export type TextFormat = Extract<FileFormat & DocumentFormat, 'txt' | 'csv' | 'tsv' | 'json' | 'jsonl'>;
 
 const TEXT_FORMATS: ReadonlySet<FileFormat> = new Set<TextFormat>(['txt', 'csv', 'tsv', 'json', 'jsonl']);
@@ -17,7 +17,7 @@ export function isTextFormat(format: FileFormat): format is TextFormat {
 }
 
 /**
- * Reads plain text, csv or json in this process, and waits for the sink between slices. csv and json are never held as
+ * Read plain text, csv or json in this process, and wait for the sink between slices. csv and json are never held as
  * a whole.
  *
  * @throws ExtractError; errors of the source and of the sink
@@ -48,7 +48,7 @@ export async function readInWorker(
   return resultOf(format);
 }
 
-/** Checks the size of a stream. @throws ExtractError if there are more or fewer bytes than were recorded */
+/** Check the size of a stream. @throws ExtractError if there are more or fewer bytes than recorded */
 export async function* ofSize(source: AsyncIterable<Uint8Array>, sizeBytes: number): AsyncGenerator<Uint8Array> {
   let read = 0;
   for await (const chunk of source) {

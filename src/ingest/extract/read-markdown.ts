@@ -7,15 +7,15 @@ const FRONT_MATTER_CHARS_MAX = 16 * 1024;
 const DEFINITIONS_CHARS_MAX = 256 * 1024;
 
 /**
- * Reads the blocks of CommonMark with tables: headings, paragraphs, list items (with their bullet or number), code, and
- * tables with one line per row, `a | b | c`. Markup is removed: only the text of links and the description of images
- * remain, HTML tags are dropped. Front matter becomes a paragraph.
+ * Read the blocks of CommonMark with tables: headings, paragraphs, list items (with their bullet or number), code,
+ * and tables with one line per row, `a | b | c`. Remove markup: keep only the text of links and the description of
+ * images, and drop HTML tags. Front matter becomes a paragraph.
  */
 export function* readMarkdown(text: string): Generator<BlockDraft> {
   const source = normalizeNewlines(text);
   const parser = new MarkdownIt({ html: true });
   const env: Env = {};
-  // Definitions of links are usually at the end, outside the window that uses them.
+  // Link definitions are usually at the end, outside the window that uses them.
   parser.parse(linkDefinitions(source), env);
 
   const front = frontMatter(source);
@@ -117,7 +117,7 @@ function inlineText(tokens: readonly Token[]): string {
 
 const { unescapeAll } = new MarkdownIt().utils;
 
-/** Removes tags, comments, scripts and styles from an HTML block in one pass. */
+/** Remove tags, comments, scripts and styles from an HTML block in one pass. */
 function withoutTags(html: string): string {
   const lower = html.toLowerCase();
   const parts: string[] = [];
@@ -143,7 +143,7 @@ function withoutTags(html: string): string {
     .replace(/\n\s+/g, '\n');
 }
 
-/** Finds YAML between `---` lines at the very start, and the offset at which the document proper begins. */
+/** Find YAML between `---` lines at the very start, and the offset at which the document proper begins. */
 function frontMatter(source: string): { content: string; end: number } | null {
   if (!source.startsWith('---\n')) return null;
   const match = /\n---[ \t]*(?:\n|$)/.exec(source.slice(0, FRONT_MATTER_CHARS_MAX));

@@ -25,18 +25,19 @@ export interface PdfOptions {
   readonly images: ImageSink | null;
 }
 
-/** Size of a window, in pages and characters; after each one, fonts and other shared resources are dropped. */
+/** Size of a window, in pages and characters. After each window, fonts and other shared resources are dropped. */
 const WINDOW_PAGES = 50;
 const WINDOW_CHARS = 1024 * 1024;
 /**
- * Maximum of pixels of an image: A4 at 600 dots per inch has 35 million, and decoding takes up to ten bytes of each.
+ * Maximum number of pixels of an image. A4 at 600 dots per inch has 35 million; decoding takes up to ten bytes per
+ * pixel.
  */
 const IMAGE_PIXELS_MAX = 36_000_000;
 
 /**
- * Reads the text of a PDF and passes it to `sink` a window of pages at a time, so that memory does not grow with the
- * number of pages. `data` is transferred (it is detached). Without `cmapFolder` the text of fonts in a predefined East
- * Asian encoding is lost.
+ * Read the text of a PDF and pass it to `sink` a window of pages at a time, so that memory does not grow with the
+ * number of pages. `data` is transferred (it is detached). Without `cmapFolder` the text of fonts in a predefined
+ * East Asian encoding is lost.
  *
  * @throws ExtractError `encrypted` (a password is needed), `corrupt`, `too_large`
  */
@@ -90,7 +91,7 @@ export async function readPdf(data: Uint8Array, sink: BlockSink, options: PdfOpt
     await flushWindow();
     await document.cleanup();
   }
-  // A failed page may have text, if only its pictures could not be read.
+  // A page whose pictures could not be read may still have text.
   if (failedPages.length === pages && !hasText) throw new ExtractError('corrupt', 'no page of the PDF can be read');
   await flushWindow();
   return { pages, emptyPages, failedPages };
@@ -106,7 +107,7 @@ async function open(data: Uint8Array, { cmapFolder, wasmFolder }: PdfOptions): P
     useSystemFonts: false,
     useWorkerFetch: false,
     enableXfa: false,
-    // Pictures are decoded to plain pixels, with a bound on their number.
+    // Pictures are decoded to plain pixels, and their number is limited.
     isOffscreenCanvasSupported: false,
     isImageDecoderSupported: false,
     maxImageSize: IMAGE_PIXELS_MAX,
@@ -148,7 +149,7 @@ function toOpeningError(error: unknown): unknown {
   return new ExtractError('corrupt', 'the PDF is damaged and cannot be opened', error);
 }
 
-/** Used fields of `TextItem` of pdf.js; marked content has no `str`. */
+/** Fields of pdf.js's `TextItem` that are used here. Marked content has no `str`. */
 interface RawItem {
   readonly str?: string;
   /** Matrix from text space to PDF space: [a b c d e f]. */

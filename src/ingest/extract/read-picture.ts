@@ -3,7 +3,7 @@ import { ExtractError } from './errors.ts';
 import type { DocumentImage, ImageTexts } from './image-texts.ts';
 import { collectBytes, ofSize } from './read-in-worker.ts';
 
-/** Yields the pages of a TIFF file, from 1; any other picture is one page. */
+/** Yield the pages of a TIFF file, from 1. Any other picture is one page. */
 export function* pagesOfPicture(file: Uint8Array<ArrayBuffer>, pagesMax: number): Generator<DocumentImage> {
   let page = 1;
   if (!isTiff(file)) yield { file, page };
@@ -11,7 +11,7 @@ export function* pagesOfPicture(file: Uint8Array<ArrayBuffer>, pagesMax: number)
 }
 
 /**
- * Reads the text of a file that is a picture; a TIFF file may have several pages. Nothing of it is decoded here.
+ * Read the text of a picture file. A TIFF file may have several pages. This process decodes nothing of it.
  *
  * @throws ExtractError if no page can be read, with the category of the first error; errors of the source
  */

@@ -1,11 +1,11 @@
 import type { BlockDraft } from './blocks.ts';
 
-/** Converts newlines of every system to `\n`, and a form feed, which ends a page, to the end of a paragraph. */
+/** Convert newlines of every system to `\n`, and a form feed, which ends a page, to the end of a paragraph. */
 export function normalizeNewlines(text: string): string {
   return text.replace(/\r\n?|\u2028|\u2029/g, '\n').replaceAll('\f', '\n\n');
 }
 
-/** Yields the paragraphs of plain text, which are separated by blank lines; line breaks are kept. It makes one pass. */
+/** Yield the paragraphs of plain text, which are separated by blank lines, in one pass. Line breaks are kept. */
 export function* readText(text: string): Generator<BlockDraft> {
   const source = normalizeNewlines(text);
   let start = -1;

@@ -22,8 +22,8 @@ const READERS: ReadonlyArray<readonly [RegExp, (zip: Zip, mainPart: string, read
 const ODF = /^application\/vnd\.oasis\.opendocument\.(text|spreadsheet|presentation)(-template|-master)?$/;
 
 /**
- * Reads the document in a zip archive. Its format is given by entries of the archive: `mimetype`, or the content type
- * of the main part.
+ * Read the document in a zip archive. Entries of the archive give its format: `mimetype`, or the content type of the
+ * main part.
  *
  * @throws ExtractError `unsupported_type` if the format is not supported; errors of the document
  */
@@ -51,7 +51,7 @@ export async function readZip(bytes: Uint8Array, reading: Reading): Promise<Read
 
 async function readOfficeOpenXml(zip: Zip, reading: Reading): Promise<ReadResult> {
   const mainPart = await readMainPart(zip);
-  // If the type is given only by extension, the conventional folder decides.
+  // If only the extension gives the type, the conventional folder decides.
   const type = (await readContentTypes(zip)).get(mainPart) ?? mainPart;
   const reader = READERS.find(([pattern]) => pattern.test(type))?.[1];
   if (reader === undefined) throw unsupported();

@@ -4,19 +4,19 @@ import type { PartCategory } from './errors.ts';
 
 /** Sink of the blocks of a document, in reading order. */
 export interface BlockSink {
-  /** Adds a block. @throws ExtractError `too_large` past the bound on text */
+  /** Add a block. @throws ExtractError `too_large` past the bound on text */
   add(block: BlockDraft): void;
-  /** Waits until more blocks can be added; called between two slices of the input. */
+  /** Wait until more blocks can be added. Called between two slices of the input. */
   flush(): Promise<void>;
 }
 
-/** Sink of the pictures of a document whose text is wanted; it has them recognised. */
+/** Sink of the pictures of a document whose text is wanted. It has them recognised. */
 export interface ImageSink {
   /** Strategy; `always` includes pictures on pages that have text. */
   readonly strategy: OcrStrategy;
   /**
-   * Adds an image file in reading order among the blocks, and settles when more can be added. Returns false if it is
-   * too large or there are too many.
+   * Add an image file in reading order among the blocks, and settle when more can be added. Return false if the image
+   * is too large or there are too many.
    */
   take(image: PageImage): Promise<boolean>;
 }
@@ -27,11 +27,11 @@ export interface PageImage {
   readonly file: Uint8Array;
   /** Page from 1. */
   readonly page: number;
-  /** Attachment that is the picture or contains it; left out for a page of the document itself. */
+  /** Attachment that is the picture or contains it; omitted for a page of the document itself. */
   readonly part?: string;
 }
 
-/** Remaining bytes and entries that may be unpacked; a mail and its attachments share one budget. */
+/** Remaining bytes and entries that may be unpacked. A mail and its attachments share one budget. */
 export interface UnpackBudget {
   bytesLeft: number;
   entriesLeft: number;
@@ -47,7 +47,7 @@ export interface Reading {
   readonly htmlBytesMax: number;
 }
 
-/** Part of a document, such as an attachment, that could not be read, with the reason. */
+/** Unreadable part of a document, such as an attachment, with the reason. */
 export interface SkippedPart {
   readonly name: string;
   readonly category: PartCategory;
@@ -55,9 +55,9 @@ export interface SkippedPart {
 
 /** Result of reading a document. */
 export interface ReadResult {
-  /** Format of the document; for a container (a zip archive, a compound file), that of the document in it. */
+  /** Format of the document; for a container (a zip archive, a compound file), the format of the document in it. */
   readonly format: DocumentFormat;
-  /** Pages, slides or sheets; null in formats without. */
+  /** Number of pages, slides or sheets; null in formats without. */
   readonly pages: number | null;
   /** Pages, from 1, that hold no text (scans, pictures). */
   readonly emptyPages: number[];

@@ -1,21 +1,21 @@
 import type { BlockDraft } from './blocks.ts';
 
-/** Size from which a table is divided into several blocks. */
+/** Size above which a table is divided into several blocks. */
 const BLOCK_CHARS = 16 * 1024;
 const HEADER_CHARS_MAX = 800;
 const HEADER_CELL_CHARS_MAX = 64;
-/** Rows of a title, each with one filled cell, that may stand above the names of the columns. */
+/** Maximum number of title rows, each with one filled cell, above the column names. */
 const TITLE_ROWS_MAX = 4;
 const CELL_CHARS_MAX = 64 * 1024;
 
 /**
- * Builder of a table row by row. A small table becomes one block with one line per row (`a | b | c`), a large one
- * becomes several. If the first row with several cells names the columns, it is the `header` of every block, so that
- * every chunk of the table can have the names of its columns.
+ * Builds a table row by row. A small table becomes one block with one line per row (`a | b | c`), a large one becomes
+ * several. If the first row with several cells names the columns, it is the `header` of every block, so that every
+ * chunk of the table can have the column names.
  */
 export class RowTable {
   readonly #add: (block: BlockDraft) => void;
-  /** Names of the columns; undefined if the table has none, null until that is known. */
+  /** Column names; undefined if the table has none, null until that is known. */
   #header: string | undefined | null = null;
   #titleRows = 0;
   #lines: string[] = [];
@@ -55,7 +55,7 @@ export class RowTable {
   }
 }
 
-/** Reduces a cell to one line. An extremely long cell is cut into several lines, so that windows stay small. */
+/** Reduce a cell to one line. An extremely long cell is cut into several lines, so that windows stay small. */
 function tidyCell(cell: string): string {
   const text = /\s\s|[^\S ]/.test(cell) ? cell.replace(/\s+/g, ' ').trim() : cell.trim();
   if (text.length <= CELL_CHARS_MAX) return text;
@@ -64,7 +64,7 @@ function tidyCell(cell: string): string {
   return parts.join('\n');
 }
 
-/** Returns true for a row of short, distinct texts, at least two, of which none is a number except for years. */
+/** Return true for a row of at least two short, distinct texts, none of which is a number, except for years. */
 function namesColumns(cells: readonly string[]): boolean {
   const names = cells.filter((cell) => cell !== '');
   return (

@@ -27,12 +27,12 @@ const MEMORY_POLL_MS = 100;
 const STDERR_CHARS_MAX = 4096;
 
 /**
- * Reads one document in a process of its own and passes its blocks to `onBlocks`; while `onBlocks` is pending, reading
- * and the deadline are paused.
+ * Read one document in a separate process and pass its blocks to `onBlocks`. While `onBlocks` is pending, reading and
+ * the deadline pause.
  *
  * The process has almost no privileges (see start-child.ts). It is killed past the deadline, past `memoryBytesMax`
  * (heap limit by V8, data limit by the kernel, resident size by polling), past `outputBytesMax`, and when `signal`
- * aborts; it exits by itself when this process dies. It has exited when the promise settles.
+ * aborts. It exits by itself when this process dies. It has exited when the promise settles.
  *
  * @param source the file, of exactly `task.sizeBytes` bytes; its errors are rethrown unchanged
  * @throws ExtractError for errors of the document or the child; the signal's reason when aborted; errors of `onBlocks`
@@ -43,7 +43,7 @@ export async function runChild(
   options: {
     limits: RunLimits;
     signal?: AbortSignal | undefined;
-    /** Pool of processes; if it is left out, a process is started for this document. */
+    /** Pool of processes; without it, a process is started for this document. */
     children?: ChildPool | undefined;
     onBlocks: (blocks: BlockDraft[]) => void | Promise<void>;
     /** Called for each picture, in base64, in order among the blocks, if the task asks for pictures. */
@@ -53,7 +53,7 @@ export async function runChild(
   const { limits, signal, onBlocks, onImage = () => {} } = options;
   signal?.throwIfAborted();
   const child = await (options.children?.take(limits, task.format) ?? startChild(limits, task.format));
-  // Only the first reason counts; later errors are consequences of the kill.
+  // Only the first reason counts. Later errors are consequences of the kill.
   const killed = Promise.withResolvers<void>();
   let fault: { readonly reason: unknown } | null = null;
   const kill = (reason: unknown) => {
@@ -77,7 +77,7 @@ export async function runChild(
       imageExtensionMs -= grantMs;
       deadline.extend(grantMs);
     }
-    // The time that the callbacks take is not time of reading.
+    // The time of the callbacks is not reading time.
     return deadline.pause(Promise.resolve(line.type === 'blocks' ? onBlocks(line.blocks) : onImage(line)));
   };
   const memory = watchMemory(child, limits.memoryBytesMax, kill);
@@ -126,8 +126,8 @@ function exitOf(child: Child, kill: (reason: unknown) => void): Promise<Exit> {
 }
 
 /**
- * Writes task and file to the child with backpressure, and leaves stdin open so that the child notices when this
- * process dies.
+ * Write task and file to the child with backpressure. Leave stdin open so that the child notices when this process
+ * dies.
  */
 async function sendFile(
   child: Child,
@@ -148,8 +148,8 @@ async function sendFile(
 }
 
 /**
- * Reads the lines of the child's stdout and waits for `take` after each. Returns the last line, `done` or `failed`, or
- * null if there is none. Images do not count as text; their number is bounded.
+ * Read the lines of the child's stdout and wait for `take` after each. Return the last line, `done` or `failed`, or
+ * null if there is none. Images do not count as text; their number is limited.
  */
 async function collect(
   stdout: Readable,
@@ -180,7 +180,7 @@ async function collect(
   return last;
 }
 
-/** Parses and validates a line, since a child that is compromised by its document could print anything. */
+/** Parse and validate a line, since a child that its document has compromised could print anything. */
 function parseLine(line: Buffer): ChildLine {
   try {
     return ChildLine.parse(JSON.parse(line.toString('utf8')));
@@ -193,7 +193,7 @@ function parseLine(line: Buffer): ChildLine {
   }
 }
 
-/** Kills a child whose resident memory exceeded the bound at any time (VmHWM is the peak, also between two polls). */
+/** Kill a child whose resident memory ever exceeded the limit. VmHWM is the peak, also between two polls. */
 function watchMemory(
   child: Child,
   bytesMax: number,
@@ -212,9 +212,9 @@ function watchMemory(
   return { peak: () => peak, stop: () => clearInterval(timer) };
 }
 
-/** Error for a child that exited without a last line. */
+/** Create the error for a child that exited without a last line. */
 function toExitError(code: number | null, exitSignal: NodeJS.Signals | null, stderr: string): ExtractError {
-  // V8 aborts when the heap or the data limit is reached; the kernel kills when the host runs out of memory.
+  // V8 aborts when the heap or the data limit is reached. The kernel kills when the host runs out of memory.
   if (exitSignal === 'SIGABRT' || exitSignal === 'SIGTRAP' || exitSignal === 'SIGILL' || exitSignal === 'SIGKILL') {
     return outOfMemory(stderr);
   }

@@ -19,17 +19,20 @@ const IMAGES_CPU_SECONDS = 600;
 const OFF_HEAP_BYTES = 128 * MIB;
 
 /**
- * Starts a process that waits for a task on stdin and may read no files except its own code.
+ * Start a process that waits for a task on stdin and may read no files except its own code.
  *
- * @param preload format whose code it loads while it waits; it can read any other format as well
- * @throws ExtractError `internal` if it cannot be started
+ * @param preload format whose code the process loads while it waits; it can read any other format as well
+ * @throws ExtractError `internal` if the process cannot be started
  */
 export async function startChild(limits: ChildLimits, preload: ChildFormat): Promise<Child> {
   const { paths, cmapFolder, wasmFolder } = readable();
   const argument: ChildArgument = { preload, cmapFolder, wasmFolder };
   try {
     return await startConfined({
-      ...{ name: 'extract', module: new URL('./child.ts', import.meta.url), argument, readable: paths },
+      name: 'extract',
+      module: new URL('./child.ts', import.meta.url),
+      argument,
+      readable: paths,
       sources: await strippedSources(HERE),
       heapMib: Math.max(32, Math.floor((limits.memoryBytesMax - OFF_HEAP_BYTES) / MIB)),
       memoryBytesMax: limits.memoryBytesMax,
@@ -51,7 +54,9 @@ let readables: Readables | null = null;
 /** Packages that the readers import. */
 const READER_PACKAGES = ['chardet', 'markdown-it', 'numfmt', 'parse5', 'pdfjs-dist', 'postal-mime', 'saxes', 'yauzl'];
 
-/** Paths of the child's code: this folder and the packages of the readers, not the rest of the installation. */
+/**
+ * List the paths of the child's code: this folder and the packages of the readers, not the rest of the installation.
+ */
 function readable(): Readables {
   if (readables !== null) return readables;
   const packages = new Set<string>();
@@ -66,7 +71,7 @@ function readable(): Readables {
   return readables;
 }
 
-/** Adds the folders of a package and of all its dependencies. */
+/** Add the folders of a package and of all its dependencies. */
 function addPackage(name: string, base: string, folders: Set<string>): void {
   const folder = requiredPackage(name, base);
   if (folders.has(folder)) return;

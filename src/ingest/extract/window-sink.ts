@@ -3,9 +3,9 @@ import { type BlockDraft, TextAssembler, type TextWindow } from './blocks.ts';
 import type { Deadline } from './deadline.ts';
 import type { BlockSink } from './reader.ts';
 
-/** Size of a window in characters; a window may be somewhat larger. */
+/** Size of a window in characters. A window may be somewhat larger. */
 export const WINDOW_CHARS = 1024 * 1024;
-/** Characters between two yields to the event loop, after which deadline and signal are checked. */
+/** Characters between two yields to the event loop. After each yield, deadline and signal are checked. */
 const YIELD_CHARS = 256 * 1024;
 
 export interface WindowOptions {
@@ -30,7 +30,7 @@ export class WindowSink implements BlockSink {
     this.#assembler = new TextAssembler(options);
   }
 
-  /** Lets `flush` throw once the deadline is over, and pauses the deadline while windows are processed. */
+  /** Make `flush` throw once the deadline is over, and pause the deadline while windows are processed. */
   watch(deadline: Deadline, tooSlow: () => Error): void {
     this.#clock = { deadline, tooSlow };
   }
@@ -43,7 +43,7 @@ export class WindowSink implements BlockSink {
   }
 
   /**
-   * Passes a complete window on, and yields to the event loop from time to time.
+   * Pass a complete window on, and yield to the event loop from time to time.
    *
    * @throws the signal's reason; errors of `take`
    */
@@ -56,7 +56,7 @@ export class WindowSink implements BlockSink {
     if (this.#clock?.deadline.isOver) throw this.#clock.tooSlow();
   }
 
-  /** Passes the last window on; the only window of a document without text is empty. */
+  /** Pass the last window on. The only window of a document without text is empty. */
   async finish(): Promise<void> {
     if (this.#windows === 0 || !this.#assembler.isEmpty) await this.#passWindow();
   }

@@ -3,24 +3,23 @@ import { ownBuffersOf, type Threads, transferResult } from '../../platform/threa
 import { type ChunkArtifact, decodeArtifact, encodeArtifact } from '../artifact.ts';
 import { analyseKept } from '../prepare-chunks.ts';
 
-/** A stored artifact with the analysed text of each of its chunks. */
+/** Stored artifact with the analysed text of each of its chunks. */
 export interface AnalysedArtifact {
   readonly artifact: ChunkArtifact;
   readonly tokens: readonly string[];
 }
 
-/** A stored artifact; `tokens` is null if its chunks were not to be analysed. */
+/** Stored artifact; `tokens` is null if its chunks were not to be analysed. */
 interface DecodedArtifact {
   readonly artifact: ChunkArtifact;
   readonly tokens: readonly string[] | null;
 }
 
-/** Bytes of an artifact. */
 interface StoredBytes {
   readonly bytes: Uint8Array;
-  /** False: the vectors are left out of the result. */
+  /** False to omit the vectors from the result. */
   readonly withVectors: boolean;
-  /** True: the analysed texts of the chunks are known. */
+  /** True if the analysed texts of the chunks are known. */
   readonly isAnalysed: boolean;
 }
 
@@ -28,7 +27,7 @@ interface StoredBytes {
  * Decode artifacts and analyse their chunks on a worker thread.
  *
  * @param stored must not be used afterwards: the bytes are moved to the thread
- * @returns null in place of an artifact that is damaged, or in several parts
+ * @returns null in place of an artifact that is damaged or in several parts
  */
 export function decodeAllOnThread(
   threads: Threads,
@@ -57,11 +56,11 @@ function decodeOrNull(bytes: Uint8Array, withVectors: boolean): ChunkArtifact | 
   try {
     return decodeArtifact(bytes, { withVectors });
   } catch {
-    return null; // The caller reads it again, and then sees the reason.
+    return null; // The caller reads it again, and then gets the reason.
   }
 }
 
-/** Artifacts as they are stored, with the vectors that were lent for it. */
+/** Artifacts as they are stored, with the vectors that were lent for encoding. */
 interface EncodedArtifacts {
   readonly encoded: readonly Uint8Array[];
   readonly vectors: readonly Float32Array[];
@@ -70,7 +69,7 @@ interface EncodedArtifacts {
 /**
  * Encode artifacts on a worker thread.
  *
- * @param artifacts their vectors must not be used afterwards: they are moved to the thread, and returned but for the
+ * @param artifacts their vectors must not be used afterwards: they are moved to the thread, which returns all but the
  *   native ones
  */
 export function encodeAllOnThread(

@@ -13,14 +13,13 @@ import type { Work } from './work.ts';
 /** Rows projected at once: 24 MB of native vectors of 3,072 dimensions. */
 const PROJECT_ROWS = 2_048;
 /**
- * Texts embedded by one request, of as many documents as they are of. The provider's batching divides them, or joins
- * those of several requests, as its calls need them.
+ * Texts per request, from any number of documents. The provider's batching divides or joins requests as its calls need.
  */
 const EMBED_TEXTS = 128;
 
 interface Slice {
   readonly work: Work;
-  /** Position of the document among those that are made together. */
+  /** Position of the document among those whose vectors are made together. */
   readonly at: number;
   readonly from: number;
   readonly to: number;
@@ -35,7 +34,7 @@ export class VectorMaker {
   readonly #window = new RequestWindow();
   #cost = 0;
 
-  /** @param onWork called after each request or product */
+  /** @param onWork called after each request or matrix product */
   constructor(plan: ReindexPlan, embedder: Embedder, orgId: string, onWork: () => void = () => {}) {
     this.#plan = plan;
     this.#embedder = embedder;
@@ -55,7 +54,7 @@ export class VectorMaker {
       await this.#project(model, own, signal);
     }
     const embedded = works.filter(({ source }) => source === 'embed');
-    // The alias picks a model for each document, since a document has vectors of one model.
+    // The alias picks a model for each document, since all vectors of a document have the same model.
     const groups = this.#plan.embedder?.kind === 'alias' ? embedded.map((work) => [work]) : [embedded];
     for (const group of groups) await this.#embed(group, signal);
   }
@@ -66,7 +65,7 @@ export class VectorMaker {
     return origin;
   }
 
-  /** Many small documents go through one product, a large one through several. */
+  /** Project documents. Many small documents go through one matrix product, a large one through several. */
   async #project(model: string, works: readonly Work[], signal: AbortSignal): Promise<void> {
     const map = this.#plan.mapOf(model);
     const origin = this.#origin;
@@ -87,7 +86,7 @@ export class VectorMaker {
     }
   }
 
-  /** Send the texts of documents in requests that are at work at the same time; when one fails, the others end. */
+  /** Send the texts of documents in concurrent requests. If one fails, wait until the others have ended. */
   async #embed(works: readonly Work[], signal: AbortSignal): Promise<void> {
     const { embedder } = this.#plan;
     if (works.length === 0) return;
@@ -100,7 +99,7 @@ export class VectorMaker {
     };
     const requests = [...slicesOf(works, EMBED_TEXTS)];
     if (embedder.kind === 'alias') {
-      // The model that the alias picks for the first texts embeds the others, too.
+      // The model that the alias picks for the first texts embeds the others too.
       for (const slices of requests) await this.#request(slices, made, signal);
     } else {
       const failure = new AbortController();
@@ -119,8 +118,11 @@ export class VectorMaker {
     for (const [at, work] of works.entries()) {
       work.artifact = {
         ...work.artifact,
-        ...{ vectors: targets[at] as Float32Array, native: natives[at] ?? null },
-        ...{ model: facts.model, space: origin.space, mapVersion: facts.mapVersion },
+        vectors: targets[at] as Float32Array,
+        native: natives[at] ?? null,
+        model: facts.model,
+        space: origin.space,
+        mapVersion: facts.mapVersion,
       };
     }
   }
@@ -159,7 +161,7 @@ export class VectorMaker {
 interface Embedded {
   readonly targets: readonly Float32Array[];
   readonly natives: (NativeChunkVectors | null)[];
-  /** Those of the first answer. */
+  /** Facts of the first answer. */
   facts: { readonly model: string; readonly mapVersion: number | null } | null;
 }
 
@@ -195,7 +197,7 @@ function joinHalves(slices: readonly Slice[], k: number): Uint16Array {
   return halves;
 }
 
-/** Copy rows of an answer to the documents that they are of. */
+/** Copy rows of an answer to their documents. */
 function spread(vectors: Float32Array, slices: readonly Slice[], targets: readonly Float32Array[]): void {
   let row = 0;
   for (const { at, from, to } of slices) {
@@ -214,7 +216,8 @@ function keepNatives(
   let row = 0;
   for (const { work, at, from, to } of slices) {
     const own = natives[at] ?? {
-      ...{ dimension, revision },
+      dimension,
+      revision,
       vectors: new Uint16Array(work.artifact.chunks.length * dimension),
     };
     natives[at] = own;

@@ -7,7 +7,7 @@ import { KEYWORD_ONLY } from '../../projection/projections.ts';
 import type { ReindexPlan } from './plan.ts';
 
 /**
- * Plan building the index of a bucket anew from the stored vectors as they are.
+ * Plan to rebuild the index of a bucket from the stored vectors as they are.
  *
  * @throws AppError `bucket_not_found` (404), `index_empty` (409): nothing was ever indexed
  */
@@ -18,8 +18,12 @@ export async function planRebuild(sql: Sql, caller: Pick<Caller, 'orgId'>, bucke
   const { origin } = own;
   const groups = await selectLiveGroups(sql, caller.orgId, bucket.id);
   return {
-    ...{ kind: 'rebuild', bucketId: bucket.id, bucketName: bucket.name, mode: 'new_table', origin },
-    // Without an origin no document has vectors, and those that come meanwhile decide on the space of the index.
+    kind: 'rebuild',
+    bucketId: bucket.id,
+    bucketName: bucket.name,
+    mode: 'new_table',
+    origin,
+    // Without an origin no document has vectors, and the next vectors to arrive determine the space of the index.
     sourceOf: ({ space }) => (origin === null || space === origin.space || space === KEYWORD_ONLY ? 'keep' : 'refuse'),
     mapOf: () => null,
     embedder: null,

@@ -24,29 +24,29 @@ export interface ReembedContext {
 export interface ReembedRequest {
   /** Name or id. */
   readonly bucket: string;
-  /** Catalog id; the primary model of the organization's routing when absent. */
+  /** Catalog id; by default the primary model of the organization's routing. */
   readonly model?: string | undefined;
-  /** Use only vectors that are stored, and send no text to a provider. */
+  /** Use only stored vectors, and send no text to a provider. */
   readonly storedOnly?: boolean;
 }
 
-/** Plan of embedding a bucket by another model, with an estimate of what it costs. */
+/** Plan to embed a bucket by another model, with an estimate of the cost. */
 export interface ReembedPlan extends ReindexPlan {
   readonly origin: VectorOrigin;
   readonly model: Model;
   readonly from: VectorOrigin;
-  /** Chunks whose text a provider embeds; the vectors of the others are there already. */
+  /** Number of chunks whose text a provider embeds. The other chunks already have vectors. */
   readonly texts: number;
   readonly estimatedTokens: number;
   /** In the currency of the operator's prices. */
   readonly estimatedCost: number;
 }
 
-/** Documents whose chunks tell how many tokens a chunk of the bucket has. */
+/** Documents from which to estimate the number of tokens in a chunk of the bucket. */
 const SAMPLE_DOCUMENTS = 16;
 
 /**
- * Plan embedding every chunk of a bucket by a model. Vectors of that model that are stored are used again.
+ * Plan to embed every chunk of a bucket by a model. Stored vectors of that model are used again.
  *
  * @throws AppError `bucket_not_found` (404), `unknown_model` (400), `provider_unavailable` (502): the model has no
  *   provider, `index_empty` (409)
@@ -76,8 +76,16 @@ export async function planReembed(
   const isDone = due.length === 0 && from.model === origin.model && from.space === space;
   const estimatedTokens = texts === 0 ? 0 : Math.ceil(texts * (await tokensOfChunk(context, caller.orgId, bucket.id)));
   return {
-    ...{ kind: 'reembed', bucketId: bucket.id, bucketName: bucket.name, mode: isDone ? 'nothing' : 'new_table' },
-    ...{ origin, from, model: asked, embedder, texts, estimatedTokens },
+    kind: 'reembed',
+    bucketId: bucket.id,
+    bucketName: bucket.name,
+    mode: isDone ? 'nothing' : 'new_table',
+    origin,
+    from,
+    model: asked,
+    embedder,
+    texts,
+    estimatedTokens,
     estimatedCost: (estimatedTokens * first.pricePerMillion) / 1e6,
     sourceOf(facts) {
       const source = sourceOfFacts(facts);

@@ -18,11 +18,11 @@ export interface PlanContext {
 export interface ReprojectRequest {
   /** Name or id of the bucket. */
   readonly bucket: string;
-  /** Models whose documents are projected anew; all of the bucket's where it changes its space. */
+  /** Models whose documents to reproject. If the bucket changes its space, these are all of its models. */
   readonly models: readonly string[];
 }
 
-/** A model whose documents are projected anew: only native vectors of this revision and length fit its map. */
+/** Model whose documents are reprojected. Its map fits only native vectors of this revision and length. */
 export interface TargetModel {
   readonly id: string;
   readonly revision: string;
@@ -37,7 +37,7 @@ export interface ReprojectPlan extends ReindexPlan {
 }
 
 /**
- * Plan projecting the vectors of a bucket anew.
+ * Plan to reproject the vectors of a bucket.
  *
  * @throws AppError `bucket_not_found` (404), `unknown_model`, `not_projectable` (400), `map_missing`,
  *   `cannot_reproject` (409) naming the documents that prevent it, and what to do about them
@@ -67,7 +67,11 @@ export async function planReprojection(
   const due = judged.filter(({ verdict }) => verdict === 'due');
   const main = targets.find(({ id }) => id === held?.model) ?? first;
   return {
-    ...{ kind: 'reproject', bucketId: bucket.id, bucketName: bucket.name, targets, embedder: null },
+    kind: 'reproject',
+    bucketId: bucket.id,
+    bucketName: bucket.name,
+    targets,
+    embedder: null,
     mode: due.length === 0 ? 'nothing' : moves ? 'new_table' : 'in_place',
     origin: moves || held === null ? { model: main.id, revision: main.revision, space } : held,
     sourceOf: (facts) => sourceOf(judge(facts, targets, space, moves), moves),
@@ -108,7 +112,7 @@ function targetOf({ projections, findModel }: PlanContext, id: string): TargetMo
 type Verdict = 'due' | 'done' | 'other_model' | 'no_native' | 'other_revision';
 
 function judge(facts: VectorFacts, targets: readonly TargetModel[], space: string, moves: boolean): Verdict {
-  // It is found by its words until its job embeds it.
+  // Keyword search finds this document until its job embeds it.
   if (facts.space === KEYWORD_ONLY) return 'done';
   const target = targets.find(({ id }) => id === facts.model);
   if (!target) return moves ? 'other_model' : 'done';

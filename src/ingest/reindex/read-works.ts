@@ -12,11 +12,11 @@ import { isActive, type LiveDocument, nextGenerations } from './store.ts';
 import type { Work } from './work.ts';
 
 const OBJECTS_AT_ONCE_MAX = 16;
-/** Groups of small documents that are read and decoded at a time. */
+/** Maximum number of groups of small documents that are read and decoded at a time. */
 const GROUPS_AT_ONCE_MAX = 2;
-/** Documents of more chunks are read part by part. */
+/** Documents with more chunks are read part by part. */
 const WHOLE_CHUNKS_MAX = 512;
-/** Chunks decoded by one task of a thread: short enough that texts of other requests are counted in between. */
+/** Chunks decoded by one task of a thread. The task is short enough for other requests to count tokens in between. */
 const DECODED_CHUNKS = 256;
 
 export interface ReadContext {
@@ -24,12 +24,12 @@ export interface ReadContext {
   readonly objects: Objects;
   readonly threads: Threads;
   readonly sourceOf: (document: LiveDocument) => VectorSource;
-  /** Analysed texts of the chunks of documents that are known, by generation. */
+  /** Read the analysed texts of the chunks of documents, by generation, where they are known. */
   readonly readTokens: (documents: readonly LiveDocument[]) => Promise<ReadonlyMap<number, readonly string[]>>;
   readonly signal: AbortSignal;
 }
 
-/** A document that could not be made anew, and the reason. */
+/** Document that could not be reindexed, and the reason. */
 export interface Failure {
   readonly document: LiveDocument;
   readonly error: unknown;
@@ -57,7 +57,7 @@ export async function readWorks(
       return { document, source, generation, artifact, tokens };
     } catch (error) {
       if (!(error instanceof AppError) || error.retryable) throw error;
-      // A document that is deleted takes its artifact along.
+      // Deleting a document deletes its artifact.
       if (await isActive(sql, document.id, document.generation)) failures.push({ document, error });
       return null;
     }
@@ -66,7 +66,10 @@ export async function readWorks(
   return { works: works.filter((work) => work !== null), failures };
 }
 
-/** Read small documents together. @returns null in place of one that is large, refused, or cannot be read this way */
+/**
+ * Read small documents together.
+ * @returns null in place of a document that is large, refused, or cannot be read this way
+ */
 async function readSmall(
   { objects, threads, sourceOf, readTokens, signal }: ReadContext,
   documents: readonly LiveDocument[],

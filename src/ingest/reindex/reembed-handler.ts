@@ -7,17 +7,17 @@ import { planReembed, type ReembedContext } from './plan-reembed.ts';
 import { REINDEX, requestOfJob } from './reembed-job.ts';
 import { type ReindexContext, reindexBucket } from './reindex-bucket.ts';
 
-/** It reads no file of a user, so that lost leases are those of workers that were killed for another reason. */
+/** This job reads no file of a user, so a lost lease has another cause, such as a killed worker. */
 const CRASHES_MAX = 20;
 
 export interface ReembedHandlerContext extends ReindexContext, ReembedContext {
-  /** Have this process use the maps that are active and the local models that are installed now. */
+  /** Make this process use the maps that are active and the local models that are installed now. */
   readonly refreshModels: () => Promise<void>;
 }
 
 /**
- * The job that embeds a bucket by another model. It builds a new table while searches use the present one, follows what
- * is uploaded, edited and deleted meanwhile, and finishes in the transaction that replaces the table.
+ * Create the handler of the job that embeds a bucket by another model. The job builds a new table while searches use
+ * the present one, and follows uploads, edits and deletions. It finishes in the transaction that replaces the table.
  */
 export function reembedHandler(context: ReembedHandlerContext): JobHandler {
   return {
@@ -34,7 +34,7 @@ async function reembed(context: ReembedHandlerContext, lease: Lease): Promise<vo
   const { request, actor } = requestOfJob(job);
   const caller = { orgId: job.orgId, actor };
   try {
-    // The job may have been queued because of a new map or a new model, which this process has not read yet.
+    // A new map or a new model may have caused the job. This process has not read it yet.
     await context.refreshModels();
     const { plan, result } = await reindexBucket(context, caller, () => planReembed(context, caller, request), {
       signal,
@@ -45,7 +45,7 @@ async function reembed(context: ReembedHandlerContext, lease: Lease): Promise<vo
       onDone: (tx, done) =>
         lease.complete(tx, { chunksCount: done.covered.chunks, fileType: null, actualCost: done.cost }),
     });
-    // Nothing was left to do when its turn came.
+    // Nothing was left to do when the turn of the job came.
     if (plan.mode === 'nothing') {
       await lease.complete(context.sql, { chunksCount: plan.chunks, fileType: null, actualCost: result.cost });
     }
@@ -55,7 +55,7 @@ async function reembed(context: ReembedHandlerContext, lease: Lease): Promise<vo
   }
 }
 
-/** Faults that end when the documents stop changing, or when the map in use is another one. */
+/** Faults that end when the documents stop changing, or when another map is in use. */
 const RETRYABLE = new Set(['index_busy', 'projection_unusable', 'reprojection_gone']);
 
 function failureOf(error: unknown): unknown {

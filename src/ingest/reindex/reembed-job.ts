@@ -13,10 +13,10 @@ import type { Logger } from '../../platform/logger.ts';
 import type { Sql } from '../../platform/postgres.ts';
 import { planReembed, type ReembedContext, type ReembedPlan, type ReembedRequest } from './plan-reembed.ts';
 
-/** Kind of the jobs that make the index of a bucket anew. */
+/** Kind of the jobs that rebuild the index of a bucket. */
 export const REINDEX = 'reindex';
 const PROCESSING_TYPE = 'bucket_reembed';
-/** After uploads and edits, which people wait for. */
+/** Lower priority than uploads and edits, which people wait for. */
 const PRIORITY = 5;
 
 /** Body of `POST /v1/buckets/{bucket}/reembed`. */
@@ -49,10 +49,10 @@ export interface ReembedJobs extends ReembedContext {
 }
 
 /**
- * Queue a job that embeds a bucket by another model while searches go on, or with `dryRun` report what it would do.
+ * Queue a job that embeds a bucket by another model while searches go on. With `dryRun`, report the job's plan instead.
  *
  * @throws AppError those of `planReembed`; `reindex_in_progress` (409) naming the job; `scope_missing`, `out_of_reach`
- *   (403): a document of the bucket is hidden from the caller, whose number and cost the reply would tell
+ *   (403): a document of the bucket is hidden from the caller, and the reply would reveal its number and cost
  */
 export async function queueReembed(
   context: ReembedJobs,
@@ -96,7 +96,9 @@ export async function enqueueReembed(
       processingType: PROCESSING_TYPE,
       estimatedCost: plan.estimatedCost,
       metadataSnapshot: {
-        ...{ model: plan.model.id, from_model: plan.from.model, requested_by: actor },
+        model: plan.model.id,
+        from_model: plan.from.model,
+        requested_by: actor,
         ...(storedOnly ? { stored_only: 'true' } : {}),
       },
     });
@@ -107,7 +109,10 @@ export async function enqueueReembed(
   return jobId;
 }
 
-/** In a transaction that has locked the bucket. @throws AppError `reindex_in_progress` (409) */
+/**
+ * Refuse a second job. Call this in a transaction that has locked the bucket.
+ * @throws AppError `reindex_in_progress` (409)
+ */
 async function refuseSecond(tx: Sql, bucketId: string): Promise<void> {
   const jobId = await findReindexJob(tx, bucketId);
   if (jobId === null) return;
@@ -120,25 +125,33 @@ async function refuseSecond(tx: Sql, bucketId: string): Promise<void> {
 function viewOf(plan: ReembedPlan, jobId: string | null, dryRun: boolean): ReembedReply {
   const { bucketId, from, model, origin, documents, chunks, texts, estimatedTokens, estimatedCost } = plan;
   return {
-    ...{ bucket_id: bucketId, job_id: jobId, dry_run: dryRun, from_model: from.model, model: model.id },
-    ...{ space: origin.space, documents, chunks, texts },
-    ...{ tokens: estimatedTokens, estimated_cost: estimatedCost },
+    bucket_id: bucketId,
+    job_id: jobId,
+    dry_run: dryRun,
+    from_model: from.model,
+    model: model.id,
+    space: origin.space,
+    documents,
+    chunks,
+    texts,
+    tokens: estimatedTokens,
+    estimated_cost: estimatedCost,
   };
 }
 
-/** Read what a job was asked to do. */
+/** Read the request and the actor of a job. */
 export function requestOfJob(job: Job): { request: ReembedRequest; actor: string } {
   const snapshot = job.view.metadata_snapshot ?? {};
   return {
-    request: {
-      ...{ bucket: job.bucketId, model: String(snapshot['model']) },
-      storedOnly: snapshot['stored_only'] === 'true',
-    },
+    request: { bucket: job.bucketId, model: String(snapshot['model']), storedOnly: snapshot['stored_only'] === 'true' },
     actor: String(snapshot['requested_by'] ?? 'operator'),
   };
 }
 
-/** The operations on these jobs: the table that a cancelled job was building is given up, the present one stays. */
+/**
+ * Create the operations on these jobs. Cancelling a job abandons the table that it was building. The present table
+ * stays.
+ */
 export function reembedOperations(): JobKindOperations {
   return {
     onCancelled: (tx, job) => dropReindexRunOfJob(tx, job.id),

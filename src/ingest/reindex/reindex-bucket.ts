@@ -12,8 +12,8 @@ type Actor = Pick<Caller, 'orgId' | 'actor'>;
 type Options = Pick<RunOptions, 'signal' | 'jobId' | 'leaveOutDamaged' | 'onProgress' | 'onWork'>;
 
 /**
- * Make the index of a bucket anew by the plan that `makePlan` gives once no other run works on the bucket. Where a new
- * table is built it replaces the present one in one transaction; searches use the present one until then.
+ * Rebuild the index of a bucket by the plan that `makePlan` returns once no other run works on the bucket. A new
+ * table replaces the present one in one transaction; searches use the present one until then.
  *
  * @param detail facts for the audit log, beside the number of documents
  * @throws AppError of `makePlan`; those of `Reindexing.run`; the signal's reason
@@ -33,7 +33,10 @@ export async function reindexBucket<Plan extends ReindexPlan>(
       signal: AbortSignal.any([options.signal, lost]),
       async onDone(tx, done) {
         await recordAudit(tx, {
-          ...{ orgId: caller.orgId, actor: caller.actor, action: `index.${plan.kind}`, target: bucketId },
+          orgId: caller.orgId,
+          actor: caller.actor,
+          action: `index.${plan.kind}`,
+          target: bucketId,
           detail: { ...options.detail(plan), documents: done.documents, left_out: done.leftOut.slice(0, 100) },
         });
         await options.onDone?.(tx, done);
@@ -48,12 +51,12 @@ export interface RebuildReport {
   readonly bucket_id: string;
   readonly documents: number;
   readonly chunks: number;
-  /** Documents whose stored chunks are damaged or gone; no search finds them until they are reprocessed. */
+  /** Documents whose stored chunks are damaged or gone. No search finds them until they are reprocessed. */
   readonly left_out: readonly string[];
 }
 
 /**
- * Build the index of a bucket anew from the chunk artifacts in object storage; no provider is called.
+ * Rebuild the index of a bucket from the chunk artifacts in object storage. No provider is called.
  *
  * @throws AppError `bucket_not_found` (404), `index_empty`, `artifact_corrupt`, `index_busy` (409); the signal's reason
  */
@@ -76,16 +79,16 @@ export interface ReprojectReport {
   readonly space: string;
   readonly map_versions: readonly number[];
   readonly mode: ReindexPlan['mode'];
-  /** Done by this run; a run that took over another's counts its own. */
+  /** Documents of this run. A run that took over another's work counts only its own. */
   readonly documents: number;
   readonly chunks: number;
 }
 
 /**
- * Project the vectors of a bucket anew from the native vectors that are stored with its chunks; no provider is called.
+ * Reproject the vectors of a bucket from the native vectors stored with its chunks. No provider is called.
  *
- * @throws AppError those of `planReprojection`; `reproject_incomplete` (409) naming what could not be done; the signal's
- *   reason
+ * @throws AppError those of `planReprojection`; `reproject_incomplete` (409) naming what could not be done; the
+ *   signal's reason
  */
 export async function reprojectBucket(
   context: ReindexContext,
@@ -101,8 +104,12 @@ export async function reprojectBucket(
     }),
   });
   return {
-    ...{ bucket_id: plan.bucketId, models: plan.targets.map(({ id }) => id), space: plan.origin.space },
-    ...{ mode: plan.mode, map_versions: plan.targets.map(({ mapVersion }) => mapVersion) },
-    ...{ documents: result.documents, chunks: result.chunks },
+    bucket_id: plan.bucketId,
+    models: plan.targets.map(({ id }) => id),
+    space: plan.origin.space,
+    mode: plan.mode,
+    map_versions: plan.targets.map(({ mapVersion }) => mapVersion),
+    documents: result.documents,
+    chunks: result.chunks,
   };
 }

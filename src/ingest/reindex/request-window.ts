@@ -1,14 +1,13 @@
-/** Requests at work at first, and at most. */
+/** Number of concurrent requests at first, and at most. */
 const WIDTH_FIRST = 8;
 const WIDTH_MAX = 24;
-/** Time of a request below which one more may be at work, and above which only half as many. */
+/** Response time below which the limit grows by one, and response time above which it is halved. */
 const FAST_MS = 2_000;
 const SLOW_MS = 8_000;
 
 /**
- * Limit of the requests to a model that are at work at the same time. It grows while they are answered fast, so that
- * texts always wait for the next free call of the provider, and shrinks when they take long, so that those of a slow
- * provider end before their deadline.
+ * Limits the concurrent requests to a model. While answers are fast, the limit grows, so that texts always wait for
+ * the provider's next free call. When answers are slow, it shrinks, so that requests end before their deadline.
  */
 export class RequestWindow {
   readonly #waiting: (() => void)[] = [];
@@ -21,7 +20,7 @@ export class RequestWindow {
     this.#nowMs = nowMs;
   }
 
-  /** Send a request once there is room for it. @throws what `send` throws */
+  /** Send a request once there is room for it. @throws the error of `send` */
   async run<T>(send: () => Promise<T>): Promise<T> {
     if (this.#atWork >= this.#width) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#atWork++;

@@ -35,15 +35,15 @@ import { type BatchContext, writeBatch } from './write-batch.ts';
 const BATCH_CHUNKS = 1_024;
 const BATCH_DOCUMENTS = 512;
 /**
- * Chunks of all batches at work, unless a single document has more: while some are embedded, the next ones are read and
- * earlier ones are written. Each takes up to 12 kB of memory.
+ * Maximum chunks of all batches in progress, unless a single document has more. While some are embedded, the next
+ * ones are read and earlier ones are written. Each takes up to 12 kB of memory.
  */
 const CHUNKS_AT_WORK_MAX = 12_288;
-/** Batches that are read, and that are written, and groups of artifacts that are stored, at a time. */
+/** Maximum number of batches being read, batches being written, and groups of artifacts being stored. */
 const READING_MAX = 2;
 const WRITING_MAX = 3;
 const STORING_MAX = 4;
-/** Rounds after which jobs of the bucket have to wait, so that the run catches up with what they change. */
+/** Rounds after which jobs of the bucket have to wait, so that the run catches up with their changes. */
 const OPEN_ROUNDS = 3;
 const ROUNDS_MAX = 10;
 
@@ -56,7 +56,7 @@ export interface RunContext extends TableContext {
 
 export interface RunOptions {
   readonly signal: AbortSignal;
-  /** The job that runs it; null: a command. */
+  /** Job of the run; null if a command runs it. */
   readonly jobId?: string | null;
   /** Go on without documents whose stored chunks cannot be read. */
   readonly leaveOutDamaged?: boolean;
@@ -64,12 +64,12 @@ export interface RunOptions {
   readonly onProgress?: (done: number) => void;
   /** Called after each unit of work: a request to the model, a product with a map. */
   readonly onWork?: () => void;
-  /** In the transaction that ends the run. */
+  /** Called in the transaction that ends the run. */
   readonly onDone: (tx: Sql, result: RunResult) => Promise<void>;
 }
 
 export interface RunResult {
-  /** Done by this run; a run that took over another's counts what it added. */
+  /** Documents of this run. A run that took over another's work counts only its own. */
   readonly documents: number;
   readonly chunks: number;
   /** Documents and chunks in the new table. */
@@ -79,8 +79,8 @@ export interface RunResult {
 }
 
 /**
- * One run that makes the index of a bucket anew. Killed at any point, it is taken over by the next run of the same aim;
- * what nothing takes over is removed by the sweeps.
+ * One run that rebuilds the index of a bucket. If it is killed at any point, the next run with the same aim takes it
+ * over. The sweeps remove anything that no run takes over.
  */
 export class Reindexing {
   readonly #context: RunContext;
@@ -91,9 +91,9 @@ export class Reindexing {
   readonly #limits = { reading: pLimit(READING_MAX), writing: pLimit(WRITING_MAX), storing: pLimit(STORING_MAX) };
   /** Live generations whose documents are in the new table. */
   readonly #covered = new Set<number>();
-  /** Documents that are left out, by their live generation. */
+  /** Omitted documents, by their live generation. */
   readonly #leftOut = new Map<number, string>();
-  /** Null: the rows go to the bucket's own table. */
+  /** Null if the rows go to the bucket's own table. */
   #indexes: BuildAhead | null = null;
   #failures: Failure[] = [];
   #documents = 0;
@@ -163,7 +163,7 @@ export class Reindexing {
     return { id, bucketId, kind, tableName, origin, jobId: this.#options.jobId ?? null };
   }
 
-  /** Keep what a killed run had written whole, and remove what it had only begun. */
+  /** Keep the complete writes of a killed run, and remove its incomplete ones. */
   async #takeOver(run: ReindexRun): Promise<void> {
     const { sql, objects, index } = this.#context;
     const { signal } = this.#options;
@@ -231,7 +231,7 @@ export class Reindexing {
     } catch (error) {
       failure.abort(error);
     }
-    // All of them have stopped before a failure is reported.
+    // Wait until all of them have stopped before reporting a failure.
     await Promise.all(atWork);
     signal.throwIfAborted();
     return due;
@@ -293,7 +293,7 @@ export class Reindexing {
     });
   }
 
-  /** Replace the table of the bucket. @returns false if documents came or changed meanwhile */
+  /** Replace the table of the bucket. @returns false if documents came or changed in the meantime */
   #swap(run: ReindexRun): Promise<boolean> {
     const scope = { orgId: this.#orgId, bucketId: run.bucketId };
     return swapTable(this.#context, this.#orgId, run, async (tx) => {

@@ -9,7 +9,7 @@ export interface BucketScope {
   readonly bucketId: string;
 }
 
-/** A document that searches find, with the facts of its live generation. */
+/** Document that searches find, with the facts of its live generation. */
 export interface LiveDocument extends VectorFacts {
   readonly id: string;
   readonly generation: number;
@@ -64,8 +64,8 @@ export async function isActive(sql: Sql, documentId: string, generation: number)
 }
 
 /**
- * Read the generations that jobs in progress have registered. Some of their rows may be written, and no search finds
- * them yet.
+ * Read the generations that jobs in progress have registered. Some of their rows may be written; no search finds them
+ * yet.
  */
 export async function selectPendingIds(sql: Sql, { orgId, bucketId }: BucketScope): Promise<number[]> {
   const rows = await sql`
@@ -81,10 +81,10 @@ export async function nextGenerations(sql: Sql, count: number): Promise<number[]
   return rows.map((row) => Number(row['id']));
 }
 
-/** A generation that a run has registered. */
+/** Generation that a run has registered. */
 export interface RunGeneration extends VectorFacts {
   readonly id: number;
-  /** The live generation that it was made from. */
+  /** Live generation from which this one was made. */
   readonly replaces: number;
   readonly chunksCount: number;
   readonly artifactKey: string;
@@ -109,10 +109,10 @@ export async function selectRunGenerations(sql: Sql, runId: string): Promise<Run
 }
 
 /**
- * In a transaction: make generations of a run (null: all of them) live in place of those that they were made from. A
- * document that was ingested again or deleted meanwhile keeps what it has.
+ * Make generations of a run (null: all of them) live in place of those from which they were made. Call this in a
+ * transaction. A document that was ingested again or deleted in the meantime stays as it is.
  *
- * @returns ids of the documents that were changed
+ * @returns ids of the changed documents
  */
 export async function activateRunGenerations(
   tx: Sql,

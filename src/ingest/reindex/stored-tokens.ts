@@ -7,8 +7,8 @@ import type { LiveDocument } from './store.ts';
  * Read the analysed texts of documents from the table that searches of their bucket use, so that they need not be
  * analysed again.
  *
- * @returns a text for each chunk, by generation; documents are left out whose rows are not all there, and all of them if
- *   the table cannot be read
+ * @returns a text for each chunk, by generation. Documents with missing rows are omitted, and all of them if the
+ *   table cannot be read
  */
 export async function readStoredTokens(
   { sql, chunks }: { readonly sql: Sql; readonly chunks: ChunkIndex },
@@ -29,6 +29,6 @@ export async function readStoredTokens(
     for (const [generation, own] of found) if (counts.get(generation) !== own.length) found.delete(generation);
     return found;
   } catch {
-    return new Map(); // The table is rebuilt from the artifacts, too: nothing depends on it.
+    return new Map(); // The artifacts hold everything that is needed to rebuild the table.
   }
 }

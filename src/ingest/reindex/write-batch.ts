@@ -15,13 +15,12 @@ import { type Failure, type ReadContext, readWorks } from './read-works.ts';
 import type { LiveDocument } from './store.ts';
 import type { Work } from './work.ts';
 
-/** Chunks given to the index at once. */
 const APPEND_CHUNKS = 1_000;
-/** Documents of more chunks are encoded by themselves; smaller ones together, up to so many chunks. */
+/** Documents with more chunks are encoded by themselves. Smaller ones are encoded together, up to this many chunks. */
 const ENCODED_ALONE_CHUNKS = 64;
 const ENCODED_CHUNKS = 512;
 
-/** Bounds of each step of the work, for all batches of a run together. */
+/** Limits of each step of the work, for all batches of a run together. */
 export interface StepLimits {
   /** Batches that are read. */
   readonly reading: LimitFunction;
@@ -39,16 +38,16 @@ export interface BatchContext extends ReadContext {
   readonly run: ReindexRun;
 }
 
-/** A document whose rows are written. */
+/** Document whose rows are written. */
 export interface Written {
   readonly document: LiveDocument;
-  /** Generation of the rows: a new one, or the live one where its vectors were kept. */
+  /** Generation of the rows: a new one, or the live one if its vectors were kept. */
   readonly generation: number;
 }
 
 /**
- * Write some documents into the table of a run, as generations that no search finds yet. A document that is deleted or
- * ingested again meanwhile is left out.
+ * Write some documents into the table of a run, as generations that no search finds yet. Omit a document that is
+ * deleted or ingested again in the meantime.
  *
  * @throws AppError of the provider, the index and the storage; the signal's reason
  */
@@ -62,7 +61,7 @@ export async function writeBatch(
   return { written: await limits.writing(() => writeWorks(context, works)), failures };
 }
 
-/** Store the artifacts of documents, then append their rows, all at once: the index writes them by one commit. */
+/** Store the artifacts of documents, then append their rows all at once: the index writes them by one commit. */
 async function writeWorks(context: BatchContext, works: readonly Work[]): Promise<Written[]> {
   context.signal.throwIfAborted();
   const known = await register(context, works);
@@ -79,19 +78,27 @@ async function writeWorks(context: BatchContext, works: readonly Work[]): Promis
 }
 
 /**
- * Register the new generations before anything of them is written, so that whatever a crash leaves is swept.
+ * Register the new generations before writing anything of them, so that the remains of a crash are swept.
  *
- * @returns generations whose document still exists, those that are kept included
+ * @returns generations whose document still exists, including those that are kept
  */
 async function register({ sql, orgId, run }: BatchContext, works: readonly Work[]): Promise<Set<number>> {
   const made = works.filter(({ source }) => source !== 'keep');
   const known = await registerGenerations(
     sql,
     made.map(({ document, generation, artifact }) => ({
-      ...{ id: generation, orgId, bucketId: run.bucketId, documentId: document.id, jobId: run.id },
-      ...{ artifactKey: artifactKey(orgId, document.id, generation), chunksCount: artifact.chunks.length },
-      ...{ embedModel: artifact.model, embedRevision: artifact.native?.revision ?? null, space: artifact.space },
-      ...{ mapVersion: artifact.mapVersion, nativeDimension: artifact.native?.dimension ?? null },
+      id: generation,
+      orgId,
+      bucketId: run.bucketId,
+      documentId: document.id,
+      jobId: run.id,
+      artifactKey: artifactKey(orgId, document.id, generation),
+      chunksCount: artifact.chunks.length,
+      embedModel: artifact.model,
+      embedRevision: artifact.native?.revision ?? null,
+      space: artifact.space,
+      mapVersion: artifact.mapVersion,
+      nativeDimension: artifact.native?.dimension ?? null,
       replaces: document.generation,
     })),
   );
@@ -99,7 +106,7 @@ async function register({ sql, orgId, run }: BatchContext, works: readonly Work[
   return known;
 }
 
-/** Group documents whose artifacts are encoded by one task. */
+/** Group documents whose artifacts one task encodes. */
 function groupsOf(works: readonly Work[]): Work[][] {
   const groups: Work[][] = [];
   let chunks = Number.POSITIVE_INFINITY;
@@ -137,7 +144,7 @@ async function storeGroup({ orgId, threads, objects, limits, signal }: BatchCont
   });
 }
 
-/** @returns false if the document was deleted or ingested again meanwhile */
+/** Append the rows of a document. @returns false if the document was deleted or ingested again in the meantime */
 async function append(context: BatchContext, work: Work): Promise<boolean> {
   const { run, index, objects, signal } = context;
   const { document, generation, artifact, tokens, source } = work;

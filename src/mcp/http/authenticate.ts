@@ -6,7 +6,7 @@ import type { CallerCheck } from '../caller-check.ts';
 
 /** Client of the HTTP server. */
 export interface Principal {
-  /** SHA-256 of its bearer token; sessions and results belong to it. */
+  /** SHA-256 of its bearer token, which owns sessions and results. */
   readonly id: string;
   /** Credential that is sent to the API. */
   readonly credential: Secret;
@@ -49,7 +49,7 @@ export function openAuthentication(auth: ToolServerAuth, callers: CallerCheck): 
   }
 }
 
-/** Value of `WWW-Authenticate` (RFC 6750) for a refusal. */
+/** Return the value of `WWW-Authenticate` (RFC 6750) for a refusal. */
 export function challengeOf(error: AppError): string {
   const realm = 'Bearer realm="service-mcp"';
   if (error.code !== 'bearer_invalid') return realm;

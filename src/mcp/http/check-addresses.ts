@@ -14,8 +14,8 @@ export interface AddressCheck {
 }
 
 /**
- * Allow the names under which this server is reached: those of loopback where it listens there, else those of this
- * machine, and what the settings add. Requests without `Origin` do not come from a web page.
+ * Allow the names under which this server is reached: those of loopback if it listens there, else those of this
+ * machine, and those in the settings. Requests without `Origin` do not come from a web page.
  */
 export function checkAddresses(settings: {
   readonly host: string;
@@ -52,7 +52,7 @@ function namesOf(host: string): string[] {
   return [...localhostAllowedHostnames(), hostname().toLowerCase(), ...addresses.map(bracketed)];
 }
 
-/** Put an IPv6 address in brackets, as `Host` has it. */
+/** Put an IPv6 address in brackets, as in `Host`. */
 function bracketed(host: string): string {
   const name = host.toLowerCase();
   return name.includes(':') && !name.startsWith('[') ? `[${name}]` : name;

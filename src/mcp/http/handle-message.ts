@@ -7,14 +7,14 @@ import type { HttpSessions } from './http-sessions.ts';
 
 /** Handler of messages, in the revision of the protocol that the client uses. */
 export interface MessageHandler {
-  /** @param onDone is called when the answer is complete, or its client gone */
+  /** @param onDone called when the answer is complete, or the client has disconnected */
   handle(
     request: Request,
     json: unknown,
     principal: Principal,
     whenDone: (done: () => void) => void,
   ): Promise<Response>;
-  /** Abort the calls in progress of the newest revision; `HttpSessions` ends the sessions of the older one. */
+  /** Abort the calls in progress of the newest revision. `HttpSessions` ends the sessions of the older one. */
   close(): Promise<void>;
 }
 
@@ -28,7 +28,7 @@ export function openMessageHandler(context: {
   const { tools, sessions, sessionOf, logger, bytesMax } = context;
   const modern = createMcpHandler(
     ({ authInfo }) => {
-      // This revision has no sessions: results belong to the client by its token.
+      // This revision has no sessions. Results belong to the client by its token.
       const principal = authInfo?.extra?.['principal'] as Principal;
       return tools.serverFor(sessionOf(principal, `client:${principal.id}`));
     },
@@ -45,7 +45,7 @@ export function openMessageHandler(context: {
     const parsed = json === undefined ? {} : { parsedBody: json };
     if (id !== null) {
       const session = sessions.find(id, principal);
-      // The same for a session of another client: its id tells nothing.
+      // Answer the same for a session of another client, so that its id reveals nothing.
       if (session === null) return refuse(404, -32001, 'the session is unknown or has ended; start a new one');
       whenDone(sessions.use(id));
       return session.transport.handleRequest(request, parsed);

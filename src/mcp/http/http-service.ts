@@ -21,21 +21,21 @@ const HEADERS_MS = 10_000;
 const REQUEST_MS = 60_000;
 const HEADER_BYTES_MAX = 32 * 1024;
 const STALLED_MS = 30_000;
-/** Time that calls in progress have to finish after a stop is requested. */
+/** Time for calls in progress to finish after a stop is requested. */
 const GRACE_MS = 10_000;
-/** Memory bound of all request bodies, as a multiple of the largest body allowed. */
+/** Memory limit of all request bodies, as a multiple of the largest body allowed. */
 const MESSAGES_AT_ONCE = 8;
-/** Connections per session: a client may have a stream open beside its calls. */
+/** Connections per session. A client may have an open stream beside its calls. */
 const CONNECTIONS_PER_SESSION = 4;
 
 export interface HttpToolService extends Service {
-  /** Address of the endpoint, with its path; only once it has started. */
+  /** Address of the endpoint, with its path. Known once the service has started. */
   readonly url: string;
-  /** Numbers of the resources that are held at present. */
+  /** Current numbers of held resources. */
   readonly held: { readonly sessions: number; readonly results: number; readonly messageBytes: number };
 }
 
-/** Tool server over Streamable HTTP at the path `/mcp`. */
+/** Create the tool server over Streamable HTTP at the path `/mcp`. */
 export function httpToolService(
   settings: HttpToolServerSettings,
   logger: Logger,
@@ -46,7 +46,7 @@ export function httpToolService(
   const sessions = new HttpSessions(
     {
       max: settings.sessionsMax,
-      // No client of many may take all the room; with one token for all, there are no others.
+      // No single client may take all places. With one token for all, there are no other clients.
       perPrincipalMax:
         settings.auth.mode === 'upstream-bearer' ? Math.ceil(settings.sessionsMax / 4) : settings.sessionsMax,
       idleMs: settings.sessionIdleMs,
@@ -54,7 +54,10 @@ export function httpToolService(
     (id) => tools.results.forget(`session:${id}`),
   );
   const messages = openMessageHandler({
-    ...{ tools, sessions, logger, bytesMax: settings.messageBytesMax },
+    tools,
+    sessions,
+    logger,
+    bytesMax: settings.messageBytesMax,
     sessionOf: ({ credential }, results) => ({
       api: tools.apiOf(credential),
       results: tools.results.of(results),

@@ -3,7 +3,7 @@ import { type McpServer, WebStandardStreamableHTTPServerTransport } from '@model
 import { AppError } from '../../platform/errors.ts';
 import type { Principal } from './authenticate.ts';
 
-/** Session of the older revision, which the client names in `Mcp-Session-Id`. */
+/** Session of the older revision. The client names it in `Mcp-Session-Id`. */
 export interface HttpSession {
   readonly id: string;
   readonly principalId: string;
@@ -12,7 +12,6 @@ export interface HttpSession {
 }
 
 interface Held extends HttpSession {
-  /** Requests and streams that are open. */
   open: number;
   usedAtMs: number;
 }
@@ -22,14 +21,14 @@ const EVICTABLE_MS = 60_000;
 const RETRY_AFTER_SECONDS = 30;
 const SWEEP_MS = 30_000;
 
-/** Bounded set of open sessions; a session ends after it has been idle for a while. */
+/** Bounded set of open sessions. A session ends after it has been idle for a while. */
 export class HttpSessions {
   readonly #sessions = new Map<string, Held>();
   readonly #bounds: { readonly max: number; readonly perPrincipalMax: number; readonly idleMs: number };
   readonly #onEnd: (id: string) => void;
   readonly #sweep: NodeJS.Timeout;
 
-  /** @param onEnd is told the id of each session that ended */
+  /** @param onEnd called with the id of each session that ended */
   constructor(
     bounds: { readonly max: number; readonly perPrincipalMax: number; readonly idleMs: number },
     onEnd: (id: string) => void,
@@ -45,7 +44,7 @@ export class HttpSessions {
   }
 
   /**
-   * Open a session for a client. It stays only if the client's `initialize` succeeds; `settle` finds that out.
+   * Open a session for a client. It stays only if the client's `initialize` succeeds, which `settle` checks.
    *
    * @throws AppError `too_many_sessions` (503)
    */
@@ -57,7 +56,7 @@ export class HttpSessions {
       onsessionclosed: () => this.end(id),
     });
     const session = { id, principalId: principal.id, transport, server: null as McpServer | null };
-    // The place is taken before the first wait, so that the bound holds.
+    // Take the place before the first wait, so that the limit holds.
     const held = Object.assign(session, { open: 0, usedAtMs: performance.now() }) as Held & typeof session;
     this.#sessions.set(id, held);
     try {
@@ -101,7 +100,7 @@ export class HttpSessions {
     await session.transport.close();
   }
 
-  /** Close the streams that wait for notifications, which never end by themselves. */
+  /** Close the streams that wait for notifications, since they never end by themselves. */
   closeStreams(): void {
     for (const { transport } of this.#sessions.values()) transport.closeStandaloneSSEStream();
   }

@@ -4,7 +4,7 @@ import { AppError, invalidRequest } from '../../platform/errors.ts';
 
 const DEPTH_MAX = 100;
 
-/** Memory that bodies of all requests take together. */
+/** Memory that the bodies of all requests take together. */
 export class MessageMemory {
   readonly #bytesMax: number;
   #bytes = 0;
@@ -13,7 +13,6 @@ export class MessageMemory {
     this.#bytesMax = bytesMax;
   }
 
-  /** Bytes in use. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -33,9 +32,9 @@ export class MessageMemory {
 }
 
 /**
- * Read the JSON body of a POST as its bytes arrive, within the bound of one message and of all together.
+ * Read the JSON body of a POST as its bytes arrive, within the limits for one message and for all together.
  *
- * @returns `free` gives the memory back, once the request is answered
+ * @returns `free` releases the memory once the request is answered
  * @throws AppError 415, `message_too_large` (413), `server_busy` (503), `json_invalid` (400)
  */
 export async function readMessage(
@@ -54,7 +53,7 @@ export async function readMessage(
     taken = 0;
   };
   try {
-    // A body that is refused is still read to its end by Node, so that the client gets the answer.
+    // Node still reads a refused body to its end, so that the client gets the answer.
     for await (const chunk of req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       if (taken + chunk.length > bytesMax) throw tooLarge(bytesMax);
       memory.take(chunk.length);

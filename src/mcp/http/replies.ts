@@ -7,9 +7,9 @@ const METHODS = 'GET, POST, DELETE, OPTIONS';
 const READABLE_HEADERS = 'Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate';
 
 /**
- * Let a web page of an origin that was checked read the answer (CORS).
+ * Let a web page of an allowed origin read the answer (CORS).
  *
- * @returns true where the request was only the browser's question, which is answered
+ * @returns true if the request was only the browser's preflight, which is answered
  */
 export function allowOrigin(req: IncomingMessage, res: ServerResponse): boolean {
   const { origin } = req.headers;
@@ -51,7 +51,7 @@ export function refusalOf(error: unknown, logger: Logger): Response {
   );
 }
 
-/** Answer with an error, unless the client has gone or an answer has begun. */
+/** Answer with an error, unless the client has disconnected or an answer has begun. */
 export async function sendRefusal(res: ServerResponse, error: unknown, logger: Logger): Promise<void> {
   if (res.headersSent || res.destroyed) {
     res.destroy();

@@ -4,8 +4,8 @@ import type { Socket } from 'node:net';
 const SWEEP_MS = 5_000;
 
 /**
- * Destroys connections whose client has not read anything for `stalledMs` although there is something to read, so that
- * unread answers do not stay in memory.
+ * Destroys connections whose client has not read anything for `stalledMs` although bytes are waiting, so that unread
+ * answers do not stay in memory.
  */
 export class StalledReaders {
   readonly #sockets = new Map<Socket, { flushed: number; sinceMs: number }>();

@@ -5,20 +5,20 @@ import { invalidRequest } from '../../platform/errors.ts';
 export const CLIENTS = ['claude', 'cursor', 'remote', 'chatgpt'] as const;
 export type ClientName = (typeof CLIENTS)[number];
 
-/** Values that a configuration is built from. */
+/** Values for a configuration. */
 export interface InitRequest {
   readonly client: ClientName;
   readonly bucket: string;
-  /** Address of a tool server over HTTP; null: the client starts one of its own over stdio. */
+  /** Address of a tool server over HTTP; null if the client starts its own over stdio. */
   readonly serverUrl: string | null;
-  /** Name of the entry among the servers of the client. */
+  /** Name of the entry among the client's servers. */
   readonly name: string;
   readonly apiBaseUrl: string;
   /** Program that a client starts. */
   readonly command: string;
 }
 
-/** Machine that the configuration is for. */
+/** Machine of the configuration. */
 export interface Host {
   readonly platform: NodeJS.Platform;
   readonly env: NodeJS.ProcessEnv;
@@ -29,9 +29,9 @@ type Entry = Readonly<Record<string, unknown>>;
 
 /** Configuration of one client. */
 export interface ClientConfiguration {
-  /** Entry of the client's file below `mcpServers`; null: the client reads no file of that kind. */
+  /** Entry of the client's file below `mcpServers`; null if the client reads no such file. */
   readonly entry: Entry | null;
-  /** File that the client reads; null: there is none, or it is for the person to choose. */
+  /** File that the client reads; null if there is none, or if the person has to choose it. */
   readonly file: string | null;
   /** JSON that the client reads. */
   readonly document: unknown;
@@ -43,7 +43,7 @@ const TOKEN_PLACEHOLDER = '<BEARER_TOKEN>';
 const LOCAL_SERVER_URL = 'http://127.0.0.1:8787/mcp';
 
 /**
- * Describe how a client is told of the tool server, in exactly the form that it reads.
+ * Describe how to tell a client about the tool server, in exactly the form that it reads.
  *
  * @throws AppError 400 for a server address that the client cannot use
  */
@@ -126,7 +126,9 @@ function chatGpt(request: InitRequest): ClientConfiguration {
     require_approval: 'never',
   };
   return {
-    ...{ entry: null, file: null, document },
+    entry: null,
+    file: null,
+    document,
     notes: [
       'This is an entry of "tools" for the Responses API.',
       `In ChatGPT itself: Settings > Connectors > Create, with the name "${request.name}" and the MCP server URL ${url}.`,

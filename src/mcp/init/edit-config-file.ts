@@ -13,15 +13,15 @@ import { isPlaceholder } from './clients.ts';
 
 const SECTION = 'mcpServers';
 const BYTE_ORDER_MARK = '\ufeff';
-/** Fields of an entry by transport; fields of the other transport are removed, as they would contradict it. */
+/** Fields of an entry by transport. Fields of the other transport are removed, as they would contradict it. */
 const STDIO_FIELDS = ['command', 'args', 'env'];
 const HTTP_FIELDS = ['type', 'url', 'headers'];
 
 /**
- * Put an entry into the text of a client's configuration. Everything else stays byte for byte: other servers,
- * comments, the order of keys, and what a person added to the entry itself.
+ * Put an entry into the text of a client's configuration. Everything else stays byte for byte: other servers, comments,
+ * the order of keys, and a person's additions to the entry itself.
  *
- * @throws AppError `config_file_broken` (409) for text that is not such a configuration, which is left to a person
+ * @throws AppError `config_file_broken` (409) for text that is not such a configuration, which a person has to repair
  */
 export function editConfigText(text: string, name: string, entry: Readonly<Record<string, unknown>>): string {
   const mark = text.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK : '';
@@ -50,12 +50,12 @@ export function editConfigText(text: string, name: string, entry: Readonly<Recor
       edits.push((text, place) => setProperty(text, childOf(place, field) as Node, key, item, style));
     }
   }
-  // Every edit moves what comes after it, so each starts from the text that the one before gave.
+  // Every edit moves the text after it, so each starts from the result of the previous one.
   for (const edit of edits) body = edit(body, childOf(childOf(parse(body), SECTION) as Node, name) as Node);
   return mark + body;
 }
 
-/** Replace the value of a key, or add the key; equal values stay as they are written. */
+/** Replace the value of a key, or add the key. Equal values keep their spelling. */
 function setProperty(text: string, object: Node, key: string, value: unknown, style: Style): string {
   const present = childOf(object, key);
   if (present === null) return insertProperty(text, object, key, value, style);
@@ -64,7 +64,7 @@ function setProperty(text: string, object: Node, key: string, value: unknown, st
   return text.slice(0, present.offset) + render(value, indentAt(text, present.offset), style) + text.slice(end);
 }
 
-/** Add a key at the end of an object, on a line of its own. Comments stay beside what they were written for. */
+/** Add a key at the end of an object, on a line of its own. Comments stay beside the text that they belong to. */
 function insertProperty(text: string, object: Node, key: string, value: unknown, style: Style): string {
   const base = indentAt(text, object.offset);
   const brace = object.offset + object.length - 1;
@@ -98,7 +98,7 @@ function render(value: unknown, indent: string, { unit, eol }: Style): string {
   return JSON.stringify(value, null, unit).replaceAll('\n', eol + indent);
 }
 
-/** Read the indentation of the line of an offset. */
+/** Return the indentation of the line of an offset. */
 function indentAt(text: string, offset: number): string {
   const line = text.slice(text.lastIndexOf('\n', offset - 1) + 1, offset);
   return /^[ \t]*/.exec(line)?.[0] ?? '';

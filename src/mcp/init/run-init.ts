@@ -22,14 +22,14 @@ export interface CommandIo {
   readonly env: NodeJS.ProcessEnv;
   readonly platform: NodeJS.Platform;
   readonly folder: string;
-  /** Writes to standard output. */
+  /** Write to standard output. */
   readonly print: (text: string) => void;
-  /** Writes lines to standard error. */
+  /** Write lines to standard error. */
   readonly note: (...lines: readonly string[]) => void;
 }
 
 /**
- * Print the configuration of a client, or write it into the client's file. Standard output has the JSON alone; notes go
+ * Print the configuration of a client, or write it into the client's file. Standard output has only the JSON; notes go
  * to standard error. A key is never printed.
  *
  * @param program that a client starts
@@ -41,8 +41,12 @@ export async function runInit(flags: InitFlags, program: string, io: CommandIo):
   if (!NAME.test(name)) throw invalidRequest('--name: must be 1 to 64 characters of A-Z a-z 0-9 _ -', 'name');
   const configuration = configureClient(
     {
-      ...{ client: clientOf(flags.client), bucket: flags.bucket ?? settings.defaultBucket },
-      ...{ serverUrl: flags['server-url'] ?? null, name, apiBaseUrl: settings.api.baseUrl, command: program },
+      client: clientOf(flags.client),
+      bucket: flags.bucket ?? settings.defaultBucket,
+      serverUrl: flags['server-url'] ?? null,
+      name,
+      apiBaseUrl: settings.api.baseUrl,
+      command: program,
     },
     io,
   );

@@ -19,8 +19,8 @@ const Fetched = z.object({
 });
 
 /**
- * Tools `search` and `fetch` as ChatGPT connectors call them. Each answer is one text content, whose text
- * is the JSON of the structured content.
+ * Make the tools `search` and `fetch` in the form that ChatGPT connectors call. Each answer is one text content, whose
+ * text is the JSON of the structured content.
  */
 export function chatGptTools({ defaultBucket }: { readonly defaultBucket: string }): Tool[] {
   return [
@@ -55,7 +55,10 @@ export function chatGptTools({ defaultBucket }: { readonly defaultBucket: string
         if (found === null) throw notFetched(id);
         const { bucket, result } = found;
         const structured = {
-          ...{ id, title: titleOf(result), text: result.text, url: urlOf(result) },
+          id,
+          title: titleOf(result),
+          text: result.text,
+          url: urlOf(result),
           metadata: metadataOf(bucket, result),
         };
         return { structured, text: JSON.stringify(structured) };
@@ -73,7 +76,10 @@ function metadataOf(bucket: string, { document_id, chunk_index, citation, metada
   const { locator, file_name, source_path } = citation;
   return {
     ...Object.fromEntries(Object.entries(metadata).map(([key, value]) => [key, String(value)])),
-    ...{ bucket, document_id, chunk_index: String(chunk_index), file_name },
+    bucket,
+    document_id,
+    chunk_index: String(chunk_index),
+    file_name,
     ...(source_path === null ? {} : { source_path }),
     ...(locator.page ? { page: String(locator.page) } : {}),
     ...(locator.sheet ? { sheet: locator.sheet } : {}),

@@ -5,8 +5,8 @@ import { invalidRequest } from '../../platform/errors.ts';
 export const BucketName = z.string().min(1).max(128);
 
 /**
- * Choose the bucket of a search: the one that was named, else the default one. `collection` is the old name of the
- * argument `bucket`.
+ * Choose the bucket of a search: the named one, else the default one. `collection` is the old name of the argument
+ * `bucket`.
  *
  * @throws AppError `arguments_conflict` (400) for two different buckets
  */

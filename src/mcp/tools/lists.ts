@@ -3,7 +3,7 @@ import { Bucket, Collection } from '../../client/schema.ts';
 import { defineTool, READ_ONLY, type Tool } from '../tool.ts';
 import { BucketName } from './choose-bucket.ts';
 
-/** Tools that list buckets and collections. */
+/** Make the tools that list buckets and collections. */
 export function listTools(): Tool[] {
   return [
     defineTool({

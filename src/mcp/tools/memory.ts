@@ -7,13 +7,13 @@ import { BucketName } from './choose-bucket.ts';
 import { renderResults } from './render-results.ts';
 
 interface MemorySettings {
-  /** Buckets that searches are kept to; null: those that the caller's sources feed. */
+  /** Buckets that searches are limited to; null for those that the caller's sources feed. */
   readonly memoryBuckets: readonly string[] | null;
-  /** User whose sources are listed; null: the one of the credential. */
+  /** User whose sources are listed; null for the user of the credential. */
   readonly userId: string | null;
 }
 
-/** Tools over connected sources: search them, and list them. */
+/** Make the tools that search and list connected sources. */
 export function memoryTools(settings: MemorySettings): Tool[] {
   return [searchMemory(settings), listSources(settings)];
 }
@@ -82,7 +82,7 @@ function listSources({ userId }: MemorySettings): Tool {
     async call(_args, { api, signal }) {
       const user = userId ?? (await userOf(api, signal));
       const listed = await api.listMemorySources(user, signal);
-      // The API decides what the caller may see; naming a user shows less of it, never more.
+      // The API decides what the caller may see. Naming a user shows less of it, never more.
       const sources = user === null ? listed : listed.filter(({ user_id }) => user_id == null || user_id === user);
       const lines = sources.map(
         ({ name, type, sync_state, indexed_document_count }) =>
@@ -93,7 +93,7 @@ function listSources({ userId }: MemorySettings): Tool {
   });
 }
 
-/** Find the user that the credential belongs to; an administrator without a user sees the sources of all users. */
+/** Find the user of the credential. An administrator without a user sees the sources of all users. */
 async function userOf(api: ServiceApi, signal: AbortSignal): Promise<string | null> {
   return (await api.me(signal)).user_id ?? null;
 }

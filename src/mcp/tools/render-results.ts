@@ -1,6 +1,6 @@
 import type { SearchReply, SearchResult } from '../../client/schema.ts';
 
-/** Title of a result: its file, and the heading and page where the text stands. */
+/** Return the title of a result: its file, and the heading and page of the text. */
 export function titleOf({ citation }: SearchResult): string {
   const heading = citation.locator.heading_path?.at(-1);
   return heading === undefined || heading === '' ? citation.file_name : `${citation.file_name}: ${heading}`;
@@ -12,14 +12,14 @@ function placeOf({ page, sheet, slide }: SearchResult['citation']['locator']): s
   return page ? [`page ${page}`] : [];
 }
 
-/** Return the sentences with words of the query, marked, or the whole text if there are none. */
+/** Return the sentences with words of the query, highlighted, or the whole text if there are none. */
 function passageOf({ highlights = [], text }: SearchResult): string {
   if (highlights.length === 0) return text;
   const sentences = highlights.map(({ parts }) => parts.map((part) => (part.match ? `**${part.text}**` : part.text)));
   return sentences.map((parts) => parts.join('')).join('\n');
 }
 
-/** Render results as text: numbered, each with its source before its text. */
+/** Render results as numbered text, each with its source before its text. */
 export function renderResults({ results, relevance, corrected = [], warnings = [] }: SearchReply): string {
   const lines = results.map((result, index) => {
     const { file_name, locator, url } = result.citation;

@@ -6,7 +6,7 @@ import { renderResults } from './render-results.ts';
 
 const TOP_K_MAX = 100;
 
-/** Tool `service_search`. */
+/** Make the tool `service_search`. */
 export function searchTools({ defaultBucket }: { readonly defaultBucket: string }): Tool[] {
   return [
     defineTool({

@@ -19,7 +19,7 @@ const Arguments = z.object({
 });
 type Arguments = z.output<typeof Arguments>;
 
-/** Tool `service_upload_document`. */
+/** Make the tool `service_upload_document`. */
 export function uploadTools({ defaultBucket }: { readonly defaultBucket: string }): Tool[] {
   return [
     defineTool({
@@ -32,7 +32,7 @@ export function uploadTools({ defaultBucket }: { readonly defaultBucket: string 
         bucket: BucketName.optional().describe(`name or id of the bucket; default: "${defaultBucket}"`),
       }),
       output: UploadReply,
-      // The same bytes again give the document that is there.
+      // Uploading the same bytes again returns the existing document.
       annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
       route: 'POST /v1/buckets/{bucket}/documents',
       async call(args, { api, signal, reportProgress }) {
@@ -41,11 +41,7 @@ export function uploadTools({ defaultBucket }: { readonly defaultBucket: string 
         const report = sendingReport(reportProgress);
         const structured = await api.upload(
           bucket,
-          {
-            ...{ fileName: filename, bytes, contentType: args.content_type },
-            fields: fieldsOf(args),
-            onSent: report.onSent,
-          },
+          { fileName: filename, bytes, contentType: args.content_type, fields: fieldsOf(args), onSent: report.onSent },
           signal,
         );
         await report.finished(structured.status);
@@ -76,7 +72,7 @@ function bytesOf({ text, content, content_base64 }: Arguments): Buffer {
   }
   const compact = content_base64.replace(/\s+/g, '');
   const bytes = Buffer.from(compact, 'base64');
-  // Node skips what is no base64; what it understood must be what was written.
+  // Node skips characters that are not base64, so its result must encode to the same text.
   if (bytes.toString('base64').replace(/=+$/, '') !== compact.replace(/=+$/, '')) {
     throw invalidRequest('content_base64: is not standard base64 (A-Z a-z 0-9 + /)', 'content_base64');
   }
@@ -94,7 +90,7 @@ function fieldsOf(args: Arguments): Record<string, string | undefined> {
   };
 }
 
-/** Create progress reports in bytes, one per twentieth of the upload; each value is higher than the one before. */
+/** Create progress reports in bytes, one per twentieth of the upload. Each value is higher than the one before. */
 function sendingReport(reportProgress: ToolContext['reportProgress']) {
   let told = 0;
   let total = 0;
@@ -105,7 +101,7 @@ function sendingReport(reportProgress: ToolContext['reportProgress']) {
   return {
     onSent(sent: number, all: number) {
       total = all;
-      // The last byte is told once the service has answered.
+      // The last byte is reported once the service has answered.
       if (sent >= all || sent - told < all / 20) return;
       told = sent;
       tell(sent, `${sent} of ${all} bytes are sent`);

@@ -5,7 +5,7 @@ import { defineTool, READ_ONLY, type Tool } from '../tool.ts';
 const WorkflowId = z.string().min(1).max(128).describe('id of the workflow, from service_list_workflows');
 const Inputs = z.record(z.string(), z.unknown()).describe('inputs of the workflow by name');
 
-/** Tools over workflows: list, try without effects, run. */
+/** Make the tools for workflows: list, try without effects, run. */
 export function workflowTools(): Tool[] {
   return [
     defineTool({

@@ -19,10 +19,9 @@ const PackageJson = z.object({ version: z.string().regex(/^[0-9][0-9A-Za-z.+-]*$
 const Symlinks = z.array(z.object({ source: z.string(), target: z.string() }));
 
 /**
- * Find binaries that `user` can run: those of the installed npm platform package, else a copy of them in the data
- * directory. A copy is made if that user cannot open `node_modules` (a checkout in a closed home directory, for
- * example) or if the links between the libraries are missing there and cannot be created. Call this function under the
- * lock of the data directory.
+ * Find binaries that `user` can run: those of the installed npm platform package, else a copy in the data directory. A
+ * copy is made if that user cannot open `node_modules`, as in a closed home directory, or if the links between the
+ * libraries are missing there and cannot be created. Call this under the lock of the data directory.
  *
  * @throws AppError `postgres_unsupported_platform`, `postgres_binaries_unusable`
  */
@@ -64,7 +63,7 @@ function resolvePlatformPackage(): string {
   }
 }
 
-/** Run the binaries as `user`, which tests modes, mounts and libraries. Returns them, or the reason of a failure. */
+/** Run the binaries as `user`, which tests modes, mounts and libraries. Return them, or the reason for a failure. */
 async function tryBinaries(native: string, user: ServerUser | null): Promise<PostgresBinaries | string> {
   const bin = path.join(native, 'bin');
   const postgres = path.join(bin, 'postgres');
@@ -75,8 +74,8 @@ async function tryBinaries(native: string, user: ServerUser | null): Promise<Pos
 }
 
 /**
- * Create the symbolic links between libraries, which an npm package cannot contain: the platform package lists them in
- * `native/pg-symlinks.json` and creates them in an install script, which `npm ci --ignore-scripts` skips.
+ * Create the symbolic links between libraries. An npm package cannot contain links, so the platform package lists them
+ * in `native/pg-symlinks.json` and creates them in an install script, which `npm ci --ignore-scripts` skips.
  *
  * @returns false if links are missing and cannot be created here
  */
@@ -94,7 +93,7 @@ async function linkLibraries(packageDirectory: string): Promise<boolean> {
   return true;
 }
 
-/** Copy the package to `postgres-bin/<version>` (complete or not at all) and remove copies of other versions. */
+/** Copy the package to `postgres-bin/<version>`, completely or not at all, and remove copies of other versions. */
 async function copyPackage(data: DataDirectory, packageDirectory: string): Promise<string> {
   const { version } = PackageJson.parse(
     JSON.parse(await readFile(path.join(packageDirectory, 'package.json'), 'utf8')),
@@ -106,7 +105,7 @@ async function copyPackage(data: DataDirectory, packageDirectory: string): Promi
   await chmod(data.binariesDirectory, 0o755); // the user of the server must be able to enter, whatever our umask
   await data.own(data.binariesDirectory);
   for (const name of await readdir(data.binariesDirectory)) {
-    // A copy that root made belongs to root; a failure to remove it is harmless.
+    // A copy made by root belongs to root. A failure to remove it is harmless.
     await rm(path.join(data.binariesDirectory, name), { recursive: true, force: true }).catch(() => undefined);
   }
   const unfinished = path.join(data.binariesDirectory, `.${version}-${randomUUID()}`);

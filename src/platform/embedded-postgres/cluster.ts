@@ -12,8 +12,8 @@ const INITDB_MS = 300_000;
 
 /**
  * Create the cluster if there is none: UTF-8, PostgreSQL's own C.UTF-8 (equal order on every system, no dependency on
- * its locales), password login only. It is created under a temporary name and renamed, so that a killed process
- * leaves no incomplete cluster. Call this function under the lock of the data directory.
+ * its locales), password login only. It is created under a temporary name and renamed, so that a killed process leaves
+ * no incomplete cluster. Call this under the lock of the data directory.
  *
  * @throws AppError `postgres_version_mismatch` if the cluster is of another major version, `postgres_initdb_failed`
  */
@@ -115,8 +115,8 @@ export async function readPassword(data: DataDirectory): Promise<Secret> {
 }
 
 /**
- * Write `postgresql.conf`: modest settings for a machine that does other work too. PostgreSQL reads
- * `<data dir>/postgres.conf` last, for settings of the operator.
+ * Write `postgresql.conf` with modest settings for a machine that does other work too. PostgreSQL reads the operator's
+ * settings from `<data dir>/postgres.conf` last.
  */
 export async function writeSettings(
   data: DataDirectory,
@@ -126,7 +126,7 @@ export async function writeSettings(
 ): Promise<void> {
   const settings: Record<string, string> = {
     listen_addresses: '',
-    // The value is a list: double quotes keep a comma or a space in the path from splitting it.
+    // The value is a list. Double quotes keep a comma or a space in the path from splitting it.
     unix_socket_directories: `"${socketDirectory.replaceAll('"', '""')}"`,
     unix_socket_permissions: '0700',
     max_connections: '200',
@@ -140,7 +140,7 @@ export async function writeSettings(
     datestyle: 'iso, mdy',
     lc_messages: 'C',
     default_text_search_config: 'pg_catalog.simple',
-    // The log is bounded and holds starts, stops, recoveries and fatal errors, but no statements, rows or keys.
+    // The log is bounded. It holds starts, stops, recoveries and fatal errors, but no statements, rows or keys.
     logging_collector: 'off',
     log_min_messages: 'log',
     log_min_error_statement: 'panic',
@@ -169,7 +169,7 @@ export async function writeSettings(
 
 /**
  * Create the directory for the unix socket, which only the user of the server may enter. An existing one must belong to
- * that user: in the shared temporary directory another user may have created it first.
+ * that user, since another user may have created it first in the shared temporary directory.
  *
  * @throws AppError `postgres_socket_directory_foreign`
  */

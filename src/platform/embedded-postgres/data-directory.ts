@@ -59,8 +59,9 @@ export async function removeLeftovers(data: DataDirectory): Promise<void> {
 }
 
 /**
- * Make sure that `user` can traverse the data directory; only needed as root, where the server runs as another user.
- * A data directory of root becomes traversable, but not readable, for the group of that user, and closed to all others.
+ * Make sure that `user` can traverse the data directory. Only root needs this, since the server runs as another user
+ * then. A data directory of root becomes traversable, but not readable, for the group of that user, and closed to all
+ * others.
  *
  * @throws AppError `data_directory_unreachable` if a directory above is closed to that user
  */
@@ -85,7 +86,10 @@ export async function allowTraversal(data: DataDirectory, user: ServerUser): Pro
   });
 }
 
-/** Test as `user` if a directory can be traversed: modes alone ignore ACLs, mount options and security modules. */
+/**
+ * Return true if `user` can traverse a directory. This tests as that user, since modes alone ignore ACLs, mount options
+ * and security modules.
+ */
 export async function canTraverse(directory: string, user: ServerUser): Promise<boolean> {
   const result = await run('/bin/sh', ['-c', 'test -x "$1"', 'sh', directory], { user });
   return result.status === 0;

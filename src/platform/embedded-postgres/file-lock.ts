@@ -7,21 +7,21 @@ import { type Liveness, livenessOf, ownIdentity, ProcessIdentity } from './proce
 const POLL_MS = 10;
 const WAIT_MS = 180_000;
 /**
- * Age after which a holder in another container, which cannot be checked, counts as dead; no critical section here
- * takes this long.
+ * Age after which a holder in another container, which cannot be checked, counts as dead. No critical section takes
+ * this long.
  */
 const FOREIGN_HOLDER_MS = 120_000;
 
 /**
- * Run `fn` while holding the lock file `file`; at most one process does so at a time. The lock of a process that died
- * is recognised and taken over. The file contains the identity of its holder from the start: it is written under
- * another name and then linked (`link` fails if the name exists).
+ * Run `fn` while holding the lock file `file`. At most one process does so at a time. The lock of a dead process is
+ * recognised and taken over. The file contains the identity of its holder from the start: it is written under another
+ * name and then linked (`link` fails if the name exists).
  *
- * The takeover must not race: if two processes that both find a dead holder each removed the file, the second would
- * remove the lock that the first has just taken. Therefore no process removes the file of a dead holder.
- * The right to succeed the holder with contents C is itself a lock file, named after the hash of C, and its holder
- * may also die and be succeeded. The process that links the end of this chain holds the lock. Release removes the
- * chain from the front, so a chain whose front is unchanged has not been released.
+ * The takeover must not race. If two processes that both find a dead holder each removed the file, the second would
+ * remove the lock that the first has just taken. Therefore no process removes the file of a dead holder. The right to
+ * succeed the holder with contents C is itself a lock file, named after the hash of C, and its holder may also die and
+ * be succeeded. The process that links the end of this chain holds the lock. Release removes the chain from the front,
+ * so a chain whose front is unchanged has not been released.
  *
  * @throws AppError `data_directory_busy` if the lock is not acquired within `waitMs`
  */
@@ -73,7 +73,7 @@ async function acquire(
   }
 }
 
-/** Try to acquire the lock. Returns the chain of files to remove on release, or null if a living process holds it. */
+/** Try to acquire the lock. Return the chain of files to remove on release, or null if a living process holds it. */
 async function tryAcquire(file: string, claim: string): Promise<string[] | null> {
   const chain: string[] = [];
   let front: string | null = null;

@@ -25,17 +25,16 @@ export interface Postmaster {
   readonly pid: number;
   readonly port: number;
   readonly socketDirectory: string;
-  /** Status: `starting`, `ready` or `stopping`. */
   readonly status: string;
   /** True if it runs in our pid namespace, so that its pid is valid here. */
   readonly isLocal: boolean;
 }
 
 /**
- * Find the server that runs on this cluster, or null. `postmaster.pid` alone is not enough: the file remains after a
- * server was killed, and its pid may belong to another process now or, if containers share the directory, to another
- * pid namespace. A local process counts if it was started on this cluster or works in its directory; any other
- * process counts if its socket accepts a connection.
+ * Find the server that runs on this cluster, or null. `postmaster.pid` alone is not enough. The file remains after a
+ * server was killed. Its pid may belong to another process now or, if containers share the directory, to another pid
+ * namespace. A local process counts if it was started on this cluster or works in its directory. Any other process
+ * counts if its socket accepts a connection.
  */
 export async function findPostmaster(data: DataDirectory): Promise<Postmaster | null> {
   const text = await readFile(path.join(data.cluster, 'postmaster.pid'), 'utf8').catch(() => null);
@@ -61,7 +60,7 @@ async function isServerProcess(pid: number, cluster: string): Promise<boolean> {
       const [actual, expected] = await Promise.all([stat(`/proc/${pid}/cwd/.`), stat(cluster)]);
       return actual.dev === expected.dev && actual.ino === expected.ino;
     } catch {
-      return false; // it has ended, is a zombie, or belongs to another user
+      return false; // the process has ended, is a zombie, or belongs to another user
     }
   }
   const { stdout } = await run('ps', ['-o', 'command=', '-p', String(pid)]);
@@ -94,12 +93,12 @@ export async function waitUntilReady(data: DataDirectory): Promise<Postmaster | 
 }
 
 /**
- * Start the server, detached: in a session of its own, so that it outlives this process and receives no signals of its
- * terminal. Call this function under the lock of the data directory, while no server runs. It tries a few times, since
- * workers of a killed server may still hold its memory.
+ * Start the server, detached, in a session of its own, so that it outlives this process and receives no signals of its
+ * terminal. Call this under the lock of the data directory, while no server runs. It tries a few times, since workers
+ * of a killed server may still hold its memory.
  *
  * This does not use `pg_ctl start`, which runs a shell without quoting special characters of the path, checks for the
- * outcome every 100 ms only, and does not report how the server ended.
+ * outcome only every 100 ms, and does not report how the server ended.
  *
  * @throws AppError `postgres_start_failed`
  */
@@ -123,7 +122,7 @@ export async function startPostmaster(
 
 /**
  * Remove a `postmaster.pid` whose pid is in use again. PostgreSQL removes a stale file itself, but refuses to start if
- * another process has its pid, which is common after the restart of a container. The caller knows that no server runs.
+ * another process has its pid, which is common after a container restart. The caller knows that no server runs.
  */
 async function removeMisleadingPidFile(data: DataDirectory): Promise<void> {
   const file = path.join(data.cluster, 'postmaster.pid');
@@ -131,7 +130,7 @@ async function removeMisleadingPidFile(data: DataDirectory): Promise<void> {
   if (pid > 0 && isInUse(pid)) await unlink(file);
 }
 
-/** Start the server once. Returns it when it accepts connections, or the reason why it does not. */
+/** Start the server once. Return it when it accepts connections, or the reason why it does not. */
 async function startOnce(
   data: DataDirectory,
   binaries: PostgresBinaries,
@@ -170,8 +169,7 @@ async function startOnce(
 }
 
 /**
- * Stop the server in mode `fast`: open transactions are rolled back. Call this function under the lock of the data
- * directory.
+ * Stop the server in mode `fast`, which rolls back open transactions. Call this under the lock of the data directory.
  */
 export async function stopPostmaster(
   data: DataDirectory,
@@ -193,8 +191,8 @@ export async function stopPostmaster(
 }
 
 /**
- * Choose the directory of the socket: in the data directory or, if that path is too long for a socket address, in the
- * temporary directory under a name that contains a hash of the path. `postmaster.pid` records it for other processes.
+ * Choose the directory of the socket: the data directory or, if that path is too long for a socket address, the
+ * temporary directory under a name with a hash of the path. `postmaster.pid` records it for other processes.
  */
 async function chooseSocketDirectory(data: DataDirectory, user: ServerUser | null): Promise<string> {
   const hash = createHash('sha256').update(data.path).digest('hex').slice(0, 12);

@@ -4,8 +4,8 @@ import { promisify } from 'node:util';
 import { z } from 'zod';
 
 /**
- * Identity of a process, which differs from that of a later process with the same pid (by its start time) and of one
- * with the same pid in another container that shares the data directory (by its namespace).
+ * Identity of a process. The start time distinguishes it from a later process with the same pid, the namespace from one
+ * with the same pid in another container that shares the data directory.
  */
 export const ProcessIdentity = z.object({
   pid: z.number().int().positive(),

@@ -14,8 +14,8 @@ export interface RunResult {
 }
 
 /**
- * Options to start a program as `user`: in `/` (the working directory of this process may be closed to that user)
- * and with a fixed environment (PGDATA, PGOPTIONS and similar variables must have no effect).
+ * Return the options to start a program as `user`: in `/`, since the working directory of this process may be closed to
+ * that user, and with a fixed environment, since PGDATA, PGOPTIONS and similar variables must have no effect.
  */
 export function serverProcessOptions(user: ServerUser | null): SpawnOptions {
   return {

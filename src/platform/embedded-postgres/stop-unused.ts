@@ -1,5 +1,5 @@
 /**
- * Program that stops the embedded PostgreSQL of a data directory if no process uses it. It ends with status 1 if one does.
+ * Program that stops the embedded PostgreSQL of a data directory unless a process uses it, which ends it with status 1.
  */
 import { stopUnusedServer } from '../embedded-postgres.ts';
 

@@ -6,12 +6,12 @@ import { fileURLToPath } from 'node:url';
 import type { DataDirectory } from './data-directory.ts';
 import { run, serverProcessOptions } from './run.ts';
 
-/** Time after the death of the last user in which another process may take the server over. */
+/** Time after the death of the last user in which another process may take over the server. */
 const UNUSED_SECONDS = 15;
 
 /**
  * Program that waits until no process holds the pipe any more, and then stops the server unless it has users again. The
- * kernel closes the pipe of a process that was killed, so that nothing has to be polled, and a shell takes little memory.
+ * kernel closes the pipe of a killed process, so nothing needs to poll, and a shell takes little memory.
  */
 const WATCH = `
 while cat "$1" >/dev/null 2>&1; do
@@ -22,7 +22,7 @@ while cat "$1" >/dev/null 2>&1; do
 done`;
 
 /**
- * Hold the pipe of the users of the server until the handle is closed or this process dies. Returns null where the file
+ * Hold the pipe of the server's users until the handle is closed or this process dies. Return null where the file
  * system has no pipes: there, the server of killed processes runs until the next process that uses it has ended.
  */
 export async function holdUsersPipe(data: DataDirectory): Promise<FileHandle | null> {
@@ -32,7 +32,7 @@ export async function holdUsersPipe(data: DataDirectory): Promise<FileHandle | n
       const made = await run('mkfifo', ['-m', '600', data.usersPipe]);
       if (made.status === 0) await data.own(data.usersPipe);
     }
-    // Opened for both directions, because an opening for one waits for the other.
+    // Open it for both directions, because opening it for one waits for the other.
     const handle = await open(data.usersPipe, constants.O_RDWR | constants.O_NONBLOCK);
     if ((await handle.stat()).isFIFO()) return handle;
     await handle.close();

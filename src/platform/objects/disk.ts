@@ -32,20 +32,20 @@ import {
 import type { ReadFiles, ReadRequest } from './read-files.ts';
 
 /**
- * Folder of temporary files. No key begins with a dot; the folder is in the file system of the objects, for renaming.
+ * Folder of temporary files. No key begins with a dot. The folder is in the file system of the objects, for renaming.
  */
 const TEMPORARY = '.tmp';
 const TEMPORARY_MS_MAX = 3_600_000;
-/** Length of an object up to which the thread of durable files writes it. */
+/** Maximum length of an object that the thread of durable files writes. */
 const WRITTEN_ON_THREAD_BYTES_MAX = READ_BYTES;
 const READER = new URL('./read-files.ts', import.meta.url);
 
 /**
- * Open a storage of objects as files below `directory`; the key is the path. A file is written under a temporary name,
- * flushed to the disk, renamed, and its folder flushed. A crash leaves only temporary files; this function removes
- * those older than an hour.
+ * Open a storage of objects as files below `directory`, with keys as paths. A file is written under a temporary name,
+ * flushed to the disk and renamed; then its folder is flushed. A crash leaves only temporary files; this function
+ * removes those older than an hour.
  *
- * @param options.threads read many small objects together; without them each is read by itself
+ * @param options.threads read many small objects together; without them, each object is read by itself
  */
 export async function openDiskObjects(options: { directory: string; threads?: Threads }): Promise<Objects> {
   const root = path.resolve(options.directory);
@@ -78,7 +78,7 @@ class DiskObjects implements Objects {
     const temporary = path.join(this.#temporary, randomUUID());
     const ifAbsent = options.ifAbsent === true;
     if (body instanceof Uint8Array && body.length <= WRITTEN_ON_THREAD_BYTES_MAX) {
-      // A copy, since the caller keeps its bytes, which may be a part of a much larger buffer.
+      // Copy the bytes, since the caller keeps them, and they may be a part of a much larger buffer.
       const bytes = new Uint8Array(body);
       const [sha256 = ''] = await this.#write([{ temporary, target, bytes }], { ifAbsent, transfer: [bytes.buffer] });
       return { sizeBytes: body.length, sha256 };
@@ -163,7 +163,7 @@ class DiskObjects implements Objects {
     signal?.throwIfAborted();
     const { file, size } = await this.#open(key);
     try {
-      // A file never grows, so that nothing needs to be read to find its end.
+      // A file never grows, so finding its end takes no read.
       for (let position = start; position <= Math.min(end, size - 1); ) {
         signal?.throwIfAborted();
         const wanted = Math.min(READ_BYTES, end - position + 1, size - position);
@@ -247,7 +247,9 @@ class DiskObjects implements Objects {
     throw objectNotFound(key);
   }
 
-  /** Every write makes a new file, so its inode number and time of modification identify its content. */
+  /**
+   * Identify the content of a file by its inode number and time of modification, since every write makes a new file.
+   */
   async #identify(key: string): Promise<Omit<ListedObject, 'key'> | null> {
     try {
       const found = await stat(this.#pathOf(key), { bigint: true });

@@ -16,26 +16,29 @@ import { LRUCache } from 'lru-cache';
 import { freeMemory } from '../free-memory.ts';
 import { loadSyncfs, type Syncfs } from './syncfs.ts';
 
-/** Files or folders from which all of them are flushed by one flush of the file system, which takes about as long as one. */
+/**
+ * Number of files or folders from which one flush of the file system replaces separate flushes. It takes about as long
+ * as one.
+ */
 const GROUP_MIN = 8;
-/** Number of attempts to move a file into its folder, which another process may remove while it is empty. */
+/** Number of attempts to move a file into its folder. Another process may remove the folder while it is empty. */
 const PLACE_ATTEMPTS = 10;
 const FLUSHED_FOLDERS_MAX = 4_096;
 
-/** A file to be moved to where it belongs. */
+/** File to be moved to its place. */
 export interface NewFile {
-  /** Name until then, in the same file system. */
+  /** Name until the move, in the same file system. */
   readonly temporary: string;
   readonly target: string;
-  /** Content that is written first. Null: the temporary file is complete and flushed. */
+  /** Content to write first; null if the temporary file is complete and flushed. */
   readonly bytes: Uint8Array | null;
 }
 
-/** A change of files that is on the disk once it is done. */
+/** Change of files that is on the disk once it is done. */
 export type DurableChange =
-  /** Write files; `ifAbsent`: only where there is none. If that fails, some of them may be in their places. */
+  /** Write files; with `ifAbsent` only where none exists. After a failure, some of them may be in their places. */
   | { readonly kind: 'write'; readonly files: readonly NewFile[]; readonly ifAbsent: boolean }
-  /** Keep that an entry of `folder` was removed, and remove the folders that this left empty. */
+  /** Make the removal of an entry from `folder` durable, and remove the folders that it left empty. */
   | { readonly kind: 'removal'; readonly folder: string };
 
 /** Fault of a file operation. It is a value, since errors lose their fields between threads. */
@@ -47,44 +50,46 @@ export interface FileFault {
 
 /** Outcome of a change. */
 export interface Changed {
-  /** Null: it was made. */
+  /** Null if the change succeeded. */
   readonly fault: FileFault | null;
   /** SHA-256, in hexadecimal, of the content of each file that was written. */
   readonly sha256: readonly string[];
 }
 
-/** A change and what came of it until now. */
+/** Change with its progress so far. */
 interface Progress {
   readonly change: DurableChange;
   readonly sha256: string[];
   fault: FileFault | null;
 }
 
-/** A file or folder that changes wait for until it is flushed. */
+/** File or folder whose flush changes wait for. */
 interface Unflushed {
   readonly changes: Progress[];
   readonly flush: () => void;
 }
 
 /**
- * Makes changes of files below a folder durable, many at a time: a file is written under a temporary name, flushed, moved to
- * its place, and its folder flushed. Every call waits for the disk, so this is for a thread of its own.
+ * Makes changes of files below a folder durable, many at a time. A file is written under a temporary name, flushed and
+ * moved to its place; then its folder is flushed. Every call waits for the disk, so this needs a thread of its own.
  */
 export class DurableChanges {
   readonly #root: string;
   readonly #load: (folder: string) => Syncfs | null;
-  /** Undefined until it is needed; null: there is none. */
+  /** Undefined until it is needed; null if the system has none. */
   #syncfs: Syncfs | null | undefined;
-  /** Identities of folders whose path from the root is on the disk, by name: the name may belong to another folder now. */
+  /**
+   * Identities, by name, of folders whose path from the root is on the disk. A name may belong to another folder now.
+   */
   readonly #flushed = new LRUCache<string, string>({ max: FLUSHED_FOLDERS_MAX });
 
-  /** @param load loads the flush of a whole file system; null: there is none */
+  /** @param load loads the flush of a whole file system; null if there is none */
   constructor(root: string, load = loadSyncfs) {
     this.#root = root;
     this.#load = load;
   }
 
-  /** Make changes, each of which fails alone. @returns their outcomes, in their order */
+  /** Make changes, each of which may fail alone. @returns their outcomes, in order */
   make(changes: readonly DurableChange[]): Changed[] {
     const made = changes.map((change): Progress => ({ change, sha256: [], fault: null }));
     this.#flush(made.flatMap(writeFiles));
@@ -94,7 +99,7 @@ export class DurableChanges {
     return made.map(({ fault, sha256 }) => ({ fault, sha256 }));
   }
 
-  /** Flush by one call if there are many, and otherwise, or if that fails, one by one. */
+  /** Flush by one call if there are many. Otherwise, or if that fails, flush one by one. */
   #flush(unflushed: readonly Unflushed[]): void {
     if (unflushed.length >= GROUP_MIN && this.#flushFileSystem()) return;
     for (const { changes, flush } of unflushed) {
@@ -103,7 +108,7 @@ export class DurableChanges {
     }
   }
 
-  /** @returns whether it was flushed */
+  /** @returns true if it was flushed */
   #flushFileSystem(): boolean {
     try {
       if (this.#syncfs === undefined) this.#syncfs = this.#load(this.#root);
@@ -135,19 +140,19 @@ export class DurableChanges {
     return [...removals, ...folders.values()];
   }
 
-  /** Remove the folders from `start` on that are empty. @returns flush of the first one that is not */
+  /** Remove the empty folders from `start` upwards. @returns flush of the first folder that is not empty */
   #prune(start: string): () => void {
     for (let folder = start; folder !== this.#root; folder = path.dirname(folder)) {
       const fault = faultOf(() => rmdirSync(folder));
       if (fault === null || fault.code === 'ENOENT') continue;
-      return () => void faultOf(() => flushFolder(folder)); // another process may have removed it just now
+      return () => void faultOf(() => flushFolder(folder)); // another process may have just removed it
     }
     return () => void flushFolder(this.#root);
   }
 
   /**
-   * Flush `folder` and the folders above it, up to the root or to one whose path this process has flushed before. This
-   * includes folders that existed before, since another writer may have created one without having flushed it yet.
+   * Flush `folder` and the folders above it, up to the root or to one whose path this process has flushed before.
+   * Existing folders are included, since another writer may have created one without having flushed it yet.
    */
   #flushPath(folder: string): void {
     const flushed: [folder: string, identity: string][] = [];
@@ -178,7 +183,7 @@ function writeFiles(progress: Progress): Unflushed[] {
   return written.map(({ temporary }) => ({ changes: [progress], flush: () => withOpen(temporary, 'r+', fsyncSync) }));
 }
 
-/** Move the files of a change to where they belong. */
+/** Move the files of a change to their places. */
 function placeFiles(progress: Progress): void {
   const { change } = progress;
   if (change.kind !== 'write' || progress.fault !== null) return;
@@ -191,7 +196,7 @@ function placeFile({ temporary, target }: NewFile, ifAbsent: boolean): void {
   for (let attempt = 1; ; attempt++) {
     try {
       if (attempt > 1) mkdirSync(path.dirname(target), { recursive: true, mode: 0o700 });
-      // A link fails if there is a file; a rename would replace it.
+      // A link fails if the file exists; a rename would replace it.
       if (ifAbsent) linkSync(temporary, target);
       else renameSync(temporary, target);
       return;
@@ -211,7 +216,7 @@ function hasBytes(file: NewFile): file is NewFile & { readonly bytes: Uint8Array
   return file.bytes !== null;
 }
 
-/** @returns the identity of the folder: its name may belong to another folder later */
+/** Flush a folder. @returns its identity, since its name may belong to another folder later */
 function flushFolder(folder: string): string {
   return withOpen(folder, 'r', (file) => {
     fsyncSync(file);
@@ -229,7 +234,9 @@ function withOpen<T>(name: string, flags: string, use: (file: number) => T): T {
   }
 }
 
-/** Another process may delete a folder right after a file was written there. */
+/**
+ * Run a step, and ignore a missing folder. Another process may delete a folder right after a file was written there.
+ */
 function ignoreMissing(step: () => void): void {
   const fault = faultOf(step);
   if (fault !== null && fault.code !== 'ENOENT' && fault.code !== 'ENOTDIR') throw toError(fault);
@@ -245,7 +252,7 @@ function faultOf(step: () => void): FileFault | null {
   }
 }
 
-/** Make the error that a fault was. */
+/** Convert a fault to the error that it describes. */
 export function toError({ message, code, syscall }: FileFault): NodeJS.ErrnoException {
   return Object.assign(new Error(message), { code, syscall });
 }

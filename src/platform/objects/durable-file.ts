@@ -5,9 +5,9 @@ import { addAbortSignal, type Readable } from 'node:stream';
 import { AppError, dependencyDown } from '../errors.ts';
 import { type StoredObject, storageFull } from './objects.ts';
 
-/** Number of bytes per read, and of those that are hashed at once. */
+/** Number of bytes per read, and per update of the hash. */
 export const READ_BYTES = 256 * 1024;
-/** Number of bytes per read of a whole file: a signal ends the reading in between. */
+/** Number of bytes per read of a whole file. A signal can end the reading in between. */
 const WHOLE_READ_BYTES = 8 * 1024 * 1024;
 
 /** Write a new file and flush it to the disk; the hash is computed while writing. */
@@ -45,7 +45,7 @@ export async function writeFile(
   return { sizeBytes, sha256: hash.digest('hex') };
 }
 
-/** Cut bytes into parts, each of which is hashed in about a millisecond. */
+/** Cut bytes into parts that take about a millisecond to hash. */
 function* partsOf(bytes: Uint8Array): Generator<Uint8Array> {
   for (let from = 0; from < bytes.length; from += READ_BYTES) yield bytes.subarray(from, from + READ_BYTES);
 }
@@ -69,9 +69,11 @@ export async function hashAndFlush(name: string): Promise<StoredObject> {
   return { sizeBytes, sha256: hash.digest('hex') };
 }
 
-/** Read a file of this size; fewer bytes if it is shorter. A file of an object is replaced and never changed. */
+/**
+ * Read a file of this size. Return fewer bytes if the file is shorter. A file of an object is replaced, never changed.
+ */
 export async function readWhole(file: FileHandle, size: number, signal?: AbortSignal): Promise<Uint8Array> {
-  // A buffer of its own, which can be moved to a thread.
+  // Use a separate buffer, which can be moved to a thread.
   const bytes = new Uint8Array(size);
   let end = 0;
   while (end < size) {

@@ -1,9 +1,9 @@
-/** Main of the thread that makes changes of files durable: those that wait are made together. */
+/** Main module of the thread that makes changes of files durable. It makes waiting changes together. */
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { messageOf, type ThreadCall, type ThreadReply } from '../dedicated-thread.ts';
 import { type DurableChange, DurableChanges } from './durable-changes.ts';
 
-/** Changes that are made together at most: the first of them waits for the last. */
+/** Maximum number of changes made together. The first of them waits for the last. */
 const TOGETHER_MAX = 256;
 
 const port = parentPort as NonNullable<typeof parentPort>;

@@ -3,8 +3,8 @@ import { dependencyDown } from '../errors.ts';
 import { type Changed, type DurableChange, toError } from './durable-changes.ts';
 
 /**
- * Makes changes of files below a folder durable on a thread, which starts on first use. A file takes about ten calls of the
- * system, and those of the event loop wake a thread each; the thread also flushes many files by one call.
+ * Makes changes of files below a folder durable on a thread, which starts on first use. A file takes about ten system
+ * calls, each of which would wake a thread of the event loop. The thread also flushes many files by one call.
  */
 export class DurableWriter {
   readonly #root: string;

@@ -2,7 +2,6 @@ import pLimit from 'p-limit';
 import { AppError } from '../errors.ts';
 import { checkKey, type NewObject, type Objects } from './objects.ts';
 
-/** Objects read or written at a time. */
 const AT_ONCE_MAX = 16;
 
 /** Read objects side by side, one request for each. @see Objects.getMany */
@@ -38,7 +37,7 @@ export async function putEach(
   );
 }
 
-/** Wait for all of them, and then throw what the first failed one threw: nothing goes on in the background. */
+/** Wait for all of them, then throw the error of the first one that failed. Nothing goes on in the background. */
 async function settle<T>(works: readonly (() => Promise<T>)[]): Promise<T[]> {
   const limit = pLimit(AT_ONCE_MAX);
   const started = works.map((work) => limit(async () => work()));

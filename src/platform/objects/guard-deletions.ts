@@ -6,7 +6,7 @@ const LOCK = 'deletion of objects';
 
 /**
  * Wrap a storage so that no process deletes objects while another one runs `withoutDeletions`. A deletion waits up to
- * 15 s, and is then refused by `postgres_contention` (503, retryable); its caller tries again later, as after an outage.
+ * 15 s and then fails with `postgres_contention` (503, retryable). Its caller tries again later, as after an outage.
  * Probes and unreferenced objects are not guarded.
  */
 export function guardDeletions(objects: Objects, sql: Sql): Objects {
@@ -30,11 +30,11 @@ export function guardDeletions(objects: Objects, sql: Sql): Objects {
   };
 }
 
-/** Time for which the lock is kept for the next deletion, and in which deletions may join those that hold it. */
+/** Time to keep the lock for the next deletion. Deletions may join its holders during that time. */
 const LINGER_MS = 20;
 const JOIN_MS_MAX = 1_000;
 
-/** One transaction that holds the lock for several deletions. */
+/** Transaction that holds the lock for several deletions. */
 interface Hold {
   readonly acquired: Promise<void>;
   readonly release: () => void;
@@ -44,7 +44,7 @@ interface Hold {
   timer: NodeJS.Timeout | undefined;
 }
 
-/** Shared lock on deletions. Deletions that follow each other share one transaction, for at most about a second. */
+/** Shared lock on deletions. Consecutive deletions share one transaction, for at most about a second. */
 class DeletionLock {
   readonly #sql: Sql;
   #current: Hold | null = null;
@@ -53,7 +53,7 @@ class DeletionLock {
     this.#sql = sql;
   }
 
-  /** @throws AppError `postgres_contention`, `postgres_unavailable` (503); what `fn` throws */
+  /** @throws AppError `postgres_contention`, `postgres_unavailable` (503); the error of `fn` */
   async hold<T>(fn: () => Promise<T>): Promise<T> {
     const hold = this.#join();
     hold.deletions++;
@@ -73,8 +73,12 @@ class DeletionLock {
     const acquired = Promise.withResolvers<void>();
     const released = Promise.withResolvers<void>();
     const hold: Hold = {
-      ...{ acquired: acquired.promise, release: released.resolve, openedAtMs: performance.now() },
-      ...{ deletions: 0, isEnded: false, timer: undefined },
+      acquired: acquired.promise,
+      release: released.resolve,
+      openedAtMs: performance.now(),
+      deletions: 0,
+      isEnded: false,
+      timer: undefined,
     };
     withSharedAdvisoryLock(this.#sql, LOCK, () => {
       acquired.resolve();

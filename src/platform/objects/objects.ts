@@ -10,11 +10,11 @@ export interface StoredObject {
 export interface ListedObject {
   readonly key: string;
   readonly sizeBytes: number;
-  /** Opaque mark of this content in this storage: it differs once the object has been written with other bytes. */
+  /** Opaque tag of this content in this storage. It differs once the object has been written with other bytes. */
   readonly tag: string;
 }
 
-/** Object to be written. */
+/** Object to write. */
 export interface NewObject {
   readonly key: string;
   readonly bytes: Uint8Array;
@@ -40,7 +40,7 @@ export const GET_BYTES_MAX = 256 * 1024 * 1024;
  */
 export interface Objects {
   /**
-   * Write an object and replace an older one of that key. With `ifAbsent` a key is written at most once.
+   * Write an object, replacing any older one of that key. With `ifAbsent` a key is written at most once.
    *
    * @throws AppError `object_exists` (409) with `ifAbsent`; `storage_full` (503); the error of `body`
    */
@@ -63,8 +63,8 @@ export interface Objects {
   /**
    * Read several small objects, as `get` would one by one.
    *
-   * @param options.maxBytes bound of each object; the caller bounds their sum
-   * @returns null in place of an object that is missing, too large, or was not read: `get` gives the reason
+   * @param options.maxBytes limit for each object; the caller limits their sum
+   * @returns null in place of an object that is missing, too large or unread; `get` gives the reason
    */
   getMany(
     keys: readonly string[],
@@ -72,8 +72,8 @@ export interface Objects {
   ): Promise<(Uint8Array | null)[]>;
 
   /**
-   * Write several small objects, as `put` would one by one; all of them are durable once it has resolved. If it fails, or
-   * its signal aborts, some of them may be written, each of those as a whole.
+   * Write several small objects, as `put` would one by one. All of them are durable once this has resolved. If it
+   * fails, or its signal aborts, some of them may be written, each completely.
    *
    * @param objects their bytes must not be used afterwards, since they may be moved to a thread
    * @throws AppError `storage_full` (503)
@@ -90,8 +90,8 @@ export interface Objects {
   head(key: string, options?: Abortable): Promise<{ sizeBytes: number } | null>;
 
   /**
-   * Delete an object; a missing one is no error. While a backup is made, this waits unless the object is `unreferenced`:
-   * no row that was ever committed refers to it.
+   * Delete an object. A missing one is no error. While a backup is made, this waits unless the object is
+   * `unreferenced`: no row that was ever committed refers to it.
    */
   delete(key: string, options?: Abortable & { readonly unreferenced?: boolean }): Promise<void>;
 
@@ -101,10 +101,10 @@ export interface Objects {
   /** Delete all objects below `prefix`, which ends in `/`. Objects written in the meantime may remain. */
   deletePrefix(prefix: string, options?: Abortable): Promise<void>;
 
-  /** Start what the first write needs, so that it does not wait for it. */
+  /** Prepare for the first write, so that it does not wait. */
   prepare(): void;
 
-  /** Close connections; pending operations may fail. */
+  /** Close connections. Pending operations may fail. */
   close(): Promise<void>;
 }
 
@@ -115,7 +115,7 @@ const KEY_CHARACTERS_MAX = 512;
 
 /**
  * Check a key. The server makes keys from its own ids: lower case (some file systems ignore case), digits, `_`, `-`,
- * `.` in segments joined by `/`; no segment begins with a dot. Keys never contain names given by users.
+ * `.` in segments joined by `/`. No segment begins with a dot. Keys never contain names given by users.
  *
  * @throws AppError `object_key_invalid`
  */

@@ -2,7 +2,7 @@ import { AppError } from '../errors.ts';
 import { newId } from '../ids.ts';
 import type { Objects } from './objects.ts';
 
-/** Key prefix of objects that are written and deleted only to see whether the storage works. */
+/** Key prefix of objects that are written and deleted only to test the storage. */
 export const PROBES_PREFIX = 'probes/';
 
 const WRITERS = 8;
@@ -35,8 +35,8 @@ export async function probeObjects(objects: Objects, signal?: AbortSignal): Prom
 }
 
 /**
- * Check that the storage honours `ifAbsent` (on S3: `PUT` with `If-None-Match: *` answers 412 if there is an object):
- * the second of two consecutive writes must fail, and all but one of several concurrent writes. A store that does not
+ * Check that the storage honours `ifAbsent` (on S3: `PUT` with `If-None-Match: *` answers 412 if the object exists).
+ * The second of two consecutive writes must fail, and all but one of several concurrent writes. A store that does not
  * know the condition accepts every write, and the search index would lose rows without an error.
  *
  * @throws AppError `conditional_writes_ignored` (500), and the errors of `Objects`

@@ -1,30 +1,29 @@
-/** Synchronous reading of many small files, for worker threads: it takes a fraction of the time of asynchronous reading. */
+/** Read many small files synchronously on worker threads, in a fraction of the time of asynchronous reading. */
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { transferResult } from '../threads.ts';
 
-/** Room for each file in the first buffer. */
+/** Space for each file in the first buffer. */
 const FILE_BYTES = 32 * 1024;
 /** Content of files, one after the other. */
 export interface ReadFiles {
   readonly bytes: Uint8Array;
-  /** End of each file; null: it is missing, too large, or could not be read. */
+  /** End of each file; null if it is missing, too large or unreadable. */
   readonly ends: readonly (number | null)[];
 }
 
 export interface ReadRequest {
   readonly names: readonly string[];
-  /** Length of a file at most. */
+  /** Maximum length of a file. */
   readonly bytesMax: number;
 }
 
-/** Read whole files. */
 export function readFiles({ names, bytesMax }: ReadRequest): unknown {
   let bytes = new Uint8Array(names.length * FILE_BYTES);
   let end = 0;
   const ends = names.map((name) => {
     let file: number | null = null;
     try {
-      // A named pipe must not be waited for.
+      // Do not wait for a named pipe.
       file = openSync(name, constants.O_RDONLY | constants.O_NONBLOCK);
       const found = fstatSync(file);
       if (!found.isFile() || found.size > bytesMax) return null;
@@ -43,7 +42,7 @@ export function readFiles({ names, bytesMax }: ReadRequest): unknown {
       if (file !== null) closeSync(file);
     }
   });
-  // As long as the files, so that it can be moved on as the buffer of all of them.
+  // The buffer is exactly as long as the files, so that it can be moved as a whole.
   const content = bytes.buffer.transfer(end);
   return transferResult({ bytes: new Uint8Array(content), ends } satisfies ReadFiles, [content]);
 }

@@ -4,7 +4,7 @@ import { GetObjectCommand, type GetObjectCommandOutput, type S3Client } from '@a
 import { AppError, dependencyDown } from '../errors.ts';
 import { isPreconditionFailed, isRangeNotSatisfiable, translate } from './s3-errors.ts';
 
-/** Maximum number of times that an interrupted download is resumed. */
+/** Maximum number of times to resume an interrupted download. */
 const RESUMES_MAX = 3;
 
 export interface DownloadSource {
@@ -16,17 +16,17 @@ export interface DownloadSource {
 
 export interface DownloadRange {
   readonly start: number;
-  /** Last byte, inclusive; null stands for the end of the object. */
+  /** Last byte, inclusive; null for the end of the object. */
   readonly end: number | null;
   readonly signal: AbortSignal | undefined;
-  /** Called with the number of bytes to come; an error that it throws ends the download. */
+  /** Called with the number of bytes to come. An error that it throws ends the download. */
   readonly onSize?: (sizeBytes: number) => void;
 }
 
 /**
- * Download the bytes of one version of an object, and resume after a lost connection. A download of the whole object
- * is verified by the checksum of the object, if it has one; the last bytes are yielded before the verification, but
- * the generator ends only after it.
+ * Download the bytes of one version of an object, and resume after a lost connection. A download of the whole object is
+ * verified by the checksum of the object, if it has one. The last bytes are yielded before the verification, but the
+ * generator ends only after it.
  *
  * @throws the error of the request, untranslated; AppError `objects_unavailable` after the first bytes
  */
@@ -40,7 +40,8 @@ export async function* download(source: DownloadSource, range: DownloadRange): A
     const startPosition = position;
     const isWhole = position === 0 && end === null;
     const command: GetObjectCommand = new GetObjectCommand({
-      ...{ Bucket, Key },
+      Bucket,
+      Key,
       ...(isWhole ? {} : { Range: `bytes=${position}-${end ?? ''}` }),
       ...(first?.ETag === undefined ? {} : { IfMatch: first.ETag }),
     });
@@ -85,7 +86,7 @@ function hasChecksum(crc: number, expected: string | undefined): boolean {
   return bytes.toString('base64') === expected;
 }
 
-/** Return true if the network failed, in contrast to bytes that are not those of the object. */
+/** Return true if the network failed; false if the bytes are not those of the object. */
 function isOfNetwork(error: unknown): boolean {
   const { code, name } = Object(error) as { code?: unknown; name?: unknown };
   return typeof code === 'string' || name === 'TimeoutError';

@@ -13,12 +13,12 @@ export function statusOf(error: unknown): number | undefined {
   return httpStatusCode;
 }
 
-/** Return true if there is no such object or upload. */
+/** Return true if the object or upload does not exist. */
 export function isMissing(error: unknown): boolean {
   return nameOf(error) !== 'NoSuchBucket' && statusOf(error) === 404;
 }
 
-/** Return true if the condition of a write did not hold because there is an object. */
+/** Return true if a conditional write failed because the object exists. */
 export function isPreconditionFailed(error: unknown): boolean {
   return statusOf(error) === 412;
 }
@@ -28,7 +28,7 @@ export function isConflict(error: unknown): boolean {
   return statusOf(error) === 409 && CONFLICT.has(nameOf(error));
 }
 
-/** Return true if the store does not support the operation, or not in this form. */
+/** Return true if the store does not support the operation, at least not in this form. */
 export function isNotImplemented(error: unknown): boolean {
   const status = statusOf(error);
   return status === 501 || status === 405 || (status === 400 && nameOf(error) !== 'NoSuchBucket');
@@ -40,8 +40,8 @@ export function isRangeNotSatisfiable(error: unknown): boolean {
 }
 
 /**
- * Translate an error of the store or the network into one of `Objects`. Only status and code of an answer are kept,
- * since its text may repeat the request.
+ * Translate an error of the store or the network into one of `Objects`. Keep only status and code of an answer, since
+ * its text may repeat the request.
  */
 export function translate(error: unknown): unknown {
   if (error instanceof AppError) return error;
@@ -82,7 +82,7 @@ function refused(why: string, cause?: unknown): AppError {
   });
 }
 
-/** Refusals of a store in words, by the code of its answer, with the setting to look at. */
+/** Refusals of a store in words, by the code of its answer, with the setting to check. */
 const REASONS: Readonly<Record<string, string>> = {
   ...NETWORK_REASONS,
   InvalidAccessKeyId: 'it does not know the access key (AWS_ACCESS_KEY_ID)',
@@ -94,8 +94,8 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Name the bucket, its address, the settings and the cause in an error of the first use of a store. Any other error is
- * returned unchanged.
+ * Name the bucket, its address, the settings and the cause in an error of the first use of a store. Return any other
+ * error unchanged.
  */
 export function explainS3Failure(error: unknown, { bucket, endpoint }: { bucket: string; endpoint: string }): unknown {
   if (!(error instanceof AppError) || !/^objects_(unavailable|refused)$/.test(error.code)) return error;
@@ -104,7 +104,10 @@ export function explainS3Failure(error: unknown, { bucket, endpoint }: { bucket:
   const reason = REASONS[why.split(' ').at(-1) as string];
   const { code, status, retryable, cause } = error;
   return new AppError({
-    ...{ code, status, retryable, cause },
+    code,
+    status,
+    retryable,
+    cause,
     message: `the bucket ${bucket} at ${endpoint} (S3_BUCKET, S3_ENDPOINT) cannot be used: ${reason ?? 'see the cause'} (${why})`,
     ...(error.details === undefined ? {} : { details: { ...error.details } }),
     ...(error.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: error.retryAfterSeconds }),
@@ -112,7 +115,8 @@ export function explainS3Failure(error: unknown, { bucket, endpoint }: { bucket:
 }
 
 /**
- * Return the name of an error if it is safe to show: a store may send anything; secret keys of AWS have 40 characters.
+ * Return the name of an error if it is safe to show. A store may send anything, and secret keys of AWS have 40
+ * characters.
  */
 function nameOf(error: unknown): string {
   const name = (error as { name?: unknown } | null)?.name;

@@ -14,9 +14,8 @@ import {
 import { objectExists, objectTooLarge, type StoredObject } from './objects.ts';
 import { isConflict, isMissing, isPreconditionFailed, translate } from './s3-errors.ts';
 
-/** Limit of the S3 API. */
 const PARTS_MAX = 10_000;
-/** Maximum number of parts being sent; in addition, an upload holds the part being filled in memory. */
+/** Maximum number of parts being sent. An upload holds another part in memory, which it is filling. */
 const PARTS_PENDING_MAX = 2;
 const CONFLICTS_MAX = 8;
 const ABORT_MS = 10_000;
@@ -30,7 +29,7 @@ export interface UploadTarget {
 
 export interface UploadOptions {
   readonly ifAbsent: boolean;
-  /** Size of a part, at least 5 MiB; a body that is not larger is sent by one request. */
+  /** Size of a part, at least 5 MiB. A body that is not larger is sent by one request. */
   readonly partBytes: number;
   readonly signal: AbortSignal | undefined;
 }
@@ -39,9 +38,9 @@ export interface UploadOptions {
 class BodyFailed extends Error {}
 
 /**
- * Upload a body: by one request if it fits into one part, else in parts, of which at most three are in memory. An
- * upload that fails is aborted in the store. Every part is sent with its checksum, and the object with an id of its
- * writer, which distinguishes a write whose answer was lost from the object of another writer.
+ * Upload a body: by one request if it fits into one part, else in parts, at most three of which are in memory. A failed
+ * upload is aborted in the store. Every part is sent with its checksum, and the object with an id of its writer. If the
+ * answer to a write is lost, the id shows that the object is not that of another writer.
  *
  * @throws AppError `object_exists`, `object_too_large` (413), those of `translate`, and the error of `body`
  */
@@ -88,13 +87,11 @@ async function putWhole({ client, bucket, name }: UploadTarget, bytes: Uint8Arra
     try {
       await client.send(
         new PutObjectCommand({
-          ...{
-            Bucket: bucket,
-            Key: name,
-            Body: bytes,
-            ContentLength: bytes.length,
-            Metadata: { writer: write.writer },
-          },
+          Bucket: bucket,
+          Key: name,
+          Body: bytes,
+          ContentLength: bytes.length,
+          Metadata: { writer: write.writer },
           ...(write.ifAbsent ? { IfNoneMatch: '*' } : {}),
         }),
         { abortSignal: write.signal },
@@ -132,7 +129,11 @@ async function putParts(
     if (PartNumber > PARTS_MAX)
       throw objectTooLarge(name, PARTS_MAX * first.length + bytes.length, PARTS_MAX * first.length);
     const command = new UploadPartCommand({
-      ...{ ...upload, PartNumber, Body: bytes, ContentLength: bytes.length, ChecksumAlgorithm: 'CRC32' },
+      ...upload,
+      PartNumber,
+      Body: bytes,
+      ContentLength: bytes.length,
+      ChecksumAlgorithm: 'CRC32',
     });
     const sending = client.send(command, { abortSignal: signal }).then(
       ({ ETag, ChecksumCRC32 }) => {
@@ -157,7 +158,8 @@ async function putParts(
     const Parts = sent.toSorted((a, b) => (a.PartNumber ?? 0) - (b.PartNumber ?? 0));
     await client.send(
       new CompleteMultipartUploadCommand({
-        ...{ ...upload, MultipartUpload: { Parts } },
+        ...upload,
+        MultipartUpload: { Parts },
         ...(ifAbsent ? { IfNoneMatch: '*' } : {}),
       }),
       { abortSignal: signal },
@@ -169,7 +171,7 @@ async function putParts(
     if ((exists || isMissing(error)) && (await isWrittenBy({ client, bucket, name }, { writer, signal }))) return;
     stop.abort();
     await Promise.all(pending);
-    // An upload that cannot be aborted now is removed at a later start.
+    // If an upload cannot be aborted now, a later start removes it.
     await client
       .send(new AbortMultipartUploadCommand(upload), { abortSignal: AbortSignal.timeout(ABORT_MS) })
       .catch(() => undefined);
@@ -197,7 +199,7 @@ interface Part {
   readonly isLast: boolean;
 }
 
-/** Cut the body into parts of `partBytes`; the last part has 1 to `partBytes` bytes, or 0 if the body is empty. */
+/** Cut the body into parts of `partBytes`. The last part has 1 to `partBytes` bytes, or 0 if the body is empty. */
 async function* cutParts(
   body: Uint8Array | Readable,
   partBytes: number,

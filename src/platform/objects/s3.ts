@@ -44,7 +44,7 @@ export interface S3Options {
   readonly pageKeysMax?: number;
   /** Time for which a connection may be silent. */
   readonly idleMs?: number;
-  /** Maximum number of times that a request is sent. */
+  /** Maximum number of times to send a request. */
   readonly attemptsMax?: number;
   /** Age at which the parts of an unfinished upload are removed. */
   readonly abandonedMs?: number;
@@ -217,7 +217,7 @@ class S3Objects implements Objects {
     }
   }
 
-  /** Delete objects by one request. Returns false if the store has no such operation, or failed to delete some. */
+  /** Delete objects by one request. Return false if the store has no such operation, or failed to delete some. */
   async #deleteTogether(names: readonly string[], signal: AbortSignal | undefined): Promise<boolean> {
     const Delete = { Objects: names.map((Key) => ({ Key })), Quiet: true };
     try {
@@ -237,7 +237,9 @@ class S3Objects implements Objects {
     let StartAfter: string | undefined;
     for (;;) {
       const command = new ListObjectsV2Command({
-        ...{ Bucket: this.#bucket, Prefix: this.#root + prefix, MaxKeys: this.#pageKeysMax },
+        Bucket: this.#bucket,
+        Prefix: this.#root + prefix,
+        MaxKeys: this.#pageKeysMax,
         ...(StartAfter === undefined ? {} : { StartAfter }),
       });
       let answer: ListObjectsV2CommandOutput;
@@ -248,7 +250,7 @@ class S3Objects implements Objects {
         throw translate(error);
       }
       const page = (answer.Contents ?? []).flatMap(({ Key, Size, ETag, LastModified }) =>
-        // A store without entity tags has times of modification, to the second.
+        // A store without entity tags has modification times, in seconds.
         Key === undefined ? [] : [{ name: Key, sizeBytes: Size ?? 0, tag: ETag ?? LastModified?.toISOString() ?? '' }],
       );
       const last = page.at(-1)?.name;

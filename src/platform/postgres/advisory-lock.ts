@@ -5,23 +5,24 @@ import { endSession, type LockSession, lockSessionsOf } from './lock-sessions.ts
 import type { Sql } from './sql.ts';
 
 /**
- * Time without a heartbeat after which the server takes the lock from a holder (its process hangs, was stopped, or is not
- * reached), and without an answer to one after which the holder counts it as lost.
+ * Time without a heartbeat after which the server takes the lock from a holder (its process hangs, was stopped, or is
+ * unreachable), and time without an answer to a heartbeat after which the holder counts the lock as lost.
  */
 const SILENCE_MS = 10_000;
 const HEARTBEATS = 3;
-/** Time in which the server must confirm that a lock was given back; later, the end of the session releases it. */
+/** Time in which the server must confirm the release of a lock. Later, the end of the session releases it. */
 const UNLOCK_MS_MAX = 2_000;
 
 /**
  * Run `fn` while holding the advisory lock named `key` (any string; the lock is PostgreSQL's 64-bit hash of it). The
  * wait for the lock is unlimited unless `signal` aborts. The lock belongs to a connection of its own and is lost with
  * it: `fn` must call `stillHeld()` right before a step that only the holder may take, and `lost` aborts when the loss
- * is noticed. A holder that hangs or is not reached loses the lock after 10 s; one whose machine fails, after some 30 s.
+ * is noticed. A holder that hangs or is unreachable loses the lock after 10 s; one whose machine fails, after some 30
+ * s.
  *
  * `sql` must connect to PostgreSQL directly, not through a transaction-pooling proxy.
  *
- * @param options.waits false: do not wait if the lock is held
+ * @param options.waits false to fail at once if the lock is held
  * @param options.silenceMs time of the server without a heartbeat, and of the holder without an answer
  * @throws the reason of the signal if it aborts during the wait; the error of postgres.js if there is no connection;
  *   AppError `lock_held` (409) without waiting
@@ -66,7 +67,7 @@ export async function withAdvisoryLock<T>(
       isFree = true;
       throw conflict(`another process holds the lock "${key}"`, 'lock_held');
     }
-    // postgres.js has opened another connection, whose session would outlive a holder that hangs.
+    // postgres.js has opened another connection. Its session would outlive a holder that hangs.
     if (holder.pid !== session.pid) throw connectionLost();
 
     let answeredMs = performance.now();
@@ -79,7 +80,7 @@ export async function withAdvisoryLock<T>(
         return;
       }
       loss.abort(new Error(`the server has not answered the holder of the lock ${key} for ${silenceMs} ms`));
-      // Questions that wait for an answer end, too.
+      // This also ends questions that wait for an answer.
       void client.end({ timeout: 0 });
     };
     const heartbeat = setInterval(beat, silenceMs / (HEARTBEATS + 1));
@@ -91,7 +92,7 @@ export async function withAdvisoryLock<T>(
         const [row] = await client<{ held: boolean }[]>`select pg_backend_pid() = ${holder.pid} as held`;
         return row?.held === true && !loss.signal.aborted;
       } catch (error) {
-        // The connection may be closed a moment later only, and postgres.js never answers what is sent until then.
+        // The connection may close a moment later; postgres.js never answers queries sent until then.
         loss.abort(error);
         return false;
       }
@@ -108,9 +109,9 @@ export async function withAdvisoryLock<T>(
 }
 
 /**
- * Give back the locks of a session. postgres.js never answers what is sent between the error of a connection and its end.
+ * Release the locks of a session. postgres.js never answers queries sent between the error of a connection and its end.
  *
- * @returns whether the session holds no lock now and can be used again
+ * @returns true if the session now holds no lock and can be used again
  */
 async function unlock({ client, pid }: LockSession): Promise<boolean> {
   try {
@@ -140,13 +141,13 @@ async function noticeLostAnswer(sql: Sql, pid: number, silenceMs: number, signal
   }
 }
 
-/** Limit of a transaction that only holds a lock, within which its holder works outside of the database. */
+/** Limit of a transaction that only holds a lock, while its holder works outside the database. */
 const SHARED_MS_MAX = 600_000;
 
 /**
- * Run `fn` while holding the advisory lock named `key` together with any number of others who share it; nobody can hold
- * it by `withAdvisoryLock` meanwhile. The wait is limited to 15 s. The lock belongs to a transaction of its own, so this
- * works through a transaction-pooling proxy.
+ * Run `fn` while sharing the advisory lock named `key` with any number of other holders. Nobody can hold it by
+ * `withAdvisoryLock` meanwhile. The wait is limited to 15 s. The lock belongs to a separate transaction, so this works
+ * through a transaction-pooling proxy.
  *
  * @throws the error of postgres.js if the wait takes too long, or if there is no connection
  */

@@ -30,7 +30,7 @@ const [BOOLEAN, BYTEA, BIGINT, TEXT, TIMESTAMPTZ, JSONB] = [16, 17, 20, 25, 1184
 const asText: Parse = (text) => text;
 const asDate: Parse = (text) => new Date(text);
 const asJson: Parse = (text) => JSON.parse(text);
-/** Conversion of elements from their text; elements of other types are texts. */
+/** Conversion of elements from their text. Elements of other types stay texts. */
 const PARSERS: Readonly<Record<number, Parse>> = {
   [BOOLEAN]: (text) => text === 't',
   [BYTEA]: (text) => Buffer.from(text.slice('\\x'.length), 'hex'),
@@ -47,9 +47,9 @@ function elementText(value: unknown, isJson: boolean): string {
 }
 
 /**
- * Types for postgres.js: `bigint`, and arrays of built-in types. By itself it would query the server for the arrays at
- * every connection; a connection that is lost during that query causes a rejection that cannot be caught, which ends
- * the process.
+ * Types for postgres.js: `bigint`, and arrays of built-in types. By default postgres.js would query the server for the
+ * array types at every connection. Losing a connection during that query causes a rejection that cannot be caught and
+ * ends the process.
  */
 export const TYPES: Record<string, postgres.PostgresType> = {
   int8: { to: BIGINT, from: [BIGINT], serialize: String, parse: parseInt8 },
@@ -73,10 +73,9 @@ function parseInt8(text: string): number | bigint {
   return Number.isSafeInteger(value) ? value : BigInt(text);
 }
 
-/** Parameter with the type that it is sent as. */
+/** Parameter with the type by which it is sent. */
 export class Parameter {
   readonly value: unknown;
-  /** OID of the type. */
   readonly type: number;
 
   constructor(value: unknown, type: number) {
@@ -104,7 +103,7 @@ function elementTypeOf(values: readonly unknown[]): number {
   return values.length === 0 ? 0 : TEXT;
 }
 
-/** Make the parameter of postgres.js for a value. */
+/** Convert a value to a parameter of postgres.js. */
 export function toTyped(client: Client, value: unknown): unknown {
   return value instanceof Parameter ? client.typed(value.value, value.type) : value;
 }

@@ -7,13 +7,13 @@ import { mapPostgresError } from './errors.ts';
 import type { Sql } from './sql.ts';
 import { serverAddressOf } from './target.ts';
 
-/** Oldest PostgreSQL that the migrations run on (`NULLS NOT DISTINCT`), as `server_version_num` counts. */
+/** Oldest PostgreSQL that the migrations run on (`NULLS NOT DISTINCT`), in the form of `server_version_num`. */
 const VERSION_MIN = 150_000;
 
-/** Time in which the first connection must be made: postgres.js tries several hosts again without end. */
+/** Time limit for the first connection. With several hosts, postgres.js retries without end. */
 const FIRST_CONNECTION_MS = 15_000;
 
-/** Reasons of a failed connection in words, by the code of Node.js, postgres.js or SQLSTATE. */
+/** Reasons for a failed connection, by the code of Node.js, postgres.js or SQLSTATE. */
 const REASONS: Readonly<Record<string, string>> = {
   ...NETWORK_REASONS,
   CONNECT_TIMEOUT: 'it does not answer',
@@ -26,7 +26,7 @@ const REASONS: Readonly<Record<string, string>> = {
 /**
  * Connect to the operator's PostgreSQL for the first time.
  *
- * @param setting name of the setting that `url` comes from, for messages
+ * @param setting name of the setting that holds `url`, for messages
  * @throws AppError `postgres_unavailable`, `postgres_refused` (503) that name the setting, the address and the reason;
  *   `postgres_too_old` (503) for a version below 15
  */
@@ -46,7 +46,7 @@ export async function checkServer(sql: Sql, url: Secret, setting: string): Promi
   }
 }
 
-/** Wait for a query for a bounded time; the pool, whose caller closes it, goes on trying. */
+/** Wait for a query for a limited time. The pool goes on trying until its caller closes it. */
 async function withinLimit<T>(query: PromiseLike<T>): Promise<T> {
   const over = new AbortController();
   const limit = delay(FIRST_CONNECTION_MS, undefined, { signal: over.signal }).then(() => {

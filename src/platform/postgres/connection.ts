@@ -4,13 +4,13 @@ import { type Statement, sendTo } from './query.ts';
 import type { SilenceWatch } from './silence.ts';
 
 /**
- * A connection of a pool, which is one session of PostgreSQL: once it is lost, it stays lost, whatever its client could do.
- * It runs one statement at a time, since postgres.js would send those that wait on the connection that replaces a lost one.
+ * Connection of a pool, which is one session of PostgreSQL. Once lost, it stays lost, even though its client could
+ * reconnect. It runs one statement at a time, since postgres.js would send waiting statements on the connection that
+ * replaces a lost one.
  */
 export class Connection {
-  /** Process of the server. */
   pid = 0;
-  /** Time since which it has been idle. */
+  /** Timer that runs while the connection is idle. */
   idleTimer: NodeJS.Timeout | undefined;
   /** Called once when the connection is lost or closed. */
   onLost: (error: unknown) => void = () => undefined;
@@ -34,7 +34,7 @@ export class Connection {
     this.pid = row?.pid ?? 0;
   }
 
-  /** Send a query, and return what `receive` makes of the answer. */
+  /** Send a query, and pass the answer to `receive`. Return the result of `receive`. */
   send<R>(query: Statement, receive: (sent: ReturnType<typeof sendTo>) => PromiseLike<R>): Promise<R> {
     return this.#answer((client) => receive(sendTo(client, query)));
   }
@@ -44,7 +44,7 @@ export class Connection {
     return this.#answer((client) => client.unsafe(statements).simple());
   }
 
-  /** Give up the connection; its statement fails with the error. */
+  /** Give up the connection. Its statement fails with the error. */
   lose(error: unknown): void {
     if (this.#loss !== null) return;
     this.#loss = { error };

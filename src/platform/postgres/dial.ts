@@ -10,8 +10,8 @@ interface DialTarget {
 }
 
 /**
- * Open the connection of a client, as its `socket` option. By default postgres.js retries a connection that is closed before
- * the first byte, for example by a proxy whose database is down, at once and without end, while the query waits.
+ * Open the connection of a client, as its `socket` option. If a connection is closed before the first byte, for example
+ * by a proxy whose database is down, postgres.js by default retries at once and without end while the query waits.
  */
 export function dial({ host: [host = 'localhost'], port: [port = 5432] }: DialTarget): Socket {
   // postgres.js writes to the socket before it is connected; Node buffers those bytes.

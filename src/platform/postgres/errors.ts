@@ -36,7 +36,7 @@ const CERTIFICATE_CODES = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
 
-/** Connection codes of a connection lost during a query; after them the state of a postgres.js pool is unreliable. */
+/** Codes of a connection lost during a query. After such a loss the state of a postgres.js pool is unreliable. */
 const LOSS_CODES = new Set([
   'CONNECTION_CLOSED',
   'CONNECT_TIMEOUT',
@@ -68,8 +68,9 @@ const REFUSED_STATES = new Set(['28000', '28P01', '3D000']); // login, password,
 
 /**
  * Convert an error of postgres.js into an AppError if its cause is the state of the database, not a fault of ours:
- * `postgres_unavailable` (503), `postgres_contention` (503, retry at once), `postgres_refused` (503, wrong
- * settings), `query_timeout` (503); or if a caller sent U+0000: `text_not_storable` (400). Any other error is returned unchanged.
+ * `postgres_unavailable` (503), `postgres_contention` (503, retry at once), `postgres_refused` (503, wrong settings),
+ * `query_timeout` (503). If a caller sent U+0000, the AppError is `text_not_storable` (400). Return any other error
+ * unchanged.
  */
 export function mapPostgresError(error: unknown): unknown {
   if (error instanceof AppError) return error;
@@ -102,7 +103,7 @@ export function mapPostgresError(error: unknown): unknown {
       error,
     );
   }
-  // ENOENT and EACCES mean the unix socket only if `connect` failed, and otherwise any file.
+  // ENOENT and EACCES refer to the unix socket only if `connect` failed. Otherwise they may refer to any file.
   if ((code === 'ENOENT' || code === 'EACCES') && (error as NodeJS.ErrnoException).syscall === 'connect') {
     return unavailable(error);
   }
@@ -127,8 +128,8 @@ export function isConnectionLoss(error: unknown): boolean {
 }
 
 /**
- * Return true if a transaction, or a statement on its own, may have been committed although it failed with this error: the
- * answer to COMMIT was lost, or did not come in time. What a committed row may refer to must not be deleted then.
+ * Return true if a transaction, or a single statement, may have been committed although it failed with this error,
+ * because the answer to COMMIT was lost or late. Do not delete anything that a committed row may refer to in that case.
  */
 export function mayHaveCommitted(error: unknown): boolean {
   const known = mapPostgresError(error);
@@ -139,15 +140,18 @@ export function mayHaveCommitted(error: unknown): boolean {
 const UNANSWERED = new Set(['postgres_unavailable', 'query_timeout']);
 
 /**
- * Return true if work of several steps failed because PostgreSQL did not answer, so that all of it may have been done. Unlike
- * `mayHaveCommitted`, which is for the error of one transaction, this is false for faults of anything else.
+ * Return true if work of several steps failed because PostgreSQL did not answer, so that all of it may have been done.
+ * `mayHaveCommitted` is for the error of one transaction; unlike it, this returns false for any other fault.
  */
 export function hasUnknownOutcome(error: unknown): boolean {
   const known = mapPostgresError(error);
   return known instanceof AppError && UNANSWERED.has(known.code);
 }
 
-/** Return true if a unique constraint refused the row; if `constraint` (or a unique index) is named, only that one. */
+/**
+ * Return true if a unique constraint refused the row. If `constraint` names a constraint or unique index, check only
+ * that.
+ */
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {
   return (
     error instanceof postgres.PostgresError &&

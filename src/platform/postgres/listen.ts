@@ -2,17 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { answerWithin } from '../answer-within.ts';
 import type { Logger } from '../logger.ts';
-import { openSession } from './session.ts';
+import { openSession } from './client.ts';
 import type { Sql } from './sql.ts';
 
 const RETRY_MS = 250;
 const RETRY_MS_MAX = 5_000;
-/** Interval of checks of a silent connection, since the server may be gone without closing it. */
+/** Interval of checks of a silent connection. The server may be gone without having closed it. */
 const CHECK_MS = 15_000;
 
 /**
  * Call `onNotification` with the payload of every NOTIFY on `channel`, until `signal` aborts. Notifications sent while
- * the connection is down are lost; therefore `onNotification(null)` is called after each reconnection.
+ * the connection is down are lost, so `onNotification(null)` is called after each reconnection.
  *
  * Resolves when it listens for the first time, which waits for a database that is down, or when `signal` has aborted.
  * `sql` must connect to PostgreSQL directly, not through a transaction-pooling proxy.
@@ -53,7 +53,7 @@ export function listenChannel(
   });
 }
 
-/** Listen until `signal` aborts, or the connection no longer receives what is sent to it. */
+/** Listen until `signal` aborts, or until the connection no longer receives notifications. */
 async function listenOnce(
   sql: Sql,
   channel: string,
@@ -65,7 +65,7 @@ async function listenOnce(
   const probe = `check ${randomUUID()}`;
   let onProbe: () => void = () => undefined;
   try {
-    // postgres.js connects again by itself where it can, and listens to all of its channels.
+    // postgres.js reconnects by itself where it can, and listens to all of its channels.
     await session.listen(probe, () => onProbe());
     await session.listen(channel, (payload) => signal.aborted || onNotification(payload), onListening);
     while (!signal.aborted) {

@@ -1,26 +1,26 @@
 import type { Client } from './client.ts';
-import { openSession } from './session.ts';
+import { openSession } from './client.ts';
 import type { Sql } from './sql.ts';
 
-/** Time for which a session without a lock stays open. */
+/** Time to keep a session open without a lock. */
 const KEPT_MS = 2_000;
 const KEPT_MAX = 4;
 const END_SECONDS = 2;
 
-/** Session of one holder of a lock at a time. */
+/** Session that at most one holder of a lock uses at a time. */
 export interface LockSession {
   readonly client: Client;
-  /** Process of the server; a statement that another one answers has lost the session. */
+  /** Process of the server. If another process answers a statement, the session is lost. */
   readonly pid: number;
   /** Called when the connection is closed. */
   onClosed: () => void;
-  /** Time after which the server ends the session if nothing is sent. */
+  /** Time without a message after which the server ends the session. */
   readonly silenceMs: number;
 }
 
 /**
- * Sessions for locks of a database. One that has given back its lock is kept for a moment: a new one takes PostgreSQL about
- * ten milliseconds of work, and locks are taken several times a second while documents come.
+ * Sessions for locks of a database. A session that has released its lock is kept for a moment: a new one takes
+ * PostgreSQL about ten milliseconds of work, and ingest takes locks several times a second.
  */
 export class LockSessions {
   readonly #sql: Sql;
@@ -34,7 +34,7 @@ export class LockSessions {
   /**
    * Take a session that holds no lock.
    *
-   * @param silenceMs time after which the server ends the session if nothing is sent
+   * @param silenceMs time without a message after which the server ends the session
    * @throws the error of postgres.js if there is no connection
    */
   async take(silenceMs: number): Promise<LockSession> {
@@ -48,7 +48,7 @@ export class LockSessions {
     return this.#open(silenceMs);
   }
 
-  /** Give back a session that holds no lock any more. */
+  /** Give back a session that no longer holds a lock. */
   async give(session: LockSession): Promise<void> {
     if (this.#isClosed || this.#kept.size >= KEPT_MAX) return endSession(session);
     const forget = () => {
@@ -60,7 +60,7 @@ export class LockSessions {
     this.#kept.set(session, setTimeout(forget, Math.min(KEPT_MS, session.silenceMs / 2)).unref());
   }
 
-  /** End the sessions that hold no lock, and keep none from now on. */
+  /** End the sessions that hold no lock, and keep no session from now on. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const kept = [...this.#kept];
@@ -73,8 +73,9 @@ export class LockSessions {
     let session: LockSession | null = null;
     const client = openSession(this.#sql, () => session?.onClosed());
     try {
-      // The limits of the role must not cut off the wait; the server must notice a lost client that waits or holds, and end
-      // the session of a holder that sends no heartbeat, be it that the holder does not know yet that it has the lock.
+      // The limits of the role must not cut off the wait. The server must notice a lost client that waits or holds. It
+      // must also end the session of a holder that sends no heartbeat, even if the holder does not know yet that it has
+      // the lock.
       const [row] = await client<{ pid: number }[]>`
         select pg_backend_pid() as pid, set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false),
                set_config('idle_session_timeout', ${String(silenceMs)}, false),
@@ -90,7 +91,7 @@ export class LockSessions {
   }
 }
 
-/** End a session; a lock that it holds is released. */
+/** End a session, which releases its lock. */
 export async function endSession({ client }: LockSession): Promise<void> {
   await client.end({ timeout: END_SECONDS });
 }

@@ -7,28 +7,28 @@ import { SilenceWatch } from './silence.ts';
 import { type Database, makeSql, type Sql } from './sql.ts';
 import { runTransaction } from './transaction.ts';
 
-/** Time after which a connection that is not used is closed. */
+/** Time after which an unused connection is closed. */
 const IDLE_MS = 300_000;
-/** Time in which PostgreSQL confirms a cancellation, unless it cannot be reached. */
+/** Time for a reachable PostgreSQL to confirm a cancellation. */
 const CONFIRMED_MS_MAX = 5_000;
 /** Time for which the connection that cancels statements stays open after the last one. */
 const CANCELLER_IDLE_SECONDS = 2;
 
-/** Settings of a pool. */
 export interface PoolOptions {
-  /** Number of connections at most. */
+  /** Maximum number of connections. */
   readonly max: number;
-  /** Bound on each query that is not limited otherwise; null (default) for none. */
+  /** Limit on each query without a limit of its own; null (default) for none. */
   readonly defaultLimit?: QueryLimit | null;
-  /** Time without an answer after which a new connection is tried, and time that it has. */
+  /** Time without an answer after which a new connection is tried, and time for it to answer. */
   readonly silenceMs?: number | undefined;
   /** True behind a proxy that gives each transaction another server process. */
   readonly isPooled?: boolean;
 }
 
 /**
- * Open a pool that survives the loss of connections, and cancels statements (docs/decisions/0006-own-pool-around-postgres-js.md).
- * A connection without an answer also counts as lost if a new one gets no answer either.
+ * Open a pool that survives the loss of connections, and cancels statements
+ * (docs/decisions/0006-own-pool-around-postgres-js.md). A connection without an answer also counts as lost if a new one
+ * gets no answer either.
  *
  * @param connect makes a client of one connection
  */
@@ -49,7 +49,7 @@ export function openPool(
     );
   };
   const sendTo = (limit: QueryLimit | null): Send => {
-    // Behind a proxy only a transaction tells the process of the server, by which its statement is cancelled.
+    // Behind a proxy, only a transaction reveals the server process, which is needed to cancel its statement.
     if (isPooled && limit !== null) return (query, receive) => transact(limit, '', (_tx, send) => send(query, receive));
     return (query, receive) =>
       pool.run(limit, limit?.ms ?? null, async (connection, stop) => {
@@ -74,20 +74,20 @@ export function openPool(
 interface Waiting {
   readonly begin: (connection: Connection) => void;
   readonly reject: (error: unknown) => void;
-  /** True if it was stopped meanwhile. */
+  /** True if the work was stopped while it waited. */
   isGone: boolean;
 }
 
 /**
- * Connections, each used by one query or transaction at a time. The one that was used last is taken first, so that a few do
- * nearly all of the work: every connection is a process of PostgreSQL with its own caches.
+ * Connections, each used by one query or transaction at a time. The most recently used one is taken first, so that a
+ * few connections do nearly all of the work: every connection is a process of PostgreSQL with its own caches.
  */
 class Pool {
   readonly #connect: Connect;
   readonly #max: number;
   readonly #silence: SilenceWatch;
   readonly #all = new Set<Connection>();
-  /** The one that was used last is at the end. */
+  /** The most recently used one is at the end. */
   readonly #idle: Connection[] = [];
   #opening = 0;
   /** Work without a connection, in arrival order. */
@@ -105,12 +105,12 @@ class Pool {
     this.#silence = silence;
   }
 
-  /** Number of queries and transactions in progress, those that wait included. */
+  /** Number of queries and transactions in progress, including waiting ones. */
   get pending(): number {
     return this.#pending;
   }
 
-  /** Do work on a connection within a limit, once there is one. */
+  /** Do work on a connection within a limit, once a connection is free. */
   async run<T>(
     limit: QueryLimit | null,
     ms: number | null,
@@ -126,7 +126,7 @@ class Pool {
     }
   }
 
-  /** Cancel the query of a connection, which is not used again before PostgreSQL has confirmed it. */
+  /** Cancel the query of a connection. The connection is not used again before PostgreSQL has confirmed it. */
   cancelOn(connection: Connection): void {
     const confirmed = this.cancel(connection.pid).then((isConfirmed) => {
       if (!isConfirmed) connection.lose(notCancelled());
@@ -135,9 +135,9 @@ class Pool {
   }
 
   /**
-   * Cancel what a process of the server does when the request arrives.
+   * Cancel the current statement of a server process.
    *
-   * @returns true once it has arrived; false if that is unknown
+   * @returns true once the request has arrived; false if that is unknown
    */
   async cancel(pid: number): Promise<boolean> {
     this.#canceller ??= this.#connect({ idle_timeout: CANCELLER_IDLE_SECONDS });
@@ -180,7 +180,7 @@ class Pool {
     });
   }
 
-  /** Begin work that waits, and open connections for the rest of it. */
+  /** Begin waiting work, and open connections for the rest of it. */
   #serve(): void {
     this.#waiting = this.#waiting.filter(({ isGone }) => !isGone);
     for (let connection = this.#takeIdle(); connection !== null; connection = this.#takeIdle()) {
@@ -189,7 +189,7 @@ class Pool {
     while (this.#opening < this.#waiting.length && this.#all.size < this.#max) void this.#open();
   }
 
-  /** Take an idle connection for work that waits; null if either is missing. */
+  /** Take an idle connection for waiting work; null if either is missing. */
   #takeIdle(): Connection | null {
     while (this.#waiting.length > 0) {
       const connection = this.#idle.pop();
@@ -201,7 +201,7 @@ class Pool {
     return null;
   }
 
-  /** Open a connection for the first work that waits. */
+  /** Open a connection for the first waiting work. */
   async #open(): Promise<void> {
     const connection = new Connection(this.#connect, this.#silence);
     this.#all.add(connection);
@@ -224,7 +224,7 @@ class Pool {
     this.#cancellations.delete(connection);
     if (connection.isLost) {
       this.#all.delete(connection);
-      // The others may be lost, too, without a sign of it.
+      // The others may be lost too, without a sign of it.
       for (const idle of this.#idle.splice(0)) this.#close(idle);
     } else {
       const onIdle = () => this.#close(connection);

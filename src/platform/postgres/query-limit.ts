@@ -1,24 +1,24 @@
 import { AppError } from '../errors.ts';
 import type { FairGate } from '../fair-gate.ts';
 
-/** Times after which a query is cancelled, by kind of work, in milliseconds. Migrations and waits for locks have none. */
+/** Times after which a query is cancelled, by kind of work, in ms. Migrations and waits for locks have none. */
 export const QUERY_MS = {
-  /** Look-ups of a search, whose filter is the caller's. */
+  /** Look-ups of a search. The caller chooses the filter. */
   search: 5_000,
   /** Lists and summaries. */
   report: 15_000,
   /** Changes of many documents. */
   edit: 30_000,
-  /** Every other query, those of background work included. */
+  /** Every other query, including those of background work. */
   other: 120_000,
 } as const;
 
-/** Bound on each query of an executor. */
+/** Limit on each query of an executor. */
 export interface QueryLimit {
   readonly ms: number;
-  /** Cancels the queries in progress, for example when the client of a request is gone. */
+  /** Cancels the queries in progress, for example when the client has disconnected. */
   readonly signal?: AbortSignal | undefined;
-  /** Share of the connections that the owner of the queries has; a query waits for a place in it. */
+  /** Share of the connections for the owner of the queries. A query waits for a place in it. */
   readonly share?: { readonly gate: FairGate; readonly owner: string } | undefined;
 }
 
@@ -26,7 +26,7 @@ export interface QueryLimit {
 const QUERY_CANCELED = '57014';
 const IN_FAILED_TRANSACTION = '25P02';
 
-/** The end of work before its time: its limit has passed, or its signal has aborted. */
+/** End of work before it is done, because its limit has passed or its signal has aborted. */
 export class Stop {
   /** Called once when the work is to end. */
   onStop: (error: unknown) => void = () => undefined;
@@ -43,16 +43,16 @@ export class Stop {
     this.onStop(error);
   }
 
-  /** Return the reason to end for an error of a statement that was cancelled for it, else the error itself. */
+  /** Return the reason to end if a statement failed because it was cancelled for it, else the error itself. */
   explain(error: unknown): unknown {
     return this.#cause !== null && failsByCancel(error) ? this.#cause.error : error;
   }
 }
 
 /**
- * Do work within a limit, once there is a place in its share. Work that still waits when it is to end is never begun.
+ * Do work within a limit, once its share has a place. Work that still waits at the end is never begun.
  *
- * @param ms time limit; null for one that PostgreSQL keeps itself
+ * @param ms time limit; null for one that PostgreSQL enforces
  * @throws AppError `query_timeout` at the end of the time, or the reason of the signal
  */
 export async function doWithin<T>(
@@ -86,7 +86,7 @@ export async function doWithin<T>(
   }
 }
 
-/** Return the shorter of two limits, which both signals can end. */
+/** Return the shorter of two limits. Both signals can end it. */
 export function bothLimits(outer: QueryLimit | null, inner: QueryLimit): QueryLimit {
   if (outer === null) return inner;
   const signals = [outer.signal, inner.signal].filter((signal) => signal !== undefined);
@@ -100,7 +100,7 @@ export function isCanceled(error: unknown): boolean {
   return codeOf(error) === QUERY_CANCELED;
 }
 
-/** Return true for the error of a cancelled statement, and of those after it in its transaction. */
+/** Return true for the error of a cancelled statement, and of later statements in its transaction. */
 function failsByCancel(error: unknown): boolean {
   return isCanceled(error) || codeOf(error) === IN_FAILED_TRANSACTION;
 }

@@ -6,7 +6,7 @@ import type { Client } from './client.ts';
 type Rows = readonly (object | undefined)[];
 type Sent = postgres.PendingQuery<postgres.Row[]>;
 
-/** Function that sends a query to a connection, and returns what `receive` makes of the answer. */
+/** Function that sends a query to a connection, passes the answer to `receive` and returns the result. */
 export type Send = <R>(query: Statement, receive: (sent: Sent) => PromiseLike<R>) => Promise<R>;
 
 interface QueryOptions {
@@ -15,7 +15,9 @@ interface QueryOptions {
   readonly allowsCopy: boolean;
 }
 
-/** Names or rows for a statement, as postgres.js writes them: `${sql('name')}`, `${sql(['a', 'b'])}`, `${sql(rows)}`. */
+/**
+ * Names or rows for a statement, in the syntax of postgres.js: `${sql('name')}`, `${sql(['a', 'b'])}`, `${sql(rows)}`.
+ */
 export class Helper {
   readonly first: unknown;
 
@@ -39,7 +41,7 @@ export class Statement {
   }
 }
 
-/** A query. It is sent when somebody waits for its rows, unless it is a fragment of another one. */
+/** Query that is sent when somebody waits for its rows, unless it is a fragment of another query. */
 export class Query<T extends Rows> extends Statement implements Promise<postgres.RowList<T>> {
   readonly [Symbol.toStringTag] = 'Query';
   readonly #send: Send;
@@ -54,7 +56,7 @@ export class Query<T extends Rows> extends Statement implements Promise<postgres
 
   /** Send the query. */
   execute(): this {
-    // A rejection is handled by whoever waits for the result.
+    // Whoever waits for the result handles a rejection.
     this.#result().catch(() => undefined);
     return this;
   }
@@ -101,8 +103,8 @@ const ALL_COLUMNS = /(?:^|\bselect\s|\breturning\s|,)\s*(?:\w+\.)?\*/i;
 /**
  * Hand a query to a client.
  *
- * After a migration has added a column, PostgreSQL refuses the prepared form of a query that reads all columns of a table
- * (`SELECT *`): "cached plan must not change result type". Such a query is never prepared.
+ * After a migration has added a column, PostgreSQL refuses the prepared form of a query that reads all columns of a
+ * table (`SELECT *`): "cached plan must not change result type". Such a query is never prepared.
  */
 export function sendTo(client: Client, query: Statement): Sent {
   const values: unknown[] = [];
@@ -121,7 +123,7 @@ function textOf({ parts, args }: Statement, values: unknown[]): string {
   return text;
 }
 
-/** @param before text before the argument, which decides what a helper stands for */
+/** @param before text before the argument, which determines the meaning of a helper */
 function render(arg: unknown, before: string, values: unknown[]): string {
   if (arg instanceof Statement) return textOf(arg, values);
   if (Array.isArray(arg) && arg[0] instanceof Statement) return arg.map((each) => textOf(each, values)).join(' ');

@@ -3,21 +3,21 @@ import { answerWithin } from '../answer-within.ts';
 import { SlotMap } from '../slot-map.ts';
 import type { Connect } from './client.ts';
 
-/** Time without an answer to a query after which a new connection is tried, and time in which that must answer. */
+/** Time without an answer to a query after which a new connection is tried, and time for it to answer. */
 const SILENCE_MS = 8_000;
 const CHECKS = 8;
 
 interface Waiting {
   readonly sinceMs: number;
-  /** Reject what waits with the error of a lost connection. */
+  /** Reject the waiting work with the error of a lost connection. */
   readonly lose: (error: Error) => void;
 }
 
 /**
- * Watch of queries in progress for connections that were lost without a sign. If a network drops packets, the kernel
- * repeats what was sent for about 15 minutes before it reports an error, and after an outage of a minute the next
- * repetition is up to a minute away. A query may take long, too; therefore a query without an answer counts as lost only
- * if a new connection to the server gets no answer either.
+ * Watches queries in progress for connections that were lost without a sign. If a network drops packets, the kernel
+ * resends them for about 15 minutes before it reports an error, and after an outage of a minute the next attempt is up
+ * to a minute away. A query may also take long. Therefore a query without an answer counts as lost only if a new
+ * connection to the server gets no answer either.
  */
 export class SilenceWatch {
   readonly #connect: Connect;
@@ -32,13 +32,13 @@ export class SilenceWatch {
     this.#silenceMs = silenceMs;
   }
 
-  /** Watch something that waits for an answer of the server. Returns a function that ends this. */
+  /** Watch work that waits for an answer of the server. Return a function that ends this. */
   track(lose: (error: Error) => void): () => void {
     let id: number | null = this.#waiting.add({ sinceMs: performance.now(), lose });
     this.#timer ??= setInterval(() => void this.#check(), this.#silenceMs / CHECKS).unref();
     return () => {
       if (id !== null) this.#waiting.delete(id);
-      id = null; // it is given to another one
+      id = null; // the id is given to another one
     };
   }
 
@@ -62,7 +62,7 @@ export class SilenceWatch {
   }
 }
 
-/** Ask the server for a constant on a connection of its own. */
+/** Ask the server for a constant on a separate connection. */
 async function probe(connect: Connect, withinMs: number): Promise<void> {
   const client = connect({});
   try {
@@ -72,7 +72,7 @@ async function probe(connect: Connect, withinMs: number): Promise<void> {
   }
 }
 
-/** Make the error of a lost connection; null if the server has answered, be it by a refusal. */
+/** Return the error of a lost connection; null if the server has answered, even by a refusal. */
 function noAnswerOf(error: unknown): Error | null {
   if (error instanceof postgres.PostgresError) return null;
   return Object.assign(new Error('the database does not answer', { cause: error }), { code: 'ETIMEDOUT' });

@@ -5,9 +5,7 @@ import type { QueryLimit } from './query-limit.ts';
 
 type Rows = readonly (object | undefined)[];
 
-/**
- * Executor of SQL. It is either the pool or a transaction on it, so that a function that takes a `Sql` works with both.
- */
+/** Executor of SQL: either the pool or a transaction on it. A function that takes a `Sql` works with both. */
 export interface Sql {
   /** Make a query, or a fragment of one: `sql`select …``. It is sent when it is awaited. */
   <T extends Rows = postgres.Row[]>(text: TemplateStringsArray, ...args: readonly Argument[]): Query<T>;
@@ -21,17 +19,16 @@ export interface Sql {
   /** Make an array parameter. `element` is the OID of the type of its elements, by default that of the first one. */
   array(values: readonly unknown[], element?: number): Parameter;
 
-  /**
-   * Make a `json` or `jsonb` parameter from the value itself: a string of JSON.stringify would be stored as a string.
-   */
+  /** Make a `json` or `jsonb` parameter from the value itself. JSON.stringify would store a string. */
   json(value: unknown): Parameter;
 
-  /** Send a notification to those who listen on a channel. */
+  /** Send a notification to the listeners of a channel. */
   notify(channel: string, payload: string): Query<postgres.Row[]>;
 
   /**
-   * Run `fn` in a transaction: committed when it resolves, rolled back when it rejects. Within a transaction it creates
-   * a savepoint. `options` are those of SQL's BEGIN, for example `isolation level repeatable read read only`.
+   * Run `fn` in a transaction, which is committed when it resolves and rolled back when it rejects. Within a
+   * transaction this creates a savepoint. `options` are those of SQL's BEGIN, for example `isolation level repeatable
+   * read read only`.
    *
    * A query that fails also fails the transaction, even if its error is caught; wrap a query that may fail in a
    * `begin`.
@@ -41,7 +38,7 @@ export interface Sql {
 
   /**
    * Make an executor whose queries are cancelled at the end of their time or when the signal aborts (AppError
-   * `query_timeout`, the signal's reason). A transaction keeps the limit with which it began.
+   * `query_timeout`, the signal's reason). A transaction keeps its first limit.
    */
   limited(limit: QueryLimit): Sql;
 }
@@ -49,14 +46,13 @@ export interface Sql {
 export interface Database extends Sql {
   /** Return the number of queries and transactions that are in progress or wait for a connection. */
   pending(): number;
-  /** Close the pool once its queries are done; after `timeout` seconds they are cut off. */
+  /** Close the pool once its queries are done. After `timeout` seconds they are cut off. */
   end(options?: { timeout?: number }): Promise<void>;
 }
 
-/** Ways in which an executor runs what it is given. */
 interface Executor {
   readonly send: Send;
-  /** True for a transaction: COPY goes on after its query. */
+  /** True for a transaction, whose COPY continues after its query. */
   readonly allowsCopy: boolean;
   readonly begin: <T>(options: string, fn: (tx: Sql) => PromiseLike<T>) => Promise<T>;
   readonly limited: (limit: QueryLimit) => Sql;

@@ -2,9 +2,8 @@ import pLimit from 'p-limit';
 import { AppError } from '../errors.ts';
 import { mapPostgresError } from './errors.ts';
 
-/** Default of `max`. */
 const BATCH_MAX = 64;
-/** Statements of single calls that run at a time, after one that they shared has failed. */
+/** Maximum number of concurrent single calls after a shared statement has failed. */
 const SINGLE_MAX = 4;
 /** Errors after which PostgreSQL has undone the statement, and a single call may succeed. */
 const MAY_BE_OF_ONE_CALL = new Set(['postgres_contention', 'query_timeout']);
@@ -16,9 +15,9 @@ interface Waiting<Call, Result> {
 }
 
 /**
- * Does what is asked for at the same time by one statement: it costs one round trip and one commit, however many rows it
- * writes. While a statement is in progress, calls wait for the next one, so that a lone call waits for nothing, and the
- * more calls there are, the more of them share a statement.
+ * Handles simultaneous calls by one statement, which costs one round trip and one commit, however many rows it writes.
+ * While a statement is in progress, calls wait for the next one. A lone call thus waits for nothing, and the more calls
+ * there are, the more of them share a statement.
  */
 export class StatementBatcher<Call, Result> {
   readonly #run: (calls: readonly Call[]) => Promise<readonly Result[]>;
@@ -28,8 +27,8 @@ export class StatementBatcher<Call, Result> {
   #isRunning = false;
 
   /**
-   * @param run runs the statement, and returns one result for each call in their order. It is run again with single calls
-   *   if it failed, so it must do all or nothing.
+   * @param run runs the statement, and returns one result for each call in order. It is run again with single calls if
+   *   it failed, so it must do all or nothing.
    * @param options.max calls of one statement
    */
   constructor(
@@ -40,13 +39,13 @@ export class StatementBatcher<Call, Result> {
     this.#max = max;
   }
 
-  /** @throws what the statement throws for this call */
+  /** @throws the error of the statement for this call */
   call(call: Call): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ call, resolve, reject });
       if (this.#isRunning) return;
       this.#isRunning = true;
-      // Calls that become possible by the same event come before this.
+      // Other calls that the same event makes possible come before this.
       setImmediate(() => this.#drain());
     });
   }
@@ -62,13 +61,14 @@ export class StatementBatcher<Call, Result> {
       for (const [nth, { resolve }] of batch.entries()) resolve(results[nth] as Result);
     } catch (error) {
       if (batch.length === 1 || isUnavailable(error)) for (const { reject } of batch) reject(error);
-      // What PostgreSQL refuses of one call, or what takes one too long, must not fail the others, nor delay the next ones.
+      // If PostgreSQL refuses one call, or one takes too long, the others must not fail, and the next ones must not
+      // wait.
       else for (const each of batch) void this.#singly(() => this.#runAll([each]));
     }
   }
 }
 
-/** Return true if the database is to blame, so that single calls would fail as well, or if the statement may have been done. */
+/** Return true if single calls would fail too because of the database, or if the statement may have been done. */
 function isUnavailable(error: unknown): boolean {
   const known = mapPostgresError(error);
   return known instanceof AppError && known.retryable && !MAY_BE_OF_ONE_CALL.has(known.code);

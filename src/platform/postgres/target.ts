@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Options } from 'postgres';
 import { Secret } from '../secret.ts';
 
-/** Server on a unix socket or a host; the embedded PostgreSQL returns one. */
+/** Server on a unix socket or a host. The embedded PostgreSQL returns one. */
 export interface PostgresConnection {
   /** Directory of the unix socket, or a host name. */
   readonly host: string;
@@ -13,12 +13,12 @@ export interface PostgresConnection {
 }
 
 /**
- * Address of a database: a connection URI in the syntax of libpq, or its parts. Through a pooler statements are not
+ * Address of a database: a connection URI in the syntax of libpq, or its parts. Through a pooler, statements are not
  * prepared unless the URI has `prepare=true` (docs/decisions/0047-poolers-and-sentinels.md).
  */
 export type PostgresTarget = { readonly url: Secret | string; readonly isPooled?: boolean } | PostgresConnection;
 
-/** Parameters of a libpq URI that concern only the client: a server refuses them, and postgres.js would send them. */
+/** Parameters of a libpq URI that concern only the client. A server refuses them, and postgres.js would send them. */
 const CLIENT_ONLY = [
   'channel_binding',
   'gssencmode',
@@ -92,7 +92,7 @@ export function hasOneHost(target: PostgresTarget): boolean {
 /** Describe the server of a target for people, `user@host:port/database`, without its password. */
 export function serverAddressOf(target: PostgresTarget): string {
   const [url, options] = toClientOptions(target);
-  // Several hosts are no URL in the sense of the WHATWG; their part of the URI is shown as it is.
+  // A URI with several hosts is no URL by the WHATWG standard. Its host part is shown as it is.
   const [, authority = '', database = ''] = /^postgres(?:ql)?:\/\/([^/?]*)(?:\/([^?]*))?/.exec(url) ?? [];
   const [host, user] = [authority.slice(authority.lastIndexOf('@') + 1), authority.split('@')[0]?.split(':')[0]];
   const at = options.host === undefined ? host : `${options.host}:${options.port ?? 5432}`;

@@ -6,8 +6,8 @@ import { makeSql, type Sql } from './sql.ts';
 
 /**
  * Limits of a transaction. The server ends a transaction whose client is idle for too long, and a statement that waits
- * for a row for too long, so that a process that hangs or was stopped in a transaction does not block all others.
- * They are not parameters of the connection, since transaction-pooling proxies refuse parameters that they do not know.
+ * too long for a row, so that a process that hangs or was stopped in a transaction does not block all others. They are
+ * not parameters of the connection, since transaction-pooling proxies refuse unknown parameters.
  */
 const GUARD = "set local idle_in_transaction_session_timeout = '10s'; set local lock_timeout = '15s'";
 
@@ -15,20 +15,20 @@ const GUARD = "set local idle_in_transaction_session_timeout = '10s'; set local 
 const IN_FAILED_TRANSACTION = '25P02';
 
 export interface TransactionSettings {
-  /** Options of SQL's BEGIN, or nothing. */
+  /** Options of SQL's BEGIN; may be empty. */
   readonly options: string;
-  /** Time of each statement, which PostgreSQL keeps; null for no bound. */
+  /** Time limit of each statement, which PostgreSQL enforces; null for none. */
   readonly statementMs: number | null;
   readonly stop: Stop;
-  /** Cancel the statement of a server process. Resolves with true once it has arrived there. */
+  /** Cancel the statement of a server process. Resolves with true once the request has arrived. */
   readonly cancel: (pid: number) => Promise<boolean>;
 }
 
 /**
- * Run `fn` in a transaction on a connection that nothing else uses meanwhile. A connection in doubt is closed: one whose COMMIT
- * or ROLLBACK has failed, and one whose statement was cancelled without a confirmation.
+ * Run `fn` in a transaction on a connection that nothing else uses meanwhile. A connection in doubt is closed: one
+ * whose COMMIT or ROLLBACK has failed, and one whose statement was cancelled without a confirmation.
  *
- * @throws what `fn` throws, once the transaction is rolled back; the error of a lost connection
+ * @throws the error of `fn`, once the transaction is rolled back; the error of a lost connection
  */
 export function runTransaction<T>(
   connection: Connection,
@@ -41,12 +41,12 @@ export function runTransaction<T>(
 class Transaction {
   readonly #connection: Connection;
   readonly #settings: TransactionSettings;
-  /** Process of the server, which may be another one for each transaction behind a proxy. */
+  /** Process of the server. Behind a proxy it may differ for each transaction. */
   #pid = 0;
-  /** The statement before, which the next one waits for. */
+  /** Previous statement, which the next one waits for. */
   #previous: Promise<unknown> = Promise.resolve();
   #isActive = false;
-  /** Cancellations that were sent and not confirmed yet. */
+  /** Cancellations that were sent but not yet confirmed. */
   readonly #cancellations: Promise<boolean>[] = [];
   #savepoints = 0;
 
@@ -92,7 +92,7 @@ class Transaction {
       if (scope.failure !== null) throw scope.failure.error;
     } catch (error) {
       scope.isOver = true;
-      // What failed first is the cause of what failed later.
+      // The first failure is the cause of later ones.
       const cause = codeOf(error) === IN_FAILED_TRANSACTION ? (scope.failure ?? { error }) : { error };
       await this.#end(onFailure).catch((fault) => this.#giveUp(fault));
       throw this.#settings.stop.explain(cause.error);
@@ -138,7 +138,7 @@ class Transaction {
     return sql;
   }
 
-  /** @throws the reason why no statement is accepted any more */
+  /** Refuse a statement if the transaction or the scope accepts none any more. @throws the reason */
   #refuse(scope: Scope): void {
     const { cause } = this.#settings.stop;
     if (this.#connection.isLost) throw transactionLost(null);
@@ -163,7 +163,7 @@ class Transaction {
     this.#connection.lose(error);
   }
 
-  /** Do something when all statements before it have ended. */
+  /** Do work when all earlier statements have ended. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const mine = this.#previous.then(work);
     this.#previous = mine.catch(() => undefined);
@@ -171,7 +171,7 @@ class Transaction {
   }
 }
 
-/** State of one callback: that of a transaction or of a savepoint. */
+/** State of one callback, of a transaction or of a savepoint. */
 interface Scope {
   isOver: boolean;
   /** Error of the first statement that failed. */

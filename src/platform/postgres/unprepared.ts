@@ -1,8 +1,8 @@
 import { Statement } from './query.ts';
 
 /**
- * Run a query without keeping a prepared statement of it. postgres.js keeps one for every query text of a connection
- * until the connection closes; if callers determine the text, their number has no bound.
+ * Run a query without keeping its prepared statement. postgres.js keeps one for every query text until the connection
+ * closes. If callers determine the text, the number of statements has no limit.
  */
 export function unprepared<Q>(query: Q): Q {
   if (query instanceof Statement) query.isPrepared = false;

@@ -7,13 +7,13 @@ const ARRAYS = {
   double: (sql: Sql) => sql`double precision[]`,
 };
 
-/** Column of rows that a statement is given: its type, and its value of each row, which may be null. */
+/** Column of the rows that a statement receives: its type, and its value in each row, which may be null. */
 type Column<Row> = readonly [type: keyof typeof ARRAYS, of: (row: Row) => string | number | null];
 
 /**
- * Give rows to a statement: `FROM ${valueRows(sql, 'given', rows, { id: ['text', (row) => row.id] })}`. PostgreSQL plans such
- * a statement once for each connection. Given plain arrays it plans anew for their length each time, which takes
- * longer than to write some rows; given JSON it expects a hundred rows, and would rather read all of a table.
+ * Pass rows to a statement: `FROM ${valueRows(sql, 'given', rows, { id: ['text', (row) => row.id] })}`. PostgreSQL
+ * plans such a statement once for each connection. With plain arrays it plans anew for each length, which takes longer
+ * than to write some rows. With JSON it expects a hundred rows, and would rather read a whole table.
  */
 export function valueRows<Row>(
   sql: Sql,

@@ -3,7 +3,7 @@ export type BreakerState = 'closed' | 'half-open' | 'open';
 export interface BreakerOptions {
   /** Number of consecutive failures that open the breaker. */
   readonly failuresMax?: number;
-  /** Time for which the breaker stays open at first; it doubles each time that the probe fails. */
+  /** Time for which the breaker stays open at first. It doubles each time the probe fails. */
   readonly openMs?: number;
   readonly openMsMax?: number;
   /** Monotonic clock in milliseconds. */
@@ -22,7 +22,7 @@ export interface Permit {
 
 /**
  * Circuit breaker: blocks calls to an upstream after consecutive failures. When its time is over, an open breaker
- * permits a single probe; the outcome of the probe closes the breaker, or opens it for twice as long.
+ * permits a single probe. A successful probe closes the breaker; a failed one opens it for twice as long.
  */
 export class Breaker {
   readonly #failuresMax: number;
@@ -48,7 +48,7 @@ export class Breaker {
         if (this.#state === 'closed') this.#failures = 0;
       },
       failed: () => {
-        // The failure of a call that started before the breaker opened is no new information.
+        // A failed call that started before the breaker opened adds no information.
         if (this.#state === 'closed' && ++this.#failures >= this.#failuresMax) this.#open();
       },
       abandoned: () => {},

@@ -7,7 +7,7 @@ import { readVendorError, type VendorError } from './vendor-message.ts';
 /** Exception of one protocol to the common classification; null if the common one applies. */
 export type Refine = (status: number, error: VendorError) => FaultKind | null;
 
-/** Statuses with one meaning for all vendors. A status that is in none of these sets is `unavailable`. */
+/** Statuses with one meaning for all vendors. Any other status is `unavailable`. */
 const TRANSIENT = new Set([408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529]);
 const REFUSED = new Set([401, 402, 403]);
 const REJECTED = new Set([400, 413, 422]);
@@ -23,10 +23,10 @@ const ACCOUNT_CODES = new Set([
   'AUTHZ_INSUFFICIENT_BALANCE',
 ]);
 const NO_MODEL_CODES = new Set(['model_not_found', 'INPUT_MODEL_NOT_FOUND']);
-/** Fields of the request that come from our settings: a 400 about one of these is not caused by the caller's texts. */
+/** Request fields that come from our settings. The caller's texts do not cause a 400 about one of these. */
 const OUR_PARAMS = new Set(['model', 'dimensions', 'encoding_format']);
 
-/** @returns a function that classifies an answer with a status other than 2xx */
+/** Create a function that classifies an answer with a status other than 2xx. */
 export function faultsOf(refine: Refine = () => null) {
   return (status: number, headers: UpstreamHeaders, body: Uint8Array, apiKey: Secret | null = null): UpstreamFault => {
     const error = readVendorError(body, apiKey);

@@ -1,12 +1,13 @@
 import { UpstreamFault } from './upstream-fault.ts';
 
-/** Create the fault for a 200 with an unexpected body, caused by the vendor or by a proxy between us and it. */
+/** Create the fault for a 200 with an unexpected body, caused by the vendor or by a proxy in between. */
 export function badReply(code: string, message: string): UpstreamFault {
   return new UpstreamFault({ kind: 'transient', code, message: `unusable answer: ${message}` });
 }
 
 /**
- * @returns the body's JSON; the shape is not checked
+ * Parse a body as JSON without checking its shape.
+ *
  * @throws UpstreamFault `bad_json` for HTML, an empty or a cut-off body
  */
 export function parseJson(body: Uint8Array): unknown {

@@ -1,7 +1,7 @@
 import type { Secret } from '../secret.ts';
 import type { UpstreamRequest } from './upstream-message.ts';
 
-/** Create a POST request with a JSON body. Members that are `undefined` are left out. */
+/** Create a POST request with a JSON body. Members that are `undefined` are omitted. */
 export function postJson(path: string, headers: Record<string, string>, body: object): UpstreamRequest {
   return { method: 'POST', path, headers, body: JSON.stringify(body) };
 }
@@ -11,7 +11,7 @@ export function bearer(apiKey: Secret | null): Record<string, string> {
 }
 
 /**
- * Replace lone surrogates by U+FFFD, as encoding to UTF-8 does: a vendor that refuses them would refuse the whole call,
+ * Replace lone surrogates by U+FFFD, as encoding to UTF-8 does. A vendor that refuses them would refuse the whole call,
  * including the texts of other callers.
  */
 export function wellFormed(texts: readonly string[]): string[] {

@@ -1,7 +1,7 @@
 import { field } from './parse-json.ts';
 import type { UpstreamHeaders } from './upstream-message.ts';
 
-/** Limit of the wait: one wrong header must not disable a key for days. */
+/** Maximum wait: one wrong header must not disable a key for days. */
 const WAIT_MAX_MS = 3_600_000;
 
 /**

@@ -1,11 +1,11 @@
 export interface RetryPolicy {
   /** Maximum number of attempts after the first. */
   readonly retriesMax: number;
-  /** Upper bound of the first random backoff; it doubles with each retry. */
+  /** Upper limit of the first random backoff. It doubles with each retry. */
   readonly baseMs: number;
   readonly capMs: number;
   /**
-   * Longest wait that a vendor may ask for; beyond it there is no retry, since the caller has a deadline or a fallback.
+   * Longest wait that a vendor may ask for. Beyond it there is no retry, since the caller has a deadline or a fallback.
    */
   readonly serverDelayMaxMs: number;
   /** Random number in [0, 1). */

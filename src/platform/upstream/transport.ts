@@ -14,7 +14,7 @@ export interface HttpCall {
   readonly body: string | Readable | null;
   /** Limit of the whole call: connecting, sending, waiting, receiving. */
   readonly timeoutMs: number;
-  /** Maximum length of the answer; a longer one fails the call. */
+  /** Maximum length of the answer. A longer one fails the call. */
   readonly bodyBytesMax: number;
   readonly signal: AbortSignal;
 }
@@ -27,24 +27,23 @@ export interface HttpReply {
   readonly body: Buffer;
 }
 
-/** The client takes a while to load, which a command that calls no vendor need not wait for. */
 const load = createRequire(import.meta.url);
 
-/** Length of an error body that is read; the remainder is not read. */
+/** Maximum length of an error body that is read. */
 const ERROR_BODY_BYTES_MAX = 65_536;
 /** Size of the chunks in which sockets are read. */
 const CHUNK_BYTES_TYPICAL = 65_536;
-/** Time for which idle connections are kept unless the server sets another one. */
+/** Time to keep idle connections unless the server sets another one. */
 const KEEP_ALIVE_MS = 30_000;
 
 /**
  * Pool of HTTP/1.1 connections to one origin, kept alive, with one request at a time on each. Redirects are not
- * followed: a credential is sent to no other host than the one that it was configured for.
+ * followed, so that a credential is sent only to the host that it was configured for.
  */
 export class HttpUpstream {
   readonly #pool: Pool;
 
-  /** @param origin scheme, host and port; `connectionsMax` bounds the open connections */
+  /** @param origin scheme, host and port; `connectionsMax` limits the open connections */
   constructor(origin: string, options: { readonly connectionsMax: number }) {
     const { Pool: HttpPool }: typeof import('undici') = load('undici');
     this.#pool = new HttpPool(origin, {
@@ -52,14 +51,14 @@ export class HttpUpstream {
       pipelining: 1,
       allowH2: false,
       keepAliveTimeout: KEEP_ALIVE_MS,
-      // Our own timer covers the whole call; the two timers of the client would only take time.
+      // Our own timer covers the whole call. The two timers of the client would only take time.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
   }
 
   /**
-   * Send a request; resolves with the answer, whatever its status.
+   * Send a request. Resolve with the answer, whatever its status.
    *
    * @throws UpstreamFault `transient`, code `timeout`, `connection` or `body_too_large`; the reason of the signal when
    *   it aborts
@@ -78,7 +77,7 @@ export class HttpUpstream {
     });
   }
 
-  /** Close all connections; pending calls fail. */
+  /** Close all connections. Pending calls fail. */
   async close(): Promise<void> {
     await this.#pool.destroy();
   }
@@ -97,7 +96,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #bytesMax = 0;
   #bytes = 0;
   readonly #chunks: Buffer[] = [];
-  /** Buffer for an answer of known length in several chunks, so that the chunks need not be kept and concatenated. */
+  /** Buffer for an answer of known length in several chunks. The chunks then need not be kept and concatenated. */
   #body: Buffer | null = null;
   isOver = false;
 
@@ -157,7 +156,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
     if (this.isOver) return;
     const { code } = error as { code?: unknown };
-    // The message of the client contains hosts and ports; its code is sufficient.
+    // The message of the client contains hosts and ports. Its code is sufficient.
     this.#fail(this.#fault('connection', `the connection failed (${typeof code === 'string' ? code : error.name})`));
   }
 

@@ -1,13 +1,13 @@
 /**
  * Kind of a fault. `transient`: a retry may succeed. `rejected`: the cause is the input. `refused`: the cause is our
- * credential or account; the endpoint cools down. `unavailable`: this provider cannot serve the call, retries are
+ * credential or account; the endpoint cools down. `unavailable`: this provider cannot serve the call, and retries are
  * useless.
  */
 export type FaultKind = 'transient' | 'rejected' | 'refused' | 'unavailable';
 
 export interface FaultFields {
   readonly kind: FaultKind;
-  /** HTTP status; null if the status was a success and the body was unusable. */
+  /** HTTP status; null if the status was a success but the body was unusable. */
   readonly status?: number | null;
   /** Code of the vendor, or our own for an unusable body. */
   readonly code?: string | null;

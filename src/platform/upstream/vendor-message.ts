@@ -1,10 +1,12 @@
 import type { Secret } from '../secret.ts';
 import { field } from './parse-json.ts';
 
-/** Length of an error body that is read; the remainder is ignored. */
+/** Maximum length of an error body that is read. */
 const BODY_MAX_BYTES = 64 * 1024;
 const MESSAGE_MAX_CHARS = 300;
-/** Maximum length of a quotation that is shown. Names of fields and models are shorter; longer ones quote the input. */
+/**
+ * Maximum length of a quotation to show. Names of fields and models are shorter; longer quotations repeat the input.
+ */
 const QUOTED_MAX_CHARS = 80;
 const REDACTED = '***';
 
@@ -12,11 +14,9 @@ const REDACTED = '***';
 export interface VendorError {
   /** Message that is safe to show: without credentials and long quotations, at most 300 characters. */
   readonly message: string | null;
-  /** Codes, types, statuses and reasons of the body, unchanged; use them to recognise errors, but do not show them. */
+  /** Codes, types, statuses and reasons of the body, unchanged. Use them to recognise errors, but do not show them. */
   readonly codes: readonly string[];
-  /** Field of the request that caused the error, if the body names it. */
   readonly param: string | null;
-  /** Error object of the body. */
   readonly error: unknown;
 }
 
@@ -69,7 +69,7 @@ function messageOf(error: unknown): string | null {
   for (const key of ['message', 'error', 'detail', 'msg']) {
     const value = field(error, key);
     if (typeof value === 'string' && value.trim() !== '') return value;
-    // Validation errors of FastAPI: [{loc, msg, input}]; `input` is text of the caller and is not read.
+    // Validation errors of FastAPI: [{loc, msg, input}]. `input` is text of the caller and is not read.
     if (Array.isArray(value) && typeof field(value[0], 'msg') === 'string') return field(value[0], 'msg') as string;
   }
   return null;
@@ -77,7 +77,7 @@ function messageOf(error: unknown): string | null {
 
 /** Make the message of a vendor safe to show: one line of limited length, without credentials and long quotations. */
 export function safeMessage(text: string, apiKey: Secret | null): string {
-  // The key is redacted first: the cut below could leave a part of it.
+  // Redact the key first, since the cut below could leave a part of it.
   let safe = apiKey === null ? text : text.replaceAll(apiKey.reveal(), REDACTED);
   safe = safe.slice(0, 4 * MESSAGE_MAX_CHARS).toWellFormed();
   for (const pattern of CREDENTIALS) safe = safe.replace(pattern, `$1${REDACTED}`);

@@ -1,6 +1,6 @@
 import { ExtractError } from '../errors.ts';
 
-const FREE = 0xfffffffa; // Values from here on mark no sector (free, end of chain, parts of the tables).
+const FREE = 0xfffffffa; // Values from here on are no sector: free, end of chain, parts of the tables.
 const NO_ENTRY = 0xffffffff;
 const HEADER_BYTES = 512;
 const ENTRY_BYTES = 128;
@@ -16,8 +16,8 @@ interface Stream {
 }
 
 /**
- * Compound file ([MS-CFB]): a file system in a file, with streams by their path (`BodyText/Section0`). The length of
- * chains of sectors and of the tree of names is bounded by the number of sectors and entries in the file.
+ * Compound file ([MS-CFB]): a file system in a file. Streams are named by path (`BodyText/Section0`). The number of
+ * sectors and entries in the file bounds the length of sector chains and the size of the name tree.
  */
 export class CompoundFile {
   readonly #bytes: Buffer;
@@ -47,12 +47,12 @@ export class CompoundFile {
     this.#miniFat = wordsOf(miniFat);
   }
 
-  /** @param path its case does not matter, since compound files compare names so */
+  /** @param path compared without regard to case, as compound files do */
   has(path: string): boolean {
     return this.#streams.has(path.toLowerCase());
   }
 
-  /** Reads a stream; null if it does not exist. @throws ExtractError `corrupt` if it is cut off */
+  /** Read a stream; null if it does not exist. @throws ExtractError `corrupt` if it is cut off */
   read(path: string): Buffer | null {
     const stream = this.#streams.get(path.toLowerCase());
     if (stream === undefined) return null;
@@ -67,7 +67,7 @@ export class CompoundFile {
     return this.#bytes.subarray(start, start + this.#sectorBytes);
   }
 
-  /** Reads the table of all chains; its own sectors are listed in the header and in a chain of further lists. */
+  /** Read the table of all chains. The header and a chain of further lists name the sectors of the table. */
   #readFat(): Uint32Array {
     const sectors = Math.ceil(this.#bytes.length / this.#sectorBytes);
     const numbers: number[] = [];
@@ -83,7 +83,7 @@ export class CompoundFile {
     return wordsOf(Buffer.concat(used.map((number) => this.#sector(number))));
   }
 
-  /** Reads a chain of sectors up to `bytesMax` bytes or up to one sector more. */
+  /** Read a chain of sectors up to `bytesMax` bytes, or up to one sector more. */
   #chain(start: number, bytesMax: number): Buffer {
     const parts: Buffer[] = [];
     let length = 0;
@@ -110,7 +110,7 @@ export class CompoundFile {
     return Buffer.concat(parts);
   }
 
-  /** Reads the directory: each storage holds a binary tree of names that are linked by the numbers of their entries. */
+  /** Read the directory. Each storage holds a binary tree of names, linked by the numbers of their entries. */
   #readEntries(table: Buffer, isVersion3: boolean): void {
     const count = Math.min(Math.floor(table.length / ENTRY_BYTES), ENTRIES_MAX);
     const seen = new Set<number>();

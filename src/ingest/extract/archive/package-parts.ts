@@ -7,11 +7,10 @@ export interface Relationship {
   readonly id: string;
   /** Last segment of the type's address, such as `slide` or `notesSlide`. */
   readonly type: string;
-  /** Name of the archive entry that it points to. */
   readonly target: string;
 }
 
-/** Reads the content types of parts that are listed individually, by the names of their entries. */
+/** Read the content types that the archive lists for individual parts, by the names of their entries. */
 export async function readContentTypes(zip: Zip): Promise<ReadonlyMap<string, string>> {
   const types = new Map<string, string>();
   await parseXml(zip.stream('[Content_Types].xml'), {
@@ -24,7 +23,7 @@ export async function readContentTypes(zip: Zip): Promise<ReadonlyMap<string, st
   return types;
 }
 
-/** Reads the relationships of a part (`''`: of the package) to parts inside the archive, in the order of the file. */
+/** Read the relationships of a part to parts inside the archive, in file order; `''` stands for the package. */
 export async function readRelationships(zip: Zip, part: string): Promise<Relationship[]> {
   const slash = part.lastIndexOf('/') + 1;
   const folder = part.slice(0, slash);
@@ -43,8 +42,8 @@ export async function readRelationships(zip: Zip, part: string): Promise<Relatio
 }
 
 /**
- * Name of the entry that a reference in an entry of `folder` points to. It is only looked up, so `..` cannot leave the
- * archive.
+ * Resolve a reference in an entry of `folder` to the name of an entry. The name is only looked up, so `..` cannot
+ * leave the archive.
  */
 export function entryName(folder: string, reference: string): string {
   const path = reference.replace(/[?#].*$/s, '');
@@ -61,7 +60,7 @@ export function entryName(folder: string, reference: string): string {
   }
 }
 
-/** Name of the main part of the package. @throws ExtractError `corrupt` if the package names none */
+/** Return the name of the main part of the package. @throws ExtractError `corrupt` if the package names none */
 export async function readMainPart(zip: Zip): Promise<string> {
   const main = (await readRelationships(zip, '')).find(({ type }) => type === 'officeDocument');
   if (main === undefined) throw new ExtractError('corrupt', 'the office document has no main part');

@@ -3,25 +3,24 @@ import { byteOrderMark, utf16ByPattern } from '../decode-text.ts';
 import { ExtractError } from '../errors.ts';
 
 /**
- * Attributes by name: with the prefix of `NAMESPACES` whatever prefix the file uses; without a prefix if there is no
- * namespace.
+ * Attributes by name. A name has the prefix of `NAMESPACES`, whatever prefix the file uses. A name without a
+ * namespace has no prefix.
  */
 export type XmlAttributes = Readonly<Record<string, string>>;
 
 /**
- * Handler that is called in document order. Names have the prefix of `NAMESPACES`; `-:` is the prefix of every other
- * namespace.
+ * Handler called in document order. Names have the prefix of `NAMESPACES`; all other namespaces have the prefix `-:`.
  */
 export interface XmlHandler {
   open?(name: string, attributes: XmlAttributes): void;
   close?(name: string): void;
-  /** Receives text and CDATA; one text may arrive in several parts. */
+  /** Receive text and CDATA. One text may arrive in several parts. */
   text?(text: string): void;
 }
 
 const DEPTH_MAX = 1_000;
 const DECLARATION_BYTES = 256;
-/** Maximum of cached names, since a file may contain any number of them. */
+/** Maximum number of cached names, since a file may contain any number of them. */
 const NAMES_MAX = 1_000;
 const XMLNS = 'http://www.w3.org/2000/xmlns/';
 
@@ -54,12 +53,12 @@ const NAMESPACES: ReadonlyArray<readonly [RegExp, string]> = [
 ];
 
 /**
- * Parses XML as a stream. Only the five predefined entities and character references are known: entities of a document
- * type, internal or external, are never defined, so the use of one is an error and nothing is ever fetched.
+ * Parse XML as a stream. Only the five predefined entities and character references are known. Entities of a document
+ * type, internal or external, are never defined, so using one is an error and nothing is ever fetched.
  *
  * @param drain awaited after every part of the input, so that the output of the handler is consumed
- * @throws ExtractError `corrupt` for what is not well-formed, or nested deeper than 1,000 elements; errors of the
- *   handler
+ * @throws ExtractError `corrupt` for XML that is not well-formed or is nested deeper than 1,000 elements; errors of
+ *   the handler
  */
 export async function parseXml(
   source: AsyncIterable<Uint8Array>,
@@ -103,7 +102,7 @@ export async function parseXml(
 }
 
 /**
- * Chooses the encoding by byte order mark, by the pattern of UTF-16, by the declaration, else UTF-8 (XML 1.0, appendix
+ * Choose the encoding by byte order mark, by the pattern of UTF-16, by the declaration, else UTF-8 (XML 1.0, appendix
  * F).
  */
 function decoderFor(start: Uint8Array): InstanceType<typeof TextDecoder> {

@@ -5,13 +5,14 @@ import { ExtractError, isOutOfMemory } from '../errors.ts';
 import type { UnpackBudget } from '../reader.ts';
 
 /**
- * Factor by which the declared size of compressed entries may exceed the unpack budget: pictures are never unpacked.
+ * Factor by which the declared size of compressed entries may exceed the unpack budget, since pictures are never
+ * unpacked.
  */
 const DECLARED_FACTOR = 4;
 
 /**
- * Open zip archive. Names of entries are only looked up, never used as paths. Nothing is unpacked before the number of
- * entries and the sizes that the archive declares are within bounds, and no entry yields more than it declared.
+ * Open zip archive. Names of entries are only looked up, never used as paths. Before it unpacks anything, it checks
+ * the number of entries and the declared sizes. No entry yields more than it declared.
  */
 export class Zip {
   readonly #file: ZipFile;
@@ -53,13 +54,13 @@ export class Zip {
     return this.#entries.has(name);
   }
 
-  /** Returns true if the archive encrypts any entry. */
+  /** Return true if the archive encrypts any entry. */
   hasEncrypted(): boolean {
     return [...this.#entries.values()].some((entry) => entry.isEncrypted());
   }
 
   /**
-   * Streams the unpacked bytes of an entry.
+   * Stream the unpacked bytes of an entry.
    *
    * @throws ExtractError `corrupt` (also if there is no such entry), `encrypted`, `too_large`
    */
@@ -90,7 +91,7 @@ export class Zip {
     if (checksum !== entry.crc32) throw new ExtractError('corrupt', 'a part of the document is damaged');
   }
 
-  /** Reads a whole entry. @throws the errors of `stream`, and `too_large` past `bytesMax` */
+  /** Read a whole entry. @throws the errors of `stream`, and `too_large` past `bytesMax` */
   async bytes(name: string, bytesMax: number): Promise<Buffer> {
     const declared = this.#entries.get(name)?.uncompressedSize ?? 0;
     if (declared > bytesMax) {
@@ -113,7 +114,7 @@ function tooLarge(): ExtractError {
   );
 }
 
-/** Converts an error of yauzl or zlib, which report every fault of an archive as a plain error. */
+/** Convert an error of yauzl or zlib. Both report every fault of an archive as a plain error. */
 function fault(error: unknown): unknown {
   if (error instanceof ExtractError || isOutOfMemory(String(error))) return error;
   return new ExtractError('corrupt', 'the archive is damaged', error);

@@ -11,7 +11,7 @@ type State = 'start' | 'plain' | 'quoted' | 'quote_seen';
 
 /**
  * Streaming parser of comma-separated values (RFC 4180). It accepts the newlines of every system, and newlines and
- * doubled quotes in quoted fields; a quote elsewhere is literal.
+ * doubled quotes in quoted fields. A quote elsewhere is literal.
  */
 export class CsvParser {
   readonly #delimiter: number;
@@ -29,7 +29,7 @@ export class CsvParser {
   }
 
   /**
-   * Parses the next part of the text.
+   * Parse the next part of the text.
    *
    * @throws ExtractError `corrupt` for an unterminated field, `too_large` for a row of too many cells or characters
    */

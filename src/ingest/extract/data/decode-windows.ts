@@ -1,12 +1,12 @@
 import { byteOrderMark, decodeText } from '../decode-text.ts';
 
 const SLICE_BYTES = 64 * 1024;
-/** Size of the sample by which the encoding is detected. */
+/** Size of the sample that the encoding is detected from. */
 const SAMPLE_BYTES = 256 * 1024;
 
 /**
- * Decodes a file of any encoding to windows of about 64 Ki characters. The encoding is detected by `decodeText` from
- * the first bytes beyond ASCII, however late they occur; nothing else of the file is held.
+ * Decode a file of any encoding to windows of about 64 Ki characters. `decodeText` detects the encoding from the
+ * first bytes beyond ASCII, however late they occur. Only the current window is held.
  *
  * @param declared a charset label from elsewhere; unknown labels are ignored
  */
@@ -22,7 +22,7 @@ export async function* decodeWindows(
       yield decoder.decode(slice, { stream: true });
       continue;
     }
-    // The beginning in ASCII is decoded alike in every encoding that extends ASCII.
+    // Every encoding that extends ASCII decodes an ASCII beginning alike.
     if (sampled === 0 && isAscii(slice)) {
       yield Buffer.from(slice).toString('latin1');
       continue;
@@ -50,16 +50,13 @@ function decoderFor(sample: Buffer, declared: string | null): InstanceType<typeo
   return new TextDecoder(marked ?? decodeText(sample, declared).encoding);
 }
 
-/** Cuts a sample at its last line end, since a sample that ends inside a character would count as invalid. */
+/** Cut a sample at its last line end, since a sample that ends inside a character would count as invalid. */
 function wholeLines(sample: Buffer): Buffer {
   const newline = sample.lastIndexOf(0x0a);
   return newline < 0 ? sample : sample.subarray(0, newline + 1);
 }
 
-/**
- * Returns true for ASCII without NULs, which indicate UTF-16, and without the escape character that begins text in
- * ISO-2022-JP.
- */
+/** Return true for ASCII without NULs, which indicate UTF-16, and without the escape character of ISO-2022-JP. */
 function isAscii(slice: Uint8Array): boolean {
   for (let i = 0; i < slice.length; i++) {
     const byte = slice[i] as number;

@@ -9,16 +9,16 @@ export interface JsonHandler {
   open(kind: 'object' | 'array'): void;
   close(kind: 'object' | 'array'): void;
   key(key: string): void;
-  /** Receives a scalar. @param isString false for a number, `true`, `false` or `null`, as written */
+  /** Receive a scalar. @param isString false for a number, `true`, `false` or `null`, as written */
   value(text: string, isString: boolean): void;
 }
 
-/** Next expected token inside the innermost array or object, or outside of all. */
+/** Next expected token inside the innermost array or object, or at the top level. */
 type Expected = 'value' | 'first_value' | 'key' | 'first_key' | 'colon' | 'comma';
 
 /**
- * Streaming parser of JSON (RFC 8259) that emits events. Any number of values may follow each other, as in JSON Lines.
- * The text is never held as a whole.
+ * Streaming parser of JSON (RFC 8259) that emits events. Any number of values may follow each other, as in JSON
+ * Lines. The text is never held as a whole.
  */
 export class JsonParser {
   readonly #handler: JsonHandler;
@@ -38,7 +38,7 @@ export class JsonParser {
   }
 
   /**
-   * Parses the next part of the text.
+   * Parse the next part of the text.
    *
    * @throws ExtractError `corrupt` for invalid JSON, `too_large` for a string of more than 16 Mi characters
    */
@@ -47,7 +47,7 @@ export class JsonParser {
     while (at < text.length) at = this.#string === null ? this.#takeToken(text, at) : this.#takeString(text, at);
   }
 
-  /** @param options.mayBeCutOff the last value may be incomplete, as in a log that is being written */
+  /** @param options.mayBeCutOff true if the last value may be incomplete, as in a log that is still being written */
   end(options: { mayBeCutOff: boolean }): void {
     if (this.#token !== '') this.#endToken();
     if (this.#string === null && this.#stack.length === 0) return;

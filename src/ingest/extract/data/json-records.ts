@@ -1,20 +1,21 @@
 import type { BlockDraft } from '../blocks.ts';
 import type { JsonHandler } from './json-parser.ts';
 
-/** Length above which a string is prose and a paragraph of its own; so is a string of several lines. */
+/** Length above which a string is prose and becomes a paragraph of its own. A string of several lines does so too. */
 const PROSE_CHARS = 1_000;
-/** Maximal length of a record that is written as one line. */
+/** Maximum length of a record that is written as one line. */
 const LINE_CHARS_MAX = 2_000;
 const BLOCK_CHARS = 16 * 1024;
 /**
- * Maximum of containers around a record: elements of an array in an object are records, those of deeper arrays are not.
+ * Maximum number of containers around a record. Elements of an array in an object are records; elements of deeper
+ * arrays are not.
  */
 const RECORD_DEPTH_MAX = 2;
 const LIST_CHARS_MAX = 1_000;
 
 interface Container {
   readonly kind: 'object' | 'array';
-  /** Keys from the root to this container, joined by dots; elements of an array have its path. */
+  /** Keys from the root to this container, joined by dots. Elements of an array have its path. */
   readonly path: string;
   readonly isRecord: boolean;
   key: string;
@@ -37,7 +38,7 @@ export class JsonRecords implements JsonHandler {
   #listChars = 0;
   #listPath = '';
 
-  /** @param isSequence the file is a sequence of values, each a record among many */
+  /** @param isSequence true if the file is a sequence of values, each of them a record */
   constructor(add: (block: BlockDraft) => void, isSequence: boolean) {
     this.#add = add;
     this.#isSequence = isSequence;
@@ -116,7 +117,7 @@ export class JsonRecords implements JsonHandler {
     this.#endLines();
   }
 
-  /** Adds the lines so far of a record that is too long for one line. */
+  /** Add the lines so far of a record that is too long for one line. */
   #endLines(): void {
     this.#recordIsCut = true;
     this.#endRecords();
@@ -125,7 +126,7 @@ export class JsonRecords implements JsonHandler {
     this.#lineChars = 0;
   }
 
-  /** @param mayShareBlock the record is one of many, so several short ones share a block */
+  /** @param mayShareBlock true for one of many records: several short ones share a block */
   #endRecord(mayShareBlock = true): void {
     if (this.#lines.length > 0) {
       if (this.#recordIsCut || !mayShareBlock || this.#lineChars > LINE_CHARS_MAX) {

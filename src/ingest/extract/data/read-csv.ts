@@ -7,10 +7,11 @@ const SNIFF_CHARS = 64 * 1024;
 const SNIFF_ROWS_MAX = 50;
 
 /**
- * Reads a file of separated values as a table, whose names of columns go with every part of it. Only the current window and some rows are held.
+ * Read a file of separated values as a table. Every part of the table repeats the column names. Only the current
+ * window and some rows are held.
  *
  * @param windows the text in consecutive windows
- * @param delimiter null for the one of `, ; tab |` that divides the first rows most evenly
+ * @param delimiter null to choose the one of `, ; tab |` that divides the first rows most evenly
  * @throws ExtractError `corrupt`, `too_large`
  */
 export async function readCsv(
@@ -42,7 +43,7 @@ export async function readCsv(
   table.end();
 }
 
-/** Finds the delimiter by which most rows have the same number of cells, more than one. */
+/** Find the delimiter by which most rows have the same number of cells, more than one. */
 function sniffDelimiter(text: string): string {
   let best = ',';
   let bestScore = 0;

@@ -3,7 +3,7 @@ import { JsonParser } from './json-parser.ts';
 import { JsonRecords } from './json-records.ts';
 
 /**
- * Reads JSON or JSON Lines as lines of `path.to.key: value`, record by record: a record is a value of the file, or an
+ * Read JSON or JSON Lines as lines of `path.to.key: value`, record by record. A record is a value of the file, or an
  * element of an array in its first two levels. Only the current record is held.
  *
  * @param windows the text in consecutive windows

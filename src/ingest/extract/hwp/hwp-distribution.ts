@@ -6,8 +6,8 @@ const KEY_DATA_BYTES = 256;
 const KEY_BYTES = 16;
 
 /**
- * Decrypts the records of a section of a distribution document, which may be read by anyone but not edited; they are
- * still compressed. The key is in the first record of the section, scrambled by a random number generator whose seed
+ * Decrypt the records of a section of a distribution document, which anyone may read but nobody may edit. The records
+ * stay compressed. The first record of the section holds the key, scrambled by a random number generator whose seed
  * comes first ("HWP Document File Formats: distribution documents", revision 1.2, by Hancom).
  *
  * @throws ExtractError `corrupt`
@@ -36,7 +36,7 @@ export function decryptDistributed(stored: Buffer): Buffer {
   return decipher.update(body.subarray(0, body.length - (body.length % KEY_BYTES)));
 }
 
-/** Generator of the pseudo-random numbers of the Microsoft C library: 0..32767. */
+/** Create the pseudo-random number generator of the Microsoft C library: 0..32767. */
 function generator(seed: number): () => number {
   let state = seed;
   return () => {

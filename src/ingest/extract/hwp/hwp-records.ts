@@ -19,10 +19,10 @@ export const TAG = {
   equation: FIRST_TAG + 72,
 } as const;
 
-/** Marker of a size that does not fit into the header and follows it. */
+/** Marks a size that does not fit into the header and follows it. */
 const LONG = 0xfff;
 
-/** Reads records up to the first one that is cut off. */
+/** Read records up to the first one that is cut off. */
 export function* readRecords(stream: Buffer): Generator<HwpRecord> {
   for (let at = 0; at + 4 <= stream.length; ) {
     const header = stream.readUInt32LE(at);
@@ -39,11 +39,11 @@ export function* readRecords(stream: Buffer): Generator<HwpRecord> {
   }
 }
 
-/** Control characters of one unit; the other ones below 32 take eight units, including their parameters. */
+/** Control characters of one unit. The other ones below 32 take eight units, including their parameters. */
 const SINGLE: ReadonlySet<number> = new Set([0, 10, 13, 24, 25, 26, 27, 28, 29, 30, 31]);
 const UNITS_OF_CONTROL = 8;
 
-/** Text of a paragraph without the control characters of embedded objects (HWP 5.0 file format, 4.3.2). */
+/** Return the text of a paragraph without the control characters of embedded objects (HWP 5.0 file format, 4.3.2). */
 export function paragraphText(data: Buffer): string {
   let text = '';
   const units = data.length >> 1;

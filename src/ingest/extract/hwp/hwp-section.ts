@@ -19,7 +19,7 @@ const NOTES: ReadonlySet<string> = new Set(['fn  ', 'en  ']);
 const SKIPPED: ReadonlySet<string> = new Set(['head', 'foot', 'tcmt']);
 const ROW_OF_CELL = 10;
 
-/** Converts the records of a section to blocks. They are in document order; their levels define the tree. */
+/** Converts the records of a section to blocks. The records are in document order; their levels define the tree. */
 export class HwpSection {
   readonly #writer: BlockWriter;
   readonly #roles: ReadonlyMap<number, ParagraphRole>;
@@ -71,7 +71,7 @@ export class HwpSection {
   }
 
   #openControl(data: Buffer, level: number): void {
-    // The identifier is stored as a little-endian number, so its letters are reversed.
+    // The file stores the identifier as a little-endian number, so its letters are reversed.
     const id = data.length >= 4 ? data.toString('latin1', 0, 4).split('').reverse().join('') : '';
     this.#controls.push({ id, level, isTableOpen: false, row: 0, hasCell: false });
   }
@@ -84,7 +84,7 @@ export class HwpSection {
   }
 
   /**
-   * Opens a list of paragraphs: directly below a table it is a cell; before the properties of the table it is the
+   * Open a list of paragraphs. Directly below a table it is a cell; before the properties of the table it is the
    * caption.
    */
   #openList(data: Buffer, level: number): void {
@@ -109,14 +109,14 @@ export class HwpSection {
     this.#writer.closeTable();
   }
 
-  /** Adds the script of an equation: attributes (4 bytes), length in characters (2), UTF-16. */
+  /** Add the script of an equation: attributes (4 bytes), length in characters (2), UTF-16. */
   #addEquation(data: Buffer): void {
     if (data.length < 6) return;
     const end = Math.min(6 + data.readUInt16LE(4) * 2, data.length & ~1);
     this.#addText(data.toString('utf16le', 6, end));
   }
 
-  /** Adds notes after the paragraph that refers to them, not between the cells of a table. */
+  /** Add notes after the paragraph that refers to them, but not between the cells of a table. */
   #addNotes(): void {
     if (this.#controls.length > 0) return;
     for (const text of this.#notes.splice(0)) this.#writer.add({ kind: 'paragraph', text });

@@ -113,7 +113,7 @@ export class HwpxBody implements XmlHandler {
     if (!this.#isDeleted && this.#textDepth > 0) this.#paragraphs.at(-1)?.text.push(text);
   }
 
-  /** Adds the text of a paragraph so far as a block, before a table inside it and at its end. */
+  /** Add the text of a paragraph so far as a block, before a table inside it and at its end. */
   #endText(): void {
     const paragraph = this.#paragraphs.at(-1);
     if (paragraph === undefined) return;
@@ -124,7 +124,7 @@ export class HwpxBody implements XmlHandler {
     else this.#writer.add(paragraphBlock(text, paragraph.role));
   }
 
-  /** Adds notes after the paragraph that refers to them, not between the cells of a table. */
+  /** Add notes after the paragraph that refers to them, but not between the cells of a table. */
   #addNotes(): void {
     if (this.#noteDepth > 0 || this.#paragraphs.length > 0 || this.#writer.isInTable) return;
     for (const text of this.#notes.splice(0)) this.#writer.add({ kind: 'paragraph', text });

@@ -6,10 +6,13 @@ export interface ParagraphRole {
   readonly level: number;
 }
 
-/** Maximal length of a heading: official letters use outline styles for whole paragraphs, because of their numbers. */
+/** Maximum length of a heading. Official letters use outline styles for whole paragraphs to number them. */
 const HEADING_CHARS_MAX = 120;
 
-/** Block of a paragraph of a Hancom document. Numbers and bullets are drawn by the program and are not in the file. */
+/**
+ * Make the block of a paragraph of a Hancom document. The program draws numbers and bullets; the file does not hold
+ * them.
+ */
 export function paragraphBlock(text: string, role: ParagraphRole | null): BlockDraft {
   const trimmed = text.trim();
   if (role?.kind === 'outline' && trimmed.length <= HEADING_CHARS_MAX) {

@@ -16,10 +16,9 @@ const DISTRIBUTED = 1 << 2;
 const ENCRYPTED = (1 << 1) | (1 << 4) | (1 << 8) | (1 << 10);
 
 /**
- * Reads the text of a Hancom document of version 5 ("HWP Document File Formats 5.0" by Hancom), section by section:
- * headings by outline level, list items, tables, text boxes, equations as their script, notes. Comments, headers and
- * footers are left out. Damaged sections are listed in `skipped`; if none can be read, the preview text of the file is
- * used.
+ * Read the text of a Hancom document of version 5 ("HWP Document File Formats 5.0" by Hancom), section by section:
+ * headings by outline level, list items, tables, text boxes, equations as their script, notes. Omit comments, headers
+ * and footers. `skipped` lists damaged sections. If no section can be read, use the preview text of the file.
  */
 export async function readHwp(file: CompoundFile, { sink, budget }: Reading): Promise<ReadResult> {
   const header = file.read('FileHeader');
@@ -57,7 +56,7 @@ export async function readHwp(file: CompoundFile, { sink, budget }: Reading): Pr
   return resultOf('hwp', { skipped });
 }
 
-/** Unpacks a stream; null if it is missing or damaged. @throws ExtractError `too_large` */
+/** Unpack a stream; null if it is missing or damaged. @throws ExtractError `too_large` */
 function unpack(stored: Buffer | null, isCompressed: boolean, budget: UnpackBudget): Buffer | null {
   if (stored === null) return null;
   let stream = stored;
@@ -80,7 +79,7 @@ function unpack(stored: Buffer | null, isCompressed: boolean, budget: UnpackBudg
   return stream;
 }
 
-/** Reads the roles of paragraph shapes by their index. */
+/** Read the roles of paragraph shapes by their index. */
 function readRoles(docInfo: Buffer | null): ReadonlyMap<number, ParagraphRole> {
   const roles = new Map<number, ParagraphRole>();
   if (docInfo === null) return roles;

@@ -12,9 +12,8 @@ const HEADER = 'Contents/header.xml';
 const SECTION = /^Contents\/section(\d+)\.xml$/;
 
 /**
- * Reads the text of an OWPML document (KS X 6101), section by section: headings by outline level, list items, tables,
- * text boxes, equations as their script, footnotes and endnotes. Deleted text, comments, headers and footers are left
- * out.
+ * Read the text of an OWPML document (KS X 6101), section by section: headings by outline level, list items, tables,
+ * text boxes, equations as their script, footnotes and endnotes. Omit deleted text, comments, headers and footers.
  */
 export async function readHwpx(zip: Zip, { sink }: Reading): Promise<ReadResult> {
   if (await isEncrypted(zip))
@@ -30,7 +29,7 @@ export async function readHwpx(zip: Zip, { sink }: Reading): Promise<ReadResult>
   return resultOf('hwpx');
 }
 
-/** Finds the sections in the order of the package's spine, else by number. */
+/** Find the sections in the order of the package's spine, else by number. */
 async function findSections(zip: Zip): Promise<string[]> {
   if (zip.has(PACKAGE)) {
     // Some writers give paths from the root of the archive, others from the package's folder.
@@ -43,7 +42,7 @@ async function findSections(zip: Zip): Promise<string[]> {
   return [...zip.names()].filter((name) => SECTION.test(name)).sort((a, b) => numberOf(a) - numberOf(b));
 }
 
-/** Reads the roles of paragraph shapes by their id. */
+/** Read the roles of paragraph shapes by their id. */
 async function readRoles(zip: Zip): Promise<ReadonlyMap<string, ParagraphRole>> {
   const roles = new Map<string, ParagraphRole>();
   if (!zip.has(HEADER)) return roles;

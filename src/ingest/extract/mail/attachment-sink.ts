@@ -3,7 +3,7 @@ import type { BlockSink, ImageSink, OcrStrategy, PageImage } from '../reader.ts'
 
 const HEADING_LEVEL = 2;
 
-/** Sink that puts the blocks of an attachment under a heading with its name, and marks them as of that file. */
+/** Sink that puts the blocks of an attachment under a heading with its name, and marks them with its name. */
 export class AttachmentSink implements BlockSink {
   readonly #outer: BlockSink;
   /** Name of the attachment. */
@@ -16,12 +16,12 @@ export class AttachmentSink implements BlockSink {
     this.name = name;
   }
 
-  /** True if the document as a whole may have no more text. */
+  /** True if the whole document may have no more text. */
   get isFull(): boolean {
     return this.#isFull;
   }
 
-  /** Adds the heading unless it was added before. @param page page of the text that follows */
+  /** Add the heading unless it was added before. @param page page of the text that follows */
   open(page?: number): void {
     if (this.#isOpen) return;
     this.#isOpen = true;

@@ -5,7 +5,7 @@ import { readText } from '../read-text.ts';
 import { type Reading, type ReadResult, resultOf, type SkippedPart } from '../reader.ts';
 import { AttachmentImages, AttachmentSink } from './attachment-sink.ts';
 
-/** Maximal depth of attached mails that are read; for deeper attachments only the name is added. */
+/** Maximum depth of attached mails to read. For deeper attachments, only the name is added. */
 const DEPTH_MAX = 3;
 const ATTACHMENTS_MAX = 500;
 const PARTS_DEPTH_MAX = 50;
@@ -15,17 +15,17 @@ export interface ContainedDocument {
   readonly bytes: Uint8Array;
   readonly fileName: string;
   readonly contentType: string;
-  /** Depth from 1, which is an attachment of the mail itself. */
+  /** Depth from 1; an attachment of the mail itself has depth 1. */
   readonly depth: number;
 }
 
 export type ReadContained = (document: ContainedDocument, reading: Reading) => Promise<ReadResult>;
 
 /**
- * Reads the text of a mail (RFC 5322, MIME): its subject as a heading, sender, recipients and date, the body (HTML if
- * there is one), and every attachment as a section with its name as heading, read by the reader of its format. An
- * attachment that cannot be read is named in the text and in `skipped`. Pictures that the body shows are read only with
- * the strategy `always`.
+ * Read the text of a mail (RFC 5322, MIME): its subject as a heading, sender, recipients and date, the body (HTML if
+ * there is one), and every attachment as a section with its name as heading. The reader of its format reads each
+ * attachment. An attachment that cannot be read is named in the text and in `skipped`. Pictures that the body shows
+ * are read only with the strategy `always`.
  *
  * @param depth 0 for the mail itself, 1 for a mail attached to it
  */
@@ -64,12 +64,12 @@ export async function readMail(
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is replaced
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]+/g;
 
-/** Returns a name of one line that can be stored, without control characters and halves of surrogate pairs. */
+/** Return a one-line name that can be stored, without control characters and halves of surrogate pairs. */
 function cleanName(name: string): string {
   return name.replace(CONTROL, ' ').toWellFormed().trim();
 }
 
-/** Adds a number to a name that another attachment has, so that each can be cited. */
+/** Add a number to a name that another attachment has, so that each can be cited. */
 function distinctName(name: string, names: Map<string, number>): string {
   const count = (names.get(name) ?? 0) + 1;
   names.set(name, count);
@@ -95,12 +95,12 @@ async function readAttachment(
     const pages: SkippedPart[] = failedPages.map((page) => ({ name: `page ${page}`, category: 'corrupt' }));
     return [...pages, ...skipped].map((part) => ({ ...part, name: `${name} / ${part.name}` }));
   } catch (error) {
-    // An attachment that cannot be read must not prevent the others from being read, unless it used up a bound.
+    // An unreadable attachment must not prevent the others from being read, unless it used up a limit.
     if (!(error instanceof ExtractError) || sink.isFull) throw error;
     if (!isPartCategory(error.category)) throw error;
     return [{ name, category: error.category }];
   } finally {
-    // The attachment can then be found at least by its name.
+    // Searches can then find the attachment at least by its name.
     sink.open();
   }
 }
@@ -114,7 +114,7 @@ async function parse(bytes: Uint8Array): Promise<Email> {
   }
 }
 
-/** Returns true for a mail encrypted by S/MIME (RFC 8551) or PGP (RFC 3156), of which only the envelope can be read. */
+/** Return true for a mail encrypted by S/MIME (RFC 8551) or PGP (RFC 3156). Only its envelope can be read. */
 function isEncrypted({ headers }: Email): boolean {
   const type = headers.find(({ key }) => key === 'content-type')?.value ?? '';
   return /^\s*multipart\/encrypted\b/i.test(type) || /^\s*application\/(x-)?pkcs7-mime\b.*enveloped-data/is.test(type);

@@ -166,7 +166,7 @@ export class DocxBody implements XmlHandler {
     return { kind: 'paragraph', text };
   }
 
-  /** Adds pending notes, but not between the cells of a table. */
+  /** Add pending notes, but not between the cells of a table. */
   #addNotes(): void {
     if (this.#pendingNotes.length === 0 || this.#writer.isInTable || this.#paragraphs.length > 0) return;
     const ids = this.#pendingNotes;

@@ -19,7 +19,7 @@ interface List {
 
 const LEVELS_MAX = 9;
 
-/** Counter of the numbers of list items and headings, which the file does not store (ISO/IEC 29500-1, 17.9). */
+/** Counter of the numbers of list items and headings. The file does not store them (ISO/IEC 29500-1, 17.9). */
 export class DocxNumbering {
   readonly #levels = new Map<string, Level[]>();
   readonly #lists = new Map<string, List>();
@@ -33,8 +33,7 @@ export class DocxNumbering {
   }
 
   /**
-   * Counts the next item of a list and returns its label, such as `- `, `3. ` or `1.2 `; null if the list does not
-   * exist.
+   * Count the next item of a list and return its label, such as `- `, `3. ` or `1.2 `; null if the list does not exist.
    */
   labelOf(numId: string, level: number): string | null {
     const list = this.#lists.get(numId);

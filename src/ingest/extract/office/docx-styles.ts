@@ -10,7 +10,7 @@ export interface ParagraphStyle {
   readonly isCode: boolean;
   /** True for lines of a table of contents. */
   readonly isIndex: boolean;
-  /** List whose items the paragraphs of the style are; null if the style names none. */
+  /** List to which paragraphs of the style belong; null if the style names none. */
   readonly numId: string | null;
   readonly listLevel: number | null;
 }
@@ -26,7 +26,7 @@ interface RawStyle {
 const CHAIN_MAX = 32;
 
 /**
- * Reads the styles of a WordprocessingML document by id (ISO/IEC 29500-1, 17.7). Names of built-in styles are never
+ * Read the styles of a WordprocessingML document by id (ISO/IEC 29500-1, 17.7). Names of built-in styles are never
  * translated.
  */
 export async function readDocxStyles(zip: Zip, part: string | null): Promise<ReadonlyMap<string, ParagraphStyle>> {
@@ -55,13 +55,13 @@ function takeProperty(style: RawStyle, name: string, attributes: XmlAttributes):
   else if (name === 'w:ilvl') style.listLevel = Number(value);
 }
 
-/** Parses an outline level, 0..8; null for body text, which is 9. */
+/** Parse an outline level, 0..8; null for 9, which is body text. */
 export function outlineLevelOf(value: string): number | null {
   const level = Number(value);
   return Number.isInteger(level) && level >= 0 && level <= 8 ? level : null;
 }
 
-/** Resolves a style: properties that it does not set are inherited from the style that it is based on. */
+/** Resolve a style. It inherits the properties that it does not set from the style that it is based on. */
 function resolve(raw: ReadonlyMap<string, RawStyle>, id: string): ParagraphStyle {
   let headingLevel: number | null = null;
   let isTitle = false;

@@ -25,7 +25,7 @@ const ROMAN: ReadonlyArray<readonly [number, string]> = [
 ];
 
 /**
- * Formats the number of a list item as it is shown.
+ * Format the number of a list item for display.
  *
  * @param format format of WordprocessingML (ISO/IEC 29500-1, 17.18.59); an unknown one is written in digits
  */
@@ -33,7 +33,7 @@ export function formatNumber(value: number, format: string): string {
   const letters = LETTERS[format];
   if (letters !== undefined && value >= 1) {
     const letter = letters[(value - 1) % letters.length] as string;
-    // After the last letter, letters are doubled; other signs have no continuation and digits are used.
+    // After the last letter, letters are doubled. Other signs have no continuation, so digits follow.
     const times = Math.ceil(value / letters.length);
     if (times === 1) return letter;
     return /Letter$/.test(format) && times <= 10 ? letter.repeat(times) : String(value);

@@ -16,7 +16,7 @@ interface List {
   next: number;
 }
 
-/** Listener for the slides of a presentation, by which the blocks are divided. */
+/** Listener for the slides of a presentation, which divide the blocks. */
 export interface SlideListener {
   openSlide(): void;
   openNotes(): void;
@@ -164,7 +164,7 @@ export class OdfBody implements XmlHandler {
   }
 
   /**
-   * Opens a list. It has its own style or that of the enclosing list, and may continue the numbers of an earlier list.
+   * Open a list. It has its own style or that of the enclosing list, and may continue the numbers of an earlier list.
    */
   #openList(attributes: XmlAttributes): void {
     const style = attributes['text:style-name'] ?? this.#lists.at(-1)?.style ?? '';

@@ -1,7 +1,7 @@
 import type { XmlAttributes, XmlHandler } from '../archive/xml.ts';
 
 const CHAIN_MAX = 32;
-/** Names of the number formats of OpenDocument in WordprocessingML. */
+/** WordprocessingML names of the number formats of OpenDocument. */
 const NUMBER_FORMATS: Readonly<Record<string, string>> = {
   a: 'lowerLetter',
   A: 'upperLetter',
@@ -21,7 +21,7 @@ export interface NumberedLevel {
 /** Styles of paragraphs and lists by name, both common and automatic ones. */
 export class OdfStyles implements XmlHandler {
   readonly #parents = new Map<string, string>();
-  /** Numbered levels, from 1, of list styles; the other levels have a bullet. */
+  /** Numbered levels, from 1, of list styles. The other levels have a bullet. */
   readonly #numbered = new Map<string, Map<number, NumberedLevel>>();
   #list: Map<number, NumberedLevel> | null = null;
 
@@ -43,7 +43,7 @@ export class OdfStyles implements XmlHandler {
     }
   }
 
-  /** Numbering of a level; null if it has a bullet. */
+  /** Return the numbering of a level; null if it has a bullet. */
   numberedLevel(listStyle: string, level: number): NumberedLevel | null {
     return this.#numbered.get(listStyle)?.get(level) ?? null;
   }

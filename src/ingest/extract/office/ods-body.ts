@@ -6,12 +6,12 @@ import { SheetRows } from './sheet-rows.ts';
 const SKIPPED: ReadonlySet<string> = new Set(
   'office:annotation table:shapes table:tracked-changes table:content-validations office:forms'.split(' '),
 );
-/** Maximal repetition of a filled row or cell; a file may ask for millions. */
+/** Maximum repetition of a filled row or cell. A file may ask for millions. */
 const REPEAT_MAX = 1_000;
-/** Maximum of empty cells that are shown between two filled ones. */
+/** Maximum number of empty cells to show between two filled ones. */
 const GAP_MAX = 16;
 
-/** Converts the body of an OpenDocument spreadsheet to blocks; its cells contain the text that they show. */
+/** Converts the body of an OpenDocument spreadsheet to blocks. Its cells contain the text that they display. */
 export class OdsBody implements XmlHandler {
   readonly #add: (block: BlockDraft) => void;
   readonly #sheetsMax: number;

@@ -4,7 +4,6 @@ import type { Zip } from '../archive/zip.ts';
 
 /** File in the reading order of a publication. */
 export interface SpineItem {
-  /** Name of its archive entry. */
   readonly part: string;
   readonly mediaType: string;
   /** True for the page that lists the contents. */
@@ -22,7 +21,7 @@ interface Item extends SpineItem {
   readonly isNcx: boolean;
 }
 
-/** Reads an Open Packaging Format document (EPUB 3.3, chapter 5), which is also used by OWPML. */
+/** Read an Open Packaging Format document (EPUB 3.3, chapter 5), which OWPML also uses. */
 export async function readPackage(zip: Zip, part: string): Promise<Publication> {
   const folder = part.slice(0, part.lastIndexOf('/') + 1);
   const items = new Map<string, Item>();

@@ -8,9 +8,9 @@ import { DocxNumbering } from './docx-numbering.ts';
 import { readDocxStyles } from './docx-styles.ts';
 
 /**
- * Reads the text of a WordprocessingML document: headings by style or outline level, numbered as Word would show them,
- * list items, tables, listings by style, text boxes, and footnotes and endnotes after the paragraph that refers to
- * them. Deleted and hidden text, comments, headers and footers, and tables of contents are left out.
+ * Read the text of a WordprocessingML document: headings by style or outline level, numbered as Word shows them, list
+ * items, tables, listings by style, text boxes, and footnotes and endnotes after the paragraph that refers to them.
+ * Omit deleted and hidden text, comments, headers and footers, and tables of contents.
  */
 export async function readDocx(zip: Zip, mainPart: string, { sink }: Reading): Promise<ReadResult> {
   const relationships = await readRelationships(zip, mainPart);
@@ -28,7 +28,7 @@ export async function readDocx(zip: Zip, mainPart: string, { sink }: Reading): P
   return resultOf('docx');
 }
 
-/** Reads the paragraphs of notes by kind and id. */
+/** Read the paragraphs of notes by kind and id. */
 async function readNotes(zip: Zip, part: string | null, kind: string): Promise<Map<string, string[]>> {
   const notes = new Map<string, string[]>();
   if (part === null || !zip.has(part)) return notes;

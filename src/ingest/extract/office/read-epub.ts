@@ -14,9 +14,9 @@ const OBFUSCATION: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Reads the text of an EPUB book, chapter by chapter in the order of its spine: the title as the first heading, the
- * headings of the chapters below it. A chapter without a heading gets its entry of the table of contents as heading. A
- * chapter that the spine lists again is read once.
+ * Read the text of an EPUB book, chapter by chapter in the order of its spine: the title as the first heading, the
+ * headings of the chapters below it. A chapter without a heading takes its entry of the table of contents as heading.
+ * A chapter that the spine lists again is read once.
  */
 export async function readEpub(zip: Zip, reading: Reading): Promise<ReadResult> {
   const { sink, htmlBytesMax } = reading;
@@ -58,7 +58,7 @@ async function findPackage(zip: Zip): Promise<string> {
   return found;
 }
 
-/** Reads the names of entries that cannot be read without a key. */
+/** Read the names of entries that cannot be read without a key. */
 async function readEncrypted(zip: Zip): Promise<Set<string>> {
   const entries = new Set<string>();
   if (!zip.has('META-INF/encryption.xml')) return entries;
@@ -73,7 +73,7 @@ async function readEncrypted(zip: Zip): Promise<Set<string>> {
   return entries;
 }
 
-/** Reads the label of each file from the table of contents (EPUB 2: `toc.ncx`). */
+/** Read the label of each file from the table of contents (EPUB 2: `toc.ncx`). */
 async function readLabels(zip: Zip, part: string | null, bytesMax: number): Promise<Map<string, string>> {
   const labels = new Map<string, string>();
   if (part === null || !zip.has(part)) return labels;

@@ -12,9 +12,9 @@ import { arrangeSlide } from './slide-blocks.ts';
 const CONTENT = 'content.xml';
 
 /**
- * Reads an OpenDocument text, spreadsheet or presentation (ISO/IEC 26300): headings by outline level, list items,
- * tables, listings by style, notes after their paragraph. Pages are slides or sheets. Deleted text, comments, headers
- * and footers, and indexes are left out.
+ * Read an OpenDocument text, spreadsheet or presentation (ISO/IEC 26300): headings by outline level, list items,
+ * tables, listings by style, notes after their paragraph. Pages are slides or sheets. Omit deleted text, comments,
+ * headers and footers, and indexes.
  */
 export async function readOdf(zip: Zip, format: 'odt' | 'ods' | 'odp', reading: Reading): Promise<ReadResult> {
   const { sink, pagesMax } = reading;
@@ -37,7 +37,7 @@ export async function readOdf(zip: Zip, format: 'odt' | 'ods' | 'odp', reading: 
   return resultOf(format, { pages: slides?.count ?? null });
 }
 
-/** Combines the handlers of styles and body, since the automatic styles are in the same file before the body. */
+/** Combine the handlers of styles and body, since one file holds the automatic styles before the body. */
 function withStyles(styles: OdfStyles, body: OdfBody): XmlHandler {
   return {
     open(name, attributes) {
@@ -102,7 +102,7 @@ class Slides implements SlideListener {
   }
 }
 
-/** Returns true if the manifest names encrypted entries (part 2 of the standard, 3.4). */
+/** Return true if the manifest names encrypted entries (part 2 of the standard, 3.4). */
 async function isEncrypted(zip: Zip): Promise<boolean> {
   if (!zip.has('META-INF/manifest.xml')) return false;
   let found = false;

@@ -9,9 +9,8 @@ import { arrangeSlide } from './slide-blocks.ts';
 import { SlideBody } from './slide-body.ts';
 
 /**
- * Reads the text of a PresentationML document, slide by slide in the order of the show: the title as a heading, then
- * the shapes in their order, tables, the text of diagrams, and the speaker's notes. The page is the number of the
- * slide.
+ * Read the text of a PresentationML document, slide by slide in the order of the show: the title as a heading, then the
+ * shapes in their order, tables, the text of diagrams, and the speaker's notes. The page is the number of the slide.
  */
 export async function readPptx(zip: Zip, mainPart: string, reading: Reading): Promise<ReadResult> {
   const slides = await slidesInOrder(zip, mainPart);
@@ -74,7 +73,7 @@ async function readShapes(zip: Zip, part: string, kind: 'slide' | 'notes'): Prom
   return blocks;
 }
 
-/** Reads the text of the points of a diagram, which is not in the slide itself. */
+/** Read the text of the points of a diagram. The slide itself does not contain it. */
 async function readDiagram(zip: Zip, part: string): Promise<BlockDraft[]> {
   const blocks: BlockDraft[] = [];
   let text: string[] = [];

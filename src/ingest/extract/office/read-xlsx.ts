@@ -13,9 +13,9 @@ interface Sheet {
 }
 
 /**
- * Reads the text of a SpreadsheetML workbook, sheet by sheet: the name of the sheet as a heading and its filled areas
- * as tables. Cells are read as they are shown, formulas by the value that was saved. The page is the number of the
- * sheet.
+ * Read the text of a SpreadsheetML workbook, sheet by sheet: the name of the sheet as a heading and its filled areas
+ * as tables. Read cells as they are displayed, and formulas by the value that was saved. The page is the number of
+ * the sheet.
  */
 export async function readXlsx(zip: Zip, mainPart: string, { sink, pagesMax }: Reading): Promise<ReadResult> {
   const relationships = await readRelationships(zip, mainPart);
@@ -62,7 +62,7 @@ function isTrue(attributes: XmlAttributes, name: string): boolean {
   return /^(1|true)$/.test(attributes[name] ?? '');
 }
 
-/** Reads the shared strings in order, without the readings of ideographs (`rPh`). */
+/** Read the shared strings in order, without the readings of ideographs (`rPh`). */
 async function readSharedStrings(zip: Zip, part: string | null): Promise<string[]> {
   const strings: string[] = [];
   if (part === null || !zip.has(part)) return strings;

@@ -27,7 +27,7 @@ export class SheetRows {
     this.#table.addRow(cells);
   }
 
-  /** Ends the current table; an empty row separates two tables. */
+  /** End the current table. An empty row separates two tables. */
   endTable(): void {
     this.#table?.end();
     this.#table = null;

@@ -1,8 +1,8 @@
 import type { BlockDraft } from '../blocks.ts';
 
 /**
- * Arranges the blocks of one slide: its title first, then the others, then the speaker's notes. Each slide opens its
- * own section; its text would otherwise be found under the title of another slide.
+ * Arrange the blocks of one slide: its title first, then the others, then the speaker's notes. Each slide opens its
+ * own section; otherwise its text would appear under the title of another slide.
  *
  * @param number from 1
  */

@@ -1,7 +1,7 @@
 import type { XmlAttributes, XmlHandler } from '../archive/xml.ts';
 import type { BlockWriter } from '../block-writer.ts';
 
-/** Placeholders that repeat on every slide or are filled by the program. */
+/** Placeholders that repeat on every slide or that the program fills. */
 const REPEATED_PLACEHOLDERS: ReadonlySet<string> = new Set(['sldNum', 'dt', 'ftr', 'hdr', 'sldImg']);
 const LIST_LEVELS_MAX = 9;
 
@@ -109,12 +109,12 @@ export class SlideBody implements XmlHandler {
     else this.#writer.add(asBlock(paragraph, text, placeholder === 'body' || placeholder === 'obj'));
   }
 
-  /** Adds a note. The page of the notes also shows the slide again, which is skipped. */
+  /** Add a note. The notes page also shows the slide again, which is skipped. */
   #addNote(placeholder: string | null, text: string): void {
     if (placeholder === 'body') this.#writer.add({ kind: 'paragraph', text });
   }
 
-  /** Ends a shape; a title may have several lines. */
+  /** End a shape. A title may have several lines. */
   #endShape(): void {
     if (this.#title.length > 0) {
       this.#writer.add({ kind: 'heading', level: 1, text: this.#title.join(' ').replace(/\s+/g, ' ') });

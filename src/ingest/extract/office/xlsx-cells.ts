@@ -2,7 +2,7 @@ import type { XmlAttributes, XmlHandler } from '../archive/xml.ts';
 import type { SheetRows } from './sheet-rows.ts';
 import type { CellFormats } from './xlsx-formats.ts';
 
-/** Maximum of empty cells that are shown between two filled ones. */
+/** Maximum number of empty cells to show between two filled ones. */
 const GAP_MAX = 16;
 
 /** Converts the cells of a worksheet (ISO/IEC 29500-1, 18.3.1) to rows of text. */
@@ -96,13 +96,13 @@ export class SheetCells implements XmlHandler {
       case 'n':
         return this.#formats.show(value, this.#style);
       default:
-        // The value is the text of a formula (`str`), inline text, an error as it is shown, or a date in ISO 8601.
+        // The value is the text of a formula (`str`), inline text, a displayed error, or a date in ISO 8601.
         return value;
     }
   }
 }
 
-/** Number of the column of a cell reference: 1 for `A7`, 28 for `AB7`. */
+/** Return the column number of a cell reference: 1 for `A7`, 28 for `AB7`. */
 function columnOf(reference: string | undefined): number | null {
   const letters = /^\$?([A-Za-z]{1,3})/.exec(reference ?? '')?.[1];
   if (letters === undefined) return null;

@@ -39,7 +39,7 @@ const BUILT_IN: Readonly<Record<number, string>> = {
 /** Formats of dates in East Asian systems: 27 to 31, 36, 50 to 54, 57 and 58; the others in this range are times. */
 const EAST_ASIAN_DATES = new Set([27, 28, 29, 30, 31, 36, 50, 51, 52, 53, 54, 57, 58]);
 const EAST_ASIAN_TIMES = new Set([32, 33, 34, 35, 55, 56]);
-/** Maximal length of a pattern, as in Excel; a longer one is not a format. */
+/** Maximum length of a pattern, as in Excel. A longer one is not a format. */
 const PATTERN_CHARS_MAX = 255;
 /** Days between the first days of the two calendars. */
 const DAYS_TO_1904 = 1462;
@@ -75,7 +75,7 @@ export class CellFormats {
     return formats;
   }
 
-  /** Formats the number of a cell. @param value number as it is in the file */
+  /** Format the number of a cell. @param value number as the file holds it */
   show(value: string, style: number): string {
     const number = Number(value);
     if (value.trim() === '' || !Number.isFinite(number)) return value;
@@ -95,7 +95,7 @@ function builtIn(id: number): string {
   return BUILT_IN[id] ?? 'General';
 }
 
-/** Returns true for a pattern with a letter of dates outside quotes, escapes and brackets. */
+/** Return true for a pattern with a letter of dates outside quotes, escapes and brackets. */
 function isDate(pattern: string): boolean {
   return /[ymdhs]/i.test(pattern.replace(/"[^"]*"|\\.|_.|\*.|\[[^\]]*\]|General/g, ''));
 }

@@ -7,9 +7,8 @@ import { rtfTokens } from './rtf-tokens.ts';
 const TOKENS_BETWEEN_FLUSHES = 10_000;
 
 /**
- * Reads the text of a Rich Text Format file (specification 1.9.1): headings by outline level or style, list items,
- * tables, footnotes and endnotes. Hidden text, comments, headers and footers, pictures and embedded objects are left
- * out.
+ * Read the text of a Rich Text Format file (specification 1.9.1): headings by outline level or style, list items,
+ * tables, footnotes and endnotes. Omit hidden text, comments, headers and footers, pictures and embedded objects.
  */
 export async function readRtf(bytes: Uint8Array, { sink }: Reading): Promise<ReadResult> {
   const writer = new BlockWriter((block) => sink.add(block));

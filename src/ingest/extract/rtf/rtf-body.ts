@@ -60,7 +60,7 @@ export class RtfBody {
     this.#writer = writer;
   }
 
-  /** Processes a token. Returns false once the document has ended. */
+  /** Process a token. Return false once the document has ended. */
   take(token: RtfToken): boolean {
     if (token.type === 'byte' || token.type === 'bytes') {
       this.#isAtStart = false;
@@ -84,7 +84,7 @@ export class RtfBody {
     return true;
   }
 
-  /** Adds the blocks that the file left open. */
+  /** Add the blocks that the file left open. */
   end(): void {
     this.#decodePending();
     this.#endParagraph();
@@ -118,7 +118,7 @@ export class RtfBody {
     this.#pendingBytes.push(bytes.subarray(skipped));
   }
 
-  /** Decodes pending bytes together, since one character may consist of codes and letters. */
+  /** Decode pending bytes together, since one character may consist of codes and letters. */
   #decodePending(): void {
     if (this.#pendingBytes.length === 0) return;
     const label = this.#definitions.encodingOf(this.#group.font);
@@ -164,7 +164,7 @@ export class RtfBody {
     else this.#definitions.takeDocumentWord(name, value ?? 0);
   }
 
-  /** Sets the destination of a group by its first word. Returns true if the word names a destination. */
+  /** Set the destination of a group by its first word. Return true if the word names a destination. */
   #openDestination(name: string): boolean {
     const group = this.#group;
     const isOptional = this.#isOptional;
@@ -180,7 +180,7 @@ export class RtfBody {
     return true;
   }
 
-  /** Adds a character given as a signed number of 16 bits; other characters are given as two surrogates. */
+  /** Add a character given as a signed number of 16 bits; other characters are given as two surrogates. */
   #putUnicode(value: number): void {
     this.#put(String.fromCharCode(value & 0xffff));
     this.#skipChars = this.#group.fallbackChars;
@@ -252,7 +252,7 @@ export class RtfBody {
     this.#addNotes();
   }
 
-  /** Level of a heading, one lower once a title was read; null for other paragraphs. */
+  /** Return the level of a heading, one lower once a title was read; null for other paragraphs. */
   #headingLevel(text: string): number | null {
     const { outlineLevel, style } = this.#paragraph;
     if (text.length > HEADING_CHARS_MAX) return null;

@@ -1,4 +1,4 @@
-/** WHATWG labels by the number of a Windows code page; text in other code pages is read as windows-1252. */
+/** WHATWG labels by Windows code page number. Text in other code pages is read as windows-1252. */
 const CODE_PAGES: Readonly<Record<number, string>> = {
   866: 'ibm866',
   874: 'windows-874',
@@ -21,7 +21,7 @@ const CODE_PAGES: Readonly<Record<number, string>> = {
   65001: 'utf-8',
 };
 
-/** Code pages by the number of a font's character set (`\fcharset`); 0 and 1 are that of the document. */
+/** Code pages by the number of a font's character set (`\fcharset`). 0 and 1 stand for that of the document. */
 const CHARSETS: Readonly<Record<number, number>> = {
   77: 10000,
   128: 932,
@@ -45,7 +45,7 @@ export function labelOfCodePage(codePage: number): string {
   return CODE_PAGES[codePage] ?? DEFAULT_LABEL;
 }
 
-/** WHATWG label of a character set; null for that of the document. */
+/** Return the WHATWG label of a character set; null for that of the document. */
 export function labelOfCharset(charset: number): string | null {
   const codePage = CHARSETS[charset];
   return codePage === undefined ? null : labelOfCodePage(codePage);

@@ -14,12 +14,12 @@ export class RtfDefinitions {
   #style: number | null = null;
   #styleName = '';
 
-  /** WHATWG label of the encoding of text in a font. */
+  /** Return the WHATWG label of the encoding of text in a font. */
   encodingOf(font: number): string {
     return this.#fontEncodings.get(font) ?? this.#encoding;
   }
 
-  /** Outline level of a style, 0..8; null for body text. */
+  /** Return the outline level of a style, 0..8; null for body text. */
   outlineLevelOf(style: number | null): number | null {
     return style === null ? null : (this.#outlineLevels.get(style) ?? null);
   }
@@ -53,7 +53,7 @@ export class RtfDefinitions {
     this.#styleName += text;
   }
 
-  /** Ends a style definition. Built-in styles are recognised by their names, which are never translated. */
+  /** End a style definition. Built-in styles are recognised by their names, which are never translated. */
   endStyle(): void {
     const name = this.#styleName.replace(/;\s*$/, '').trim();
     const level = /^heading ([1-9])$/i.exec(name)?.[1];

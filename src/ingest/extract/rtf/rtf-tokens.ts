@@ -18,7 +18,7 @@ const WORD_CHARS_MAX = 32;
 /** Characters that a control symbol represents. */
 const SYMBOLS: Readonly<Record<string, number>> = { '\\': 0x5c, '{': 0x7b, '}': 0x7d };
 
-/** Yields tokens in the order of the file; binary data (`\bin`) is skipped. */
+/** Yield tokens in file order. Binary data (`\bin`) is skipped. */
 export function* rtfTokens(bytes: Uint8Array): Generator<RtfToken> {
   for (let at = 0; at < bytes.length; ) {
     const byte = bytes[at] as number;
@@ -45,7 +45,7 @@ function isSpecial(byte: number): boolean {
   return byte === BACKSLASH || byte === OPEN || byte === CLOSE || byte === CR || byte === LF;
 }
 
-/** Reads a control word or symbol after a backslash. */
+/** Read a control word or symbol after a backslash. */
 function readControl(bytes: Uint8Array, start: number): { token: RtfToken; end: number } {
   const first = bytes[start] ?? 0;
   if (!isLetter(first)) return readSymbol(bytes, start, first);
