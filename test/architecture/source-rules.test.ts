@@ -24,3 +24,11 @@ test('statements of SQL are in store files and in the platform; other files hold
   const isChecked = (file: string) => !file.endsWith('store.ts') && !file.startsWith('src/platform/');
   expect(findPlaces(statement, isChecked)).toEqual([]);
 });
+
+test('no object literal is spread into another, since TypeScript does not check the properties of a spread', () => {
+  expect(findPlaces(/\.\.\.\{/g)).toEqual([]);
+});
+
+test('comments keep to 120 characters; Biome wraps code, and leaves long texts and patterns as they are', () => {
+  expect(findPlaces(/^(?=\s*(?:\/\*\*|\*|\/\/)).{121,}$/gm)).toEqual([]);
+});
