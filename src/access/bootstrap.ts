@@ -13,7 +13,6 @@ import { createOrganization } from './organizations.ts';
 
 const FIRST_START = 'first start';
 
-/** Return the file of the admin key of a data directory. */
 export function adminKeyFile(dataDir: string): string {
   return path.join(dataDir, 'admin.key');
 }

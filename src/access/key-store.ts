@@ -116,7 +116,6 @@ export async function updateLastUsed(sql: Sql, orgId: string, id: string): Promi
       AND (last_used_at IS NULL OR last_used_at <= now() - interval '1 minute')`;
 }
 
-/** Select the name of an API key, or return null. */
 export async function selectApiKeyName(sql: Sql, orgId: string, id: string): Promise<string | null> {
   const [row] = await sql`SELECT name FROM api_keys WHERE org_id = ${orgId} AND id = ${id}`;
   return (row?.['name'] as string | undefined) ?? null;

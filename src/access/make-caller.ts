@@ -18,7 +18,6 @@ export function callerOfKey(key: ApiKeyFacts): Caller {
   });
 }
 
-/** Make the caller of a user token. */
 export function callerOfUser(user: UserFacts): Caller {
   return Object.freeze({
     kind: 'user',

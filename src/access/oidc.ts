@@ -11,10 +11,7 @@ export interface OidcSettings {
   readonly audience: string;
   /** Only algorithm accepted for the issuer's signatures. */
   readonly algorithm: string;
-  /**
-   * Type that tokens must have in their header: `at+jwt` for access tokens of RFC 9068, `JWT`. Null accepts any, since
-   * many issuers set none.
-   */
+  /** Header type that tokens must have: `at+jwt` (RFC 9068) or `JWT`. Null accepts any, as many issuers set none. */
   readonly tokenType?: string | null;
   /** Clients (`azp`, or `client_id`) whose tokens are accepted; null accepts those of every client. */
   readonly authorizedParties?: readonly string[] | null;
@@ -45,10 +42,7 @@ export interface OidcVerifier {
   verify(token: string): Promise<OidcClaims>;
 }
 
-/**
- * Algorithms of signatures by a key pair. With a shared secret, an attacker could use the issuer's public key as the
- * secret.
- */
+/** Signature algorithms with a key pair. With a shared secret, the issuer's public key could serve as the secret. */
 const ALGORITHMS = [
   'RS256',
   'RS384',

@@ -20,7 +20,6 @@ import { Sessions } from './sessions/sessions.ts';
 /** Organizations, and the callers who act for them. */
 export interface Access {
   readonly callers: CallerResolver;
-  /** Sessions of browsers. */
   readonly sessions: Sessions;
   /** Sign-in of people by the OIDC issuer, or null if it is not configured. */
   readonly oidcSignIn: OidcSignIn | null;

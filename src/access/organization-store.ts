@@ -103,10 +103,7 @@ export async function claimSecretKeyCheck(sql: Sql, mine: Buffer): Promise<Buffe
   return row?.['secret_key_check'] as Buffer;
 }
 
-/**
- * Find, by one query, the check value of the secret key and the organization of the first start. Each is null before
- * the first start.
- */
+/** Find the check value of the secret key and the first organization by one query, each null before the first start. */
 export async function selectFirstStart(
   sql: Sql,
 ): Promise<{ readonly secretKeyCheck: Buffer | null; readonly organizationId: string | null }> {

@@ -23,7 +23,6 @@ import { OWN_ISSUER, verifyOwnToken } from './own-token.ts';
 
 const TOKEN_CHARS_MAX = 8192;
 
-/** User of a verified token. */
 export interface VerifiedToken {
   readonly user: UserFacts;
   /** Id to revoke this token alone, or null for tokens of an OIDC issuer. */
@@ -40,11 +39,7 @@ export interface CallerResolver {
    *   `oidc_unavailable` (503)
    */
   resolve(authorization: string | undefined): Promise<Caller>;
-  /**
-   * Verify an API key or a user token now, without the cache, and return its record.
-   *
-   * @throws AppError of `resolve`
-   */
+  /** Verify an API key or a user token now, without the cache, and return its record. @throws AppError of `resolve` */
   verify(credential: string): Promise<{ readonly key: ApiKeyFacts } | VerifiedToken>;
   /**
    * Return the person at the command line as the caller for one organization.

@@ -70,7 +70,6 @@ export async function withdrawClaim(
   await objects.delete(CLAIM_KEY);
 }
 
-/** Write the claim, or read the existing one. */
 async function claim(objects: Objects, mine: Claim): Promise<Claim> {
   const held = await readClaim(objects);
   if (held !== null) return held;

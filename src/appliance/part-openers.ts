@@ -4,7 +4,6 @@ import { MIGRATIONS } from './stores.ts';
 /** Function that opens a part of an installation after the parts that it needs. */
 export interface PartOpener<Value> {
   readonly needs: readonly PartName[];
-  /** Load the modules of the part and open it. */
   open(opened: ApplianceWith<PartName>): Promise<Value>;
 }
 

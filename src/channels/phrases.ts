@@ -1,6 +1,5 @@
 import { detectByScript } from '../language/detect-language.ts';
 
-/** Languages of replies. */
 export type ReplyLanguage = 'en' | 'ko';
 
 /** Fixed replies for special situations. */

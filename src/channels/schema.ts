@@ -145,7 +145,6 @@ export const NotificationRecord = z.object({
 });
 export type NotificationRecord = z.output<typeof NotificationRecord>;
 
-/** Outcomes of an answered delivery. */
 export const DeliveryOutcome = z.enum([
   'answered',
   'nothing_found',

@@ -11,7 +11,6 @@ const WINDOW_SECONDS = 300;
 /** Maximum number of configurations with one `bot_id`, in all organizations, whose secrets are tried. */
 const CANDIDATES_MAX = 10;
 
-/** Unverified delivery. */
 export interface IncomingDelivery {
   /** Value of `X-Messenger-Timestamp`. */
   readonly timestamp: string | undefined;
@@ -23,7 +22,6 @@ export interface IncomingDelivery {
 
 export interface VerifiedDelivery {
   readonly channel: Channel;
-  /** Plan of the channel's organization. */
   readonly plan: Plan;
   readonly delivery: Delivery;
   /** SHA-256 of the signature, which identifies the delivery. */
@@ -35,7 +33,6 @@ export interface VerifierContext extends ConfigContext {
   readonly parseJson: (bytes: Buffer, signal: AbortSignal) => Promise<Record<string, unknown>>;
 }
 
-/** Verifier of the origin of deliveries. */
 export interface Verifier {
   /**
    * Check the headers, the JSON, the signature and the fields, in this order (contract 5.6). An unknown bot takes as

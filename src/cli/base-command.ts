@@ -33,10 +33,7 @@ export interface ApplianceOptions {
   readonly settings?: Record<string, unknown>;
   /** True for a long-running process, which takes its log level and number of connections from the settings. */
   readonly isService?: boolean;
-  /**
-   * True if the command leaves the embedded PostgreSQL running for some seconds, so that the next command starts
-   * faster.
-   */
+  /** True to leave the embedded PostgreSQL running for some seconds, so that the next command starts faster. */
   readonly isShort?: boolean;
 }
 

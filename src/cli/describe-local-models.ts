@@ -3,7 +3,6 @@ import type { LocalModel } from '../local-models/schema.ts';
 import { AppError } from '../platform/errors.ts';
 import { readMetrics } from './read-metrics.ts';
 
-/** Row of the table of local models. */
 interface LocalModelRow {
   readonly name: string;
   readonly kind: string;

@@ -16,7 +16,6 @@ const INTERVALS_MAX = 2;
 /** Age at which a check of a map's canaries is out of date. A running server checks them daily. */
 const CANARIES_MS_MAX = 3 * 24 * 3_600_000;
 
-/** Create the error of a check that failed. */
 export function down(message: string): AppError {
   return new AppError({ code: 'check_failed', status: 503, message });
 }

@@ -31,10 +31,7 @@ const REASON_CHARACTERS_MAX = 320;
 /** Time in which the server of the data directory must answer. */
 const SERVER_MS_MAX = 5_000;
 const FREE_BYTES_MIN = 512 * 1024 * 1024;
-/**
- * Largest allowed clock difference between this host and the database. Beyond it, leases and tokens end at the wrong
- * time.
- */
+/** Largest allowed clock difference to the database. Beyond it, leases and tokens end at the wrong time. */
 const CLOCK_SKEW_MS_MAX = 5_000;
 /** Clock difference at which a warning begins. */
 const CLOCK_SKEW_MS_WARNED = 1_000;

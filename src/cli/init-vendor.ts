@@ -22,7 +22,6 @@ export interface VendorChoice {
   readonly url: string;
   /** Environment variable that holds the API key, or null for a server without keys. */
   readonly keyVariable: string | null;
-  /** Name of the model at the vendor. */
   readonly model: string;
   readonly maxTokens: number;
 }

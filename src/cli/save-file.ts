@@ -57,11 +57,7 @@ export async function writeToStdout(body: Readable, signal: AbortSignal): Promis
   await pipeline(body, process.stdout, { signal, end: false });
 }
 
-/**
- * Refuse a file that already exists, before any work is done.
- *
- * @throws AppError `file_exists` (409)
- */
+/** Refuse a file that already exists, before any work is done. @throws AppError `file_exists` (409) */
 export function refuseExisting(file: string | undefined, force: boolean | undefined): void {
   if (file !== undefined && !force && existsSync(file)) throw fileExists(file);
 }

@@ -57,7 +57,6 @@ export function renderFields(fields: Readonly<Record<string, unknown>>): string 
   return names.map((name) => `${paint('bold', pad(name, width))}${GAP}${toText(fields[name])}`.trimEnd()).join('\n');
 }
 
-/** Format a number of bytes for people. */
 export function formatBytes(bytes: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
   const power = bytes < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10));

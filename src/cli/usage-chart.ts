@@ -24,10 +24,7 @@ interface Line {
   readonly figures: string;
 }
 
-/**
- * Render the summary as a bar chart: the remaining quota of each axis, or the tokens of each day or model. Add no final
- * line break.
- */
+/** Render a bar chart of the remaining quotas, or of the tokens by day or model. Add no final line break. */
 export function renderUsage(summary: UsageSummary, options: ChartOptions, by: 'day' | 'model' | 'axis'): string {
   const { start, end } = summary.period;
   const lastDay = new Date(Date.parse(end) - 1).toISOString().slice(0, 10);

@@ -4,7 +4,6 @@ import { EXIT } from './exit-codes.ts';
 import { note } from './output.ts';
 import type { Session } from './session.ts';
 
-/** Command that runs a workflow, or continues a run. */
 export abstract class WorkflowRunCommand extends BaseCommand {
   /** Print how a run ended and what to do next, and set the exit code. */
   protected async showReply(session: Session, reply: RunReply, workflow: string): Promise<void> {

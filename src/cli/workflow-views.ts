@@ -2,7 +2,6 @@ import { printable } from '../platform/printable.ts';
 import type { BlockResult, Definition, RunReply, WorkflowDetail } from '../workflows/schema.ts';
 import type { Column } from './table.ts';
 
-/** Columns of the blocks of a run. */
 export const BLOCK_COLUMNS: readonly Column<BlockResult>[] = [
   ['block', (block) => block.id],
   ['type', (block) => block.type],
@@ -70,7 +69,6 @@ export function describeEnd(reply: RunReply, { bin, workflow }: { bin: string; w
   return simulated === 0 ? [end] : [end, `nothing was changed; ${simulated} of the blocks would change something`];
 }
 
-/** Return true if a block of the run has queued a job. */
 export function queuesJobs({ blocks }: RunReply): boolean {
   return blocks.some(({ output }) => {
     if (typeof output !== 'object' || output === null) return false;

@@ -85,10 +85,7 @@ function renderLines(vectors: Float32Array, dimensions: number, first: number): 
   return writer.finish();
 }
 
-/**
- * Render the header of version 1.0 of the format (NumPy Enhancement Proposal 1): magic, length, a Python dict padded
- * for alignment.
- */
+/** Render the header of format 1.0 (NumPy Enhancement Proposal 1): magic, length, a padded Python dict. */
 
 function npyHeader(rows: number, dimensions: number): Buffer {
   const dict = `{'descr': '<f4', 'fortran_order': False, 'shape': (${rows}, ${dimensions}), }`;

@@ -5,7 +5,6 @@ export interface PageModule {
   readonly default: ComponentType<PageProps>;
 }
 
-/** Loads the file of a page. */
 export type Load = () => Promise<PageModule>;
 
 /** Pages by their address below `/console`; `*` stands for any segment. Each loads when it is first opened. */

@@ -46,7 +46,6 @@ export interface AccessPolicy {
   readonly scope: string | null;
 }
 
-/** Default access policy of an upload. */
 export const ACCESS_AT_UPLOAD: AccessPolicy = {
   privacy_level: 1,
   classification: 'internal',

@@ -21,7 +21,6 @@ export class BucketFaults {
     this.#message = message;
   }
 
-  /** Buckets that have failed. */
   get failed(): readonly string[] {
     return [...this.#errors.keys()];
   }

@@ -55,10 +55,7 @@ export function documentRecord(document: NewDocument): RowRecord {
   };
 }
 
-/**
- * Make the statement that inserts documents. @param records its end, from FROM on, with rows `record` of
- * `documentRecord`
- */
+/** Make the statement that inserts documents. @param records its end, from FROM on, with rows `record` */
 export function documentInsert(sql: Sql, records: SqlFragment): SqlFragment {
   return sql`
     INSERT INTO documents (id, org_id, bucket_id, collection_id, file_name, content_type, size_bytes, sha256,

@@ -27,7 +27,6 @@ export async function countBeyondPolicy(
   return { aboveLevel: row?.['above_level'] as number, otherDepartments: row?.['other_departments'] as number };
 }
 
-/** Number of documents that a policy made private. */
 export interface MadePrivate {
   readonly all: number;
   /** Number of them that the caller may see. */

@@ -21,7 +21,6 @@ export interface IndexRemoval {
   expunge(bucketId: string, signal: AbortSignal): Promise<void>;
   /** Rewrite small indexes that keep bytes of removed chunks. A chore rewrites large ones ten minutes later. */
   expungeSmall(signal: AbortSignal): Promise<void>;
-  /** Remove all tables of a bucket. */
   dropBucket(bucketId: string, signal: AbortSignal): Promise<void>;
 }
 

@@ -30,10 +30,7 @@ interface NamePage {
   readonly after?: string | undefined;
 }
 
-/**
- * List the buckets of an organization by name, all of them without `page`. `document_count` counts the documents that
- * the caller may see.
- */
+/** List an organization's buckets by name, all without `page`. `document_count` counts visible documents. */
 export async function listBuckets(sql: Sql, caller: Caller, page?: NamePage): Promise<BucketView[]> {
   const rows = await sql`
     SELECT * FROM buckets WHERE org_id = ${caller.orgId} AND deleting_at IS NULL ${afterName(sql, page)}`;
@@ -95,7 +92,6 @@ export async function insertCollection(
   return toCollection(row as Row);
 }
 
-/** List collections of a bucket by name. */
 export async function listCollections(
   sql: Sql,
   orgId: string,
@@ -188,10 +184,7 @@ export async function findByContent(
   };
 }
 
-/**
- * Build the condition that a row of `documents` is visible to the caller and has not failed, so that its bytes need no
- * upload.
- */
+/** Build the condition that the caller sees a document and it has not failed, so its bytes need no upload. */
 export function isKept(sql: Sql, caller: Caller): SqlFragment {
   return sql`documents.org_id = ${caller.orgId} AND documents.status <> 'failed' AND ${visibleTo(sql, caller)}`;
 }

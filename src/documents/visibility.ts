@@ -109,10 +109,7 @@ export function readableBy(sql: Sql, caller: Reader, table = 'documents'): SqlFr
     ${publicOnly ? sql`AND ${row}.public_accessible` : sql``}`;
 }
 
-/**
- * Build the condition that the caller may read a row of `documents` and it is not being deleted. Every read of
- * documents uses it.
- */
+/** Build the condition of every read of documents: the caller may read it, and it is not being deleted. */
 export function visibleTo(sql: Sql, caller: Reader, table = 'documents'): SqlFragment {
   return sql`${sql(table)}.status <> 'deleting' AND ${readableBy(sql, caller, table)}`;
 }
@@ -179,10 +176,7 @@ function removedReadableBy(sql: Sql, caller: Caller): SqlFragment {
     WHERE jobs.document_access IS NOT NULL AND ${readableBy(sql, caller, 'removed')})`;
 }
 
-/**
- * Build the condition that a row of `jobs` concerns a bucket from which a document was removed that the caller could
- * not read.
- */
+/** Build the condition that a job's bucket lost a document that the caller could not read. */
 function hidRemoved(sql: Sql, caller: Caller): SqlFragment {
   return sql`EXISTS (
     SELECT 1 FROM jsonb_to_recordset(jobs.removed_access)

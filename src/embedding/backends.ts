@@ -108,7 +108,6 @@ export class Backends {
     return new Set(Object.values(this.#alias)).size > 1 && this.areComparable([ALIAS_ID]);
   }
 
-  /** Models behind the alias. */
   get aliasBackends(): readonly Model[] {
     return [...new Set(Object.values(this.#alias))].map((id) => this.catalog.find(id));
   }

@@ -7,10 +7,7 @@ export interface Deadline {
   clear(): void;
 }
 
-/**
- * Start a deadline. On a hot path, one controller, timer and listener cost less than `AbortSignal.any` and
- * `AbortSignal.timeout`.
- */
+/** Start a deadline, at a lower cost on a hot path than `AbortSignal.any` and `AbortSignal.timeout`. */
 export function startDeadline(ms: number, parent: AbortSignal | undefined, reason: () => unknown): Deadline {
   const controller = new AbortController();
   const endsAtMs = performance.now() + ms;

@@ -4,7 +4,6 @@ import type { EmbeddingsRequest } from './schema.ts';
 
 type Input = EmbeddingsRequest['input'];
 
-/** List the texts of an input. */
 export function textsOf(input: Input): readonly string[] {
   return typeof input === 'string' ? [input] : input;
 }

@@ -45,7 +45,6 @@ export interface ModelAnswer {
   readonly effectiveDimensions: number;
   /** `canon-v1; map=3; score=0.97`, or `uncalibrated` with the progress of the calibration. */
   readonly projection: string;
-  /** Version of the map, or null if the model is not calibrated. */
   readonly mapVersion: number | null;
 }
 

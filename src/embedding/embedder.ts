@@ -40,10 +40,7 @@ export interface EmbedRequest {
   readonly dimensions?: number | null | undefined;
   readonly taskType?: TaskType | null | undefined;
   readonly orgId: string;
-  /**
-   * Account to charge. Null for the operator's own test, or if the caller meters the call (a bulk job reserves at
-   * submit).
-   */
+  /** Account to charge. Null for the operator's test, or if the caller meters (a bulk job reserves at submit). */
   readonly charge: Charge | null;
   /**
    * Stored vectors that the new ones must be comparable with. All new ones are then of one model and of any dimension.

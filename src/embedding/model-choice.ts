@@ -11,7 +11,6 @@ export interface VectorOrigin {
   readonly model: string;
   /** Revision of the model, or null for several models or an unrecorded revision. */
   readonly revision: string | null;
-  /** Their latent space. */
   readonly space: string;
 }
 

@@ -47,10 +47,7 @@ export interface NativeVectorsStats {
   readonly callsInFlight: number;
 }
 
-/**
- * Native vectors of a vendor's model. Sources are tried in order of cost: memory, a call in progress, Redis, a new
- * call.
- */
+/** Native vectors of a vendor's model, from the cheapest source: memory, a call in progress, Redis, a new call. */
 export interface NativeVectors {
   /**
    * @throws AppError as the provider does; `shutting_down` (503) once closed; the signal's reason once it is aborted.

@@ -133,11 +133,7 @@ export function aliasBackendsOf(config: Pick<Config, 'models' | 'providers' | 'a
   return backends.aliasBackends.map(({ id }) => id);
 }
 
-/**
- * Check that models, alias and providers match, without opening anything.
- *
- * @throws AppError `config_invalid`
- */
+/** Check that models, alias and providers match, without opening anything. @throws AppError `config_invalid` */
 export function checkEmbeddingSettings(config: Pick<Config, 'models' | 'providers' | 'alias'>): void {
   const projections: Projections = { mapOf: () => null, stateOf: () => null };
   const catalog = openCatalog(config);

@@ -30,7 +30,6 @@ export class Resolution {
     return this.#vectors;
   }
 
-  /** Texts sent to the provider. */
   get sent(): number {
     return this.#sent;
   }

@@ -20,10 +20,7 @@ const SHARE_MIN = 0.3;
 /** Smallest share if the other words are names, without any English function word ("iPhone 15 Pro Max 케이스"). */
 const SHARE_AMONG_NAMES_MIN = 0.1;
 
-/**
- * Languages that a single letter proves. Others need more: Greek letters are also symbols, and Han is used in three
- * languages.
- */
+/** Languages that one letter proves. Greek letters are also symbols, and three languages use Han. */
 const CERTAIN_SCRIPTS: ReadonlySet<string> = new Set(['ko', 'ja']);
 const SCRIPT_LETTERS_MIN = 5;
 /** Minimum number of words. Fewer are often names, loan words and greetings, for which detectors only guess. */
@@ -77,10 +74,7 @@ export function detectLanguage(text: string): Detection | Promise<Detection> {
   return loadDetector().then((loaded) => byWords(words, loaded));
 }
 
-/**
- * Load the detector of languages that share a script. This blocks the event loop for about 0.2 s and takes 30 MB
- * permanently.
- */
+/** Load the detector of languages that share a script. It blocks for about 0.2 s and takes 30 MB permanently. */
 export async function loadLanguageDetector(): Promise<void> {
   await loadDetector();
 }

@@ -43,19 +43,13 @@ export function termFinder(wanted: ReadonlySet<string>): (text: string) => Set<s
   };
 }
 
-/**
- * List the ASCII beginnings of a term. Every ASCII word with the term has a part with one of them, unless it is
- * `JOINED_OTHERWISE`.
- */
+/** List the ASCII beginnings of a term. Words with it have a part with one, except `JOINED_OTHERWISE`. */
 function beginningsOf(term: string): string[] {
   if (term.search(NOT_ASCII) >= 0) return [];
   return /^[a-z]+$/.test(term) ? beginningsOfWords(term) : [term];
 }
 
-/**
- * Return the parts of a text between white space that have a character beyond ASCII, joined by spaces. No term extends
- * over a space.
- */
+/** Return the words with a character beyond ASCII, joined by spaces. No term extends over a space. */
 function partsBeyondAscii(text: string): string {
   let parts = '';
   for (NOT_ASCII.lastIndex = 0; NOT_ASCII.test(text); ) {
@@ -69,10 +63,7 @@ function partsBeyondAscii(text: string): string {
   return parts;
 }
 
-/**
- * Find terms in the words of a lower-case text that have only ASCII characters. @param into.note gets terms of such
- * words
- */
+/** Find terms in the ASCII words of a lower-case text. @param into.note gets terms of such words */
 function findInAscii(
   text: string,
   beginnings: readonly { readonly term: string; readonly beginning: string }[],

@@ -20,10 +20,7 @@ const PASSES = 2;
 
 /** One-syllable endings that are removed even if only one syllable remains: 물은 becomes 물. */
 const SHORT_ENDINGS = new Set('은는을를에와');
-/**
- * One-syllable endings that are also removed, while the whole word stays beside its stem, since it may be a noun: 휴가,
- * 회의, 결과, 종이, 도로.
- */
+/** One-syllable endings that are also removed, but with the whole word kept, as it may be a noun: 휴가, 회의, 종이. */
 const DOUBTFUL_ENDINGS = new Set('이가의과로');
 /** Endings that follow Latin letters and numbers: `KBS는`. 만 and 도 are missing, since they are units there. */
 const AFTER_FOREIGN = new Set(list('은 는 이 가 을 를 의 에 에서 와 과 으로 로 이다 이며 라는 이라는 까지 부터'));

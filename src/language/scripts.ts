@@ -56,7 +56,6 @@ export const SCRIPT_LANGUAGES: ReadonlySet<string> = new Set([
 ]);
 
 export interface ScriptCount {
-  /** Letters of all scripts. */
   readonly letters: number;
   /** Language of most letters in scripts of a single language, or null without such letters. */
   readonly language: string | null;

@@ -58,12 +58,10 @@ function hangulWord(token: string): SpelledWord | null {
   return { word: stem, script: 'hangul', terms: termsOf(token) };
 }
 
-/** Return the term of a word in Latin letters. */
 export function latinTerm(word: string): string {
   return stemEnglish(word);
 }
 
-/** Pairs of adjacent syllables. */
 export function syllablePairs(word: string): string[] {
   return Array.from({ length: word.length - 1 }, (_, at) => word.slice(at, at + 2));
 }

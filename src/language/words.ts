@@ -19,16 +19,10 @@ const ASCII_WORDS = /[a-z0-9]+(?:[-'._/,&][a-z0-9]+)*(?:\+\+|#)?/g;
 /** Scripts that are written without spaces, except Hangul. */
 const DENSE = '\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}ー\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}';
 const SPACED = `[[\\p{L}\\p{N}\\p{M}]--[\\p{sc=Hangul}${DENSE}]]+`;
-/**
- * Words. Group 1: Hangul. Group 2: dense scripts. No group: a word of another script, a number or a code, with its
- * joining characters.
- */
+/** Words. Group 1: Hangul. Group 2: dense scripts. No group: another word, number or code, with its joiners. */
 const WORDS = new RegExp(`(\\p{sc=Hangul}+)|([${DENSE}]+)|${SPACED}(?:[\\-'’._\\/,\\&]${SPACED})*(?:\\+\\+|#)?`, 'gv');
 
-/**
- * Marks to remove: accents of Latin, Greek and Cyrillic, vowel points of Hebrew and Arabic. In other scripts a mark is
- * a letter.
- */
+/** Marks to remove: Latin, Greek and Cyrillic accents, Hebrew and Arabic vowels. Elsewhere a mark is a letter. */
 const FOLDED_MARKS = /[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]/g;
 const FOLDED_LETTERS = new Map(
   Object.entries({ ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', ł: 'l', đ: 'd', ð: 'd', þ: 'th', ı: 'i' }),
@@ -91,10 +85,7 @@ function hangulTerms(run: string, foreignBefore: boolean): readonly string[] {
   return remember(cachedHangul, key, terms);
 }
 
-/**
- * Extract the terms of one lower-case word in a script other than Hangul and the dense ones, with its joining
- * characters.
- */
+/** Extract the terms of one lower-case word, with its joiners, in a script other than Hangul and the dense ones. */
 export function wordTerms(word: string): readonly string[] {
   const known = cachedWords.get(word);
   if (known) return known;
@@ -102,10 +93,7 @@ export function wordTerms(word: string): readonly string[] {
   return remember(cachedWords, word, terms);
 }
 
-/**
- * Cache the terms of a word, since words repeat. A full cache is emptied, which costs less than tracking the order of
- * use.
- */
+/** Cache the terms of a word. A full cache is emptied, which costs less than tracking the order of use. */
 function remember(cache: Map<string, readonly string[]>, key: string, terms: readonly string[]): readonly string[] {
   if (key.length > CACHED_WORD_CHARS_MAX) return terms;
   if (cache.size >= CACHED_WORDS_MAX) cache.clear();

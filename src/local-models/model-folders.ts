@@ -47,7 +47,6 @@ export async function removeFolders(dataDir: string, name: string, keptRevision:
   if (keptRevision === null) await rm(parent, { recursive: true, force: true });
 }
 
-/** Delete the folder of one revision of a model. */
 export async function removeRevision(dataDir: string, name: string, revision: string): Promise<void> {
   await rm(folderOf(dataDir, name, revision), { recursive: true, force: true });
 }

@@ -41,11 +41,9 @@ export interface LocalModels {
   score(name: string, query: string, texts: readonly string[], signal: AbortSignal): Promise<number[]>;
   /** Installed models whose files are on this host. */
   list(): readonly LocalModel[];
-  /** Processes of models. */
   states(): readonly RunnerState[];
   /** Call `listener` with the embedding models now and after every change. @returns a function that stops the calls */
   watch(listener: (installed: readonly InstalledModel[]) => void): () => void;
-  /** Read the list of installed models. */
   refresh(): Promise<void>;
   close(): Promise<void>;
 }

@@ -36,7 +36,6 @@ export const ModelSpec = z.object({
 });
 export type ModelSpec = z.output<typeof ModelSpec>;
 
-/** Installed model. */
 export interface LocalModel {
   readonly spec: ModelSpec;
   /** Digest of the files and settings that determine its vectors. */

@@ -38,7 +38,6 @@ export async function* readEntries(
   }
 }
 
-/** Content and document of an entry. */
 export interface EntryContentRow {
   readonly id: string;
   readonly key: string;

@@ -79,7 +79,6 @@ export const Tag = z
     if (/\p{Cc}/u.test(value) || !value.isWellFormed()) fault('must be well-formed text without control characters');
   });
 
-/** Split tags into metadata. */
 export function metadataOfTags(tags: readonly string[]): Record<string, string> {
   return Object.fromEntries(tags.map((tag) => [tag.slice(0, tag.indexOf(':')), tag.slice(tag.indexOf(':') + 1)]));
 }

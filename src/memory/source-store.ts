@@ -203,7 +203,6 @@ export async function setNextSync(tx: Sql, source: Source, at: Date | null): Pro
   await tx`UPDATE sources SET next_sync_at = ${at} WHERE org_id = ${source.orgId} AND id = ${source.id}`;
 }
 
-/** List the folder sources of all organizations. */
 export async function listFolderSources(sql: Sql, limit: number): Promise<Source[]> {
   const rows = await sql`
     SELECT sources.* FROM sources JOIN buckets ON buckets.id = sources.bucket_id AND buckets.deleting_at IS NULL

@@ -24,7 +24,6 @@ const REMOVED_BATCH = 200;
 export interface SyncResult {
   readonly unchanged: number;
   readonly failed: number;
-  /** First entry that could not be read, or null. */
   readonly firstFault: EntryFault | null;
 }
 

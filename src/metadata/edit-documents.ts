@@ -116,7 +116,6 @@ const UNCHANGED: Record<SkipReason, string> = {
   limits: 'it would have more metadata than a document can',
 };
 
-/** Run of one bulk change. */
 class BulkRun {
   readonly scope;
   readonly #context: BulkEditContext;

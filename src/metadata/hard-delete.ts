@@ -29,7 +29,6 @@ export interface HardDeleteRequest {
 export interface QueuedHardDelete {
   readonly jobId: string;
   readonly requestedAt: Date;
-  /** Ids of the deleted documents. */
   readonly documentIds: readonly string[];
 }
 

@@ -12,7 +12,6 @@ export interface EditableDocument {
   readonly searchable: boolean;
   readonly metadata: Readonly<Record<string, string>>;
   readonly access: AccessPolicy;
-  /** Number of vectors that searches find. */
   readonly indexedVectors: number;
   /** True if the caller may read it, even while it is being deleted. */
   readonly isReadable: boolean;

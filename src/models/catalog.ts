@@ -11,10 +11,7 @@ export type TokenizerChoice =
 /** Model that a request can name. */
 export interface Model {
   readonly id: string;
-  /**
-   * Vendor that serves the model, from the catalog or the operator's settings. `local` for the built-in model,
-   * `service` for the alias.
-   */
+  /** Vendor from the catalog or the settings; `local` for the built-in model, `service` for the alias. */
   readonly vendor: string;
   /** `lexical` models match words, not meanings; `alias` chooses a backend by the language of the input. */
   readonly kind: 'semantic' | 'lexical' | 'alias';
@@ -207,7 +204,6 @@ export class Catalog {
     });
   }
 
-  /** Return the model of an id, or undefined. */
   get(id: string): Model | undefined {
     return this.#models.get(id);
   }

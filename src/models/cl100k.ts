@@ -5,10 +5,7 @@ import { type BytePairVocabulary, countMerged } from './byte-pairs.ts';
 import { RecentCounts } from './recent-counts.ts';
 import type { CountText } from './tokens.ts';
 
-/**
- * Length of the longest token of the vocabulary in bytes. A text has at least its UTF-8 length divided by this as
- * tokens.
- */
+/** Length of the longest token in bytes. A text has at least its UTF-8 length divided by this as tokens. */
 export const CL100K_TOKEN_BYTES_MAX = 128;
 /**
  * Length above which a pre-token is cut. A text with one exceeds the limit of every model with this vocabulary (8,191).

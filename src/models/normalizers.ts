@@ -51,10 +51,7 @@ class CorrectLowercase extends LowercaseNormalizer {
   }
 }
 
-/**
- * Undo the final form that JavaScript gives a lowered sigma at the end of a word. The reference lowers each character
- * separately.
- */
+/** Keep a sigma at the end of a word plain, as the reference does. JavaScript lowers it to the final form. */
 function plainSigma(text: string): string {
   return text.replaceAll('Σ', 'σ');
 }

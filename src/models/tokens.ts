@@ -139,10 +139,7 @@ function digitsCost(text: string, from: number, length: number): number {
   return Math.ceil(length / DIGITS_A_TOKEN) * TOKEN + (spaced ? TOKEN : 0);
 }
 
-/**
- * Return the cost of punctuation. Runs of one character (`-----`) are merged. Other runs are split into pairs or longer
- * tokens.
- */
+/** Return the cost of punctuation. Runs of one character (`-----`) are merged, others split into short tokens. */
 function punctuationCost(text: string, from: number, to: number): number {
   const length = to - from;
   if (length <= 2) return TOKEN;

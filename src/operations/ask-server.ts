@@ -11,10 +11,7 @@ export interface Answer {
   readonly body: Readable | null;
 }
 
-/**
- * List the servers of a data directory that have the version and the settings of the command. Some may have been
- * killed.
- */
+/** List a data directory's servers with the version and settings of the command. Some may have been killed. */
 export function findServers(dataDir: string, env: NodeJS.ProcessEnv, version: string): OperatorAccess[] {
   return readOperatorAccess(dataDir).filter(
     (server) =>

@@ -32,10 +32,7 @@ export class SocketReader {
     return all.subarray(0, bytes);
   }
 
-  /**
-   * Read a line without its end. @throws if it is longer than `bytesMax`, or if the other side ends the connection
-   * early
-   */
+  /** Read a line without its end. @throws if it exceeds `bytesMax`, or if the other side ends the connection */
   async readLine(bytesMax: number): Promise<string> {
     const parts: Buffer[] = [];
     for (let part = this.#rest, total = 0; ; part = await this.#next()) {
@@ -89,7 +86,6 @@ export async function sendBody(socket: Socket, body: Readable, signal: AbortSign
   }
 }
 
-/** Make a stream of a body that is read from a socket. */
 export function streamOf(body: AsyncGenerator<Buffer>): Readable {
   const stream = Readable.from(body, { objectMode: false });
   // The reader of the stream gets the error. Without a reader the error is dropped.

@@ -41,7 +41,6 @@ export interface Operation<Input extends z.ZodType = z.ZodType, Output = unknown
   run(context: OperationContext, input: z.output<Input>): Promise<Output> | Output;
 }
 
-/** Context of an operation for one organization. */
 interface ForOrganization<Part extends PartName> {
   readonly appliance: ApplianceWith<Part>;
   readonly operator: Caller;

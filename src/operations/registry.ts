@@ -43,7 +43,6 @@ export type OperationOutput<Name extends OperationName> =
 
 type WithoutBody<Output> = Output extends WithBody<infer Own> ? Own : Output;
 
-/** Find an operation by its name, or return null. */
 export async function findOperation(name: string): Promise<Operation | null> {
   const [group = '', own = ''] = name.split('.');
   if (!Object.hasOwn(GROUPS, group)) return null;

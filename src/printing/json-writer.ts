@@ -1,10 +1,7 @@
 import { acquireBuffer, releaseBuffer } from '../platform/large-buffers.ts';
 import { type FloatPrinter, floatPrinter } from './float-printer.ts';
 
-/**
- * Typical length of a printed float: 12.4 bytes in unit vectors of 1,024 dimensions, including the comma, and slightly
- * more in wider ones.
- */
+/** Typical length of a printed float with its comma: 12.4 bytes at 1,024 dimensions, slightly more if wider. */
 const FLOAT_BYTES_TYPICAL = 13;
 
 /** Maximum length of a UTF-16 code unit in UTF-8. */
@@ -31,11 +28,7 @@ export class JsonWriter {
     this.#length += this.#buffer.write(json, this.#length);
   }
 
-  /**
-   * Append `vectors[from .. to)` as `1,-0.5,…`, without brackets.
-   *
-   * @throws AppError `embedding_not_finite` (502)
-   */
+  /** Append `vectors[from .. to)` as `1,-0.5,…`, without brackets. @throws AppError `embedding_not_finite` (502) */
   floats(vectors: Float32Array, from: number, to: number): void {
     const block = this.#printer.blockFloatsMax;
     for (let start = from; start < to; start += block) {

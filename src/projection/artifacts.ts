@@ -34,7 +34,6 @@ export async function readSpace(objects: Objects, record: SpaceRecord): Promise<
   return { space: { dimensions: SPACE_DIMENSIONS, nativeDimension, rank, mean, rotation, corpus }, texts };
 }
 
-/** Header of the artifact of a map. */
 export interface MapHeader {
   readonly space: string;
   readonly model: string;

@@ -28,10 +28,7 @@ export interface RetrievalScores {
   readonly cross: { readonly ndcg: number; readonly recall: number };
   /** Search with native vectors of the model itself. */
   readonly native: { readonly ndcg: number; readonly recall: number };
-  /**
-   * Ratio cross / native: 1 if the cross-model search is as good as the model's own. Null if its own search finds
-   * nothing.
-   */
+  /** Ratio cross / native, 1 if both searches are equally good, or null if the model's own finds nothing. */
   readonly relative: { readonly ndcg: number | null; readonly recall: number | null };
 }
 

@@ -45,7 +45,6 @@ export interface FitRequest {
   readonly actor: string;
 }
 
-/** Plan of a fit with its cost. */
 export interface FitPlan {
   readonly model: Model;
   readonly texts: readonly CalibrationText[];
@@ -172,10 +171,7 @@ export async function fitProjection(
   return store(context, request, plan, { vectors, canonical }, outcome);
 }
 
-/**
- * Return the canonical vectors of the texts: frozen vectors of the space, and for other texts the mapped vectors of the
- * reference model.
- */
+/** Return the canonical vectors of the texts: frozen ones of the space, else mapped reference vectors. */
 async function canonicalOf(
   context: ProjectionContext,
   plan: FitPlan,
@@ -203,11 +199,7 @@ async function canonicalOf(
   return canonical;
 }
 
-/**
- * Return the model that defined the space.
- *
- * @throws AppError `reference_changed` (409) if its revision differs
- */
+/** Return the model that defined the space. @throws AppError `reference_changed` (409) if its revision differs */
 function requireReference(context: ProjectionContext, record: SpaceRecord): Model {
   const reference = context.findModel(record.referenceModel);
   if (reference.revision !== record.referenceRevision) {

@@ -87,7 +87,6 @@ export async function selectMaps(sql: Sql, options: { model?: string } = {}): Pr
   return rows.map(toMap);
 }
 
-/** Read a map by version, or return null. */
 export async function selectMap(sql: Sql, version: number): Promise<MapRecord | null> {
   const [row] = await sql<MapRow[]>`SELECT ${columns(sql)} FROM projection_maps WHERE version = ${version}`;
   return row ? toMap(row) : null;

@@ -37,11 +37,7 @@ export function decodeImage(text: string): DecodedImage {
   return checkImage(decodeBase64(text, startOfBase64(text)));
 }
 
-/**
- * Check the header of an image file. The magic bytes determine its format.
- *
- * @throws ImageFault
- */
+/** Check the header of an image file. The magic bytes determine its format. @throws ImageFault */
 export function checkImage(bytes: Uint8Array<ArrayBuffer>): DecodedImage {
   if (formatOf(bytes) === null) {
     throw new ImageFault(`is ${foreignFormatOf(bytes)}; PNG, JPEG, WebP and GIF are accepted`);

@@ -14,7 +14,6 @@ const IMAGE_MS_MAX = 120_000;
 /** Maximum number of waiting images of documents, which have a separate queue. */
 const WAITING_MAX = 10_000;
 
-/** Reader of the images in documents. */
 export interface DocumentImages {
   /**
    * Read the text of an image file (PNG, JPEG, WebP, GIF, or the first page of a TIFF file), separated by lines and

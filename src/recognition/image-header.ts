@@ -62,7 +62,6 @@ export function readImageHeader(bytes: Uint8Array): ImageHeader | null {
   return size === null ? null : { format, ...size, orientation: 1 };
 }
 
-/** Return a Buffer that shares the bytes. */
 export function viewOf(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -151,10 +151,7 @@ export class OcrProcess {
     this.#lines.end('the OCR process was killed');
   }
 
-  /**
-   * Read the next line. If the process is late, or the signal is aborted, kill the process, since nothing else can
-   * interrupt it.
-   */
+  /** Read the next line. If it is late, or the signal is aborted, kill the process, the only way to interrupt it. */
   #next(withinMs: number, signal: AbortSignal): Promise<OcrLine> {
     return new Promise((resolve, reject) => {
       const settle = () => {

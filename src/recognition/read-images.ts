@@ -6,7 +6,6 @@ import { type OcrOptions, openOcr } from './ocr.ts';
 import type { Transcriber } from './transcriber.ts';
 import { openVision } from './vision.ts';
 
-/** Text to embed for an image without text. */
 export const NO_TEXT_PLACEHOLDER = 'an image without text';
 
 /** Bound of the text of one image in UTF-16 code units; a page has a few thousand. */

@@ -39,10 +39,7 @@ export interface VisionProtocol {
   readonly optionalFields: readonly string[];
 }
 
-/**
- * Protocol of `POST {base}/chat/completions` with an `image_url` part. Newer models accept only
- * `max_completion_tokens`.
- */
+/** Protocol of `POST {base}/chat/completions`. Newer models accept only `max_completion_tokens`. */
 const openai: VisionProtocol = {
   optionalFields: ['max_tokens', 'temperature'],
   request({ model, apiKey, format, base64, refusedFields }) {
@@ -129,10 +126,7 @@ export function visionProtocolOf(name: VisionSettings['protocol']): VisionProtoc
 const IMAGE_PLACEHOLDER = '\u0001image\u0001';
 const PLACEHOLDER_IN_JSON = JSON.stringify(IMAGE_PLACEHOLDER).slice(1, -1);
 
-/**
- * Build a request body. Insert the base64 string into the JSON afterwards, since it needs no escaping and may have ten
- * megabytes.
- */
+/** Build a request body. Insert the base64 string afterwards, since it may have ten megabytes. */
 function withImage(
   path: string,
   headers: Record<string, string>,

@@ -31,10 +31,7 @@ class RefusedFieldError extends Error {
   }
 }
 
-/**
- * Open the operator's vision model, which transcribes an image and adds a short description. It reads the first frame
- * of an animation.
- */
+/** Open the operator's vision model, which transcribes an image (or first frame) with a short description. */
 export function openVision(
   settings: VisionSettings,
   logger: Logger,

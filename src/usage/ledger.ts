@@ -6,7 +6,6 @@ import type { BookingDay } from './calendar.ts';
 import type { Axis } from './schema.ts';
 import { type ActorRow, type CounterChange, type LedgerRow, type UsageBatch, writeUsage } from './store.ts';
 
-/** Usage of one model by a request. */
 export interface UsedModel {
   readonly model: string;
   readonly texts: number;
@@ -24,7 +23,6 @@ export interface Booking {
   readonly actor?: string | null;
 }
 
-/** Sums to write. */
 class Sums {
   readonly rows = new Map<string, LedgerRow>();
   readonly counters = new Map<string, CounterChange>();

@@ -6,7 +6,6 @@ import { AppError, forbidden } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { Axis } from './schema.ts';
 
-/** Quotas and rates of each plan, from the settings. */
 export type PlanSettings = Config['plans'];
 
 /** Return the plan's texts (images on `embed_image`) per calendar month, or null for no limit. */

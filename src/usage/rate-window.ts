@@ -49,10 +49,7 @@ export function toRateState(answer: WindowAnswer, limit: number): RateState {
 
 /** Compute the time until the next request is allowed if no other arrives before. */
 function nextAllowedInMs({ previous, current, elapsedMs }: WindowCounts, limit: number): number {
-  /**
-   * Compute the offset in a window at which one more request fits, after `count` in the previous window and `others` in
-   * this one.
-   */
+  /** Compute the offset at which one more request fits, after `count` in the previous window and `others` here. */
   const allowedAtMs = (count: number, others: number) =>
     count === 0 ? 0 : Math.max(0, WINDOW_MS * (1 - (limit - 1 - others) / count));
   if (current <= limit - 1) return allowedAtMs(previous, current) - elapsedMs;
@@ -61,11 +58,7 @@ function nextAllowedInMs({ previous, current, elapsedMs }: WindowCounts, limit: 
 
 const KEYS_MAX = 100_000;
 
-/**
- * Open a window that counts only the requests of this process.
- *
- * @param options.now clock in milliseconds since 1970
- */
+/** Open a window that counts only the requests of this process. @param options.now clock in milliseconds since 1970 */
 export function openMemoryRateWindow(options: { now?: () => number; keysMax?: number } = {}): {
   take(key: string, limit: number): WindowAnswer;
 } {

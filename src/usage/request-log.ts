@@ -28,11 +28,7 @@ export function logRateState({ allowed, count, waitMs }: LogAnswer, limit: numbe
 
 const KEYS_MAX = 20_000;
 
-/**
- * Open a log of the requests of this process.
- *
- * @param options.now clock in milliseconds since 1970
- */
+/** Open a log of the requests of this process. @param options.now clock in milliseconds since 1970 */
 export function openMemoryRequestLog(options: { now?: () => number; keysMax?: number } = {}): {
   take(key: string, limit: number): LogAnswer;
 } {

@@ -95,10 +95,7 @@ export async function writeUsage(sql: Sql, batch: UsageBatch): Promise<void> {
   });
 }
 
-/**
- * Add rows to the ledger, each key at most once, and changes to the counters, in a transaction. Usage of a deleted
- * organization is dropped.
- */
+/** Add rows to the ledger, each key at most once, and changes to the counters. Drop deleted organizations. */
 export async function addUsage(
   tx: Sql,
   { rows, counters, actors = [] }: Pick<UsageBatch, 'rows' | 'counters' | 'actors'>,
@@ -150,7 +147,6 @@ export async function addUsage(
 }
 
 export interface ReservationRow {
-  /** Id of the work. */
   readonly id: string;
   readonly orgId: string;
   readonly axis: Axis;

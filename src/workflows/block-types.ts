@@ -48,7 +48,6 @@ export interface BlockOperations {
   sendNotification(context: BlockContext, args: SendRequest): Promise<unknown>;
 }
 
-/** Type of a block. */
 export interface BlockType {
   /** True if running it changes something, so that it needs an approval. */
   readonly hasSideEffect: boolean;
@@ -63,7 +62,6 @@ export interface BlockType {
   run(context: BlockContext, args: unknown): Promise<unknown>;
 }
 
-/** Types of blocks by their names. */
 export type BlockTypes = ReadonlyMap<string, BlockType>;
 
 function blockType<S extends z.ZodObject>(type: {

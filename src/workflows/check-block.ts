@@ -21,7 +21,6 @@ export interface Scope {
   readonly outputs: ReadonlyMap<string, ValueSchema>;
 }
 
-/** Name the type of a JSON value. */
 export function typeNameOf(value: unknown): string {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'array' : typeof value;
@@ -112,7 +111,6 @@ function typeOf(scope: Scope, text: string): ValueSchema | null {
   return typeof found === 'string' ? null : found;
 }
 
-/** Find the faults of the references in one text. */
 export function templateFaults(scope: Scope, at: string, { path, text }: Template): string[] {
   const place = placeIn(at, path).replace(/^\./, '');
   return parseTemplate(text).flatMap((part) => {

@@ -26,7 +26,6 @@ export function isLeftOut(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).join() === 'left_out';
 }
 
-/** Make a text storable. */
 export function toKeptText(text: string | null): string | null {
   return text === null ? null : storableText(text);
 }

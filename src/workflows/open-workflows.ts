@@ -17,7 +17,6 @@ const CRASHED = {
   block: `the process ended while this block ran; ${UNCERTAIN}`,
 };
 
-/** Workflow definitions and their runs. */
 export interface Workflows extends RunContext {
   readonly chores: (everyMs: number) => readonly Chore[];
 }

@@ -79,7 +79,6 @@ function isTemplate(text: string): boolean {
   return text.includes('{{') || text.includes('}}');
 }
 
-/** List the references of a JSON value. */
 export function referencesIn(value: unknown): Reference[] {
   return templatesIn(value, []).flatMap(({ text }) =>
     parseTemplate(text).flatMap((part) => ('reference' in part ? [part.reference] : [])),
@@ -93,7 +92,6 @@ export function placeIn(at: string, path: readonly PropertyKey[]): string {
   return place.startsWith('[') ? `${at}${place}` : `${at}.${place}`;
 }
 
-/** Values that references resolve to. */
 export interface Values {
   readonly inputs: ReadonlyMap<string, unknown>;
   /** Outputs of the blocks that have run. */

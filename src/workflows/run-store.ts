@@ -175,7 +175,6 @@ export async function findRunByKey(
   return row ? { run: toRun(row), fingerprint: row['fingerprint'] as Uint8Array } : null;
 }
 
-/** Find the run that continues another one. */
 export async function findContinuing(sql: Sql, orgId: string, id: string): Promise<ContinuingRun | null> {
   const [row] = await sql<ContinuingRun[]>`
     SELECT id AS run_id, actor, status FROM workflow_runs WHERE org_id = ${orgId} AND continues = ${id}`;

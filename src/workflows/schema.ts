@@ -35,10 +35,7 @@ export const Block = z.strictObject({
 });
 export type Block = z.output<typeof Block>;
 
-/**
- * Definition of a workflow: a directed acyclic graph of blocks. `validate-definition.ts` checks the rules beyond
- * shapes.
- */
+/** Definition of a workflow: a directed acyclic graph of blocks. See also `validate-definition.ts`. */
 export const Definition = z.strictObject({
   inputs: z
     .record(
@@ -68,7 +65,6 @@ export const PublishRequest = z
   .object({ version: z.int().min(1).max(VERSION_MAX).optional().describe('default: the latest') })
   .prefault({});
 
-/** Workflow in a list. */
 export const WorkflowView = z
   .object({
     id: z.string(),
@@ -159,7 +155,6 @@ export type RunReply = z.output<typeof RunReply>;
 const ContinuingRun = z.object({ run_id: z.string(), actor: z.string(), status: z.enum(RUN_STATUSES) });
 export type ContinuingRun = z.output<typeof ContinuingRun>;
 
-/** Run in the list of a history. */
 export const RunSummary = z
   .object({
     run_id: z.string(),

@@ -14,7 +14,6 @@ export interface ValueSchema {
   readonly $defs?: Readonly<Record<string, ValueSchema>>;
 }
 
-/** Schema of values of any type. */
 export const ANY: ValueSchema = {};
 
 const converted = { input: new WeakMap<z.ZodType, ValueSchema>(), output: new WeakMap<z.ZodType, ValueSchema>() };

@@ -37,11 +37,7 @@ export interface OidcSignIn {
    * @throws AppError `oidc_unavailable` (503)
    */
   begin(redirectUri: string): Promise<{ readonly location: string; readonly kept: string }>;
-  /**
-   * Finish a sign-in with the parameters from the issuer.
-   *
-   * @param kept value that `begin` returned to this browser
-   */
+  /** Finish a sign-in with the parameters from the issuer. @param kept value that `begin` returned to this browser */
   finish(
     parameters: {
       readonly code?: string | undefined;

@@ -77,11 +77,7 @@ export class Sessions {
     return this.#settings.sessionIdleMs;
   }
 
-  /**
-   * Start a session with an API key or a user token.
-   *
-   * @throws AppError of `CallerResolver.verify`
-   */
+  /** Start a session with an API key or a user token. @throws AppError of `CallerResolver.verify` */
   async signIn(credential: string): Promise<StartedSession> {
     const verified = await this.#callers.verify(credential);
     if ('user' in verified) return this.#startForUser(verified.user, verified.tokenId, verified.expiresAtMs);
@@ -138,7 +134,6 @@ export class Sessions {
     return (await this.#select(this.#hmac('id', id))).expiresAt;
   }
 
-  /** Derive the CSRF token of a session. */
   csrfTokenOf(id: string): string {
     return this.#hmac('csrf', id).toString('base64url');
   }

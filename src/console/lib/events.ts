@@ -9,7 +9,6 @@ export type Connection = 'connecting' | 'open' | 'polling' | 'down';
 
 export const connection = createStore<Connection>('connecting');
 
-/** Progress of a job, from its events. */
 export interface JobProgress {
   readonly done: number;
   readonly total: number;

@@ -24,7 +24,6 @@ function keep(change: KeptPlace): void {
   history.replaceState({ ...keptPlace(), ...change }, '');
 }
 
-/** Store the number of shown pages of a list. */
 export function keepPages(key: string, pages: number): void {
   keep({ pages: { ...keptPlace().pages, [key]: pages } });
 }
@@ -59,10 +58,7 @@ export function followScrolling(): () => void {
   return () => removeEventListener('scroll', settle);
 }
 
-/**
- * Restore the scroll position of the current entry once the page's data has loaded, unless a person scrolls or types
- * meanwhile.
- */
+/** Restore the entry's scroll position once its data has loaded, unless a person scrolls or types meanwhile. */
 export function returnToPlace(): void {
   stopFollowing();
   const { scrollY: target } = keptPlace();

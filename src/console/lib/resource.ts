@@ -114,10 +114,7 @@ export interface PagedResource<T> extends Resource<readonly T[]> {
 
 const PAGES_MAX = 100;
 
-/**
- * Load a list one page at a time. A refresh, and going back to the list in the browser's history, load as many pages as
- * were shown.
- */
+/** Load a list one page at a time. A refresh or a step back in the history loads as many pages as were shown. */
 export function usePages<T>(
   key: string | null,
   loadPage: (cursor: string | null, signal: AbortSignal) => Promise<Page<T>>,

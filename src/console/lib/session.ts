@@ -60,10 +60,7 @@ export function currentCaller(): CallerDescription {
   return state.me;
 }
 
-/**
- * Return true if the caller may change the metadata and the access of documents. A person needs an administrator's
- * role.
- */
+/** Return true if the caller may change metadata and access of documents. A person must be an administrator. */
 export function mayEditMetadata(): boolean {
   const { kind, user } = currentCaller();
   if (kind === 'key') return mayUse('buckets:manage');

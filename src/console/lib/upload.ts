@@ -63,7 +63,6 @@ export class UploadQueue {
     this.#sendNext();
   }
 
-  /** Remove finished uploads from the list. */
   clearEnded(): void {
     this.uploads.set(this.uploads.get().filter(({ state }) => state === 'waiting' || state === 'sending'));
   }

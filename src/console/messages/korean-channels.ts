@@ -1,4 +1,3 @@
-/** Texts of the pages of channels. */
 export const KOREAN_CHANNELS = {
   Channels: '채널',
   Channel: '채널',

@@ -1,4 +1,3 @@
-/** Texts of the pages of buckets and documents. */
 export const KOREAN_DOCUMENTS = {
   Documents: '문서',
   Document: '문서',

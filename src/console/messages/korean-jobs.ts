@@ -1,4 +1,3 @@
-/** Texts of the pages of jobs. */
 export const KOREAN_JOBS = {
   Jobs: '작업',
   Job: '작업',

@@ -1,4 +1,3 @@
-/** Texts of the pages of models. */
 export const KOREAN_MODELS = {
   Models: '모델',
   'What turns texts into vectors, and which vectors can be compared.':

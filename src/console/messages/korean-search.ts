@@ -1,4 +1,3 @@
-/** Texts of the search playground. */
 export const KOREAN_SEARCH = {
   Search: '검색',
   'Try a query, and see why each result is there.': '질의를 시험하고 각 결과가 나온 이유를 확인하세요.',

@@ -1,4 +1,3 @@
-/** Texts of the pages of sources. */
 export const KOREAN_SOURCES = {
   Sources: '소스',
   Source: '소스',

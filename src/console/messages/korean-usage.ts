@@ -1,4 +1,3 @@
-/** Texts of the page of usage. */
 export const KOREAN_USAGE = {
   Usage: '사용량',
   Month: '월',

@@ -1,4 +1,3 @@
-/** Texts of the pages of workflows. */
 export const KOREAN_WORKFLOWS = {
   Workflows: '워크플로',
   Workflow: '워크플로',

@@ -7,7 +7,6 @@ const HEIGHT_PX = 220;
 const BAR_WIDTH_MAX_PX = 36;
 const HALF_DAY_SECONDS = 43_200;
 
-/** Value of each day. */
 export interface DayValue {
   /** `2026-11-22`, in UTC. */
   readonly date: string;

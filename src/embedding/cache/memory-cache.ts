@@ -47,11 +47,7 @@ export class MemoryCache {
     return this.#entries.has(key);
   }
 
-  /**
-   * Copy a vector to `into[at …)` and mark it as used.
-   *
-   * @returns its tokens; undefined if it is not cached
-   */
+  /** Copy a vector to `into[at …)` and mark it as used. @returns its tokens; undefined if it is not cached */
   read(key: string, into: Float32Array, at: number): number | undefined {
     const entry = this.#entries.get(key);
     if (!entry) return undefined;
@@ -63,7 +59,6 @@ export class MemoryCache {
     return entry.tokens;
   }
 
-  /** Store a copy of the vector. */
   set(key: string, { vector, tokens }: CachedVector): void {
     let reusable = this.#remove(this.#entries.get(key), vector.length);
     const bytes = sizeOf(vector);

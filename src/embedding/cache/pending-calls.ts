@@ -155,10 +155,8 @@ export class Subscriptions {
 /** Calls in progress, by the keys of their texts. */
 export class PendingCalls {
   readonly #calls = new SlotMap<SharedCall>();
-  /** Ids of the calls. */
   readonly #byKey = new Map<string, number>();
 
-  /** Number of texts in progress. */
   get texts(): number {
     return this.#byKey.size;
   }

@@ -1,10 +1,7 @@
 import type { ActiveMap } from '../../projection/projections.ts';
 import { MemoryCache } from './memory-cache.ts';
 
-/**
- * Requests with more rows are not cached. They use the matrix efficiently, and would evict texts that are requested one
- * by one.
- */
+/** Larger requests are not cached. They use the matrix efficiently, and would evict single texts. */
 const ROWS_MAX = 8;
 
 /**

@@ -44,10 +44,7 @@ export interface RedisCache {
   close(): Promise<void>;
 }
 
-/**
- * Open the cache. A value is the tokens as uint32 LE, then the vector as float32 LE. Hosts are little-endian, so arrays
- * are copied directly.
- */
+/** Open the cache. A value is uint32 LE tokens, then the float32 LE vector, as on little-endian hosts. */
 export function openRedisCache(options: {
   redis: CacheConnection;
   logger: Logger;

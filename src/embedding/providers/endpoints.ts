@@ -108,11 +108,7 @@ export class Endpoints<Endpoint extends EndpointSettings> {
     this.#coolDown(this.#stateOf(endpoint), 'refused', REFUSED.maxMs);
   }
 
-  /**
-   * Record a transient failure.
-   *
-   * @param retryAfterMs wait that the vendor asked for, or null
-   */
+  /** Record a transient failure. @param retryAfterMs wait that the vendor asked for, or null */
   failed(endpoint: Endpoint, retryAfterMs: number | null): void {
     const state = this.#stateOf(endpoint);
     if (retryAfterMs !== null) state.retryAtMs = Math.max(state.retryAtMs, this.#now() + retryAfterMs);

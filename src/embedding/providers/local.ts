@@ -25,10 +25,7 @@ const GRAM_LENGTHS = [3, 4];
 /** Weight of all n-grams of one length of a term, compared with 1 for the term itself. */
 const GRAM_WEIGHT = 0.5;
 const COMMON_WORD_WEIGHT = 0.6;
-/**
- * Decay of the position weight: the first term counts double, the eleventh one and a half times, since titles and leads
- * come first.
- */
+/** Decay of the position weight, since leads come first: factor 2 for the first term, 1.5 for the eleventh. */
 const LEAD_TERMS = 10;
 /** Position weights are sixteenths, which keeps their sums exact. */
 const SIXTEENTHS = 16;

@@ -40,7 +40,6 @@ interface OwnerQueue<Request> {
 
 interface Owner<Request> {
   readonly id: OwnerId;
-  /** Number of its texts in the queue. */
   texts: number;
   /** Queues by their keys. Empty ones stay, since each model has only a few. */
   readonly queues: Map<string, OwnerQueue<Request>>;
@@ -100,10 +99,7 @@ export class TextQueue<Request extends QueuedRequest> {
     this.#texts += texts;
   }
 
-  /**
-   * Remove the slices of the next upstream call. Return none if nothing waits, or only background texts without
-   * permission.
-   */
+  /** Remove the slices of the next upstream call. Return none without texts that may be taken. */
   take(mayTakeBackground: boolean): TextSlice<Request>[] {
     let slices = this.#foreground.take();
     if (slices.length === 0 && mayTakeBackground) slices = this.#background.take();

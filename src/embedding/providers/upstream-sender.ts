@@ -20,7 +20,6 @@ export interface Endpoint extends EndpointSettings {
 }
 
 export interface SenderContext {
-  /** Name of the provider. */
   readonly name: string;
   readonly protocolName: ProtocolName;
   readonly protocol: Protocol;

@@ -21,7 +21,6 @@ const Tree = z
   )
   .max(100_000);
 
-/** File of the hub, with the hub's digest. */
 interface HubFile extends SourceFile {
   readonly digest: { readonly kind: 'sha256' | 'git'; readonly hex: string };
 }

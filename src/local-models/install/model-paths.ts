@@ -64,17 +64,12 @@ export function isWeights(file: string): boolean {
   return /^(onnx\/)?[A-Za-z0-9._-]{1,100}\.onnx([._]data(_\d{1,3})?)?$/.test(file);
 }
 
-/** Return the bound of the bytes of a file by its name. */
 export function bytesMaxOf(file: string): number {
   if (file === 'tokenizer.json') return TOKENIZER_BYTES_MAX;
   return isWeights(file) ? WEIGHTS_BYTES_MAX : SETTINGS_BYTES_MAX;
 }
 
-/**
- * Refuse a path that leaves the model folder.
- *
- * @throws AppError `model_source_unsafe` (400)
- */
+/** Refuse a path that leaves the model folder. @throws AppError `model_source_unsafe` (400) */
 export function checkPath(file: string): void {
   const isPlain = file.length <= 255 && !/[\\\0]|^\/|^[A-Za-z]:/.test(file);
   if (isPlain && file.split('/').every((part) => part !== '' && part !== '.' && part !== '..')) return;

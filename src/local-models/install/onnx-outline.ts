@@ -24,7 +24,6 @@ const WINDOW_BYTES = 64 * 1024;
 const STRING_BYTES_MAX = 4096;
 const ITEMS_MAX = 10_000;
 
-/** Fault of a file that is not a model in ONNX. */
 export class OnnxFault extends Error {
   override readonly name = 'OnnxFault';
 }

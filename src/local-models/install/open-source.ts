@@ -7,7 +7,6 @@ import type { ModelSource } from './source.ts';
 
 /** Ids at a hub: organization and name. */
 const HUB_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,95}\/[A-Za-z0-9][A-Za-z0-9._-]{0,95}$/;
-/** Name of the built-in model. */
 const RESERVED = 'local/lexical-1';
 
 /**

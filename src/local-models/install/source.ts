@@ -1,4 +1,3 @@
-/** File of a source of a model. */
 export interface SourceFile {
   /** Path relative to the folder of the model. */
   readonly path: string;
@@ -9,10 +8,7 @@ export interface SourceFile {
 export interface ModelSource {
   /** Name of the source for people. */
   readonly label: string;
-  /**
-   * Name that lets an interrupted fetch continue, since the folder of the same name is reused. Null: a fetch starts
-   * over.
-   */
+  /** Name by which an interrupted fetch finds its folder and continues. Null: a fetch starts over. */
   readonly resumeKey: string | null;
   /** List the files. The same call always returns the same files. */
   list(signal: AbortSignal): Promise<readonly SourceFile[]>;

@@ -3,7 +3,6 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { AppError } from '../../platform/errors.ts';
 
-/** File name of the library by platform. */
 const FILES: Partial<Record<NodeJS.Platform, string>> = { linux: 'libonnxruntime.so', darwin: 'libonnxruntime.dylib' };
 
 /**

@@ -66,11 +66,7 @@ export class ModelProcess {
     this.#child.on('exit', (code, signal) => end(String(code ?? signal)));
   }
 
-  /**
-   * Start a process and load the model.
-   *
-   * @throws ModelFault if it cannot be loaded, or takes longer than `withinMs`
-   */
+  /** Start a process and load the model. @throws ModelFault if it cannot be loaded, or takes longer than `withinMs` */
   static async start(argument: ModelArgument, withinMs: number): Promise<ModelProcess> {
     const started = new ModelProcess(argument);
     const { promise, resolve, reject } = Promise.withResolvers<void>();

@@ -61,10 +61,7 @@ export class OrtError extends Error {
 /** Functions of an ONNX Runtime library. */
 export class OrtApi {
   readonly #functions: Readonly<Record<Name, KoffiFunction>>;
-  /**
-   * Reference to the library, because koffi unloads a library once its object is unreachable, whatever still runs in
-   * it.
-   */
+  /** Reference that keeps koffi from unloading the library while it runs. */
   readonly #library: ReturnType<typeof koffi.load>;
 
   /** @param library path of the shared library */
@@ -102,7 +99,6 @@ export class OrtApi {
     return Number(found[0]);
   }
 
-  /** Release an object. */
   release(name: Extract<Name, `release${string}`>, handle: Handle): void {
     this.#functions[name](handle);
   }
@@ -124,12 +120,10 @@ export class OrtApi {
   }
 }
 
-/** Read a string of the runtime. */
 export function readString(address: Handle): string {
   return koffi.decode.string(address);
 }
 
-/** Copy bytes of the runtime. */
 export function copyBytes(address: Handle, bytes: number): ArrayBuffer {
   return bytes === 0 ? new ArrayBuffer(0) : koffi.view(address, bytes).slice(0);
 }

@@ -51,11 +51,7 @@ export interface SourceReader {
    * @throws SourceFault if the place cannot be listed completely
    */
   list(signal: AbortSignal): AsyncIterable<Listing>;
-  /**
-   * Read some entries. Omit entries that have vanished since the listing.
-   *
-   * @throws SourceFault
-   */
+  /** Read some entries. Omit entries that have vanished since the listing. @throws SourceFault */
   read(entries: readonly ListedEntry[], signal: AbortSignal): Promise<(ReadEntry | EntryFault)[]>;
   close(): Promise<void>;
 }

@@ -1,6 +1,5 @@
 import { AppError } from '../../platform/errors.ts';
 
-/** Error at a position of a statement. */
 export interface Fault {
   /** Offset in the statement, in UTF-16 units. */
   readonly at: number;

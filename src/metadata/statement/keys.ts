@@ -9,7 +9,6 @@ const SETTABLE_NAMES = [
   ...['privacy_level', 'classification', 'review_status', 'scope', 'public_accessible', 'searchable'],
 ] as readonly string[];
 
-/** Key as written in a statement. */
 export interface WrittenKey {
   readonly name: string;
   readonly quoted: boolean;

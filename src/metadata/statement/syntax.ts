@@ -32,7 +32,6 @@ export interface Assignment {
   /** Bare name of a settable field, or a user key. */
   readonly target: Subject;
   readonly value: Value;
-  /** Offset of the value in the statement. */
   readonly valueAt: number;
 }
 

@@ -29,19 +29,16 @@ export const list = forOrganization(
   }),
 );
 
-/** Find the documents of a selection, in its order. */
 export const select = forOrganization(Selection, (selection, { appliance, operator }) =>
   selectDocuments(appliance.sql, operator, selection),
 );
 
-/** Read a range of the text of a document. */
 export const text = forOrganization(
   z.object({ bucket: z.string(), document: z.string(), offset: z.int().min(0) }),
   ({ offset, ...document }, { appliance, operator, signal }) =>
     readDocumentText(appliance, operator, document, { offset, limit: TEXT_CHARS_MAX }, signal),
 );
 
-/** Read consecutive chunks of a document. */
 export const chunks = forOrganization(
   z.object({ document: z.string(), first: z.int().min(0), count: z.int().min(1).max(CHUNKS_MAX) }),
   async ({ document, ...window }, { appliance, operator, signal }) => {

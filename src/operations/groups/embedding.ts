@@ -42,7 +42,6 @@ export const models = forInstallation(
   ['embedding', 'projections'],
 );
 
-/** List the models that are installed on this host. */
 export const installed = forInstallation(z.object({}), (_, { appliance }) => [...appliance.localModels.list()], [
   'localModels',
 ]);

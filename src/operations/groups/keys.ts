@@ -58,7 +58,6 @@ export const createToken = forOrganization(
   },
 );
 
-/** Revoke one token by its id, or all tokens of a user. */
 export const revokeToken = forOrganization(
   z.object({ id: z.string().optional(), user: z.string().optional() }),
   async ({ id, user }, { appliance, operator }) => {

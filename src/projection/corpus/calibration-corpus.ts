@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 
-/** Text of the built-in calibration corpus. */
 export interface CorpusText {
   readonly text: string;
   /** Main language. One text in twenty contains words of the other language. */

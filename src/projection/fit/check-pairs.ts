@@ -118,10 +118,7 @@ function checkRows(vectors: Float32Array, columns: number, whose: string): void 
   }
 }
 
-/**
- * Choose pairs that differ in a vector. A repeated pair adds no information, and could be in both the fitted and the
- * held-out part.
- */
+/** Choose pairs that differ in a vector. A repeated pair could be both fitted and held out. */
 function distinctRows(vectors: Float32Array, columns: number, canonical: Float32Array, rank: number): Int32Array {
   const seen = new Set<string>();
   const kept: number[] = [];

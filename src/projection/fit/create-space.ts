@@ -67,7 +67,6 @@ function unitTrace(moment: Float32Array, n: number): Float32Array {
   return trace > 0 ? moment.map((value) => value / trace) : moment;
 }
 
-/** Return the map of the reference model into its space. */
 export function mapOfReference(space: CanonicalSpace): FittedMap {
   const { nativeDimension, rank, mean, rotation } = space;
   return { method: 'procrustes', nativeDimension, rank, mean, weights: rotation };

@@ -7,10 +7,7 @@ import { shuffledIndices } from './split-pairs.ts';
 
 export const EVALUATED_DIMENSIONS = [64, 256, INDEX_DIMENSIONS, SPACE_DIMENSIONS] as const;
 
-/**
- * Minimum scores: `GOOD_SCORE` for a cross-model search as good as native, `WARN_SCORE` for one that is usable with
- * care.
- */
+/** Minimum scores: `GOOD_SCORE` for a search as good as native, `WARN_SCORE` for one usable with care. */
 export const GOOD_SCORE = 0.95;
 export const WARN_SCORE = 0.9;
 
@@ -39,10 +36,7 @@ export interface DimensionScores {
   readonly retention: number;
   /** Retention of native vectors cut to the same dimension without rotation, as the baseline of the space. */
   readonly unrotatedRetention: number;
-  /**
-   * Share of the first ten results that belong to the query model, in an index with half of the documents by each
-   * model. 0.5 is fair.
-   */
+  /** Share of the first ten results by the query model, with half of the documents by each model. 0.5 is fair. */
   readonly mixedIndexShare: BothWays;
   /** Cosine of the two vectors of the same text; a diagnostic only. */
   readonly meanCosine: number;

@@ -66,7 +66,6 @@ function centreColumns(canonical: Float32Array, rank: number): Float32Array {
   return canonical.map((value, i) => value - (mean[i % rank] as number));
 }
 
-/** Compute (moment + ridge)⁻¹ · agreement. */
 function ridgeRegression(moment: Float32Array, n: number, agreement: Float32Array, rank: number): Float32Array {
   const { values, vectors } = symmetricEigen(moment, n);
   const ridge = (RIDGE * values.reduce((sum, value) => sum + value, 0)) / n;

@@ -3,15 +3,9 @@ import { matmul, timesTranspose } from '../kernel/matmul.ts';
 /** Coefficients of p(s) = a s + b s³ + c s⁵. Three products apply it to every singular value. */
 type Quintic = readonly [a: number, b: number, c: number];
 
-/**
- * Polynomial that grows small singular values: of those that map (0, 1] into (0, 1.21], the steepest at zero (Jordan et
- * al., Muon, 2024).
- */
+/** Polynomial that maps (0, 1] into (0, 1.21], as steep at zero as possible (Jordan et al., Muon, 2024). */
 const GROW: Quintic = [3.4445, -4.775, 2.0315];
-/**
- * Newton–Schulz iteration of fifth order (Higham, Functions of Matrices, 8.3). It converges to 1 with the third power
- * of the error.
- */
+/** Newton–Schulz iteration of fifth order, with cubic convergence to 1 (Higham, Functions of Matrices, 8.3). */
 const REFINE: Quintic = [15 / 8, -10 / 8, 3 / 8];
 
 /** Number of steps, enough for singular values of 1e-8 of the largest. Smaller ones are below float32 rounding. */
@@ -49,7 +43,6 @@ export function refineOrthonormal(nearly: Float32Array, rows: number, columns: n
   return y;
 }
 
-/** Compute rows · rowsᵀ. */
 function gramOf(y: Float32Array, rows: number, columns: number): Float32Array {
   return timesTranspose(y, y, rows, columns, rows);
 }
@@ -86,10 +79,7 @@ function scaleAndFill(m: Float32Array, rows: number, columns: number): Float32Ar
   return unit;
 }
 
-/**
- * Create orthonormal rows without structure: rows of the discrete cosine transform, with pseudo-random signs of the
- * columns.
- */
+/** Create orthonormal rows without structure: a discrete cosine transform with pseudo-random column signs. */
 function cosineRows(rows: number, columns: number): Float32Array {
   const filling = new Float32Array(rows * columns);
   let state = 0x9e3779b9;

@@ -85,10 +85,7 @@ function findRoot(shifted: Float64Array, squares: Float64Array, left: number, fr
   return x;
 }
 
-/**
- * Compute the step to the zero of c + s / (toLeft - step) + S / (toRight - step), which equals psi and phi in value and
- * slope.
- */
+/** Step to the zero of c + s / (toLeft - step) + S / (toRight - step), equal to psi and phi in value and slope. */
 function stepBetween(toLeft: number, toRight: number, value: number, psiSlope: number, phiSlope: number): number {
   const c = value - toLeft * psiSlope - toRight * phiSlope;
   const a = c * (toLeft + toRight) + toLeft * toLeft * psiSlope + toRight * toRight * phiSlope;

@@ -1,7 +1,4 @@
-/**
- * Create a generator of deterministic numbers in [0, 1) (Mulberry32, T. Ettinger), for splits and samples, not for
- * secrets.
- */
+/** Create a generator of numbers in [0, 1) (Mulberry32, T. Ettinger), for splits and samples, not for secrets. */
 export function seededRandom(seed: number): () => number {
   let state = seed | 0;
   return () => {

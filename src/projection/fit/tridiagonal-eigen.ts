@@ -1,10 +1,7 @@
 import { timesTranspose } from '../kernel/matmul.ts';
 import { type SecularRoots, solveSecular } from './secular.ts';
 
-/**
- * Eigenvalues in ascending order (Float64Array [n]), and eigenvectors (Float32Array [n x n], row-major, one per
- * column).
- */
+/** Ascending eigenvalues (Float64Array [n]) and eigenvectors (Float32Array [n x n], row-major, one per column). */
 export interface Eigen {
   readonly values: Float64Array;
   readonly vectors: Float32Array;

@@ -120,7 +120,6 @@ function wholeCacheLines(bytes: number): number {
   return Math.ceil(bytes / 64) * 64;
 }
 
-/** Return a view of the kernel's memory. */
 export function floatsAt(memory: KernelMemory, address: number, length: number): Float32Array<SharedArrayBuffer> {
   return new Float32Array(memory.buffer, address, length);
 }

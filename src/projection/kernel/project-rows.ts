@@ -7,10 +7,7 @@ import type { AreaTask } from './project-on-thread.ts';
 /** Operations of a product to compute inline: about 5 ms of one core, which hardly delays the event loop. */
 const INLINE_FLOPS_MAX = 250e6;
 
-/**
- * Minimum number of rows of a slice. A thread reads the whole matrix for every slice, so memory would limit smaller
- * ones.
- */
+/** Minimum rows of a slice. A thread reads the whole matrix for each, so memory would limit smaller slices. */
 const SLICE_ROWS_MIN = 24;
 
 /**
@@ -73,10 +70,7 @@ async function projectSlice(
   }
 }
 
-/**
- * Compute the rows per slice for slices of about equal size: whole register tiles, about 5 ms each unless the matrix is
- * too large.
- */
+/** Compute the rows of equal slices: whole register tiles, about 5 ms each unless the matrix is too large. */
 function rowsPerSlice(rows: number, flops: number): number {
   const most = Math.min(BLOCK_ROWS_MAX, Math.max(SLICE_ROWS_MIN, wholeTiles(Math.floor(INLINE_FLOPS_MAX / flops))));
   return Math.min(most, wholeTiles(Math.ceil(rows / Math.ceil(rows / most)) + TILE_ROWS - 1));

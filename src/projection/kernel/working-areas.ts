@@ -1,7 +1,4 @@
-/**
- * Pool of numbered working areas, granted first in, first out. One thread owns the pool. Any thread may use a granted
- * area.
- */
+/** Pool of numbered working areas, granted first in, first out. One thread owns it, but any may use an area. */
 export class WorkingAreas {
   readonly #free: number[];
   readonly #waiting = new Set<(area: number) => void>();

@@ -10,7 +10,6 @@ import { toast } from '../../ui/toast.tsx';
 
 type Edited = BucketView & { readonly warnings: readonly string[] };
 
-/** Form of a bucket's name and policy. */
 export function PolicyDialog({
   bucket,
   onClose,

@@ -97,7 +97,6 @@ function Header({ document }: { document: DocumentView }) {
   );
 }
 
-/** Find the newest job of a document. */
 async function findJob(document: DocumentView): Promise<JobView | undefined> {
   const query = { document_id: document.id, limit: 1 };
   const [job] = await call<readonly JobView[]>('/v1/jobs', { query });

@@ -14,7 +14,6 @@ import { toast } from '../../ui/toast.tsx';
 import { hasEnded, JobState } from './job-state.tsx';
 import { attemptsOf, lengthOf } from './job-times.ts';
 
-/** Page `/console/jobs/{id}`. */
 export default function JobPage({ parameters }: PageProps) {
   const id = parameters[0] ?? '';
   const job = useResource(`job ${id}`, (signal) => call<JobView>(pathOf('v1', 'jobs', id), { signal }), ['jobs']);

@@ -11,7 +11,6 @@ type Load = NonNullable<Overview['installation']>;
 const msOf = (value: number | null) => (value === null ? '–' : formatDuration(value));
 const shareOf = (value: number | null) => (value === null ? '–' : formatPercent(value, 1));
 
-/** Load of the whole installation, for operators. */
 export function Installation({ load }: { load: Load }) {
   return (
     <>

@@ -24,7 +24,6 @@ export interface MarkedPart {
   readonly at: number;
 }
 
-/** Split a text at words. */
 export function markWords(text: string, words: readonly string[]): MarkedPart[] {
   if (words.length === 0) return [{ part: text, isTerm: false, at: 0 }];
   const longestFirst = words.toSorted((a, b) => b.length - a.length);

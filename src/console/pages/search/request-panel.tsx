@@ -10,7 +10,6 @@ import { bodyOf, type SearchForm } from './search-form.ts';
 const LANGUAGES = { curl: asCurl, Python: asPython, TypeScript: asTypeScript } as const;
 type CodeLanguage = keyof typeof LANGUAGES;
 
-/** The search of the page as a request of the API. */
 export function RequestCode({ form }: { form: SearchForm }) {
   const [language, setLanguage] = useState<CodeLanguage>('curl');
   const request = {

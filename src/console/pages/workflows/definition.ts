@@ -22,7 +22,6 @@ export function blocksOf(definition: Readonly<Record<string, unknown>>): readonl
   return (definition['blocks'] ?? []) as readonly BlockShape[];
 }
 
-/** Example of the inputs that a definition declares. */
 export function exampleInputs(definition: Readonly<Record<string, unknown>>): string {
   const examples: Readonly<Record<string, unknown>> = { string: '', number: 0, boolean: false, object: {}, array: [] };
   const inputs = (definition['inputs'] ?? {}) as Readonly<Record<string, { type: string; default?: unknown }>>;

@@ -26,7 +26,6 @@ const EXAMPLE = JSON.stringify(
   2,
 );
 
-/** Page `/console/workflows`. */
 export default function WorkflowsPage() {
   const [isCreating, setIsCreating] = useState(false);
   const workflows = usePages<WorkflowView>(

@@ -5,10 +5,7 @@ import type { ExpectedVectors } from './protocol.ts';
 const UNIT_SLACK = 2e-6;
 const FLOAT_BYTES = 4;
 
-/**
- * Return the token count that a vendor reports. Return null if it is missing, invalid, or 0, which servers report that
- * do not count.
- */
+/** Return a vendor's token count. Return null if it is missing, invalid, or 0 (from servers that do not count). */
 export function tokensOf(value: unknown): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : null;
 }
