@@ -149,7 +149,6 @@ export function apiRoutes(
 
 /**
  * Make the service of the HTTP API, which listens when started and drains when stopped.
- *
  * @param options.socket file descriptor of a listening socket that a supervisor holds, which replaces host and port
  */
 export function apiService(

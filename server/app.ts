@@ -66,7 +66,6 @@ export interface AppSettings {
 /**
  * Create the HTTP application: the middleware of every request, then that of the matching route. It never listens;
  * `http-server.ts` does.
- *
  * @throws TypeError for a route that cannot be mounted
  */
 export function createApp(settings: AppSettings): { callback: RequestListener } {

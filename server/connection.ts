@@ -115,7 +115,6 @@ export class Connection {
 
   /**
    * Answer with a protocol error, if a response can still be sent, and close the connection.
-   *
    * @param firstBytes bytes that could not be parsed; their first line may still contain the path
    */
   refuse(error: AppError, firstBytes?: Buffer): void {

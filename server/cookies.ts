@@ -15,7 +15,6 @@ export function readCookie(header: string | undefined, name: string): string | n
 
 /**
  * Render a cookie that scripts cannot read.
- *
  * @param options.sameSite `Strict`: sent only with requests of pages of this origin; `Lax`: also when another site
  *   directs the browser here
  * @param options.maxAgeSeconds 0 removes it

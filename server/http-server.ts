@@ -41,7 +41,6 @@ export interface Listening {
   readonly port: number;
   /**
    * Stop accepting connections, let requests in progress finish, and cut off those that remain after `graceMs`.
-   *
    * @param options.idleMs time to keep idle connections open, each for one more request, so that a request that is
    *   already on its way is answered (default 0)
    */

@@ -7,7 +7,6 @@ import type { Route } from './route.ts';
 /**
  * Mount every route behind its own middleware. Paths are exact and case-sensitive. A literal path segment wins over a
  * parameter in any order of `routes`.
- *
  * @throws TypeError for a route without an access policy, declared twice, or whose declaration contradicts itself
  */
 export function mountRoutes(

@@ -64,7 +64,6 @@ type SelectRows<T> = (page: { limit: number; after: string | undefined }) => Pro
 
 /**
  * Read one page. Reading one row more than the page holds shows if there is another page.
- *
  * @param cursorOf returns the text that identifies a row in a cursor
  */
 export async function readPageBy<T>(

@@ -46,7 +46,6 @@ export class StaticFolder {
 
   /**
    * Read a file by its name; null if no file of a known type has it.
-   *
    * @param options.accepts header `Accept-Encoding` of the request
    * @param options.isFixed true for a file whose content never changes under its name
    */

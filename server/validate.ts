@@ -7,7 +7,6 @@ const FAULTS_SHOWN_MAX = 3;
 
 /**
  * Parse `value` with `schema`. An optional field may also be null.
- *
  * @returns the schema's output (defaults filled in, transforms applied)
  * @throws AppError `invalid_request` (400): the first faults as `path: fault`; `param` is the first path
  */

@@ -34,7 +34,6 @@ export interface SizeLimit {
 /**
  * Refuse a body whose announced size is too large, and a compressed body, which could expand to a thousand times its
  * announced size. No client of this API sends compressed bodies.
- *
  * @throws AppError 413 `body_too_large`, 415 `unsupported_content_encoding`
  */
 export function checkBodyHeaders(req: IncomingMessage, limit: SizeLimit): void {

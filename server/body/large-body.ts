@@ -23,7 +23,6 @@ export interface LargeBodyLimits {
 /**
  * Read a body of any size. Bytes are copied to their place as they arrive: joining 64 MB at the end would block the
  * event loop for more than 100 ms. The result has its own ArrayBuffer, which may be larger than the result.
- *
  * @throws AppError 400 of the shape, 413, 503 if there is no memory for the body, or `client_gone`
  */
 export function readLargeBody(req: IncomingMessage, limits: LargeBodyLimits): Promise<Buffer> {

@@ -9,7 +9,6 @@ export const VALUES_MAX = 10_000;
  * Parse a body that must be one JSON object, well-formed UTF-8, with at most 64 levels and `valuesMax` values. It must
  * not hold `__proto__` or `constructor.prototype`. Lone surrogates written as escapes are accepted. The time is
  * proportional to the bytes: bodies of more than 256 kB are parsed on a thread.
- *
  * @throws AppError 400 that names the fault of the bytes
  */
 export function parseJsonObject(bytes: Buffer, valuesMax: number = VALUES_MAX): Record<string, unknown> {

@@ -39,7 +39,6 @@ export function bufferOf(bytes: Uint8Array): Buffer {
 /**
  * Parse a body (see `parseJsonObject`), on a thread if it is large. The bytes may be unusable afterwards, since they
  * are transferred to the thread if possible.
- *
  * @throws AppError 400
  */
 export async function parseJsonBody(

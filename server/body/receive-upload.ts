@@ -27,7 +27,6 @@ export interface Upload {
  * Receive a `multipart/form-data` body. Exactly one file part, named `file`, is written under a generated name into
  * `directory` (created if it is missing, mode 0600 for the file). At most 64 fields of 1 MiB together are kept. The
  * caller removes the file. If this throws, nothing is left on disk.
- *
  * @throws AppError 400, 413, 503 `uploads_unavailable` if the file cannot be written, or `client_gone`
  */
 export async function receiveUpload(

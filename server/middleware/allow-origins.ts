@@ -22,7 +22,6 @@ const EXPOSED = [
  * Let pages of these origins call the API from a browser (CORS). They send an API key or a token in `Authorization`;
  * cookies are never accepted from another origin. Requests of other origins get no CORS headers, so that browsers
  * refuse them.
- *
  * @param origins `https://app.example.com`, or `*` for all
  */
 export function allowOrigins(origins: readonly string[]): RequestMiddleware {

@@ -142,7 +142,6 @@ const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 /**
  * Refuse a request with a session that a page of another origin made the browser send. `SameSite` and the CSRF token
  * also refuse such requests. This check is independent of both, in browsers that send `Sec-Fetch-Site`.
- *
  * @throws AppError `cross_site_request` (403)
  */
 export function refuseCrossSite(req: IncomingMessage): void {

@@ -11,7 +11,6 @@ import { acceptsNoBody, type Route } from '../route.ts';
  * Check the announced type and size of a body, then read it. A small body is parsed. That of a route with its own
  * parser, and a large one, stays as bytes until `validate-body` parses it on a thread. Throws AppError 400, 413, 415,
  * 503, `client_gone`.
- *
  * @param limitBytes limit of the route's bodies
  */
 export function readJson(route: Route, limitBytes: number): RequestMiddleware {

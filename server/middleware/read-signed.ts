@@ -5,7 +5,6 @@ import type { RequestMiddleware } from '../request-state.ts';
 /**
  * Read a body whose bytes are signed, without parsing it. Throws AppError 400 for an empty body, 413, 415,
  * `client_gone`.
- *
  * @param limitBytes limit of the body
  */
 export function readSigned(limitBytes: number): RequestMiddleware {

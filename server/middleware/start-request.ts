@@ -7,7 +7,6 @@ import { SECURITY_HEADERS } from '../security-headers.ts';
 /**
  * Create the id and the state of a request, with the headers of every response. All work of the request logs its id and
  * continues its trace, which may have begun at the client (header `traceparent`).
- *
  * @param drain aborted when the deadline of the drain has passed; it aborts the requests in progress
  * @param originOf returns the address of this service, as its clients know it
  */

@@ -19,7 +19,6 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 
 /**
  * Make the routes for operators and load balancers.
- *
  * @param deps.openapi renders the document of all routes, including these; called once
  */
 export function operationRoutes(deps: {

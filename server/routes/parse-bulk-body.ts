@@ -17,7 +17,6 @@ export function parseBulkRequest(bytes: Uint8Array): ParsedOrFault<BulkRequest> 
 /**
  * Parse a bulk request and pack its texts. The bytes may be unusable afterwards, since they are transferred to a thread
  * if possible.
- *
  * @throws AppError 400 that names the fault of the bytes or of a text
  */
 export async function parseBulkBody(threads: Threads, bytes: Buffer, signal: AbortSignal): Promise<BulkRequest> {

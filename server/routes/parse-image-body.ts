@@ -23,7 +23,6 @@ export function parseImageOnThread(bytes: Uint8Array): unknown {
 
 /**
  * Parse a request and decode its images, on a thread if it is large.
- *
  * @throws AppError 400 that names the fault of the bytes or of an image
  */
 export async function parseImageBody(threads: Threads, bytes: Buffer, signal: AbortSignal): Promise<EmbedImageRequest> {

@@ -38,7 +38,6 @@ export function parseUploadOnThread(bytes: Uint8Array): unknown {
 
 /**
  * Parse an upload in JSON and decode its content, on a thread if it is large.
- *
  * @throws AppError 400 that names the fault of the bytes or of a field
  */
 export async function parseUploadBody(threads: Threads, bytes: Buffer, signal: AbortSignal): Promise<JsonUpload> {

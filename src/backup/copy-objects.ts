@@ -22,7 +22,6 @@ export interface CopyReport {
 export interface CopyOptions {
   /** Lists of files that were stored before. A file whose tag is unchanged is not read again. */
   readonly known: readonly SortedCursor<ObjectEntry>[];
-  /** Key of the list that is written. */
   readonly listKey: string;
   readonly signal: AbortSignal;
   readonly onFile?: (done: number) => void;

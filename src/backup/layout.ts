@@ -41,7 +41,6 @@ export async function listBackups(objects: Objects, signal?: AbortSignal): Promi
 
 /**
  * Choose a backup of a place: the one with this id, or the newest.
- *
  * @throws AppError `backup_not_found` (404), `backup_unfinished` (409)
  */
 export async function findBackup({ objects, name }: BackupTarget, id: string | null): Promise<string> {
@@ -62,7 +61,6 @@ export async function findBackup({ objects, name }: BackupTarget, id: string | n
 
 /**
  * Read the manifest of a complete backup and check that it is unchanged.
- *
  * @throws AppError `backup_damaged` (409), `backup_format_unknown` (409)
  */
 export async function readManifest({ objects }: BackupTarget, id: string): Promise<Manifest> {

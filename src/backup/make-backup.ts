@@ -26,7 +26,6 @@ export interface BackupContext {
   readonly direct: Sql;
   readonly objects: Objects;
   readonly installationId: string;
-  /** Directory of the migrations. */
   readonly migrations: string;
 }
 
@@ -37,7 +36,6 @@ export interface BackupRequest {
   readonly onProgress?: OnProgress;
 }
 
-/** Figures of a backup. */
 export interface BackupReport {
   readonly id: string;
   readonly location: string;
@@ -54,7 +52,6 @@ export interface BackupReport {
 
 /**
  * Run `fn` while no other process makes or removes backups.
- *
  * @throws AppError `backup_running` (409) at once if another process does
  */
 export async function withBackupLock<T>(
@@ -83,7 +80,6 @@ export async function withBackupLock<T>(
  *
  * An interrupted backup lacks its file `complete`. It is never restored, and the next backup of the place reuses its
  * stored contents.
- *
  * @throws AppError `backup_foreign` (409): the place belongs to another installation; those of `Objects`; the reason of
  *   the signal
  */
@@ -122,7 +118,6 @@ export async function makeBackup(
 
 /**
  * Return the size of the backup that `makeBackup` would make. Nothing is written.
- *
  * @param target null if the place does not exist yet
  */
 export async function planBackup(
@@ -142,7 +137,6 @@ export async function planBackup(
   return { tables: tables.length, rows, ...(await measureObjects(objects, known, signal)) };
 }
 
-/** One backup on its way. */
 class BackupRun {
   readonly #context: BackupContext;
   readonly #target: BackupTarget;
@@ -281,7 +275,6 @@ function requireKnownTables(applied: readonly MigrationId[], known: readonly Mig
 
 /**
  * Read the manifest of the newest backup of the place. Null if there is none, or if it is damaged.
- *
  * @throws AppError `backup_foreign` (409)
  */
 async function readPrevious(

@@ -9,7 +9,6 @@ const HASHES_MAX = 500_000;
 /**
  * Remove all but the newest `keep` complete backups of a place, interrupted backups, and contents that no remaining
  * backup has. Call this under `withBackupLock`, after a new backup was verified.
- *
  * @returns ids of the removed backups, and the number of removed contents
  */
 export async function pruneBackups(

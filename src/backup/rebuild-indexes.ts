@@ -13,7 +13,6 @@ export interface RebuildReport {
 /**
  * Build the search index of every bucket of a restored database from the stored chunks. No provider is called. A call
  * after an interruption continues with the remaining buckets. Nothing happens if no restore is unfinished.
- *
  * @param actor name in the audit log
  */
 export async function rebuildIndexes(

@@ -23,7 +23,6 @@ export interface RestoreContext {
   readonly sql: Sql;
   /** Storage of the installation, without the guard of deletions. */
   readonly objects: Objects;
-  /** Directory of the migrations. */
   readonly migrations: string;
 }
 
@@ -34,7 +33,6 @@ export interface RestoreOptions {
 
 /**
  * Refuse a restore that could not work or would replace data.
- *
  * @param options.secretKeyCheck check value of the secret key of this installation, in hexadecimal; null without a key
  * @throws AppError `backup_too_new`, `secret_key_mismatch`, `installation_in_use`, `installation_not_empty` (409)
  */
@@ -88,7 +86,6 @@ function requireKnownMigrations(known: readonly MigrationId[], manifest: Manifes
 /**
  * Write the files of a backup into the storage. Existing files, as after an interrupted restore, are compared and not
  * written again.
- *
  * @throws AppError `backup_damaged` (409); those of `Objects`; the reason of the signal
  */
 export async function restoreObjects(
@@ -131,7 +128,6 @@ async function restoreObject(
 /**
  * Replace the database by the rows of a backup, in one transaction: it is unchanged or completely restored. Its schema
  * is that of the backup; the next start applies later migrations.
- *
  * @throws AppError `backup_damaged` (409), those of `migrate`; the error of postgres.js; the reason of the signal
  */
 export async function restoreTables(

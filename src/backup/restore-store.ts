@@ -70,7 +70,6 @@ export async function emptyTables(tx: Sql, tables: readonly string[]): Promise<v
 
 /**
  * Fill a table with the rows of a text. Its triggers are off: the backup includes the rows that they would write.
- *
  * @throws the error of postgres.js for a row that the table does not take
  */
 export async function fillTable(

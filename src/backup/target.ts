@@ -19,7 +19,6 @@ export type TargetConfig = Pick<Config, 'dataDir' | 'objects' | 's3'>;
 
 /**
  * Open a place of backups.
- *
  * @param options.creates true to create a missing folder; false to refuse it
  * @throws AppError `invalid_request` (400) for a place inside the installation, `backup_not_found` (404) for a missing
  *   folder, `backup_target_unusable` (503) for a folder that cannot be written

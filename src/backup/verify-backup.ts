@@ -34,7 +34,6 @@ export interface VerifyOptions {
 /**
  * Check every byte of a backup without restoring it: manifest, tables with their numbers of rows, list of files, and
  * the content of each file. Also check that the files to which rows refer exist.
- *
  * @throws AppError `backup_damaged` (409) with the faults, `backup_format_unknown`, and those of `Objects`
  */
 export async function verifyBackup(

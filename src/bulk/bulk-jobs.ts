@@ -13,7 +13,6 @@ export async function getBulkJob(sql: Sql, caller: Caller, jobId: string): Promi
 
 /**
  * Cancel a queued job.
- *
  * @throws AppError `job_not_found` (404), `job_not_queued` (400), `job_started` (409) if it was claimed meanwhile
  */
 export async function cancelBulkJob(sql: Sql, caller: Caller, jobId: string): Promise<CancelledReply> {

@@ -37,7 +37,6 @@ async function copyInput({ sql, objects }: BulkContext, { orgId, id }: Job, newJ
  * Queue the texts of an ended job again. Its input was copied. If the job failed or was cancelled, the new job inherits
  * the finished chunks (its worker copies them) and reserves only the missing texts. If it was ready, the same backend
  * embeds all texts again.
- *
  * @throws AppError `input_expired` (409), `quota_exceeded` (402), `axis_not_in_plan` (403)
  */
 async function reprocess(context: BulkContext, tx: Sql, job: Job, newJobId: string, caller: Caller): Promise<JobView> {

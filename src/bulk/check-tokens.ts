@@ -15,7 +15,6 @@ export interface TokenCheck {
 }
 
 export interface TokenCheckRequest {
-  /** Packed chunks. */
   readonly chunks: readonly Uint8Array[];
   /** Index of the first text in the whole input. */
   readonly firstIndex: number;

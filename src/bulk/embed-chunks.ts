@@ -21,7 +21,6 @@ const CHUNKS_PER_CALL = 2;
  *
  * After a failure no further chunk begins. Chunks in progress are still finished and kept, for the next attempt or for
  * a job that resumes this one.
- *
  * @param done finished chunks; new ones are added
  * @throws JobError naming the range of texts; LeaseLost; the lease's reason once it is aborted
  */

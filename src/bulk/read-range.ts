@@ -4,7 +4,6 @@ import type { Objects } from '../platform/objects/objects.ts';
 
 /**
  * Fill `target` with the bytes of an object from offset `start`.
- *
  * @throws AppError `object_not_found` (404), `object_damaged` (500) if the object is too short, `objects_unavailable`
  */
 export async function readRange(objects: Objects, key: string, start: number, target: Uint8Array): Promise<void> {

@@ -3,7 +3,6 @@ import { z } from 'zod';
 
 const FLOAT_BYTES = Float32Array.BYTES_PER_ELEMENT;
 
-/** Usage of one model. */
 const Used = z.object({ model: z.string(), texts: z.int().min(0), tokens: z.int().min(0) });
 
 /** JSON after the floats of a chunk, so that the object is usable even if its row was never written. */
@@ -36,7 +35,6 @@ export interface ResultChunkFacts extends Omit<ResultChunk, 'vectors'> {
 /**
  * Encode a chunk as an object: the vectors as raw little-endian float32, row after row from byte 0, so that a page
  * reads its rows by position; then one JSON object with the facts, which include a CRC-32 of each row.
- *
  * @returns `bytes` in memory of their own
  */
 export function encodeResultChunk(chunk: ResultChunk): { bytes: Uint8Array; facts: ResultChunkFacts } {

@@ -30,7 +30,6 @@ export interface ResultRows {
 
 /**
  * Find a job with readable results.
- *
  * @throws AppError `job_not_found` (404); `result_not_found` (404) past its retention; `result_not_ready` (409)
  */
 export async function findReadyJob({ sql, retentionMs }: ResultContext, caller: Caller, id: string): Promise<BulkJob> {
@@ -44,7 +43,6 @@ export async function findReadyJob({ sql, retentionMs }: ResultContext, caller: 
 /**
  * Render a page of results as the body of `GET …/result` (contract 4.7). Only the rows of the page are read, and each
  * is checked. Printing yields to the event loop for other requests.
- *
  * @throws AppError as `findReadyJob`; `result_not_found` (404) if the files are gone, `object_damaged` (500)
  */
 export async function renderResultPage(

@@ -29,7 +29,6 @@ export async function findStoredChunk(
 /**
  * Write a chunk once. If a former worker of the job has already written it, keep that object unless it is damaged or of
  * another latent space.
- *
  * @returns the facts of the object that is stored now
  * @throws LeaseLost if the stored object must be replaced, which only the holder of the job may do
  */

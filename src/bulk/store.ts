@@ -97,7 +97,6 @@ export async function countTexts(
   );
 }
 
-/** A finished chunk of a job. */
 export interface FinishedChunk {
   readonly chunk: number;
   readonly texts: number;

@@ -27,7 +27,6 @@ const CHECKED_CHUNKS = 10;
 /**
  * Submit a bulk job. Its input is stored before the transaction that reserves its usage and inserts its row. A crash
  * thus leaves either a job that will run or an object without a job, which is swept.
- *
  * @returns the reply, and codes for the header `X-Service-Warning`
  * @throws AppError `unknown_model`, `token_limit_exceeded` (400, naming `texts[i]`), `quota_exceeded` (402),
  *   `axis_not_in_plan` (403), `provider_unavailable` (502), `storage_full` (503)
@@ -116,7 +115,6 @@ function* slices(bytes: Uint8Array): Generator<Uint8Array> {
 
 /**
  * Count the tokens of all texts as the first model that receives some of them does, on threads.
- *
  * @throws AppError `token_limit_exceeded` (400) for the first text that is too long
  */
 async function countAll(

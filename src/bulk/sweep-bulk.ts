@@ -13,7 +13,6 @@ export function forgetBulkJob(objects: Objects, job: { readonly orgId: string; r
 
 /**
  * Remove input and results of jobs that ended longer ago than `retentionMs`. Their rows and counts stay.
- *
  * @returns number of jobs whose files were removed
  */
 export async function sweepBulkResults(
@@ -37,7 +36,6 @@ export async function sweepBulkResults(
 /**
  * Remove files of jobs that do not exist: of a submit that was killed before it inserted the row, or of a deletion that
  * was killed after it removed the row. Younger files are kept, since their job may still be inserted.
- *
  * @returns number of jobs whose files were removed
  */
 export async function sweepBulkOrphans(

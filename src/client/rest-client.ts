@@ -6,7 +6,6 @@ import { UpstreamFault } from '../platform/upstream/upstream-fault.ts';
 import { VERSION } from '../platform/version.ts';
 import { apiRefused, apiUnreachable, notTheApi } from './api-errors.ts';
 
-/** Call of the API. */
 export interface ApiCall<S extends z.ZodType> {
   readonly method: 'GET' | 'POST';
   /** Absolute path with its query. Parts from outside are already encoded. */
@@ -55,7 +54,6 @@ export class RestClient {
 
   /**
    * Make a call and check the shape of the answer.
-   *
    * @throws AppError `api_refused` (the API's own status and message), `api_unreachable` (503), `api_not_understood`
    *   (502); the signal's reason once it is aborted
    */

@@ -19,7 +19,6 @@ export async function readArtifact(objects: Objects, key: string): Promise<Chunk
 /**
  * Read an artifact in parts of consecutive chunks. Only a long document has more than one part. Layout 3 of an
  * artifact: magic (8 bytes) · for each part its length (u32, little-endian) and the part in layout 2 · 0 (u32).
- *
  * @throws AppError `object_not_found` (404), `artifact_corrupt` (500); both may also occur after some parts
  */
 export async function* readArtifactParts(

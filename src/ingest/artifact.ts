@@ -82,7 +82,6 @@ export async function encodeOnThread(
 
 /**
  * Decode an artifact of layout 1 or 2.
- *
  * @param options.withVectors false to check the vectors but return none
  * @throws AppError `artifact_corrupt` (500) if a byte is missing or changed
  */

@@ -23,7 +23,6 @@ export interface Unit extends Range {
  * Divide a block into units. Prose is divided into sentences. A table or a listing is one unit if all of it fits,
  * else one unit per line. A unit that still exceeds the budget is cut at line breaks, then clauses, then words, then
  * characters.
- *
  * @param headings headings right before the block: a table or listing has to fit into a chunk together with them
  */
 export function unitsOf(

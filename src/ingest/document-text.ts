@@ -68,7 +68,6 @@ const reads = new FairGate(READS);
 
 /**
  * Read a range of the extracted text of a document. Offsets are those of `citation.locator` of search results.
- *
  * @throws AppError `bucket_not_found`, `document_not_found` (404), `document_not_ready` (409)
  */
 export async function readDocumentText(
@@ -139,7 +138,6 @@ export async function readChunkWindow(
 
 /**
  * Read chunks of a document with their places in it.
- *
  * @throws AppError `document_not_found` (404), `document_not_ready` (409)
  */
 export async function readDocumentChunks(

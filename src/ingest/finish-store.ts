@@ -29,7 +29,6 @@ export type IngestOutcome = 'ready' | 'lost' | 'moved';
  * active. A job that is not `ready` stays as it was. If several jobs are of one document, the generation of the job
  * that was claimed last becomes active, since that job has read the latest fields. Rows are locked in the order of
  * all writers: jobs, indexes of buckets, documents, each by id.
- *
  * @param locked with `skip` the statement waits for nothing: `lost` and `moved` may also mean that another
  *   transaction has locked a row of the job, its bucket or its document
  */

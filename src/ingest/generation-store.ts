@@ -26,7 +26,6 @@ export type LockedRows = 'wait' | 'skip';
 /**
  * Register generations of different documents before writing anything of them, so that the remains of a crash can be
  * swept.
- *
  * @param locked with `skip` the statement waits for nothing, and omits generations whose document is locked
  * @returns ids of the registered generations: their document is neither deleted nor being deleted
  */

@@ -68,7 +68,6 @@ export function fromHalves(halves: Uint16Array): Float32Array<ArrayBuffer> {
 
 /**
  * Convert binary16 to float32 and L2-normalise each row again.
- *
  * @param halves binary16 [n x dimension], row-major
  * @returns Float32Array [n x dimension]; a row of zeros stays unchanged
  */

@@ -9,7 +9,6 @@ const ANALYSE_CHUNKS = 512;
 /**
  * Analyse the chunks of some artifacts for keyword search. The artifacts do not store the tokens, since the index has
  * them.
- *
  * @returns a list for each artifact, in the order of its chunks
  */
 export async function analyseArtifacts(

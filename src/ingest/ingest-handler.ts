@@ -219,7 +219,6 @@ async function cut(buffer: ChunkBuffer, window: TextWindow, lease: Lease): Promi
  * Embed and write the chunks, a page at a time. The first page determines model and latent space of the generation.
  * Stored vectors of the same chunks are used again. If no provider can embed the first page of a document that
  * nothing else finds, all pages are written without vectors.
- *
  * @returns `outage`: reason why the generation has no vectors; null if it has them
  */
 async function write(

@@ -57,7 +57,6 @@ export function ingestStatements(sql: Sql): IngestStatements {
 /**
  * Finish jobs of different documents by one statement. If several jobs are of one document, they are omitted:
  * separate statements decide which generation becomes active, even if some jobs are locked.
- *
  * @returns true for each job that is ready
  */
 async function finishShared(sql: Sql, written: readonly WrittenIngest[]): Promise<boolean[]> {

@@ -15,7 +15,6 @@ const CATEGORY_BY_CODE: Readonly<Record<string, ExtractCategory>> = {
 
 /**
  * Create the recognition for the pictures of a document that was uploaded with `strategy`; null if they are not read.
- *
  * @param onRead called after each picture
  */
 export function pictureReading(

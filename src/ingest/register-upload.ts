@@ -37,7 +37,6 @@ export function isPlainUpload(request: UploadRequest, storageBytesMax: number | 
 /**
  * Write the document and the job of a plain upload by one statement, in a fraction of the time of `registerInSteps`.
  * Null if nothing was written, because the upload needs a decision or has to wait.
- *
  * @param bucket as it was when it was last read
  */
 export async function registerAtOnce(
@@ -66,7 +65,6 @@ export async function registerAtOnce(
 /**
  * Write the document and the job of an upload in one transaction, which handles bytes that a document already has and
  * bytes that replace a document's content.
- *
  * @throws AppError as `uploadDocument`
  */
 export function registerInSteps(

@@ -49,7 +49,6 @@ export async function findReplaced(
  * change nothing.
  *
  * Null if the path has no document yet.
- *
  * @throws AppError `path_busy` (409) if another upload of the path came between, `scope_missing`, `role_missing`
  *   (403) for a change of the access policy without the right to edit it, `storage_quota_exceeded` (402), 400
  */

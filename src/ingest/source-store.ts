@@ -39,7 +39,6 @@ export interface ClaimedIngest {
 
 /**
  * Read the documents of held jobs.
- *
  * @returns for each job its document; null if the document is deleted or being deleted, or the job is no longer held
  */
 export async function findSources(sql: Sql, claimed: readonly ClaimedIngest[]): Promise<(IngestSource | null)[]> {

@@ -93,7 +93,6 @@ export function newJobOf(
 /**
  * Check that a file fits into the organization's storage. Uploads of one organization pass one after the other from
  * here to the end of their transactions, so that together they cannot exceed it.
- *
  * @throws AppError `storage_quota_exceeded` (402)
  */
 export async function requireStorage(

@@ -44,7 +44,6 @@ export class UploadStatements {
 
   /**
    * Insert a document and its job without waiting for a lock.
-   *
    * @param sql runs the statement, which may include other uploads
    * @returns false if nothing was written: the bucket has changed, somebody is changing it or uploading the same
    *   bytes, or a document has the bytes or the path
@@ -69,7 +68,6 @@ export class UploadStatements {
 
 /**
  * Insert documents and their jobs by one statement.
- *
  * @param caller one of the uploaders, who may all read the same documents
  * @returns true for each upload that was written
  */

@@ -56,7 +56,6 @@ export function contentOfJson(request: UploadRequest): UploadContent & { readonl
  * Upload a document: store its bytes, then write the document and its job in one transaction. A crash in between, or
  * a database that is lost before it answers, leaves unreferenced bytes, but never a document without bytes or without
  * a job.
- *
  * @throws AppError `bucket_not_found`, `collection_not_found` (404), `duplicate_document` (409), `scope_not_yours`,
  *   `scope_missing`, `role_missing` (403), `storage_quota_exceeded` (402), `path_busy` (409), 400
  */

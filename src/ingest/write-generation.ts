@@ -45,7 +45,6 @@ export class GenerationWriter {
 
   /**
    * Write a page of chunks.
-   *
    * @throws LeaseLost if the generation was swept in the meantime; AppError of the index (`not_comparable`) and of the
    *   storage; the signal's reason
    */

@@ -56,7 +56,6 @@ export async function cancelJobsOfDocuments(tx: Sql, orgId: string, documentIds:
 /**
  * Erase file names and metadata of deleted documents from their jobs. The jobs keep the fields that decide who may see
  * them.
- *
  * @param access fields of the remaining documents, by id
  */
 export async function forgetDocumentsOfJobs(
@@ -78,7 +77,6 @@ export async function forgetDocumentsOfJobs(
 /**
  * Keep the access fields of removed documents of a bucket in its jobs of the whole bucket, each distinct value once.
  * The jobs thus stay hidden from everyone who could not see these documents.
- *
  * @param access fields of the documents that are about to be removed
  */
 export async function keepAccessInBucketJobs(

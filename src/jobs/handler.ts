@@ -18,7 +18,6 @@ export interface JobHandler {
 
 /**
  * Make a handler that is loaded with its first job, so that processes without jobs of this kind start without it.
- *
  * @param load loads the handler; its `kind`, `firstPhase` and `crashesMax` are those of `about`
  */
 export function lazyHandler(
@@ -47,14 +46,12 @@ export interface JobKindOperations {
   /**
    * Store the files of a new job that `reprocess` will queue under `newJobId`, before its transaction, since PostgreSQL
    * ends transactions that wait for a long copy. If the transaction fails, `forget` removes the files.
-   *
    * @throws AppError if the job cannot be repeated; then nothing is left under `newJobId`
    */
   prepareReprocess?(job: Job, newJobId: string): Promise<void>;
   /**
    * Queue a job (`enqueueJob`) under `newJobId` that repeats this finished one, on the same source and with the same
    * priority, bucket and collection, and with `reprocessOfJobId` set.
-   *
    * @throws AppError if it cannot be repeated (the source is gone, the quota is used up)
    */
   reprocess(tx: Sql, job: Job, newJobId: string, caller: Caller): Promise<JobView>;
@@ -68,7 +65,6 @@ export interface JobKindOperations {
 /** Name of a worker process: `service worker embed` or `service worker ingest`. */
 export type WorkerName = 'embed' | 'ingest';
 
-/** Definition of one kind of job for the job engine. */
 export interface JobDefinition extends JobHandler, JobKindOperations {
   readonly worker: WorkerName;
   /** Jobs of this kind that one worker runs at a time. */

@@ -25,7 +25,6 @@ export class JobError extends Error {
 
 /**
  * Convert an error of a known category into the failure of its job. Return any other error unchanged.
- *
  * @param place part of the job, for the beginning of the message: `texts 100 to 199`
  */
 export function asJobError(error: unknown, known: Omit<JobFailure, 'message'> | null, place?: string): unknown {
@@ -86,7 +85,6 @@ export class Lease {
   /**
    * Abort the attempt (`LeaseLapsed`) once most of a lease has passed without a further call, no matter if the database
    * refuses the renewal or never answers it.
-   *
    * @param sentMs time by `performance.now()` before sending the statement that began or extended the lease
    */
   heldSince(sentMs: number, leaseMs: number): void {
@@ -134,7 +132,6 @@ export class Lease {
   /**
    * Check that the lease is still held. Call this right before a step that no fence protects: the replacement or
    * removal of an object.
-   *
    * @throws LeaseLost
    */
   async confirm(): Promise<void> {
@@ -176,7 +173,6 @@ export class Lease {
 
   /**
    * Finish the job by a write that also makes its work visible.
-   *
    * @param write returns false, and has done nothing, if the job is no longer held
    * @throws LeaseLost, and the errors of `write`
    */

@@ -27,7 +27,6 @@ export interface JobNotifier {
   /**
    * Notify workers that a job is queued, and wait until the notification is sent. One notification may stand for
    * several jobs, and be sent a moment later.
-   *
    * @throws errors of the driver's connection; the job stays queued
    */
   notifyQueued(kind: JobKind): Promise<void>;

@@ -18,7 +18,6 @@ export interface Jobs {
   readonly operations: JobOperations;
   /**
    * Create a worker for all kinds of jobs that belong to it. Start it by `runServices` or directly.
-   *
    * @param options.drainMs time for running jobs to finish at a stop, before they return to the queue
    * @param options.sweepMs maximum wait for a notification before the queue is read
    */

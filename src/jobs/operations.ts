@@ -22,7 +22,6 @@ export interface JobOperations {
 /**
  * Cancel a queued job; with `force` also one in progress. Its worker can write nothing any more, and stops at its next
  * checkpoint or when it is notified.
- *
  * @returns `detail` and the present state for a job that is already finished
  * @throws AppError `job_not_found` (404), `job_in_progress` (400), `job_state_changed` (409) if it changed in the
  *   meantime
@@ -58,7 +57,6 @@ export async function cancelJob(
 
 /**
  * Repeat a finished job, as a new job.
- *
  * @throws AppError `job_not_found` (404), `job_not_terminal` (400), and the errors of the kind's `reprocess`
  */
 export async function reprocessJob(operations: JobOperations, caller: Caller, jobId: string): Promise<JobView> {
@@ -92,7 +90,6 @@ export async function reprocessJob(operations: JobOperations, caller: Caller, jo
 
 /**
  * Remove a job that is not in progress. Its document stays.
- *
  * @throws AppError `job_not_found` (404), `job_in_progress` (400)
  */
 export async function deleteJob(operations: JobOperations, caller: Caller, jobId: string): Promise<void> {

@@ -30,7 +30,6 @@ export interface QueueLoad {
 
 /**
  * Open a gauge of the queues, to be read about once a second.
- *
  * @returns a function that reads it and throws the errors of its queries
  */
 export function openQueueGauge(): (sql: Sql) => Promise<QueueLoad> {

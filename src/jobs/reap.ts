@@ -13,7 +13,6 @@ const REAP_MAX = 10_000;
  * Fail jobs of all organizations that have been in progress for `timeoutMinutes` without finishing a unit of work. A
  * heartbeat does not count as work, so a job whose worker is alive but hangs is reaped too. With `dryRun` the jobs are
  * only listed.
- *
  * @param actor name of the caller in the audit log
  */
 export async function reapStaleJobs(

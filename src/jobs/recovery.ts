@@ -21,7 +21,6 @@ type Handlers = ReadonlyMap<JobKind, Pick<JobHandler, 'onFailed' | 'crashesMax'>
  * lease without progress fails it as `poison`, or a later one if its kind allows more. Any number of processes may do
  * this at once. A job that cannot be recovered, for example because its cleanup fails, is logged, and the next call
  * tries again.
- *
  * @throws AppError `postgres_unavailable`, `postgres_refused`
  */
 export async function recoverJobs(

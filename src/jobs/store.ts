@@ -57,7 +57,6 @@ export function jobRecord(job: NewJob): RowRecord {
 /**
  * Make the statement that inserts queued jobs, as `enqueueJob` does. Jobs of one organization get their ranks in the
  * order of their ids, which is the order of their creation.
- *
  * @param records end of it, from FROM on, with `jobRecord`s as rows `record`
  */
 export function jobInsert(sql: Sql, records: SqlFragment): SqlFragment {
@@ -265,7 +264,6 @@ export async function releaseJob(sql: Sql, held: HeldJob): Promise<boolean> {
 /**
  * Return jobs to the queue that a worker holds without knowing it, since the answer to its claim was lost. Nothing ran,
  * so neither an attempt nor a lost lease is counted.
- *
  * @param known jobs that the worker runs
  * @returns number of returned jobs
  */
@@ -314,7 +312,6 @@ function isExpired(sql: Sql, held: HeldJob) {
 
 /**
  * List jobs of one organization, newest first.
- *
  * @param visible condition on a row of `jobs`: the caller may see it (by `src/documents`), and it matches the query
  */
 export async function listJobs(
@@ -342,7 +339,6 @@ function isAfter(sql: Sql, orgId: string, cursor: string): SqlFragment {
 
 /**
  * Find a job of an organization.
- *
  * @param visible as for `listJobs`
  * @throws AppError `job_not_found` (404), also for a job of another organization or one that is not visible
  */

@@ -19,7 +19,6 @@ export async function readSuspectWaitMs(sql: Sql, kind: JobKind): Promise<number
 
 /**
  * Begin the turn of a worker. Return false if another worker of the kind has one, or begins one now.
- *
  * @param aliveMs time since its last heartbeat after which another worker counts as dead
  */
 export function beginSuspectTurn(sql: Sql, kind: JobKind, workerId: string, aliveMs: number): Promise<boolean> {

@@ -121,7 +121,6 @@ export interface TextCount {
 /**
  * Watch the jobs of an organization. Each snapshot is one consistent reading. While the database is unavailable, the
  * last snapshot is repeated with `trouble` set.
- *
  * @throws the signal's reason; AppError `postgres_unavailable` (503) if the first snapshot cannot be read
  */
 export async function* watchJobs(sql: Sql, orgId: string, options: WatchOptions): AsyncGenerator<JobsSnapshot, void> {

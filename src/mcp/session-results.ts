@@ -40,7 +40,6 @@ export class ResultCache {
     return this.#entries.size;
   }
 
-  /** Get the results of one session. */
   of(session: string): SessionResults {
     return {
       remember: (bucket, results) => {

@@ -9,7 +9,6 @@ export interface SessionResults {
   find(id: string): { readonly bucket: string; readonly result: SearchResult } | null;
 }
 
-/** Context of one call of a tool. */
 export interface ToolContext {
   /** Client of the API, with the rights of the caller. */
   readonly api: ServiceApi;

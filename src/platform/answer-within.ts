@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 /**
  * Wait for an answer of another service.
- *
  * @throws the error of `answer`; after `ms` milliseconds, that of `makeError`, by default an Error
  */
 export async function answerWithin<T>(

@@ -36,7 +36,6 @@ export const backupSettings = {
       /** Place of scheduled backups; without it, none are made. */
       to: Location.optional().describe('folder or s3://bucket/prefix of scheduled backups; without it there are none'),
       every: Interval.default('24h').describe('time between two backups, such as 24h'),
-      /** Number of complete backups to keep. */
       keep: z.number().int().min(1).max(1_000).default(7).describe('complete backups that are kept'),
     })
     .prefault({})

@@ -49,7 +49,6 @@ export async function releaseBallastIfFull(dataDir: string): Promise<number | nu
 /**
  * Create the ballast file unless it exists or the disk has too little space for it. No file system can omit or compress
  * its blocks.
- *
  * @returns true if the file exists afterwards
  */
 export async function createBallast({ dataDir, bytes }: BallastOptions, signal: AbortSignal): Promise<boolean> {
@@ -89,7 +88,6 @@ async function writeBlocks(file: string, bytes: number, signal: AbortSignal): Pr
 
 /**
  * Make the chore that deletes the ballast file when the disk is full, and makes it again once there is space.
- *
  * @param settledMs time after which the file is first made, so that it does not slow down a start
  */
 export function ballastChore(options: BallastOptions, logger: Logger, settledMs: number = SETTLED_MS): Chore {

@@ -29,7 +29,6 @@ const Messenger = z
   })
   .prefault({});
 
-/** Settings of messaging channels. */
 export const channelSettings = {
   channels: z
     .strictObject({

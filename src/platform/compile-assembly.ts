@@ -8,7 +8,6 @@ const MODULE_NAME = /^[\w-]+\.as\.ts$/u;
 /**
  * Compile AssemblyScript without a heap, hence without a garbage collector. This is a development tool
  * (`assemblyscript` is a devDependency) that the service does not load.
- *
  * @param source file whose name ends with `.as.ts`; it may import others of its folder
  * @param options of the compiler: features and memory
  * @returns bytes of the module, which depend only on the source, the options and the compiler version

@@ -290,7 +290,6 @@ export type Config = z.output<typeof ConfigSchema> & {
  * Read the settings: defaults, then `service.yaml` (`SERVICE_CONFIG`, else `<data dir>/service.yaml` if it
  * exists), then the environment, then `overrides` (command-line flags, with the keys of the file).
  * `${NAME}` in the file is replaced by the environment variable.
- *
  * @throws AppError `config_invalid` with one line per fault; the message never contains secrets or values of variables
  */
 export function loadConfig(options: LoadOptions = {}): Config {
@@ -329,7 +328,6 @@ export interface EffectiveSetting {
 
 /**
  * List every setting in the form of service.yaml; secrets are shown as `***`.
- *
  * @throws AppError `config_invalid` under the conditions of `loadConfig`
  */
 export function listSettings(options: LoadOptions = {}): EffectiveSetting[] {

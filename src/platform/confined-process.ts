@@ -19,7 +19,6 @@ const CODE_RANGE_BYTES = 512 * MIB;
  * file, start no process, load no addon and create no code from strings. Its environment is empty. Where the system
  * allows it, the kernel gives it no network, no other files and a user of its own (see confinement.ts). Its priority is
  * below that of this process, so that requests take precedence over documents and images being read.
- *
  * @param options.name name in the list of processes
  * @param options.argument the first argument, passed as JSON
  * @param options.sources modules without types (`strippedSources`) to send on stdin first; null if the process reads

@@ -57,7 +57,6 @@ const found = new Map<string, Promise<Confinement>>();
  *
  * With namespaces, a process has no network, no capabilities, and a file system of `readable`, its program and the
  * system's libraries, all read-only. It cannot reach the sockets of other processes.
- *
  * @throws Error if no process can be started for want of file descriptors, processes or memory
  */
 export function findConfinement(readable: readonly string[]): Promise<Confinement> {
@@ -114,7 +113,6 @@ export function confine({ enter, user }: Confinement, command: readonly string[]
 /**
  * Make namespaces with a root of `folders`. Only open files of this process keep them alive, so they end with it. A
  * child enters them far faster than it could make them.
- *
  * @returns the command that enters them, up to the options of `setpriv`
  */
 async function prepareNamespaces(tools: Tools, folders: readonly string[]): Promise<string[]> {

@@ -4,7 +4,6 @@ import { SlotMap } from './slot-map.ts';
 /** Size of the young generation of a thread whose data is mostly outside the V8 heap. The default takes 100 MB. */
 const YOUNG_GENERATION_MB = 12;
 
-/** Call of a thread. */
 export interface ThreadCall<Argument = unknown> {
   readonly id: number;
   readonly argument: Argument;
@@ -61,7 +60,6 @@ export class DedicatedThread<Argument> {
 
   /**
    * Call the thread, at the end of this turn of the event loop.
-   *
    * @param argument must not be changed until the answer
    * @param transfer buffers that are moved, not copied
    * @throws Error if the call fails, or if the thread has ended

@@ -32,7 +32,6 @@ export interface EmbeddedPostgres {
   readonly directory: string;
   /**
    * Stop using the server. The last user stops it. Idempotent. Close all connections first.
-   *
    * @param options.isKept true to leave the server running for some seconds after its last user, as after the death of
    *   one
    */
@@ -58,7 +57,6 @@ export interface EmbeddedPostgresOptions {
  * While a handle is open, a server that died is started again.
  *
  * The server listens on a unix socket only. PostgreSQL refuses to run as root; root starts it as another user.
- *
  * @throws AppError `postgres_unsupported_platform`, `postgres_binaries_unusable`, `postgres_user_missing`,
  *   `data_directory_unreachable`, `data_directory_busy`, `postgres_version_mismatch`, `postgres_initdb_failed`,
  *   `postgres_start_failed`, `postgres_password_unreadable`, `postgres_socket_path_too_long`,
@@ -159,7 +157,6 @@ async function releaseServer(data: DataDirectory, userFile: string, options: Emb
 
 /**
  * Stop the server of a data directory if no process uses it, after all its users were killed.
- *
  * @returns false if a process uses it
  */
 export async function stopUnusedServer(dataDir: string): Promise<boolean> {

@@ -54,7 +54,6 @@ export class FairGate {
 
   /**
    * Run a piece of work once it has a place.
-   *
    * @throws AppError `server_busy` (503) if too much work of the owner is waiting; the signal's reason
    */
   async run<T>(ownerId: string, work: (place: Place) => Promise<T>, signal: () => AbortSignal): Promise<T> {

@@ -96,7 +96,6 @@ async function stopInReverse(started: Service[], logger: Logger, drainMs: number
  * Run work that ends by itself. The first SIGINT or SIGTERM aborts the signal passed to `work`, and `interrupted`
  * replaces every error that follows. A second signal exits at once with status 130. The signal also aborts when the
  * reader of stdout leaves, as `head` does, since nobody waits for the rest.
- *
  * @throws AppError `interrupted`, `output_closed` (499)
  */
 export async function untilInterrupted<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {

@@ -6,7 +6,6 @@ export const LOWER_PRIORITY: number = constants.priority.PRIORITY_BELOW_NORMAL;
 
 /**
  * Let requests and searches of other processes take precedence over a process that shares their cores.
- *
  * @param pid process; 0 is this one
  * @param options.leadsSession the process has its own session. Linux may divide the cores among sessions
  *   (`sched_autogroup_enabled`), and the priority of a process then counts only within its session.

@@ -55,7 +55,6 @@ const MIGRATION_LOCK = 7_310_112_002;
  * A database may have migrations that this code does not know, for example during an upgrade to a newer release. This
  * code still runs if they are compatible with it. An incompatible migration declares this in a comment at its head, `--
  * minimum-compatible-version: N`: once it is applied, code whose newest migration is below N refuses to run.
- *
  * @param options.upTo newest migration to apply; default: all
  * @returns the names of the migrations that this call applied
  * @throws AppError `database_too_new`, `migration_changed`, `migration_out_of_order`, `migration_failed`,
@@ -105,7 +104,6 @@ async function applyOnce(sql: Sql, migration: Migration, migrations: Migration[]
 
 /**
  * List the names of the migrations that `migrate` would apply.
- *
  * @throws AppError with the codes of `migrate` for a database that this code cannot work with
  */
 export async function pendingMigrations(sql: Sql, options: { directory: string }): Promise<string[]> {

@@ -15,7 +15,6 @@ const FRESH_MS = 5_000;
 /**
  * Define gauges that are read together when the metrics are collected. A failed reading omits its samples and is
  * counted. Other metrics are not affected.
- *
  * @param source name of the reading in the count of failures
  * @param read must settle within the time that a scrape may take
  */

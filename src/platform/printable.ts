@@ -23,7 +23,6 @@ export function oneLine(text: string): string {
 
 /**
  * Put untrusted text on one line of well-formed Unicode that PostgreSQL can always store, and cut it.
- *
  * @param charsMax maximum UTF-16 code units of the result
  */
 export function boundedLine(text: string, charsMax: number): string {

@@ -13,7 +13,6 @@ const baseUrl = z
   .refine((url) => !/[?#]|:\/\/[^/]*@/.test(url), 'must have no query, no fragment and no credentials; use api_key');
 
 const Endpoint = z.strictObject({
-  /** Name of this credential in logs and `doctor`. */
   name: name.optional().describe('name of this credential in logs and in doctor'),
   base_url: baseUrl.describe('address of the API, without the path of the operation'),
   api_key: secret.optional().describe('key of the vendor, which a variable of the environment may hold'),
@@ -184,7 +183,6 @@ const Rerank = z
     base_url: baseUrl.optional().describe('address of the API'),
     api_key: secret.optional().describe('key of the vendor'),
     model: z.string().min(1).max(200).optional().describe('name of the model, or local/NAME; not needed with tei'),
-    /** Maximum time that a search waits for the reranker. */
     timeout_seconds: z.number().positive().max(60).default(3).describe('time that a search waits for the reranker'),
     concurrency_max: z.int().min(1).max(256).default(16).describe('calls at the same time'),
     /** Maximum number of texts in one call, if the server accepts fewer than its protocol allows. */

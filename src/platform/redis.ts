@@ -26,7 +26,6 @@ export interface RedisConnection {
   readonly isReady: boolean;
   /**
    * Send PING. Wait for the first attempt to connect, but not for later ones.
-   *
    * @throws AppError `redis_unavailable` (503)
    */
   ping(): Promise<void>;
@@ -42,7 +41,6 @@ const RECONNECT_MS_MAX = 1000;
 /**
  * Connect to Redis in the background, and again whenever the connection is lost. The start and the end of an outage are
  * logged once each. The credentials of the URL are never logged.
- *
  * @throws AppError `config_invalid` if the URL is not one of Redis
  */
 export function openRedis(settings: RedisSettings, logger: Logger): RedisConnection {

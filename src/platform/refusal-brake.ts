@@ -36,7 +36,6 @@ export class RefusalBrake {
   /**
    * Count a refusal, and wait if one of its sources has used up its allowance. Return false, without a wait, if too
    * many refusals are waiting.
-   *
    * @param signal ends the wait
    */
   async brake(sources: readonly string[], signal: () => AbortSignal): Promise<boolean> {

@@ -8,7 +8,6 @@ const TAG_BYTES = 16;
 
 /**
  * Encrypt a text by AES-256-GCM (NIST SP 800-38D). Layout: version, nonce of 12 bytes, ciphertext, tag of 16 bytes.
- *
  * @param context identity of the text's record; decryption needs the same context, so that a sealed value cannot be
  *   moved to another record
  */
@@ -21,7 +20,6 @@ export function seal(key: Buffer, text: string, context: string): Buffer {
 
 /**
  * Decrypt a value of `seal`.
- *
  * @throws AppError `sealed_value_unreadable` (500) if the key, the context or a byte differs
  */
 export function unseal(key: Buffer, sealed: Buffer, context: string): string {

@@ -2,7 +2,6 @@ import { z } from 'zod';
 
 const MIB = 1024 * 1024;
 
-/** Schema of `search`. */
 export const searchSettings = {
   search: z
     .strictObject({

@@ -9,7 +9,6 @@ export interface LoadOptions {
   readonly overrides?: Tree;
 }
 
-/** Source of a setting. */
 export type SettingSource = 'default' | 'service.yaml' | 'environment' | 'command line';
 
 /** Settings of every source, separately and merged. Later layers take precedence. */

@@ -11,7 +11,6 @@ export function valueAt(tree: Tree, keys: readonly string[]): unknown {
 
 /**
  * Replace every `${NAME}` in the texts of the tree from `env`.
- *
  * @param onMissing called with the name of a missing variable, and the path of the text
  */
 export function interpolate(

@@ -21,7 +21,6 @@ export interface Span {
 export interface Tracing {
   /**
    * Start the first span of this process in a trace.
-   *
    * @param traceParent place in a trace that began elsewhere; ignored if malformed
    */
   startSpan(name: string, kind: SpanKind, traceParent: string | null, attributes: SpanAttributes): Span;

@@ -11,7 +11,6 @@ const found = new Map<string, Promise<Buffer | null>>();
 /**
  * Return the modules of a folder without types, as a line for `run-stripped.mjs`. They are read once for the life of
  * this process.
- *
  * @returns null if that fails; the next call tries again. A process can also run the sources with types, in 0.1 s more
  */
 export function strippedSources(folder: string): Promise<Buffer | null> {

@@ -4,7 +4,6 @@ import { Tinypool } from 'tinypool';
 /** Size of the young generation of a thread: three times the size that its objects fill between two collections. */
 const YOUNG_GENERATION_MB = 12;
 
-/** Options of one call of a thread. */
 export interface ThreadOptions {
   /** Signal that aborts the call, which then rejects with the reason. */
   readonly signal?: AbortSignal;
@@ -21,7 +20,6 @@ export interface Threads {
   close(): Promise<void>;
 }
 
-/** Load of a pool of threads. */
 export interface ThreadLoad {
   readonly threadsMax: number;
   /** Number of calls in progress, including those that wait for a thread. */
@@ -122,7 +120,6 @@ export function openThread() {
   return {
     /**
      * Run a call. An abort rejects at once, and ends the thread; one that waits for the operating system ends later.
-     *
      * @throws the reason of an abort, and the error of the call
      */
     async run<Result>(call: TinypoolCall, signal: AbortSignal | undefined): Promise<Result> {

@@ -88,7 +88,6 @@ interface LoadOptions {
 
 /**
  * Read the settings that do not depend on the transport. A missing API key is no fault yet.
- *
  * @throws AppError `config_invalid` with one line per fault; values never appear in it
  */
 export function loadToolServerSettings(options: LoadOptions = {}): ToolServerSettings {
@@ -97,7 +96,6 @@ export function loadToolServerSettings(options: LoadOptions = {}): ToolServerSet
 
 /**
  * Read the settings of the stdio server, which has one caller: the owner of the key.
- *
  * @throws AppError `config_invalid`
  */
 export function loadStdioSettings(options: LoadOptions = {}): ToolServerSettings & { readonly apiKey: Secret } {
@@ -110,7 +108,6 @@ export function loadStdioSettings(options: LoadOptions = {}): ToolServerSettings
 
 /**
  * Read the settings of the HTTP server.
- *
  * @throws AppError `config_invalid`, also for a server that would be open to others without authentication
  */
 export function loadHttpSettings(options: LoadOptions = {}): HttpToolServerSettings {

@@ -12,7 +12,6 @@ export async function openTracing({ tracing }: Pick<Config, 'tracing'>, logger: 
 
 /**
  * Run a step of the work in progress in a separate span. Without a trace in progress this only calls the function.
- *
  * @param attributes computed only if there is a trace
  */
 export function traced<T>(

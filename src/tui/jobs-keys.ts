@@ -5,7 +5,6 @@ import { FILTERS, findNewest, findSelected, type JobsWatchProps, type State } fr
 /** Part of a watch that its keys use. */
 export interface JobsKeysView {
   readonly props: JobsWatchProps;
-  /** Lines of the table. */
   readonly lines: number;
   /** Job whose details are shown. */
   readonly opened: WatchedJob | null;

@@ -10,7 +10,6 @@ const ACTOR = 'system:calibration';
 /**
  * Queue a job for each bucket whose model has a map now. The job projects the stored native vectors and sends no text
  * to a provider. A bucket without native vectors stays as it is, which is logged once.
- *
  * @param told buckets that this process has logged
  */
 export async function moveNativeBuckets(context: ReembedJobs, told: Set<string>): Promise<void> {

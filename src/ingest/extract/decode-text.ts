@@ -31,7 +31,6 @@ const ISO_2022_JP = /\x1b\$[@B]|\x1b\([BJ]/;
  * without an error), UTF-16 by its pattern of NULs, ISO-2022-JP by its escape sequences, UTF-8 (a few bad bytes are
  * tolerated), EUC-KR (as CP949) if that yields Korean, another encoding of East Asia or of Russian by statistics,
  * windows-1252. Never throws for bad bytes.
- *
  * @param declared a charset label from elsewhere (a `<meta>`, a content type); unknown labels are ignored
  */
 export function decodeText(bytes: Uint8Array, declared: string | null = null): DecodedText {

@@ -102,7 +102,6 @@ const HWP_3 = 'HWP Document File V';
 
 /**
  * Detect the format of a file by its first bytes. Its name and declared type only distinguish kinds of text.
- *
  * @param file `head`: the first 4 KiB, or all of a shorter file
  * @param recognise names a known but unsupported type, for the message
  * @throws ExtractError `corrupt` for an empty file and for content that does not match the name, `unsupported_type`

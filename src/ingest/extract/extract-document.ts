@@ -64,7 +64,6 @@ export async function extractDocument(file: ExtractRequest): Promise<ExtractedDo
  * document is never in memory as a whole. This process reads plain text, csv and json itself and yields to the event
  * loop between slices; a child process reads every other format. The time of `take` does not count against the
  * deadline.
- *
  * @throws ExtractError with the category to record in the job; the signal's reason when aborted; errors of the stream
  *   and of `take`
  */

@@ -25,7 +25,6 @@ const DEFLATE_LEVEL = 3;
 
 /**
  * Convert an image to grey, and divide its sides by the smallest whole number that brings both below 3,600 pixels.
- *
  * @returns null if the result would be empty, or if there are fewer bytes than pixels
  */
 export function toGrey(raw: RawImage): GreyImage | null {

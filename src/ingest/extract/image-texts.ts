@@ -12,7 +12,6 @@ export interface DocumentImage {
   readonly part?: string | undefined;
 }
 
-/** Text of a picture. */
 export interface PictureText {
   /** Text with line breaks; empty if there is none. */
   readonly text: string;
@@ -34,7 +33,6 @@ export interface ImageReading {
   readonly strategy: OcrStrategy;
   /**
    * Recognise the text of one picture.
-   *
    * @param file an image file
    * @throws ExtractError for a picture that cannot be read; another error if no picture can be read; the signal's
    *   reason once it is aborted

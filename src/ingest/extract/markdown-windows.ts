@@ -9,7 +9,6 @@ const FENCE = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})/;
  * must begin: at an unindented heading, or at an unindented line after a blank one, outside a fence. Past twice that
  * size it ends at any line end, or anywhere. The cost of a document is thus linear in its length whatever a parser does
  * with one window, and the caller can pause between windows. A fence that is cut is opened again in the next window.
- *
  * @param text with `\n` as its only newline
  */
 export function* markdownWindows(text: string): Generator<string> {

@@ -13,7 +13,6 @@ const FOLLOWING_SHARE_MIN = 0.6;
 /**
  * Find the lines of a table of contents on a page: lines with dot leaders and a page number, and lines below a title
  * such as `Contents` if many end in a page number.
- *
  * @param isContinued true if the page before ended in a table of contents
  */
 export function contentsLines(lines: readonly PdfLine[], isContinued: boolean): Set<PdfLine> {

@@ -1,6 +1,5 @@
 import type { PdfLine } from './pdf-lines.ts';
 
-/** Lines of a page. */
 export interface PdfPageLines {
   readonly page: number;
   /** Upper and lower edge of the page in PDF space. */
@@ -30,7 +29,6 @@ export class PdfMargins {
 
   /**
    * Divide the lines of a window of pages.
-   *
    * @param bodySize font size of the text: in larger lines, such as `Chapter 3`, numbers count as text
    */
   divide(

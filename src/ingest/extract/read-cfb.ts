@@ -6,7 +6,6 @@ import type { Reading, ReadResult } from './reader.ts';
 /**
  * Read the document in a compound file, which is a Hancom document or an encrypted office document ([MS-OFFCRYPTO]).
  * The error names the binary formats of older office programs, which are not read.
- *
  * @throws ExtractError `encrypted`, `unsupported_type`, and errors of the document
  */
 export async function readCfb(bytes: Uint8Array, reading: Reading): Promise<ReadResult> {

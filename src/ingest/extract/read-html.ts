@@ -41,7 +41,6 @@ export interface HtmlOptions {
  * per row (`a | b | c`), `pre` as code. Drop scripts, styles, `nav` and frames, and mark other navigation as
  * boilerplate. Never fetch anything. The title becomes the first heading if there is no `h1`. The walk uses no
  * recursion, so depth needs no stack.
- *
  * @param declaredCharset charset of the content type; a byte order mark takes precedence over it, a `<meta>` does not
  */
 export function readHtml(bytes: Uint8Array, declaredCharset: string | null, options: HtmlOptions = {}): BlockDraft[] {

@@ -19,7 +19,6 @@ export function isTextFormat(format: FileFormat): format is TextFormat {
 /**
  * Read plain text, csv or json in this process, and wait for the sink between slices. csv and json are never held as
  * a whole.
- *
  * @throws ExtractError; errors of the source and of the sink
  */
 export async function readInWorker(

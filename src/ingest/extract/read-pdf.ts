@@ -38,7 +38,6 @@ const IMAGE_PIXELS_MAX = 36_000_000;
  * Read the text of a PDF and pass it to `sink` a window of pages at a time, so that memory does not grow with the
  * number of pages. `data` is transferred (it is detached). Without `cmapFolder` the text of fonts in a predefined
  * East Asian encoding is lost.
- *
  * @throws ExtractError `encrypted` (a password is needed), `corrupt`, `too_large`
  */
 export async function readPdf(data: Uint8Array, sink: BlockSink, options: PdfOptions): Promise<PdfSummary> {

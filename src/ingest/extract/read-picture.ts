@@ -12,7 +12,6 @@ export function* pagesOfPicture(file: Uint8Array<ArrayBuffer>, pagesMax: number)
 
 /**
  * Read the text of a picture file. A TIFF file may have several pages. This process decodes nothing of it.
- *
  * @throws ExtractError if no page can be read, with the category of the first error; errors of the source
  */
 export async function readPicture(

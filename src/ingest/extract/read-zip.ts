@@ -24,7 +24,6 @@ const ODF = /^application\/vnd\.oasis\.opendocument\.(text|spreadsheet|presentat
 /**
  * Read the document in a zip archive. Entries of the archive give its format: `mimetype`, or the content type of the
  * main part.
- *
  * @throws ExtractError `unsupported_type` if the format is not supported; errors of the document
  */
 export async function readZip(bytes: Uint8Array, reading: Reading): Promise<ReadResult> {

@@ -53,7 +53,6 @@ export interface SkippedPart {
   readonly category: PartCategory;
 }
 
-/** Result of reading a document. */
 export interface ReadResult {
   /** Format of the document; for a container (a zip archive, a compound file), the format of the document in it. */
   readonly format: DocumentFormat;

@@ -20,7 +20,6 @@ const OFF_HEAP_BYTES = 128 * MIB;
 
 /**
  * Start a process that waits for a task on stdin and may read no files except its own code.
- *
  * @param preload format whose code the process loads while it waits; it can read any other format as well
  * @throws ExtractError `internal` if the process cannot be started
  */
@@ -51,7 +50,6 @@ interface Readables {
 
 let readables: Readables | null = null;
 
-/** Packages that the readers import. */
 const READER_PACKAGES = ['chardet', 'markdown-it', 'numfmt', 'parse5', 'pdfjs-dist', 'postal-mime', 'saxes', 'yauzl'];
 
 /**

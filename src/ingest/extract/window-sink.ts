@@ -44,7 +44,6 @@ export class WindowSink implements BlockSink {
 
   /**
    * Pass a complete window on, and yield to the event loop from time to time.
-   *
    * @throws the signal's reason; errors of `take`
    */
   async flush(): Promise<void> {

@@ -25,7 +25,6 @@ interface StoredBytes {
 
 /**
  * Decode artifacts and analyse their chunks on a worker thread.
- *
  * @param stored must not be used afterwards: the bytes are moved to the thread
  * @returns null in place of an artifact that is damaged or in several parts
  */
@@ -68,7 +67,6 @@ interface EncodedArtifacts {
 
 /**
  * Encode artifacts on a worker thread.
- *
  * @param artifacts their vectors must not be used afterwards: they are moved to the thread, which returns all but the
  *   native ones
  */

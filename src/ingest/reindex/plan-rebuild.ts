@@ -8,7 +8,6 @@ import type { ReindexPlan } from './plan.ts';
 
 /**
  * Plan to rebuild the index of a bucket from the stored vectors as they are.
- *
  * @throws AppError `bucket_not_found` (404), `index_empty` (409): nothing was ever indexed
  */
 export async function planRebuild(sql: Sql, caller: Pick<Caller, 'orgId'>, bucketRef: string): Promise<ReindexPlan> {

@@ -47,7 +47,6 @@ const SAMPLE_DOCUMENTS = 16;
 
 /**
  * Plan to embed every chunk of a bucket by a model. Stored vectors of that model are used again.
- *
  * @throws AppError `bucket_not_found` (404), `unknown_model` (400), `provider_unavailable` (502): the model has no
  *   provider, `index_empty` (409)
  */

@@ -38,7 +38,6 @@ export interface ReprojectPlan extends ReindexPlan {
 
 /**
  * Plan to reproject the vectors of a bucket.
- *
  * @throws AppError `bucket_not_found` (404), `unknown_model`, `not_projectable` (400), `map_missing`,
  *   `cannot_reproject` (409) naming the documents that prevent it, and what to do about them
  */

@@ -50,7 +50,6 @@ export interface ReembedJobs extends ReembedContext {
 
 /**
  * Queue a job that embeds a bucket by another model while searches go on. With `dryRun`, report the job's plan instead.
- *
  * @throws AppError those of `planReembed`; `reindex_in_progress` (409) naming the job; `scope_missing`, `out_of_reach`
  *   (403): a document of the bucket is hidden from the caller, and the reply would reveal its number and cost
  */
@@ -70,7 +69,6 @@ export async function queueReembed(
 
 /**
  * Queue the job of a plan.
- *
  * @returns the id of the job
  * @throws AppError `reindex_in_progress` (409) naming the job; `bucket_not_found` (404)
  */
@@ -117,7 +115,7 @@ async function refuseSecond(tx: Sql, bucketId: string): Promise<void> {
   const jobId = await findReindexJob(tx, bucketId);
   if (jobId === null) return;
   throw conflict(
-    `the job ${jobId} makes the index of this bucket anew already; wait for it, or cancel it (service jobs cancel ${jobId} --force)`,
+    `the job ${jobId} is already rebuilding the index of this bucket; wait for it, or cancel it (service jobs cancel ${jobId} --force)`,
     'reindex_in_progress',
   );
 }

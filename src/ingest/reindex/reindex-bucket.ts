@@ -14,7 +14,6 @@ type Options = Pick<RunOptions, 'signal' | 'jobId' | 'leaveOutDamaged' | 'onProg
 /**
  * Rebuild the index of a bucket by the plan that `makePlan` returns once no other run works on the bucket. A new
  * table replaces the present one in one transaction; searches use the present one until then.
- *
  * @param detail facts for the audit log, beside the number of documents
  * @throws AppError of `makePlan`; those of `Reindexing.run`; the signal's reason
  */
@@ -57,7 +56,6 @@ export interface RebuildReport {
 
 /**
  * Rebuild the index of a bucket from the chunk artifacts in object storage. No provider is called.
- *
  * @throws AppError `bucket_not_found` (404), `index_empty`, `artifact_corrupt`, `index_busy` (409); the signal's reason
  */
 export async function rebuildIndex(
@@ -86,7 +84,6 @@ export interface ReprojectReport {
 
 /**
  * Reproject the vectors of a bucket from the native vectors stored with its chunks. No provider is called.
- *
  * @throws AppError those of `planReprojection`; `reproject_incomplete` (409) naming what could not be done; the
  *   signal's reason
  */

@@ -328,7 +328,7 @@ export class Reindexing {
     throw new AppError({
       code: 'reproject_incomplete',
       status: 409,
-      message: `${count} ${count === 1 ? 'document' : 'documents'} could not be made anew, ${first.document.id} first (${(first.error as Error).message}); delete ${them} or reprocess, then run it again`,
+      message: `${count} ${count === 1 ? 'document' : 'documents'} could not be reindexed, ${first.document.id} first (${(first.error as Error).message}); delete ${them} or reprocess, then run it again`,
       details: { documents: failures.slice(0, 100).map(({ document }) => document.id) },
       cause: first.error,
     });

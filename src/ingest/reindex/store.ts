@@ -111,7 +111,6 @@ export async function selectRunGenerations(sql: Sql, runId: string): Promise<Run
 /**
  * Make generations of a run (null: all of them) live in place of those from which they were made. Call this in a
  * transaction. A document that was ingested again or deleted in the meantime stays as it is.
- *
  * @returns ids of the changed documents
  */
 export async function activateRunGenerations(

@@ -6,7 +6,6 @@ import type { LiveDocument } from './store.ts';
 /**
  * Read the analysed texts of documents from the table that searches of their bucket use, so that they need not be
  * analysed again.
- *
  * @returns a text for each chunk, by generation. Documents with missing rows are omitted, and all of them if the
  *   table cannot be read
  */

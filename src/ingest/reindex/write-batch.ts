@@ -22,7 +22,6 @@ const ENCODED_CHUNKS = 512;
 
 /** Limits of each step of the work, for all batches of a run together. */
 export interface StepLimits {
-  /** Batches that are read. */
   readonly reading: LimitFunction;
   /** Batches that are written. */
   readonly writing: LimitFunction;
@@ -48,7 +47,6 @@ export interface Written {
 /**
  * Write some documents into the table of a run, as generations that no search finds yet. Omit a document that is
  * deleted or ingested again in the meantime.
- *
  * @throws AppError of the provider, the index and the storage; the signal's reason
  */
 export async function writeBatch(
@@ -79,7 +77,6 @@ async function writeWorks(context: BatchContext, works: readonly Work[]): Promis
 
 /**
  * Register the new generations before writing anything of them, so that the remains of a crash are swept.
- *
  * @returns generations whose document still exists, including those that are kept
  */
 async function register({ sql, orgId, run }: BatchContext, works: readonly Work[]): Promise<Set<number>> {

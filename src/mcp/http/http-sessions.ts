@@ -45,7 +45,6 @@ export class HttpSessions {
 
   /**
    * Open a session for a client. It stays only if the client's `initialize` succeeds, which `settle` checks.
-   *
    * @throws AppError `too_many_sessions` (503)
    */
   async open(principal: Principal, makeServer: (id: string) => Promise<McpServer>): Promise<HttpSession> {

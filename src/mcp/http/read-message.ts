@@ -33,7 +33,6 @@ export class MessageMemory {
 
 /**
  * Read the JSON body of a POST as its bytes arrive, within the limits for one message and for all together.
- *
  * @returns `free` releases the memory once the request is answered
  * @throws AppError 415, `message_too_large` (413), `server_busy` (503), `json_invalid` (400)
  */

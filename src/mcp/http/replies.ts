@@ -8,7 +8,6 @@ const READABLE_HEADERS = 'Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate
 
 /**
  * Let a web page of an allowed origin read the answer (CORS).
- *
  * @returns true if the request was only the browser's preflight, which is answered
  */
 export function allowOrigin(req: IncomingMessage, res: ServerResponse): boolean {

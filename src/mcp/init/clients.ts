@@ -27,7 +27,6 @@ export interface Host {
 
 type Entry = Readonly<Record<string, unknown>>;
 
-/** Configuration of one client. */
 export interface ClientConfiguration {
   /** Entry of the client's file below `mcpServers`; null if the client reads no such file. */
   readonly entry: Entry | null;
@@ -44,7 +43,6 @@ const LOCAL_SERVER_URL = 'http://127.0.0.1:8787/mcp';
 
 /**
  * Describe how to tell a client about the tool server, in exactly the form that it reads.
- *
  * @throws AppError 400 for a server address that the client cannot use
  */
 export function configureClient(request: InitRequest, host: Host): ClientConfiguration {

@@ -20,7 +20,6 @@ const HTTP_FIELDS = ['type', 'url', 'headers'];
 /**
  * Put an entry into the text of a client's configuration. Everything else stays byte for byte: other servers, comments,
  * the order of keys, and a person's additions to the entry itself.
- *
  * @throws AppError `config_file_broken` (409) for text that is not such a configuration, which a person has to repair
  */
 export function editConfigText(text: string, name: string, entry: Readonly<Record<string, unknown>>): string {

@@ -31,7 +31,6 @@ export interface CommandIo {
 /**
  * Print the configuration of a client, or write it into the client's file. Standard output has only the JSON; notes go
  * to standard error. A key is never printed.
- *
  * @param program that a client starts
  * @throws AppError 400; `config_file_broken` and others of `writeConfigFile`
  */

@@ -6,7 +6,6 @@ import { editConfigText } from './edit-config-file.ts';
 /**
  * Put an entry into a client's configuration file, in one step: a reader sees the old file or the new one. Its mode and
  * owner stay. Only the owner can read a new file, as it may hold a key.
- *
  * @returns true if the file changed, or would change
  * @throws AppError `config_file_broken` (409), `config_file_changed` (409), `config_file_denied` (403)
  */

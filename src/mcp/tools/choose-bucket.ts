@@ -7,7 +7,6 @@ export const BucketName = z.string().min(1).max(128);
 /**
  * Choose the bucket of a search: the named one, else the default one. `collection` is the old name of the argument
  * `bucket`.
- *
  * @throws AppError `arguments_conflict` (400) for two different buckets
  */
 export function chooseBucket(

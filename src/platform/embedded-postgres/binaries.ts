@@ -22,7 +22,6 @@ const Symlinks = z.array(z.object({ source: z.string(), target: z.string() }));
  * Find binaries that `user` can run: those of the installed npm platform package, else a copy in the data directory. A
  * copy is made if that user cannot open `node_modules`, as in a closed home directory, or if the links between the
  * libraries are missing there and cannot be created. Call this under the lock of the data directory.
- *
  * @throws AppError `postgres_unsupported_platform`, `postgres_binaries_unusable`
  */
 export async function locateBinaries(
@@ -76,7 +75,6 @@ async function tryBinaries(native: string, user: ServerUser | null): Promise<Pos
 /**
  * Create the symbolic links between libraries. An npm package cannot contain links, so the platform package lists them
  * in `native/pg-symlinks.json` and creates them in an install script, which `npm ci --ignore-scripts` skips.
- *
  * @returns false if links are missing and cannot be created here
  */
 async function linkLibraries(packageDirectory: string): Promise<boolean> {

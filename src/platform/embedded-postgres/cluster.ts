@@ -14,7 +14,6 @@ const INITDB_MS = 300_000;
  * Create the cluster if there is none: UTF-8, PostgreSQL's own C.UTF-8 (equal order on every system, no dependency on
  * its locales), password login only. It is created under a temporary name and renamed, so that a killed process leaves
  * no incomplete cluster. Call this under the lock of the data directory.
- *
  * @throws AppError `postgres_version_mismatch` if the cluster is of another major version, `postgres_initdb_failed`
  */
 export async function ensureCluster(
@@ -170,7 +169,6 @@ export async function writeSettings(
 /**
  * Create the directory for the unix socket, which only the user of the server may enter. An existing one must belong to
  * that user, since another user may have created it first in the shared temporary directory.
- *
  * @throws AppError `postgres_socket_directory_foreign`
  */
 export async function ensureSocketDirectory(directory: string, user: ServerUser | null): Promise<void> {

@@ -62,7 +62,6 @@ export async function removeLeftovers(data: DataDirectory): Promise<void> {
  * Make sure that `user` can traverse the data directory. Only root needs this, since the server runs as another user
  * then. A data directory of root becomes traversable, but not readable, for the group of that user, and closed to all
  * others.
- *
  * @throws AppError `data_directory_unreachable` if a directory above is closed to that user
  */
 export async function allowTraversal(data: DataDirectory, user: ServerUser): Promise<void> {

@@ -22,7 +22,6 @@ const FOREIGN_HOLDER_MS = 120_000;
  * succeed the holder with contents C is itself a lock file, named after the hash of C, and its holder may also die and
  * be succeeded. The process that links the end of this chain holds the lock. Release removes the chain from the front,
  * so a chain whose front is unchanged has not been released.
- *
  * @throws AppError `data_directory_busy` if the lock is not acquired within `waitMs`
  */
 export async function withFileLock<T>(

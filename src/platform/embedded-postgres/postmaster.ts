@@ -99,7 +99,6 @@ export async function waitUntilReady(data: DataDirectory): Promise<Postmaster | 
  *
  * This does not use `pg_ctl start`, which runs a shell without quoting special characters of the path, checks for the
  * outcome only every 100 ms, and does not report how the server ended.
- *
  * @throws AppError `postgres_start_failed`
  */
 export async function startPostmaster(

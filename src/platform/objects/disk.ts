@@ -44,7 +44,6 @@ const READER = new URL('./read-files.ts', import.meta.url);
  * Open a storage of objects as files below `directory`, with keys as paths. A file is written under a temporary name,
  * flushed to the disk and renamed; then its folder is flushed. A crash leaves only temporary files; this function
  * removes those older than an hour.
- *
  * @param options.threads read many small objects together; without them, each object is read by itself
  */
 export async function openDiskObjects(options: { directory: string; threads?: Threads }): Promise<Objects> {

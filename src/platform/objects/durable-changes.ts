@@ -48,7 +48,6 @@ export interface FileFault {
   readonly message: string;
 }
 
-/** Outcome of a change. */
 export interface Changed {
   /** Null if the change succeeded. */
   readonly fault: FileFault | null;

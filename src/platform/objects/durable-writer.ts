@@ -16,7 +16,6 @@ export class DurableWriter {
 
   /**
    * Make a change.
-   *
    * @param transfer buffers of its bytes that are moved, not copied
    * @returns SHA-256, in hexadecimal, of the content of each file that was written
    * @throws the error of the file system, with `code` and `syscall`; AppError `objects_unavailable` if the thread ends

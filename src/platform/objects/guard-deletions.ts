@@ -101,7 +101,6 @@ class DeletionLock {
 
 /**
  * Run `fn` while no process of the installation deletes objects.
- *
  * @param direct connection pool for advisory locks; must not go through a transaction pooler
  * @throws the reason of the signal
  */

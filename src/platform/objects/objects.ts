@@ -14,7 +14,6 @@ export interface ListedObject {
   readonly tag: string;
 }
 
-/** Object to write. */
 export interface NewObject {
   readonly key: string;
   readonly bytes: Uint8Array;
@@ -41,7 +40,6 @@ export const GET_BYTES_MAX = 256 * 1024 * 1024;
 export interface Objects {
   /**
    * Write an object, replacing any older one of that key. With `ifAbsent` a key is written at most once.
-   *
    * @throws AppError `object_exists` (409) with `ifAbsent`; `storage_full` (503); the error of `body`
    */
   put(
@@ -52,7 +50,6 @@ export interface Objects {
 
   /**
    * Move a local file that this process has written and closed into the storage.
-   *
    * @throws AppError `storage_full` (503)
    */
   adopt(file: string, key: string): Promise<StoredObject>;
@@ -62,7 +59,6 @@ export interface Objects {
 
   /**
    * Read several small objects, as `get` would one by one.
-   *
    * @param options.maxBytes limit for each object; the caller limits their sum
    * @returns null in place of an object that is missing, too large or unread; `get` gives the reason
    */
@@ -74,7 +70,6 @@ export interface Objects {
   /**
    * Write several small objects, as `put` would one by one. All of them are durable once this has resolved. If it
    * fails, or its signal aborts, some of them may be written, each completely.
-   *
    * @param objects their bytes must not be used afterwards, since they may be moved to a thread
    * @throws AppError `storage_full` (503)
    */
@@ -116,7 +111,6 @@ const KEY_CHARACTERS_MAX = 512;
 /**
  * Check a key. The server makes keys from its own ids: lower case (some file systems ignore case), digits, `_`, `-`,
  * `.` in segments joined by `/`. No segment begins with a dot. Keys never contain names given by users.
- *
  * @throws AppError `object_key_invalid`
  */
 export function checkKey(key: string): void {

@@ -38,7 +38,6 @@ export async function probeObjects(objects: Objects, signal?: AbortSignal): Prom
  * Check that the storage honours `ifAbsent` (on S3: `PUT` with `If-None-Match: *` answers 412 if the object exists).
  * The second of two consecutive writes must fail, and all but one of several concurrent writes. A store that does not
  * know the condition accepts every write, and the search index would lose rows without an error.
- *
  * @throws AppError `conditional_writes_ignored` (500), and the errors of `Objects`
  */
 export async function requireConditionalWrites(objects: Objects): Promise<void> {

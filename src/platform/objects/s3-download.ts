@@ -27,7 +27,6 @@ export interface DownloadRange {
  * Download the bytes of one version of an object, and resume after a lost connection. A download of the whole object is
  * verified by the checksum of the object, if it has one. The last bytes are yielded before the verification, but the
  * generator ends only after it.
- *
  * @throws the error of the request, untranslated; AppError `objects_unavailable` after the first bytes
  */
 export async function* download(source: DownloadSource, range: DownloadRange): AsyncGenerator<Uint8Array> {

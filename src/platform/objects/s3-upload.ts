@@ -41,7 +41,6 @@ class BodyFailed extends Error {}
  * Upload a body: by one request if it fits into one part, else in parts, at most three of which are in memory. A failed
  * upload is aborted in the store. Every part is sent with its checksum, and the object with an id of its writer. If the
  * answer to a write is lost, the id shows that the object is not that of another writer.
- *
  * @throws AppError `object_exists`, `object_too_large` (413), those of `translate`, and the error of `body`
  */
 export async function upload(

@@ -21,7 +21,6 @@ const UNLOCK_MS_MAX = 2_000;
  * s.
  *
  * `sql` must connect to PostgreSQL directly, not through a transaction-pooling proxy.
- *
  * @param options.waits false to fail at once if the lock is held
  * @param options.silenceMs time of the server without a heartbeat, and of the holder without an answer
  * @throws the reason of the signal if it aborts during the wait; the error of postgres.js if there is no connection;
@@ -110,7 +109,6 @@ export async function withAdvisoryLock<T>(
 
 /**
  * Release the locks of a session. postgres.js never answers queries sent between the error of a connection and its end.
- *
  * @returns true if the session now holds no lock and can be used again
  */
 async function unlock({ client, pid }: LockSession): Promise<boolean> {
@@ -148,7 +146,6 @@ const SHARED_MS_MAX = 600_000;
  * Run `fn` while sharing the advisory lock named `key` with any number of other holders. Nobody can hold it by
  * `withAdvisoryLock` meanwhile. The wait is limited to 15 s. The lock belongs to a separate transaction, so this works
  * through a transaction-pooling proxy.
- *
  * @throws the error of postgres.js if the wait takes too long, or if there is no connection
  */
 export async function withSharedAdvisoryLock<T>(sql: Sql, key: string, fn: () => Promise<T>): Promise<T> {

@@ -25,7 +25,6 @@ const REASONS: Readonly<Record<string, string>> = {
 
 /**
  * Connect to the operator's PostgreSQL for the first time.
- *
  * @param setting name of the setting that holds `url`, for messages
  * @throws AppError `postgres_unavailable`, `postgres_refused` (503) that name the setting, the address and the reason;
  *   `postgres_too_old` (503) for a version below 15

@@ -33,7 +33,6 @@ export class LockSessions {
 
   /**
    * Take a session that holds no lock.
-   *
    * @param silenceMs time without a message after which the server ends the session
    * @throws the error of postgres.js if there is no connection
    */

@@ -29,7 +29,6 @@ export interface PoolOptions {
  * Open a pool that survives the loss of connections, and cancels statements
  * (docs/decisions/0006-own-pool-around-postgres-js.md). A connection without an answer also counts as lost if a new one
  * gets no answer either.
- *
  * @param connect makes a client of one connection
  */
 export function openPool(
@@ -136,7 +135,6 @@ class Pool {
 
   /**
    * Cancel the current statement of a server process.
-   *
    * @returns true once the request has arrived; false if that is unknown
    */
   async cancel(pid: number): Promise<boolean> {
@@ -234,7 +232,6 @@ class Pool {
     this.#serve();
   }
 
-  /** Close an idle connection. */
   #close(connection: Connection): void {
     clearTimeout(connection.idleTimer);
     this.#all.delete(connection);

@@ -51,7 +51,6 @@ export class Stop {
 
 /**
  * Do work within a limit, once its share has a place. Work that still waits at the end is never begun.
- *
  * @param ms time limit; null for one that PostgreSQL enforces
  * @throws AppError `query_timeout` at the end of the time, or the reason of the signal
  */

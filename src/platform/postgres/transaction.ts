@@ -27,7 +27,6 @@ export interface TransactionSettings {
 /**
  * Run `fn` in a transaction on a connection that nothing else uses meanwhile. A connection in doubt is closed: one
  * whose COMMIT or ROLLBACK has failed, and one whose statement was cancelled without a confirmation.
- *
  * @throws the error of `fn`, once the transaction is rolled back; the error of a lost connection
  */
 export function runTransaction<T>(

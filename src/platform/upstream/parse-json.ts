@@ -7,7 +7,6 @@ export function badReply(code: string, message: string): UpstreamFault {
 
 /**
  * Parse a body as JSON without checking its shape.
- *
  * @throws UpstreamFault `bad_json` for HTML, an empty or a cut-off body
  */
 export function parseJson(body: Uint8Array): unknown {

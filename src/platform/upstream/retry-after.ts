@@ -7,7 +7,6 @@ const WAIT_MAX_MS = 3_600_000;
 /**
  * Read the wait that the vendor asks for: `retry-after-ms`, else `retry-after` (seconds, or an HTTP date of RFC 9110),
  * else `google.rpc.RetryInfo` in an error body.
- *
  * @returns milliseconds from 0 to one hour; null if there is no usable value
  */
 export function retryAfterMs(headers: UpstreamHeaders, error: unknown, nowMs = Date.now()): number | null {

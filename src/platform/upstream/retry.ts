@@ -17,7 +17,6 @@ export const RETRY_DEFAULTS = { baseMs: 200, capMs: 5_000, serverDelayMaxMs: 10_
 /**
  * Compute the exponential backoff with full jitter: uniform in [0, min(cap, base x 2^retry)). A delay stated by the
  * server is kept in full and the jitter is added to it, so that clients with equal delays do not retry all at once.
- *
  * @param retry 0 for the first retry
  * @returns milliseconds to wait before the retry, or null if there must be none
  */

@@ -59,7 +59,6 @@ export class HttpUpstream {
 
   /**
    * Send a request. Resolve with the answer, whatever its status.
-   *
    * @throws UpstreamFault `transient`, code `timeout`, `connection` or `body_too_large`; the reason of the signal when
    *   it aborts
    */

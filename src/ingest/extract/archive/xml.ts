@@ -55,7 +55,6 @@ const NAMESPACES: ReadonlyArray<readonly [RegExp, string]> = [
 /**
  * Parse XML as a stream. Only the five predefined entities and character references are known. Entities of a document
  * type, internal or external, are never defined, so using one is an error and nothing is ever fetched.
- *
  * @param drain awaited after every part of the input, so that the output of the handler is consumed
  * @throws ExtractError `corrupt` for XML that is not well-formed or is nested deeper than 1,000 elements; errors of
  *   the handler

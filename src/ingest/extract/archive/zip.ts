@@ -61,7 +61,6 @@ export class Zip {
 
   /**
    * Stream the unpacked bytes of an entry.
-   *
    * @throws ExtractError `corrupt` (also if there is no such entry), `encrypted`, `too_large`
    */
   async *stream(name: string): AsyncGenerator<Uint8Array> {

@@ -30,7 +30,6 @@ export class CsvParser {
 
   /**
    * Parse the next part of the text.
-   *
    * @throws ExtractError `corrupt` for an unterminated field, `too_large` for a row of too many cells or characters
    */
   write(text: string): void {

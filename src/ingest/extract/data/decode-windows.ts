@@ -7,7 +7,6 @@ const SAMPLE_BYTES = 256 * 1024;
 /**
  * Decode a file of any encoding to windows of about 64 Ki characters. `decodeText` detects the encoding from the
  * first bytes beyond ASCII, however late they occur. Only the current window is held.
- *
  * @param declared a charset label from elsewhere; unknown labels are ignored
  */
 export async function* decodeWindows(

@@ -39,7 +39,6 @@ export class JsonParser {
 
   /**
    * Parse the next part of the text.
-   *
    * @throws ExtractError `corrupt` for invalid JSON, `too_large` for a string of more than 16 Mi characters
    */
   write(text: string): void {

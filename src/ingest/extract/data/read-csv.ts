@@ -9,7 +9,6 @@ const SNIFF_ROWS_MAX = 50;
 /**
  * Read a file of separated values as a table. Every part of the table repeats the column names. Only the current
  * window and some rows are held.
- *
  * @param windows the text in consecutive windows
  * @param delimiter null to choose the one of `, ; tab |` that divides the first rows most evenly
  * @throws ExtractError `corrupt`, `too_large`

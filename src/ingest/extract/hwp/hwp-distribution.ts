@@ -9,7 +9,6 @@ const KEY_BYTES = 16;
  * Decrypt the records of a section of a distribution document, which anyone may read but nobody may edit. The records
  * stay compressed. The first record of the section holds the key, scrambled by a random number generator whose seed
  * comes first ("HWP Document File Formats: distribution documents", revision 1.2, by Hancom).
- *
  * @throws ExtractError `corrupt`
  */
 export function decryptDistributed(stored: Buffer): Buffer {

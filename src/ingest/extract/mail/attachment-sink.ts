@@ -6,7 +6,6 @@ const HEADING_LEVEL = 2;
 /** Sink that puts the blocks of an attachment under a heading with its name, and marks them with its name. */
 export class AttachmentSink implements BlockSink {
   readonly #outer: BlockSink;
-  /** Name of the attachment. */
   readonly name: string;
   #isOpen = false;
   #isFull = false;

@@ -26,7 +26,6 @@ export type ReadContained = (document: ContainedDocument, reading: Reading) => P
  * there is one), and every attachment as a section with its name as heading. The reader of its format reads each
  * attachment. An attachment that cannot be read is named in the text and in `skipped`. Pictures that the body shows
  * are read only with the strategy `always`.
- *
  * @param depth 0 for the mail itself, 1 for a mail attached to it
  */
 export async function readMail(

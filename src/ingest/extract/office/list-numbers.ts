@@ -26,7 +26,6 @@ const ROMAN: ReadonlyArray<readonly [number, string]> = [
 
 /**
  * Format the number of a list item for display.
- *
  * @param format format of WordprocessingML (ISO/IEC 29500-1, 17.18.59); an unknown one is written in digits
  */
 export function formatNumber(value: number, format: string): string {

@@ -3,7 +3,6 @@ import type { BlockDraft } from '../blocks.ts';
 /**
  * Arrange the blocks of one slide: its title first, then the others, then the speaker's notes. Each slide opens its
  * own section; otherwise its text would appear under the title of another slide.
- *
  * @param number from 1
  */
 export function arrangeSlide(
