@@ -2,11 +2,11 @@ import postgres from 'postgres';
 import type { Logger } from './logger.ts';
 import { TYPES } from './postgres/arrays.ts';
 import type { Connect } from './postgres/client.ts';
-import { rememberFactory } from './postgres/client.ts';
 import { dial } from './postgres/dial.ts';
 import { lockSessionsOf } from './postgres/lock-sessions.ts';
 import { openPool } from './postgres/pool.ts';
 import type { Query } from './postgres/query.ts';
+import { rememberFactory } from './postgres/session.ts';
 import type { Database, Sql } from './postgres/sql.ts';
 import { hasOneHost, type PostgresTarget, toClientOptions } from './postgres/target.ts';
 

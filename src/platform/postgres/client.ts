@@ -1,26 +1,7 @@
 import type postgres from 'postgres';
-import type { Sql } from './sql.ts';
 
 /** Client of postgres.js with one connection. */
 export type Client = postgres.Sql<Record<never, never>>;
 
 /** Function that makes a client of one connection for the same database, with some options changed. */
 export type Connect = (changes: Pick<postgres.Options<Record<never, never>>, 'onclose' | 'idle_timeout'>) => Client;
-
-const factories = new WeakMap<Sql, Connect>();
-
-export function rememberFactory(sql: Sql, connect: Connect): void {
-  factories.set(sql, connect);
-}
-
-/**
- * Open a separate connection to the database of `sql` for session state: a lock or LISTEN. It stays open as long as the
- * server allows, is never shared, and does not belong to the pool, so that the holder of a lock can still use the pool
- * while any number of sessions wait for the lock.
- * @param onclose called when the connection is closed
- */
-export function openSession(sql: Sql, onclose: () => void = () => undefined): Client {
-  const connect = factories.get(sql);
-  if (connect === undefined) throw new TypeError('this needs the database, not a transaction');
-  return connect({ onclose });
-}

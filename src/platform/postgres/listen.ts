@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { answerWithin } from '../answer-within.ts';
 import type { Logger } from '../logger.ts';
-import { openSession } from './client.ts';
+import { openSession } from './session.ts';
 import type { Sql } from './sql.ts';
 
 const RETRY_MS = 250;

@@ -1,5 +1,5 @@
 import type { Client } from './client.ts';
-import { openSession } from './client.ts';
+import { openSession } from './session.ts';
 import type { Sql } from './sql.ts';
 
 /** Time to keep a session open without a lock. */
