@@ -201,7 +201,14 @@ class Pool {
 
   /** Open a connection for the first waiting work. */
   async #open(): Promise<void> {
-    const connection = new Connection(this.#connect, this.#silence);
+    let connection: Connection;
+    try {
+      connection = new Connection(this.#connect, this.#silence);
+    } catch (error) {
+      // postgres.js refuses the address, for example for its port.
+      this.#waiting.shift()?.reject(error);
+      return;
+    }
     this.#all.add(connection);
     this.#opening++;
     const error = await connection.open().then(
