@@ -21,7 +21,9 @@ export class Connection {
 
   constructor(connect: Connect, silence: SilenceWatch) {
     this.#silence = silence;
-    this.#client = connect({ onclose: () => this.lose(connectionClosed()) });
+    // The query in progress fails first, by the error that tells why.
+    const onclose = () => void setImmediate(() => this.lose(connectionClosed()));
+    this.#client = connect({ onclose });
   }
 
   get isLost(): boolean {
