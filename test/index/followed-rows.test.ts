@@ -125,3 +125,22 @@ it('rows that were merged into other files are the same rows, and those after th
   await append(3);
   await expectSame(26);
 });
+
+it('rows that came with another handle of the table stay when removed rows are erased', async () => {
+  const others = new LanceTables(directory);
+  try {
+    await append(10);
+    await expectSame(20);
+    await table.delete(`generation = ${lastGeneration - 4}`);
+    const deleted = await table.version();
+    const copy = await resident.find(name, deleted, () => readers.openForReading(name, deleted));
+    await append(1);
+    const appended = await table.version();
+    expect(await resident.find(name, appended, () => others.openForReading(name, appended))).toBe(copy);
+    expect(await copy?.hasGone(table)).toBe(true);
+    await expectSame(20);
+    expect(copy?.size).toMatchObject({ rows: 22, removedRows: 2 });
+  } finally {
+    await others.close();
+  }
+});

@@ -36,7 +36,9 @@ interface Entry {
   countedBytes: number;
   /** The last reading of rows, which may be in progress. */
   reading: Promise<void>;
-  /** Timer of the removal of rows that the table has no more; null: none is due. */
+  /** Table that the last update read, or reads. It has all rows of the copy, except removed ones. */
+  table: Table | null;
+  /** Timer that erases the rows that are no longer in the table; null if nothing is to be erased. */
   removal: NodeJS.Timeout | null;
 }
 
@@ -233,7 +235,15 @@ export class TableCopies {
   }
 
   #enter(copy: TableCopy, firstRows: number, reading: Promise<void>): Entry {
-    const entry: Entry = { copy, firstRows, usedAtMs: performance.now(), countedBytes: 0, reading, removal: null };
+    const entry: Entry = {
+      copy,
+      firstRows,
+      usedAtMs: performance.now(),
+      countedBytes: 0,
+      reading,
+      table: null,
+      removal: null,
+    };
     this.#entries.set(copy.name, entry);
     this.#count(entry, bytesOf(entry));
     return entry;
@@ -268,9 +278,10 @@ export class TableCopies {
     try {
       const table = await open();
       if (table === null) throw new Error('the table is gone');
+      entry.table = table;
       // Rows can move to another file while they are read.
       await copy.update(table, version).catch(() => copy.update(table, version));
-      if (await copy.hasGone(table)) this.#removeLater(entry, table);
+      if (await copy.hasGone(table)) this.#removeLater(entry);
     } catch (error) {
       this.forget(copy);
       throw error;
@@ -285,10 +296,10 @@ export class TableCopies {
   }
 
   /** Remove the rows from a copy that its table has no more, in a while. */
-  #removeLater(entry: Entry, table: Table): void {
+  #removeLater(entry: Entry): void {
     const remove = async () => {
       entry.removal = null;
-      await entry.copy.removeGone(table);
+      if (entry.table !== null) await entry.copy.removeGone(entry.table);
       if (isMostlyRemoved(entry.copy)) this.forget(entry.copy);
     };
     const removeOrForget = () =>
