@@ -43,8 +43,9 @@ export interface ChunkIndex {
   /**
    * Append the chunks of generations, all or none of them. A table that does not exist is created.
    *
-   * The caller is the only writer of the table, here and in every other method that writes. One that has lost its lock
-   * without knowing may still write: it must remove what nobody knows of.
+   * The caller is the only writer of the table, here and in every other method that writes. A writer that has lost its
+   * lock without noticing may still append. Such chunks have a generation that PostgreSQL does not know; a sweep
+   * removes them.
    *
    * @throws AppError `index_unavailable`, `storage_full` (503)
    */
@@ -64,7 +65,9 @@ export interface ChunkIndex {
    */
   settle(table: string): Promise<TableState>;
 
-  /** Bring a new table so far that its searches are as fast as those of a settled one. */
+  /**
+   * Build the search indexes of a new table, without merging its files, so that searches are as fast as after `settle`.
+   */
   prepareForSearches(table: string): Promise<TableState>;
 
   /**
@@ -119,7 +122,7 @@ export interface ReadOptions {
 export interface WriteOptions {
   /** Called right before the commit; it throws if the writer has lost its lock. */
   readonly requireLock?: () => Promise<void>;
-  /** Called if a commit that has failed by then is made after all. */
+  /** Called if a commit takes effect after the write was reported as failed. */
   readonly onLate?: () => void;
 }
 
@@ -170,7 +173,7 @@ export interface IndexedGeneration {
   readonly vectors: Float32Array;
 }
 
-/** Chunks of a table: all of these documents, and all of these generations. */
+/** Chunks that belong to one of these documents or to one of these generations. */
 export interface ChunkSelection {
   readonly documentIds: readonly string[];
   readonly generations: readonly number[];

@@ -12,11 +12,11 @@ import type { SketchedBlocks } from './vectors/sketched-blocks.ts';
 import { SketchedVectors } from './vectors/sketched-vectors.ts';
 import type { TableVectors } from './vectors/table-vectors.ts';
 
-/** Estimate of the bytes of a document in the maps of its id. */
+/** Estimated memory of one document id in both maps. */
 const DOCUMENT_BYTES = 160;
 const decoder = new TextDecoder();
 
-/** Rows of one LanceDB table in memory, in the order in which they were added. */
+/** Rows of one table in memory, in order of arrival. */
 export class ResidentTable {
   readonly keywords = new KeywordRows();
   readonly vectors: TableVectors;
@@ -24,27 +24,30 @@ export class ResidentTable {
   readonly #passages: ByteStore | FileStore;
   readonly #documentIds: string[] = [];
   readonly #documentNumbers = new Map<string, number>();
-  /** Ids of chunks that are not made of document, generation and index. */
+  /** Chunk ids, by row, that do not have the form `document_generation_index`. */
   readonly #oddChunkIds = new Map<number, string>();
   #documents = new Uint32Array(0);
   #generations = new Float64Array(0);
   #chunkIndexes = new Int32Array(0);
-  /** 1: boilerplate. */
+  /** By row: 1 if it is boilerplate. */
   #boilerplate = new Uint8Array(0);
-  /** 1: the row is still there. */
+  /** By row: 1 until the row is removed. */
   #present = new Uint8Array(0);
   /** Largest generation of a row that was added. */
   #lastGeneration = Number.NEGATIVE_INFINITY;
   #rows = 0;
   #removed = 0;
 
-  /** @param scratchIn directory of the files of a large table, which hold most of its content; null: it is small */
+  /**
+   * @param scratchIn null makes a small table, all in memory. A directory makes a large table: its texts and most bits
+   *   of its vectors go to files there.
+   */
   constructor(sketched: SketchedBlocks, scratchIn: string | null = null) {
     this.vectors = scratchIn === null ? new ExactVectors() : new SketchedVectors(sketched, scratchIn);
     this.#passages = scratchIn === null ? new ByteStore() : new FileStore(scratchIn);
   }
 
-  /** Number of rows, with those that were removed. */
+  /** Number of rows, removed rows included. */
   get rowCount(): number {
     return this.#rows;
   }
@@ -67,7 +70,7 @@ export class ResidentTable {
     let [document, documentAt] = [0, -1];
     for (let at = from; at < to; at++) {
       const row = this.#rows++;
-      // Chunks of a document follow each other.
+      // Look up the document only when it changes: the chunks of one document usually follow each other.
       if (documentAt === -1 || !isSameText(batch.documentIds, documentAt, at)) {
         document = this.#documentNumber(decoder.decode(bytesAt(batch.documentIds, at)));
         documentAt = at;
@@ -87,7 +90,7 @@ export class ResidentTable {
     this.keywords.addAll(batch.tokens, from, to);
   }
 
-  /** Find the positions of keys that no row has. */
+  /** Return the positions, in `keys`, of the keys that no present row has. */
   findUnknown({ generations, chunkIndexes }: RowKeys): Uint32Array {
     const wanted = new Set(Array.from(generations, Number));
     for (const generation of wanted) if (generation > this.#lastGeneration) wanted.delete(generation);
@@ -104,7 +107,7 @@ export class ResidentTable {
     return Uint32Array.from(unknown);
   }
 
-  /** Remove, of the first `rows` rows, those that have none of these keys, and erase their texts. */
+  /** Look at the first `rows` rows. Remove each row whose key is not in `keys`, and erase its text. */
   keepOnly(keys: RowKeys, rows: number): void {
     const kept = RowKeySet.of(keys);
     const removed: number[] = [];
@@ -121,7 +124,7 @@ export class ResidentTable {
     this.#removed += removed.length;
   }
 
-  /** Find the rows that a search may find. @param documentIds null: of all documents */
+  /** Find the rows that a search may find. @param documentIds documents to search; null: all */
   allowedRows(documentIds: readonly string[] | null): Allowed {
     if (documentIds === null) return this.#removed === 0 ? null : this.#present.subarray(0, this.#rows);
     const wanted = this.#numbersOf(documentIds);
@@ -175,7 +178,7 @@ export class ResidentTable {
     return `${this.documentIdOf(row)}_${this.#generations[row]}_${this.#chunkIndexes[row]}`;
   }
 
-  /** Mark documents by their numbers. @returns 1 for each of them: Uint8Array [documents] */
+  /** Mark the given documents. @returns by document number, 1 if it is given: Uint8Array [documents] */
   #numbersOf(documentIds: readonly string[]): Uint8Array {
     const marked = new Uint8Array(this.#documentIds.length);
     for (const id of documentIds) {

@@ -10,11 +10,11 @@ interface Searched {
   readonly number: number;
   readonly table: ResidentTable;
   readonly allowed: Allowed;
-  /** Number of its first row among those of all tables. */
+  /** Offset of the table in the common row numbers: its row `r` has the number `first + r`. */
   readonly first: number;
 }
 
-/** Find the best rows of several tables by BM25, with the statistics of each table. */
+/** Find the best rows of several tables by BM25. Each table uses its own statistics. */
 export function searchKeywords(
   resident: ReadonlyMap<number, ResidentTable>,
   { terms, ownTerms, words, correct, ...query }: KeywordQuery,
@@ -32,7 +32,7 @@ export function searchKeywords(
   return { rows: toLegRows(searched, best), unknown, corrections };
 }
 
-/** Put the terms of corrected words in the place of those that were replaced, with their weight. */
+/** Replace the terms of misspelled words by those of the corrections. Keep the weight of the group. */
 function replaceTerms(groups: readonly WeightedTerms[], corrections: readonly Correction[]): readonly WeightedTerms[] {
   if (corrections.length === 0) return groups;
   const present = new Set(groups.flatMap(({ terms }) => terms));
@@ -58,7 +58,7 @@ export function searchVectors(
   return toLegRows(searched, best);
 }
 
-/** @throws Error if a table is not there any more */
+/** Look up the tables, and number their rows as one sequence. @throws Error if a table was dropped */
 function openTables(resident: ReadonlyMap<number, ResidentTable>, { tables, documentIds }: LegQuery): Searched[] {
   return tables.map((number, at) => {
     const table = resident.get(number);

@@ -15,7 +15,7 @@ import type { SearchRequest } from './schema.ts';
 import { type Found, searchIndex } from './search-index.ts';
 import type { SearchedIndex, SynonymCache } from './synonyms/synonym-cache.ts';
 
-/** Times that a search is tried while its index changes. */
+/** Largest number of attempts at a search whose index keeps changing. */
 const TRIES_MAX = 3;
 
 export interface AttemptContext {
@@ -35,16 +35,16 @@ export interface SearchInput {
   /** Number of chunks to find. */
   readonly wanted: number;
   readonly signal: AbortSignal | undefined;
-  /** Further condition on documents. */
+  /** Condition on documents that no filter can express. Only PostgreSQL can test it. */
   readonly condition?: DocumentCondition | undefined;
 }
 
 /**
- * Search the indexes of a target, one pass per latent space. Search again, up to three times, if an index changed
- * meanwhile: visible chunks may have moved to a newer version of the table or to another table.
+ * Search the indexes of a target, one pass per latent space. Search again if an index changed meanwhile, with at most
+ * three attempts in all: visible chunks may have moved to a newer version of the table or to another table.
  *
- * @param readTarget reads which indexes there are now
- * @returns the target that was searched last, and what each pass found
+ * @param readTarget reads the present versions of the indexes
+ * @returns the target of the returned results, and what each pass found
  */
 export async function searchTarget(
   input: SearchInput,
@@ -110,7 +110,10 @@ function documentsFor({ context, caller }: SearchInput, { copy }: SearchTarget, 
   return isInMemory ? documentsInMemory(copy, caller, scope) : askForDocuments(context.sql, caller, scope);
 }
 
-/** Group buckets by the latent space of their vectors. Buckets without vectors are in the first group. */
+/**
+ * Group buckets by the latent space of their vectors. Put buckets without vectors into the first group that has
+ * vectors.
+ */
 function groupBySpace(indexes: readonly SearchedIndex[]): SearchedIndex[][] {
   const spaceOf = ({ indexTable }: SearchedIndex) => indexTable?.origin?.space;
   const first = indexes.map(spaceOf).find((space) => space !== undefined);

@@ -31,7 +31,10 @@ export interface FusedHit {
   readonly id: string;
   /** `rrf` divided by the `rrf` of a hit that is first in every leg of this mode: 0..1. */
   readonly score: number;
-  /** Weighted sum of 1 / (60 + rank); that of the hit before which a clear lead keeps this one, if that is more. */
+  /**
+   * Weighted sum of 1 / (60 + rank). If a clear lead keeps this hit before another one, it is at least the sum of that
+   * hit.
+   */
   readonly rrf: number;
   /** Rank in the leg, from 1; null if the leg did not find it. */
   readonly keywordRank: number | null;
@@ -48,8 +51,9 @@ export function weightsFor(kind: 'lexical' | 'semantic'): LegWeights {
 }
 
 /**
- * Return how legs are fused for a kind of embedding model. A lexical model knows nothing that would speak against a
- * clear lead in BM25 scores, such as that of the only text with a rare code; a semantic model does.
+ * Return how to fuse the legs for a kind of embedding model. With a lexical model, a clear lead in BM25 scores stays:
+ * the model sees the same words as BM25, so it has no reason to contradict. An example is the only text with a rare
+ * code. With a semantic model, the vectors may overrule it.
  *
  * @param weights those of the bucket; by default those of the kind
  */

@@ -20,7 +20,10 @@ export interface Candidates extends Legs {
   readonly hiding: ReadonlySet<string>;
 }
 
-/** Factor of the scores of boilerplate: it ranks about where the sixtieth of other chunks does. */
+/**
+ * Factor of the scores of boilerplate. With it, the best boilerplate chunk ranks about as low as the sixtieth other
+ * chunk.
+ */
 const BOILERPLATE_SHARE = 0.5;
 
 /** A visible chunk with its scores. */

@@ -17,15 +17,15 @@ import type { SearchRequest } from './schema.ts';
 
 /** Candidates that each leg of a hybrid search fetches first. */
 const CANDIDATES_MIN = 60;
-/** Candidates that the only leg of another search fetches first: its ranks are those of the result. */
+/** Candidates that a search with one leg fetches first. It needs fewer, since no fusion changes their order. */
 const SINGLE_CANDIDATES_MIN = 20;
-/** Most candidates that a leg fetches when the caller may not see most of them. */
+/** Largest number of candidates that a leg fetches. A search reaches it if the caller may see few of them. */
 const CANDIDATES_MAX = 3_200;
 /** Factor by which a leg fetches more candidates when too few of them are visible. */
 const WIDENING = 4;
 /**
- * The index gets a list of the documents to search if there are at most this many: those that a filter selects, or all
- * visible ones if hidden chunks fill `CANDIDATES_MAX`.
+ * Largest number of documents that a search lists for the index. The list has the documents that the filter selects. If
+ * `CANDIDATES_MAX` candidates were not enough, it has all documents that the caller may see.
  */
 const LISTED_DOCUMENTS_MAX = 10_000;
 
@@ -47,7 +47,7 @@ export interface Found {
   readonly warnings: readonly string[];
   /** At most `wanted` chunks, best first. */
   readonly chunks: readonly JudgedChunk[];
-  /** True if a found document has a newer generation by now, and none of its chunks was found. */
+  /** True if a found document has another active generation now, and no chunk of that generation was found. */
   readonly isStale: boolean;
   readonly corrected: readonly CorrectedWord[];
   /** All terms that the keyword leg looks for. */
@@ -55,7 +55,7 @@ export interface Found {
 }
 
 /**
- * Search tables at the given versions or newer ones, once.
+ * Search each table once, at the given version or a newer one.
  *
  * @param indexTables the tables of the buckets
  * @throws ReaderGone if the search must be repeated
@@ -101,7 +101,7 @@ async function searchTables(
   };
 }
 
-/** Describe tables that are searched in one pass. Only a bucket that is searched alone has weights of its own. */
+/** Describe the tables of one pass. Use the tuned weights of a bucket only if the pass searches no other bucket. */
 function describeTables(tables: readonly IndexTable[]): Pick<IndexTable, 'origin' | 'weights'> {
   return { origin: originOf(tables), weights: tables.length === 1 ? (tables[0]?.weights ?? null) : null };
 }
@@ -114,7 +114,7 @@ function allTerms({ terms, ownTerms }: AnalysedQuery): string[] {
 interface Best {
   readonly chunks: readonly FoundChunk[];
   readonly isStale: boolean;
-  /** Cosine of the last candidate of the vector leg; null: it has none. */
+  /** Cosine of the last candidate of the vector leg; null if that leg has no candidate. */
   readonly lowestCosine: number | null;
   readonly warnings: readonly string[];
 }
@@ -130,13 +130,13 @@ async function findBest(reader: ChunkReader, search: IndexSearch, preparing: Pro
   const limitMin = Math.max(CANDIDATES_MIN, wanted * 4);
   const isRestricted = isFiltered(scope) || scope.collectionId !== null;
   let documentIds = isRestricted ? await documents.list(LISTED_DOCUMENTS_MAX) : null;
-  /** True if the filter selects too many documents to list them: it is applied to the candidates. */
+  /** True if filter and collection select too many documents to list. The candidates are filtered instead. */
   const isWide = isRestricted && documentIds === null;
   let limit = request.mode === 'hybrid' ? limitMin : Math.max(SINGLE_CANDIDATES_MIN, wanted * 2);
   if (isWide) limit = limitMin * WIDENING;
   for (;;) {
     if (documentIds?.length === 0) return NOTHING;
-    // One row more than the limit shows whether a leg has more, and whether the limit cuts a tie.
+    // Ask for one row beyond the limit. It shows whether the leg has more rows, and whether the limit cuts a tie.
     const rows = await searchLegs(reader, search, preparing, { limit: limit + 1, documentIds });
     const isExhausted = rows.keyword.length <= limit && rows.vector.length <= limit;
     const live = await documents.find(documentIdsOf(rows));
@@ -152,9 +152,10 @@ async function findBest(reader: ChunkReader, search: IndexSearch, preparing: Pro
       warnings: [],
     };
     if (isExhausted || (limit === CANDIDATES_MAX && documentIds !== null)) return best;
-    // A filter must leave each leg as many candidates as a search of the selected documents would have.
+    // After a wide filter, each leg needs as many candidates as if only the selected documents had been searched.
     const isFull = !isWide || (isFilled(rows.keyword, legs.keyword) && isFilled(rows.vector, legs.vector));
-    // Other chunks, down to about the sixtieth, come before a boilerplate one.
+    // A boilerplate chunk ranks about as low as the sixtieth other chunk. Fetch enough candidates for better chunks to
+    // come before it.
     if (chunks.length >= wanted && isFull && (limit >= limitMin || !hasBoilerplate(legs))) return best;
     if (limit < CANDIDATES_MAX) {
       limit = Math.min(CANDIDATES_MAX, limit * WIDENING);
@@ -190,8 +191,8 @@ function documentIdsOf({ keyword, vector }: Legs): string[] {
 }
 
 /**
- * Take the rows within the limit, but none of a tie that the limit cuts: LanceDB picks different rows of a tie from one
- * query to the next, so the whole tie is left to a wider search. The widest search takes the rows as they are.
+ * Take the rows within the limit. If the limit cuts a tie, leave out the whole tie: LanceDB returns other rows of a tie
+ * in each query, so a wider search decides about them. The widest search takes the rows as they are.
  */
 function withinLimit(rows: readonly Candidate[], limit: number): readonly Candidate[] {
   const beyond = rows[limit];
@@ -199,7 +200,10 @@ function withinLimit(rows: readonly Candidate[], limit: number): readonly Candid
   return rows.filter((row) => row.score > beyond.score);
 }
 
-/** Search both legs at once; the keyword leg runs while the query is still being embedded. */
+/**
+ * Search both legs at once. In hybrid and keyword mode, the keyword leg does not wait for the query vector. In vector
+ * mode it runs only if there is no usable vector.
+ */
 async function searchLegs(
   reader: ChunkReader,
   { request, query }: IndexSearch,

@@ -31,7 +31,7 @@ beforeAll(() => {
   mkdirSync(directory);
   tables = new LanceTables(directory);
   const options = { maxBytes: 2 ** 28, scratchIn: dataDir, threadsMax: 1, logger };
-  large = new TableCopies({ ...options, largeRows: 1 });
+  large = new TableCopies({ ...options, largeRows: 0 });
   whole = new TableCopies(options);
 });
 afterAll(async () => {
@@ -97,7 +97,7 @@ it('a removed row of a large copy has no text any more', async () => {
 
 it('without a folder for its files a table is not copied, and searches use the table', async () => {
   const missing = new TableCopies({
-    ...{ maxBytes: 2 ** 28, threadsMax: 1, logger: openLogger('silent'), largeRows: 1 },
+    ...{ maxBytes: 2 ** 28, threadsMax: 1, logger: openLogger('silent'), largeRows: 0 },
     scratchIn: path.join(dataDir, 'missing'),
   });
   expect(await missing.find(NAME, 1, () => tables.openForReading(NAME, 1))).toBeNull();

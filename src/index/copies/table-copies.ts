@@ -5,26 +5,28 @@ import { estimateBytes, hasDiskFor } from './estimate-size.ts';
 import { RefusedTables } from './refused-tables.ts';
 import { TableCopy } from './table-copy.ts';
 
-/** Rows up to which a search waits until a table is read: a few tenths of a second. */
+/** Largest table, in rows, that a search waits for. Reading it takes a few tenths of a second. */
 const AWAITED_ROWS_MAX = 4_096;
-/** Default of `largeRows`. Comparing this many vectors one by one takes two milliseconds. */
+/** Default of `largeRows`. Comparing this many vectors takes two milliseconds. */
 const LARGE_ROWS = 4_096;
-/** Growth of a small table, as a multiple of `largeRows`, after which it is read anew as a large one. */
+/** A small copy with more than this many times `largeRows` is read again as a large one. */
 const OUTGROWN_FACTOR = 2;
-/** Time that removed rows stay in a copy, so that many removals cost one reading of the keys. */
+/** Delay from an update that finds removed rows to their erasure. One reading of the keys then serves many removals. */
 const GONE_MS = 1_000;
-/** Default of `keptMs`. It keeps tables that are searched in turn from displacing each other. */
+/** Default of `keptMs`. Without it, two copies that are searched in turn would displace each other. */
 const KEPT_MS = 30_000;
-/** Time without a search after which a table is dropped. */
+/** Time without a search after which a copy is dropped from memory. */
 const IDLE_MS = 15 * 60_000;
 const SWEEP_MS = 60_000;
-/** Time after a search in which a copy follows the commits of its process. */
+/** Update a copy after each commit of this process for this long after its last search. */
 const REFRESHED_MS = 60_000;
-/** Share of removed rows above which a table is read anew. */
+/** If more than this share of a copy's rows was removed, drop the copy and read its table again. */
 const REMOVED_SHARE_MAX = 1 / 4;
-/** Times that a search begins to read a table. */
+/** Number of times that one search may begin to read the same table. */
 const TRIES_MAX = 2;
-/** Time after which a table is read again that could not be read, and a failure is reported again. */
+/**
+ * Wait this long before reading again a table that could not be read. Report failed searches no more often than this.
+ */
 const RETRY_MS = 60_000;
 
 interface Entry {
@@ -32,7 +34,7 @@ interface Entry {
   /** Rows that the table had when it was first read. */
   readonly firstRows: number;
   usedAtMs: number;
-  /** Memory that the sum of all has of it. */
+  /** Memory of this copy that `#bytes` includes. */
   countedBytes: number;
   /** The last reading of rows, which may be in progress. */
   reading: Promise<void>;
@@ -42,7 +44,7 @@ interface Entry {
   removal: NodeJS.Timeout | null;
 }
 
-/** Tables that are in memory. */
+/** Totals over all copies. */
 export interface ResidentTotals {
   readonly tables: number;
   readonly rows: number;
@@ -71,18 +73,18 @@ export class TableCopies {
   /** Tables that are about to be read, by name. */
   readonly #admissions = new Map<string, Promise<Entry | null>>();
   #lastNumber = 0;
-  /** Time before which no failed search is reported. */
+  /** Report no failed search before this time. */
   #silentUntilMs = Number.NEGATIVE_INFINITY;
-  /** Memory of all tables. */
+  /** Memory of all copies. */
   #bytes = 0;
   #isClosed = false;
 
   /**
-   * @param options.maxBytes bound of the memory of all tables
+   * @param options.maxBytes bound of the memory of all copies
    * @param options.scratchIn directory of the files of large tables
-   * @param options.largeRows rows from which a table is large: most of its content is in files
+   * @param options.largeRows a table with more rows is large: most of its content is in files
    * @param options.onLargeRead called when the copy of a large table is complete
-   * @param options.keptMs time without a search after which a table may make room for another one
+   * @param options.keptMs a copy that was searched within this time is not dropped for another one
    */
   constructor(options: {
     readonly maxBytes: number;
@@ -112,7 +114,10 @@ export class TableCopies {
     };
   }
 
-  /** Return the copy of a table at this version or a newer one. Null: there is none, or not yet. */
+  /**
+   * Return the copy of a table at this version or a newer one. Return null if there is no copy, or if it is not ready;
+   * the search then reads the table.
+   */
   async find(name: string, version: number, open: OpenTable): Promise<TableCopy | null> {
     try {
       for (let tries = 1; ; tries++) {
@@ -121,7 +126,7 @@ export class TableCopies {
         if (entry === null) return null;
         entry.usedAtMs = performance.now();
         if (await this.#isAt(entry, version, open)) return entry.copy;
-        // A copy of many removed rows is dropped, and the table is read anew.
+        // A copy most of whose rows were removed was dropped. Read the table again.
         if (this.#entries.get(name) === entry || tries === TRIES_MAX) return null;
       }
     } catch (error) {
@@ -130,7 +135,7 @@ export class TableCopies {
     }
   }
 
-  /** Bring the copy of a table that was searched lately to a version, so that the next search need not. */
+  /** Update the copy of a table to a version, if the copy was searched lately. The next search then need not wait. */
   refresh(name: string, version: number, open: OpenTable): void {
     const entry = this.#entries.get(name);
     if (!entry || !isFollowed(entry)) return;
@@ -156,8 +161,8 @@ export class TableCopies {
   }
 
   /**
-   * Take note that a search of copies failed, after which their tables are searched. Those of an ended thread are
-   * dropped. A copy that was dropped meanwhile is no fault; any other failure is, and is reported once a minute.
+   * Note that a search of copies failed. The caller repeats it on the tables. Forget the copies whose thread has ended.
+   * Report the error at most once a minute, unless a copy was dropped meanwhile.
    */
   noteFailedSearch(copies: readonly TableCopy[], error: unknown): void {
     const isDropped = copies.some((copy) => copy.thread.isEnded || this.#entries.get(copy.name)?.copy !== copy);
@@ -171,7 +176,7 @@ export class TableCopies {
     );
   }
 
-  /** Start the thread that the first search of a table waits for otherwise. */
+  /** Start a thread now, so that the first search does not wait for it. */
   prepare(): void {
     if (!this.#isClosed) this.#threads.prepare();
   }
@@ -184,7 +189,7 @@ export class TableCopies {
     this.#entries.clear();
     this.#bytes = 0;
     await this.#threads.close();
-    // They fail now that their thread has ended. Until then they read tables, which are closed next.
+    // The threads have ended, so these readings fail. Wait for them: the caller closes the tables next.
     await Promise.allSettled(readings);
   }
 
@@ -200,7 +205,7 @@ export class TableCopies {
   async #admit(name: string, version: number, open: OpenTable): Promise<Entry | null> {
     const table = await open();
     const firstRows = (await table?.countRows()) ?? 0;
-    const isLarge = firstRows >= this.#largeRows;
+    const isLarge = firstRows > this.#largeRows;
     const bytes = estimateBytes(firstRows, isLarge);
     if (table === null || this.#isClosed || !this.#makeRoom(bytes)) {
       if (bytes > this.#maxBytes) this.#refused.add(name, version, Number.POSITIVE_INFINITY);
@@ -249,13 +254,16 @@ export class TableCopies {
     return entry;
   }
 
-  /** Count a table with another size in the sum of all. */
+  /** Replace the size of a copy in the sum of all copies. */
   #count(entry: Entry, bytes: number): void {
     this.#bytes += bytes - entry.countedBytes;
     entry.countedBytes = bytes;
   }
 
-  /** Bring a copy to a version. Return false if it is still read for the first time, or is dropped. */
+  /**
+   * Update a copy to a version. Return false if the first reading of a large table is not done, or if the copy was
+   * dropped.
+   */
   async #isAt(entry: Entry, version: number, open: OpenTable): Promise<boolean> {
     const { copy } = entry;
     if (copy.version === -1) {
@@ -265,7 +273,7 @@ export class TableCopies {
     while (copy.version < version && this.#entries.get(copy.name) === entry) {
       const before = entry.reading;
       await before.catch(() => undefined);
-      // It may be up to date by then, or another search has begun to bring it so.
+      // Another search may have updated the copy meanwhile, or may be updating it now.
       if (copy.version >= version || entry.reading !== before) continue;
       entry.reading = this.#update(entry, version, open);
       await entry.reading;
@@ -295,7 +303,7 @@ export class TableCopies {
     return !isLarge && size.rows > this.#largeRows * OUTGROWN_FACTOR;
   }
 
-  /** Remove the rows from a copy that its table has no more, in a while. */
+  /** Erase the rows that are no longer in the table from the copy, after `GONE_MS`. */
   #removeLater(entry: Entry): void {
     const remove = async () => {
       entry.removal = null;
@@ -310,13 +318,16 @@ export class TableCopies {
     entry.removal ??= setTimeout(removeOrForget, GONE_MS).unref();
   }
 
-  /** Drop a copy that is larger than was expected, for a while: the next search would read its table again in vain. */
+  /**
+   * Drop a copy that does not fit into memory. Refuse its table for `RETRY_MS`, since the next search would read it in
+   * vain.
+   */
   #dropForLackOfRoom(copy: TableCopy): void {
     this.forget(copy);
     this.#refused.add(copy.name, Number.POSITIVE_INFINITY, RETRY_MS);
   }
 
-  /** Drop the least recently searched tables until there is room; return false if they are all in use. */
+  /** Drop the least recently searched copies until there is room; return false if they are all in use. */
   #makeRoom(bytes: number): boolean {
     let missing = this.#bytes + bytes - this.#maxBytes;
     if (missing <= 0) return true;
@@ -340,12 +351,12 @@ function isFollowed({ copy, usedAtMs }: Entry): boolean {
   return copy.version !== -1 && performance.now() - usedAtMs <= REFRESHED_MS;
 }
 
-/** Return true if so many rows of a copy were removed that its table is read anew. */
+/** Return true if more than `REMOVED_SHARE_MAX` of the rows of a copy were removed. */
 function isMostlyRemoved({ size: { rows, removedRows } }: TableCopy): boolean {
   return removedRows > rows * REMOVED_SHARE_MAX;
 }
 
-/** Memory of a table; before it is read, the estimate. */
+/** Return the memory of a copy. Before its table is read, return at least the estimate. */
 function bytesOf({ copy, firstRows }: Entry): number {
   const { memoryBytes } = copy.size;
   return copy.version === -1 ? Math.max(memoryBytes, estimateBytes(firstRows, copy.isLarge)) : memoryBytes;

@@ -16,11 +16,19 @@ import { KEEP_VERSIONS_MS } from './keep-versions.ts';
 import { findReindexRun, type ReindexRun } from './reindex-store.ts';
 import { lockedBy, lockLost, type StillHeld, withIndexToItself, withIndexWriterLock } from './writer-lock.ts';
 
-/** Time from one commit to the next, unless many rows wait: small documents that come together go into one commit. */
+/**
+ * Shortest time between two commits. Small documents that arrive in it share a commit. If the waiting rows fill a
+ * commit, the writer does not wait.
+ */
 const COMMIT_GAP_MS = 50;
-/** Time that one writer keeps the lock while more appends arrive; then other writers may take it. */
+/**
+ * Longest time that a writer makes one commit after the other under one lock. It then lets other writers take the lock.
+ */
 const LOCK_MS_MAX = 2_000;
-/** Pause in writing after which the index is settled. */
+/**
+ * Time without appends after which the writer settles the index. Keep it well below `ABANDONED_MS`. After deletions,
+ * `settleAbandoned` settles it.
+ */
 const SETTLE_MS = 1_000;
 /** Time without writes after which an unsettled index counts as abandoned by its writer. */
 const ABANDONED_MS = 10_000;
@@ -30,16 +38,15 @@ interface BucketQueue {
   writing: Promise<void> | null;
   /** Time of the last commit. */
   committedAtMs: number;
-  /** True if the bucket's own table was written since it was settled. */
+  /** True if chunks were appended to the bucket's own table since it was settled. Deletions do not set it. */
   isUnsettled: boolean;
-  /** Set while the writer waits for a pause after which it settles the index; an append ends the wait. */
+  /** Aborts the wait before settling; null if the writer does not wait. Each append aborts it. */
   settling: AbortController | null;
 }
 
 /**
- * Writer of the index. Writers of one bucket, in this process and in others, are serialised by an advisory lock;
- * generations that arrive while a commit is in progress go into the next one together, so that many small
- * documents cost few commits.
+ * Writer of the index. An advisory lock lets one writer of a bucket write at a time, across all processes. Generations
+ * that arrive during a commit share the next one, so that many small documents cost few commits.
  */
 export class IndexWriter {
   readonly #sql: Sql;
@@ -66,13 +73,13 @@ export class IndexWriter {
   }
 
   /**
-   * Append chunks of one generation; resolves when they are committed. No search finds them until PostgreSQL names the
-   * generation active. The generation must be registered: one that is no longer known is refused.
+   * Append chunks of one generation; resolves when they are committed. Searches find the chunks once PostgreSQL names
+   * the generation active. Register the generation first: `append` refuses an unknown one.
    *
-   * @param origin null: the rows have no vectors and may be beside those of any space
-   * @param options.run id of the run whose new table they go to, in place of the bucket's own
+   * @param origin null if the rows have no vectors; such rows fit into a table of any space
+   * @param options.run id of a run; the chunks go into the table that it builds instead of the bucket's own
    * @throws AppError `generation_gone` (409); `not_comparable` (409) when the bucket holds vectors of another latent
-   *   space, `index_moving` (503) while it is being brought into this one; `reprojection_gone` (409)
+   *   space, `index_moving` (503) while a run moves the index into that space; `reprojection_gone` (409)
    */
   append(
     bucketId: string,
@@ -99,22 +106,22 @@ export class IndexWriter {
     return checkComparable(this.#sql, bucketId, space);
   }
 
-  /** Remove every chunk of these documents. Their text is to be taken out of the files later (`expungeDue`). */
+  /** Remove every chunk of these documents. `expungeDue` removes their text from the files later. */
   async dropDocuments(bucketId: string, documentIds: readonly string[], signal: AbortSignal): Promise<void> {
     const before = () => noteDeletedText(this.#sql, bucketId);
     await this.#delete(bucketId, { documentIds, generations: [] }, signal, { before });
   }
 
   /**
-   * Remove every chunk of these generations, and forget them before the lock is released: a late append finds
-   * them gone, and after a crash in between they are still registered, to be dropped again.
+   * Remove every chunk of these generations first and forget the generations second, both under the lock. A late append
+   * is then refused. After a crash in between, the generations are still registered, and a sweep drops them again.
    */
   async dropGenerations(bucketId: string, generations: readonly number[], signal: AbortSignal): Promise<void> {
     const after = () => forgetGenerations(this.#sql, generations);
     await this.#delete(bucketId, { documentIds: [], generations }, signal, { after });
   }
 
-  /** Remove rows of these generations only from the table that a run builds. */
+  /** Remove rows of these generations from the table that a run builds. Leave the bucket's own table as it is. */
   async dropGenerationsOfRun(
     { bucketId, tableName }: ReindexRun,
     generations: readonly number[],
@@ -127,7 +134,7 @@ export class IndexWriter {
     });
   }
 
-  /** Merge small fragments and bring the full-text index up to date now. */
+  /** Settle the index now. */
   async optimize(bucketId: string, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     await this.#settle(bucketId);
@@ -141,7 +148,7 @@ export class IndexWriter {
     });
   }
 
-  /** Merge the files of an index after the next pause in writing: its table was replaced by another one. */
+  /** Settle the index after the next pause in appends. Call this after a table was replaced. */
   settleSoon(bucketId: string): void {
     const queue = this.#queue(bucketId);
     queue.isUnsettled = true;
@@ -149,8 +156,8 @@ export class IndexWriter {
   }
 
   /**
-   * Settle indexes whose writer was killed before it settled them, or which still keep old versions of their rows. An
-   * index that fails does not keep the others.
+   * Settle the indexes that no writer settled, and those that still keep old versions of rows. If one index fails, go
+   * on with the others.
    *
    * @throws the error of the first index that failed, once the others are done
    */
@@ -164,7 +171,7 @@ export class IndexWriter {
     faults.throwFirst();
   }
 
-  /** Finish all pending writes, and settle what was written. Called after the workers have stopped. */
+  /** Finish all pending writes, and settle what was written. Stop the workers first. */
   async close(): Promise<void> {
     for (const [bucketId, queue] of this.#queues) {
       await queue.writing;
@@ -219,7 +226,7 @@ export class IndexWriter {
     else this.#queues.delete(bucketId);
   }
 
-  /** @param steps called while the lock is held, before and after the deletion */
+  /** @param steps what to run under the lock, before and after the deletion */
   async #delete(
     bucketId: string,
     selected: ChunkSelection,
@@ -262,7 +269,7 @@ export class IndexWriter {
     );
   }
 
-  /** Settle an index. One that fails is tried again by `settleAbandoned`. */
+  /** Settle an index, and log a failure. `settleAbandoned` tries again later. */
   async #settleOrWarn(bucketId: string): Promise<void> {
     await this.#settle(bucketId).catch((error) =>
       this.#logger.warn({ err: error, bucket_id: bucketId }, 'the index was not settled; trying again later'),

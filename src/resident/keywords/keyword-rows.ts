@@ -7,32 +7,35 @@ import { COUNT_BITS, Postings } from './postings.ts';
 import { TermDictionary } from './term-dictionary.ts';
 import { type Norms, TermWindows, WINDOW_ROWS } from './term-windows.ts';
 
-/** Parameters of BM25, as LanceDB has them. */
+/**
+ * Parameters of BM25. LanceDB uses the same values, so a copy and its table rank alike. They are constant: the bounds
+ * in `TermWindows` would be wrong if `B` changed during the life of a table.
+ */
 const K1 = 1.2;
 const B = 0.75;
 
-/** Rows of a term from which on its weights are bounded in each window of the table. */
+/** A term with this many rows is frequent: its weights get an upper bound for each window. */
 const BOUNDED_ROWS_MIN = 4_096;
-/** Windows with the largest bounds, which are searched first. */
+/** Number of windows that are searched first: those with the largest bounds. */
 const FIRST_WINDOWS = 64;
 const SPACE = 0x20;
 const encoder = new TextEncoder();
 
-/** Bound of the rounding errors of sums of scores. */
+/** Tolerance for rounding errors in sums of scores. */
 const ROUNDING = 1e-9;
 
-/** Term of a query, and the bound of what it adds to the score of a row. */
+/** Term of a query. `factor` is also an upper bound of what the term adds to a score. */
 interface ScoredTerm {
   readonly term: number;
   readonly rows: number;
   readonly factor: number;
 }
 
-/** Inverted index of the terms of rows, with BM25 scores. Statistics count the rows that are not removed. */
+/** Inverted index of the terms of rows, with BM25 scores. Statistics leave out removed rows. */
 export class KeywordRows {
   readonly #terms = new TermDictionary();
   readonly #postings = new Postings();
-  /** Terms of many rows that were searched. */
+  /** Windows of the frequent terms that a query has used, by term. */
   readonly #windows = new Map<number, TermWindows>();
   /** Number of terms of each row. */
   #lengths = new Uint32Array(0);
@@ -40,12 +43,12 @@ export class KeywordRows {
   #live = 0;
   #liveLength = 0;
   #removed: Uint8Array | null = null;
-  /** Removed rows of terms of many rows, as far as they were counted. */
+  /** Number of removed rows of each frequent term, cached until the next removal. */
   readonly #removedCounts = new Map<number, number>();
   #scores = new Float64Array(0);
   #found = new Uint32Array(0);
 
-  /** Number of rows, with those that were removed. */
+  /** Number of rows, removed rows included. */
   get rowCount(): number {
     return this.#rows;
   }
@@ -56,7 +59,10 @@ export class KeywordRows {
     return this.#terms.memoryBytes + this.#postings.memoryBytes + this.#lengths.byteLength + windows + scratch;
   }
 
-  /** Append the rows `[from .. to)` of a column of terms: UTF-8, and the start of each row and the end of the last. */
+  /**
+   * Append the rows `[from .. to)` of a column of terms. `offsets` has the start of each row, then the end of the last;
+   * `bytes` is UTF-8.
+   */
   addAll(
     { offsets, bytes }: { readonly offsets: Int32Array; readonly bytes: Uint8Array },
     from: number,
@@ -84,7 +90,7 @@ export class KeywordRows {
     this.#liveLength += length;
   }
 
-  /** Leave rows out of results and of statistics from now on. A row must be given once only. */
+  /** Exclude rows from results and statistics. Never pass the same row twice: the statistics would be wrong. */
   remove(rows: readonly number[]): void {
     this.#removed = grown(this.#removed ?? new Uint8Array(this.#rows), this.#rows);
     this.#removedCounts.clear();
@@ -96,9 +102,9 @@ export class KeywordRows {
   }
 
   /**
-   * Offer the allowed rows that have terms of the query, with their BM25 scores. All rows of rare terms are scored
-   * first. The rows of the others are scored in those windows of the table only whose bounds reach what a row needs to
-   * be among the best (Ding and Suel, block-max indexes, SIGIR 2011).
+   * Offer the allowed rows that have terms of the query, with their BM25 scores. Score all rows of rare terms first.
+   * Then score frequent terms, but only in windows whose bound is high enough for a row to be among the best (Ding and
+   * Suel, block-max indexes, SIGIR 2011).
    */
   search(groups: readonly WeightedTerms[], allowed: Allowed, { best, first }: RowRange): void {
     this.#scores = grown(this.#scores, this.#rows);
@@ -119,7 +125,8 @@ export class KeywordRows {
   }
 
   /**
-   * Offer the rows that have terms of many rows; of the rows that were found only those in skipped windows are left.
+   * Score the frequent terms window by window, and offer the rows of each window that is searched. This also offers the
+   * found rows there, and clears their scores. Found rows in skipped windows keep their scores; `search` offers them.
    */
   #searchWindows(terms: readonly ScoredTerm[], found: number, allowed: Allowed, range: RowRange): void {
     const { best } = range;
@@ -146,7 +153,7 @@ export class KeywordRows {
           const own = windows.boundOf(window);
           if (own === 0) continue;
           rest -= factor * own;
-          // Where no row can be among the best any more, `bound` is below what is needed.
+          // If no row of the window can still be among the best, `bound` falls below `needed`, and the loop stops.
           most = windows.addScores(window, factor, norms, {
             scores,
             most: Math.max(most, needed - rest - 2 * ROUNDING),
@@ -161,7 +168,7 @@ export class KeywordRows {
   }
 
   #offerWindow(from: number, scores: Float64Array, allowed: Allowed, { best, first }: RowRange): void {
-    // A row without any of the terms has the score 0.
+    // Skip rows with none of the terms: their score is 0.
     let least = Math.max(best.threshold, Number.MIN_VALUE);
     for (let at = 0; at < scores.length; at++) {
       const score = scores[at] as number;
@@ -185,7 +192,7 @@ export class KeywordRows {
     return windows;
   }
 
-  /** Number of terms, those of removed rows included. */
+  /** Number of terms, including terms that only removed rows have. */
   get termCount(): number {
     return this.#terms.size;
   }
@@ -211,7 +218,7 @@ export class KeywordRows {
     return matches;
   }
 
-  /** List the terms that begin with a byte and have a number of bytes in a range. */
+  /** List the terms that begin with the byte `first` and are `lengthMin` to `lengthMax` bytes long. */
   termsLike(first: number, lengthMin: number, lengthMax: number): string[] {
     return this.#terms.termsLike(first, lengthMin, lengthMax);
   }
@@ -229,7 +236,7 @@ export class KeywordRows {
     );
   }
 
-  /** Find the score that the best allowed rows have at least so far. */
+  /** Return the score that a row must reach to be among the best found so far. */
   #neededScore(found: number, allowed: Allowed, best: BestRows): number {
     const largest = new LargestNumbers(best.limit);
     for (let at = 0; at < found; at++) {
@@ -240,7 +247,7 @@ export class KeywordRows {
     return Math.max(largest.smallest, best.threshold);
   }
 
-  /** Add what a term adds to all its rows. @returns number of found rows */
+  /** Add the scores of a term to all its rows. Append rows that are new to `#found`. @returns length of `#found` */
   #score({ term, factor }: ScoredTerm, foundBefore: number): number {
     const { base, perLength, lengths } = this.#norms();
     const [scores, found, removed] = [this.#scores, this.#found, this.#removed];

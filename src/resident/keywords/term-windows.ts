@@ -27,7 +27,7 @@ interface Run {
   readonly end: number;
 }
 
-/** Scores of the rows of a window, Float64Array [512], and a score below which none need be told from another. */
+/** Scores of the rows of a window, Float64Array [512]. Scores below `most` do not matter. */
 interface WindowScores {
   readonly scores: Float64Array;
   readonly most: number;
@@ -47,7 +47,7 @@ export class TermWindows {
   #blocks: Uint32Array = new Uint32Array(0);
   /** Rows whose postings were read. */
   #rows = 0;
-  /** Number of the norms by which bounds are computed. */
+  /** `perLength` of the norms from which the bounds were computed. */
   #perLength = 0;
   #drift = 1;
   /** True: a row has the term more often than a posting can tell. */

@@ -1,8 +1,8 @@
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
 
 /**
- * Addresses in the memory of the row kernel, in bytes: work areas of one search come first, then the blocks. Sizes that
- * the kernel knows, too, are in `kernel/layout.as.ts`.
+ * Addresses in the memory of the row kernel, in bytes: work areas of one search come first, then the blocks. The kernel
+ * repeats some of these sizes in `kernel/layout.as.ts` and `kernel/sketches.as.ts` (`counted`). Change both together.
  */
 
 export const VECTOR_BYTES = INDEX_DIMENSIONS * 4;
@@ -30,7 +30,7 @@ export const SCRATCH = COMPONENTS + SIGNS_COUNTED * 4;
 export const SCALES = SCRATCH + 128;
 /** The rest of one row. */
 export const REST = SCALES + 64;
-/** Numbers of rows of a block: u32 [2048]. */
+/** Row numbers within a block, listed for an estimate: u32 [2048]. */
 export const LIST = REST + REST_BYTES;
 /** Upper bounds of the listed rows, and the margins in them: f32 [2048] each, with room for more. */
 export const BOUNDS = LIST + BLOCK_ROWS * 4;

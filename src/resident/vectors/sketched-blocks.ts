@@ -25,10 +25,10 @@ import {
   WRITTEN_START,
 } from './layout.ts';
 
-/** With more blocks than `from`, the threshold of a search is estimated from every eighth block. */
+/** Without a filter, and with more than `from` blocks, find the threshold from every eighth block only. */
 const SAMPLED = { of: 8, from: 64 };
 
-/** Blocks of a table, all full but the last. */
+/** Blocks of one table. All are full except the last. */
 export interface BlockList {
   readonly blocks: readonly number[];
   /** Rows of all blocks together. */
@@ -39,16 +39,16 @@ export interface BlockList {
 export interface EstimatedRow {
   /** Number of the row in its block. */
   readonly row: number;
-  /** Upper bound of its cosine, without what the centre adds. It holds up to five standard deviations of the error. */
+  /** Upper bound of the cosine, without the centre's part: the estimate plus `margin`. */
   readonly bound: number;
-  /** The margin in the bound: five standard deviations of the error. */
+  /** Five standard deviations of the error. */
   readonly margin: number;
 }
 
 /**
  * Blocks of 2,048 quantised rows in the memory of one kernel, for all large tables of a thread. A block holds the signs
- * of the components and the highest 4 bits of each number; the caller stores the rest. Blocks that are released are
- * used again, since the memory of a kernel cannot shrink. One query is set at a time.
+ * of the components and the highest 4 bits of each number; the caller stores the rest. The memory cannot shrink, so
+ * released blocks are used again. All tables share one query: call `setQuery` before each search.
  */
 export class SketchedBlocks {
   readonly #memory: KernelMemory;
@@ -70,7 +70,9 @@ export class SketchedBlocks {
     this.#free.push(...blocks);
   }
 
-  /** Rotate a vector as all stored ones and all queries are. @param vector Float32Array [1024] @returns another one */
+  /**
+   * Rotate a vector in the same way as stored vectors and queries. @param vector Float32Array [1024] @returns a copy
+   */
   rotated(vector: Float32Array): Float32Array {
     this.#memory.rotateTo(WORK, vector);
     return this.#memory.vectorAt(WORK).slice();
@@ -80,8 +82,8 @@ export class SketchedBlocks {
    * Store a vector as a row of a block.
    *
    * @param vector Float32Array [1024], of length 1 or zero
-   * @param centre subtracted from the rotated vector: Float32Array [1024] after the rotation; null: zero
-   * @returns what the block leaves out: Uint8Array [1536], a view that the next call overwrites
+   * @param centre rotated vector to subtract: Float32Array [1024]; null: none
+   * @returns the lower 12 bits, which the caller stores: Uint8Array [1536]. The next call overwrites this view.
    */
   write(block: number, row: number, vector: Float32Array, centre: Float32Array | null): Uint8Array {
     const { kernel, floats, bytes } = this.#memory;
@@ -100,10 +102,10 @@ export class SketchedBlocks {
   }
 
   /**
-   * Set the query of the calls that follow.
+   * Set the query for all later calls.
    *
-   * Rows that are near the centre differ little along it, and the less so the longer it is. To list the components
-   * whose signs are counted, the query loses the part of the centre that its squared length says.
+   * Rows near a long centre differ little along it, so signs of components along the centre tell little. To choose the
+   * components to count, use `query - |centre|² · centre`.
    *
    * @param vector Float32Array [1024], of length 1
    * @param centre of the rows that are searched
@@ -127,8 +129,8 @@ export class SketchedBlocks {
   }
 
   /**
-   * Count, for each row, the components whose sign is that of the query, among 192 that are large in it. A larger count
-   * means a larger cosine.
+   * Count, for each row, how many of 192 components have the sign of the query. The 192 are the 96 largest and the 96
+   * smallest of the query. A larger count suggests a larger cosine.
    *
    * @param allowed 1 for each row that may be counted: Uint8Array [rows]; null: all rows
    */
@@ -144,7 +146,10 @@ export class SketchedBlocks {
     return new SignCounts(this.#memory, { blocks, rows }, allowed === null ? WRITTEN_START : ALLOWED_START);
   }
 
-  /** Estimate the cosines of the first `count` listed rows of a block to the query. */
+  /**
+   * Estimate the cosines of the rows that `SignCounts.list` has just listed. Read all results before you list another
+   * block: they are in a shared buffer. @param count number of listed rows
+   */
   *estimate(block: number, count: number): Generator<EstimatedRow> {
     const { kernel, floats, numbers } = this.#memory;
     if (count === 0) return;
@@ -159,8 +164,8 @@ export class SketchedBlocks {
   }
 
   /**
-   * Compute the cosine of a row to the query, without what the centre adds, to about 1e-6. @param rest as `write` gave
-   * it
+   * Compute the cosine of a row, without the centre's part. The error is about 1e-6. @param rest the bytes that `write`
+   * returned
    */
   refine(block: number, row: number, rest: Uint8Array): number {
     const { kernel, floats, bytes } = this.#memory;
@@ -169,11 +174,14 @@ export class SketchedBlocks {
   }
 }
 
-/** Counts of the signs that rows have in common with the query. They hold until the next count of the same blocks. */
+/**
+ * Counts of the signs that rows have in common with the query. The next `countSigns` of the same blocks overwrites
+ * them.
+ */
 export class SignCounts {
   readonly #memory: KernelMemory;
   readonly #list: BlockList;
-  /** Place in a block of the bits of the rows that are counted. */
+  /** Offset, in a block, of the bits that say which rows count: all written ones or the allowed ones. */
   readonly #bitsStart: number;
 
   constructor(memory: KernelMemory, list: BlockList, bitsStart: number) {
@@ -182,7 +190,10 @@ export class SignCounts {
     this.#bitsStart = bitsStart;
   }
 
-  /** Find the largest count that about `wanted` rows reach; 0: there are fewer rows. */
+  /**
+   * Find the largest count that at least `wanted` rows reach, approximately if blocks are sampled. Return 0 if there
+   * are fewer rows: then all rows are listed.
+   */
   reachedBy(wanted: number): number {
     const { blocks } = this.#list;
     const isSampled = blocks.length > SAMPLED.from && this.#bitsStart === WRITTEN_START;
@@ -201,7 +212,9 @@ export class SignCounts {
     return this.#memory.kernel.countReaching(block + PLANES_START, rows, least, block + this.#bitsStart);
   }
 
-  /** List the rows of the nth block whose count is at least `least`, for `estimate`. @returns their number */
+  /**
+   * Write the numbers of the rows whose count is at least `least` to the shared list, for `estimate`. @returns how many
+   */
   list(nth: number, least: number): number {
     const block = this.#list.blocks[nth] as number;
     const rows = rowsOf(this.#list.rows, nth);
@@ -210,7 +223,7 @@ export class SignCounts {
   }
 }
 
-/** Return the rows of the nth block. */
+/** Return the number of rows in the nth block. */
 function rowsOf(rows: number, nth: number): number {
   return Math.min(BLOCK_ROWS, rows - nth * BLOCK_ROWS);
 }
@@ -221,7 +234,7 @@ function product(a: Float32Array, b: Float32Array): number {
   return sum;
 }
 
-/** Subtract a multiple of a vector from another one. */
+/** Subtract `times · vector` from `from`, in place. */
 function subtract(from: Float32Array, vector: Float32Array, times: number): void {
   for (let at = 0; at < from.length; at++) from[at] = (from[at] as number) - times * (vector[at] as number);
 }

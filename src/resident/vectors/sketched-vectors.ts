@@ -6,42 +6,46 @@ import { ScratchFile } from './scratch-file.ts';
 import type { SketchedBlocks } from './sketched-blocks.ts';
 import type { TableVectors } from './table-vectors.ts';
 
-/** Rows to estimate after their signs were counted: a share of all, but at least a number, and some per wanted row. */
+/**
+ * Number of rows to estimate: the largest of `share` of all rows, `least`, and `perWanted` for each row that the search
+ * wants.
+ */
 const ESTIMATED = { share: 1 / 400, least: 2_048, perWanted: 16 };
 /**
- * Share of the margin of an estimate, five standard deviations, that a search keeps. With three deviations it reads a
- * quarter fewer rows of the file, and misses hardly any row beside those that the counts miss.
+ * A margin covers five standard deviations of the error. A search uses this share of it, three deviations. It then
+ * reads a quarter fewer rows from the file, and misses hardly any more rows than the counts already miss.
  */
 const MARGIN_SHARE = 3 / 5;
-/** Allowed rows up to which a search compares each, without estimates. */
+/** If a filter allows at most this many rows, compute all of them; skip counts and estimates. */
 const COMPARED_MAX = 256;
-/** Bound of the rounding errors of bounds, which are float32. */
+/** Tolerance for rounding errors in the float32 bounds. */
 const ROUNDING = 1e-6;
-/** Rows whose mean is the centre. */
+/** Number of first rows from which the centre is computed. It has nothing to do with the dimension. */
 const CENTRE_ROWS = 1_024;
-/** Squared length from which a mean is a centre. A shorter one brings little. */
+/** Subtract the mean only if its squared length is at least this. A shorter mean brings little. */
 const CENTRE_SQUARED_MIN = 0.4;
 
 /**
  * Vectors of the rows of a large table. In memory are the signs of their components and the highest 4 bits of each
- * number; the rest is in a scratch file. A search counts, for all rows, the signs that are those of the query,
- * estimates the cosines of the rows with the largest counts, and computes the cosines that may be among the best.
+ * number; the rest is in a scratch file. A search has three steps. It counts, for each row, the signs that agree with
+ * the query. It estimates the cosines of the rows with the largest counts. It computes exactly those that may be among
+ * the best.
  *
- * The vectors of many models share a large part, which says nothing about their differences. Their centre, the mean of
- * the first rows, is subtracted if it is long: the numbers then have smaller steps, and the signs differ.
+ * In many models, all vectors have a large part in common, which says nothing about how they differ. If the mean of the
+ * first rows (the centre) is long, it is subtracted. The quantisation steps get smaller, and the signs tell rows apart.
  */
 export class SketchedVectors implements TableVectors {
   readonly #sketched: SketchedBlocks;
   readonly #file: ScratchFile;
   readonly #blocks: number[] = [];
   #rows = 0;
-  /** Vectors that wait for the centre; null: it is set. */
+  /** Vectors not written yet, until the centre is decided; null afterwards. */
   #waiting: Float32Array[] | null = [];
   #waitingRows = 0;
-  /** After the rotation: Float32Array [1024]; null: zero. */
+  /** Rotated centre: Float32Array [1024]; null: nothing is subtracted. */
   #centre: Float32Array | null = null;
 
-  /** @param directory of the scratch file */
+  /** @param directory directory in which to make the scratch file */
   constructor(sketched: SketchedBlocks, directory: string) {
     this.#sketched = sketched;
     this.#file = new ScratchFile(directory);
@@ -75,7 +79,7 @@ export class SketchedVectors implements TableVectors {
     const { share, least, perWanted } = ESTIMATED;
     const reached = counts.reachedBy(Math.max(least, this.#rows * share, best.limit * perWanted));
     const candidates: { readonly row: number; readonly upper: number }[] = [];
-    /** Cosines that rows reach at least. */
+    /** The largest lower bounds of the cosines so far. */
     const lowers = new LargestNumbers(best.limit);
     const needed = () => Math.max(lowers.smallest, best.threshold) - ROUNDING;
     for (const [nth, block] of this.#blocks.entries()) {
@@ -107,7 +111,7 @@ export class SketchedVectors implements TableVectors {
     this.#rows = 0;
   }
 
-  /** Set the centre, and write the vectors that waited for it. */
+  /** Decide on the centre, and write the waiting vectors. With too few rows, there is no centre. */
   #setCentre(): void {
     if (this.#waiting === null) return;
     const waiting = this.#waiting;
@@ -135,7 +139,7 @@ export class SketchedVectors implements TableVectors {
     this.#file.write(rests, first * REST_BYTES);
   }
 
-  /** Return what the centre adds to the cosines of all rows to the query. */
+  /** Return the dot product of query and centre. Add it to every estimate and result. */
   #shared(): number {
     return this.#centre === null ? 0 : this.#sketched.productWith(this.#centre);
   }
@@ -157,7 +161,7 @@ function meanOf(parts: readonly Float32Array[], rows: number): Float32Array {
   return Float32Array.from(sums, (sum) => sum / rows);
 }
 
-/** List the positions of the ones; null if there are more than `limit`. */
+/** Return the positions of the ones; null if there are more than `limit`. */
 function listOnes(flags: Uint8Array, limit: number): number[] | null {
   const ones: number[] = [];
   for (let at = 0; at < flags.length; at++) {

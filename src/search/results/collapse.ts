@@ -1,6 +1,6 @@
 import { analyse } from '../../language/analyser.ts';
 
-/** Share of all terms of two chunks that near-duplicates have in common at least. */
+/** Two chunks are near-duplicates if they have at least this share of all their terms in common. */
 const NEAR_DUPLICATE_SHARE = 0.9;
 
 /**
@@ -15,8 +15,8 @@ interface Compared {
 }
 
 /**
- * Take the best of a ranked list: only the first of near-duplicate chunks of one document, at most `perDocumentMax` of
- * one document, and at most `wanted` altogether.
+ * Take the best passages of a ranked list. Leave out a near-duplicate of a better passage of the same document. Take at
+ * most `perDocumentMax` of one document, and at most `wanted` altogether.
  *
  * Chunks are near-duplicates if the Jaccard similarity of their terms is at least 0.9. The overlap of neighbouring
  * chunks is far below that.
@@ -44,7 +44,10 @@ interface Kept {
   readonly text: string;
   /** Computed at the first comparison: most documents occur in a list once. */
   terms: ReadonlySet<string> | null;
-  /** Terms of the beginning of a long text, computed at the first comparison; undefined: the text is short. */
+  /**
+   * Texts of very different length cannot have so many terms in common. Half of the share leaves room for terms that
+   * one text repeats.
+   */
   beginning: ReadonlySet<string> | null | undefined;
 }
 
@@ -71,7 +74,7 @@ function differsAtBeginning(terms: ReadonlySet<string>, other: Kept): boolean {
   if (other.beginning === undefined) return false;
   let missing = 0;
   for (const term of other.beginning) if (!terms.has(term)) missing++;
-  // The terms that both have are at most those that are given.
+  // At most `terms.size` terms are common, and all terms are at least `terms.size + missing`.
   return terms.size / (terms.size + missing) < NEAR_DUPLICATE_SHARE;
 }
 

@@ -3,7 +3,7 @@ import type { LiveDocuments } from '../documents/live-documents.ts';
 import type { FoundChunk, RankedChunk } from '../rank.ts';
 import { collapse } from './collapse.ts';
 
-/** Passages to read beyond those wanted, as a reserve for near-duplicates. */
+/** Number of passages to read beyond the wanted ones. They replace near-duplicates, which are left out. */
 const PASSAGES_BEYOND = 8;
 
 /**

@@ -1,6 +1,8 @@
 /** Sizes that the parts of the kernel share. This is AssemblyScript, compiled with rows.as.ts. */
 
 export const dimensions: usize = 1024;
+/** Square root of `dimensions`. */
+export const dimensionsRoot: f32 = 32;
 export const highRowBytes: usize = 512;
 /** Rows of a block. */
 const blockRows: usize = 2048;

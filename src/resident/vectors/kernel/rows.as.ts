@@ -13,7 +13,7 @@
  * Every result depends only on the arguments, not on the build: sums of integers are exact, and sums of floats use no
  * fused multiply-add.
  */
-import { deviations, dimensions, highRowBytes } from './layout.as';
+import { deviations, dimensions, dimensionsRoot, highRowBytes } from './layout.as';
 
 export { estimate } from './estimates.as';
 export { countReaching, countSigns, encodeSketch, listComponents, listReaching, packFlags } from './sketches.as';
@@ -52,7 +52,7 @@ function rotateOnce(x: usize, signs: usize): void {
       }
     }
   }
-  const scale = f32x4.splat(1.0 / 32.0);
+  const scale = f32x4.splat(1 / dimensionsRoot);
   for (let i: usize = 0; i < end; i += 16) v128.store(x + i, f32x4.mul(v128.load(x + i), scale));
 }
 
@@ -145,7 +145,7 @@ export function encode(x: usize, high: usize, rest: usize, scales: usize): void 
     v128.store(middle + i, i8x16.narrow_i16x8_u(middleOf(c), middleOf(d)), 16);
   }
   store<f32>(scales, step);
-  store<f32>(scales, step > 0 ? (deviations / 32) * step * sqrt<f32>(sumOf(squares)) : 0, 4);
+  store<f32>(scales, step > 0 ? (deviations / dimensionsRoot) * step * sqrt<f32>(sumOf(squares)) : 0, 4);
 }
 
 /**
@@ -171,7 +171,7 @@ export function prepareQuery(query: usize, bytes: usize, length: f32): void {
   const sum = sumOf(f32x4.convert_i32x4_s(sums));
   store<f32>(bytes + dimensions, step);
   store<f32>(bytes + dimensions + 4, sum);
-  store<f32>(bytes + dimensions + 8, (deviations / 32) * step * sqrt<f32>(sumOf(squares)));
+  store<f32>(bytes + dimensions + 8, (deviations / dimensionsRoot) * step * sqrt<f32>(sumOf(squares)));
   store<f32>(bytes + dimensions + 12, length);
 }
 
