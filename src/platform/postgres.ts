@@ -51,6 +51,8 @@ export interface PostgresOptions {
  */
 export function openPostgres(target: PostgresTarget, options: PostgresOptions): Database {
   const [url, targetOptions] = toClientOptions(target);
+  // postgres.js takes the commas and colons in a path for several hosts and their ports, so the path bypasses it.
+  const { host = '', port = 5432 } = targetOptions;
   const { logger } = options;
   const connect: Connect = (changes) =>
     postgres(url, {
@@ -66,7 +68,7 @@ export function openPostgres(target: PostgresTarget, options: PostgresOptions): 
       fetch_types: false, // see TYPES
       onnotice: (notice) => logger?.debug({ notice }, 'PostgreSQL notice'),
       // With several hosts postgres.js opens the connections itself, since it tries one host after the other.
-      ...(hasOneHost(target) && { socket: dial }),
+      ...(hasOneHost(target) && { socket: host.startsWith('/') ? () => dial({ host: [host], port: [port] }) : dial }),
       ...changes,
     });
   const { queryMsMax = null, silenceMs } = options;
