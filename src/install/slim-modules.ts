@@ -24,6 +24,8 @@ const FOLDERS_UNUSED = [
   // Sources of compiled code, and editions of a standard that no package asks for.
   ...['apache-arrow/src', 'koffi/doc', 'koffi/vendor', 'zod/src'],
   ...['5', '2015', '2016', '2017', '2018', '2020', '2021', '2022', '2023'].map((year) => `es-abstract/${year}`),
+  // `tar-stream` brings modules for another runtime, Bare; Node loads its own.
+  ...['buffer', 'events', 'fs', 'path', 'stream', 'url'].map((name) => `bare-${name}`),
   // Only the index of `es-toolkit/compat` is loaded.
   ...['compat', 'dist/fp', 'dist/server'].map((folder) => `es-toolkit/${folder}`),
 ];

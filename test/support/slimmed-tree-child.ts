@@ -29,8 +29,18 @@ for (const file of process.argv.slice(2)) {
   texts[fileName] = document.text;
 }
 await ocr.close();
-// Packages of which parts are removed are loaded: queues, the terminal, the index, schemas, S3, languages, ONNX Runtime.
-const LOADED = ['bee-queue', 'ink', '@lancedb/lancedb', 'apache-arrow', 'zod', 'koffi', '@aws-sdk/client-s3'];
+// Load the packages of which parts are removed: queues, the terminal, the index, schemas, S3, archives, languages, ONNX
+// Runtime.
+const LOADED = [
+  'bee-queue',
+  'ink',
+  '@lancedb/lancedb',
+  'apache-arrow',
+  'zod',
+  'koffi',
+  '@aws-sdk/client-s3',
+  'tar-stream',
+];
 for (const name of LOADED) await import(name);
 // A request loads the rest of the SDK: signing, checksums and the connection, which is refused.
 const { S3Client, PutObjectCommand } = await import('@aws-sdk/client-s3');
