@@ -24,13 +24,14 @@ async function grouped<
   Request extends SearchRequest | SeveralRequest,
   Response extends SearchResponse | SeveralResponse,
 >(
-  { group_by: groupBy, ...request }: Request & { readonly group_by: z.output<typeof GroupBy> },
+  groupBy: z.output<typeof GroupBy>,
+  request: Request,
   find: (request: Request) => Promise<Response>,
   links: ResultLinks,
   to: Parameters<typeof linkResults>[2],
 ) {
-  if (groupBy === 'chunk') return linkResults(await find(request as unknown as Request), links, to);
-  const response = linkResults(await find(chunksForDocuments(request) as unknown as Request), links, to);
+  if (groupBy === 'chunk') return linkResults(await find(request), links, to);
+  const response = linkResults(await find(chunksForDocuments(request)), links, to);
   return { ...response, group_by: groupBy, results: groupByDocument(response.results, request.top_k) };
 }
 
@@ -56,9 +57,9 @@ export function searchRoutes(context: SearchContext): Route[] {
         },
       },
       refusals: SEARCH_REFUSALS,
-      async handle({ caller, params, body, origin, signal }) {
-        const find = (request: SearchRequest) => searchBucket(context, caller, params.bucket, request, signal);
-        return { body: await grouped(body, find, context.links, { caller, origin }) };
+      async handle({ caller, params, body: { group_by: groupBy, ...request }, origin, signal }) {
+        const find = (search: SearchRequest) => searchBucket(context, caller, params.bucket, search, signal);
+        return { body: await grouped(groupBy, request, find, context.links, { caller, origin }) };
       },
     }),
     defineRoute({
@@ -80,9 +81,9 @@ export function searchRoutes(context: SearchContext): Route[] {
         },
       },
       refusals: [...SEARCH_REFUSALS, 404],
-      async handle({ caller, body, origin, signal }) {
-        const find = (request: SeveralRequest) => searchSeveral(context, caller, request, signal);
-        return { body: await grouped(body, find, context.links, { caller, origin }) };
+      async handle({ caller, body: { group_by: groupBy, ...request }, origin, signal }) {
+        const find = (search: SeveralRequest) => searchSeveral(context, caller, search, signal);
+        return { body: await grouped(groupBy, request, find, context.links, { caller, origin }) };
       },
     }),
     defineRoute({

@@ -1,3 +1,4 @@
+import { joinArrays } from '../platform/join-arrays.ts';
 import type { ActiveMap } from '../projection/projections.ts';
 
 /** Calls with more rows are projected alone, since they use the matrix efficiently. */
@@ -85,13 +86,8 @@ async function projectBatch({ map, dimensions, calls, floats }: Batch): Promise<
     first.resolve(await map.project(first.native, dimensions));
     return;
   }
-  const native = new Float32Array(floats);
-  let at = 0;
-  for (const call of calls) {
-    native.set(call.native, at);
-    at += call.native.length;
-  }
-  const vectors = await map.project(native, dimensions);
+  const native = calls.map((call) => call.native);
+  const vectors = await map.project(joinArrays(Float32Array, native), dimensions);
   const perFloat = vectors.length / floats;
   let from = 0;
   for (const call of calls) {

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { PassThrough, type Readable } from 'node:stream';
+import { joinArrays } from '../platform/join-arrays.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Threads } from '../platform/threads.ts';
 import { type ChunkArtifact, corrupt, decodeArtifact, encodeOnThread, MAGIC_PARTS } from './artifact.ts';
@@ -131,16 +132,6 @@ function joinParts(parts: readonly ChunkArtifact[]): ChunkArtifact {
       ),
     },
   };
-}
-
-function joinArrays<T extends Float32Array | Uint16Array>(kind: new (length: number) => T, arrays: readonly T[]): T {
-  const joined = new kind(arrays.reduce((length, array) => length + array.length, 0));
-  let at = 0;
-  for (const array of arrays) {
-    joined.set(array, at);
-    at += array.length;
-  }
-  return joined;
 }
 
 /** Reads an exact number of bytes at a time from a stream. */

@@ -1,4 +1,5 @@
 import type { FixedSizeList, Float32, Schema, Table } from 'apache-arrow';
+import { joinArrays } from '../../platform/join-arrays.ts';
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
 import type { IndexedGeneration } from '../chunk-index.ts';
 import { loadArrow } from './load-lance.ts';
@@ -33,7 +34,10 @@ export function toArrowTable(generations: readonly IndexedGeneration[]): Table {
   const type = vectorType();
   const schema = chunkSchema(type);
   const chunks = generations.flatMap((generation) => generation.chunks);
-  const vectors = joinVectors(generations.map((generation) => generation.vectors));
+  const vectors = joinArrays(
+    Float32Array,
+    generations.map((generation) => generation.vectors),
+  );
   const utf8 = (values: (string | null)[]) => vectorFromArray(values, new Utf8()).data[0];
   const int32 = (values: number[]) => makeData({ type: new Int32(), data: Int32Array.from(values) });
   const vector = makeData({
@@ -66,16 +70,4 @@ export function toArrowTable(generations: readonly IndexedGeneration[]): Table {
     children: children as never[],
   });
   return new Table(schema, new RecordBatch(schema, data));
-}
-
-function joinVectors(parts: readonly Float32Array[]): Float32Array {
-  const [only] = parts;
-  if (parts.length === 1 && only) return only;
-  const joined = new Float32Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let offset = 0;
-  for (const part of parts) {
-    joined.set(part, offset);
-    offset += part.length;
-  }
-  return joined;
 }
