@@ -2,8 +2,10 @@
  * `npm run eval -- search`: retrieval quality and latency of the whole product, by set and mode. Every document is
  * uploaded, ingested by a worker and searched by the operation of `POST /v2/buckets/{bucket}/search`. With a filter,
  * each query searches one half of the documents, chosen by their ids, and only answers in that half count.
- * `EVAL_SETS` names a directory of other judged sets (`judged-data.ts` describes their files).
+ * `EVAL_SETS` names a directory of other judged sets (`judged-data.ts` describes their files). `EVAL_RANKINGS` names a
+ * file to which each query's passages are appended in their order, so that the rankings of two versions can be compared.
  */
+import { appendFileSync } from 'node:fs';
 import type { Caller } from '../../src/access/caller.ts';
 import type { Appliance } from '../../src/appliance/appliance.ts';
 import { openAppliance } from '../../src/appliance/open-appliance.ts';
@@ -93,6 +95,10 @@ async function scoreSet(
     const beganMs = performance.now();
     const reply = await searchBucket(appliance.search, operator, set, request);
     times.push(performance.now() - beganMs);
+    recordRanking(
+      [set, mode, half ?? 'all', query.id],
+      reply.results.map((result) => [fileIds.get(result.document_id), result.score]),
+    );
     const ranked = [...new Set(reply.results.map((result) => fileIds.get(result.document_id) as string))].slice(0, 10);
     ndcg += ndcgAt(ranked, wanted, 10);
     recall += recallAt(ranked, wanted, 10);
@@ -105,4 +111,9 @@ async function scoreSet(
     p50Ms: times[Math.floor(times.length * 0.5)] as number,
     p95Ms: times[Math.floor(times.length * 0.95)] as number,
   };
+}
+
+function recordRanking(name: readonly string[], passages: readonly unknown[]): void {
+  const file = process.env.EVAL_RANKINGS;
+  if (file) appendFileSync(file, `${name.join(' ')} ${JSON.stringify(passages)}\n`);
 }
