@@ -1,13 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { promisify } from 'node:util';
-import { brotliCompress, constants } from 'node:zlib';
-import { LRUCache } from 'lru-cache';
+import { fileURLToPath } from 'node:url';
+import { AppError } from '../src/platform/errors.ts';
 
-/** Maximum number of files in memory. A folder of pages has a few dozen. */
-const FILES_MAX = 200;
-const FILE_BYTES_MAX = 16 * 1024 * 1024;
-const CACHE_BYTES_MAX = 64 * 1024 * 1024;
+/** Folder that `npm run build:console` writes. */
+export const BUILT_PAGES = fileURLToPath(new URL('../src/console/dist/', import.meta.url));
 
 /** Name of a file within a folder: one segment that begins with a letter or digit. */
 const FILE_NAME = /^[A-Za-z0-9][\w.-]{0,200}$/;
@@ -28,16 +25,20 @@ export interface StaticFile {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-const compress = promisify(brotliCompress);
+interface LoadedFile {
+  readonly plain: Buffer;
+  /** Brotli form; null if the build made none. */
+  readonly compressed: Buffer | null;
+}
 
-/** Files of one folder of the package. They stay in memory once read, compressed if that makes them smaller. */
+/**
+ * Files of one folder that `npm run build:console` wrote. However many requests ask for a file at the same time, the
+ * process holds it once.
+ */
 export class StaticFolder {
   readonly #directory: string;
-  readonly #files = new LRUCache<string, { plain: Buffer; small: Buffer | null }>({
-    max: FILES_MAX,
-    maxSize: CACHE_BYTES_MAX,
-    sizeCalculation: ({ plain, small }) => 1 + plain.length + (small?.length ?? 0),
-  });
+  /** Files in memory and files that are being read. */
+  readonly #files = new Map<string, Promise<LoadedFile | null>>();
 
   /** @param directory absolute path of the folder */
   constructor(directory: string) {
@@ -47,7 +48,7 @@ export class StaticFolder {
   /**
    * Read a file by its name; null if no file of a known type has it.
    * @param options.accepts header `Accept-Encoding` of the request
-   * @param options.isFixed true for a file whose content never changes under its name
+   * @param options.isFixed true for a file whose content never changes under its name: it stays in memory
    */
   async read(
     name: string,
@@ -55,33 +56,50 @@ export class StaticFolder {
   ): Promise<StaticFile | null> {
     const type = TYPES[path.extname(name)];
     if (type === undefined || !FILE_NAME.test(name)) return null;
-    const file = (isFixed ? this.#files.get(name) : undefined) ?? (await this.#load(name, isFixed));
+    const file = await this.#load(name, isFixed);
     if (file === null) return null;
-    const isSmall = file.small !== null && /\bbr\b/.test(accepts ?? '');
+    const body = isFixed && /\bbr\b/.test(accepts ?? '') ? file.compressed : null;
     return {
-      body: isSmall ? (file.small as Buffer) : file.plain,
+      body: body ?? file.plain,
       type,
       headers: {
         Vary: 'Accept-Encoding',
         'Cache-Control': isFixed ? 'public, max-age=31536000, immutable' : 'no-store',
-        ...(isSmall ? { 'Content-Encoding': 'br' } : {}),
+        ...(body === null ? {} : { 'Content-Encoding': 'br' }),
       },
     };
   }
 
-  async #load(name: string, isFixed: boolean): Promise<{ plain: Buffer; small: Buffer | null } | null> {
-    const plain = await readFile(path.join(this.#directory, name)).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT' || error.code === 'EISDIR') return null;
-      throw error;
-    });
-    if (plain === null || plain.length > FILE_BYTES_MAX) return null;
-    if (!isFixed) return { plain, small: null };
-    const packed = /\.(?:js|css|svg)$/.test(name) ? await compress(plain, { params: BROTLI }) : plain;
-    const file = { plain, small: packed.length < plain.length ? packed : null };
-    this.#files.set(name, file);
-    return file;
+  /** Read a file, or share the read in progress. Only fixed files that exist stay in memory. */
+  async #load(name: string, isFixed: boolean): Promise<LoadedFile | null> {
+    let loading = this.#files.get(name);
+    if (loading === undefined) {
+      loading = readBoth(path.join(this.#directory, name));
+      this.#files.set(name, loading);
+      const file = await loading.catch(() => null);
+      if (file === null || !isFixed) this.#files.delete(name);
+    }
+    return loading;
   }
 }
 
-/** Quality at which a megabyte takes a fraction of a second, once in the life of a process. */
-const BROTLI = { [constants.BROTLI_PARAM_QUALITY]: 7 };
+async function readBoth(file: string): Promise<LoadedFile | null> {
+  const plain = await readIfFile(file);
+  return plain && { plain, compressed: await readIfFile(`${file}.br`) };
+}
+
+async function readIfFile(file: string): Promise<Buffer | null> {
+  return readFile(file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'EISDIR') return null;
+    throw error;
+  });
+}
+
+/** Make the error for pages that were not built. */
+export function notBuilt(part: 'console' | 'reference'): AppError {
+  return new AppError({
+    code: `${part}_not_built`,
+    status: 503,
+    message: `the ${part} is not built; run "npm run build:console"`,
+  });
+}

@@ -1,15 +1,11 @@
-import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { AppError, notFound } from '../../src/platform/errors.ts';
+import { notFound } from '../../src/platform/errors.ts';
 import { PAGE_HEADERS } from '../page-headers.ts';
 import { defineRoute, type Route, type RouteReply } from '../route.ts';
-import { StaticFolder } from '../static-files.ts';
-
-/** Folder of the built pages, which `npm run build:console` makes. */
-const DIST = fileURLToPath(new URL('../../src/console/dist/', import.meta.url));
+import { BUILT_PAGES, notBuilt, StaticFolder } from '../static-files.ts';
 
 /** Make the routes of the web console. Its pages hold no data: they ask the API, with the session of the browser. */
-export function consoleRoutes(directory: string = DIST): Route[] {
+export function consoleRoutes(directory: string = BUILT_PAGES): Route[] {
   const pages = new StaticFolder(directory);
   const assets = new StaticFolder(`${directory}assets/`);
   const common = { method: 'GET', access: 'public', errors: 'detail', reads: 'none', capacity: 'none' } as const;
@@ -17,7 +13,7 @@ export function consoleRoutes(directory: string = DIST): Route[] {
 
   async function page(): Promise<RouteReply> {
     const file = await pages.read('index.html', { accepts: undefined, isFixed: false });
-    if (file === null) throw notBuilt();
+    if (file === null) throw notBuilt('console');
     return { body: file.body, type: file.type, headers: { ...PAGE_HEADERS, ...file.headers } };
   }
 
@@ -57,12 +53,4 @@ export function consoleRoutes(directory: string = DIST): Route[] {
       },
     }),
   ];
-}
-
-function notBuilt(): AppError {
-  return new AppError({
-    code: 'console_not_built',
-    status: 503,
-    message: 'the console is not built; run "npm run build:console"',
-  });
 }

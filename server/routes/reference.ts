@@ -1,14 +1,12 @@
-import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { notFound } from '../../src/platform/errors.ts';
 import { VERSION } from '../../src/platform/version.ts';
 import { PAGE_HEADERS } from '../page-headers.ts';
 import { defineRoute, type Route } from '../route.ts';
-import { StaticFolder } from '../static-files.ts';
+import { BUILT_PAGES, notBuilt, StaticFolder } from '../static-files.ts';
 
-/** Files of the page, by folder. */
-const OWN = ['start.js', 'page.css'];
-const OF_SWAGGER_UI = ['swagger-ui.css', 'swagger-ui-bundle.js'];
+/** Files that the page loads. */
+const ASSETS = ['swagger-ui.css', 'page.css', 'swagger-ui-bundle.js', 'start.js'];
 
 const PAGE = Buffer.from(`<!doctype html>
 <html lang="en">
@@ -32,8 +30,7 @@ const PAGE = Buffer.from(`<!doctype html>
  * Make the routes of the interactive reference, which shows /openapi.json and sends requests with the reader's own key.
  */
 export function referenceRoutes(): Route[] {
-  const own = new StaticFolder(fileURLToPath(new URL('../reference/', import.meta.url)));
-  const library = new StaticFolder(fileURLToPath(new URL('.', import.meta.resolve('swagger-ui-dist/package.json'))));
+  const assets = new StaticFolder(`${BUILT_PAGES}reference/`);
   const common = { method: 'GET', access: 'public', errors: 'detail', reads: 'none', capacity: 'none' } as const;
   return [
     defineRoute({
@@ -52,9 +49,9 @@ export function referenceRoutes(): Route[] {
       params: z.object({ file: z.string().max(200) }),
       responses: { 200: { description: 'The file', mediaType: '*/*' } },
       async handle({ params, encodings }) {
-        const folder = OWN.includes(params.file) ? own : OF_SWAGGER_UI.includes(params.file) ? library : null;
-        const file = await folder?.read(params.file, { accepts: encodings, isFixed: true });
-        if (!file) throw notFound('file', params.file);
+        if (!ASSETS.includes(params.file)) throw notFound('file', params.file);
+        const file = await assets.read(params.file, { accepts: encodings, isFixed: true });
+        if (file === null) throw notBuilt('reference');
         return { body: file.body, type: file.type, headers: { ...PAGE_HEADERS, ...file.headers } };
       },
     }),

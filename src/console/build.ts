@@ -1,10 +1,17 @@
-import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, constants } from 'node:zlib';
 import { build, type OutputFile } from 'esbuild';
 
 /**
- * Build the pages of the console into `src/console/dist`: `node src/console/build.ts`. Every file but the page itself
- * has a name with the hash of its content, so that browsers may keep it.
+ * Build the files that the server sends to browsers into `src/console/dist`: `node src/console/build.ts`.
+ *
+ * - The console: its page, and under `assets/` files whose names have the hash of their content, so that browsers may
+ *   keep them.
+ * - The files of the API reference, under `reference/`.
+ *
+ * Beside every script, style and SVG is its Brotli form, `NAME.br`, so that the server never compresses a file.
  */
 
 const HERE = import.meta.dirname;
@@ -13,9 +20,25 @@ const HERE = import.meta.dirname;
 const PUBLIC_PATH = '/console';
 
 /** Name of a file with the hash of its content. */
-const HASHED = /-[A-Z0-9]{8}\.\w+$/;
+const HASHED = /-[A-Z0-9]{8}\.\w+(\.br)?$/;
 
-/** @returns the written files, by their path in `directory` */
+/** Names of files that are stored in their Brotli form, too. */
+const COMPRESSED = /\.(?:js|css|svg)$/;
+
+/** Quality at which a megabyte takes a fraction of a second. */
+const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
+
+const REFERENCE = new URL('../../server/reference/', import.meta.url);
+const SWAGGER_UI = new URL('.', import.meta.resolve('swagger-ui-dist/package.json'));
+/** Files of the API reference, by the folder that holds them. */
+const REFERENCE_FILES = [
+  ['start.js', REFERENCE],
+  ['page.css', REFERENCE],
+  ['swagger-ui.css', SWAGGER_UI],
+  ['swagger-ui-bundle.js', SWAGGER_UI],
+] as const;
+
+/** @returns the written files without their compressed forms, by their path in `directory` */
 export async function buildConsole(directory = path.join(HERE, 'dist')): Promise<Map<string, Uint8Array>> {
   const result = await build({
     absWorkingDir: HERE,
@@ -42,6 +65,9 @@ export async function buildConsole(directory = path.join(HERE, 'dist')): Promise
     logLevel: 'warning',
   });
   const files = new Map(result.outputFiles.map((file) => [file.path.replace(/^\//, ''), file.contents]));
+  for (const [name, folder] of REFERENCE_FILES) {
+    files.set(`reference/${name}`, await readFile(fileURLToPath(new URL(name, folder))));
+  }
   files.set('index.html', Buffer.from(renderPage(result.outputFiles)));
   await replaceFiles(directory, files);
   return files;
@@ -79,16 +105,21 @@ function renderPage(files: readonly OutputFile[]): string {
  */
 async function replaceFiles(directory: string, files: ReadonlyMap<string, Uint8Array>): Promise<void> {
   for (const [name, contents] of files) {
-    const target = path.join(directory, name);
-    await mkdir(path.dirname(target), { recursive: true });
-    const temporary = `${target}.${process.pid}`;
-    await writeFile(temporary, contents);
-    await rename(temporary, target);
+    await mkdir(path.dirname(path.join(directory, name)), { recursive: true });
+    if (COMPRESSED.test(name))
+      await replaceFile(path.join(directory, `${name}.br`), brotliCompressSync(contents, BROTLI));
+    await replaceFile(path.join(directory, name), contents);
   }
   for (const name of await readdir(path.join(directory, 'assets'))) {
-    if (HASHED.test(name) && !files.has(`assets/${name}`))
+    if (HASHED.test(name) && !files.has(`assets/${name.replace(/\.br$/, '')}`))
       await rm(path.join(directory, 'assets', name), { force: true });
   }
+}
+
+async function replaceFile(target: string, contents: Uint8Array): Promise<void> {
+  const temporary = `${target}.${process.pid}`;
+  await writeFile(temporary, contents);
+  await rename(temporary, target);
 }
 
 if (import.meta.main) {

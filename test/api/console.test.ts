@@ -1,22 +1,28 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { brotliDecompressSync } from 'node:zlib';
+import { brotliCompressSync, brotliDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { RouteReply } from '../../server/route.ts';
+import type { Route, RouteReply } from '../../server/route.ts';
 import { consoleRoutes } from '../../server/routes/console.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
 
 const SCRIPT = `${'console.log("a");'.repeat(100)}\n`;
 let test: TestApi;
 let built: string;
+let routes: Route[];
 beforeAll(async () => {
   test = await openTestApi({ worker: false });
   built = `${mkdtempSync(path.join(tmpdir(), 'service-console-'))}/`;
   mkdirSync(path.join(built, 'assets'));
   writeFileSync(path.join(built, 'index.html'), '<!doctype html><title>Console</title>');
   writeFileSync(path.join(built, 'assets', 'app-1234.js'), SCRIPT);
+  writeFileSync(path.join(built, 'assets', 'app-1234.js.br'), brotliCompressSync(SCRIPT));
+  for (const name of ['app-5678.js', 'app-5678.js.br']) {
+    copyFileSync(path.join(built, 'assets', name.replace('5678', '1234')), path.join(built, 'assets', name));
+  }
   writeFileSync(path.join(built, 'secret.txt'), 'secret');
+  routes = consoleRoutes(built);
 });
 afterAll(async () => {
   rmSync(built, { recursive: true });
@@ -25,7 +31,7 @@ afterAll(async () => {
 
 /** Ask a route of the console in a folder for a file or page. */
 async function ask(operation: string, params: Record<string, string> = {}, encodings = ''): Promise<RouteReply> {
-  const route = consoleRoutes(built).find(({ operationId }) => operationId === operation);
+  const route = routes.find(({ operationId }) => operationId === operation);
   return (route as NonNullable<typeof route>).handle({ params, encodings } as never);
 }
 
@@ -48,6 +54,16 @@ it('files with a hash in their name may be kept for ever, and are compressed for
   const small = await ask('getConsoleAsset', { file: 'app-1234.js' }, 'gzip, br');
   expect(small.headers).toMatchObject({ 'Content-Encoding': 'br', Vary: 'Accept-Encoding' });
   expect(String(brotliDecompressSync(small.body as Buffer))).toBe(SCRIPT);
+});
+
+it('the process holds a file once, however many requests ask for it at the same time', async () => {
+  const replies = await Promise.all(
+    Array.from({ length: 300 }, () => ask('getConsoleAsset', { file: 'app-5678.js' }, 'br')),
+  );
+  expect(String(brotliDecompressSync(replies[0]?.body as Buffer))).toBe(SCRIPT);
+  expect(new Set(replies.map(({ body }) => body)).size).toBe(1);
+  const later = await ask('getConsoleAsset', { file: 'app-5678.js' }, 'br');
+  expect(later.body).toBe(replies[0]?.body);
 });
 
 it.each(['../index.html', '..%2findex.html', '.env', 'app-1234', '/etc/passwd', 'missing.js', 'a\0.js', 'secret.txt'])(
