@@ -18,6 +18,7 @@ import { createHttpServer, type HttpServerBounds, type Listening } from './http-
 import { InstallationGauge } from './installation-load.ts';
 import { cronSecretCheck } from './middleware/authorize.ts';
 import { renderOpenApi } from './openapi/render-openapi.ts';
+import { ReplyMemory } from './reply-memory.ts';
 import { requestOrigin } from './request-origin.ts';
 import type { Route } from './route.ts';
 import { bucketMapRoutes } from './routes/bucket-map.ts';
@@ -79,6 +80,9 @@ const SEARCHES = {
   waitingOfOneMax: 1_000,
   shared: { places: Math.max(2, availableParallelism()), activeMs: 5_000 },
 };
+
+/** Limits on the runs of workflows in progress. Each holds the outputs of its blocks in memory, for up to 5 minutes. */
+const RUNS = { runningMax: 16, runningOfOneMax: 4, waitingOfOneMax: 100 };
 
 /** Limits on bodies of one organization that are refused before they have arrived, without a delay. */
 const UNREAD_BODIES = { burst: 20, perSecond: 10 };
@@ -183,8 +187,9 @@ export function apiService(
     idempotency: storedIdempotency(sql, appliance.keyRing),
     rates: appliance.usage.rates,
     threads: appliance.threads,
-    capacity: { queries: appliance.queryShares, search: new FairGate(SEARCHES) },
+    capacity: { queries: appliance.queryShares, search: new FairGate(SEARCHES), runs: new FairGate(RUNS) },
     bodyMemory: new BodyMemory(Math.max(config.limits.bodyBytes, config.limits.imageBodyBytes)),
+    replyMemory: new ReplyMemory(),
     unreadBodies: new RefusalBrake(UNREAD_BODIES),
     logger,
     metrics,

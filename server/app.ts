@@ -30,9 +30,10 @@ import { validateBody } from './middleware/validate-body.ts';
 import { validateUrl } from './middleware/validate-url.ts';
 import { writeReply } from './middleware/write-reply.ts';
 import { mountRoutes } from './mount-routes.ts';
+import type { ReplyMemory } from './reply-memory.ts';
 import type { OriginOf } from './request-origin.ts';
 import type { RequestMiddleware, RequestState } from './request-state.ts';
-import type { Route } from './route.ts';
+import type { Capacity, Route } from './route.ts';
 
 export interface AppSettings {
   readonly routes: readonly Route[];
@@ -42,12 +43,13 @@ export interface AppSettings {
   readonly idempotency: Idempotency;
   readonly rates: RateLimiter;
   readonly bodyMemory: BodyMemory;
+  readonly replyMemory: ReplyMemory;
   /** Brake on bodies that are refused before they have arrived. */
   readonly unreadBodies: RefusalBrake;
   /** Threads to parse large bodies on. */
   readonly threads: Threads;
   /** Shares of the organizations in the resources of requests. */
-  readonly capacity: Readonly<Record<'queries' | 'search', FairGate>>;
+  readonly capacity: Readonly<Record<Capacity, FairGate>>;
   readonly limits: BodyLimits;
   readonly logger: Logger;
   readonly metrics: RequestMetrics;
@@ -93,7 +95,7 @@ function middlewareOf(route: Route, settings: AppSettings): RequestMiddleware[] 
   const isRatedFirst = route.reads === 'upload';
   const steps = [
     setRoute(route),
-    writeReply(),
+    writeReply(settings.replyMemory),
     route.access !== 'public' &&
       route.access !== 'signature' &&
       authorize(route, settings.resolveCaller, settings.failedLogins),

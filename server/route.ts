@@ -109,6 +109,8 @@ export interface RouteReply {
   readonly body?: unknown | Buffer | Readable;
   /** Free the body's memory. Called once the response has been sent, but not if it was cut off. */
   readonly freeBody?: () => void;
+  /** Set for a body that the process holds once for all requests, so that it does not count as memory of this one. */
+  readonly isShared?: true;
   readonly type?: string;
   readonly headers?: Readonly<Record<string, string | string[]>>;
 }
@@ -125,6 +127,9 @@ export interface RouteResponse {
   /** Names of the headers that it can have in addition to those of every response. */
   readonly headers?: readonly DescribedHeader[];
 }
+
+/** Resource of the server that the organizations share. */
+export type Capacity = 'queries' | 'search' | 'runs';
 
 /** Statuses with which handlers refuse requests. */
 export type RefusalStatus = 401 | 402 | 403 | 404 | 409 | 410 | 422 | 429 | 502;
@@ -171,10 +176,10 @@ export interface Route<
   /** Set if the reply has a secret, so that its copy for `Idempotency-Key` is encrypted. */
   readonly repliesSecret?: true;
   /**
-   * Capacity of the server that a request uses: `queries` (default), `search`, or `none` for a route that mostly waits
-   * for others. Each organization has a share of it.
+   * Capacity of the server that a request uses: `queries` (default), `search`, `runs` (of workflows), or `none` for a
+   * route that mostly waits for others. Each organization has a share of it.
    */
-  readonly capacity?: 'queries' | 'search' | 'none';
+  readonly capacity?: Capacity | 'none';
   /** Headers of every response of this route, including refusals. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Axis on which a request counts towards the organization's request rate; 429 beyond the rate. */

@@ -1,4 +1,5 @@
 import { AppError } from '../../src/platform/errors.ts';
+import { ByteShares } from '../byte-shares.ts';
 
 /** Size up to which bodies are not counted. Small bodies are too many to refuse, and take little memory. */
 const SMALL_BYTES = 64 * 1024;
@@ -21,17 +22,15 @@ export interface BodyReservation {
  * together have an eighth of the largest body.
  */
 export class BodyMemory {
-  readonly #bytesMax: number;
-  readonly #bytesOfOneMax: number;
-  readonly #bytesOfUnknownMax: number;
-  readonly #byOrganization = new Map<string, number>();
-  #reservedBytes = 0;
+  readonly #shares: ByteShares;
 
   /** @param bodyBytesMax size of the largest body, which fits while its organization sends no other */
   constructor(bodyBytesMax: number) {
-    this.#bytesOfOneMax = bodyBytesMax;
-    this.#bytesOfUnknownMax = Math.ceil(bodyBytesMax / 8);
-    this.#bytesMax = Math.ceil((bodyBytesMax * 4) / 3);
+    const bytesOfUnknownMax = Math.ceil(bodyBytesMax / 8);
+    this.#shares = new ByteShares({
+      bytesMax: Math.ceil((bodyBytesMax * 4) / 3),
+      bytesOfOneMax: (owner) => (owner === UNKNOWN ? bytesOfUnknownMax : bodyBytesMax),
+    });
   }
 
   /** Begin a reservation. @param orgId null for a request without a caller; such requests share one part */
@@ -52,22 +51,17 @@ export class BodyMemory {
       release: () => {
         if (isReleased) return;
         isReleased = true;
-        if (countedBytes > 0) this.#take(owner, -countedBytes);
+        this.#shares.release(owner, countedBytes);
       },
     };
   }
 
   /** @throws AppError `server_busy` (503) */
   #take(owner: string, bytes: number): void {
-    const own = (this.#byOrganization.get(owner) ?? 0) + bytes;
-    const ownMax = owner === UNKNOWN ? this.#bytesOfUnknownMax : this.#bytesOfOneMax;
-    if (bytes > 0 && own > ownMax) {
-      throw busy(owner === UNKNOWN ? 'other large requests are' : 'other large requests of your organization are');
-    }
-    if (bytes > 0 && this.#reservedBytes + bytes > this.#bytesMax) throw busy('other large requests are');
-    this.#reservedBytes += bytes;
-    if (own === 0) this.#byOrganization.delete(owner);
-    else this.#byOrganization.set(owner, own);
+    const exceeded = this.#shares.take(owner, bytes);
+    if (exceeded === null) return;
+    const isOwn = exceeded === 'owner' && owner !== UNKNOWN;
+    throw busy(isOwn ? 'other large requests of your organization are' : 'other large requests are');
   }
 }
 

@@ -1,9 +1,13 @@
 import { Readable } from 'node:stream';
+import type { ReplyMemory } from '../reply-memory.ts';
 import type { RequestContext, RequestMiddleware } from '../request-state.ts';
 import type { RouteReply } from '../route.ts';
 
-/** Write the reply to Koa's response after all later middleware has run. */
-export function writeReply(): RequestMiddleware {
+/**
+ * Write the reply to Koa's response after all later middleware has run.
+ * @throws AppError `server_busy` (503) if the organization has too many large replies that it does not read
+ */
+export function writeReply(memory: ReplyMemory): RequestMiddleware {
   return async (ctx, next) => {
     await next();
     const { state } = ctx;
@@ -11,25 +15,36 @@ export function writeReply(): RequestMiddleware {
     // The client may read slowly, so release the state of the request first.
     state.reply = null;
     state.body = undefined;
-    if (reply !== null) write(ctx, reply);
+    if (reply !== null) write(ctx, reply, memory);
   };
 }
 
-function write(ctx: RequestContext, { status, headers, type, body, freeBody }: RouteReply): void {
+function write(ctx: RequestContext, reply: RouteReply, memory: ReplyMemory): void {
+  const { status, headers, type, freeBody, isShared = false } = reply;
   if (ctx.headerSent || ctx.state.clientIsGone) {
-    if (body instanceof Readable) body.destroy();
+    if (reply.body instanceof Readable) reply.body.destroy();
     return;
   }
-  ctx.set(headers ?? {});
-  if (body === undefined) {
+  if (reply.body === undefined) {
+    ctx.set(headers ?? {});
     ctx.body = null;
     // Without a body Koa sets 204, also for a redirection.
     ctx.status = status ?? 204;
     return;
   }
-  const isJson = !Buffer.isBuffer(body) && !(body instanceof Readable);
+  const isJson = !Buffer.isBuffer(reply.body) && !(reply.body instanceof Readable);
+  const body = isJson ? JSON.stringify(reply.body) : (reply.body as Buffer | Readable);
+  if (!isShared && !(body instanceof Readable)) {
+    try {
+      memory.hold(ctx.state.caller?.orgId ?? null, Buffer.byteLength(body), ctx.res);
+    } catch (error) {
+      freeBody?.();
+      throw error;
+    }
+  }
+  ctx.set(headers ?? {});
   ctx.status = status ?? 200;
   ctx.set('Content-Type', isJson ? 'application/json; charset=utf-8' : (type ?? 'application/octet-stream'));
   if (freeBody) ctx.res.once('finish', freeBody);
-  ctx.body = isJson ? JSON.stringify(body) : body;
+  ctx.body = body;
 }

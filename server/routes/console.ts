@@ -14,7 +14,7 @@ export function consoleRoutes(directory: string = BUILT_PAGES): Route[] {
   async function page(): Promise<RouteReply> {
     const file = await pages.read('index.html', { accepts: undefined, isFixed: false });
     if (file === null) throw notBuilt('console');
-    return { body: file.body, type: file.type, headers: { ...PAGE_HEADERS, ...file.headers } };
+    return { body: file.body, type: file.type, headers: { ...PAGE_HEADERS, ...file.headers }, isShared: true };
   }
 
   return [
@@ -49,7 +49,7 @@ export function consoleRoutes(directory: string = BUILT_PAGES): Route[] {
       async handle({ params, encodings }) {
         const file = await assets.read(params.file, { accepts: encodings, isFixed: true });
         if (file === null) throw notFound('file', params.file);
-        return { body: file.body, type: file.type, headers: { ...PAGE_HEADERS, ...file.headers } };
+        return { body: file.body, type: file.type, headers: { ...PAGE_HEADERS, ...file.headers }, isShared: true };
       },
     }),
   ];

@@ -84,7 +84,7 @@ export function operationRoutes(deps: {
       responses: { 200: { description: 'The document', schema: z.record(z.string(), z.unknown()) } },
       async handle() {
         openapi ??= Buffer.from(JSON.stringify(deps.openapi()));
-        return { body: openapi, type: JSON_TYPE };
+        return { body: openapi, type: JSON_TYPE, isShared: true };
       },
     }),
   ];

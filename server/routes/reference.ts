@@ -52,7 +52,7 @@ export function referenceRoutes(): Route[] {
         if (!ASSETS.includes(params.file)) throw notFound('file', params.file);
         const file = await assets.read(params.file, { accepts: encodings, isFixed: true });
         if (file === null) throw notBuilt('reference');
-        return { body: file.body, type: file.type, headers: { ...PAGE_HEADERS, ...file.headers } };
+        return { body: file.body, type: file.type, headers: { ...PAGE_HEADERS, ...file.headers }, isShared: true };
       },
     }),
   ];

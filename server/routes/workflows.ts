@@ -110,6 +110,7 @@ export function workflowRoutes(workflows: Workflows): Route[] {
     }),
     publishRoute(workflows),
     ...runRoutes(workflows),
+    ...historyRoutes(workflows),
   ];
 }
 
@@ -134,7 +135,6 @@ function publishRoute(workflows: Workflows): Route {
 }
 
 function runRoutes(workflows: Workflows): Route[] {
-  const { sql } = workflows;
   return [
     defineRoute({
       method: 'POST',
@@ -145,6 +145,7 @@ function runRoutes(workflows: Workflows): Route[] {
       access: 'workflows:run',
       errors: 'detail',
       reads: 'json',
+      capacity: 'runs',
       bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       params,
       body: DryRunRequest,
@@ -162,6 +163,7 @@ function runRoutes(workflows: Workflows): Route[] {
       access: 'workflows:run',
       errors: 'detail',
       reads: 'json',
+      capacity: 'runs',
       bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       idempotent: true,
       params,
@@ -180,6 +182,7 @@ function runRoutes(workflows: Workflows): Route[] {
       access: 'workflows:approve',
       errors: 'detail',
       reads: 'json',
+      capacity: 'runs',
       bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       idempotent: true,
       params: RunParams,
@@ -189,6 +192,11 @@ function runRoutes(workflows: Workflows): Route[] {
         body: await approveRun(workflows, caller, params, { ...body, idempotent, origin }, signal),
       }),
     }),
+  ];
+}
+
+function historyRoutes({ sql }: Workflows): Route[] {
+  return [
     defineRoute({
       method: 'GET',
       path: '/v1/workflows/:workflow/runs',

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createApp } from '../../server/app.ts';
 import { BodyMemory } from '../../server/body/body-memory.ts';
+import { ReplyMemory } from '../../server/reply-memory.ts';
 import type { AccessPolicy, Route } from '../../server/route.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { openMetrics } from '../../src/platform/metrics.ts';
@@ -90,6 +91,7 @@ function createAppWith(routes: Route[]) {
     limits: { bodyBytes: 1, uploadBytes: 1, uploadDirectory: '/nonexistent' },
     rates: { take: () => null },
     bodyMemory: new BodyMemory(64 * 1024 * 1024),
+    replyMemory: new ReplyMemory(),
     threads: noThreads,
     failedLogins: noBrake,
     unreadBodies: noRefusalBrake,

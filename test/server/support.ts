@@ -8,6 +8,7 @@ import { type AppSettings, createApp } from '../../server/app.ts';
 import { BodyMemory } from '../../server/body/body-memory.ts';
 import { createHttpServer, type HttpServerBounds, type Listening } from '../../server/http-server.ts';
 import type { Idempotency } from '../../server/middleware/idempotency.ts';
+import { ReplyMemory } from '../../server/reply-memory.ts';
 import type { Route } from '../../server/route.ts';
 import type { Caller, Scope } from '../../src/access/caller.ts';
 import { FailedLogins } from '../../src/access/failed-logins.ts';
@@ -53,6 +54,7 @@ export async function startTestServer(
     limits,
     rates: { take: () => null },
     bodyMemory: new BodyMemory(64 * 1024 * 1024),
+    replyMemory: new ReplyMemory(),
     threads,
     failedLogins: noBrake,
     unreadBodies: noRefusalBrake,
@@ -92,7 +94,7 @@ async function resolveCaller(authorization: string | undefined): Promise<Caller>
 /** Make capacity that no test uses up. */
 export function enoughCapacity(): AppSettings['capacity'] {
   const gate = () => new FairGate({ runningMax: 1000, runningOfOneMax: 1000, waitingOfOneMax: 1 });
-  return { queries: gate(), search: gate() };
+  return { queries: gate(), search: gate(), runs: gate() };
 }
 
 /** Brake on guessing credentials that no test reaches. */

@@ -236,7 +236,7 @@ function fieldsOf(schema: unknown): string[] {
 }
 
 /** Return the method, path and body of the route's request for `ids`. */
-function requestOf(route: Route, ids: MatrixIds): { path: string; json: Record<string, unknown> | undefined } {
+export function requestOf(route: Route, ids: MatrixIds): { path: string; json: Record<string, unknown> | undefined } {
   const { query, json } = REQUESTS[route.operationId] ?? {};
   const path = route.path.replace(/[:*](\w+)/g, (_, name: string) => {
     if (name === 'id') return 'local/lexical-1';

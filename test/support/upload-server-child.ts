@@ -5,6 +5,7 @@
 import { createApp } from '../../server/app.ts';
 import { BodyMemory } from '../../server/body/body-memory.ts';
 import { createHttpServer } from '../../server/http-server.ts';
+import { ReplyMemory } from '../../server/reply-memory.ts';
 import { documentRoutes } from '../../server/routes/documents.ts';
 import { FailedLogins } from '../../src/access/failed-logins.ts';
 import type { UploadContext } from '../../src/ingest/upload.ts';
@@ -33,10 +34,11 @@ const app = createApp({
   },
   rates: { take: () => null },
   bodyMemory: new BodyMemory(280 * MIB),
+  replyMemory: new ReplyMemory(),
   threads,
   failedLogins: new FailedLogins({ perMinute: 1e6 }),
   unreadBodies: new RefusalBrake({ burst: 1e6, perSecond: 1e6 }),
-  capacity: { queries: gate, search: gate },
+  capacity: { queries: gate, search: gate, runs: gate },
   logger,
   metrics: openMetrics(),
   limits: { bodyBytes: 16 * MIB, uploadBytes: 512 * MIB, uploadDirectory: '/nonexistent' },

@@ -1,60 +1,90 @@
-import { Readable } from 'node:stream';
-import { describe, expect, test } from 'vitest';
-import { defineRoute } from '../../../server/route.ts';
-import { deleteBucket, echo } from '../sample-routes.ts';
-import { RawClient, startTestServer } from '../support.ts';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { ReplyMemory } from '../../../server/reply-memory.ts';
+import { defineRoute, type RouteReply } from '../../../server/route.ts';
+import { until } from '../../support/until.ts';
+import { startTestServer } from '../support.ts';
 
-describe('replies', () => {
-  test('replies are written with status, headers, and empty, buffer or stream bodies', async () => {
-    const base = {
-      method: 'GET',
-      access: 'public',
-      errors: 'detail',
-      reads: 'none',
-      summary: '',
-      responses: {},
-    } as const;
-    const server = await startTestServer([
-      deleteBucket,
-      defineRoute({
-        ...base,
-        path: '/buffer',
-        operationId: 'buffer',
-        async handle() {
-          return { status: 202, body: Buffer.from('[1]'), type: 'application/json' };
-        },
-      }),
-      defineRoute({
-        ...base,
-        path: '/stream',
-        operationId: 'stream',
-        async handle() {
-          return { body: Readable.from(['a', 'b']), type: 'text/plain' };
-        },
-      }),
-    ]);
-    const options = { method: 'DELETE', headers: { Authorization: 'Bearer buckets:manage' } };
-    const empty = await fetch(`${server.url}/v1/buckets/a`, options);
-    expect([empty.status, await empty.text()]).toEqual([204, '']);
-    const buffer = await fetch(`${server.url}/buffer`);
-    expect([buffer.status, buffer.headers.get('content-type'), await buffer.json()]).toEqual([
-      202,
-      'application/json',
-      [1],
-    ]);
-    const stream = await fetch(`${server.url}/stream`);
-    expect([stream.headers.get('content-type'), await stream.text()]).toEqual(['text/plain', 'ab']);
-  });
+const MIB = 1024 * 1024;
+/** Larger than what the buffers of two sockets take over. */
+const LARGE = Buffer.alloc(24 * MIB, 'x');
 
-  test('several requests share one connection', async () => {
-    const server = await startTestServer([echo]);
-    const client = await RawClient.connect(server.port);
-    const body = '{"input":"a"}';
-    const request = `POST /v1/embeddings HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer embed\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
-    client.write(request + request);
-    await client.until(/(HTTP\/1\.1 200 OK[\s\S]*){2}\}$/);
-    client.write(request);
-    await client.until(/(HTTP\/1\.1 200 OK[\s\S]*){3}\}$/);
-    expect(client.received).not.toMatch(/Connection: close/i);
+async function startLarge(reply: RouteReply, unreadMsMax = 60_000) {
+  const route = defineRoute({
+    method: 'GET',
+    path: '/v1/large',
+    operationId: 'large',
+    summary: 'Answers with a large body',
+    access: 'embed',
+    errors: 'detail',
+    reads: 'none',
+    responses: {},
+    handle: async () => reply,
   });
+  const replyMemory = new ReplyMemory({ bytesOfOneMax: 50 * MIB, unreadMsMax });
+  const server = await startTestServer([route], { settings: { replyMemory } });
+  const get = () => fetch(`${server.url}/v1/large`, { headers: { Authorization: 'Bearer embed' } });
+  return { ...server, get };
+}
+
+/** Send a request and read nothing but the first part of its response. */
+async function askUnread(port: number): Promise<{ socket: Socket; status: string }> {
+  const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+  onTestFinished(() => void socket.destroy());
+  socket.write('GET /v1/large HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer embed\r\n\r\n');
+  await once(socket, 'readable');
+  return { socket, status: String(socket.read(12)) };
+}
+
+test('large replies that nobody reads are bounded, and are counted until their connection closes', async () => {
+  const server = await startLarge({ body: LARGE });
+  const unread = [await askUnread(server.port), await askUnread(server.port)];
+  expect(unread.map(({ status }) => status)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200']);
+  const refused = await server.get();
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5']);
+  expect(await refused.text()).toContain('have not been read');
+  unread[0]?.socket.destroy();
+  const readWhole = async () => (await (await server.get()).arrayBuffer()).byteLength;
+  await until(async () => (await readWhole()) === LARGE.length, { what: 'memory given back' });
+  // Replies that are read count no longer.
+  for (let i = 0; i < 3; i++) expect(await readWhole()).toBe(LARGE.length);
+});
+
+test('a reply larger than the share of an organization is sent while it has no other', async () => {
+  const server = await startLarge({ body: Buffer.alloc(60 * MIB, 'x') });
+  expect((await (await server.get()).arrayBuffer()).byteLength).toBe(60 * MIB);
+  await askUnread(server.port);
+  expect((await server.get()).status).toBe(503);
+});
+
+test('a body that is held once for all requests does not count', async () => {
+  const server = await startLarge({ body: LARGE, isShared: true });
+  for (let i = 0; i < 4; i++) expect((await askUnread(server.port)).status).toBe('HTTP/1.1 200');
+});
+
+test('a client that reads nothing of a large reply is disconnected, and one that reads slowly is not', async () => {
+  const server = await startLarge({ body: LARGE }, 500);
+  const { socket: stalled } = await askUnread(server.port);
+  const { socket: slow } = await askUnread(server.port);
+  let bytes = 0;
+  slow.on('data', (part) => {
+    bytes += part.length;
+    slow.pause();
+    setTimeout(() => slow.resume(), 2);
+  });
+  await until(async () => bytes > LARGE.length, { what: 'the slow reader has everything' });
+  // What the buffers hold arrives, and then the end of the connection.
+  stalled.resume();
+  await once(stalled, 'close');
+  expect(stalled.bytesRead).toBeLessThan(LARGE.length);
+});
+
+test('memory of a refused reply is given back at once', async () => {
+  let freed = 0;
+  const server = await startLarge({ body: LARGE, freeBody: () => freed++ });
+  await askUnread(server.port);
+  await askUnread(server.port);
+  expect((await server.get()).status).toBe(503);
+  expect(freed).toBe(1);
 });

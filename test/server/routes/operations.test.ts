@@ -4,6 +4,7 @@ import { createApp } from '../../../server/app.ts';
 import { BodyMemory } from '../../../server/body/body-memory.ts';
 import { createHttpServer } from '../../../server/http-server.ts';
 import { renderOpenApi } from '../../../server/openapi/render-openapi.ts';
+import { ReplyMemory } from '../../../server/reply-memory.ts';
 import type { Route } from '../../../server/route.ts';
 import { operationRoutes, type Readiness } from '../../../server/routes/operations.ts';
 import { AppError } from '../../../src/platform/errors.ts';
@@ -91,6 +92,7 @@ describe('operations', () => {
       limits: { bodyBytes: 1, uploadBytes: 1, uploadDirectory: '/nonexistent' },
       rates: { take: () => null },
       bodyMemory: new BodyMemory(64 * 1024 * 1024),
+      replyMemory: new ReplyMemory(),
       threads: noThreads,
       failedLogins: noBrake,
       unreadBodies: noRefusalBrake,
