@@ -84,6 +84,9 @@ const SEARCHES = {
 /** Limits on the runs of workflows in progress. Each holds the outputs of its blocks in memory, for up to 5 minutes. */
 const RUNS = { runningMax: 16, runningOfOneMax: 4, waitingOfOneMax: 100 };
 
+/** Limits on the maps of buckets in progress. Each has a thread of its own for up to half a second. */
+const MAPS = { runningMax: 2, runningOfOneMax: 1, waitingOfOneMax: 20 };
+
 /** Limits on bodies of one organization that are refused before they have arrived, without a delay. */
 const UNREAD_BODIES = { burst: 20, perSecond: 10 };
 
@@ -187,7 +190,12 @@ export function apiService(
     idempotency: storedIdempotency(sql, appliance.keyRing),
     rates: appliance.usage.rates,
     threads: appliance.threads,
-    capacity: { queries: appliance.queryShares, search: new FairGate(SEARCHES), runs: new FairGate(RUNS) },
+    capacity: {
+      queries: appliance.queryShares,
+      search: new FairGate(SEARCHES),
+      runs: new FairGate(RUNS),
+      maps: new FairGate(MAPS),
+    },
     bodyMemory: new BodyMemory(Math.max(config.limits.bodyBytes, config.limits.imageBodyBytes)),
     replyMemory: new ReplyMemory(),
     unreadBodies: new RefusalBrake(UNREAD_BODIES),

@@ -129,7 +129,7 @@ export interface RouteResponse {
 }
 
 /** Resource of the server that the organizations share. */
-export type Capacity = 'queries' | 'search' | 'runs';
+export type Capacity = 'queries' | 'search' | 'runs' | 'maps';
 
 /** Statuses with which handlers refuse requests. */
 export type RefusalStatus = 401 | 402 | 403 | 404 | 409 | 410 | 422 | 429 | 502;
@@ -176,8 +176,8 @@ export interface Route<
   /** Set if the reply has a secret, so that its copy for `Idempotency-Key` is encrypted. */
   readonly repliesSecret?: true;
   /**
-   * Capacity of the server that a request uses: `queries` (default), `search`, `runs` (of workflows), or `none` for a
-   * route that mostly waits for others. Each organization has a share of it.
+   * Capacity of the server that a request uses: `queries` (default), `search`, `runs` (of workflows), `maps` (of
+   * buckets), or `none` for a route that mostly waits for others. Each organization has a share of it.
    */
   readonly capacity?: Capacity | 'none';
   /** Headers of every response of this route, including refusals. */

@@ -13,7 +13,7 @@ export function bucketMapRoutes(context: MapContext): Route[] {
       access: 'search',
       errors: 'detail',
       reads: 'none',
-      capacity: 'search',
+      capacity: 'maps',
       params: z.object({ bucket: z.string().min(1).max(128).describe('id or name') }),
       query: BucketMapQuery,
       responses: { 200: { description: 'The map', schema: BucketMap } },

@@ -39,6 +39,7 @@ export function openMemory(context: {
   const { sources: connections, dataDir } = config;
   const sources: SourcesContext = { sql, notifier, logger, connections };
   const readers = {
+    sql,
     connections,
     dataDir,
     logger,

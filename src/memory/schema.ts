@@ -3,6 +3,7 @@ import { METADATA_LIMITS, userKeyFault } from '../documents/user-metadata.ts';
 import { Relevance } from '../search/relevance/schema.ts';
 import { CorrectedWord } from '../search/results/describe-corrections.ts';
 import { BUCKETS_MAX, SearchRequest, SearchResult } from '../search/schema.ts';
+import { globFault } from './readers/globs.ts';
 import { scheduleFault } from './schedule.ts';
 import { parseRowTemplate } from './template.ts';
 
@@ -12,14 +13,15 @@ export const SOURCE_TYPES = ['folder', 's3', 'postgres'] as const;
 export type SourceType = (typeof SOURCE_TYPES)[number];
 
 const PATTERNS_MAX = 50;
-const STARS_MAX = 8;
 
-/** Pattern of paths. The number of stars is bounded, since each multiplies the matching time. */
 const Glob = z
   .string()
   .min(1)
   .max(200)
-  .refine((glob) => (glob.match(/\*+/g) ?? []).length <= STARS_MAX, `must have at most ${STARS_MAX} stars`);
+  .superRefine((glob, context) => {
+    const fault = globFault(glob);
+    if (fault !== null) context.addIssue({ code: 'custom', message: fault });
+  });
 const Globs = z.array(Glob).min(1).max(PATTERNS_MAX).optional();
 const text = z
   .string()

@@ -9,8 +9,8 @@ import { AppError, forbidden, invalidRequest, notFound } from '../platform/error
 import { newId } from '../platform/ids.ts';
 import type { Logger } from '../platform/logger.ts';
 import { isUniqueViolation, type Sql } from '../platform/postgres.ts';
-import type { ConnectionSettings } from '../platform/source-settings.ts';
 import { parseWithNulls } from '../platform/zod-nulls.ts';
+import { type Connections, connectionsOf } from './connections.ts';
 import { detachDocuments, findDocumentsOfSource } from './entry-store.ts';
 import { notifySync, queueSync } from './queue-sync.ts';
 import { nextRun } from './schedule.ts';
@@ -32,7 +32,7 @@ export interface SourcesContext {
   readonly sql: Sql;
   readonly notifier: JobNotifier;
   readonly logger: Logger;
-  readonly connections: Readonly<Record<string, ConnectionSettings>>;
+  readonly connections: Connections;
 }
 
 /**
@@ -46,10 +46,11 @@ export async function createSource(
   caller: Caller,
   request: NewSource,
 ): Promise<SourceView> {
-  const connection = Object.hasOwn(connections, request.connection) ? connections[request.connection] : undefined;
+  const allowed = await connectionsOf(sql, connections, caller.orgId);
+  const connection = Object.hasOwn(allowed, request.connection) ? allowed[request.connection] : undefined;
   if (connection === undefined) {
-    const names = Object.keys(connections).join(', ') || 'none; add one under sources in service.yaml';
-    throw invalidRequest(`connection: the settings have no "${request.connection}"; they have ${names}`, 'connection');
+    const names = Object.keys(allowed).join(', ') || 'none; the operator adds one under sources in service.yaml';
+    throw invalidRequest(`connection: your organization has no "${request.connection}"; it has ${names}`, 'connection');
   }
   const config = parseWithNulls(CONFIG_BY_TYPE[connection.type], request.config);
   if (!config.success) {

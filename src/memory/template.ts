@@ -1,7 +1,11 @@
+/** Maximum number of times that a template names one column, so that its text is not much larger than the row. */
+const REPEATS_MAX = 4;
+
 /** Text with references to columns: `{{title}}\n\n{{body}}`. */
 export interface RowTemplate {
   /** Names of the columns, without duplicates. */
   readonly columns: readonly string[];
+  /** Return the text of a row. Its length is at most four times that of the row, plus that of the template. */
   render(row: Readonly<Record<string, string | null>>): string;
 }
 
@@ -14,8 +18,11 @@ export function parseRowTemplate(template: string): RowTemplate | { readonly fau
   if (parts.some((part, index) => index % 2 === 0 && /\{\{|\}\}/.test(part))) {
     return { fault: 'has unbalanced {{ and }}' };
   }
+  const byName = Map.groupBy(columns, (column) => column);
+  const repeated = [...byName].find(([, uses]) => uses.length > REPEATS_MAX);
+  if (repeated !== undefined) return { fault: `must name {{${repeated[0]}}} at most ${REPEATS_MAX} times` };
   return {
-    columns: [...new Set(columns)],
+    columns: [...byName.keys()],
     render: (row) => parts.map((part, index) => (index % 2 === 0 ? part : (row[part] ?? ''))).join(''),
   };
 }

@@ -1,5 +1,6 @@
 import type { Service } from '../platform/lifecycle.ts';
 import { repeatingTask } from '../platform/repeating-task.ts';
+import { findConnection } from './connections.ts';
 import { notifySync, queueSync } from './queue-sync.ts';
 import { type FolderPlace, resolveFolder } from './readers/folder-reader.ts';
 import { FolderWatch } from './readers/folder-watch.ts';
@@ -54,10 +55,10 @@ export function folderWatcher(context: SourcesContext & { readonly dataDir: stri
 
 /** Resolve the folder of a source. Return null if it is missing or not on this host. */
 async function placeOf(
-  { connections, dataDir }: SourcesContext & { readonly dataDir: string },
+  { sql, connections, dataDir }: SourcesContext & { readonly dataDir: string },
   source: Source,
 ): Promise<FolderPlace | null> {
-  const connection = Object.hasOwn(connections, source.connection) ? connections[source.connection] : undefined;
+  const connection = await findConnection(sql, connections, source);
   const config = CONFIG_BY_TYPE.folder.safeParse(source.config);
   if (connection?.type !== 'folder' || !config.success) return null;
   return resolveFolder({ root: connection.root, path: config.data.path, dataDir }).catch(() => null);

@@ -16,7 +16,7 @@ import { serverConfigOf, serverSettings } from './server-settings.ts';
 import { describeFaults } from './settings-faults.ts';
 import { collectSettings, isSetInFile, type LoadOptions, type SettingSource, sourceOf } from './settings-layers.ts';
 import { isTree, type Tree } from './settings-tree.ts';
-import { sourceSettings, sourcesConfigOf } from './source-settings.ts';
+import { sourceFaults, sourceSettings, sourcesConfigOf } from './source-settings.ts';
 import { storageConfigOf, storageFaults, storageSettings } from './storage-settings.ts';
 import { tracingConfigOf, tracingSettings } from './tracing-settings.ts';
 import { PARSE_OPTIONS } from './zod-faults.ts';
@@ -211,7 +211,8 @@ export const ConfigFile = z.strictObject({
 });
 
 const CheckedFile = ConfigFile.superRefine((file, context) => {
-  for (const fault of [...storageFaults(file), ...redisFaults(file)]) context.addIssue({ code: 'custom', ...fault });
+  for (const fault of [...storageFaults(file), ...redisFaults(file), ...sourceFaults(file)])
+    context.addIssue({ code: 'custom', ...fault });
 });
 
 const ConfigSchema = CheckedFile.transform((file) => ({

@@ -4,7 +4,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { apiRoutes } from '../../server/api-service.ts';
 import type { Route } from '../../server/route.ts';
 import { SCOPES } from '../../src/access/caller.ts';
-import { openTestApi } from '../support/api.ts';
+import { createKey } from '../../src/access/keys.ts';
+import { openAppliance } from '../../src/appliance/open-appliance.ts';
+import { loadConfig } from '../../src/platform/config.ts';
+import { openLogger } from '../../src/platform/logger.ts';
+import { makeDataDir } from '../support/appliance.ts';
 import { type MatrixIds, MISSING, REQUESTS, requestOf } from '../support/route-matrix.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
@@ -40,14 +44,20 @@ let url: string;
 let routes: readonly Route[];
 let ids: MatrixIds;
 let key: string;
-let close: () => Promise<void>;
+let dataDir: string;
+let remove: () => void;
 
 beforeAll(async () => {
-  const installation = await openTestApi({ worker: false });
-  close = () => installation.close();
-  routes = apiRoutes(installation.appliance, () => {});
-  key = await installation.key({ scopes: SCOPES.filter((scope) => scope !== 'platform_admin'), authLevel: 10 });
-  server = await startServiceProcess(['serve', '--port', '0', '--data-dir', installation.appliance.config.dataDir], {
+  ({ dataDir, remove } = makeDataDir());
+  const config = loadConfig({ env: {}, overrides: { data_dir: dataDir } });
+  const appliance = await openAppliance(config, { logger: openLogger('silent') });
+  routes = apiRoutes(appliance, () => {});
+  const operator = await appliance.access.operator('default');
+  const scopes = SCOPES.filter((scope) => scope !== 'platform_admin');
+  const created = await createKey(appliance.sql, appliance.keyRing, operator, { name: 'test', scopes, authLevel: 10 });
+  key = created.key.reveal();
+  await appliance.close();
+  server = await startServiceProcess(['serve', '--port', '0', '--data-dir', dataDir], {
     SERVICE_LOG_LEVEL: 'silent',
     NODE_OPTIONS: '--max-old-space-size=512',
   });
@@ -56,7 +66,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await server?.end('SIGTERM');
-  await close?.();
+  remove?.();
 });
 
 async function call(method: string, path: string, json?: unknown): Promise<Record<string, string>> {
@@ -78,13 +88,15 @@ async function seed(): Promise<MatrixIds> {
   const bulk = await call('POST', '/v1/embed/jobs', { texts: TEXTS });
   const workflow = (await call('POST', '/v1/workflows', { name: 'multiply', definition: MULTIPLYING }))['id'] as string;
   await call('POST', `/v1/workflows/${workflow}/publish`, {});
+  // Its job is queued again by each request of the matrix.
+  const short = await call('POST', `/v1/buckets/${bucket}/documents`, { filename: 'short.txt', text: 'A short word.' });
   const run = await call('POST', `/v1/workflows/${workflow}/run`, { inputs: {}, mode: 'simulate' });
   for (const path of [`/v1/jobs/${upload['job_id']}`, `/v1/embed/jobs/${bulk['id']}`]) {
     await until(async () => (await call('GET', path))['status'] === 'ready', { withinMs: 120_000, everyMs: 100 });
   }
   return {
     ...{ ...MISSING, bucket, collection, workflow, run: run['run_id'] as string },
-    ...{ document: upload['id'] as string, job: upload['job_id'] as string, bulkJob: bulk['id'] as string },
+    ...{ document: upload['id'] as string, job: short['job_id'] as string, bulkJob: bulk['id'] as string },
   };
 }
 

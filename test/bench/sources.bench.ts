@@ -57,7 +57,7 @@ const tables = openPostgres(server.connection, { poolMax: 1, applicationName: 'b
 await tables`CREATE ROLE bench_reader LOGIN PASSWORD 'windlass'`;
 const crm = postgresUrl({ ...server.connection, username: 'bench_reader', password: new Secret('windlass') });
 const sources = { crm: { type: 'postgres', url: crm }, docs: { type: 'folder', root: root.folder } };
-const config = loadConfig({ env: {}, overrides: { data_dir: own.dataDir, sources } });
+const config = loadConfig({ env: {}, overrides: { data_dir: own.dataDir, sources, source_roots: [root.folder] } });
 const appliance = await openAppliance(config, { logger: openLogger('warn') });
 const worker = appliance.jobs.worker('ingest');
 try {

@@ -15,7 +15,7 @@ const root = realpathSync(mkdtempSync(path.join(tmpdir(), 'service-source-')));
 beforeAll(async () => {
   installation = await openTestAppliance();
   const sources = { docs: { type: 'folder', root } };
-  writeFileSync(path.join(installation.dataDir, 'service.yaml'), JSON.stringify({ sources }));
+  writeFileSync(path.join(installation.dataDir, 'service.yaml'), JSON.stringify({ sources, source_roots: [root] }));
   env = { SERVICE_DATA_DIR: installation.dataDir, DATABASE_URL: installation.databaseUrl };
 });
 afterAll(async () => {
@@ -63,7 +63,7 @@ test('commands on sources say what is wrong and set the exit code', async () => 
   });
   expect(await sources('add', 'x', '--connection', 'elsewhere')).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('they have docs'),
+    stderr: expect.stringContaining('it has docs'),
   });
   expect(await sources('add', 'x', '--connection', 'docs', '--table', 't')).toMatchObject({
     code: 2,

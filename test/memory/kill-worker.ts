@@ -22,7 +22,10 @@ export async function checkKills(files: number, kills: number): Promise<void> {
   const test = await openTestAppliance({ sources });
   onTestFinished(() => test.close());
   const { sql, memory, objects } = test.appliance;
-  writeFileSync(path.join(test.dataDir, 'service.yaml'), JSON.stringify({ sources, workers: { lease_seconds: 5 } }));
+  writeFileSync(
+    path.join(test.dataDir, 'service.yaml'),
+    JSON.stringify({ sources, source_roots: [folder], workers: { lease_seconds: 5 } }),
+  );
   const env = { SERVICE_DATA_DIR: test.dataDir, DATABASE_URL: test.databaseUrl };
   const { id } = await addSource(test, { name: 'docs', connection: 'docs' });
   await syncNow(memory, test.operator, id);

@@ -13,7 +13,15 @@ let key: string;
 const root = makeFolder();
 
 beforeAll(async () => {
-  test = await openTestApi({ settings: { sources: { docs: { type: 'folder', root: root.folder } } } });
+  test = await openTestApi({
+    settings: {
+      sources: {
+        docs: { type: 'folder', root: root.folder },
+        shared: { type: 'folder', root: root.folder, organizations: ['*'] },
+        others: { type: 'folder', root: root.folder, organizations: ['others'] },
+      },
+    },
+  });
   key = await test.key({ scopes: ['sources:manage', 'search', 'documents:write', 'buckets:manage', 'jobs:write'] });
 });
 afterAll(async () => {
@@ -161,11 +169,40 @@ describe('a source', () => {
   });
 });
 
+describe('connections of organizations', () => {
+  it('a connection of another organization does not exist, and its name is not shown', async () => {
+    const foreigner = await test.key({ scopes: ['sources:manage', 'buckets:manage'], org: 'foreign' });
+    await test.call('POST', '/v1/buckets', { key: foreigner, json: { name: 'default' } });
+    const add = (connection: string) =>
+      test.call('POST', '/v1/memory/sources', {
+        key: foreigner,
+        json: { name: 'taken', connection, bucket: 'default' },
+      });
+    const refused = await Promise.all([add('docs'), add('missing')]);
+    expect(refused.map(({ status }) => status)).toEqual([400, 400]);
+    expect(refused.map(({ body }) => body.detail)).toEqual(
+      ['docs', 'missing'].map((name) => `connection: your organization has no "${name}"; it has shared`),
+    );
+    expect((await add('shared')).status).toBe(201);
+  });
+
+  it('a source whose organization has lost its connection is not read', async () => {
+    const { body } = await call('POST', 'sources', {
+      ...{ name: 'lost', connection: 'shared', bucket: 'default', config: { path: 'lost' } },
+    });
+    await test.appliance.sql`UPDATE sources SET connection = 'others' WHERE id = ${body.id}`;
+    const { job_id } = (await call('POST', `sources/${body.id}/sync`)).body;
+    const job = async () => (await test.call('GET', `/v1/jobs/${job_id}`, { key })).body;
+    await until(async () => (await job()).status === 'failed', { what: 'the end of the job' });
+    expect((await job()).error_message).toContain('no connection "others" of type folder for this organization');
+  });
+});
+
 describe('requests that are refused', () => {
   const good = { name: 'refused', connection: 'docs', bucket: 'default' };
   it.each([
-    ['an unknown connection', { connection: 'elsewhere' }, 400, /the settings have no "elsewhere"/],
-    ['a name of the prototype', { connection: 'constructor' }, 400, /the settings have no/],
+    ['an unknown connection', { connection: 'elsewhere' }, 400, /your organization has no "elsewhere"/],
+    ['a name of the prototype', { connection: 'constructor' }, 400, /your organization has no/],
     ['a path that leads out', { config: { path: '../other' } }, 400, /must not lead out/],
     ['an unknown field of config', { config: { root: '/' } }, 400, /config/],
     ['a cron line that never fires', { schedule: '0 0 30 2 *' }, 400, /never fires/],
@@ -177,7 +214,7 @@ describe('requests that are refused', () => {
     ['a missing bucket', { bucket: 'nowhere' }, 404, /bucket not found/],
     ['a missing user', { user_id: 'usr_missing' }, 404, /user not found/],
     ['a privacy level above the own', { privacy_level: 9 }, 403, /auth level/],
-    ['too many stars', { config: { include: ['*a*a*a*a*a*a*a*a*a*'] } }, 400, /stars/],
+    ['braces for too many patterns', { config: { include: ['{a,b}'.repeat(7)] } }, 400, /at most 64 patterns/],
   ])('%s', async (_, change, status, message) => {
     const { status: given, body } = await call('POST', 'sources', { ...good, ...change });
     expect([given, body.detail]).toEqual([status, expect.stringMatching(message)]);

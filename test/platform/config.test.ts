@@ -246,6 +246,11 @@ describe('faults of service.yaml', () => {
         /^FILE:1:18: sources.docs.type: must be one of "folder", .*; found "foldr"; did you mean folder\?$/,
       ),
     ]);
+    expect(faultsIn('sources:\n  etc:\n    type: folder\n    root: /srv/../etc\n')).toEqual([
+      expect.stringMatching(/^FILE:4:5: sources.etc.root: must be below one of source_roots \(\/srv, /),
+    ]);
+    yaml('source_roots: [/]\nsources: {etc: {type: folder, root: /etc}}');
+    expect(load().sources['etc']).toEqual({ type: 'folder', root: '/etc', organizations: ['default'] });
     expect(faultsIn('sources:\n  docs:\n    type: folder\n    rot: /x\n')).toEqual([
       'FILE:2:3: sources.docs.root: is required',
       'FILE:4:5: sources.docs.rot: there is no such setting; did you mean root?',

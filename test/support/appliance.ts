@@ -68,7 +68,13 @@ export async function openTestAppliance(
   const storage = beside ?? (await makeStorage());
   const { dataDir, databaseUrl, connection } = storage;
   // A job whose vendor is unavailable fails at once unless a test sets a window.
-  const settings = { data_dir: dataDir, database_url: databaseUrl, ballast_bytes: 0, ...overrides };
+  const settings = {
+    data_dir: dataDir,
+    database_url: databaseUrl,
+    ballast_bytes: 0,
+    source_roots: ['/'],
+    ...overrides,
+  };
   const bulk = { retry_window_hours: 0, ...(overrides['bulk'] as object | undefined) };
   // Tests of refusals send many, which are not slowed unless a test asks for it.
   const limits = { failed_logins_per_minute: 1e6, ...(overrides['limits'] as object | undefined) };

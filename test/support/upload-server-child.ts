@@ -38,7 +38,7 @@ const app = createApp({
   threads,
   failedLogins: new FailedLogins({ perMinute: 1e6 }),
   unreadBodies: new RefusalBrake({ burst: 1e6, perSecond: 1e6 }),
-  capacity: { queries: gate, search: gate, runs: gate },
+  capacity: { queries: gate, search: gate, runs: gate, maps: gate },
   logger,
   metrics: openMetrics(),
   limits: { bodyBytes: 16 * MIB, uploadBytes: 512 * MIB, uploadDirectory: '/nonexistent' },

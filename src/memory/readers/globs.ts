@@ -1,27 +1,192 @@
-import picomatch from 'picomatch';
-
 export interface Globs {
   readonly include?: readonly string[] | undefined;
   readonly exclude?: readonly string[] | undefined;
 }
 
-/** Options that exclude syntax whose expressions can take exponential time. */
-const OPTIONS = { noextglob: true, nonegate: true, strictSlashes: false } as const;
+/** Maximum number of patterns that the braces of one glob stand for. */
+const ALTERNATIVES_MAX = 64;
+
+/** One character of a path segment that a pattern accepts. */
+type CharacterTest = (character: string) => boolean;
+
+/** Part of a segment's pattern: any number of characters, or one character. */
+type Token = 'star' | CharacterTest;
+
+/** Pattern of one segment of a path, or any number of segments (`**`). */
+type SegmentPattern = 'globstar' | { readonly tokens: readonly Token[]; readonly isHiddenNamed: boolean };
 
 /**
- * Compile patterns into a test of a path with `/` between its parts. Without `include`, every path matches unless it
- * has a hidden part (one that begins with a dot).
+ * Compile globs into a test of a path with `/` between its parts: `*`, `**`, `?`, `[a-z]`, `[!a]`, `{a,b}`, and `\` before
+ * a literal character. Without `include`, every path matches unless it has a hidden part (one that begins with a dot).
+ * Composed and decomposed characters are the same.
+ *
+ * The time is at most proportional to the length of the path times that of the pattern, because a regular expression
+ * with several stars can take exponential time.
  */
 export function compileGlobs({ include = ['**'], exclude = [] }: Globs): {
   matches(path: string): boolean;
   /** Return true if no path below this folder can match. */
   excludesFolder(path: string): boolean;
 } {
-  const included = include.map((glob) => picomatch(glob, OPTIONS));
-  const excluded = exclude.map((glob) => picomatch(glob, { ...OPTIONS, dot: true }));
-  const isExcluded = (path: string) => excluded.some((isMatch) => isMatch(path));
+  const included = include.flatMap((glob) => compileGlob(glob, false));
+  const excluded = exclude.map((glob) => compileGlob(glob, true));
+  const isExcluded = (segments: readonly string[]) => excluded.some((tests) => tests.some((test) => test(segments)));
   return {
-    matches: (path) => included.some((isMatch) => isMatch(path)) && !isExcluded(path),
-    excludesFolder: (path) => excluded.some((isMatch) => isMatch(path) && isMatch(`${path}/x`)),
+    matches(path) {
+      const segments = segmentsOf(path);
+      return included.some((test) => test(segments)) && !isExcluded(segments);
+    },
+    excludesFolder(path) {
+      const segments = segmentsOf(path);
+      const inside = [...segments, 'x'];
+      return excluded.some((tests) => tests.some((test) => test(segments)) && tests.some((test) => test(inside)));
+    },
   };
+}
+
+/** Return the fault of a glob, or null. */
+export function globFault(glob: string): string | null {
+  const alternatives = expandBraces(glob);
+  if (alternatives === null) return `must stand for at most ${ALTERNATIVES_MAX} patterns with its braces`;
+  return null;
+}
+
+function segmentsOf(path: string): string[] {
+  return path.normalize('NFC').split('/');
+}
+
+/** Compile one glob into a test for each pattern that its braces stand for. */
+function compileGlob(glob: string, matchesHidden: boolean): ((segments: readonly string[]) => boolean)[] {
+  const alternatives = expandBraces(glob.normalize('NFC')) ?? [];
+  return alternatives.map((alternative) => {
+    const patterns = alternative
+      .split('/')
+      .filter((segment) => segment !== '.')
+      .map(compileSegment);
+    return (segments) =>
+      matchSequence(
+        segments,
+        patterns,
+        (pattern) => pattern === 'globstar',
+        (segment) => matchesHidden || !segment.startsWith('.'),
+        (segment, pattern) => pattern !== 'globstar' && matchSegment(segment, pattern, matchesHidden),
+      );
+  });
+}
+
+function matchSegment(
+  segment: string,
+  { tokens, isHiddenNamed }: Exclude<SegmentPattern, 'globstar'>,
+  matchesHidden: boolean,
+): boolean {
+  if (segment.startsWith('.') && !matchesHidden && !isHiddenNamed) return false;
+  return matchSequence(
+    [...segment],
+    tokens,
+    (token) => token === 'star',
+    () => true,
+    (character, token) => token !== 'star' && token(character),
+  );
+}
+
+/**
+ * Match a sequence with patterns, of which some stand for any number of items. On a mismatch, only the last of those
+ * takes one item more: an earlier one could not help, because the last one can take the same items.
+ * @param mayTake returns false for an item that no such pattern may take
+ */
+function matchSequence<Item, Pattern>(
+  items: readonly Item[],
+  patterns: readonly Pattern[],
+  isMany: (pattern: Pattern) => boolean,
+  mayTake: (item: Item) => boolean,
+  matchesOne: (item: Item, pattern: Pattern) => boolean,
+): boolean {
+  let item = 0;
+  let pattern = 0;
+  let lastMany = -1;
+  let takenUntil = 0;
+  while (item < items.length) {
+    const current = patterns[pattern];
+    if (current !== undefined && isMany(current)) {
+      lastMany = pattern++;
+      takenUntil = item;
+    } else if (current !== undefined && matchesOne(items[item] as Item, current)) {
+      item++;
+      pattern++;
+    } else if (lastMany >= 0 && mayTake(items[takenUntil] as Item)) {
+      item = ++takenUntil;
+      pattern = lastMany + 1;
+    } else return false;
+  }
+  return patterns.slice(pattern).every(isMany);
+}
+
+function compileSegment(text: string): SegmentPattern {
+  if (text === '**') return 'globstar';
+  const characters = [...text];
+  const tokens: Token[] = [];
+  for (let at = 0; at < characters.length; at++) {
+    const character = characters[at] as string;
+    if (character === '*') {
+      if (tokens.at(-1) !== 'star') tokens.push('star');
+    } else if (character === '?') tokens.push(() => true);
+    else if (character === '[' && characters.indexOf(']', at + 2) > 0) {
+      const end = characters.indexOf(']', at + 2);
+      tokens.push(compileClass(characters.slice(at + 1, end)));
+      at = end;
+    } else {
+      const literal = character === '\\' ? (characters[++at] ?? '\\') : character;
+      tokens.push((candidate) => candidate === literal);
+    }
+  }
+  return { tokens, isHiddenNamed: text.startsWith('.') || text.startsWith('\\.') };
+}
+
+/** Compile the inside of `[…]`: characters and ranges, or all others after `!` or `^`. */
+function compileClass(inside: readonly string[]): CharacterTest {
+  const isNegated = inside[0] === '!' || inside[0] === '^';
+  const members = isNegated ? inside.slice(1) : inside;
+  const ranges: [from: string, to: string][] = [];
+  for (let at = 0; at < members.length; at++) {
+    const from = members[at] as string;
+    const isRange = members[at + 1] === '-' && at + 2 < members.length;
+    ranges.push([from, isRange ? (members[at + 2] as string) : from]);
+    if (isRange) at += 2;
+  }
+  return (character) => ranges.some(([from, to]) => from <= character && character <= to) !== isNegated;
+}
+
+/** List the patterns that `{a,b}` stands for, also nested; null if there are too many. */
+function expandBraces(glob: string): string[] | null {
+  const open = findOpening(glob);
+  if (open === null) return [glob];
+  const { start, end, commas } = open;
+  const bounds = [start, ...commas, end];
+  const expanded: string[] = [];
+  for (let nth = 0; nth + 1 < bounds.length; nth++) {
+    const choice = glob.slice((bounds[nth] as number) + 1, bounds[nth + 1]);
+    const rest = expandBraces(glob.slice(0, start) + choice + glob.slice(end + 1));
+    if (rest === null || expanded.length + rest.length > ALTERNATIVES_MAX) return null;
+    expanded.push(...rest);
+  }
+  return expanded;
+}
+
+/** Find the first balanced `{…}` with a comma at its own depth. */
+function findOpening(glob: string): { start: number; end: number; commas: number[] } | null {
+  const opened: { start: number; commas: number[] }[] = [];
+  let found: { start: number; end: number; commas: number[] } | null = null;
+  for (let at = 0; at < glob.length; at++) {
+    const character = glob[at];
+    if (character === '\\') at++;
+    else if (character === '{') opened.push({ start: at, commas: [] });
+    else if (character === ',') opened.at(-1)?.commas.push(at);
+    else if (character === '}') {
+      const last = opened.pop();
+      if (last !== undefined && last.commas.length > 0 && (found === null || last.start < found.start)) {
+        found = { ...last, end: at };
+      }
+    }
+  }
+  return found;
 }

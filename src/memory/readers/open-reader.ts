@@ -1,5 +1,6 @@
 import type { Logger } from '../../platform/logger.ts';
-import type { ConnectionSettings } from '../../platform/source-settings.ts';
+import type { Sql } from '../../platform/postgres.ts';
+import { type Connections, findConnection } from '../connections.ts';
 import { CONFIG_BY_TYPE, type FolderConfig, type PostgresConfig, type S3Config } from '../schema.ts';
 import type { Source } from '../source-store.ts';
 import { openFolderReader } from './folder-reader.ts';
@@ -7,8 +8,9 @@ import { SourceFault, type SourceReader } from './source-reader.ts';
 import { openTableReader } from './table-reader.ts';
 
 export interface ReaderContext {
-  /** Places that the operator allows, by connection name. */
-  readonly connections: Readonly<Record<string, ConnectionSettings>>;
+  readonly sql: Sql;
+  /** Places that the operator allows. */
+  readonly connections: Connections;
   readonly dataDir: string;
   /** Maximum size of a document. */
   readonly bytesMax: number;
@@ -20,13 +22,13 @@ export interface ReaderContext {
 /** Open a source for reading. @throws SourceFault if the operator's settings no longer allow it */
 export async function openReader(
   context: ReaderContext,
-  source: Pick<Source, 'type' | 'connection' | 'config'>,
+  source: Pick<Source, 'orgId' | 'type' | 'connection' | 'config'>,
 ): Promise<SourceReader> {
-  const { connections, dataDir, bytesMax, logger } = context;
-  const connection = Object.hasOwn(connections, source.connection) ? connections[source.connection] : undefined;
-  if (connection === undefined || connection.type !== source.type) {
+  const { sql, connections, dataDir, bytesMax, logger } = context;
+  const connection = await findConnection(sql, connections, source);
+  if (connection === null || connection.type !== source.type) {
     throw new SourceFault(
-      `the settings have no connection "${source.connection}" of type ${source.type}; restart the service after a change`,
+      `the settings have no connection "${source.connection}" of type ${source.type} for this organization; restart the service after a change`,
     );
   }
   const parsed = CONFIG_BY_TYPE[connection.type].safeParse(source.config);
