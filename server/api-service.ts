@@ -56,6 +56,7 @@ import { usageRoutes } from './routes/usage.ts';
 import { userRoutes } from './routes/users.ts';
 import { workflowRoutes } from './routes/workflows.ts';
 import { storedIdempotency } from './stored-idempotency.ts';
+import { trustedProxies } from './trusted-proxies.ts';
 
 /** Time for requests in progress to finish after a stop was requested; then they are aborted. */
 const ABORT_MS = 9_000;
@@ -177,6 +178,7 @@ export function apiService(
       .catch((error) => logger.warn({ err: error }, 'removal of deleted data failed and will be tried again'));
   };
   const live = new LiveEvents(appliance);
+  const proxies = trustedProxies(config.trustProxy);
   const app = createApp({
     routes: apiRoutes(appliance, purge, live),
     resolveCaller: Object.assign(
@@ -203,9 +205,9 @@ export function apiService(
     metrics,
     tracing: appliance.tracing,
     limits: { bodyBytes: config.limits.bodyBytes, uploadBytes: config.limits.uploadBytes, uploadDirectory },
-    trustProxy: config.trustProxy,
+    proxies,
     corsOrigins: config.server.corsOrigins,
-    originOf: requestOrigin({ ...config, listening: () => listening?.url ?? null }),
+    originOf: requestOrigin({ baseUrl: config.baseUrl, proxies, listening: () => listening?.url ?? null }),
     drain: drain.signal,
   });
   return {

@@ -34,6 +34,7 @@ import type { ReplyMemory } from './reply-memory.ts';
 import type { OriginOf } from './request-origin.ts';
 import type { RequestMiddleware, RequestState } from './request-state.ts';
 import type { Capacity, Route } from './route.ts';
+import type { TrustedProxies } from './trusted-proxies.ts';
 
 export interface AppSettings {
   readonly routes: readonly Route[];
@@ -55,8 +56,8 @@ export interface AppSettings {
   readonly metrics: RequestMetrics;
   /** Null (default) to trace no requests. */
   readonly tracing?: Tracing | null;
-  /** Trust the last entry of `X-Forwarded-For`; the access log and the brake on guessing credentials use it. */
-  readonly trustProxy: boolean;
+  /** Proxies that tell the address of a client, which the access log and the brake on guessing credentials use. */
+  readonly proxies: TrustedProxies;
   /** Origins whose pages may call the API from a browser; none by default. */
   readonly corsOrigins?: readonly string[];
   /** Return the address of this service for links in answers; without it, answers have no links. */
@@ -72,9 +73,9 @@ export interface AppSettings {
  */
 export function createApp(settings: AppSettings): { callback: RequestListener } {
   const { logger, metrics } = settings;
-  const app = new Koa<RequestState>({ proxy: settings.trustProxy, maxIpsCount: 1 });
+  const app = new Koa<RequestState>();
   app.on('error', (error: unknown) => logger.debug({ err: error }, 'a response was cut off'));
-  app.use(startRequest(settings.drain, settings.originOf ?? (() => null), settings.tracing ?? null));
+  app.use(startRequest(settings.drain, settings.proxies, settings.originOf ?? (() => null), settings.tracing ?? null));
   app.use(recordRequest(metrics, logger));
   const { corsOrigins = [] } = settings;
   if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins) as Koa.Middleware<RequestState>);

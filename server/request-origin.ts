@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { TrustedProxies } from './trusted-proxies.ts';
 
 /** Function that returns the address of this service for links in an answer, without a trailing slash, or null. */
 export type OriginOf = (req: IncomingMessage) => string | null;
@@ -9,15 +10,15 @@ export type OriginOf = (req: IncomingMessage) => string | null;
  */
 export function requestOrigin(settings: {
   readonly baseUrl: string | null;
-  readonly trustProxy: boolean;
+  readonly proxies: TrustedProxies;
   readonly listening: () => string | null;
 }): OriginOf {
-  const { baseUrl, trustProxy, listening } = settings;
+  const { baseUrl, proxies, listening } = settings;
   if (baseUrl !== null) {
     const fixed = baseUrl.replace(/\/+$/, '');
     return () => fixed;
   }
-  return (req) => (trustProxy ? proxiedOrigin(req) : null) ?? listening();
+  return (req) => (proxies.isFrom(req) ? proxiedOrigin(req) : null) ?? listening();
 }
 
 /** Build the address from the last entries of the headers, which the trusted proxy wrote. */

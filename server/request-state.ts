@@ -10,12 +10,20 @@ import { type ClientSdk, clientSdkOf } from './client-sdk.ts';
 import { requestIdOf } from './request-id.ts';
 import type { OriginOf } from './request-origin.ts';
 import type { IdempotentRequest, Route, RouteContext, RouteReply, SignedRequest, UploadedFile } from './route.ts';
+import type { TrustedProxies } from './trusted-proxies.ts';
 
 /** Koa's context with the state of this server. */
 export type RequestContext = RouterContext<RequestState>;
 
 /** Middleware of this server. It puts its results into `ctx.state`. */
 export type RequestMiddleware = RouterMiddleware<RequestState>;
+
+/** Parts of the server that the state of a request uses. */
+interface RequestServer {
+  readonly aborts: RequestAborts;
+  readonly originOf: OriginOf;
+  readonly proxies: TrustedProxies;
+}
 
 /**
  * State of a request, in `ctx.state`. One middleware, named beside it, sets each field. A handler receives this object
@@ -58,21 +66,24 @@ export class RequestState implements RouteContext<unknown, unknown, unknown> {
 
   readonly #req: IncomingMessage;
   readonly #res: ServerResponse;
-  readonly #aborts: RequestAborts;
-  readonly #originOf: OriginOf;
+  readonly #server: RequestServer;
   #controller: AbortController | null = null;
 
-  constructor(req: IncomingMessage, res: ServerResponse, aborts: RequestAborts, originOf: OriginOf) {
+  constructor(req: IncomingMessage, res: ServerResponse, server: RequestServer) {
     this.requestId = requestIdOf(req);
     this.#req = req;
     this.#res = res;
-    this.#aborts = aborts;
-    this.#originOf = originOf;
+    this.#server = server;
   }
 
   /** Address of this service for links in the answer, without a trailing slash; null if unknown. */
   get origin(): string | null {
-    return this.#originOf(this.#req);
+    return this.#server.originOf(this.#req);
+  }
+
+  /** Address of the client, behind trusted proxies too. */
+  get clientAddress(): string {
+    return this.#server.proxies.clientOf(this.#req);
   }
 
   /** Header `Cookie`, unparsed. */
@@ -105,7 +116,7 @@ export class RequestState implements RouteContext<unknown, unknown, unknown> {
   get signal(): AbortSignal {
     if (this.#controller === null) {
       this.#controller = new AbortController();
-      if (!this.#res.closed) this.#aborts.add(this.#controller, this.#res);
+      if (!this.#res.closed) this.#server.aborts.add(this.#controller, this.#res);
       else if (this.clientIsGone) this.#controller.abort();
     }
     return this.#controller.signal;
@@ -118,7 +129,7 @@ export class RequestState implements RouteContext<unknown, unknown, unknown> {
 
   /** True if the deadline of the server's drain has passed. */
   get isDrained(): boolean {
-    return this.#aborts.isDrained;
+    return this.#server.aborts.isDrained;
   }
 
   /** True if part of an announced body has not arrived. The connection cannot carry another request then. */

@@ -94,8 +94,8 @@ export function hostOf(ip: string): string {
 }
 
 /** List the sources of a refused request: its address and the id of its key. */
-function sourcesOf({ ip, req }: RequestContext): string[] {
-  const address = hostOf(ip);
+function sourcesOf({ req, state }: RequestContext): string[] {
+  const address = hostOf(state.clientAddress);
   const [, keyId] = /^bearer +svc_([A-Za-z0-9]{1,16})_/i.exec(req.headers.authorization ?? '') ?? [];
   return keyId === undefined ? [`address:${address}`] : [`address:${address}`, `key:${keyId}`];
 }

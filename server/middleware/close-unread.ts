@@ -13,6 +13,6 @@ export function closeUnread(brake: RefusalBrake): RequestMiddleware {
     const { state, res } = ctx;
     if (!state.bodyIsPending || res.headersSent) return;
     ctx.set('Connection', 'close');
-    await brake.brake([state.caller?.orgId ?? hostOf(ctx.ip)], () => state.signal);
+    await brake.brake([state.caller?.orgId ?? hostOf(state.clientAddress)], () => state.signal);
   };
 }

@@ -68,7 +68,7 @@ function logAccess(ctx: RequestContext, logger: Logger): void {
     operation: state.route?.operationId,
     status,
     ms: Math.round((performance.now() - state.startedAtMs) * 10) / 10,
-    peer: ctx.ip,
+    peer: ctx.state.clientAddress,
     actor: state.caller?.actor ?? null,
   };
   logger[level](line, 'request');

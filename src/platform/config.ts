@@ -7,6 +7,7 @@ import { consoleConfigOf, consoleSettings } from './console-settings.ts';
 import { processEnvironment } from './environment.ts';
 import { AppError } from './errors.ts';
 import { localModelSettings, localModelsConfigOf } from './local-model-settings.ts';
+import { isNetwork } from './networks.ts';
 import { projectionConfigOf, projectionSettings } from './projection-settings.ts';
 import { embeddingConfigOf, embeddingSettings } from './provider-settings.ts';
 import { redisConfigOf, redisFaults, redisSettings } from './redis-settings.ts';
@@ -68,9 +69,11 @@ export const ConfigFile = z.strictObject({
     .optional()
     .describe('secret of the calls that a scheduler makes'),
   trust_proxy: z
-    .boolean()
-    .default(false)
-    .describe('take the address of a client from X-Forwarded-For, behind a proxy of yours'),
+    .array(z.string().refine(isNetwork, 'must be an address or a network, such as 127.0.0.1 or 10.0.0.0/8'), {
+      error: 'must list the addresses of your proxies, such as [127.0.0.1, 10.0.0.0/8]',
+    })
+    .default([])
+    .describe('addresses and networks of your proxies, whose X-Forwarded headers are believed'),
   oidc: z
     .strictObject({
       issuer: z.url().describe('address of the provider'),

@@ -141,10 +141,11 @@ it('links begin with the configured address, with that of a trusted proxy, or wi
   };
   const forwarded = { 'X-Forwarded-Host': 'docs.example.com', 'X-Forwarded-Proto': 'https' };
   expect(await search({ base_url: 'https://a.example.com/svc/' }, forwarded)).toBe('https://a.example.com/svc');
-  expect(await search({ trust_proxy: true }, forwarded)).toBe('https://docs.example.com');
-  expect(await search({ trust_proxy: true }, { 'X-Forwarded-Host': 'a"><b', 'X-Forwarded-Proto': 'https' })).toBe(
-    '<own>',
-  );
+  expect(await search({ trust_proxy: ['127.0.0.1'] }, forwarded)).toBe('https://docs.example.com');
+  expect(
+    await search({ trust_proxy: ['127.0.0.1'] }, { 'X-Forwarded-Host': 'a"><b', 'X-Forwarded-Proto': 'https' }),
+  ).toBe('<own>');
+  expect(await search({ trust_proxy: ['10.0.0.0/8'] }, forwarded)).toBe('<own>');
   expect(await search({}, forwarded)).toBe('<own>');
 });
 

@@ -76,6 +76,21 @@ describe('signing in', () => {
     expect((await signIn(test, { link: stale.token.reveal() })).answer.status).toBe(401);
   });
 
+  it('the cookie is Secure behind a proxy that is listed and says https', async () => {
+    const cookieFor = async (trusted: string[]) => {
+      const proxied = await openTestApi({ worker: false, settings: { trust_proxy: trusted } });
+      try {
+        const headers = { 'X-Forwarded-Proto': 'https', 'X-Forwarded-For': '203.0.113.9', Host: 'embed.example.com' };
+        const json = { credential: await proxied.key() };
+        return (await proxied.call('POST', '/v1/sessions', { json, headers })).headers.get('set-cookie');
+      } finally {
+        await proxied.close();
+      }
+    };
+    expect(await cookieFor(['127.0.0.1'])).toMatch(/; Secure$/);
+    expect(await cookieFor(['10.0.0.0/8'])).not.toMatch(/Secure/);
+  });
+
   it('the cookie is Secure where the service is reached by https', async () => {
     const behind = await openTestApi({ worker: false, settings: { base_url: 'https://service.example.com' } });
     try {

@@ -3,6 +3,7 @@ import { createApp } from '../../server/app.ts';
 import { BodyMemory } from '../../server/body/body-memory.ts';
 import { ReplyMemory } from '../../server/reply-memory.ts';
 import type { AccessPolicy, Route } from '../../server/route.ts';
+import { trustedProxies } from '../../server/trusted-proxies.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { openMetrics } from '../../src/platform/metrics.ts';
 import { auth, bucket, deleteBucket, echo, statistics } from './sample-routes.ts';
@@ -96,6 +97,6 @@ function createAppWith(routes: Route[]) {
     failedLogins: noBrake,
     unreadBodies: noRefusalBrake,
     capacity: enoughCapacity(),
-    trustProxy: false,
+    proxies: trustedProxies([]),
   });
 }

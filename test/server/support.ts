@@ -10,6 +10,7 @@ import { createHttpServer, type HttpServerBounds, type Listening } from '../../s
 import type { Idempotency } from '../../server/middleware/idempotency.ts';
 import { ReplyMemory } from '../../server/reply-memory.ts';
 import type { Route } from '../../server/route.ts';
+import { trustedProxies } from '../../server/trusted-proxies.ts';
 import type { Caller, Scope } from '../../src/access/caller.ts';
 import { FailedLogins } from '../../src/access/failed-logins.ts';
 import type { IdempotencyLock } from '../../src/access/idempotency.ts';
@@ -59,7 +60,7 @@ export async function startTestServer(
     failedLogins: noBrake,
     unreadBodies: noRefusalBrake,
     capacity: enoughCapacity(),
-    trustProxy: false,
+    proxies: trustedProxies([]),
     ...overrides.settings,
   });
   const server = createHttpServer(app.callback, { logger, bounds: { lingerMs: 300, ...overrides.bounds } });

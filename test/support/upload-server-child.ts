@@ -7,6 +7,7 @@ import { BodyMemory } from '../../server/body/body-memory.ts';
 import { createHttpServer } from '../../server/http-server.ts';
 import { ReplyMemory } from '../../server/reply-memory.ts';
 import { documentRoutes } from '../../server/routes/documents.ts';
+import { trustedProxies } from '../../server/trusted-proxies.ts';
 import { FailedLogins } from '../../src/access/failed-logins.ts';
 import type { UploadContext } from '../../src/ingest/upload.ts';
 import { FairGate } from '../../src/platform/fair-gate.ts';
@@ -42,7 +43,7 @@ const app = createApp({
   logger,
   metrics: openMetrics(),
   limits: { bodyBytes: 16 * MIB, uploadBytes: 512 * MIB, uploadDirectory: '/nonexistent' },
-  trustProxy: false,
+  proxies: trustedProxies([]),
 });
 const { port } = await createHttpServer(app.callback, { logger }).listen({ host: '127.0.0.1', port: 0 });
 process.stdout.write(`${port}\n`);

@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
+import { trustedProxies } from '../../../server/trusted-proxies.ts';
 import { auth, bucket, statistics } from '../sample-routes.ts';
 import { startTestServer } from '../support.ts';
 
@@ -34,12 +35,15 @@ describe('what is recorded', () => {
   });
 
   test.each([
-    [false, '127.0.0.1'],
-    [true, '10.0.0.9'],
-  ])('the logged peer with trustProxy %s is %s', async (trustProxy, peer) => {
+    [[], '127.0.0.1'],
+    [['10.0.0.0/8'], '127.0.0.1'],
+    [['127.0.0.1'], '10.0.0.9'],
+    [['127.0.0.0/8', '10.0.0.0/8'], '6.6.6.6'],
+    [['127.0.0.1', '::1', '10.0.0.9', '6.6.6.6'], '6.6.6.6'],
+  ])('the logged peer behind the trusted proxies %j is %s', async (proxies, peer) => {
     const lines: string[] = [];
     const logger = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) });
-    const server = await startTestServer([statistics], { logger, settings: { trustProxy } });
+    const server = await startTestServer([statistics], { logger, settings: { proxies: trustedProxies(proxies) } });
     const headers = { 'X-Forwarded-For': '6.6.6.6, 10.0.0.9' };
     await (await fetch(`${server.url}/v1/buckets/statistics`, { headers })).text();
     await expect.poll(() => lines.map((line) => JSON.parse(line).peer)).toEqual([peer]);

@@ -7,6 +7,7 @@ import { renderOpenApi } from '../../../server/openapi/render-openapi.ts';
 import { ReplyMemory } from '../../../server/reply-memory.ts';
 import type { Route } from '../../../server/route.ts';
 import { operationRoutes, type Readiness } from '../../../server/routes/operations.ts';
+import { trustedProxies } from '../../../server/trusted-proxies.ts';
 import { AppError } from '../../../src/platform/errors.ts';
 import { openLogger } from '../../../src/platform/logger.ts';
 import { openMetrics } from '../../../src/platform/metrics.ts';
@@ -97,7 +98,7 @@ describe('operations', () => {
       failedLogins: noBrake,
       unreadBodies: noRefusalBrake,
       capacity: enoughCapacity(),
-      trustProxy: false,
+      proxies: trustedProxies([]),
     });
     const listening = await createHttpServer(callback, { logger }).listen({ host: '0.0.0.0', port: 0 });
     expect((await fetch(`http://${outside}:${listening.port}/metrics`)).status).toBe(401);
