@@ -109,6 +109,8 @@ export interface RouteReply {
   readonly body?: unknown | Buffer | Readable;
   /** Free the body's memory. Called once the response has been sent, but not if it was cut off. */
   readonly freeBody?: () => void;
+  /** Set to slow further requests of the sender like refused credentials do, for a route that `signsIn`. */
+  readonly countsAsAttempt?: true;
   /** Set for a body that the process holds once for all requests, so that it does not count as memory of this one. */
   readonly isShared?: true;
   readonly type?: string;

@@ -8,6 +8,7 @@ export default class UsersCreate extends BaseCommand {
   static override examples = [
     '<%= config.bin %> users create ana@example.com --org acme --role admin',
     '<%= config.bin %> users create ben@example.com --department sales --auth-level 4 --json',
+    '<%= config.bin %> users create cho@example.com --oidc-subject 248289761001',
   ];
   static override args = {
     email: Args.string({ description: 'email address of the user', required: true, ignoreStdin: true }),
@@ -25,6 +26,10 @@ export default class UsersCreate extends BaseCommand {
       description: 'department of the user; documents limited to a department are found by its members',
       env: 'SERVICE_DEPARTMENT',
     }),
+    'oidc-subject': Flags.string({
+      description: 'id of the user at the identity provider of the settings (claim sub); otherwise, invite the user',
+      env: 'SERVICE_OIDC_SUBJECT',
+    }),
   };
 
   async run(): Promise<unknown> {
@@ -34,6 +39,7 @@ export default class UsersCreate extends BaseCommand {
       role: flags.role,
       auth_level: flags['auth-level'],
       department: flags.department,
+      oidc_subject: flags['oidc-subject'],
     };
     const user = await this.call(flags, 'users.create', request, { email: 'EMAIL' });
     this.log(`created user ${user.email} (${user.id}), ${user.role}, auth level ${user.auth_level}`);

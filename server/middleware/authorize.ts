@@ -69,9 +69,15 @@ async function hasSameRights({ req, state }: RequestContext, resolveCaller: Reso
   }
 }
 
-/** Delay the refusals of a route that checks a credential in its body. Throws AppError 429 `too_many_failed_logins`. */
+/**
+ * Delay the refusals of a route that checks a credential in its body, and its replies that count as attempts. Throws
+ * AppError 429 `too_many_failed_logins`.
+ */
 export function brakeSignIns(failedLogins: FailedLogins): RequestMiddleware {
-  return (ctx, next) => braked(ctx, failedLogins, next);
+  return async (ctx, next) => {
+    await braked(ctx, failedLogins, next);
+    if (ctx.state.reply?.countsAsAttempt) await failedLogins.brake(sourcesOf(ctx), () => ctx.state.signal);
+  };
 }
 
 async function braked(ctx: RequestContext, failedLogins: FailedLogins, run: () => Promise<unknown>): Promise<void> {
@@ -83,9 +89,15 @@ async function braked(ctx: RequestContext, failedLogins: FailedLogins, run: () =
   }
 }
 
+const FAILED_LOGINS: ReadonlySet<string> = new Set([
+  'invalid_credentials',
+  'invalid_cron_secret',
+  'invitation_invalid',
+]);
+
 /** Return true for the refusal of credentials that somebody may have guessed. */
 function isFailedLogin(error: unknown): boolean {
-  return error instanceof AppError && (error.code === 'invalid_credentials' || error.code === 'invalid_cron_secret');
+  return error instanceof AppError && FAILED_LOGINS.has(error.code);
 }
 
 /** Return the part of an address that identifies a host. In IPv6, a host has a whole /64. */

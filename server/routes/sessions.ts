@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { CallerDescription, describeCaller } from '../../src/access/describe-caller.ts';
 import type { Access } from '../../src/access/open-access.ts';
+import type { Sessions, StartedSession } from '../../src/access/sessions/sessions.ts';
 import { notFound } from '../../src/platform/errors.ts';
 import type { Sql } from '../../src/platform/postgres.ts';
 import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
 import { readCookie, renderCookie, SESSION_COOKIE } from '../cookies.ts';
 import { reportQueries } from '../limited-queries.ts';
-import { defineRoute, type Route } from '../route.ts';
+import { defineRoute, type Route, type RouteContext, type RouteReply } from '../route.ts';
 
 /** Length of the longest credential: that of user tokens. */
 const CREDENTIAL_CHARS_MAX = 8_192;
@@ -16,7 +17,7 @@ const SignIn = z.union([
   z.object({ link: z.string().min(1).max(200).describe('the token of a one-time link') }),
 ]);
 
-const SessionView = z
+export const SessionView = z
   .object({
     csrf_token: z.string().describe('to be sent in the header X-CSRF-Token with every request but GET'),
     expires_at: z.iso.datetime().describe('the session ends then, or earlier if it is not used'),
@@ -53,17 +54,9 @@ export function sessionRoutes(sql: Sql, { sessions }: Pick<Access, 'sessions'>):
       body: SignIn,
       responses: { 201: { description: 'The session, whose id is in the cookie', schema: SessionView } },
       refusals: [401, 429],
-      async handle({ body, cookies, origin, signal }) {
+      async handle({ body, ...request }) {
         const started = await ('link' in body ? sessions.signInByLink(body.link) : sessions.signIn(body.credential));
-        const earlier = readCookie(cookies, SESSION_COOKIE);
-        if (earlier !== null) await sessions.signOut(earlier);
-        const { id, caller, csrfToken, expiresAt } = started;
-        const me = await describeCaller(reportQueries(sql, signal), caller);
-        return {
-          status: 201,
-          headers: { 'Set-Cookie': sessionCookie(id.reveal(), expiresAt, origin) },
-          body: viewOf(csrfToken, expiresAt, me),
-        };
+        return sessionReply(sql, sessions, started, request);
       },
     }),
     defineRoute({
@@ -80,7 +73,7 @@ export function sessionRoutes(sql: Sql, { sessions }: Pick<Access, 'sessions'>):
         if (session === null) throw noSession();
         const id = session.reveal();
         const [expiresAt, me] = [await sessions.expiryOf(id), await describeCaller(reportQueries(sql, signal), caller)];
-        return { body: viewOf(sessions.csrfTokenOf(id), expiresAt, me) };
+        return { body: viewOf(sessions, sessions.csrfTokenOf(id), expiresAt, me) };
       },
     }),
     defineRoute({
@@ -114,13 +107,35 @@ export function sessionRoutes(sql: Sql, { sessions }: Pick<Access, 'sessions'>):
       },
     }),
   ];
+}
 
-  function viewOf(csrfToken: string, expiresAt: Date, me: CallerDescription): z.output<typeof SessionView> {
-    return {
-      csrf_token: csrfToken,
-      expires_at: expiresAt.toISOString(),
-      idle_timeout_seconds: Math.round(sessions.idleMs / 1000),
-      me,
-    };
-  }
+/** Reply with a new session to the browser that asked, and end its earlier one. */
+export async function sessionReply(
+  sql: Sql,
+  sessions: Sessions,
+  { id, caller, csrfToken, expiresAt }: StartedSession,
+  { cookies, origin, signal }: Pick<RouteContext<unknown, unknown, unknown>, 'cookies' | 'origin' | 'signal'>,
+): Promise<RouteReply & { readonly headers: Readonly<Record<string, string>> }> {
+  const earlier = readCookie(cookies, SESSION_COOKIE);
+  if (earlier !== null) await sessions.signOut(earlier);
+  const me = await describeCaller(reportQueries(sql, signal), caller);
+  return {
+    status: 201,
+    headers: { 'Set-Cookie': sessionCookie(id.reveal(), expiresAt, origin) },
+    body: viewOf(sessions, csrfToken, expiresAt, me),
+  };
+}
+
+function viewOf(
+  sessions: Sessions,
+  csrfToken: string,
+  expiresAt: Date,
+  me: CallerDescription,
+): z.output<typeof SessionView> {
+  return {
+    csrf_token: csrfToken,
+    expires_at: expiresAt.toISOString(),
+    idle_timeout_seconds: Math.round(sessions.idleMs / 1000),
+    me,
+  };
 }

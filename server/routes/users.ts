@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { NewUser, User, UserChanges } from '../../src/access/schema.ts';
+import type { Invitations } from '../../src/access/sessions/invitations.ts';
 import { revokeToken, revokeUserTokens } from '../../src/access/tokens.ts';
 import { createUser, editUser, findUser, listUsers } from '../../src/access/users.ts';
 import type { Sql } from '../../src/platform/postgres.ts';
@@ -21,11 +22,16 @@ const EditUserBody = z.object({
   auth_level: changedLevel.describe('with a new role, default: that of the role'),
 });
 const UserView = User.meta({ id: 'User' });
+const InvitationView = z
+  .object({ url: z.string().describe('works once'), expires_at: z.iso.datetime() })
+  .meta({ id: 'InvitationLink' });
+
+const common = { access: 'users:manage', errors: 'detail' } as const;
 
 /** Make the routes of the people of an organization. */
-export function userRoutes(sql: Sql): Route[] {
-  const common = { access: 'users:manage', errors: 'detail' } as const;
+export function userRoutes(sql: Sql, invitations: Invitations): Route[] {
   return [
+    ...credentialRoutes(sql, invitations),
     defineRoute({
       ...common,
       method: 'POST',
@@ -84,6 +90,29 @@ export function userRoutes(sql: Sql): Route[] {
       async handle({ caller, params, body }) {
         const { auth_level: authLevel, ...others } = body;
         return { body: await editUser(editQueries(sql), caller, params.user, { ...others, authLevel }) };
+      },
+    }),
+  ];
+}
+
+/** Make the routes of what people sign in with. */
+function credentialRoutes(sql: Sql, invitations: Invitations): Route[] {
+  return [
+    defineRoute({
+      ...common,
+      method: 'POST',
+      path: '/v1/users/:user/invitation',
+      operationId: 'inviteUser',
+      summary: 'Make a link by which a person connects an identity at the OIDC issuer with this user',
+      reads: 'none',
+      params,
+      repliesSecret: true,
+      responses: { 201: { description: 'The link, which replaces earlier ones', schema: InvitationView } },
+      refusals: [409],
+      async handle({ caller, params, origin }) {
+        const { token, expiresAt } = await invitations.create(caller, params.user);
+        const url = `${origin ?? ''}/console#invitation=${token.reveal()}`;
+        return { status: 201, body: { url, expires_at: expiresAt.toISOString() } };
       },
     }),
     defineRoute({

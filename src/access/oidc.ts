@@ -1,4 +1,4 @@
-import type { JWTVerifyGetKey, RemoteJWKSet } from 'jose';
+import type { JWTPayload, JWTVerifyGetKey, RemoteJWKSet } from 'jose';
 import { z } from 'zod';
 import { AppError, dependencyDown } from '../platform/errors.ts';
 import type { Secret } from '../platform/secret.ts';
@@ -21,6 +21,8 @@ export interface OidcSettings {
   readonly clientSecret?: Secret | null;
   /** Requested scopes, including `openid`. */
   readonly scopes?: readonly string[];
+  /** Organizations by the domain of their people's email addresses. */
+  readonly emailDomains?: Readonly<Record<string, string>>;
 }
 
 export interface OidcClaims {
@@ -31,6 +33,8 @@ export interface OidcClaims {
   readonly expiresAtMs: number;
   /** Value that ties an ID token to one sign-in, or null. */
   readonly nonce: string | null;
+  /** Email address that the issuer has confirmed, or null. */
+  readonly verifiedEmail: string | null;
 }
 
 export interface OidcVerifier {
@@ -70,10 +74,11 @@ const JwkSet = z.object({ keys: z.array(z.looseObject({ kty: z.string() })).max(
  * Open a verifier of the tokens of one OIDC issuer. It contacts only that issuer and the `jwks_uri` of its discovery
  * document: at the first token, and later if its keys are 10 minutes old or one is missing.
  *
+ * @param settings.isIdToken true to verify ID tokens, whose audience is the client that asked for them
  * @throws AppError `config_invalid` if the algorithm is not a signature by a key pair
  */
-export function openOidcVerifier(settings: OidcSettings): OidcVerifier {
-  const { issuer, audience, algorithm, tokenType = null, authorizedParties = null } = settings;
+export function openOidcVerifier(settings: OidcSettings & { readonly isIdToken?: boolean }): OidcVerifier {
+  const { issuer, audience, algorithm, tokenType = null, authorizedParties = null, isIdToken = false } = settings;
   if (!ALGORITHMS.includes(algorithm)) {
     throw new AppError({
       code: 'config_invalid',
@@ -98,13 +103,17 @@ export function openOidcVerifier(settings: OidcSettings): OidcVerifier {
         const party = payload['azp'] ?? payload['client_id'];
         if (authorizedParties !== null && (typeof party !== 'string' || !authorizedParties.includes(party)))
           throw invalidCredentials();
+        if (isIdToken && !isMadeFor(payload, audience)) throw invalidCredentials();
         const { sub, exp, iat = 0 } = payload;
+        if (iat > Date.now() / 1000 + CLOCK_TOLERANCE_SECONDS) throw invalidCredentials();
         if (typeof sub !== 'string' || sub.length > SUBJECT_CHARS_MAX || sub.includes('\0') || exp === undefined) {
           throw invalidCredentials();
         }
         const nonce = typeof payload['nonce'] === 'string' ? payload['nonce'] : null;
         const expiresAtMs = (exp + CLOCK_TOLERANCE_SECONDS) * 1000;
-        return { issuer, subject: sub, issuedAtMs: iat * 1000, expiresAtMs, nonce };
+        const { email } = payload;
+        const verifiedEmail = payload['email_verified'] === true && typeof email === 'string' ? email : null;
+        return { issuer, subject: sub, issuedAtMs: iat * 1000, expiresAtMs, nonce, verifiedEmail };
       } catch (error) {
         // The library's errors contain the claims of the token, so do not keep them as cause.
         if (error instanceof errors.JWTExpired) throw expiredCredentials();
@@ -113,6 +122,12 @@ export function openOidcVerifier(settings: OidcSettings): OidcVerifier {
       }
     },
   };
+}
+
+/** Check the parties of an ID token (OpenID Connect Core 1.0, section 3.1.3.7, steps 4 and 5). */
+function isMadeFor({ aud, azp }: JWTPayload, clientId: string): boolean {
+  if (azp !== undefined) return azp === clientId;
+  return !Array.isArray(aud) || aud.length === 1;
 }
 
 /** Open the public keys of the issuer. OpenID Connect Discovery 1.0 finds them on first use. */

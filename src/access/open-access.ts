@@ -14,6 +14,7 @@ import { createOrganization } from './organizations.ts';
 import { type CallerResolver, openCallerResolver } from './resolve-caller.ts';
 import type { NewOrganization, Organization } from './schema.ts';
 import { checkSecretKey } from './secret-key-check.ts';
+import { Invitations } from './sessions/invitations.ts';
 import { type OidcSignIn, openOidcSignIn } from './sessions/oidc-sign-in.ts';
 import { Sessions } from './sessions/sessions.ts';
 
@@ -23,6 +24,7 @@ export interface Access {
   readonly sessions: Sessions;
   /** Sign-in of people by the OIDC issuer, or null if it is not configured. */
   readonly oidcSignIn: OidcSignIn | null;
+  readonly invitations: Invitations;
   /** File that contains the admin key since the first start. */
   readonly adminKeyFile: string;
   /** True if this start set up the installation. */
@@ -67,11 +69,13 @@ export async function openAccess(context: AccessContext): Promise<Access> {
   const isNew = organizationId === null && (await bootstrap(sql, { dataDir, keyRing, createDefaultBucket })).created;
   const callers = openCallerResolver({ sql, keyRing, oidc: config.oidc, logger });
   const sessions = new Sessions({ sql, keyRing, callers, settings: config.console });
+  const invitations = new Invitations({ sql, keyRing, emailDomains: config.oidc?.emailDomains ?? {} });
   const actor = operatorActor(osUserName());
   return {
     callers,
     sessions,
-    oidcSignIn: openOidcSignIn({ sql, keyRing, oidc: config.oidc }),
+    oidcSignIn: openOidcSignIn({ sql, keyRing, oidc: config.oidc, invitations }),
+    invitations,
     adminKeyFile: adminKeyFile(dataDir),
     isNew,
     installationId: organizationId ?? (await findFirstOrganization(sql)),

@@ -63,8 +63,10 @@ export const NewUser = z.object({
   /** Auth level; the default depends on the role. */
   authLevel: authLevel.optional(),
   department: label.optional(),
-  /** Identity of the user at the OIDC issuer: the `iss` and `sub` claims. */
-  oidc: z.object({ issuer: z.url(), subject: z.string().min(1).max(255) }).optional(),
+  oidc: z
+    .object({ issuer: z.url(), subject: z.string().min(1).max(255) })
+    .optional()
+    .describe('claims `iss` and `sub` of the user at the OIDC issuer; only the operator may give them'),
 });
 export type NewUser = z.input<typeof NewUser>;
 

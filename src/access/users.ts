@@ -1,4 +1,4 @@
-import { conflict, notFound } from '../platform/errors.ts';
+import { conflict, forbidden, notFound } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { inTransaction, type Sql } from '../platform/postgres.ts';
 import { recordAudit } from './audit.ts';
@@ -18,11 +18,12 @@ import { hasOtherOwner, insertUser, lockUser, selectUser, selectUsers, updateUse
 /**
  * Add a user to the caller's organization. The role sets the default auth level.
  *
- * @throws AppError `invalid_request` (400), `scope_missing`, `role_missing` or `exceeds_own_rights` (403),
- *   `user_exists` (409)
+ * @throws AppError `invalid_request` (400), `scope_missing`, `role_missing`, `exceeds_own_rights` or
+ *   `identity_by_operator` (403), `user_exists` (409)
  */
 export async function createUser(sql: Sql, by: Caller, input: NewUser): Promise<User> {
   const { email, role, department, oidc, ...given } = parseInput(NewUser, input);
+  if (oidc !== undefined) requireOperator(by);
   const authLevel = given.authLevel ?? DEFAULT_AUTH_LEVEL_BY_ROLE[role];
   requireManaged(by, { role, auth_level: authLevel, department: department ?? null });
   return inTransaction(sql, async (tx) => {
@@ -41,6 +42,14 @@ export async function createUser(sql: Sql, by: Caller, input: NewUser): Promise<
     await recordAudit(tx, { orgId: by.orgId, actor: by.actor, action: 'user.create', target: user.id, detail });
     return user;
   });
+}
+
+/** Require the operator, since an identity at the OIDC issuer may belong to a person of another organization. */
+function requireOperator(by: Caller): void {
+  if (hasScope(by, 'platform_admin')) return;
+  const message =
+    'oidc: only the operator connects an identity of the identity provider; leave it out, and invite the user instead';
+  throw forbidden(message, 'identity_by_operator');
 }
 
 /** List users of the caller's organization, newest first: a page, or the newest `LIST_ROWS_MAX`. */

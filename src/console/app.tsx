@@ -1,4 +1,5 @@
 import { useEffect } from 'preact/hooks';
+import { InvitationPage } from './invitation.tsx';
 import { closeEvents, openEvents } from './lib/events.ts';
 import { t } from './lib/i18n.ts';
 import { loadPage } from './lib/page-file.ts';
@@ -16,7 +17,8 @@ import { Toasts } from './ui/toast.tsx';
 /** The console: the sign-in, or the pages in their frame. */
 export function App() {
   useLinks();
-  const { kind } = useStore(session);
+  const state = useStore(session);
+  const { kind } = state;
   const isSignedIn = kind === 'active';
   useEffect(() => {
     if (!isSignedIn) return;
@@ -25,6 +27,7 @@ export function App() {
   }, [isSignedIn]);
   if (kind === 'loading') return <Loading />;
   if (kind === 'signed_out') return <SignIn />;
+  if (kind === 'invited') return <InvitationPage token={state.token} />;
   return (
     <>
       <Shell>

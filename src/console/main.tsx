@@ -18,6 +18,14 @@ function hasOidcFailed(): boolean {
   return true;
 }
 
+/** Take an invitation (`/console#invitation=…`), or the return from the identity provider with one. */
+function takeInvitation(): { readonly token: string | null } | null {
+  const [, token = null] = /^#(?:accept-invitation|invitation=(.+))$/.exec(location.hash) ?? [undefined];
+  const isInvited = /^#(?:accept-)?invitation/.test(location.hash);
+  if (isInvited) history.replaceState(null, '', location.pathname + location.search);
+  return isInvited ? { token } : null;
+}
+
 async function openSession(link: string | null, oidcFailed: boolean): Promise<void> {
   try {
     const reply =
@@ -38,6 +46,11 @@ async function openSession(link: string | null, oidcFailed: boolean): Promise<vo
 }
 
 const link = takeLinkToken();
-await Promise.all([openLanguage(), openSession(link, hasOidcFailed())]);
+const invitation = takeInvitation();
+if (invitation === null) await Promise.all([openLanguage(), openSession(link, hasOidcFailed())]);
+else {
+  await openLanguage();
+  session.set({ kind: 'invited', ...invitation });
+}
 const root = document.getElementById('app');
 if (root) render(<App />, root);

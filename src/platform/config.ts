@@ -99,6 +99,10 @@ export const ConfigFile = z.strictObject({
         .array(z.string().regex(/^[!#-[\]-~]+$/))
         .default(['openid', 'email'])
         .describe('scopes that the console asks the provider for'),
+      email_domains: z
+        .record(z.string().toLowerCase(), z.string().min(1))
+        .default({})
+        .describe('organization by domain of email addresses; users there may sign in with a confirmed address'),
     })
     .optional()
     .describe('tokens of an OpenID provider, which users may send instead of API keys'),
@@ -281,6 +285,7 @@ function oidcOf(oidc: NonNullable<z.output<typeof ConfigFile>['oidc']>) {
     clientId: oidc.client_id ?? null,
     clientSecret: oidc.client_secret ?? null,
     scopes: [...new Set(['openid', ...scopes])],
+    emailDomains: oidc.email_domains,
   };
 }
 

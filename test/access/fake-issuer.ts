@@ -11,6 +11,8 @@ export interface FakeIssuer {
   readonly requests: string[];
   /** Kind of the next answers: correct (`up`), or a certain failure. */
   mode: 'up' | 'error' | 'html' | 'redirect' | 'oversize' | 'stall' | 'other_issuer' | 'drop';
+  /** Subject whom the issuer signs in at once when a browser comes to it; null for nobody. */
+  person: string | null;
   sign(claims: JWTPayload, header?: Record<string, unknown>): Promise<string>;
   /** Replace the key that signs tokens and is published. */
   rotate(): void;
@@ -65,6 +67,10 @@ export async function startFakeIssuer(): Promise<FakeIssuer> {
       const nonce = grant.asked.get('nonce') as string;
       return void json({ id_token: await issuer.sign({ aud, nonce, ...grant.claims }) });
     }
+    if (issuer.person !== null && request.url?.startsWith('/authorize?')) {
+      const location = issuer.signIn(issuer.url + request.url, issuer.person);
+      return void response.writeHead(303, { location }).end();
+    }
     if (request.url === '/keys') return void json({ keys: [keys.jwk] });
     response.writeHead(404).end();
   });
@@ -75,6 +81,7 @@ export async function startFakeIssuer(): Promise<FakeIssuer> {
     audience,
     requests,
     mode: 'up',
+    person: null,
     async sign(claims, header = {}) {
       return new SignJWT({ iss: issuer.url, aud: audience, exp: Math.floor(Date.now() / 1000) + 3600, ...claims })
         .setProtectedHeader({ alg: 'RS256', kid: keys.kid, ...header })

@@ -6,24 +6,39 @@ import { seal, unseal } from '../../platform/seal.ts';
 import type { KeyRing } from '../../platform/secret-key.ts';
 import { isSameHash } from '../api-key-format.ts';
 import { selectUserFactsByOidc, type UserFacts } from '../credential-store.ts';
-import { discoveryUrlOf, fetchJson, type OidcSettings, openOidcVerifier } from '../oidc.ts';
+import { type OidcClaims, type OidcSettings, openOidcVerifier } from '../oidc.ts';
+import { type Invitation, takeSignInState } from './invitation-store.ts';
+import type { Invitations } from './invitations.ts';
+import { openIssuerClient } from './issuer-client.ts';
 
-/** Time limit for signing in at the issuer. */
+/** Time limit for signing in at the issuer, and for accepting an invitation afterwards. */
 export const SIGN_IN_MS = 10 * 60_000;
-const CONTEXT = 'oidc-sign-in';
+const ATTEMPT_CONTEXT = 'oidc-sign-in';
+const ACCEPTANCE_CONTEXT = 'oidc-invitation';
 
 /** Reason why a sign-in failed. The console explains each. */
-export type SignInFault = 'refused' | 'expired' | 'unknown_user' | 'unavailable';
+export type SignInFault = 'refused' | 'expired' | 'unknown_user' | 'identity_exists' | 'unavailable';
 
-const Endpoint = z.url({ protocol: /^https?$/ });
-const Discovery = z.object({
-  issuer: z.string(),
-  authorization_endpoint: Endpoint,
-  token_endpoint: Endpoint,
-  token_endpoint_auth_methods_supported: z.array(z.string()).optional(),
+const Attempt = z.object({
+  state: z.string(),
+  nonce: z.string(),
+  verifier: z.string(),
+  untilMs: z.number(),
+  invitation: z.string().nullable(),
 });
-const Tokens = z.object({ id_token: z.string().min(1).max(16_384) });
-const Attempt = z.object({ state: z.string(), nonce: z.string(), verifier: z.string(), untilMs: z.number() });
+const Acceptance = z.object({
+  issuer: z.string(),
+  subject: z.string(),
+  issuedAtMs: z.number(),
+  untilMs: z.number(),
+  invitation: z.string(),
+});
+
+/** Result of a sign-in: a user, an invitation that the person still has to accept, or the reason of the failure. */
+export type SignInResult =
+  | { readonly user: UserFacts }
+  | { readonly acceptance: string }
+  | { readonly fault: SignInFault };
 
 /**
  * Sign-in of people by the OIDC issuer: authorization code flow with PKCE (RFC 6749, RFC 7636, OpenID Connect Core).
@@ -33,11 +48,16 @@ export interface OidcSignIn {
    * Begin a sign-in.
    *
    * @param redirectUri address of this service to which the issuer sends the browser back
+   * @param invitation token of an invitation that the person follows, or null
    * @returns the address at the issuer, and a value that the browser keeps meanwhile
    * @throws AppError `oidc_unavailable` (503)
    */
-  begin(redirectUri: string): Promise<{ readonly location: string; readonly kept: string }>;
-  /** Finish a sign-in with the parameters from the issuer. @param kept value that `begin` returned to this browser */
+  begin(redirectUri: string, invitation: string | null): Promise<{ readonly location: string; readonly kept: string }>;
+  /**
+   * Finish a sign-in with the parameters from the issuer, each of which counts once.
+   *
+   * @param kept value that `begin` returned to this browser
+   */
   finish(
     parameters: {
       readonly code?: string | undefined;
@@ -46,7 +66,11 @@ export interface OidcSignIn {
     },
     kept: string | null,
     redirectUri: string,
-  ): Promise<{ readonly user: UserFacts } | { readonly fault: SignInFault }>;
+  ): Promise<SignInResult>;
+  /** Return the invitation that waits for the person of this browser; null if there is none. */
+  findInvitation(acceptance: string | null): Promise<Invitation | null>;
+  /** Connect the identity of this browser's person with the invited user. @throws AppError of `Invitations.accept` */
+  acceptInvitation(acceptance: string | null): Promise<UserFacts>;
 }
 
 /** Open the sign-in by OIDC, or return null if the settings have no `client_id`. */
@@ -54,52 +78,25 @@ export function openOidcSignIn(context: {
   readonly sql: Sql;
   readonly keyRing: Pick<KeyRing, 'encryption'>;
   readonly oidc: OidcSettings | null;
+  readonly invitations: Invitations;
 }): OidcSignIn | null {
-  const { sql, keyRing, oidc } = context;
+  const { sql, keyRing, oidc, invitations } = context;
   const clientId = oidc?.clientId ?? null;
   if (oidc === null || clientId === null) return null;
   const { issuer, algorithm, clientSecret = null, scopes = ['openid'] } = oidc;
-  const verifier = openOidcVerifier({ issuer, algorithm, audience: clientId });
-
-  async function discover(): Promise<z.output<typeof Discovery>> {
-    try {
-      const discovery = Discovery.parse(await fetchJson(discoveryUrlOf(issuer)));
-      if (discovery.issuer !== issuer) throw new Error('the discovery document names another issuer');
-      return discovery;
-    } catch (cause) {
-      throw unavailable(cause);
-    }
-  }
-
-  async function redeem(code: string, codeVerifier: string, redirectUri: string): Promise<string> {
-    const discovery = await discover();
-    const body = new URLSearchParams({
-      grant_type: 'authorization_code',
-      code,
-      redirect_uri: redirectUri,
-      code_verifier: codeVerifier,
-      client_id: clientId as string,
-    });
-    const headers: Record<string, string> = {};
-    const methods = discovery.token_endpoint_auth_methods_supported;
-    if (clientSecret !== null && (methods === undefined || methods.includes('client_secret_basic'))) {
-      const pair = [clientId as string, clientSecret.reveal()].map(encodeURIComponent).join(':');
-      headers['Authorization'] = `Basic ${Buffer.from(pair).toString('base64')}`;
-    } else if (clientSecret !== null) {
-      body.set('client_secret', clientSecret.reveal());
-    }
-    return Tokens.parse(await fetchJson(discovery.token_endpoint, { body, headers })).id_token;
-  }
+  const verifier = openOidcVerifier({ issuer, algorithm, audience: clientId, isIdToken: true });
+  const client = openIssuerClient({ issuer, clientId, clientSecret });
 
   return {
-    async begin(redirectUri) {
-      const { authorization_endpoint } = await discover();
+    async begin(redirectUri, invitation) {
+      const { authorization_endpoint } = await client.discover();
       const [state, nonce, codeVerifier] = [random(), random(), random()];
       const attempt: z.output<typeof Attempt> = {
         state,
         nonce,
         verifier: codeVerifier,
         untilMs: Date.now() + SIGN_IN_MS,
+        invitation,
       };
       const location = new URL(authorization_endpoint);
       const parameters = {
@@ -113,30 +110,66 @@ export function openOidcSignIn(context: {
         code_challenge_method: 'S256',
       };
       for (const [name, value] of Object.entries(parameters)) location.searchParams.set(name, value);
-      const kept = seal(keyRing.encryption, JSON.stringify(attempt), CONTEXT).toString('base64url');
+      const kept = seal(keyRing.encryption, JSON.stringify(attempt), ATTEMPT_CONTEXT).toString('base64url');
       return { location: location.href, kept };
     },
     async finish({ code, state, iss }, kept, redirectUri) {
-      const attempt = kept === null ? null : readAttempt(keyRing, kept);
-      if (attempt === null || attempt.untilMs < Date.now()) return { fault: 'expired' };
+      const attempt = readSealed(keyRing, kept, Attempt, ATTEMPT_CONTEXT);
+      if (attempt === null) return { fault: 'expired' };
       if (state === undefined || !isSameText(state, attempt.state)) return { fault: 'expired' };
       if (code === undefined || (iss !== undefined && iss !== issuer)) return { fault: 'refused' };
+      if (!(await takeSignInState(sql, digestOf(state), new Date(attempt.untilMs)))) return { fault: 'expired' };
       try {
-        const claims = await verifier.verify(await redeem(code, attempt.verifier, redirectUri));
+        const claims = await verifier.verify(await client.redeem(code, attempt.verifier, redirectUri));
         if (claims.nonce === null || !isSameText(claims.nonce, attempt.nonce)) return { fault: 'refused' };
-        const user = await selectUserFactsByOidc(sql, claims);
-        return user === null || user.suspended ? { fault: 'unknown_user' } : { user };
+        return await recognise(claims, attempt.invitation);
       } catch (error) {
+        if (error instanceof AppError && error.code === 'identity_exists') return { fault: 'identity_exists' };
         if (error instanceof AppError && error.status < 500) return { fault: 'refused' };
         return { fault: 'unavailable' };
       }
     },
+    async findInvitation(sealed) {
+      const acceptance = readSealed(keyRing, sealed, Acceptance, ACCEPTANCE_CONTEXT);
+      return acceptance && invitations.find(acceptance.invitation);
+    },
+    async acceptInvitation(sealed) {
+      const acceptance = readSealed(keyRing, sealed, Acceptance, ACCEPTANCE_CONTEXT);
+      return invitations.accept(acceptance?.invitation ?? '', acceptance ?? { issuer, subject: '', issuedAtMs: 0 });
+    },
   };
+
+  /** Find the user of an identity, or what the identity can still be connected with. */
+  async function recognise(claims: OidcClaims, invitation: string | null): Promise<SignInResult> {
+    const { subject, issuedAtMs, verifiedEmail } = claims;
+    const user =
+      (await selectUserFactsByOidc(sql, claims)) ??
+      (verifiedEmail === null ? null : await invitations.connectByEmail(verifiedEmail, claims));
+    if (user !== null) return user.suspended ? { fault: 'unknown_user' } : { user };
+    if (invitation === null || (await invitations.find(invitation)) === null) return { fault: 'unknown_user' };
+    const acceptance: z.output<typeof Acceptance> = {
+      issuer,
+      subject,
+      issuedAtMs,
+      invitation,
+      untilMs: Date.now() + SIGN_IN_MS,
+    };
+    const sealed = seal(keyRing.encryption, JSON.stringify(acceptance), ACCEPTANCE_CONTEXT);
+    return { acceptance: sealed.toString('base64url') };
+  }
 }
 
-function readAttempt(keyRing: Pick<KeyRing, 'encryption'>, kept: string): z.output<typeof Attempt> | null {
+/** Read a value that this service sealed for a browser; null if it is none, or too old. */
+function readSealed<T extends { readonly untilMs: number }>(
+  keyRing: Pick<KeyRing, 'encryption'>,
+  sealed: string | null,
+  schema: z.ZodType<T>,
+  context: string,
+): T | null {
+  if (sealed === null) return null;
   try {
-    return Attempt.parse(JSON.parse(unseal(keyRing.encryption, Buffer.from(kept, 'base64url'), CONTEXT)));
+    const value = schema.parse(JSON.parse(unseal(keyRing.encryption, Buffer.from(sealed, 'base64url'), context)));
+    return value.untilMs < Date.now() ? null : value;
   } catch {
     return null;
   }
@@ -151,17 +184,9 @@ function challengeOf(codeVerifier: string): string {
 }
 
 function isSameText(a: string, b: string): boolean {
-  const digest = (text: string) => createHash('sha256').update(text).digest();
-  return isSameHash(digest(a), digest(b));
+  return isSameHash(digestOf(a), digestOf(b));
 }
 
-function unavailable(cause: unknown): AppError {
-  return new AppError({
-    code: 'oidc_unavailable',
-    status: 503,
-    message: 'the OIDC issuer does not answer; try again shortly, or sign in with a key',
-    retryable: true,
-    retryAfterSeconds: 2,
-    cause,
-  });
+function digestOf(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
 }

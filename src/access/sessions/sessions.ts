@@ -14,6 +14,7 @@ import { callerOfKey, callerOfUser } from '../make-caller.ts';
 import { operatorCallerNamed } from '../operator.ts';
 import { selectOrganization } from '../organization-store.ts';
 import type { CallerResolver } from '../resolve-caller.ts';
+import { deleteExpiredSignIns } from './invitation-store.ts';
 import {
   deleteEndedSessions,
   deleteOldestSessions,
@@ -164,9 +165,10 @@ export class Sessions {
     this.#cache.clear();
   }
 
-  /** Delete ended sessions and expired links. */
+  /** Delete ended sessions, expired links and invitations. */
   async sweep(): Promise<void> {
     await deleteEndedSessions(this.#sql, this.idleMs);
+    await deleteExpiredSignIns(this.#sql);
   }
 
   /** Compute the keyed hash of a secret. Each purpose gives another hash. */

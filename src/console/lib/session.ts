@@ -1,10 +1,14 @@
 import type { CallerDescription, Scope } from '../types.ts';
 import { createStore } from './store.ts';
 
-/** Session of the browser. `expired`: it ended while pages were open, which stay until somebody signs in again. */
+/**
+ * Session of the browser. `invited`: the person follows an invitation. `expired`: it ended while pages were open, which
+ * stay until somebody signs in again.
+ */
 export type SessionState =
   | { readonly kind: 'loading' }
   | { readonly kind: 'signed_out'; readonly reason: SignedOutReason | null }
+  | { readonly kind: 'invited'; readonly token: string | null }
   | { readonly kind: 'active'; readonly me: CallerDescription; readonly csrfToken: string }
   | { readonly kind: 'expired'; readonly me: CallerDescription; readonly csrfToken: string };
 

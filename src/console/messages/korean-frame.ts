@@ -32,6 +32,13 @@ export const KOREAN_FRAME = {
   'Try again, or ask an administrator whether your account is known here.':
     '다시 시도하거나, 계정이 등록되어 있는지 관리자에게 문의하세요.',
   'Sign in with the identity provider': '인증 제공자로 로그인',
+  'You are invited': '초대를 받았습니다',
+  'Sign in with the identity provider. Then you see the organization, and can accept.':
+    '인증 제공자로 로그인하면 조직을 확인하고 초대를 수락할 수 있습니다.',
+  'Join {organization}?': '{organization}에 참여하시겠습니까?',
+  'Your account at the identity provider will sign in as {email}, in this organization only.':
+    '인증 제공자의 계정으로 {email} 사용자로 로그인하게 되며, 이 조직에서만 사용됩니다.',
+  Accept: '수락',
   'Your session has ended': '세션이 끝났습니다',
   'Sign in again to go on. What you have typed is kept.':
     '계속하려면 다시 로그인하세요. 입력한 내용은 그대로 있습니다.',

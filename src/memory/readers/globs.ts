@@ -16,9 +16,9 @@ type Token = 'star' | CharacterTest;
 type SegmentPattern = 'globstar' | { readonly tokens: readonly Token[]; readonly isHiddenNamed: boolean };
 
 /**
- * Compile globs into a test of a path with `/` between its parts: `*`, `**`, `?`, `[a-z]`, `[!a]`, `{a,b}`, and `\` before
- * a literal character. Without `include`, every path matches unless it has a hidden part (one that begins with a dot).
- * Composed and decomposed characters are the same.
+ * Compile globs into a test of a path with `/` between its parts: `*`, `**`, `?`, `[a-z]`, `[!a]`, `{a,b}`, and `\`
+ * before a literal character. Without `include`, every path matches unless it has a hidden part (one that begins with a
+ * dot). Composed and decomposed characters are the same.
  *
  * The time is at most proportional to the length of the path times that of the pattern, because a regular expression
  * with several stars can take exponential time.

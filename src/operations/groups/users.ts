@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { ROLES } from '../../access/caller.ts';
 import { LIST_ROWS_MAX } from '../../access/schema.ts';
 import { createUser, listUsers, setRole as setRoleOf, suspendUser, unsuspendUser } from '../../access/users.ts';
+import type { Config } from '../../platform/config.ts';
+import { invalidRequest } from '../../platform/errors.ts';
 import { listPage } from '../list-page.ts';
 import { forOrganization } from '../operation.ts';
 
@@ -10,10 +12,27 @@ const Named = z.object({ user: z.string() });
 const level = z.number().int().optional();
 
 export const create = forOrganization(
-  z.object({ email: z.string(), role: z.enum(ROLES), auth_level: level, department: z.string().optional() }),
-  ({ auth_level: authLevel, ...user }, { appliance, operator }) =>
-    createUser(appliance.sql, operator, { ...user, authLevel }),
+  z.object({
+    email: z.string(),
+    role: z.enum(ROLES),
+    auth_level: level,
+    department: z.string().optional(),
+    oidc_subject: z.string().optional(),
+  }),
+  ({ auth_level: authLevel, oidc_subject: subject, ...user }, { appliance, operator }) => {
+    const oidc = subject === undefined ? {} : { oidc: { issuer: issuerOf(appliance.config), subject } };
+    return createUser(appliance.sql, operator, { ...user, authLevel, ...oidc });
+  },
 );
+
+/** @throws AppError `invalid_request` (400) if the settings have no identity provider */
+function issuerOf({ oidc }: Pick<Config, 'oidc'>): string {
+  if (oidc !== null) return oidc.issuer;
+  throw invalidRequest(
+    'oidc_subject: the settings have no identity provider; set oidc in service.yaml',
+    'oidc_subject',
+  );
+}
 
 export const list = forOrganization(z.object({}), async (_, { appliance, operator }) =>
   listPage(await listUsers(appliance.sql, operator), LIST_ROWS_MAX),

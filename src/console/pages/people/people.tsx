@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { call, pathOf } from '../../lib/api.ts';
 import { formatAgo } from '../../lib/format.ts';
 import { t, translateName } from '../../lib/i18n.ts';
-import { type Page, useAction, usePages } from '../../lib/resource.ts';
+import { type Page, useAction, usePages, useResource } from '../../lib/resource.ts';
 import { mayUse } from '../../lib/session.ts';
 import type { User } from '../../types.ts';
 import { ActionError, Button, Check, Form, SelectField, TextField } from '../../ui/controls.tsx';
@@ -12,12 +12,14 @@ import { Empty, Loaded } from '../../ui/states.tsx';
 import { Status } from '../../ui/status.tsx';
 import { MoreButton, Table } from '../../ui/table.tsx';
 import { toast } from '../../ui/toast.tsx';
+import { InvitationDialog } from './invitation-dialog.tsx';
 import { PeopleTabs } from './people-tabs.tsx';
 
 const ROLES = ['member', 'admin', 'owner', 'org_admin', 'platform_admin'] as const;
 const PAGE_ROWS = 50;
+const METHODS_PATH = '/v1/sessions/methods';
 
-type Open = { readonly kind: 'create' } | { readonly kind: 'edit' | 'revoke'; readonly user: User };
+type Open = { readonly kind: 'create' } | { readonly kind: 'edit' | 'revoke' | 'invite'; readonly user: User };
 
 /** Page `/console/people`: users of the organization. */
 export default function PeoplePage() {
@@ -26,6 +28,8 @@ export default function PeoplePage() {
     call<Page<User>>('/v1/users', { query: { cursor, limit: PAGE_ROWS }, signal }),
   );
   const canManage = mayUse('users:manage');
+  const methods = useResource('sign-in methods', () => call<{ readonly methods: readonly string[] }>(METHODS_PATH));
+  const canInvite = methods.data?.methods.includes('oidc') === true;
   const close = () => setOpen(null);
   return (
     <div class="page">
@@ -51,7 +55,7 @@ export default function PeoplePage() {
               </Empty>
             ) : (
               <>
-                <UserTable rows={rows} {...(canManage ? { onOpen: setOpen } : {})} />
+                <UserTable rows={rows} canInvite={canInvite} {...(canManage ? { onOpen: setOpen } : {})} />
                 <MoreButton of={users} />
               </>
             )
@@ -60,18 +64,31 @@ export default function PeoplePage() {
       </Panel>
       {open?.kind === 'create' && <UserDialog onClose={close} onSaved={users.refresh} />}
       {open?.kind === 'edit' && <UserDialog known={open.user} onClose={close} onSaved={users.refresh} />}
+      {open?.kind === 'invite' && <InvitationDialog user={open.user} onClose={close} />}
       {open?.kind === 'revoke' && <TokensDialog user={open.user} onClose={close} />}
     </div>
   );
 }
 
-function UserTable({ rows, onOpen }: { rows: readonly User[]; onOpen?: (open: Open) => void }) {
+interface UserTableProps {
+  readonly rows: readonly User[];
+  /** True if people can sign in with an identity provider. */
+  readonly canInvite: boolean;
+  readonly onOpen?: (open: Open) => void;
+}
+
+function UserTable({ rows, canInvite, onOpen }: UserTableProps) {
   const actions = (user: User) =>
     onOpen && (
       <div class="row actions">
         <Button small look="quiet" onClick={() => onOpen({ kind: 'edit', user })}>
           {t('Edit')}
         </Button>
+        {canInvite && user.oidc_subject === null && (
+          <Button small look="quiet" onClick={() => onOpen({ kind: 'invite', user })}>
+            {t('Invite')}
+          </Button>
+        )}
         <Button small look="danger" onClick={() => onOpen({ kind: 'revoke', user })}>
           {t('Revoke tokens')}
         </Button>

@@ -1,0 +1,97 @@
+import type { Sql } from '../../platform/postgres.ts';
+
+/** Invitation of a user, whose identity at the OIDC issuer is still unknown. */
+export interface Invitation {
+  readonly orgId: string;
+  readonly userId: string;
+  readonly organization: string;
+  readonly email: string;
+  readonly invitedBy: string;
+}
+
+/** Store an invitation. It replaces earlier ones of the same user. Return its end. */
+export async function insertInvitation(
+  tx: Sql,
+  invitation: { hash: Buffer; orgId: string; userId: string; invitedBy: string; lifetimeMs: number },
+): Promise<Date> {
+  const { hash, orgId, userId, invitedBy, lifetimeMs } = invitation;
+  await tx`DELETE FROM invitations WHERE org_id = ${orgId} AND user_id = ${userId}`;
+  const [row] = await tx<[{ expires_at: Date }]>`
+    INSERT INTO invitations (hash, org_id, user_id, invited_by, expires_at)
+    VALUES (${hash}, ${orgId}, ${userId}, ${invitedBy},
+            now() + ${lifetimeMs}::double precision * interval '1 millisecond')
+    RETURNING expires_at`;
+  return row.expires_at;
+}
+
+interface InvitationRow {
+  org_id: string;
+  user_id: string;
+  organization: string;
+  email: string;
+  invited_by: string;
+}
+
+/** Select a valid invitation of a user who is not suspended and has no identity yet; null if there is none. */
+export async function selectInvitation(sql: Sql, hash: Buffer): Promise<Invitation | null> {
+  const [row] = await sql<InvitationRow[]>`
+    SELECT i.org_id, i.user_id, o.name AS organization, u.email, i.invited_by
+    FROM invitations i JOIN users u ON u.org_id = i.org_id AND u.id = i.user_id
+    JOIN organizations o ON o.id = i.org_id
+    WHERE i.hash = ${hash} AND i.expires_at > now() AND u.suspended_at IS NULL AND o.suspended_at IS NULL
+      AND u.oidc_subject IS NULL`;
+  return row
+    ? {
+        orgId: row.org_id,
+        userId: row.user_id,
+        organization: row.organization,
+        email: row.email,
+        invitedBy: row.invited_by,
+      }
+    : null;
+}
+
+export async function deleteInvitation(tx: Sql, hash: Buffer): Promise<void> {
+  await tx`DELETE FROM invitations WHERE hash = ${hash}`;
+}
+
+/** Find the user of an organization by email who has no identity yet and is not suspended. */
+export async function selectUnboundUser(
+  sql: Sql,
+  organization: string,
+  email: string,
+): Promise<{ orgId: string; userId: string } | null> {
+  const [row] = await sql<{ org_id: string; id: string }[]>`
+    SELECT u.org_id, u.id FROM users u JOIN organizations o ON o.id = u.org_id
+    WHERE o.name = ${organization} AND u.email = ${email} AND u.oidc_subject IS NULL AND u.suspended_at IS NULL`;
+  return row ? { orgId: row.org_id, userId: row.id } : null;
+}
+
+/**
+ * Connect an identity with a user who has none. Return false if the user has one by now or is suspended.
+ *
+ * @throws PostgresError unique_violation if another user has the identity
+ */
+export async function bindIdentity(
+  tx: Sql,
+  { orgId, userId }: { orgId: string; userId: string },
+  { issuer, subject }: { issuer: string; subject: string },
+): Promise<boolean> {
+  const { count } = await tx`
+    UPDATE users SET oidc_issuer = ${issuer}, oidc_subject = ${subject}
+    WHERE org_id = ${orgId} AND id = ${userId} AND oidc_subject IS NULL AND suspended_at IS NULL`;
+  return count === 1;
+}
+
+/** Mark the state of a sign-in as used. Return false if it was used before. */
+export async function takeSignInState(sql: Sql, hash: Buffer, expiresAt: Date): Promise<boolean> {
+  const { count } = await sql`
+    INSERT INTO used_sign_ins (hash, expires_at) VALUES (${hash}, ${expiresAt}) ON CONFLICT DO NOTHING`;
+  return count === 1;
+}
+
+/** Delete expired invitations and states, of all organizations. */
+export async function deleteExpiredSignIns(sql: Sql): Promise<void> {
+  await sql`DELETE FROM invitations WHERE expires_at <= now()`;
+  await sql`DELETE FROM used_sign_ins WHERE expires_at <= now()`;
+}

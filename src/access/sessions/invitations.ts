@@ -1,0 +1,139 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { AppError, conflict, notFound } from '../../platform/errors.ts';
+import { inTransaction, isUniqueViolation, type Sql } from '../../platform/postgres.ts';
+import { Secret } from '../../platform/secret.ts';
+import type { KeyRing } from '../../platform/secret-key.ts';
+import { recordAudit } from '../audit.ts';
+import type { Caller } from '../caller.ts';
+import { selectUserFactsByOidc, type UserFacts } from '../credential-store.ts';
+import type { OidcClaims } from '../oidc.ts';
+import { selectUser } from '../user-store.ts';
+import { requireManaged } from '../users.ts';
+import {
+  bindIdentity,
+  deleteInvitation,
+  type Invitation,
+  insertInvitation,
+  selectInvitation,
+  selectUnboundUser,
+} from './invitation-store.ts';
+
+const INVITATION_MS = 7 * 24 * 3_600_000;
+const RANDOM_BYTES = 32;
+const TOKEN_SHAPE = /^[\w-]{43}$/;
+
+/** Identity of a person at the OIDC issuer. */
+type Identity = Pick<OidcClaims, 'issuer' | 'subject' | 'issuedAtMs'>;
+
+export interface InvitationsContext {
+  readonly sql: Sql;
+  readonly keyRing: Pick<KeyRing, 'sessions'>;
+  /** Organizations by the domain of their people's email addresses, as the operator has set them. */
+  readonly emailDomains: Readonly<Record<string, string>>;
+}
+
+/**
+ * Connections of people's identities at the OIDC issuer with users. An identity belongs to the installation, so a key
+ * of an organization cannot claim it: the operator connects it, the person accepts an invitation after signing in at
+ * the issuer, or the issuer confirms an email address whose domain the operator has given to the organization.
+ */
+export class Invitations {
+  readonly #sql: Sql;
+  readonly #hmacKey: Buffer;
+  readonly #emailDomains: Readonly<Record<string, string>>;
+
+  constructor({ sql, keyRing, emailDomains }: InvitationsContext) {
+    this.#sql = sql;
+    this.#hmacKey = keyRing.sessions;
+    this.#emailDomains = emailDomains;
+  }
+
+  /**
+   * Invite a user of the caller's organization to connect an identity. The link works once, for 7 days, and replaces
+   * earlier ones.
+   *
+   * @throws AppError `user_not_found` (404), `exceeds_own_rights`, `scope_missing` or `role_missing` (403),
+   *   `identity_exists` (409)
+   */
+  async create(by: Caller, userRef: string): Promise<{ readonly token: Secret; readonly expiresAt: Date }> {
+    const user = await selectUser(this.#sql, by.orgId, userRef);
+    if (user === null) throw notFound('user', userRef);
+    requireManaged(by, user);
+    if (user.oidc_subject !== null) {
+      throw conflict('this user already signs in at the identity provider', 'identity_exists');
+    }
+    const token = randomBytes(RANDOM_BYTES).toString('base64url');
+    const expiresAt = await inTransaction(this.#sql, async (tx) => {
+      const { orgId, actor } = by;
+      await recordAudit(tx, { orgId, actor, action: 'user.invite', target: user.id });
+      const invitation = { orgId, userId: user.id, invitedBy: actor, lifetimeMs: INVITATION_MS };
+      return insertInvitation(tx, { ...invitation, hash: this.#hash(token) });
+    });
+    return { token: new Secret(token), expiresAt };
+  }
+
+  /** Find a valid invitation; null if there is none. */
+  async find(token: string): Promise<Invitation | null> {
+    return TOKEN_SHAPE.test(token) ? selectInvitation(this.#sql, this.#hash(token)) : null;
+  }
+
+  /**
+   * Accept an invitation with an identity that the issuer has just confirmed.
+   *
+   * @throws AppError `invitation_invalid` (401), `identity_exists` (409) if another user has the identity
+   */
+  async accept(token: string, identity: Identity): Promise<UserFacts> {
+    const invitation = await this.find(token);
+    if (invitation === null) throw invalidInvitation();
+    const user = await this.#connect(invitation, identity, (tx) => deleteInvitation(tx, this.#hash(token)));
+    if (user === null) throw invalidInvitation();
+    return user;
+  }
+
+  /**
+   * Connect a confirmed email address with the user who has it in the organization of its domain; null if there is
+   * none.
+   *
+   * @throws AppError `identity_exists` (409)
+   */
+  async connectByEmail(email: string, identity: Identity): Promise<UserFacts | null> {
+    const address = email.toLowerCase();
+    const domain = address.slice(address.lastIndexOf('@') + 1);
+    const organization = Object.hasOwn(this.#emailDomains, domain) ? this.#emailDomains[domain] : undefined;
+    const found = organization === undefined ? null : await selectUnboundUser(this.#sql, organization, address);
+    return found && this.#connect(found, identity, async () => undefined);
+  }
+
+  async #connect(
+    user: { readonly orgId: string; readonly userId: string },
+    identity: Identity,
+    also: (tx: Sql) => Promise<void>,
+  ): Promise<UserFacts | null> {
+    const { orgId, userId } = user;
+    try {
+      const isBound = await inTransaction(this.#sql, async (tx) => {
+        if (!(await bindIdentity(tx, user, identity))) return false;
+        await also(tx);
+        const actor = `user:${userId}`;
+        await recordAudit(tx, { orgId, actor, action: 'user.connect_identity', target: userId });
+        return true;
+      });
+      return isBound ? selectUserFactsByOidc(this.#sql, identity) : null;
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error;
+      throw conflict('this identity already belongs to another user of this installation', 'identity_exists');
+    }
+  }
+
+  #hash(token: string): Buffer {
+    return createHmac('sha256', this.#hmacKey).update(`invitation:${token}`).digest();
+  }
+}
+
+function invalidInvitation(): AppError {
+  return new AppError({
+    code: 'invitation_invalid',
+    status: 401,
+    message: 'the invitation is not valid any more; ask an administrator of your organization for another one',
+  });
+}
