@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
+import { ByteShares, type ExceededLimit } from '../src/platform/byte-shares.ts';
 import { AppError } from '../src/platform/errors.ts';
-import { ByteShares, type ExceededLimit } from './byte-shares.ts';
 
 /** Size up to which replies are not counted. Small replies are too many to refuse, and take little memory. */
 const SMALL_BYTES = 64 * 1024;

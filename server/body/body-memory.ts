@@ -1,5 +1,5 @@
+import { ByteShares } from '../../src/platform/byte-shares.ts';
 import { AppError } from '../../src/platform/errors.ts';
-import { ByteShares } from '../byte-shares.ts';
 
 /** Size up to which bodies are not counted. Small bodies are too many to refuse, and take little memory. */
 const SMALL_BYTES = 64 * 1024;

@@ -12,6 +12,8 @@ const REMEMBERED_MS = 10 * 60_000;
 
 interface Verdict {
   readonly refused: AppError | null;
+  /** Organization of the caller; null for a refused one. */
+  readonly orgId: string | null;
   readonly atMs: number;
 }
 
@@ -25,20 +27,31 @@ export class CallerCheck {
     this.#apiOf = apiOf;
   }
 
-  /** @throws AppError of the API: `api_refused` (401 and others), `api_unreachable` (503) */
-  async require(credential: Secret): Promise<void> {
-    const verdict = await this.#verdictOn(credential);
-    if (verdict.refused !== null) throw verdict.refused;
+  /** Return true for a credential that the API accepted within the last ten minutes. */
+  isKnown(credential: Secret): boolean {
+    return this.#verdicts.peek(keyOf(credential))?.refused === null;
+  }
+
+  /**
+   * Return the id of the caller's organization.
+   *
+   * @throws AppError of the API: `api_refused` (401 and others), `api_unreachable` (503)
+   */
+  async require(credential: Secret): Promise<string> {
+    const { refused, orgId } = await this.#verdictOn(credential);
+    if (refused !== null || orgId === null) throw refused;
+    return orgId;
   }
 
   /** Check like `require`, but while the API is unreachable admit a caller known within the last ten minutes. */
-  async requireKnown(credential: Secret): Promise<void> {
+  async requireKnown(credential: Secret): Promise<string> {
     const before = this.#verdicts.peek(keyOf(credential));
     try {
-      await this.require(credential);
+      return await this.require(credential);
     } catch (error) {
       const isDown = error instanceof AppError && error.code === 'api_unreachable';
-      if (!isDown || before === undefined || before.refused !== null) throw error;
+      if (!isDown || before?.orgId == null) throw error;
+      return before.orgId;
     }
   }
 
@@ -56,13 +69,14 @@ export class CallerCheck {
   /** Ask the API and cache its answer. A failure to answer is not cached. */
   async #ask(key: string, credential: Secret): Promise<Verdict> {
     let refused: AppError | null = null;
+    let orgId: string | null = null;
     try {
-      await this.#apiOf(credential).me(AbortSignal.timeout(10_000));
+      ({ id: orgId } = (await this.#apiOf(credential).me(AbortSignal.timeout(10_000))).org);
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'api_refused' || error.status >= 500) throw error;
       refused = error;
     }
-    const verdict = { refused, atMs: performance.now() };
+    const verdict = { refused, orgId, atMs: performance.now() };
     this.#verdicts.set(key, verdict);
     return verdict;
   }

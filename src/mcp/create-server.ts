@@ -1,17 +1,20 @@
 import { McpServer, type ServerContext, type StandardSchemaWithJSON } from '@modelcontextprotocol/server';
-import pLimit from 'p-limit';
 import type { z } from 'zod';
 import type { ServiceApi } from '../client/service-api.ts';
-import { AppError } from '../platform/errors.ts';
+import { AppError, invalidRequest } from '../platform/errors.ts';
+import { FairGate } from '../platform/fair-gate.ts';
 import type { Logger } from '../platform/logger.ts';
 import { VERSION } from '../platform/version.ts';
+import { mostTelling, PARSE_OPTIONS, placeOf } from '../platform/zod-faults.ts';
 import type { SessionResults, Tool, ToolContext } from './tool.ts';
 import { describeToolFailure } from './tool-errors.ts';
 
 /** Time for which a client may cache the list of tools. */
 const TOOLS_TTL_MS = 60_000;
-/** Number of calls that may wait per running call. */
+/** Number of calls of one organization that may wait, as a multiple of all running calls. */
 const WAITING_PER_CALL = 4;
+/** Time for which an organization counts as active after a call. */
+const ACTIVE_MS = 5_000;
 
 const INSTRUCTIONS =
   'Tools over a document service. service_search finds passages in a bucket, service_list_buckets shows the buckets, ' +
@@ -20,39 +23,28 @@ const INSTRUCTIONS =
 
 /** Client of a session, as the tools use it. */
 export interface Session {
+  /** Organization whose share of the calls the session uses. */
+  readonly ownerId: string;
   readonly api: ServiceApi;
   readonly results: SessionResults;
   readonly confirmCaller: (signal: AbortSignal) => Promise<void>;
 }
 
-/** Limit on concurrent tool calls. */
-export interface CallLimit {
-  run<T>(work: () => Promise<T>): Promise<T>;
-}
-
-/** @param callsMax running calls; four times as many may wait, and the next one is refused */
-export function limitCalls(callsMax: number): CallLimit {
-  const limit = pLimit(callsMax);
-  return {
-    async run(work) {
-      if (limit.pendingCount >= callsMax * WAITING_PER_CALL) {
-        throw new AppError({
-          code: 'too_many_calls',
-          status: 503,
-          message: 'the tool server has too many calls under way; wait a few seconds, then call the tool again',
-          retryable: true,
-        });
-      }
-      return limit(work);
-    },
-  };
+/** Create the limit on concurrent tool calls. Active organizations divide the places equally. */
+export function limitCalls(callsMax: number, callsOfOneMax: number): FairGate {
+  return new FairGate({
+    runningMax: callsMax,
+    runningOfOneMax: callsOfOneMax,
+    waitingOfOneMax: callsMax * WAITING_PER_CALL,
+    shared: { places: callsMax, activeMs: ACTIVE_MS },
+  });
 }
 
 /** Create a server of the SDK that offers tools to one session. It serves both revisions of the protocol. */
 export function createServer(
   tools: readonly Tool[],
   session: Session,
-  context: { readonly limit: CallLimit; readonly logger: Logger },
+  context: { readonly limit: FairGate; readonly logger: Logger },
 ): McpServer {
   const server = new McpServer(
     { name: 'service-mcp', title: 'Document service', version: VERSION },
@@ -67,7 +59,8 @@ export function createServer(
   );
   for (const tool of tools) {
     const { name, title, description, input, output, annotations } = tool;
-    const about = { title, description, inputSchema: withJson(input), outputSchema: withJson(output), annotations };
+    const inputSchema = unchecked(withJson(input));
+    const about = { title, description, inputSchema, outputSchema: withJson(output), annotations };
     server.registerTool(name, about, (args, call) => runTool(tool, args, session, call, context));
   }
   return server;
@@ -94,12 +87,30 @@ function withJson(schema: z.ZodObject): Schema {
   return cached as Schema;
 }
 
+/** Return a schema that the SDK shows to clients and does not check. `readArguments` describes faults in sentences. */
+function unchecked(schema: Schema): Schema {
+  const validate = (value: unknown) => ({ value: value as Record<string, unknown> });
+  return { '~standard': { ...schema['~standard'], validate } };
+}
+
+/** @throws AppError `invalid_request` (400) with the first fault */
+function readArguments(tool: Tool, given: Record<string, unknown>): Record<string, unknown> {
+  const parsed = tool.input.safeParse(given, PARSE_OPTIONS);
+  if (parsed.success) return parsed.data;
+  const { path, message } = mostTelling(parsed.error.issues[0] as z.core.$ZodIssue);
+  const place = placeOf(path);
+  throw invalidRequest(
+    `The argument${place === null ? 's' : ` "${place}"`} ${message}. Correct it and call the tool again.`,
+    place,
+  );
+}
+
 async function runTool(
   tool: Tool,
   args: Record<string, unknown>,
-  { api, results, confirmCaller }: Session,
+  { ownerId, api, results, confirmCaller }: Session,
   call: ServerContext,
-  { limit, logger }: { readonly limit: CallLimit; readonly logger: Logger },
+  { limit, logger }: { readonly limit: FairGate; readonly logger: Logger },
 ) {
   const { signal } = call.mcpReq;
   const startedMs = performance.now();
@@ -107,7 +118,11 @@ async function runTool(
     logger.info({ tool: tool.name, outcome, ms: Math.round(performance.now() - startedMs), ...more }, 'tool called');
   try {
     const toolContext = { api, results, confirmCaller, signal, reportProgress: progressOf(call) };
-    const { structured, text } = await limit.run(() => tool.call(args, toolContext));
+    const { structured, text } = await limit.run(
+      ownerId,
+      () => tool.call(readArguments(tool, args), toolContext),
+      () => signal,
+    );
     log('done');
     return { content: [{ type: 'text' as const, text }], structuredContent: structured };
   } catch (error) {

@@ -21,6 +21,7 @@ export async function serveStdio(
   const server = openToolServer(settings, logger);
   const api = server.apiOf(settings.apiKey);
   const session = {
+    ownerId: SESSION,
     api,
     results: server.results.of(SESSION),
     // The process belongs to the owner of the key. No one else has to be kept out.

@@ -23,6 +23,8 @@ export function describeToolFailure(error: unknown): string {
       return `${message} ${adviceOf(error)} (status ${error.status})`;
     case 'api_unreachable':
       return `${message} Nothing was searched or changed as far as is known. Try again in a moment; if it stays so, tell the person that the service does not answer.`;
+    case 'server_busy':
+      return `${message} Wait a few seconds, then call the tool again.`;
     default:
       return message;
   }

@@ -24,12 +24,17 @@ export interface ToolServer {
   close(): Promise<void>;
 }
 
-export function openToolServer(settings: ToolServerSettings, logger: Logger): ToolServer {
+/** @param limits.callsOfOneMax calls of one organization at the same time; by default all */
+export function openToolServer(
+  settings: ToolServerSettings,
+  logger: Logger,
+  limits: { readonly callsOfOneMax?: number } = {},
+): ToolServer {
   const { baseUrl, callsMax } = settings.api;
   // In addition to the tools' own calls, the server checks callers and asks for routes.
   const client = new RestClient(baseUrl, { connectionsMax: callsMax + 8 });
   const choice = chooseTools(allTools(settings), client, logger);
-  const limit = limitCalls(callsMax);
+  const limit = limitCalls(callsMax, limits.callsOfOneMax ?? callsMax);
   return {
     results: new ResultCache(),
     apiOf: (credential) => new ServiceApi(client, credential),

@@ -152,6 +152,8 @@ describe('answers of the API', () => {
     await until(async () => refused.length === 4);
     release();
     await Promise.all(calls);
-    expect(refused).toEqual(Array(4).fill(expect.stringContaining('too many calls under way')));
+    expect(refused).toEqual(
+      Array(4).fill(expect.stringContaining('are waiting; send fewer at once. Wait a few seconds')),
+    );
   });
 });

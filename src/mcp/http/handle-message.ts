@@ -2,18 +2,20 @@ import { createMcpHandler, isInitializeRequest, isLegacyRequest } from '@modelco
 import type { Logger } from '../../platform/logger.ts';
 import type { Session } from '../create-server.ts';
 import type { ToolServer } from '../tool-server.ts';
+import type { AcceptedForms } from './accepted-forms.ts';
 import type { Principal } from './authenticate.ts';
 import type { HttpSessions } from './http-sessions.ts';
+
+/** Client of a message, and the forms of an answer that it reads. */
+export interface HttpClient {
+  readonly principal: Principal;
+  readonly forms: AcceptedForms;
+}
 
 /** Handler of messages, in the revision of the protocol that the client uses. */
 export interface MessageHandler {
   /** @param onDone called when the answer is complete, or the client has disconnected */
-  handle(
-    request: Request,
-    json: unknown,
-    principal: Principal,
-    whenDone: (done: () => void) => void,
-  ): Promise<Response>;
+  handle(request: Request, json: unknown, client: HttpClient, whenDone: (done: () => void) => void): Promise<Response>;
   /** Abort the calls in progress of the newest revision. `HttpSessions` ends the sessions of the older one. */
   close(): Promise<void>;
 }
@@ -26,24 +28,34 @@ export function openMessageHandler(context: {
   readonly bytesMax: number;
 }): MessageHandler {
   const { tools, sessions, sessionOf, logger, bytesMax } = context;
-  const modern = createMcpHandler(
-    ({ authInfo }) => {
-      // This revision has no sessions. Results belong to the client by its token.
-      const principal = authInfo?.extra?.['principal'] as Principal;
-      return tools.serverFor(sessionOf(principal, `client:${principal.id}`));
-    },
-    { legacy: 'reject', maxRequestBodySize: bytesMax, onerror: (err) => logger.debug({ err }, 'message refused') },
-  );
+  const modernHandler = (responseMode: 'auto' | 'json') =>
+    createMcpHandler(
+      ({ authInfo }) => {
+        // This revision has no sessions. Results belong to the client by its token.
+        const principal = authInfo?.extra?.['principal'] as Principal;
+        return tools.serverFor(sessionOf(principal, `client:${principal.id}`));
+      },
+      {
+        legacy: 'reject',
+        responseMode,
+        maxRequestBodySize: bytesMax,
+        onerror: (err) => logger.debug({ err }, 'message refused'),
+      },
+    );
+  const modern = modernHandler('auto');
+  /** Handler for clients that read no streams. */
+  const modernJson = modernHandler('json');
 
   async function handleSession(
     request: Request,
     json: unknown,
-    principal: Principal,
+    { principal, forms }: HttpClient,
     whenDone: (done: () => void) => void,
   ): Promise<Response> {
     const id = request.headers.get('mcp-session-id');
     const parsed = json === undefined ? {} : { parsedBody: json };
-    if (id !== null) {
+    // A client that starts anew may still send the id of a session that has ended.
+    if (id !== null && !isInitializeRequest(json)) {
       const session = sessions.find(id, principal);
       // Answer the same for a session of another client, so that its id reveals nothing.
       if (session === null) return refuse(404, -32001, 'the session is unknown or has ended; start a new one');
@@ -53,7 +65,7 @@ export function openMessageHandler(context: {
     if (!isInitializeRequest(json)) {
       return refuse(400, -32000, 'the header Mcp-Session-Id is missing; "initialize" starts a session');
     }
-    const session = await sessions.open(principal, (sessionId) =>
+    const session = await sessions.open(principal, forms, (sessionId) =>
       tools.serverFor(sessionOf(principal, `session:${sessionId}`)),
     );
     whenDone(sessions.use(session.id));
@@ -63,12 +75,15 @@ export function openMessageHandler(context: {
   }
 
   return {
-    async handle(request, json, principal, whenDone) {
-      if (await isLegacyRequest(request, json)) return handleSession(request, json, principal, whenDone);
+    async handle(request, json, client, whenDone) {
+      if (await isLegacyRequest(request, json)) return handleSession(request, json, client, whenDone);
+      const { principal, forms } = client;
       const authInfo = { token: '', clientId: principal.id, scopes: [], extra: { principal } };
-      return modern.fetch(request, { authInfo, parsedBody: json });
+      return (forms.stream ? modern : modernJson).fetch(request, { authInfo, parsedBody: json });
     },
-    close: () => modern.close(),
+    async close() {
+      await Promise.all([modern.close(), modernJson.close()]);
+    },
   };
 }
 

@@ -2,24 +2,29 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { toNodeHandler } from '@modelcontextprotocol/node';
+import { ByteShares } from '../../platform/byte-shares.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Service } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { HttpToolServerSettings } from '../../platform/tool-server-settings.ts';
 import { CallerCheck } from '../caller-check.ts';
 import { openToolServer } from '../tool-server.ts';
+import { BOTH_FORMS, readAccept } from './accepted-forms.ts';
 import { openAuthentication } from './authenticate.ts';
-import { checkAddresses } from './check-addresses.ts';
+import { type AddressCheck, checkAddresses } from './check-addresses.ts';
 import { openMessageHandler } from './handle-message.ts';
 import { HttpSessions } from './http-sessions.ts';
-import { MessageMemory, readMessage } from './read-message.ts';
+import { readMessage } from './read-message.ts';
 import { allowOrigin, refusalOf, sendJson, sendRefusal } from './replies.ts';
 import { StalledReaders } from './stalled-readers.ts';
 
 const METHODS = new Set(['GET', 'POST', 'DELETE']);
-const HEADERS_MS = 10_000;
-const REQUEST_MS = 60_000;
-const HEADER_BYTES_MAX = 32 * 1024;
+const SERVER_OPTIONS = {
+  headersTimeout: 10_000,
+  requestTimeout: 60_000,
+  maxHeaderSize: 32 * 1024,
+  requireHostHeader: true,
+};
 const STALLED_MS = 30_000;
 /** Time for calls in progress to finish after a stop is requested. */
 const GRACE_MS = 10_000;
@@ -41,14 +46,14 @@ export function httpToolService(
   logger: Logger,
   bounds: { readonly stalledMs?: number } = {},
 ): HttpToolService {
-  const tools = openToolServer(settings, logger);
+  // With one token for all, there are no other organizations.
+  const shareOf = (all: number) => (settings.auth.mode === 'upstream-bearer' ? Math.ceil(all / 2) : all);
+  const tools = openToolServer(settings, logger, { callsOfOneMax: shareOf(settings.api.callsMax) });
   const callers = new CallerCheck((credential) => tools.apiOf(credential));
   const sessions = new HttpSessions(
     {
       max: settings.sessionsMax,
-      // No single client may take all places. With one token for all, there are no other clients.
-      perPrincipalMax:
-        settings.auth.mode === 'upstream-bearer' ? Math.ceil(settings.sessionsMax / 4) : settings.sessionsMax,
+      ofOneMax: shareOf(settings.sessionsMax),
       idleMs: settings.sessionIdleMs,
     },
     (id) => tools.results.forget(`session:${id}`),
@@ -58,30 +63,27 @@ export function httpToolService(
     sessions,
     logger,
     bytesMax: settings.messageBytesMax,
-    sessionOf: ({ credential }, results) => ({
+    sessionOf: ({ orgId, credential }, results) => ({
+      ownerId: orgId,
       api: tools.apiOf(credential),
       results: tools.results.of(results),
-      confirmCaller: () => callers.require(credential),
+      confirmCaller: async () => void (await callers.require(credential)),
     }),
   });
-  const memory = new MessageMemory(settings.messageBytesMax * MESSAGES_AT_ONCE);
+  const bytesMax = settings.messageBytesMax * MESSAGES_AT_ONCE;
+  const memory = new ByteShares({ bytesMax, bytesOfOneMax: () => shareOf(bytesMax) });
   const underWay = new Set<ServerResponse>();
   const authenticate = openAuthentication(settings.auth, callers);
   const addresses = checkAddresses(settings);
 
   async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const [path] = (req.url ?? '/').split('?');
-    if (path === '/healthz') return sendJson(res, 200, { status: 'ok', sessions: sessions.size });
-    addresses.require(req);
-    if (allowOrigin(req, res)) return;
-    if (path !== '/mcp') throw new AppError({ code: 'path_unknown', status: 404, message: 'the endpoint is /mcp' });
-    if (!METHODS.has(req.method ?? '')) {
-      res.setHeader('Allow', 'GET, POST, DELETE');
-      throw new AppError({ code: 'method_unknown', status: 405, message: 'the endpoint takes GET, POST and DELETE' });
-    }
-    const principal = await authenticate(req.headers.authorization);
+    if (isAnswered(req, res, addresses, sessions)) return;
+    const forms = readAccept(req.headers.accept);
+    const left = abortedBy(res);
+    const principal = await authenticate(req.headers.authorization, req.socket.remoteAddress ?? '', left);
     const isPost = req.method === 'POST';
-    const message = isPost ? await readMessage(req, { bytesMax: settings.messageBytesMax, memory }) : null;
+    const { orgId } = principal;
+    const message = isPost ? await readMessage(req, { bytesMax: settings.messageBytesMax, memory, orgId }) : null;
     res.once('close', () => message?.free());
     if (isPost && !waitsForNews(message?.json)) {
       underWay.add(res);
@@ -89,7 +91,8 @@ export function httpToolService(
     }
     const fetch = async (request: Request) => {
       try {
-        return await messages.handle(request, message?.json, principal, (done) => res.once('close', done));
+        const withBoth = new Request(request, { headers: [...request.headers, ['Accept', BOTH_FORMS]] });
+        return await messages.handle(withBoth, message?.json, { principal, forms }, (done) => res.once('close', done));
       } catch (error) {
         return refusalOf(error, logger);
       }
@@ -98,11 +101,9 @@ export function httpToolService(
     await handler(req as IncomingMessage & { method: string; url: string }, res, message?.json);
   }
 
-  const server = createServer({ maxHeaderSize: HEADER_BYTES_MAX, requireHostHeader: true }, (req, res) => {
+  const server = createServer(SERVER_OPTIONS, (req, res) => {
     answer(req, res).catch((error: unknown) => sendRefusal(res, error, logger));
   });
-  server.headersTimeout = HEADERS_MS;
-  server.requestTimeout = REQUEST_MS;
   server.maxConnections = settings.sessionsMax * CONNECTIONS_PER_SESSION + 100;
   const stalled = new StalledReaders(server, bounds.stalledMs ?? STALLED_MS);
   let url: string | null = null;
@@ -131,6 +132,35 @@ export function httpToolService(
       stalled.stop();
       await tools.close();
     },
+  };
+}
+
+/** Answer requests that are no messages. @throws AppError for an address, a path or a method that is refused */
+function isAnswered(
+  req: IncomingMessage,
+  res: ServerResponse,
+  addresses: AddressCheck,
+  sessions: { readonly size: number },
+): boolean {
+  const [path] = (req.url ?? '/').split('?');
+  if (path === '/healthz') {
+    sendJson(res, 200, { status: 'ok', sessions: sessions.size });
+    return true;
+  }
+  addresses.require(req);
+  if (allowOrigin(req, res)) return true;
+  if (path !== '/mcp') throw new AppError({ code: 'path_unknown', status: 404, message: 'the endpoint is /mcp' });
+  if (METHODS.has(req.method ?? '')) return false;
+  res.setHeader('Allow', 'GET, POST, DELETE');
+  throw new AppError({ code: 'method_unknown', status: 405, message: 'the endpoint takes GET, POST and DELETE' });
+}
+
+/** Return a function that makes the signal of a client that leaves. */
+function abortedBy(res: ServerResponse): () => AbortSignal {
+  return () => {
+    const controller = new AbortController();
+    res.once('close', () => controller.abort());
+    return controller.signal;
   };
 }
 

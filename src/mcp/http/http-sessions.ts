@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { type McpServer, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
 import { AppError } from '../../platform/errors.ts';
+import type { AcceptedForms } from './accepted-forms.ts';
 import type { Principal } from './authenticate.ts';
 
 /** Session of the older revision. The client names it in `Mcp-Session-Id`. */
 export interface HttpSession {
   readonly id: string;
   readonly principalId: string;
+  readonly orgId: string;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly server: McpServer;
 }
@@ -21,18 +23,22 @@ const EVICTABLE_MS = 60_000;
 const RETRY_AFTER_SECONDS = 30;
 const SWEEP_MS = 30_000;
 
+export interface SessionBounds {
+  readonly max: number;
+  /** Sessions of one organization. */
+  readonly ofOneMax: number;
+  readonly idleMs: number;
+}
+
 /** Bounded set of open sessions. A session ends after it has been idle for a while. */
 export class HttpSessions {
   readonly #sessions = new Map<string, Held>();
-  readonly #bounds: { readonly max: number; readonly perPrincipalMax: number; readonly idleMs: number };
+  readonly #bounds: SessionBounds;
   readonly #onEnd: (id: string) => void;
   readonly #sweep: NodeJS.Timeout;
 
   /** @param onEnd called with the id of each session that ended */
-  constructor(
-    bounds: { readonly max: number; readonly perPrincipalMax: number; readonly idleMs: number },
-    onEnd: (id: string) => void,
-  ) {
+  constructor(bounds: SessionBounds, onEnd: (id: string) => void) {
     this.#bounds = bounds;
     this.#onEnd = onEnd;
     const everyMs = Math.min(bounds.idleMs / 2, SWEEP_MS);
@@ -45,16 +51,23 @@ export class HttpSessions {
 
   /**
    * Open a session for a client. It stays only if the client's `initialize` succeeds, which `settle` checks.
+   * @param forms answers are plain JSON for a client that reads no streams
    * @throws AppError `too_many_sessions` (503)
    */
-  async open(principal: Principal, makeServer: (id: string) => Promise<McpServer>): Promise<HttpSession> {
+  async open(
+    principal: Principal,
+    forms: AcceptedForms,
+    makeServer: (id: string) => Promise<McpServer>,
+  ): Promise<HttpSession> {
     const id = randomUUID();
-    this.#makeRoom(principal.id);
+    this.#makeRoom(principal.orgId);
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => id,
+      enableJsonResponse: !forms.stream,
       onsessionclosed: () => this.end(id),
     });
-    const session = { id, principalId: principal.id, transport, server: null as McpServer | null };
+    const { id: principalId, orgId } = principal;
+    const session = { id, principalId, orgId, transport, server: null as McpServer | null };
     // Take the place before the first wait, so that the limit holds.
     const held = Object.assign(session, { open: 0, usedAtMs: performance.now() }) as Held & typeof session;
     this.#sessions.set(id, held);
@@ -109,19 +122,28 @@ export class HttpSessions {
     await Promise.all([...this.#sessions.keys()].map((id) => this.end(id)));
   }
 
-  #makeRoom(principalId: string): void {
-    const { max, perPrincipalMax } = this.#bounds;
-    const all = [...this.#sessions.values()];
-    const own = all.filter((session) => session.principalId === principalId);
-    if (own.length >= perPrincipalMax) this.#evict(own);
-    else if (all.length >= max) this.#evict(all);
+  /**
+   * Close a session if there is no room for another one of an organization: an idle one of its own, if it has as many
+   * as it may. If all organizations together have too many, the one with the most loses a session, if it has more than
+   * this one would have.
+   */
+  #makeRoom(orgId: string): void {
+    const { max, ofOneMax } = this.#bounds;
+    const byOrganization = Map.groupBy(this.#sessions.values(), (session) => session.orgId);
+    const own = byOrganization.get(orgId) ?? [];
+    if (own.length >= ofOneMax) this.#evict(own, false);
+    if (this.#sessions.size < max) return;
+    const most = [...byOrganization.values()].sort((one, other) => other.length - one.length)[0] ?? [];
+    this.#evict(most.length > own.length + 1 ? most : own, most.length > own.length + 1);
   }
 
-  #evict(candidates: readonly Held[]): void {
+  /** @param isForced true to close the least recently used session if none is idle */
+  #evict(candidates: readonly Held[], isForced: boolean): void {
     const nowMs = performance.now();
-    const idle = candidates.filter(({ open, usedAtMs }) => open === 0 && nowMs - usedAtMs >= EVICTABLE_MS);
-    const oldest = idle.sort((one, other) => one.usedAtMs - other.usedAtMs)[0];
-    if (oldest === undefined) {
+    const oldestFirst = candidates.toSorted((one, other) => one.usedAtMs - other.usedAtMs);
+    const idle = oldestFirst.find(({ open, usedAtMs }) => open === 0 && nowMs - usedAtMs >= EVICTABLE_MS);
+    const evicted = idle ?? (isForced ? (oldestFirst.find(({ open }) => open === 0) ?? oldestFirst[0]) : undefined);
+    if (evicted === undefined) {
       throw new AppError({
         code: 'too_many_sessions',
         status: 503,
@@ -130,7 +152,7 @@ export class HttpSessions {
         retryAfterSeconds: RETRY_AFTER_SECONDS,
       });
     }
-    void this.end(oldest.id);
+    void this.end(evicted.id);
   }
 
   #endIdle(): void {

@@ -1,44 +1,19 @@
 import type { IncomingMessage } from 'node:http';
 import { isJsonContentType } from '@modelcontextprotocol/server';
+import type { ByteShares } from '../../platform/byte-shares.ts';
 import { AppError, invalidRequest } from '../../platform/errors.ts';
 
 const DEPTH_MAX = 100;
 
-/** Memory that the bodies of all requests take together. */
-export class MessageMemory {
-  readonly #bytesMax: number;
-  #bytes = 0;
-
-  constructor(bytesMax: number) {
-    this.#bytesMax = bytesMax;
-  }
-
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  /** @throws AppError `server_busy` (503) */
-  take(bytes: number): void {
-    if (this.#bytes + bytes > this.#bytesMax) {
-      const message = 'the tool server holds too many large messages; try again in a few seconds';
-      throw new AppError({ code: 'server_busy', status: 503, message, retryable: true, retryAfterSeconds: 5 });
-    }
-    this.#bytes += bytes;
-  }
-
-  free(bytes: number): void {
-    this.#bytes -= bytes;
-  }
-}
-
 /**
- * Read the JSON body of a POST as its bytes arrive, within the limits for one message and for all together.
+ * Read the JSON body of a POST as its bytes arrive, within the limits for one message, for the messages of the
+ * organization and for all together.
  * @returns `free` releases the memory once the request is answered
  * @throws AppError 415, `message_too_large` (413), `server_busy` (503), `json_invalid` (400)
  */
 export async function readMessage(
   req: IncomingMessage,
-  { bytesMax, memory }: { readonly bytesMax: number; readonly memory: MessageMemory },
+  { bytesMax, memory, orgId }: { readonly bytesMax: number; readonly memory: ByteShares; readonly orgId: string },
 ): Promise<{ readonly json: unknown; readonly free: () => void }> {
   if (!isJsonContentType(req.headers['content-type'] ?? null)) {
     const message = 'the header Content-Type must be application/json';
@@ -48,14 +23,14 @@ export async function readMessage(
   const chunks: Buffer[] = [];
   let taken = 0;
   const free = () => {
-    memory.free(taken);
+    memory.release(orgId, taken);
     taken = 0;
   };
   try {
     // Node still reads a refused body to its end, so that the client gets the answer.
     for await (const chunk of req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       if (taken + chunk.length > bytesMax) throw tooLarge(bytesMax);
-      memory.take(chunk.length);
+      if (memory.take(orgId, chunk.length) !== null) throw busy();
       taken += chunk.length;
       chunks.push(chunk);
     }
@@ -93,6 +68,11 @@ function depthOf(bytes: Buffer): number {
     }
   }
   return deepest;
+}
+
+function busy(): AppError {
+  const message = 'the tool server holds too many large messages; try again in a few seconds';
+  return new AppError({ code: 'server_busy', status: 503, message, retryable: true, retryAfterSeconds: 5 });
 }
 
 function tooLarge(bytesMax: number): AppError {

@@ -13,6 +13,11 @@ export class ByteShares {
     this.#bytesOfOneMax = bytesOfOneMax;
   }
 
+  /** Bytes of all owners. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   /** Take bytes for an owner. Return the limit that has no room for them; null if they were taken. */
   take(owner: string, bytes: number): ExceededLimit | null {
     const own = (this.#byOwner.get(owner) ?? 0) + bytes;
