@@ -163,6 +163,8 @@ export interface Route<
    * signed; the handler parses and validates them, and only OpenAPI uses `body`.
    */
   readonly reads: 'none' | 'json' | 'signed' | 'upload';
+  /** Refuse fields that the schema of the body does not know, since one of them may be a misspelt restriction. */
+  readonly refusesUnknownFields?: true;
   /** Limit of the body in bytes, if it differs from the server's limit for `json` or `upload`. */
   readonly bodyLimitBytes?: number;
   /** Limit on values of a JSON body, if it differs from `VALUES_MAX` of the parser. */

@@ -1,7 +1,9 @@
+import type { z } from 'zod';
 import type { Threads } from '../../src/platform/threads.ts';
 import { parseJsonBody } from '../body/parse-on-thread.ts';
 import type { RequestMiddleware } from '../request-state.ts';
 import type { Route } from '../route.ts';
+import { refuseUnknownFields } from '../unknown-fields.ts';
 import { validate } from '../validate.ts';
 import { nameValues } from './read-json.ts';
 
@@ -11,10 +13,14 @@ import { nameValues } from './read-json.ts';
  */
 export function validateBody(route: Route, threads: Threads): RequestMiddleware {
   const { body: schema, parse } = route;
+  const check = (of: z.ZodType, body: unknown) => {
+    if (route.refusesUnknownFields) refuseUnknownFields(of, body);
+    return validate(of, body);
+  };
   return (ctx, next) => {
     const { body } = ctx.state;
     if (Buffer.isBuffer(body)) return parseThenValidate(ctx, next, body);
-    if (schema !== undefined) ctx.state.body = validate(schema, body);
+    if (schema !== undefined) ctx.state.body = check(schema, body);
     return next();
   };
 
@@ -26,7 +32,7 @@ export function validateBody(route: Route, threads: Threads): RequestMiddleware 
     const { signal } = ctx.state;
     try {
       if (parse !== undefined) ctx.state.body = await parse(bytes, signal);
-      else if (schema !== undefined) ctx.state.body = validate(schema, await parseJsonBody(threads, bytes, signal));
+      else if (schema !== undefined) ctx.state.body = check(schema, await parseJsonBody(threads, bytes, signal));
     } catch (error) {
       throw nameValues(route, error);
     }

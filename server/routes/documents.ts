@@ -34,6 +34,7 @@ export function documentRoutes(
       access: 'documents:write',
       errors: 'detail',
       reads: 'upload',
+      refusesUnknownFields: true,
       idempotent: true,
       axis: () => 'upload',
       capacity: 'none',

@@ -35,6 +35,7 @@ export function memoryRoutes(memory: Memory, purge: () => void): Route[] {
       access: 'sources:manage',
       errors: 'detail',
       reads: 'json',
+      refusesUnknownFields: true,
       bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       idempotent: true,
       body: NewSource,

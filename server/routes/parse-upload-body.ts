@@ -11,6 +11,7 @@ import {
   parsedOrFault,
   runParser,
 } from '../body/parse-on-thread.ts';
+import { refuseUnknownFields } from '../unknown-fields.ts';
 import { validate } from '../validate.ts';
 
 /** Upload in JSON: the fields without the content, and the content in bytes. */
@@ -22,7 +23,9 @@ export interface JsonUpload {
 /** Parse and validate a body, and decode its content. */
 function parseUpload(bytes: Uint8Array): ParsedOrFault<JsonUpload> {
   return parsedOrFault(() => {
-    const request = validate(UploadRequest, parseJsonObject(bufferOf(bytes)));
+    const body = parseJsonObject(bufferOf(bytes));
+    refuseUnknownFields(UploadRequest, body);
+    const request = validate(UploadRequest, body);
     const content = contentOfJson(request);
     return { fields: { ...request, text: undefined, content: undefined, content_base64: undefined }, content };
   });

@@ -1,0 +1,56 @@
+import type { z } from 'zod';
+import { type AppError, invalidRequest } from '../src/platform/errors.ts';
+import { findNearest } from '../src/platform/nearest-word.ts';
+import { placeOf } from '../src/platform/zod-faults.ts';
+
+type Schema = z.core.$ZodType;
+
+/** Definition of a schema, with the fields that hold the schemas inside it. */
+interface Definition {
+  readonly type: string;
+  readonly innerType?: Schema;
+  readonly in?: Schema;
+  readonly out?: Schema;
+  readonly shape?: Readonly<Record<string, Schema>>;
+}
+
+const FIELD_CHARS_MAX = 60;
+
+/**
+ * Refuse fields that an object schema does not know, in the body and in the objects inside it. A misspelt
+ * `privacy_level` would otherwise leave a document open.
+ *
+ * @throws AppError `invalid_request` (400) that names the field, and the one that was probably meant
+ */
+export function refuseUnknownFields(schema: Schema, body: unknown): void {
+  const fault = findUnknown(schema, body, []);
+  if (fault !== null) throw fault;
+}
+
+function findUnknown(schema: Schema, value: unknown, path: readonly string[]): AppError | null {
+  const shape = shapeOf(schema);
+  if (shape === null || typeof value !== 'object' || value === null || Array.isArray(value)) return null;
+  for (const [name, inner] of Object.entries(value)) {
+    const known = Object.hasOwn(shape, name) ? shape[name] : undefined;
+    if (known === undefined) return unknownField([...path, name.slice(0, FIELD_CHARS_MAX)], Object.keys(shape));
+    const fault = findUnknown(known, inner, [...path, name]);
+    if (fault !== null) return fault;
+  }
+  return null;
+}
+
+/** Find the fields of an object schema, through optional and transformed ones; null for another type. */
+function shapeOf(schema: Schema): Readonly<Record<string, Schema>> | null {
+  const definition = schema._zod.def as unknown as Definition;
+  if (definition.type === 'object') return definition.shape ?? null;
+  const isPreprocess = (definition.in?._zod.def as unknown as Definition | undefined)?.type === 'transform';
+  const inner = definition.innerType ?? (isPreprocess ? definition.out : definition.in);
+  return inner === undefined ? null : shapeOf(inner);
+}
+
+function unknownField(path: readonly string[], known: readonly string[]): AppError {
+  const place = placeOf(path);
+  const nearest = findNearest(path.at(-1) ?? '', known);
+  const advice = nearest === null ? `the fields are ${known.join(', ')}` : `did you mean ${nearest}?`;
+  return invalidRequest(`${place}: there is no such field; ${advice}`, place);
+}
