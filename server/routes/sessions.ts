@@ -54,9 +54,9 @@ export function sessionRoutes(sql: Sql, { sessions }: Pick<Access, 'sessions'>):
       body: SignIn,
       responses: { 201: { description: 'The session, whose id is in the cookie', schema: SessionView } },
       refusals: [401, 429],
-      async handle({ body, ...request }) {
+      async handle({ body, cookies, origin, signal }) {
         const started = await ('link' in body ? sessions.signInByLink(body.link) : sessions.signIn(body.credential));
-        return sessionReply(sql, sessions, started, request);
+        return sessionReply(sql, sessions, started, { cookies, origin, signal });
       },
     }),
     defineRoute({

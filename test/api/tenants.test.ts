@@ -52,15 +52,16 @@ const path = (route: Route, given: Record<string, string> = ids) =>
   route.path.replace(/[:*](\w+)/g, (_, name: string) => given[name] ?? 'missing');
 
 function call(route: Route, key: string | undefined, to = path(route)): Promise<Answer> {
+  const fields = {
+    ...{ name: 'x', input: 'x', query: 'x', filename: 'x.txt', text: 'x' },
+    ...{ statement: 'SELECT documents', groups: [] },
+  };
+  const { shape = {} } = (route.body ?? {}) as { shape?: object };
+  const isKnown = (name: string) => route.refusesUnknownFields !== true || Object.hasOwn(shape, name);
   const json =
     route.reads === 'none'
       ? {}
-      : {
-          json: {
-            ...{ name: 'x', input: 'x', query: 'x', filename: 'x.txt', text: 'x' },
-            ...{ statement: 'SELECT documents', groups: [] },
-          },
-        };
+      : { json: Object.fromEntries(Object.entries(fields).filter(([name]) => isKnown(name))) };
   return test.call(route.method, to, { ...(key ? { key } : {}), ...json });
 }
 
@@ -124,6 +125,7 @@ describe('every guarded route', () => {
         ...['getHealth', 'getHome', 'getOpenApi', 'getReadiness', 'retiredEmbed', 'showDocument'],
         ...['showConsole', 'showConsolePage', 'getConsoleAsset', 'showReference', 'getReferenceAsset'],
         ...['createSession', 'listSignInMethods', 'beginOidcSignIn', 'finishOidcSignIn'],
+        ...['getInvitation', 'acceptInvitation'],
       ].toSorted(),
     );
     const signed = routes.filter((route) => route.access === 'signature').map((route) => route.operationId);

