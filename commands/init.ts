@@ -7,10 +7,10 @@ import { PROTOCOLS } from '../src/cli/vendors.ts';
 
 export default class Init extends BaseCommand {
   static override description =
-    'Set up a vendor of embeddings, or a server such as Ollama or TEI: ask for it, test it with one call, and write it ' +
-    'into service.yaml.\n' +
-    'Other settings and comments of the file stay. Without a vendor the built-in model local/lexical-1 makes the ' +
-    'embeddings, and nothing needs to be set up. Without a terminal everything is given by flags.';
+    'Set up a provider of embeddings: the API of a vendor, or a server such as Ollama or TEI.\n' +
+    'The command asks for missing values, tests the provider with one call, and writes it to service.yaml. It keeps ' +
+    'other settings and comments of the file. Without a terminal, give all values as flags. A provider is optional: ' +
+    'without one, the built-in model local/lexical-1 makes the embeddings.';
   static override examples = [
     '<%= config.bin %> init',
     '<%= config.bin %> init --protocol ollama --model nomic-embed-text --json',
@@ -25,7 +25,7 @@ export default class Init extends BaseCommand {
       description: 'name of the provider in service.yaml; the ids of its models begin with it',
       env: 'SERVICE_VENDOR',
     }),
-    url: Flags.string({ description: 'address of the API, without the path of the operation', env: 'SERVICE_URL' }),
+    url: Flags.string({ description: 'base URL of the API, without the path of the operation', env: 'SERVICE_URL' }),
     'key-variable': Flags.string({
       description: 'name of the environment variable that holds the API key',
       env: 'SERVICE_KEY_VARIABLE',
@@ -50,13 +50,15 @@ export default class Init extends BaseCommand {
     const { bin } = this.config;
     return this.untilDone(async (signal) => {
       const choice = canAsk() && !this.jsonEnabled() ? await askForVendor(given, signal) : completeVendor(given);
-      note(`asking ${choice.url} for ${choice.model} …`);
+      note(`testing ${choice.model} at ${choice.url} …`);
       const report = await initVendor(choice, { env, dataDir, force: flags.force, signal });
-      this.log(`${report.model} answers with ${report.dimensions} dimensions; it is in ${report.file} now`);
+      this.log(`${report.model} returns vectors of ${report.dimensions} dimensions; wrote it to ${report.file}`);
       const { findOwnServer } = await import('../src/cli/own-server.ts');
-      if ((await findOwnServer(dataDir)) !== null) note('restart the server, so that it knows the vendor');
-      note(`use it for requests without a model: ${bin} routing set ${report.model}`);
-      note(`use it for a bucket that has documents: ${bin} index reembed --bucket default --model ${report.model}`);
+      if ((await findOwnServer(dataDir)) !== null) note('restart the server to use the vendor');
+      note(`to use it for requests that name no model, run: ${bin} routing set ${report.model}`);
+      note(
+        `to use it for a bucket that has documents, run: ${bin} index reembed --bucket default --model ${report.model}`,
+      );
       return report;
     });
   }

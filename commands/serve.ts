@@ -36,7 +36,7 @@ export default class Serve extends BaseCommand {
         }
         if (appliance.access.isNew) {
           note(
-            `Created a new installation in ${dataDir}. If you expected existing data, stop this server and name its directory with --data-dir.`,
+            `Created a new installation in ${dataDir}. If you expected existing data, stop this server and start it with the --data-dir of that data.`,
           );
         }
         appliance.search.prepare();

@@ -31,7 +31,7 @@ export default class ConsoleLink extends BaseCommand {
     const link = await this.call(flags, 'users.consoleLink', {});
     const address = signInUrl(consoleUrl(server), link);
     this.log(address);
-    this.logToStderr(`the link signs in once, until ${link.expires_at}; do not pass it on`);
+    this.logToStderr(`the link works once and expires at ${link.expires_at}; do not share it`);
     return { url: address, expires_at: link.expires_at };
   }
 }

@@ -25,6 +25,6 @@ export function signInUrl(url: string, { token }: ConsoleLink): string {
 
 /** Render the address of the console for the terminal. */
 export function describeConsole(url: string, link: ConsoleLink | null): string {
-  if (link === null) return `console: ${url} ("service console link" prints a link that signs in)`;
-  return `console: ${signInUrl(url, link)} (signs in once, until ${link.expires_at})`;
+  if (link === null) return `console: ${url} (run "service console link" for a sign-in link)`;
+  return `console: ${signInUrl(url, link)} (works once, expires at ${link.expires_at})`;
 }

@@ -23,12 +23,12 @@ export function down(message: string): AppError {
 /** Check that the ballast file exists, or that the disk has space for it. */
 export async function tryBallast({ dataDir, ballastBytes }: Config): Promise<string> {
   const size = formatBytes(ballastBytes);
-  if ((await ballastState({ dataDir, bytes: ballastBytes })) === 'present') return `${size} are in reserve`;
+  if ((await ballastState({ dataDir, bytes: ballastBytes })) === 'present') return `${size} reserved`;
   const wantedBytes = freeBytesForBallast(ballastBytes);
   const { bavail, bsize } = await statfs(dataDir);
-  if (bavail * bsize >= wantedBytes) return `not made yet; a running server makes it (${size})`;
+  if (bavail * bsize >= wantedBytes) return `none yet; a running server creates it (${size})`;
   throw down(
-    `the ballast file of ${size} is missing, and the disk is too full to make it again; free at least ${formatBytes(wantedBytes)}, or set ballast_bytes to less`,
+    `the ballast file of ${size} is missing, and the disk is too full to create it again; free at least ${formatBytes(wantedBytes)}, or set ballast_bytes to less`,
   );
 }
 
@@ -49,7 +49,7 @@ export async function tryCanaries(sql: Sql): Promise<string> {
   const oldestMs = Math.max(...ages);
   if (oldestMs > CANARIES_MS_MAX) {
     throw down(
-      `no vendor was asked for ${formatAge(oldestMs)} whether its model still fits its map; run "service serve" or "service reaper" with its vendor configured`,
+      `the canary texts of a map were not checked for ${formatAge(oldestMs)}; run "service serve" or "service reaper" with the vendor of its model configured`,
     );
   }
   const match = maps.length === 1 ? '1 map matches its model' : `${maps.length} maps match their models`;
@@ -65,7 +65,7 @@ export async function tryBackups(sql: Sql, config: Config, to: BackupLocation, l
   if (completeMs === null) throw down(`there is no backup in ${name} yet; run "service db backup"${failed}`);
   if (completeMs > INTERVALS_MAX * everyMs) {
     throw down(
-      `the newest backup is ${formatAge(completeMs)} old; see that "service serve" or "service reaper" runs${failed}`,
+      `the newest backup is ${formatAge(completeMs)} old; check that "service serve" or "service reaper" runs${failed}`,
     );
   }
   const target = await openTarget(config, to, { logger, creates: false });

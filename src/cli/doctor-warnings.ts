@@ -70,7 +70,7 @@ async function findLexicalModel(sql: Sql, config: Config): Promise<Warning | nul
   if (!aliasBackendsOf(config).includes(LEXICAL_ID)) return null;
   const documents = await countDocumentsOfModel(sql, LEXICAL_ID);
   if (documents === 0) return null;
-  const detail = `${documents} documents are found by ${LEXICAL_ID}, which knows words and no meanings; set up a vendor with "service init", then move each bucket with "service index reembed"`;
+  const detail = `${LEXICAL_ID} embedded ${documents === 1 ? '1 document' : `${documents} documents`}, and it knows words but not meanings; set up a vendor with "service init", then move each bucket with "service index reembed"`;
   return { name: 'default model', detail };
 }
 
@@ -80,7 +80,7 @@ async function findUncalibratedAlias(sql: Sql, config: Config): Promise<Warning 
   const spaces = new Map((await selectActiveMaps(sql)).map(({ model, spaceId }) => [model, spaceId]));
   if (new Set(backends.map((id) => spaces.get(id) ?? id)).size === 1) return null;
   const without = backends.filter((id) => !spaces.has(id));
-  const detail = `the vectors of ${backends.join(' and ')} cannot be compared, so that one of them embeds all languages; run "service projections fit --model ${without[0] ?? backends[0]}"`;
+  const detail = `the vectors of ${backends.join(' and ')} cannot be compared, so one of them embeds all languages; run "service projections fit --model ${without[0] ?? backends[0]}"`;
   return { name: 'alias', detail };
 }
 
@@ -105,6 +105,6 @@ export function describeGrowth({
   const perDay = (bytes / overMs) * DAY_MS;
   const days = perDay === 0 ? Number.POSITIVE_INFINITY : freeBytes / perDay;
   if (days >= FULL_DAYS_MIN) return null;
-  const detail = `at the present rate of about ${formatBytes(perDay)} a day the disk is full in ${Math.floor(days)} days (${formatBytes(freeBytes)} are free); add space, or delete documents`;
+  const detail = `at the current rate of about ${formatBytes(perDay)} a day, the disk is full in ${Math.floor(days)} days (${formatBytes(freeBytes)} are free); add space, or delete documents`;
   return { name: 'disk space', detail };
 }

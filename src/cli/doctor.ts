@@ -95,12 +95,13 @@ export async function* examineRunning({
 /** Check that the server of the data directory, if one runs, is ready. */
 async function examineServer({ dataDir }: Config, signal: AbortSignal): Promise<Check> {
   const url = await findOwnServer(dataDir);
-  if (url === null) return { name: 'server', status: 'not configured', detail: 'none runs on this data directory' };
+  if (url === null)
+    return { name: 'server', status: 'not configured', detail: 'no server is running on this data directory' };
   return check('server', async () => {
     const within = AbortSignal.any([signal, AbortSignal.timeout(SERVER_MS_MAX)]);
     const reply = await fetch(new URL('/readyz', url), { signal: within, redirect: 'error' });
-    if (reply.ok) return `the one at ${url} is ready`;
-    throw down(`the one at ${url} is not ready: ${(await reply.text()).slice(0, REASON_CHARACTERS_MAX)}`);
+    if (reply.ok) return `ready at ${url}`;
+    throw down(`the server at ${url} is not ready: ${(await reply.text()).slice(0, REASON_CHARACTERS_MAX)}`);
   });
 }
 
@@ -125,7 +126,7 @@ async function* examineProviders(config: Config, logger: Logger, signal: AbortSi
         await threads.close();
       }
       const ms = Math.round(performance.now() - beganMs);
-      return `${model.id} answers with ${model.nativeDimension} dimensions in ${ms} ms`;
+      return `${model.id} returned a vector of ${model.nativeDimension} dimensions in ${ms} ms`;
     });
   }
 }
@@ -167,7 +168,7 @@ async function* examineDatabase(config: Config, logger: Logger): AsyncGenerator<
       isCurrent = pending.length === 0;
       return pending.length === 0
         ? 'up to date'
-        : `${pending.length} pending, to be applied at the next start: ${pending.join(', ')}`;
+        : `${pending.length} pending; the next start applies them: ${pending.join(', ')}`;
     });
     yield await examineClock(open);
     if (isCurrent) {
@@ -266,8 +267,8 @@ async function* examineStorage(config: Config, logger: Logger): AsyncGenerator<C
       const { writeMs, readMs, deleteMs } = await probeObjects(await open()).catch((error: unknown) => {
         throw s3 === null ? error : explainS3Failure(error, s3);
       });
-      const times = `written in ${writeMs.toFixed(1)} ms, read in ${readMs.toFixed(1)} ms, deleted in ${deleteMs.toFixed(1)} ms`;
-      return `${times}, ${s3 === null ? 'in the data directory' : onS3}`;
+      const times = `write ${writeMs.toFixed(1)} ms, read ${readMs.toFixed(1)} ms, delete ${deleteMs.toFixed(1)} ms`;
+      return `${s3 === null ? 'in the data directory' : onS3}: ${times}`;
     });
     yield objectsCheck;
     // LanceDB retries for some seconds before it reports that a store refuses its requests.
@@ -286,7 +287,7 @@ async function* examineStorage(config: Config, logger: Logger): AsyncGenerator<C
 async function tryConditionalWrites(config: Config, objects: Objects): Promise<string> {
   try {
     await requireConditionalWrites(objects);
-    return 'honours conditional writes, sequential and concurrent ones';
+    return 'honours conditional writes, both sequential and concurrent';
   } catch (error) {
     const isIgnored = error instanceof AppError && error.code === 'conditional_writes_ignored';
     if (!isIgnored || config.index.storage === 's3') throw error;
@@ -299,7 +300,7 @@ async function tryIndex(config: Config): Promise<string> {
   const beganMs = performance.now();
   try {
     await tables.probe();
-    return `opens in ${(performance.now() - beganMs).toFixed(1)} ms, on ${config.index.storage}`;
+    return `on ${config.index.storage}, opened in ${(performance.now() - beganMs).toFixed(1)} ms`;
   } finally {
     await tables.close();
   }
@@ -311,7 +312,7 @@ async function tryLexicalModel(signal: AbortSignal): Promise<string> {
     const model = new Catalog().find(LEXICAL_ID);
     const texts = ['Is the model there?'];
     await embedByWords(threads, { model, texts, counts: [5], taskType: null, signal });
-    return `${model.id} answers with ${model.nativeDimension} dimensions`;
+    return `${model.id} returned a vector of ${model.nativeDimension} dimensions`;
   } finally {
     await threads.close();
   }

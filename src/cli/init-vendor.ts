@@ -35,13 +35,11 @@ export async function askForVendor(given: GivenChoice, signal: AbortSignal): Pro
   const known = VENDORS.find((each) => each.protocol === protocol);
   if (known === undefined) throw invalidRequest(`there is no protocol ${protocol}`, 'protocol');
   const vendor = given.vendor ?? (await askWithDefault('Name of the vendor', known.name, signal));
-  const url = given.url ?? (await askWithDefault('Address of its API', 'url' in known ? known.url : null, signal));
+  const url = given.url ?? (await askWithDefault('URL of its API', 'url' in known ? known.url : null, signal));
   const needsKey = !('url' in known);
   const keyVariable =
     given.keyVariable ??
-    (needsKey
-      ? await askWithDefault('Variable of the environment with the API key', variableOf(vendor), signal)
-      : null);
+    (needsKey ? await askWithDefault('Environment variable with the API key', variableOf(vendor), signal) : null);
   const model = given.model ?? (await askWithDefault('Name of the model at the vendor', null, signal));
   return { protocol, vendor, url, keyVariable, model, maxTokens: given.maxTokens ?? TOKENS_MAX };
 }
@@ -56,7 +54,10 @@ export function completeVendor(given: GivenChoice): VendorChoice {
     ...(given.model === undefined ? ['--model'] : []),
   ];
   if (known === undefined || url === undefined || given.model === undefined) {
-    throw invalidRequest(`without a terminal, give ${missing.join(' and ')}`, missing[0]?.slice(2) ?? null);
+    throw invalidRequest(
+      `there is no terminal to ask for missing values; give ${missing.join(' and ')}`,
+      missing[0]?.slice(2) ?? null,
+    );
   }
   const vendor = given.vendor ?? known.name;
   const keyVariable = given.keyVariable ?? null;
@@ -73,10 +74,10 @@ export function completeVendor(given: GivenChoice): VendorChoice {
 async function askForProtocol(signal: AbortSignal): Promise<VendorChoice['protocol']> {
   for (const [index, { label }] of VENDORS.entries()) note(`${index + 1}) ${label}`);
   for (;;) {
-    const answer = Number(await askNeeded(`Which of them makes the embeddings? [1-${VENDORS.length}]`, signal));
+    const answer = Number(await askNeeded(`Which one makes the embeddings? [1-${VENDORS.length}]`, signal));
     const chosen = VENDORS[answer - 1];
     if (chosen !== undefined) return chosen.protocol;
-    note(`Answer with a number from 1 to ${VENDORS.length}; Ctrl-C stops.`);
+    note(`Enter a number from 1 to ${VENDORS.length}, or press Ctrl-C to stop.`);
   }
 }
 
@@ -85,7 +86,7 @@ async function askWithDefault(question: string, fallback: string | null, signal:
     const answer = await askNeeded(`${question}${fallback === null ? ':' : ` [${fallback}]:`}`, signal);
     const value = answer === '' ? fallback : answer;
     if (value !== null) return value;
-    note('This is needed; Ctrl-C stops.');
+    note('Enter a value, or press Ctrl-C to stop.');
   }
 }
 
@@ -125,7 +126,7 @@ export async function initVendor(
   if (document.errors.length > 0) loadConfig({ env, overrides: { data_dir: dataDir } });
   if (document.hasIn(['providers', choice.vendor]) && !force) {
     throw conflict(
-      `${file} has a provider ${choice.vendor} already; name another one with --vendor, or replace it with --force`,
+      `${file} already has a provider ${choice.vendor}; name another one with --vendor, or replace it with --force`,
       'provider_exists',
     );
   }

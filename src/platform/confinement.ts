@@ -205,7 +205,7 @@ export async function describeConfinement(): Promise<{ isComplete: boolean; deta
   const { enter, user } = await findConfinement([fileURLToPath(import.meta.url)]);
   const ownUser = user === null ? '' : `, as user ${user.uid}`;
   if (enter !== null) {
-    return { isComplete: true, detail: `documents are read without a network and without other files${ownUser}` };
+    return { isComplete: true, detail: `isolated from the network and from other files${ownUser}` };
   }
   const missing =
     process.platform === 'linux'
@@ -213,6 +213,6 @@ export async function describeConfinement(): Promise<{ isComplete: boolean; deta
       : 'this system has no namespaces';
   return {
     isComplete: false,
-    detail: `only the permissions of JavaScript confine readers of documents${ownUser}; ${missing}`,
+    detail: `isolated only by the permission model of Node.js${ownUser}; ${missing}`,
   };
 }

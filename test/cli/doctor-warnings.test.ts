@@ -75,7 +75,7 @@ test('documents that the built-in model embeds are a warning while it is the def
   expect(await warnings()).toEqual([
     {
       name: 'default model',
-      detail: expect.stringMatching(/^1 documents are found by local\/lexical-1.*"service init"/),
+      detail: expect.stringMatching(/^local\/lexical-1 embedded 1 document, .*"service init"/),
     },
   ]);
   const providers = { 'vendor-a': { models: {} } };
@@ -95,10 +95,10 @@ test('an alias over models that cannot be compared is a warning', async () => {
   expect(await warnings({ providers, alias: { default: alias.default, ko: alias.default } })).toEqual([]);
 });
 
-test('a disk that will be full within two weeks at the present rate is a warning', () => {
+test('a disk that will be full within two weeks at the current rate is a warning', () => {
   const week = { bytes: 70 * GIB, overMs: 7 * DAY_MS };
   expect(describeGrowth({ ...week, freeBytes: 50 * GIB })?.detail).toContain(
-    'about 10.0 GiB a day the disk is full in 5 days (50.0 GiB are free)',
+    'about 10.0 GiB a day, the disk is full in 5 days (50.0 GiB are free)',
   );
   expect(describeGrowth({ ...week, freeBytes: 200 * GIB })).toBeNull();
   expect(describeGrowth({ bytes: 0, overMs: DAY_MS, freeBytes: 1 })).toBeNull();

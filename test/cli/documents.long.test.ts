@@ -228,7 +228,7 @@ test('serve processes uploads, prints a first request that works when it is past
   expect(answer.status).toBe(200);
 
   const [, address = '', link = ''] =
-    /^console: (\S+)#link=(\S+) \(signs in once, until /.exec(console as string) ?? [];
+    /^console: (\S+)#link=(\S+) \(works once, expires at /.exec(console as string) ?? [];
   expect(address).toBe(`${url}/console`);
   const signIn = () =>
     fetch(`${url}/v1/sessions`, {

@@ -107,22 +107,22 @@ test('init without a terminal names the flags that are missing', async () => {
 
 test.skipIf(!CAN_MAKE_TERMINAL)('init asks on a terminal for what was not given, with defaults', async () => {
   const terminal = startOnTerminal(['init', '--url', upstream.baseUrl('ollama')], env, { columns: 80, rows: 24 });
-  await terminal.shows('Which of them makes the embeddings? [1-7]');
+  await terminal.shows('Which one makes the embeddings? [1-7]');
   terminal.pressKeys('9\n');
-  await terminal.shows('Answer with a number from 1 to 7');
+  await terminal.shows('Enter a number from 1 to 7');
   terminal.pressKeys('6\n');
   await terminal.shows('Name of the vendor [ollama]:');
   terminal.pressKeys('\n');
   await terminal.shows('Name of the model at the vendor:');
   terminal.pressKeys('small\n');
-  await terminal.shows('ollama/small answers with 384 dimensions');
+  await terminal.shows('ollama/small returns vectors of 384 dimensions');
   expect(await terminal.code).toBe(0);
   expect(parse(readFileSync(file, 'utf8')).providers.ollama.protocol).toBe('ollama');
 });
 
 test.runIf(CAN_MAKE_TERMINAL)('the end of the input (Ctrl-D) at a question of init interrupts it', async () => {
   const terminal = startOnTerminal(['init'], env, { columns: 80, rows: 24 });
-  await terminal.shows('Which of them makes the embeddings? [1-7]');
+  await terminal.shows('Which one makes the embeddings? [1-7]');
   terminal.pressKeys('\x04');
   await terminal.shows('interrupted');
   expect(await terminal.code).toBe(130);

@@ -64,7 +64,7 @@ describe.skipIf(skipReason !== null)('install.sh in a clean Debian that systemd 
       await host.succeed(diagnose);
       await host.run('systemctl start diagnose');
       expect(await host.succeed('journalctl -u diagnose --no-pager -o cat')).toContain(
-        'document readers: documents are read without a network and without other files',
+        'document readers: isolated from the network and from other files',
       );
 
       await host.underLoad(async () => {

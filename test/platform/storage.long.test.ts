@@ -158,9 +158,9 @@ describe.skipIf(!s3Available())('storage on S3', () => {
 
     it('doctor reports the location and latency of files and index, and that conditions are honoured', async () => {
       const { code, stdout } = await doctor(s3.endpoint);
-      const times = String.raw`written in [\d.]+ ms, read in [\d.]+ ms, deleted in [\d.]+ ms`;
-      expect(stdout).toMatch(new RegExp(`^✔ objects: ${times}, s3://${bucket}/ at http://127`, 'm'));
-      expect(stdout).toMatch(/^✔ index: opens in [\d.]+ ms, on s3$/m);
+      const times = String.raw`write [\d.]+ ms, read [\d.]+ ms, delete [\d.]+ ms`;
+      expect(stdout).toMatch(new RegExp(`^✔ objects: s3://${bucket}/ at http://127.*: ${times}$`, 'm'));
+      expect(stdout).toMatch(/^✔ index: on s3, opened in [\d.]+ ms$/m);
       expect(stdout).toMatch(/^✔ s3: honours conditional writes/m);
       expect(code).toBe(0);
     });

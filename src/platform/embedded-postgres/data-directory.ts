@@ -80,7 +80,7 @@ export async function allowTraversal(data: DataDirectory, user: ServerUser): Pro
     code: 'data_directory_unreachable',
     status: 503,
     message:
-      `PostgreSQL does not run as root, and user id ${user.uid}, which it runs as here, cannot enter ${data.path}. ` +
+      `PostgreSQL cannot run as root. It would run as user id ${user.uid}, which cannot enter ${data.path}. ` +
       'Choose a data directory elsewhere (--data-dir /var/lib/service), run as an ordinary user, or set DATABASE_URL.',
   });
 }

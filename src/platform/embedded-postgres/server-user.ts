@@ -37,7 +37,7 @@ export async function findServerUser(data: DataDirectory): Promise<ServerUser | 
     code: 'postgres_user_missing',
     status: 503,
     message:
-      'PostgreSQL does not run as root, and there is no user `postgres` or `nobody` to run it as. ' +
+      'PostgreSQL cannot run as root, and there is no user `postgres` or `nobody` to run it as. ' +
       'Create one (useradd --system postgres), run as an ordinary user, or set DATABASE_URL.',
   });
 }
