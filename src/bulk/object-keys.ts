@@ -1,4 +1,4 @@
-/** Key prefix of all objects of one bulk job. */
+/** Return the key prefix of all objects of one bulk job. */
 export function bulkPrefix(orgId: string, jobId: string): string {
   return `bulk/${orgId}/${jobId}/`;
 }

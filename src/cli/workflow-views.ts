@@ -46,7 +46,7 @@ export function describeWorkflow({ definition, versions, ...workflow }: Workflow
   };
 }
 
-/** Output of a run as text for people; null if there is none. */
+/** Return the output of a run as text for people, or null if there is none. */
 export function outputText({ output }: RunReply): string | null {
   if (output === null || output === undefined) return null;
   return printable(typeof output === 'string' ? output : JSON.stringify(output, null, 2));

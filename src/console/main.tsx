@@ -4,7 +4,7 @@ import { ApiError, callOnce } from './lib/api.ts';
 import { openLanguage } from './lib/i18n.ts';
 import { acceptSession, type SessionReply, type SignedOutReason, session } from './lib/session.ts';
 
-/** Token of a one-time link (`/console#link=…`), which is removed from the address at once. */
+/** Take the token of a one-time link (`/console#link=…`), and remove it from the address at once. */
 function takeLinkToken(): string | null {
   const token = /^#link=(.+)$/.exec(location.hash)?.[1] ?? null;
   if (token !== null) history.replaceState(null, '', location.pathname + location.search);

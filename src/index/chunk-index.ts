@@ -11,21 +11,19 @@ import type { Correction } from '../resident/keywords/correct-words.ts';
  */
 export interface ChunkIndex {
   /**
-   * Open tables for one search, each at its version or a newer one; tables that do not exist are left out.
+   * Open tables for one search, each at its version or a newer one. Leave out tables that do not exist.
    *
    * A search finds every chunk that the versions have. For some seconds it may also find chunks that were removed.
    *
-   * @returns null: none of the tables exists
+   * @returns null if none of the tables exists
    * @throws AppError `index_unavailable` (503)
    */
   open(tables: readonly TableVersion[], options?: ReadOptions): Promise<ChunkReader | null>;
 
-  /** Read what is known of a table; null: it does not exist. */
+  /** Read the facts of a table, or return null if it does not exist. */
   statistics(table: TableVersion): Promise<TableStatistics | null>;
 
-  /**
-   * Read the chunks of documents whose index in their document is below `perDocument`, in any order, `limit` at most.
-   */
+  /** Read the first chunks of documents, those with an index below `perDocument`, in any order and at most `limit`. */
   readChunks(
     table: TableVersion,
     options: { readonly documentIds: readonly string[]; readonly perDocument: number; readonly limit: number },
@@ -41,11 +39,11 @@ export interface ChunkIndex {
   version(table: string): Promise<number>;
 
   /**
-   * Append the chunks of generations, all or none of them. A table that does not exist is created.
+   * Append the chunks of generations, all or none of them. Create the table if it does not exist.
    *
-   * The caller is the only writer of the table, here and in every other method that writes. A writer that has lost its
-   * lock without noticing may still append. Such chunks have a generation that PostgreSQL does not know; a sweep
-   * removes them.
+   * The caller is the only writer of the table, here and in every other method that writes. A writer that lost its lock
+   * without noticing may still append. PostgreSQL does not know the generation of such chunks, and a sweep removes
+   * them.
    *
    * @throws AppError `index_unavailable`, `storage_full` (503)
    */
@@ -54,11 +52,11 @@ export interface ChunkIndex {
   /** Remove all chunks of these documents and of these generations. */
   remove(table: string, selection: ChunkSelection, options?: WriteOptions): Promise<TableState>;
 
-  /** Copy the chunks of generations from one table to another one. */
+  /** Copy the chunks of generations from one table to another. */
   copyGenerations(from: TableVersion, to: string, generations: readonly number[]): Promise<void>;
 
   /**
-   * Merge what many small appends have left, and bring the search indexes of a table up to date.
+   * Merge the files of many small appends, and bring the search indexes of a table up to date.
    *
    * @throws AppError `settle_failed` (503, retryable), which leaves the table usable; `index_unavailable`,
    *   `storage_full`
@@ -71,17 +69,17 @@ export interface ChunkIndex {
   prepareForSearches(table: string): Promise<TableState>;
 
   /**
-   * Begin to build the search indexes of a new table while its last rows are still made and appended.
+   * Begin to build the search indexes of a new table before its last rows are made and appended.
    *
-   * @param rows rows that the table will have
+   * @param rows number of rows that the table will have
    * @param withLock runs work while no table of the bucket is dropped
    */
   buildAhead(table: string, rows: number, withLock: (work: () => Promise<void>) => Promise<void>): BuildAhead;
 
   /**
-   * Remove the bytes of removed chunks from the storage, whatever the engine keeps of them.
+   * Erase removed chunks from the storage, including all copies that the engine keeps.
    *
-   * @param publish announces to readers the version that has none of them; older versions are removed afterwards
+   * @param publish announces the version without these chunks to readers; older versions are removed afterwards
    */
   expunge(table: string, options: WriteOptions & { publish(state: TableState): Promise<void> }): Promise<void>;
 
@@ -91,7 +89,7 @@ export interface ChunkIndex {
   /** Drop every table whose name is the id of a bucket or begins with it and `_`. */
   dropAll(bucketId: string): Promise<void>;
 
-  /** Take note that readers may use a version from now on: copies of the table are brought up to date. */
+  /** Learn that readers may use a version from now on. This brings copies of the table up to date. */
   notePublished(table: TableVersion): void;
 
   /** Check that the engine answers. @throws AppError `index_unavailable` (503) */
@@ -106,7 +104,7 @@ export interface ChunkIndex {
   close(): Promise<void>;
 }
 
-/** One version of a table, as PostgreSQL names it. A commit makes a new version, whose number is larger. */
+/** One version of a table, as recorded in PostgreSQL. Each commit makes a new version with a larger number. */
 export interface TableVersion {
   readonly name: string;
   readonly version: number;
@@ -120,7 +118,7 @@ export interface ReadOptions {
 }
 
 export interface WriteOptions {
-  /** Called right before the commit; it throws if the writer has lost its lock. */
+  /** Called right before the commit. It throws if the writer has lost its lock. */
   readonly requireLock?: () => Promise<void>;
   /** Called if a commit takes effect after the write was reported as failed. */
   readonly onLate?: () => void;
@@ -130,14 +128,14 @@ export interface WriteOptions {
 export interface TableState extends TableVersion {
   /** Files, or segments, of the rows. */
   readonly fragments: number;
-  /** Rows that are not in the keyword index yet. */
+  /** Number of rows that are not in the keyword index yet. */
   readonly unindexedRows: number;
   /** True if the table must be settled before more is written. */
   readonly isDueToSettle: boolean;
 }
 
 export interface TableStatistics {
-  /** Rows of the table, with those that are yet to be removed. */
+  /** Number of rows of the table, including rows that are yet to be removed. */
   readonly rows: number;
   readonly fragments: number;
   readonly smallFragments: number;
@@ -145,13 +143,13 @@ export interface TableStatistics {
 }
 
 export interface BuildAhead {
-  /** Begin to build the indexes that are due once so many rows are written. */
+  /** Begin to build the indexes that are due at this number of written rows. */
   written(rows: number): void;
-  /** Wait until no index is being built. An index that could not be built is built when the table is settled. */
+  /** Wait until no index is being built. If building an index failed, settling the table builds it. */
   finish(): Promise<void>;
 }
 
-/** One chunk as the index holds it. */
+/** One chunk in the index. */
 export interface IndexedChunk {
   readonly chunkId: string;
   readonly documentId: string;
@@ -179,7 +177,7 @@ export interface ChunkSelection {
   readonly generations: readonly number[];
 }
 
-/** A chunk that was read from a table. */
+/** Chunk that was read from a table. */
 export interface StoredChunk
   extends Pick<IndexedChunk, 'chunkId' | 'documentId' | 'generation' | 'chunkIndex' | 'text'> {
   /** Float32Array [1024]. */
@@ -194,7 +192,7 @@ export interface ChunkReader {
   searchVectors(vector: Float32Array, options: LegOptions): Promise<readonly Candidate[]>;
   /** Find chunks by BM25 over analysed text, best first. `terms`: the query after `analyse` and `weighTerms`. */
   searchKeywords(terms: readonly WeightedTerms[], options: LegOptions): Promise<readonly Candidate[]>;
-  /** Words that the last search of keywords has replaced. */
+  /** Words that the last keyword search replaced. */
   corrections(): readonly Correction[];
   /** Compare a sample of the rows with a query. */
   compareSample(query: SampleQuery): Promise<readonly ComparedRow[]>;
@@ -204,7 +202,7 @@ export interface ChunkReader {
 
 export interface LegOptions {
   readonly limit: number;
-  /** Restriction to these documents; null: all of the tables. */
+  /** Ids of the documents to search; null for all of the tables. */
   readonly documentIds: readonly string[] | null;
 }
 
@@ -214,7 +212,7 @@ export interface Passage {
   readonly locator: string;
 }
 
-/** A chunk that one leg of a search found. */
+/** Chunk that one leg of a search found. */
 export interface Candidate {
   readonly chunkId: string;
   readonly documentId: string;
@@ -226,21 +224,21 @@ export interface Candidate {
   readonly score: number;
 }
 
-/** Query that a sample is compared with. */
+/** Query to compare a sample with. */
 export interface SampleQuery {
-  /** Float32Array [1024], L2-normalised; null: it has none, or it cannot be compared. */
+  /** Float32Array [1024], L2-normalised; null if the query has no vector, or one that cannot be compared. */
   readonly vector: Float32Array | null;
   readonly terms: readonly string[];
 }
 
-/** Row of a sample, compared with a query. */
+/** Row of a sample after the comparison with a query. */
 export interface ComparedRow {
   readonly documentId: string;
-  /** Cosine similarity of its vector to that of the query; null: the query has none. */
+  /** Cosine similarity to the query; null if the query has no vector. */
   readonly cosine: number | null;
-  /** Terms of the query that it has. */
+  /** Terms of the query that the row has. */
   readonly terms: ReadonlySet<string>;
 }
 
-/** Thrown by a reader whose tables changed in a way that it cannot follow. The search is to be repeated. */
+/** Error of a reader whose tables changed in a way that it cannot follow. Repeat the search. */
 export class ReaderGone extends Error {}

@@ -6,8 +6,8 @@ import { getIndexTable, hasLiveOfOtherSpace } from './index-store.ts';
 import { findReindexRun } from './writing/reindex-store.ts';
 
 /**
- * Check that vectors of `space` may be added to the bucket's index: it holds vectors of that space, or none that
- * searches find.
+ * Check that vectors of `space` may be added to the bucket's index. The index must hold vectors of that space, or none
+ * that searches find.
  *
  * @throws AppError `not_comparable` (409) naming the command to run; `index_moving` (503) while a reprojection moves
  *   the bucket into that space

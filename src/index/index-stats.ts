@@ -8,19 +8,19 @@ import { findReindexRun } from './writing/reindex-store.ts';
 export interface IndexStats {
   readonly bucket_id: string;
   readonly bucket: string;
-  /** Model that queries and uploads of the bucket use; null: nothing was ever indexed. */
+  /** Model for queries and uploads of the bucket; null if nothing was ever indexed. */
   readonly model: string | null;
-  /** Latent space of the vectors; null: nothing was ever indexed. */
+  /** Latent space of the vectors; null if nothing was ever indexed. */
   readonly space: string | null;
   readonly documents: number;
   /** Chunks that searches can find, according to PostgreSQL. */
   readonly chunks: number;
-  /** Rows of the table, with those that are yet to be removed. */
+  /** Number of rows of the table, including rows that are yet to be removed. */
   readonly rows: number;
-  /** Files of rows; many small ones make searches slow until they are merged. */
+  /** Number of files with rows. Many small files make searches slow until they are merged. */
   readonly fragments: number;
   readonly small_fragments: number;
-  /** Rows that are not in the keyword index yet. */
+  /** Number of rows that are not in the keyword index yet. */
   readonly unindexed_rows: number;
   /** Target space of a reprojection that is in progress or was killed; null if there is none. */
   readonly reprojecting_to: string | null;
@@ -31,7 +31,7 @@ export interface IndexStats {
     readonly map_version: number | null;
     readonly documents: number;
     readonly chunks: number;
-    /** True if the vectors can be projected anew. */
+    /** True if the vectors can be projected again. */
     readonly native: boolean;
   }[];
 }

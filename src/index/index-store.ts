@@ -11,13 +11,13 @@ export interface LegWeights {
   readonly vector: number;
 }
 
-/** Record of a bucket's table in PostgreSQL. */
+/** Row of a bucket's table in PostgreSQL. */
 export interface IndexTable {
   readonly name: string;
   readonly version: number;
   /** Model and latent space of its vectors; null while it is empty. */
   readonly origin: VectorOrigin | null;
-  /** Weights of the legs that were tuned for these vectors; null: those of the kind of the model. */
+  /** Weights of the legs that were tuned for these vectors; null to use those of the kind of model. */
   readonly weights: LegWeights | null;
 }
 
@@ -52,7 +52,7 @@ export function toIndexTable(row: Readonly<Record<string, unknown>>): IndexTable
     name: row['name'] as string,
     version: Number(row['version']),
     origin: toOrigin(row),
-    // Vectors of another model want weights of their own.
+    // The weights were tuned for the vectors of another model.
     weights: tuned?.space === space && tuned !== null ? { keyword: tuned.keyword, vector: tuned.vector } : null,
   };
 }
@@ -61,12 +61,12 @@ export function toIndexTable(row: Readonly<Record<string, unknown>>): IndexTable
 export function toOrigin(row: Readonly<Record<string, unknown>>): VectorOrigin | null {
   const space = row['space'] as string | null;
   if (space === null) return null;
-  // The model is not recorded where a process of an earlier version wrote the row.
+  // A process of an earlier version does not record the model.
   const model = (row['model'] as string | null) ?? modelOfSpace(space) ?? LEXICAL_ID;
   return { model, revision: row['revision'] as string | null, space };
 }
 
-/** Keep the weights of the legs for the present vectors of a bucket; null: those of the kind of the model. */
+/** Store the weights of the legs for the bucket's present vectors; null to use those of the kind of model. */
 export async function updateLegWeights(sql: Sql, bucketId: string, weights: LegWeights | null): Promise<void> {
   await sql`
     UPDATE index_tables SET leg_weights = CASE WHEN ${weights === null} THEN NULL ELSE jsonb_build_object(
@@ -86,8 +86,8 @@ export async function lockIndexSpace(tx: Sql, bucketId: string, space: string): 
 }
 
 /**
- * Keep the index of a bucket in this table until the transaction ends. Return false if it is in another one by now, or
- * about to be.
+ * Keep the index of a bucket in this table until the transaction ends. Return false if the index is in another table by
+ * now, or about to be.
  */
 export async function lockIndexName(tx: Sql, bucketId: string, name: string): Promise<boolean> {
   const rows = await tx`
@@ -97,15 +97,15 @@ export async function lockIndexName(tx: Sql, bucketId: string, name: string): Pr
   return rows.length > 0;
 }
 
-/** Condition on a row of `index_tables`: another table is about to replace this one. */
+/** Return a condition on a row of `index_tables`: another table is about to replace this one. */
 export function isClosing(sql: Sql): SqlFragment {
   return sql`
     EXISTS (SELECT 1 FROM reprojections WHERE reprojections.bucket_id = index_tables.bucket_id AND closing_until > now())`;
 }
 
 /**
- * Model and space of the vectors that searches of a bucket compare with; null: it has none that are found, so that the
- * next document decides.
+ * Select the model and space of the vectors that searches of a bucket compare with. Null if searches find no vectors;
+ * the next document then decides.
  */
 export async function findBucketOrigin(sql: Sql, bucketId: string): Promise<VectorOrigin | null> {
   const [row] = await sql`
@@ -113,9 +113,9 @@ export async function findBucketOrigin(sql: Sql, bucketId: string): Promise<Vect
   return row ? toOrigin(row) : null;
 }
 
-/** Condition on a row of `index_tables`: searches of its bucket find vectors. */
+/** Return a condition on a row of `index_tables`: searches of its bucket find vectors. */
 export function hasFoundVectors(sql: Sql): SqlFragment {
-  // Unlike EXISTS this is never planned as a hash of all documents.
+  // PostgreSQL may plan EXISTS as a hash of all documents, but never this.
   return sql`(
     SELECT true FROM documents JOIN generations ON generations.id = documents.active_generation
     WHERE documents.bucket_id = index_tables.bucket_id AND documents.status <> 'deleting' AND NOT documents.keyword_only
@@ -131,8 +131,8 @@ export async function hasLiveOfOtherSpace(sql: Sql, bucketId: string, space: str
 }
 
 /**
- * In a transaction: have the table hold vectors of this origin from now on, unless one of another space is found by
- * searches.
+ * Record that the table holds vectors of this origin from now on, unless searches find a vector of another space. Call
+ * in a transaction.
  */
 export async function adoptOrigin(
   tx: Sql,
@@ -147,13 +147,13 @@ export async function adoptOrigin(
   return true;
 }
 
-/** Filter generations to those still registered. A deletion forgets them before it drops their rows. */
+/** Filter generations to those that are still registered. A deletion forgets them before it drops their rows. */
 export async function findKnownGenerations(sql: Sql, ids: readonly number[]): Promise<Set<number>> {
   const rows = await sql`SELECT id FROM generations WHERE id = ANY(${sql.array([...ids])}::bigint[])`;
   return new Set(rows.map((row) => Number(row['id'])));
 }
 
-/** Ids of generations above `after` and up to `upTo`. */
+/** Range of generation ids above `after`, up to and including `upTo`. */
 export interface GenerationRange {
   readonly after: number;
   readonly upTo: number;
@@ -165,7 +165,7 @@ export async function findNewestGeneration(sql: Sql): Promise<number> {
   return Number(row?.['id']);
 }
 
-/** Find the range of the next `limit` generations above the id `after`; null if there are none. */
+/** Find the range of the next `limit` generations above the id `after`, or return null if there are none. */
 export async function findGenerationRange(sql: Sql, after: number, limit: number): Promise<GenerationRange | null> {
   const [row] = await sql`
     SELECT max(id) AS last FROM (SELECT id FROM generations WHERE id > ${after} ORDER BY id LIMIT ${limit}) AS next`;
@@ -174,10 +174,10 @@ export async function findGenerationRange(sql: Sql, after: number, limit: number
 }
 
 /**
- * Find generations of a range that nothing can make visible any more: they are not active, and no job in progress and
- * no live reprojection that is still to activate them writes them.
+ * Find dead generations of a range: those that nothing can make visible any more. They are not active. No job in
+ * progress writes them, and no live reprojection that is yet to activate them.
  *
- * @param exceptBuckets ids of buckets whose generations are left out
+ * @param exceptBuckets ids of buckets whose generations to leave out
  */
 export async function findDeadGenerations(
   sql: Sql,
@@ -206,18 +206,18 @@ export async function forgetGenerations(sql: Sql, ids: readonly number[]): Promi
   await sql`DELETE FROM generations WHERE id = ANY(${sql.array([...ids])}::bigint[])`;
 }
 
-/** Facts of how the vectors of a document were made. */
+/** Origin of the vectors of a document. */
 export interface VectorFacts {
   readonly model: string;
-  /** Revision of the model; null: not recorded. */
+  /** Revision of the model; null if it was not recorded. */
   readonly revision: string | null;
   readonly space: string;
   readonly mapVersion: number | null;
-  /** Null: the native vectors are not stored. */
+  /** Null if the native vectors are not stored. */
   readonly nativeDimension: number | null;
 }
 
-/** Documents that searches find, alike in how their vectors were made. */
+/** Group of searchable documents with the same origin of their vectors. */
 export interface LiveGroup extends VectorFacts {
   readonly documents: number;
   readonly chunks: number;
@@ -242,7 +242,7 @@ export async function selectLiveGroups(sql: Sql, orgId: string, bucketId: string
   }));
 }
 
-/** Remove every record of a bucket's tables, so that none of them is created again. Call in a transaction. */
+/** Remove every row of a bucket's tables, so that none of them is created again. Call in a transaction. */
 export async function forgetIndex(tx: Sql, bucketId: string): Promise<void> {
   await tx`DELETE FROM index_tables WHERE bucket_id = ${bucketId}`;
   await tx`DELETE FROM reprojections WHERE bucket_id = ${bucketId}`;

@@ -3,7 +3,7 @@ import type { Candidate, ChunkReader, LegOptions, Passage } from './chunk-index.
 /** Reader of some of the tables of a search. */
 export type PartReader = Omit<ChunkReader, 'compareSample'>;
 
-/** Search by several readers as one, of which no two have a chunk in common. */
+/** Search with several readers as one. No chunk is in two of them. */
 export function joinReaders(readers: readonly PartReader[]): PartReader {
   const [only] = readers;
   if (readers.length === 1 && only) return only;
@@ -32,7 +32,7 @@ export function joinReaders(readers: readonly PartReader[]): PartReader {
   };
 }
 
-/** Take the best candidates; those of equal score by id. */
+/** Take the best candidates. Order those of equal score by id. */
 export function best(candidates: readonly Candidate[], limit: number): readonly Candidate[] {
   const sorted = candidates.toSorted((a, b) => b.score - a.score || (a.chunkId < b.chunkId ? -1 : 1));
   return sorted.slice(0, limit);

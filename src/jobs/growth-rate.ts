@@ -1,7 +1,7 @@
 /** Time over which the rate is measured. */
 const WINDOW_MS = 15_000;
 
-/** Growth rate of a count that is read at successive moments of one clock. */
+/** Growth rate of a count that is read repeatedly on one clock. */
 export class GrowthRate {
   #points: { readonly atMs: number; readonly count: number }[] = [];
 
@@ -15,7 +15,7 @@ export class GrowthRate {
     while ((this.#points[1]?.atMs ?? atMs) < atMs - WINDOW_MS) this.#points.shift();
   }
 
-  /** Growth per second; null until there are two moments to compare. */
+  /** Growth per second; null until there are two readings to compare. */
   get perSecond(): number | null {
     const first = this.#points[0];
     const last = this.#points.at(-1);

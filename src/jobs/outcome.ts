@@ -102,7 +102,7 @@ export class OutcomeRecorder {
     }
   }
 
-  /** Return true if an outage may last as long as this one has: the job waits for its end. */
+  /** Return true if the job should wait for the end of an outage that has lasted this long. */
   #outlives({ job }: Lease, { category }: JobFailure): boolean {
     const ageMs = Date.now() - Date.parse(job.view.created_at);
     return category === 'upstream_unavailable' && ageMs < this.#options.retryWindowMs;
@@ -165,7 +165,7 @@ function isUnavailable(error: unknown): boolean {
   return known instanceof AppError && known.retryable;
 }
 
-/** Full-jitter exponential backoff. */
+/** Return a pause of exponential backoff with full jitter. */
 function backoffMs(attempt: number, baseMs = BACKOFF_MS, maxMs = BACKOFF_MS_MAX): number {
   return Math.random() * Math.min(maxMs, baseMs * 2 ** attempt);
 }

@@ -54,7 +54,7 @@ export async function readQueueDepths(sql: Sql): Promise<QueueDepth[]> {
 /** Ages of the leases of one kind of job, in seconds; 0 where there is none. */
 export interface LeaseAges {
   readonly kind: JobKind;
-  /** Time since the longest running job was claimed first. */
+  /** Time since the first claim of the job that has been running the longest. */
   readonly oldestSeconds: number;
   /** Longest time since a running job finished a unit of work. */
   readonly idleSeconds: number;

@@ -47,7 +47,7 @@ export type ErrorCategory = (typeof ERROR_CATEGORIES)[number];
 
 const timestamp = z.iso.datetime();
 
-/** A job as the API shows it (contract 2.6). */
+/** A job in the API (contract 2.6). */
 export const JobView = z
   .object({
     id: z.string(),

@@ -1,9 +1,7 @@
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import type { JobKind } from './schema.ts';
 
-/**
- * Return the condition on a row of `jobs` that it is due and has lost a lease before, so that it may kill its worker.
- */
+/** Return a condition on a row of `jobs`: the job is due and has lost a lease before, so it may kill its worker. */
 function isDueSuspect(sql: Sql, kind: JobKind): SqlFragment {
   return sql`
     status = 'queued' AND kind = ${kind} AND crash_count > 0 AND (scheduled_at IS NULL OR scheduled_at <= now())`;

@@ -127,7 +127,7 @@ function soundingAlike(code: number): number[] {
   return alike.map((other) => syllable(initial, other, final));
 }
 
-/** Numbers of the jamo of a syllable (The Unicode Standard, section 3.12). */
+/** Return the numbers of the jamo of a syllable (The Unicode Standard, section 3.12). */
 function jamoOf(code: number): { initial: number; vowel: number; final: number } {
   const index = code - FIRST_SYLLABLE;
   return {

@@ -116,7 +116,7 @@ function toJobError(error: unknown): unknown {
   return error;
 }
 
-/** Operations on jobs of sources. At most one job synchronises a source at a time. */
+/** Return the operations on jobs of sources. At most one job synchronises a source at a time. */
 export function syncOperations(): JobKindOperations {
   return {
     async onCancelled(tx, job) {

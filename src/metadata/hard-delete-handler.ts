@@ -5,8 +5,9 @@ import type { Lease } from '../jobs/lease.ts';
 import { HARD_DELETE } from './hard-delete.ts';
 
 /**
- * Handler of the job that removes the documents of a HARDDELETE. The job may be killed at any moment and continued by
- * another worker. It removes rows of documents last, so that the next attempt finds the remaining documents.
+ * Make the handler of the job that removes the documents of a HARDDELETE. The job may be killed at any moment, and
+ * another worker continues it. It removes rows of documents last, so that the next attempt finds the remaining
+ * documents.
  */
 export function hardDeleteHandler(context: RemovalContext): JobHandler {
   return {

@@ -11,9 +11,9 @@ import type { Sql } from '../platform/postgres.ts';
 import { HARD_DELETE } from './hard-delete.ts';
 
 /**
- * Operations on hard deletes. Cancelling or deleting a job before it starts restores its documents: each gets a job
- * that makes it searchable again from its stored vectors. After the start nothing comes back, and the purge removes the
- * remaining documents. Reprocessing the job also continues with them.
+ * Return the operations on hard deletes. Cancelling or deleting a job before it starts restores its documents: each
+ * gets a job that makes it searchable again from its stored vectors. After the start nothing comes back, and the purge
+ * removes the remaining documents. Reprocessing the job also continues with them.
  */
 export function hardDeleteOperations(): JobKindOperations {
   return {

@@ -41,7 +41,7 @@ export interface MapHeader {
   readonly nativeDimension: number;
   readonly rank: number;
   readonly method: FittedMap['method'];
-  /** SHA-256 of the object with its pairs, in hexadecimal. */
+  /** SHA-256 of the object with the map's pairs, in hexadecimal. */
   readonly pairsSha256: string;
   /** Texts that reveal a change of the vendor's model. Their native vectors are the array `canaries`. */
   readonly canaries: readonly CalibrationText[];

@@ -10,7 +10,7 @@ export interface FloatArtifact<Header> {
 }
 
 const MAGIC = 'SVCFLT01';
-/** Bound of an artifact: enough for a space of 10,000 texts by 4,096 axes with its texts. */
+/** Maximum size of an artifact: enough for a space of 10,000 texts by 4,096 axes, with the texts. */
 const ARTIFACT_BYTES_MAX = 1024 * 1024 * 1024;
 
 /**

@@ -4,29 +4,29 @@ export interface ScoredRow {
   readonly score: number;
 }
 
-/** Rows that a search may find: 1 at the index of each row. Null: all. */
+/** Rows that a search may find, by index: 1 for each that it may find. Null: all. */
 export type Allowed = Uint8Array | null;
 
-/** Best rows of several tables; `first` is the number that the first row of a table has among them. */
+/** Best rows of several tables. `first` is the common row number of the table's first row. */
 export interface RowRange {
   readonly best: BestRows;
   readonly first: number;
 }
 
-/** The best of many rows: a heap of bounded size whose root is the worst row that it holds. */
+/** The best of many rows, in a heap of bounded size. Its root is the worst row that it holds. */
 export class BestRows {
-  /** Bound of the count of rows that are kept. */
+  /** Maximum number of rows to keep. */
   readonly limit: number;
   readonly #idOf: (row: number) => string;
   readonly #heap: ScoredRow[] = [];
 
-  /** @param idOf decides between rows of equal score: the smaller id is better */
+  /** @param idOf of two rows with equal score, the one with the smaller id is better */
   constructor(limit: number, idOf: (row: number) => string) {
     this.limit = limit;
     this.#idOf = idOf;
   }
 
-  /** Score below which no row is taken any more. */
+  /** Score that a row must reach to be taken. */
   get threshold(): number {
     return this.#heap.length < this.limit ? Number.NEGATIVE_INFINITY : (this.#heap[0] as ScoredRow).score;
   }

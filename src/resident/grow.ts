@@ -1,11 +1,11 @@
 type Numbers = Uint8Array | Uint32Array | Int32Array | Float32Array | Float64Array;
 
-/** Numbers up to which an array doubles: what that wastes is little, and small tables are made in fewer steps. */
+/** Length up to which an array doubles. The waste is small, and small tables need fewer steps. */
 const DOUBLED_MAX = 8_192;
 
 /**
- * Return an array of at least `length` numbers that begins with those of `array`; a large one grows by a quarter at
- * least.
+ * Return an array of at least `length` numbers that begins with those of `array`. A large array grows by at least a
+ * quarter.
  */
 export function grown<A extends Numbers>(array: A, length: number): A {
   if (array.length >= length) return array;

@@ -1,14 +1,14 @@
-/** The largest of many numbers: a heap whose root is the smallest of them. */
+/** The largest of many numbers, in a heap. Its root is the smallest of them. */
 export class LargestNumbers {
   readonly #heap: Float64Array;
   #size = 0;
 
-  /** @param limit bound of the count of numbers that are kept */
+  /** @param limit maximum number of numbers to keep */
   constructor(limit: number) {
     this.#heap = new Float64Array(limit);
   }
 
-  /** Number below which none is taken any more. */
+  /** Number that another must exceed to be taken. */
   get smallest(): number {
     return this.#size < this.#heap.length ? Number.NEGATIVE_INFINITY : (this.#heap[0] as number);
   }

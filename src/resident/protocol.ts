@@ -2,7 +2,7 @@ import type { WeightedTerms } from '../language/analyser.ts';
 import type { SpelledWord } from '../language/spelled-words.ts';
 import type { Correction } from './keywords/correct-words.ts';
 
-/** Column of strings as Arrow has it: UTF-8, and the start of each string and the end of the last. */
+/** Column of strings in Arrow's layout: the UTF-8 bytes, the start of each string, and the end of the last. */
 export interface Utf8Column {
   readonly offsets: Int32Array;
   readonly bytes: Uint8Array;
@@ -24,13 +24,13 @@ export interface RowBatch {
   readonly vectors: Float32Array;
 }
 
-/** Fields that identify rows of a table whatever file they are in. */
+/** Fields that identify a row of a table in whichever file it is. */
 export interface RowKeys {
   readonly generations: BigInt64Array;
   readonly chunkIndexes: Int32Array;
 }
 
-/** Search of several tables as one. */
+/** Search over several tables as one. */
 export interface LegQuery {
   /** Numbers of the resident tables. */
   readonly tables: readonly number[];
@@ -40,24 +40,24 @@ export interface LegQuery {
   readonly limit: number;
 }
 
-/** Search by a vector. */
+/** Search with a vector. */
 export interface VectorQuery extends LegQuery {
   /** Float32Array [1024], of length 1 or zero. */
   readonly vector: Float32Array;
 }
 
-/** Search by terms. */
+/** Search with terms. */
 export interface KeywordQuery extends LegQuery {
   readonly terms: readonly WeightedTerms[];
-  /** Terms in place of those, by the number of the table. */
+  /** Terms that replace them in a table, by the number of the table. */
   readonly ownTerms: ReadonlyMap<number, readonly WeightedTerms[]>;
   /** Words of the query that may be misspelled. */
   readonly words: readonly SpelledWord[];
-  /** True: replace them by the nearest words of each table; false: only tell which of them no table has. */
+  /** If true, replace them by the nearest words of each table. If false, only report which of them no table has. */
   readonly correct: boolean;
 }
 
-/** Rows that a search by terms found. */
+/** Rows that a search with terms found. */
 export interface KeywordLeg {
   readonly rows: LegRows;
   /** Words that no table has. */
@@ -65,7 +65,7 @@ export interface KeywordLeg {
   readonly corrections: readonly Correction[];
 }
 
-/** Rows that a leg found, by column, best first. */
+/** Rows that a leg found, as columns, best first. */
 export interface LegRows {
   /** Numbers of the resident tables, and of the rows in them. */
   readonly tables: Uint32Array;
@@ -79,7 +79,7 @@ export interface LegRows {
   readonly chunkIds: readonly string[];
 }
 
-/** Query that all rows of a small table are compared with. */
+/** Query to compare all rows of a small table with. */
 export interface RowQuery {
   readonly table: number;
   /** Float32Array [1024]; null: the rows have no cosines. */
@@ -87,15 +87,15 @@ export interface RowQuery {
   readonly terms: readonly string[];
 }
 
-/** Rows that were compared with a query, by column. */
+/** Rows that were compared with a query, as columns. */
 export interface ComparedColumns {
   readonly documentIds: readonly string[];
   readonly cosines: Float64Array | null;
-  /** 1 where a row has a term of the query: Uint8Array [rows x terms], row-major. */
+  /** 1 for each term of the query that a row has: Uint8Array [rows x terms], row-major. */
   readonly terms: Uint8Array;
 }
 
-/** Text and locator, as JSON, of a row. */
+/** Text of a row, and its locator as JSON. */
 export interface RowText {
   readonly text: string;
   readonly locator: string;
@@ -110,24 +110,24 @@ export interface TableSize {
 
 /** Operations of the thread that holds resident tables, with the type of argument and of result. */
 export interface Operations {
-  /** Make an empty table. `scratchIn`: directory of the files of a large one; null: all is in memory. */
+  /** Make an empty table. `scratchIn` is the directory for the files of a large table; null keeps all in memory. */
   create: { argument: { table: number; scratchIn: string | null }; result: null };
   add: { argument: { table: number; batch: RowBatch }; result: TableSize };
-  /** Find the positions of keys that the table does not have. */
+  /** Find the positions of the keys that the table does not have. */
   findUnknown: { argument: { table: number; keys: RowKeys }; result: Uint32Array };
-  /** Remove, of the first `rows` rows, all but those of these keys. */
+  /** Among the first `rows` rows, remove all that do not have one of these keys. */
   keepOnly: { argument: { table: number; keys: RowKeys; rows: number }; result: TableSize };
   drop: { argument: { table: number }; result: null };
   searchKeywords: { argument: KeywordQuery; result: KeywordLeg };
   searchVectors: { argument: VectorQuery; result: LegRows };
   compareAll: { argument: RowQuery; result: ComparedColumns };
-  /** Read texts of rows; null for those of a table that is not there any more. */
+  /** Read the texts of rows; null for a row of a table that no longer exists. */
   readTexts: { argument: { tables: Uint32Array; rows: Uint32Array }; result: (RowText | null)[] };
 }
 
 export type OperationName = keyof Operations;
 
-/** An operation with its argument, as the thread gets it. */
+/** An operation with its argument, as it is sent to the thread. */
 export interface Operation<Name extends OperationName = OperationName> {
   readonly name: Name;
   readonly argument: Operations[Name]['argument'];

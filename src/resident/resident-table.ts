@@ -107,7 +107,7 @@ export class ResidentTable {
     return Uint32Array.from(unknown);
   }
 
-  /** Look at the first `rows` rows. Remove each row whose key is not in `keys`, and erase its text. */
+  /** Among the first `rows` rows, remove each whose key is not in `keys`, and erase its text. */
   keepOnly(keys: RowKeys, rows: number): void {
     const kept = RowKeySet.of(keys);
     const removed: number[] = [];
@@ -178,7 +178,7 @@ export class ResidentTable {
     return `${this.documentIdOf(row)}_${this.#generations[row]}_${this.#chunkIndexes[row]}`;
   }
 
-  /** Mark the given documents. @returns by document number, 1 if it is given: Uint8Array [documents] */
+  /** Mark the given documents. @returns 1 for each given document, by document number: Uint8Array [documents] */
   #numbersOf(documentIds: readonly string[]): Uint8Array {
     const marked = new Uint8Array(this.#documentIds.length);
     for (const id of documentIds) {

@@ -1,25 +1,26 @@
 import { LRUCache } from 'lru-cache';
 import { ResidentThread } from './resident-thread.ts';
 
-/** Tables whose thread is remembered. */
+/** Number of tables whose thread is remembered. */
 const PLACED_MAX = 10_000;
 
 /**
- * Threads that hold copies of tables, which are given to them in turn. A table that is dropped and read again goes to
- * the same thread: what it took there is free for it, and is not given back to the system.
+ * Threads that hold copies of tables. Tables are assigned to them in turn. A table that is dropped and read again goes
+ * to the same thread, which still has the memory of the first copy: the thread does not return freed memory to the
+ * system.
  */
 export class ResidentThreads {
   readonly #threads: (ResidentThread | null)[];
-  /** Positions of the threads by table. */
+  /** Position of the thread of each table. */
   readonly #places = new LRUCache<string, number>({ max: PLACED_MAX });
   #next = 0;
 
-  /** @param count number of threads, each of which starts when it is first used, or by `prepare` */
+  /** @param count number of threads; each starts at its first use, or with `prepare` */
   constructor(count: number) {
     this.#threads = Array.from({ length: count }, () => null);
   }
 
-  /** Return the thread for a table; another one takes the place of one that has ended. */
+  /** Return the thread for a table. Start a new thread in place of one that has ended. */
   of(name: string): ResidentThread {
     const at = this.#places.get(name) ?? this.#next++ % this.#threads.length;
     this.#places.set(name, at);

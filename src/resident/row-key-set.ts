@@ -1,14 +1,13 @@
 import type { RowKeys } from './protocol.ts';
 
-/** Chunk indexes that are bits of a number. */
+/** Number of chunk indexes in the bits of one number. */
 const MASKED_MAX = 32;
 
 /**
- * Set of keys of rows. A table of a million rows is compared with it in some ten milliseconds, of the thread that
- * searches.
+ * Set of row keys. Comparing a table of a million rows with it blocks the searching thread for some ten milliseconds.
  */
 export class RowKeySet {
-  /** First chunk indexes by generation. */
+  /** The first chunk indexes, by generation. */
   readonly #masks = new Map<number, number>();
   readonly #others = new Map<number, Set<number>>();
 

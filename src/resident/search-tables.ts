@@ -5,7 +5,7 @@ import { ROWS_MAX } from './keywords/postings.ts';
 import type { KeywordLeg, KeywordQuery, LegQuery, LegRows, VectorQuery } from './protocol.ts';
 import type { ResidentTable } from './resident-table.ts';
 
-/** Table that is searched, and its rows that may be found. */
+/** Table to search, and the rows that may be found. */
 interface Searched {
   readonly number: number;
   readonly table: ResidentTable;

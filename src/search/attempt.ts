@@ -21,7 +21,7 @@ const TRIES_MAX = 3;
 export interface AttemptContext {
   readonly sql: Sql;
   readonly chunks: ChunkIndex;
-  /** Copies of the facts of documents; null: PostgreSQL is asked. */
+  /** Copies of document facts in memory; null to ask PostgreSQL. */
   readonly documents: DocumentCopies | null;
   readonly embedder: Embedder;
   readonly synonyms: SynonymCache;

@@ -7,16 +7,16 @@ import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { changesSince, type DocumentChanges, toChanges } from './documents/copy-store.ts';
 import type { Snapshot } from './documents/snapshot.ts';
 
-/** A bucket and its index table; the table is null if nothing was ever written into it. */
+/** A bucket and its index table; the table is null if nothing was ever written to it. */
 export interface BucketIndex {
   readonly bucketId: string;
   readonly indexTable: IndexTable | null;
-  /** Id of the last edit of the bucket's synonyms; null: it has none. */
+  /** Id of the last edit of the bucket's synonyms; null if it has none. */
   readonly synonymsEdit: string | null;
 }
 
 /**
- * Find a bucket by id or name, with its index table: all that a search needs to begin.
+ * Find a bucket by id or name, with its index table. A search needs nothing else to begin.
  *
  * @throws AppError `bucket_not_found` (404)
  */
@@ -24,20 +24,20 @@ export async function findBucketIndex(sql: Sql, orgId: string, bucketRef: string
   return toBucketIndex(await selectBucketIndex(sql, orgId, bucketRef, sql`false AS hides`));
 }
 
-/** Index of a bucket as a caller finds it. */
+/** Index of a bucket, from the view of a caller. */
 export interface CallersIndex {
   readonly index: BucketIndex;
   /** True if the bucket holds documents that the caller may not see. */
   readonly isHiding: boolean;
-  /** Changes of its documents; null: they were not asked for. */
+  /** Changes of its documents; null if they were not requested. */
   readonly changes: DocumentChanges | null;
 }
 
 /**
- * Find a bucket as `findBucketIndex` does, whether it holds documents that the caller may not see, and what has changed
- * in its documents, all at one time.
+ * Find a bucket as `findBucketIndex` does. At the same moment, read if it holds documents that the caller may not see,
+ * and the changes of its documents.
  *
- * @param since snapshot after which changes are asked for; null: they are not
+ * @param since snapshot after which to read changes; null to read none
  * @throws AppError `bucket_not_found` (404)
  */
 export async function findIndexForCaller(
@@ -67,7 +67,7 @@ async function selectBucketIndex(sql: Sql, orgId: string, bucketRef: string, mor
 }
 
 /**
- * Find buckets by id or name, each once, with their index tables, in the order of the names.
+ * Find buckets by id or name, with their index tables, in the order of their names. Return each bucket once.
  *
  * @throws AppError `bucket_not_found` (404) for the first that is missing
  */
@@ -86,13 +86,13 @@ export async function findBucketIndexes(sql: Sql, orgId: string, refs: readonly 
   return [...byId.values()];
 }
 
-/** Columns of `bucketsWithIndexes` that `toBucketIndex` reads. */
+/** Return the columns of `bucketsWithIndexes` that `toBucketIndex` reads. */
 function indexColumns(sql: Sql): SqlFragment {
   return sql`
     buckets.id, coalesce(table_name, index_tables.bucket_id) AS name, version, model, revision, space, leg_weights, edit_id`;
 }
 
-/** Buckets, with their index tables and synonyms if they have any. */
+/** Return a FROM clause of buckets, with their index tables and, if they have any, their synonyms. */
 function bucketsWithIndexes(sql: Sql): SqlFragment {
   return sql`
     buckets LEFT JOIN index_tables ON index_tables.bucket_id = buckets.id

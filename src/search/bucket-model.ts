@@ -22,8 +22,9 @@ export const BucketDetails = BucketView.extend({
 export type BucketDetails = z.output<typeof BucketDetails>;
 
 /**
- * Read a bucket, by id or name, with the model of its vectors and what the caller may see of it. @throws AppError
- * `bucket_not_found` (404)
+ * Read a bucket by id or name, with the model of its vectors and the caller's view of it.
+ *
+ * @throws AppError `bucket_not_found` (404)
  */
 export async function getBucketDetails(sql: Sql, caller: Caller, ref: string): Promise<BucketDetails> {
   const bucket = await findBucket(sql, caller.orgId, ref);
@@ -34,12 +35,12 @@ export async function getBucketDetails(sql: Sql, caller: Caller, ref: string): P
   return { ...bucket, document_count: documents, embedding: origin && { ...origin, chunks } };
 }
 
-/** Buckets that one warning names, at most. */
+/** Maximum number of buckets that one warning names. */
 const NAMED_BUCKETS_MAX = 20;
 
 /**
- * Describe the buckets that stay with another model than the one that the routing of their organization chooses, each
- * with the command that moves it.
+ * Describe the buckets that keep another model than the routing of their organization chooses, each with the command
+ * that moves it.
  */
 export async function warnOfOtherModels(
   { sql, backends }: { sql: Sql; backends: Backends },

@@ -7,10 +7,10 @@ const CLEAR_LEAD = 1.5;
 /** Relative error of BM25 scores, which are sums of 32-bit numbers. */
 const SCORE_ERROR = 1e-5;
 
-/** Rule by which the legs of a search are fused. */
+/** Rule for fusing the legs of a search. */
 export interface Fusion {
   readonly weights: LegWeights;
-  /** True: vectors bring no chunk before one whose BM25 score is at least `CLEAR_LEAD` times its own. */
+  /** If true, vectors cannot move a chunk ahead of one whose BM25 score is at least `CLEAR_LEAD` times its own. */
   readonly keepsClearLeads: boolean;
 }
 
@@ -86,8 +86,8 @@ export function fuseRankings(
 }
 
 /**
- * Bring hits with a clear lead before the first hit that they lead, with its score. A hit that the keyword leg did not
- * find counts like the last one that it found.
+ * Move hits with a clear lead ahead of the first hit that they lead, and give them its score. A hit that the keyword
+ * leg did not find counts like the last one that it found.
  */
 function keepClearLeads(hits: readonly FusedHit[], keyword: readonly KeywordHit[]): FusedHit[] {
   const byId = new Map(hits.map((hit) => [hit.id, hit]));

@@ -25,7 +25,10 @@ import type { Reranker } from './rerank/reranker.ts';
 import type { SearchContext } from './search.ts';
 import { SynonymCache } from './synonyms/synonym-cache.ts';
 
-/** A small index is rewritten after a pause in deletions, a large one for all deletions of ten minutes. */
+/**
+ * A small index is rewritten after a pause in deletions. A large one is rewritten once for all deletions of ten
+ * minutes.
+ */
 const DELETED_TEXT: DeletedTextAge = { pauseMs: 10_000, smallChunks: 10_000, ageMs: 600_000 };
 
 /** The search index: reading, writing and maintenance. */
@@ -34,7 +37,10 @@ export interface Search extends SearchContext {
   readonly index: IndexWriter;
   readonly removal: IndexRemoval;
   readonly chores: (everyMs: number) => readonly Chore[];
-  /** Load what the first search or write would load otherwise, which takes some 200 ms; for servers and workers. */
+  /**
+   * Load the modules that the first search or write needs, which takes some 200 ms. Servers and workers call this at
+   * their start.
+   */
   prepare(): void;
   close(): Promise<void>;
 }

@@ -9,13 +9,13 @@ import type { SearchRequest } from './schema.ts';
 
 /** Outcome of embedding a query. */
 export interface QueryVector {
-  /** Null if the query was not to be embedded, or could not be; a warning gives the reason. */
+  /** Null if the query needs no embedding, or could not be embedded; in that case, a warning gives the reason. */
   readonly embedded: EmbeddedTexts | null;
   readonly warnings: readonly string[];
 }
 
 export interface PreparedQuery {
-  /** Legs that are searched in fact. */
+  /** Legs to search. */
   readonly mode: SearchRequest['mode'];
   readonly vector: Float32Array | null;
   readonly fusion: Fusion;
@@ -23,11 +23,11 @@ export interface PreparedQuery {
 }
 
 /**
- * Decide which legs to search. Only the keyword leg is searched if the query vector is missing or belongs to another
- * space than the bucket's vectors; `warnings` then has a line about it.
+ * Decide which legs to search. If the query vector is missing or belongs to another space than the bucket's vectors,
+ * search only the keyword leg and add a line to `warnings`.
  *
  * @param terms of the query, analysed
- * @param table index of the bucket; null while it has none
+ * @param table index of the bucket; null if there is none yet
  */
 export function prepareQuery(
   request: SearchRequest,
@@ -63,9 +63,9 @@ function isPunctuation(query: string): boolean {
 }
 
 /**
- * Embed a query by the model of the bucket's vectors, if its mode needs a vector.
+ * Embed a query with the model of the bucket's vectors, if its mode needs a vector.
  *
- * @throws AppError for faults that no other search would be without
+ * @throws AppError for faults that a search without the vector would have, too
  */
 export async function embedQuery(
   embedder: Embedder,
@@ -74,7 +74,7 @@ export async function embedQuery(
   origin: VectorOrigin | null,
   signal: AbortSignal | undefined,
 ): Promise<QueryVector> {
-  // Vectors of punctuation mean nothing, whatever the model; its keywords are none.
+  // Punctuation has no keywords, and its vector has no meaning with any model.
   if (request.mode === 'keyword' || isPunctuation(request.query)) return { embedded: null, warnings: [] };
   const account = { orgId: caller.orgId, plan: caller.plan, actor: caller.actor };
   try {

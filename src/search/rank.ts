@@ -13,7 +13,7 @@ export interface Legs {
   readonly vector: readonly Candidate[];
 }
 
-/** Chunks that the legs of a search found, and their documents that the caller may see now. */
+/** Chunks that the legs of a search found, and those of their documents that the caller may see now. */
 export interface Candidates extends Legs {
   readonly live: ReadonlyMap<string, LiveDocument>;
   /** Ids of the buckets that hold documents which the caller may not see. */
@@ -39,12 +39,12 @@ export interface RankedChunk extends Candidate {
 /** A visible chunk with its scores, text and locator, and the details of its document. */
 export type FoundChunk = RankedChunk & Passage & { readonly details: DocumentDetails };
 
-/** Found chunk with the estimate of its relevance. */
+/** Chunk with its estimated relevance. */
 export type JudgedChunk = FoundChunk & { readonly relevance: Relevance };
 
 /**
- * Return true if a found document has another active generation by now, and none of its chunks was found. That
- * generation may have the lower number: of two concurrent jobs, the first to begin may be the last to finish.
+ * Return true if a found document has another active generation by now, and no chunk of that generation was found. The
+ * active generation can have the lower number: of two concurrent jobs, the first to begin may be the last to finish.
  */
 export function hasStaleDocument({ keyword, vector, live }: Pick<Candidates, 'keyword' | 'vector' | 'live'>): boolean {
   const isOld = ({ documentId, generation }: Candidate) => {
@@ -84,9 +84,9 @@ function shareOf({ isBoilerplate }: Candidate): number {
 }
 
 /**
- * Fuse the visible chunks of both legs, best first. BM25 counts words in all documents of the index, so that its value
- * would tell words of hidden ones: where there are any, `bm25` is the reciprocal of the rank among the visible chunks
- * (docs/decisions/0023-scores-beside-hidden-documents.md).
+ * Fuse the visible chunks of both legs, best first. BM25 counts words in all documents of the index, so its value would
+ * reveal words of hidden documents. If the bucket has hidden documents, `bm25` is therefore the reciprocal of the rank
+ * among the visible chunks (docs/decisions/0023-scores-beside-hidden-documents.md).
  */
 export function rank({ keyword, vector, live, hiding }: Candidates, query: PreparedQuery): RankedChunk[] {
   const { mode } = query;

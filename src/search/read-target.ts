@@ -6,14 +6,14 @@ import type { DocumentCopies } from './documents/document-copies.ts';
 import type { DocumentCopy } from './documents/document-copy.ts';
 import type { SearchedIndex, SynonymCache } from './synonyms/synonym-cache.ts';
 
-/** The indexes that a search looks into, as PostgreSQL knows them when it begins. */
+/** The indexes that a search reads, as PostgreSQL knows them when the search begins. */
 export interface SearchTarget {
   readonly indexes: readonly SearchedIndex[];
-  /** Collection that the search is limited to; null: all of the buckets. */
+  /** Collection to search; null for the whole buckets. */
   readonly collectionId: string | null;
   /** Ids of the buckets that hold documents which the caller may not see. */
   readonly hiding: ReadonlySet<string>;
-  /** Copy of the documents of the only bucket, as new as the target; null: PostgreSQL must be asked. */
+  /** Copy of the documents, as new as the target, if there is one bucket; null to ask PostgreSQL. */
   readonly copy: DocumentCopy | null;
 }
 
@@ -39,7 +39,7 @@ export async function readBucketTarget(
   const { index, isHiding, changes } = await findIndexForCaller(sql, caller, bucketRef, since);
   const { bucketId } = index;
   documents?.note(caller.orgId, bucketRef, bucketId);
-  // Another bucket may have been given the name.
+  // Another bucket may have the name by now.
   const isOfBucket = copy?.bucketId === bucketId && since !== null && changes !== null;
   const isCurrent = isOfBucket && copy.follow(since, changes);
   if (isOfBucket && !isCurrent) documents?.drop(copy);

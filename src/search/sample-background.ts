@@ -4,7 +4,7 @@ import type { LiveDocuments } from './documents/live-documents.ts';
 import type { PreparedQuery, QueryVector } from './prepare-query.ts';
 import { backgroundOfQuery } from './relevance/judge.ts';
 
-/** Search whose results are judged. */
+/** Search whose results to judge. */
 interface JudgedSearch {
   readonly documents: LiveDocuments;
   readonly query: Pick<AnalysedQuery, 'sequence'>;
@@ -12,10 +12,10 @@ interface JudgedSearch {
 }
 
 /**
- * Find what the results of a query are judged by: a sample of the rows, compared with the query, and the background of
- * its vector.
+ * Find the facts for judging the results of a query: a sample of the rows, compared with the query, and the background
+ * of its vector.
  *
- * @param reader null: there are no rows
+ * @param reader null if there are no rows
  */
 export async function sampleBackground(
   search: JudgedSearch,
@@ -31,7 +31,7 @@ export async function sampleBackground(
   return { sample, background: backgroundOfQuery(embedded.kind, sample), kind: embedded.kind };
 }
 
-/** Leave out the rows of documents that the caller may not see, where the buckets hide any. */
+/** Leave out rows of documents that the caller may not see, if the buckets hide any. */
 async function visibleOf(
   { documents, hiding }: JudgedSearch,
   sample: readonly ComparedRow[],

@@ -8,7 +8,7 @@ import { Explanation } from './results/explanation.ts';
 import { Highlight } from './results/highlight.ts';
 
 export const TOP_K_MAX = 100;
-/** Buckets that one search reads at most. */
+/** Maximum number of buckets of one search. */
 export const BUCKETS_MAX = 100;
 
 /** `POST /v2/buckets/{bucket}/search`. */

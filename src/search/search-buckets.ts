@@ -13,24 +13,24 @@ export type BucketResult = SearchResult & { readonly bucket_id: string };
 
 export interface BucketsResult {
   readonly bucketIds: readonly string[];
-  /** Models of the query, joined by `+`; null if it was searched by keyword only. */
+  /** Models of the query, joined by `+`; null if only keywords were searched. */
   readonly model: string | null;
   readonly results: readonly BucketResult[];
-  /** Analysed terms that were searched. */
+  /** Analysed terms of the search. */
   readonly terms: ReadonlySet<string>;
   readonly corrected: readonly CorrectedWord[];
   readonly tokens: number;
   readonly warnings: readonly string[];
 }
 
-/** Chunk of one of the buckets; cosines are comparable within a latent space only. */
+/** Chunk of one of the buckets. Cosines are comparable only within a latent space. */
 type BucketChunk = JudgedChunk & { readonly space: string | null };
 
 /**
- * Search several buckets as one. Those whose vectors are of one latent space are searched in one pass: their chunks are
- * ranked together by BM25 score and by cosine similarity, so that the time hardly depends on the number of buckets.
- * What was found in several spaces is fused once more. BM25 weighs a word by its frequency within a bucket, so that
- * scores of buckets of different subjects are comparable only roughly.
+ * Search several buckets as one. One pass searches all buckets of a latent space: it ranks their chunks together, by
+ * BM25 score and by cosine similarity. The time therefore hardly depends on the number of buckets. Results of several
+ * spaces are fused again. BM25 weighs a word by its frequency within a bucket, so scores of buckets with different
+ * subjects are only roughly comparable.
  *
  * @throws AppError `bucket_not_found` (404)
  */
@@ -68,9 +68,9 @@ export async function searchBuckets(
 }
 
 /**
- * Fuse chunks of several spaces, best first. Those of one space are fused already, with more candidates.
+ * Fuse chunks of several spaces, best first. Chunks of one space are already fused, with more candidates.
  *
- * @param kinds kinds of the models of the query; empty if it has no vector
+ * @param kinds kinds of the query's models; empty if it has no vector
  */
 function fuseChunks(
   chunks: readonly BucketChunk[],
@@ -86,7 +86,7 @@ function fuseChunks(
   };
   const weights = weightsFor(kinds.includes('semantic') ? 'semantic' : 'lexical');
   const searched = kinds.length === 0 ? 'keyword' : mode;
-  // Scores of several indexes give no clear lead.
+  // Scores of different indexes show no clear lead.
   return fuseRankings(rankings, { weights, keepsClearLeads: false }, searched)
     .slice(0, topK)
     .map((hit) => {

@@ -29,7 +29,7 @@ const WIDENING = 4;
  */
 const LISTED_DOCUMENTS_MAX = 10_000;
 
-/** Search of the indexes of one or several buckets whose vectors are of one latent space. */
+/** Search of the indexes of one or several buckets, whose vectors share a latent space. */
 export interface IndexSearch {
   readonly chunks: ChunkIndex;
   readonly documents: LiveDocuments;

@@ -10,7 +10,7 @@ import { BUCKETS_MAX, SearchRequest, SearchResponse, SearchResult } from './sche
 import type { SearchContext } from './search.ts';
 import { searchBuckets } from './search-buckets.ts';
 
-/** Fields of `POST /v2/search`: those of a search of one bucket, whose collections it does not know. */
+/** Fields of `POST /v2/search`: those of a search of one bucket, without its collection. */
 export const SeveralRequest = SearchRequest.omit({ collection: true }).extend({
   buckets: z.array(z.string().min(1).max(128)).min(1).max(BUCKETS_MAX).describe('ids or names'),
 });
@@ -24,7 +24,7 @@ export const SeveralResponse = SearchResponse.omit({ bucket_id: true })
     results: z.array(SeveralResult),
   })
   .meta({ id: 'SeveralSearchResults' });
-/** Answer of a search of several buckets for documents. */
+/** Response of a search for documents in several buckets. */
 export const SeveralDocuments = SeveralResponse.extend({
   group_by: z.literal('document'),
   results: z.array(

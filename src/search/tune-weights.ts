@@ -9,13 +9,13 @@ import { fuseRankings, fusionFor, type KeywordHit, weightsFor } from './fuse.ts'
 import { SearchRequest, type SearchResult } from './schema.ts';
 import { type SearchContext, searchBucket } from './search.ts';
 
-/** Query with the documents that answer it: ids or file names, with their gains. */
+/** Query with the documents that answer it, by id or file name, with their gains. */
 export interface JudgedQuery {
   readonly query: string;
   readonly relevant: ReadonlyMap<string, number>;
 }
 
-/** Outcome of trying weights on judged queries. */
+/** Result of trying weights on judged queries. */
 export interface TunedWeights {
   readonly bucket_id: string;
   readonly queries: number;
@@ -23,26 +23,26 @@ export interface TunedWeights {
   readonly present: LegWeights & { readonly ndcg: number };
   /** Weights that did best. */
   readonly best: LegWeights & { readonly ndcg: number };
-  /** All weights that were tried, in the order of growing weight of the vectors. */
+  /** All tried weights, in the order of growing weight of the vectors. */
   readonly tried: readonly (LegWeights & { readonly ndcg: number })[];
   /**
-   * Gain of tuning on queries that it did not see: the mean over two halves, each tuned on the other. It is what new
-   * queries can expect.
+   * Gain of tuning for unseen queries: the mean over two halves, each with the weights that were tuned on the other.
+   * New queries can expect this gain.
    */
   readonly held_out_gain: number;
   readonly applied: boolean;
 }
 
-/** Weights of the vector leg that are tried beside a keyword leg of 1; the last is a search by vectors alone. */
+/** Weights of the vector leg to try, with a keyword weight of 1. The last is a search by vectors alone. */
 const VECTOR_WEIGHTS = [0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.4, 2, 3, 5, 10];
 const CANDIDATES: readonly LegWeights[] = [
   ...VECTOR_WEIGHTS.map((vector) => ({ keyword: 1, vector })),
   { keyword: 0, vector: 1 },
 ];
-/** Chunks of each leg that are fused, as a search does. */
+/** Number of chunks per leg to fuse, as in a search. */
 const DEPTH = 60;
 const CUT = 10;
-/** Fewer queries say nothing. */
+/** Minimum number of queries for a meaningful result. */
 const QUERIES_MIN = 10;
 const QUERIES_MAX = 10_000;
 
@@ -56,7 +56,7 @@ interface Legs {
 }
 
 /**
- * Find the weights of the legs that rank judged documents highest in a bucket, and keep them with `apply`.
+ * Find the weights of the legs that rank judged documents of a bucket highest. With `apply`, store them.
  *
  * @throws AppError `bucket_not_found` (404), `scope_missing` (403), `invalid_request` (400), `bucket_empty` (409)
  */
@@ -73,7 +73,7 @@ export async function tuneWeights(
   }
   const { bucketId, indexTable } = await findBucketIndex(context.sql, caller.orgId, bucketRef);
   if (indexTable?.origin === null || indexTable === null) throw conflict('the bucket is empty', 'bucket_empty');
-  // Beside hidden documents `bm25_score` is made of ranks, which show no clear lead.
+  // With hidden documents, `bm25_score` is made of ranks, which show no clear lead.
   const showsScores = (await filterHiding(context.sql, caller, [bucketId])).size === 0;
   const legs: Legs[] = [];
   for (const each of judged) {
@@ -142,7 +142,7 @@ function nameOf({ document_id, citation }: SearchResult, relevant: ReadonlyMap<s
   return relevant.has(citation.file_name) ? citation.file_name : document_id;
 }
 
-/** Choose the best weights; of equal ones those nearest to the present. */
+/** Choose the best weights. Among equals, choose the ones nearest to the present weights. */
 function bestOf(legs: readonly Legs[], present: LegWeights): LegWeights {
   let best = present;
   let score = meanNdcg(legs, present);
@@ -166,7 +166,9 @@ function meanNdcg(legs: readonly Legs[], weights: LegWeights): number {
   return legs.reduce((sum, each) => sum + ndcg(each, weights), 0) / legs.length;
 }
 
-/** nDCG@10 of the documents of the fused chunks, each document at its first chunk (Järvelin and Kekäläinen, 2002). */
+/**
+ * Compute nDCG@10 of the fused chunks' documents, each at the rank of its first chunk (Järvelin and Kekäläinen, 2002).
+ */
 function ndcg({ kind, keyword, vector, documents, relevant }: Legs, weights: LegWeights): number {
   const fused = fuseRankings({ keyword, vector }, fusionFor(kind, weights), 'hybrid').filter(({ rrf }) => rrf > 0);
   const ranked = [...new Set(fused.map(({ id }) => documents.get(id) as string))].slice(0, CUT);

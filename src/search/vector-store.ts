@@ -44,9 +44,9 @@ export const VectorStoreSearchPage = z
 export type VectorStoreSearchPage = z.output<typeof VectorStoreSearchPage>;
 
 /**
- * Search as in `/v2`, with request and response in OpenAI's shape; one item is one chunk.
+ * Search as in `/v2`, with request and response in OpenAI's shape. One item is one chunk.
  *
- * @returns `warnings` beside the page, which has no place for them
+ * @returns the page, and separately `warnings`, for which it has no field
  * @throws AppError as `searchBucket` does
  */
 export async function searchVectorStore(

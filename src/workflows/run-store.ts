@@ -181,7 +181,7 @@ export async function findContinuing(sql: Sql, orgId: string, id: string): Promi
   return row ?? null;
 }
 
-/** Columns of a `RunSummary`. */
+/** Return the columns of a `RunSummary`. */
 function summaryOf(sql: Sql): SqlFragment {
   return sql`
     id, workflow_id, version, mode, status, actor, error, started_at, finished_at, continues,

@@ -59,7 +59,7 @@ function findCircles(imports: readonly Import[]): string[] {
   return circles;
 }
 
-/** Which room imports which, and how often. */
+/** Render which room imports which, and how often. */
 export function importTable(imports: readonly Import[]): string {
   const lines = ROOMS.flatMap((room) => {
     const others = imports.map(({ from, to }) => (roomOf(from) === room ? roomOf(to) : null));

@@ -28,7 +28,7 @@ export function referenceTexts(): string[] {
   return JSON.parse(unpack('texts.json.gz').toString('utf8')) as string[];
 }
 
-/** Tokens of each text by Python's `tokenizers`, cut to 64. */
+/** Read the tokens of each text from Python's `tokenizers`, cut to 64. */
 export function referenceTokens(name: string): number[][] {
   const bytes = unpack(`${name}.tokens.gz`);
   const rows: number[][] = [];
@@ -40,7 +40,10 @@ export function referenceTokens(name: string): number[][] {
   return rows;
 }
 
-/** Vectors of the texts by Python's `onnxruntime`, one text at a time; as binary16 they have an error of 0.05 %. */
+/**
+ * Read the vectors of the texts from Python's `onnxruntime`, one text at a time. As binary16 they have an error of 0.05
+ * %.
+ */
 export function referenceVectors(name: string): Float32Array {
   const bytes = unpack(`${name}.vectors.gz`);
   return Float32Array.from({ length: bytes.length / 2 }, (_, at) => fromHalf(bytes.readUInt16LE(at * 2)));
@@ -53,7 +56,7 @@ function fromHalf(bits: number): number {
   return exponent === 0 ? sign * fraction * 2 ** -24 : sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
 }
 
-/** Lowest cosine between rows of two arrays. */
+/** Return the lowest cosine between rows of two arrays. */
 export function lowestCosine(a: Float32Array, b: Float32Array, rows: readonly number[], dimension = DIMENSION): number {
   let lowest = 1;
   for (const row of rows) {
@@ -65,7 +68,7 @@ export function lowestCosine(a: Float32Array, b: Float32Array, rows: readonly nu
   return lowest;
 }
 
-/** Argument of the process of a small model. */
+/** Make the argument of the process of a small model. */
 export function argumentOf(name: 'bert' | 'decoder' | 'reranker', more: Partial<ModelArgument> = {}): ModelArgument {
   const folder = path.join(FIXTURES, name);
   return {

@@ -95,7 +95,7 @@ function openMatcher(paths: Record<string, Json>): (method: string, path: string
   };
 }
 
-/** Key for sorting: literal segments come before parameters. */
+/** Return a key for sorting that puts literal segments before parameters. */
 function rankOf(template: string): string {
   return template
     .split('/')

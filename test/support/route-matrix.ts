@@ -230,7 +230,7 @@ export function idsOf(route: Route): { known: (keyof MatrixIds)[]; unknown: stri
   return { known: [...known], unknown };
 }
 
-/** Names of the fields of an object schema; a schema around it is looked through. */
+/** List the names of the fields of an object schema. Look through a schema around it. */
 function fieldsOf(schema: unknown): string[] {
   const { shape, def } = (schema ?? {}) as { shape?: object; def?: { in?: unknown; innerType?: unknown } };
   if (shape !== undefined) return Object.keys(shape);

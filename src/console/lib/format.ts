@@ -2,7 +2,7 @@ import { currentLanguage } from './i18n.ts';
 
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'] as const;
 
-/** Size with a unit: 1,234,567 is "1.2 MB". */
+/** Format a size with a unit: 1,234,567 is "1.2 MB". */
 export function formatBytes(bytes: number): string {
   let value = bytes;
   let unit = 0;
@@ -18,7 +18,7 @@ export function formatNumber(value: number, maximumFractionDigits = 0): string {
   return value.toLocaleString(currentLanguage(), { maximumFractionDigits });
 }
 
-/** Number with few digits for narrow places: 1234567 is "1.2M". */
+/** Format a number with few digits for narrow places: 1234567 is "1.2M". */
 export function formatCompact(value: number): string {
   return value.toLocaleString(currentLanguage(), { notation: 'compact', maximumFractionDigits: 1 });
 }
@@ -31,7 +31,7 @@ export function formatPercent(share: number, digits = 0): string {
   return share.toLocaleString(currentLanguage(), { style: 'percent', maximumFractionDigits: digits });
 }
 
-/** Date and time in the browser's zone. */
+/** Format date and time in the browser's zone. */
 export function formatTime(iso: string): string {
   return new Date(iso).toLocaleString(currentLanguage(), { dateStyle: 'medium', timeStyle: 'short' });
 }
@@ -47,7 +47,7 @@ const STEPS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
 ];
 const DAYS_SHOWN_MAX = 30;
 
-/** Distance from now ("5 minutes ago"), or the date if it is more than a month. */
+/** Format the distance from now ("5 minutes ago"), or the date if it is more than a month. */
 export function formatAgo(iso: string, nowMs = Date.now()): string {
   const seconds = (Date.parse(iso) - nowMs) / 1000;
   if (Math.abs(seconds) > DAYS_SHOWN_MAX * 86_400) return formatDate(iso);
@@ -58,7 +58,7 @@ export function formatAgo(iso: string, nowMs = Date.now()): string {
   return relative.format(Math.round(Math.min(seconds, 0)), 'second');
 }
 
-/** Length of a time: 75,000 ms is "1 min 15 s". */
+/** Format a duration: 75,000 ms is "1 min 15 s". */
 export function formatDuration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   const seconds = Math.round(ms / 1000);

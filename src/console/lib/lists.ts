@@ -18,7 +18,7 @@ export async function readList<T>(path: string, signal?: AbortSignal): Promise<r
   return rows;
 }
 
-/** Buckets to choose from in a field. */
+/** Load the buckets to choose from in a field. */
 export function useBuckets(): Resource<readonly BucketView[]> {
   return useResource('buckets', (signal) => readList<BucketView>('/v1/buckets', signal));
 }

@@ -14,7 +14,7 @@ const COOLDOWN_MS = 5000;
 /** Tolerance of the squared norm. Other values in Redis are ignored. */
 const NORM_TOLERANCE = 1e-3;
 
-/** The part of a Redis connection that the cache uses. */
+/** Part of a Redis connection that the cache uses. */
 export interface CacheConnection {
   /** True if a command would be sent now. The connection itself logs its loss. */
   readonly isReady: boolean;

@@ -10,7 +10,7 @@ import { SAMPLED_ROWS_MAX, SAMPLED_TABLES_MAX } from '../lance/row-samples.ts';
 import type { TableCopies } from './table-copies.ts';
 import type { TableCopy } from './table-copy.ts';
 
-/** Reader of copies, with the comparison of a sample; null: a copy has more rows than a sample. */
+/** Reader of copies that can also compare a sample; null if a copy has more rows than a sample. */
 interface CopyReader extends PartReader {
   compareSample(query: SampleQuery): Promise<readonly ComparedRow[] | null>;
 }
@@ -24,8 +24,8 @@ interface Place {
 /**
  * Search copies of tables as one. Its methods throw `ReaderGone`.
  *
- * @param options.ownTerms terms that replace those of the query in a table, by its name
- * @param options.spelled words of the query that are corrected if no copy has them
+ * @param options.ownTerms terms that replace those of the query in a table, by the table's name
+ * @param options.spelled words of the query to correct if no copy has them
  */
 export function readCopies(
   owner: TableCopies,
@@ -64,7 +64,7 @@ export function readCopies(
     options: LegOptions,
     own: Pick<KeywordQuery, 'words' | 'correct'>,
   ) => search((thread, tables) => thread.call('searchKeywords', { ...options, ...own, tables, terms, ownTerms }));
-  /** Words to correct, once a search has found out that no copy has them. */
+  /** Words to correct, set after a search has found that no copy has them. */
   let misspelled: readonly SpelledWord[] = [];
   let corrections: readonly Correction[] = [];
   return {
@@ -99,9 +99,7 @@ export function readCopies(
   };
 }
 
-/**
- * Return true if all rows of a copy are its sample. A larger one takes longer to compare than a sample that is kept.
- */
+/** Return true if all rows of a copy are its sample. For a larger copy, a stored sample is faster to compare. */
 function isWholeSample({ size }: TableCopy): boolean {
   return size.rows - size.removedRows <= SAMPLED_ROWS_MAX;
 }
@@ -134,7 +132,7 @@ async function readTexts(places: readonly Place[]): Promise<(RowText | null)[]> 
   return texts;
 }
 
-/** @throws ReaderGone in place of any other error, which is reported */
+/** @throws ReaderGone instead of any other error, which is reported */
 async function orGone<T>(owner: TableCopies, copies: readonly TableCopy[], answer: Promise<T>): Promise<T> {
   try {
     return await answer;

@@ -7,7 +7,7 @@ import { TableCopies } from './table-copies.ts';
 
 const THREADS_MAX = 4;
 
-/** Open the copies of index tables in memory, with their metrics. Null: the settings give them no memory. */
+/** Open the copies of index tables in memory, with their metrics. Return null if the settings give them no memory. */
 export function openTableCopies(
   { search: { residentBytes }, dataDir }: { readonly search: SearchSettings; readonly dataDir: string },
   context: { readonly logger: Logger; readonly metrics: Metrics; readonly onLargeRead?: () => void },

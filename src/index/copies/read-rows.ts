@@ -13,10 +13,10 @@ export interface AddressedKeys extends RowKeys {
 }
 
 /**
- * Read the rows of a table in its order: rows that are appended come last.
+ * Read the rows of a table in its order. Appended rows come last.
  *
  * @param first place of the first row
- * @returns batches, with the address of the first row of each and the largest one
+ * @returns batches, each with the address of its first row and the largest address
  */
 export async function* readRows(
   table: Table,
@@ -54,8 +54,8 @@ export async function* takeRows(table: Table, rowIds: readonly bigint[]): AsyncG
 }
 
 /**
- * Read the keys of the rows with a larger address than `after`, or of all rows if it is negative or null. Rows that
- * were merged into new files have larger ones.
+ * Read the keys of the rows with a larger address than `after`, or of all rows if `after` is negative or null. Rows
+ * that were merged into new files have larger addresses.
  */
 export async function readKeys(table: Table, after: bigint | null): Promise<AddressedKeys> {
   const query = table.query().select(['generation', 'chunk_index']).withRowId();
@@ -76,7 +76,7 @@ export async function readKeys(table: Table, after: bigint | null): Promise<Addr
   return { rowIds, generations, chunkIndexes };
 }
 
-/** Return the largest of some addresses; -1 if there are none. */
+/** Return the largest of some addresses, or -1 if there are none. */
 export function largest(rowIds: Iterable<bigint>): bigint {
   let most = -1n;
   for (const id of rowIds) if (id > most) most = id;

@@ -1,17 +1,17 @@
-/** Tables whose refusal is remembered. */
+/** Maximum number of refusals to remember. */
 const REFUSED_MAX = 1_000;
 
-/** A table is not read at this version or an older one before this time. */
+/** Version up to which a table is not read, and the time until which that holds. */
 interface Refusal {
   readonly version: number;
   readonly untilMs: number;
 }
 
-/** Tables that were too large for the memory, or could not be read: they are not read again at once. */
+/** Tables that were too large for the memory or could not be read. They are not read again at once. */
 export class RefusedTables {
   readonly #refusals = new Map<string, Refusal>();
 
-  /** Refuse a table at this version and older ones for a time; the oldest of many refusals is forgotten. */
+  /** Refuse a table at this version and older ones for a time. Beyond the maximum, forget the oldest refusal. */
   add(name: string, version: number, forMs: number): void {
     this.#refusals.delete(name);
     this.#refusals.set(name, { version, untilMs: performance.now() + forMs });

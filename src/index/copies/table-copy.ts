@@ -9,19 +9,20 @@ const EMPTY: TableSize = { rows: 0, removedRows: 0, memoryBytes: 0 };
 /** Copy of one LanceDB table in the memory of a thread. */
 export class TableCopy {
   readonly name: string;
-  /** Number by which its thread knows it. */
+  /** Number of the table in its thread. */
   readonly number: number;
   readonly thread: ResidentThread;
   readonly #scratchIn: string | null;
   readonly #onSize: () => void;
   #size = EMPTY;
   #version = -1;
-  /** Largest address of a row that the copy has. */
+  /** Largest address among the rows of the copy. */
   #lastRowId = -1n;
 
   /**
-   * @param own.scratchIn directory of the files of a large table, which hold most of its content; null: it is small
-   * @param own.onSize called when the size has changed, and when the table was read
+   * @param own.scratchIn directory for the files of a large table, which hold most of its content; null for a small
+   *   table
+   * @param own.onSize called when the size changes, and when the table has been read
    */
   constructor(
     name: string,
@@ -47,7 +48,7 @@ export class TableCopy {
     return this.#size;
   }
 
-  /** Version of the table whose rows the copy has, or a newer one; -1 until it was read. */
+  /** Version of the table that the copy includes at least; -1 until the table was read. */
   get version(): number {
     return this.#version;
   }
@@ -55,14 +56,14 @@ export class TableCopy {
   /**
    * Read all rows.
    *
-   * @param table at `version` or a newer one; an older one is refused
-   * @throws RangeError if they take more memory than `maxBytes`
+   * @param table table at `version` or newer; an older one is refused
+   * @throws RangeError if the rows take more memory than `maxBytes`
    */
   async fill(table: Table, version: number, maxBytes: number): Promise<void> {
     const latest = await requireVersion(table, version);
     const { number, thread } = this;
     const creating = thread.call('create', { table: number, scratchIn: this.#scratchIn });
-    // Rows are added while the next ones are read. The reading may fail before the creation is awaited.
+    // Add rows while the next ones are read. The reading may fail before the creation is awaited.
     let adding = awaitLater(creating.then(() => EMPTY));
     const added = async () => {
       this.#resize(await adding);
@@ -80,28 +81,29 @@ export class TableCopy {
   }
 
   /**
-   * Read the rows that were appended since. Rows that were removed stay until `removeGone`: searches leave them out,
-   * since their generation is not active.
+   * Read the rows that were appended since the last reading. Removed rows stay until `removeGone`. Searches leave them
+   * out, since their generation is not active.
    *
-   * @param table as for `fill`
+   * @param table table, as for `fill`
    */
   async update(table: Table, version: number): Promise<void> {
-    // The rows that are read are those of this version or a newer one.
+    // The rows read are those of this version or a newer one.
     const latest = await requireVersion(table, version);
     if (!(await this.#addAppended(table))) await this.#addUnknown(table, await readKeys(table, this.#lastRowId));
     this.#version = latest;
   }
 
-  /** Return true if the copy has rows that the table has no more. @param table at the version of the copy */
+  /** Return true if the copy has rows that the table no longer has. @param table table at the version of the copy */
   async hasGone(table: Table): Promise<boolean> {
     return (await table.countRows()) !== this.#size.rows - this.#size.removedRows;
   }
 
   /**
-   * Remove the rows that the table has no more, and erase their texts. @param table at the version of the copy or newer
+   * Remove the rows that the table no longer has, and erase their texts. @param table table at the version of the copy
+   * or newer
    */
   async removeGone(table: Table): Promise<void> {
-    // Rows that are added while the keys are read are not looked at.
+    // Ignore rows that are added while the keys are read.
     const { rows } = this.#size;
     const { generations, chunkIndexes } = await readKeys(table, null);
     const keys = { generations, chunkIndexes };
@@ -119,10 +121,10 @@ export class TableCopy {
   }
 
   /**
-   * Add the rows that come after those of the copy, in a fraction of the time that the keys of all rows take. They are
-   * read from the last row on that the copy has: if it is not at its place, others were removed or moved.
+   * Add the rows that follow those of the copy. This takes a fraction of the time of reading all keys. Reading begins
+   * with the copy's last row. If that row is not at its place, rows were removed or moved.
    *
-   * @returns false, and adds none, if it is not at its place
+   * @returns false without adding any row if the last row is not at its place
    */
   async #addAppended(table: Table): Promise<boolean> {
     const { rows, removedRows } = this.#size;
@@ -153,7 +155,7 @@ export class TableCopy {
   }
 }
 
-/** Return the version that a table is at; throw if that is older than the wanted one. */
+/** Return the version of a table. Throw if it is older than the wanted one. */
 async function requireVersion(table: Table, wanted: number): Promise<number> {
   const version = await table.version();
   if (version < wanted) throw new Error(`the table is at version ${version}, before version ${wanted}`);

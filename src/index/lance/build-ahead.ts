@@ -3,27 +3,27 @@ import type { LanceTables } from './lance.ts';
 import { buildIndex, ROWS_IN_PROCESS_MAX } from './settle.ts';
 import { VECTOR_INDEX_LATE_ROWS_MAX, VECTOR_INDEX_ROWS_MIN } from './vector-index.ts';
 
-/** Share of the rows, and rows, that may be written after the index of the keywords is built. */
+/** Limits on the rows that are written after the keyword index is built: a share of all rows, and a number. */
 const LATE_SHARE_MAX = 0.15;
 const LATE_ROWS_MAX = 12_288;
-/** Share of the rows that may be written after the index of the vectors is built. */
+/** Maximum share of the rows that are written after the vector index is built. */
 const LATE_VECTORS_SHARE_MAX = 0.5;
 
 type Step = 'index_tokens' | 'index_vectors';
 
 /**
- * Indexes of a large table that are built while its last rows are still made and appended, so that the table can
- * replace another one as soon as it is complete. Its files are merged afterwards.
+ * Builds the indexes of a large table before its last rows are made and appended. The table can then replace another
+ * one as soon as it is complete. Its files are merged afterwards.
  */
 export class LanceBuildAhead implements BuildAhead {
   readonly #tables: LanceTables;
   readonly #name: string;
   readonly #withLock: (work: () => Promise<void>) => Promise<void>;
-  /** Rows from which each index is built, by its step. */
+  /** Number of rows at which to build each index, by its step. */
   readonly #dueAt = new Map<Step, number>();
   #building: Promise<void> = Promise.resolve();
 
-  /** @param rows rows that the table will have */
+  /** @param rows number of rows that the table will have */
   constructor(tables: LanceTables, name: string, rows: number, withLock: (work: () => Promise<void>) => Promise<void>) {
     this.#tables = tables;
     this.#name = name;
@@ -49,7 +49,7 @@ export class LanceBuildAhead implements BuildAhead {
 
   async #build(step: Step): Promise<void> {
     await this.#withLock(async () => {
-      // It may have been dropped with its bucket.
+      // The table may have been dropped with its bucket.
       if (await this.#tables.has(this.#name)) await buildIndex(this.#tables, this.#name, step);
     });
   }

@@ -1,7 +1,6 @@
 /**
- * Return a table or connection of LanceDB whose `close` takes effect once its calls in progress have ended. LanceDB
- * 0.31 frees at once what a call in progress still uses, and the process then ends with a segmentation fault. A call
- * that comes after it was freed is refused by LanceDB.
+ * Return a LanceDB table or connection whose `close` waits for the calls in progress. LanceDB 0.31 frees memory that
+ * such calls still use, and the process ends with a segmentation fault. LanceDB refuses calls that begin after `close`.
  */
 export function closeWhenIdle<T extends object & { close(): void }>(opened: T): T {
   let inProgress = 0;

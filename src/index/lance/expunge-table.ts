@@ -5,17 +5,17 @@ import { indexVectors, mergeTable } from './settle.ts';
 import { readTableState } from './table-state.ts';
 import { dropVectorIndex } from './vector-index.ts';
 
-/** Most that the clock of a writer, which dates its versions, may be ahead of ours. */
+/** Maximum lead of a writer's clock over ours. That clock dates the versions. */
 const CLOCK_SKEW_MS = 24 * 3_600_000;
 
 /**
- * Remove the bytes of deleted rows from the storage, where LanceDB may keep them for ever: it merges a file only once a
- * tenth of its rows are deleted, and its indexes keep the content of deleted rows. So all rows are written to new
- * files, the indexes are rebuilt, and all older versions of the table are removed at once. A search that reads an older
- * version then fails, and is repeated on the new one. It takes time and temporary space in proportion to the table.
+ * Erase deleted rows from the storage. LanceDB may keep them for ever: it merges a file only once a tenth of its rows
+ * are deleted, and its indexes keep the content of deleted rows. Therefore write all rows to new files, rebuild the
+ * indexes, and remove all older versions of the table at once. A search that reads an older version then fails, and is
+ * repeated on the new one. This takes time and temporary space in proportion to the table.
  *
  * @param requireLock throws if the caller has lost its lock
- * @param publish announces to readers the version that has none of the removed rows
+ * @param publish announces the version without the removed rows to readers
  */
 export async function expungeTable(
   tables: LanceTables,
@@ -30,9 +30,9 @@ export async function expungeTable(
   await publish(await readTableState(table));
   await requireLock();
   const later = new Date(Date.now() + CLOCK_SKEW_MS);
-  // Unverified files are those of a killed writer, since no other process writes while we hold the lock.
+  // Unverified files come from a killed writer, since no other process writes while we hold the lock.
   await tables.mapErrors(table.optimize({ cleanupOlderThan: later, deleteUnverified: true }));
-  // Not before, since `optimize` would write it once more.
+  // Build it only now, since `optimize` would write it again.
   if (!(await indexVectors(tables, table))) return;
   await requireLock();
   await publish(await readTableState(table));

@@ -6,9 +6,9 @@ const RETRIES_MAX = 4;
 const RETRY_SECONDS = 30;
 
 /**
- * Build the URI of the index in the bucket and the storage options of LanceDB. They contain everything that LanceDB
- * would otherwise read from environment variables, except credentials that the settings leave to the role of the
- * machine. Names as in https://docs.lancedb.com/storage/configuration.
+ * Build the URI of the index in the bucket, and the storage options of LanceDB. The options contain everything that
+ * LanceDB would otherwise read from environment variables. They lack credentials if the settings leave these to the
+ * role of the machine. For the names, see https://docs.lancedb.com/storage/configuration.
  */
 export function indexOnS3(settings: S3Settings): [uri: string, storageOptions: Record<string, string>] {
   const { bucket, prefix, endpoint, region, pathStyle, credentials } = settings;

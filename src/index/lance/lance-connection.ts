@@ -3,10 +3,10 @@ import { dependencyDown } from '../../platform/errors.ts';
 import { closeWhenIdle } from './close-when-idle.ts';
 import { bindLance } from './lance-environment.ts';
 
-/** Name that no table has, since tables are named by the ids of their buckets. */
+/** Name that no table has, since tables have the ids of their buckets as names. */
 const ABSENT_TABLE = 'probe';
 
-/** Connection that is opened on first use, and again after a failed attempt. */
+/** Connection that is opened on first use. After a failure, the next use opens it again. */
 export class LazyConnection {
   readonly #open: () => Promise<Connection>;
   #connection: Promise<Connection> | null = null;
@@ -33,7 +33,10 @@ export class LazyConnection {
   }
 }
 
-/** Open a table; null if it does not exist. The tables are listed, which takes time for each, only if that fails. */
+/**
+ * Open a table, or return null if it does not exist. List the tables only if opening fails, since that takes time for
+ * each table.
+ */
 export async function openIfThere(connection: Connection, name: string): Promise<Table | null> {
   try {
     return closeWhenIdle(await connection.openTable(name));
@@ -44,8 +47,8 @@ export async function openIfThere(connection: Connection, name: string): Promise
 }
 
 /**
- * Check that an object store answers, by one request: opening a table that does not exist. A list of the tables takes a
- * request for each thousand of them, whatever the limit.
+ * Check with one request that an object store answers: open a table that does not exist. A list of the tables would
+ * take a request for each thousand of them, whatever the limit.
  */
 export async function openAbsentTable(connection: Connection): Promise<void> {
   try {

@@ -1,18 +1,18 @@
 import { availableParallelism } from 'node:os';
 
-/** Environment variables that a process working only on tables needs; no secret of the service is among them. */
+/** Environment variables that a process working only on tables needs. They contain no secret of the service. */
 const INHERITED =
   /^(LANCE_|AWS_(?!ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN)|(https?|no)_proxy$|SSL_CERT_|TMPDIR$)/i;
 
 /**
- * Set the environment variables that configure LanceDB. It reads them at its first computation and has no other source
- * for them; variables that an operator has set are kept.
+ * Set the environment variables that configure LanceDB. It reads them at its first computation, and has no other source
+ * for these settings. Keep variables that an operator has set.
  *
- * - On a machine of up to four cores, LanceDB has as many threads for writing a keyword index as that has writers, and
- *   each writer waits for one more thread: an index of some 100,000 distinct words is never finished, and its lock is
- *   never released (lancedb/lancedb#3568).
- * - Merging files and building the keyword index read ahead and build in parallel without regard to memory. Smaller
- *   batches, less read-ahead and a single builder bound that; searches are as fast.
+ * - LanceDB writes a keyword index with several writers. On a machine of up to four cores it has only as many threads
+ *   as writers, but each writer waits for one more thread. An index of some 100,000 distinct words is then never
+ *   finished, and its lock is never released (lancedb/lancedb#3568).
+ * - Merging files and building the keyword index read ahead and work in parallel, without a limit on memory. Smaller
+ *   batches, less read-ahead and a single builder limit it. Searches are as fast.
  */
 export function bindLance(): void {
   const settings = {
@@ -21,7 +21,7 @@ export function bindLance(): void {
     LANCE_DEFAULT_IO_BUFFER_SIZE: String(16 * 1024 * 1024),
     LANCE_FTS_NUM_SHARDS: '1',
     LANCE_FTS_PARTITION_SIZE: '64',
-    // Otherwise it warns that statistics of an index may be large.
+    // Otherwise LanceDB warns that the statistics of an index may be large.
     LANCE_INCLUDE_VECTOR_CENTROIDS: 'false',
   };
   // biome-ignore lint/style/noProcessEnv: LanceDB reads its settings nowhere else
@@ -29,9 +29,9 @@ export function bindLance(): void {
 }
 
 /**
- * Settings of glibc's malloc that save memory: two heaps for all threads, and large blocks outside of them, so that
- * they return to the system when they are freed. Peak memory is lower by a third to a half. `bin/service` sets the same
- * for a worker.
+ * Settings of glibc's malloc that save memory. All threads share two heaps. Large blocks are outside of the heaps and
+ * return to the system when they are freed. Peak memory is lower by a third to a half. `bin/service` has similar
+ * settings for servers and workers.
  */
 const MALLOC_SETTINGS = {
   MALLOC_ARENA_MAX: '2',
@@ -39,7 +39,10 @@ const MALLOC_SETTINGS = {
   MALLOC_TRIM_THRESHOLD_: String(1024 * 1024),
 };
 
-/** Environment of a process that works on tables: access settings that are not in the storage options. */
+/**
+ * Return the environment of a process that works on tables. It has the access settings that are not among the storage
+ * options.
+ */
 export function lanceEnvironment(): Record<string, string> {
   const kept: Record<string, string> = { ...MALLOC_SETTINGS };
   // biome-ignore lint/style/noProcessEnv: passed on, not read

@@ -25,14 +25,14 @@ import { RowSamples } from './row-samples.ts';
 import { settle } from './settle.ts';
 import { isIndexed, readTableState } from './table-state.ts';
 
-/** The driver of `ChunkIndex` for LanceDB: tables on disk or on an object store, with copies in memory. */
+/** Driver of `ChunkIndex` for LanceDB, with tables on disk or on an object store, and copies in memory. */
 export class LanceIndex implements ChunkIndex {
   readonly tables: LanceTables;
   readonly copies: TableCopies | null;
-  /** Samples of rows that results are judged by. */
+  /** Samples of rows for judging results. */
   readonly #samples = new RowSamples();
 
-  /** @param copies null: searches use only the tables */
+  /** @param copies copies in memory; null if searches use only the tables */
   constructor(tables: LanceTables, copies: TableCopies | null = null) {
     this.tables = tables;
     this.copies = copies;

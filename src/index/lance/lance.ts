@@ -11,8 +11,8 @@ import { LazyConnection, openAbsentTable, openIfThere } from './lance-connection
 import { loadLance } from './load-lance.ts';
 
 /**
- * Full-text index that matches tokens as they are, since `analyser.ts` does all analysis. Made anew for each table,
- * since LanceDB accepts an index object only once.
+ * Make a full-text index that matches tokens as they are, since `analyser.ts` does all analysis. LanceDB accepts an
+ * index object only once, so each table needs a new one.
  */
 function tokenIndex(): Index {
   return loadLance().Index.fts({
@@ -28,14 +28,14 @@ export const TOKEN_INDEX_NAME = 'tokens_idx';
 const READ_TABLES_MAX = 256;
 const WRITTEN_TABLES_MAX = 64;
 /**
- * Cache sizes of writers: one for indexes, one for file metadata. Each commit makes new entries, and by default LanceDB
- * would keep up to 7 GB of them beside the old ones.
+ * Cache sizes of writers, for indexes and for file metadata. Each commit makes new entries. By default, LanceDB would
+ * keep up to 7 GB of entries, including the old ones.
  */
 const WRITER_CACHE_BYTES = 16n * 1024n * 1024n;
 /**
- * Rows above which a table is read by the connection of large tables. The indexes of all small tables share a cache
- * that holds some hundred of them: by default LanceDB would keep up to 7 GB in memory, and the files of each index
- * open.
+ * Number of rows above which a table is read through the connection for large tables. The indexes of all small tables
+ * share a cache for some hundred of them. By default, LanceDB would keep up to 7 GB in memory, and the files of each
+ * index open.
  */
 const SMALL_ROWS_MAX = 20_000;
 const SMALL_CACHE_BYTES = 32n * 1024n * 1024n;
@@ -44,21 +44,19 @@ const RELEASED_MS = 30_000;
 /** Default of `search.table_cache_mb`. */
 const LARGE_CACHE_BYTES = 1024 * 1024 * 1024;
 const METADATA_CACHE_BYTES = 64n * 1024n * 1024n;
-/**
- * Free disk space below which the disk counts as full: a commit of the most rows, or a merge of fragments, takes more.
- */
+/** Free disk space below which the disk counts as full. The largest commit, or a merge of fragments, takes more. */
 const FREE_BYTES_MIN = 32 * 1024 * 1024;
-/** Time without an answer after which an object store is tried by a probe, and time in which that must be answered. */
+/** Time without an answer after which a probe tests an object store, and the time limit of the probe. */
 const SILENCE_MS = 8_000;
 
-/** Build the keyword index of a table; it replaces the present one. */
+/** Build the keyword index of a table, in place of the present one. */
 export async function buildTokenIndex(table: Table): Promise<void> {
   await table.createIndex('tokens', { config: tokenIndex(), name: TOKEN_INDEX_NAME, replace: true });
 }
 
 /**
- * LanceDB tables, opened once per process and brought up to date on demand. The first table of a bucket is named by the
- * bucket's id; a table that replaces it has the id as a prefix (`nextTableName`).
+ * LanceDB tables, opened once per process and brought up to date on demand. The first table of a bucket has the
+ * bucket's id as its name. The name of a table that replaces it begins with the id (`nextTableName`).
  */
 export class LanceTables {
   readonly #uri: string;
@@ -69,9 +67,11 @@ export class LanceTables {
   readonly #reading: LazyConnection;
   readonly #openLarge: () => LazyConnection;
   #readingLarge: LazyConnection;
-  /** Closers of what was released, which are called later. */
+  /** Functions that close released tables later. */
   readonly #released = new Set<() => Promise<void>>();
-  /** Connection of writers. It shares no cache with searches, so commits do not evict what searches have read. */
+  /**
+   * Connection of writers. It shares no cache with searches, so commits do not evict the data that searches have read.
+   */
   readonly #writing: LazyConnection;
   /** An evicted table is not closed, since a search may still use it. It is freed with its last reference. */
   readonly #readTables = new LRUCache<string, ReadTable>({ max: READ_TABLES_MAX });
@@ -81,8 +81,8 @@ export class LanceTables {
   /**
    * @param uri directory of the database, or `s3://<bucket>/<prefix>`
    * @param storageOptions access to an object store, by the option names of LanceDB
-   * @param largeCacheBytes memory for what searches have read of the indexes of large tables
-   * @param silenceMs time without an answer after which an object store is tried, and time that it has to answer
+   * @param largeCacheBytes cache size for the indexes of large tables
+   * @param silenceMs time without an answer after which an object store is probed, and the time limit of the probe
    */
   constructor(
     uri: string,
@@ -104,14 +104,14 @@ export class LanceTables {
     this.#writing = connectWith(WRITER_CACHE_BYTES, WRITER_CACHE_BYTES);
   }
 
-  /** Location by which another process opens the same tables; its storage options may hold secrets. */
+  /** Location from which another process opens the same tables. Its storage options may hold secrets. */
   get location(): { readonly uri: string; readonly storageOptions: Record<string, string> } {
     return { uri: this.#uri, storageOptions: this.#storageOptions };
   }
 
   /**
-   * Await work on tables and map its errors. LanceDB's errors have no codes: one that comes while the disk is full is
-   * reported as `storage_full`, one that comes while the database cannot be reached as `index_unavailable`.
+   * Await work on tables and map its errors. LanceDB's errors have no codes. An error while the disk is full becomes
+   * `storage_full`. An error while the database cannot be reached becomes `index_unavailable`.
    *
    * @throws AppError `index_unavailable`, `storage_full` (503); any other error of the work unchanged
    */
@@ -127,8 +127,9 @@ export class LanceTables {
   }
 
   /**
-   * Await work as long as the object store answers others; it may still be done later. LanceDB repeats requests without
-   * an answer for minutes, in which searches would wait and a writer would hold the lock of its bucket.
+   * Await work as long as the object store answers other requests. After an error, the work may still complete later.
+   * LanceDB repeats unanswered requests for minutes. Meanwhile searches would wait, and a writer would hold the lock of
+   * its bucket.
    *
    * @throws AppError `index_unavailable` (503)
    */
@@ -155,7 +156,8 @@ export class LanceTables {
   }
 
   /**
-   * Open a table for reading, at `version` or newer; null if it does not exist. Name and version come from PostgreSQL.
+   * Open a table for reading, at `version` or newer, or return null if it does not exist. Name and version come from
+   * PostgreSQL.
    *
    * @throws AppError `index_unavailable` (503)
    */
@@ -186,15 +188,15 @@ export class LanceTables {
   }
 
   /**
-   * Bring a table that searches share to a version, one search after the other: a large one would otherwise be moved
-   * back by the search that wants the older of two versions.
+   * Bring a table that searches share to a version, one search after the other. Otherwise, of two searches of a large
+   * table, the one with the older version would move it back.
    */
   #advance(name: string, opened: ReadTable, version: number): Promise<void> {
     const move = async () => {
       if (opened.version >= version) return;
       const { table } = opened;
       await (opened.isLarge ? moveTo(table, version) : table.checkoutLatest());
-      // A table may be behind what PostgreSQL says, after its directory was restored: then each search looks again.
+      // After its directory was restored, a table may be older than PostgreSQL says. Each search then looks again.
       opened.version = await table.version();
       if (opened.isLarge || !(await isLarge(table))) return;
       if (this.#readTables.get(name) === opened) this.#readTables.delete(name);
@@ -205,7 +207,7 @@ export class LanceTables {
   }
 
   /**
-   * Open the latest version of a table for writing; create the table if it is missing. The caller holds the bucket's
+   * Open the latest version of a table for writing. Create the table if it is missing. The caller holds the bucket's
    * writer lock.
    *
    * @throws AppError `index_unavailable` (503)
@@ -245,8 +247,8 @@ export class LanceTables {
   }
 
   /**
-   * Free what searches have read of the indexes of large tables, once a copy in memory serves the searches of one.
-   * Searches in progress end before it is closed; later ones read what they need anew.
+   * Free the cached indexes of large tables once a copy in memory serves the searches of one. Searches in progress end
+   * before the connection closes. Later ones read the data again.
    */
   releaseLarge(): void {
     const connection = this.#readingLarge;
@@ -262,13 +264,13 @@ export class LanceTables {
     setTimeout(close, RELEASED_MS).unref();
   }
 
-  /** Drop every table that the bucket has or had. */
+  /** Drop every present and former table of the bucket. */
   async dropAll(bucketId: string): Promise<void> {
     const names = await (await this.#reading.get()).tableNames();
     for (const name of names) if (name === bucketId || name.startsWith(`${bucketId}_`)) await this.drop(name);
   }
 
-  /** Check that the database answers; for health checks. @throws AppError `index_unavailable` (503) */
+  /** Check that the database answers, for health checks. @throws AppError `index_unavailable` (503) */
   async probe(): Promise<void> {
     const ask = async () => {
       const connection = await this.#reading.get();
@@ -279,7 +281,7 @@ export class LanceTables {
       this.#isReached = true;
     } catch (error) {
       this.#isReached = false;
-      // A table whose request has no answer lets every later user wait for it.
+      // If a request of a table has no answer, every later user of the table would wait for it.
       this.#readTables.clear();
       this.#writtenTables.clear();
       if (error instanceof AppError) throw error;
@@ -308,11 +310,11 @@ export class LanceTables {
 
 interface ReadTable {
   readonly table: Table;
-  /** Version that the table really is at. */
+  /** Actual version of the table. */
   version: number;
-  /** The last move to a newer version, which may be in progress; it never rejects. */
+  /** Last move to a newer version. It may be in progress, and never rejects. */
   moving: Promise<void>;
-  /** True if its connection is that of large tables. */
+  /** True if the table uses the connection for large tables. */
   readonly isLarge: boolean;
 }
 
@@ -321,14 +323,14 @@ async function isLarge(table: Table): Promise<boolean> {
 }
 
 /**
- * Let a large table be read at a version, or at the latest one if that has been removed: versions that are not
- * published yet may lack its vector index, while it is settled.
+ * Let a large table be read at a version, or at the latest one if that version has been removed. Unpublished versions
+ * may lack the vector index while the table is settled.
  */
 async function moveTo(table: Table, version: number): Promise<void> {
   await table.checkout(version).catch(() => table.checkoutLatest());
 }
 
-/** Check that a directory can be read; LanceDB would read all of it. */
+/** Check that a directory can be read. LanceDB would read all of it. */
 async function readOneEntry(directory: string): Promise<void> {
   const opened = await opendir(directory);
   try {

@@ -5,23 +5,23 @@ import { BOILERPLATE } from './boilerplate.ts';
 import { loadLance } from './load-lance.ts';
 import { throughIndex } from './vector-index.ts';
 
-/** A candidate that was read from the files of the index. */
+/** Candidate that was read from the files of the index. */
 export type ReadCandidate = Candidate & Passage;
 
 const COLUMNS = ['chunk_id', 'document_id', 'generation', 'chunk_index', 'text', 'locator'];
 
 /**
- * Find the nearest chunks by cosine similarity. `vector`: Float32Array [1024], L2-normalised as all vectors of the
- * index are.
+ * Find the nearest chunks by cosine similarity. `vector`: Float32Array [1024], L2-normalised like all vectors of the
+ * index.
  */
 export async function searchVectors(table: Table, vector: Float32Array, options: LegOptions): Promise<ReadCandidate[]> {
   return toCandidates(await vectorQuery(table, vector, options).toArrow(), '_distance', (distance) => 1 - distance);
 }
 
-/** LanceDB query of `searchVectors`. */
+/** Make the LanceDB query of `searchVectors`. */
 export function vectorQuery(table: Table, vector: Float32Array, { limit, documentIds }: LegOptions): VectorQuery {
   const query = throughIndex(table.vectorSearch(vector).column('vector'))
-    // For unit vectors this equals cosine, in less than half the time.
+    // For unit vectors this equals cosine, and takes less than half the time.
     .distanceType('dot')
     .limit(limit)
     .select([...COLUMNS, '_distance']);
@@ -38,7 +38,7 @@ export async function searchKeywords(
   return toCandidates(await keywordQuery(table, terms, options).toArrow(), '_score', (score) => score);
 }
 
-/** LanceDB query of `searchKeywords`. */
+/** Make the LanceDB query of `searchKeywords`. */
 export function keywordQuery(table: Table, terms: readonly WeightedTerms[], { limit, documentIds }: LegOptions): Query {
   const query = table
     .query()
@@ -71,11 +71,11 @@ function toCandidates(rows: ArrowTable, scoreColumn: string, toScore: (value: nu
     isBoilerplate: String(locator?.get(row)).includes(BOILERPLATE),
     score: toScore(score?.get(row) as number),
   }));
-  // LanceDB picks the best rows but returns them in any order, and rows of equal score in a different order each time.
+  // LanceDB picks the best rows but returns them in any order. Rows of equal score come in a different order each time.
   return candidates.sort((a, b) => b.score - a.score || (a.chunkId < b.chunkId ? -1 : 1));
 }
 
-/** Render the condition that a row is of one of these documents. */
+/** Render the condition that a row belongs to one of these documents. */
 export function membership(documentIds: readonly string[]): string {
   return `document_id IN (${documentIds.map(quoteId).join(', ')})`;
 }

@@ -2,21 +2,20 @@ import type { Table } from '@lancedb/lancedb';
 import { buildTokenIndex, TOKEN_INDEX_NAME } from './lance.ts';
 import { dropVectorIndex, hasVectorIndex, SPLIT_ROWS_MAX, VECTOR_INDEX_NAME } from './vector-index.ts';
 
-/** Rows up to which the keyword index is built anew, in a second at most. */
+/** Number of rows up to which the keyword index is built again, which takes a second at most. */
 const TOKENS_REBUILT_ROWS_MAX = 65_536;
 
 /**
  * Merge the small files of a table, remove its old versions, and bring its indexes up to date. A large table may lack
- * its vector index afterwards, which is then to be built anew.
+ * its vector index afterwards; build it then.
  *
- * If that has changed the table, the keyword index is then built anew, as one part: where `optimize` has merged rows
- * into an index as a part of their own, LanceDB 0.31 prunes the candidates of one part by scores of another, which have
- * other statistics, and misses most of the best rows for common words (lance pull request 8748, in later versions).
- * Larger tables keep the parts, and so does a table whose merge was killed in between, until the next one that changes
- * it.
+ * If this changed the table, build the keyword index again as one part. `optimize` can merge rows into an index as a
+ * separate part. LanceDB 0.31 then prunes the candidates of one part by scores of another, which has other statistics.
+ * It misses most of the best rows for common words (lance pull request 8748, in later versions). Larger tables keep the
+ * parts. So does a table whose merge was killed in between, until the next merge that changes it.
  *
- * @param cleanupOlderThanMs versions older than this are removed; milliseconds since 1970
- * @param splitRowsMax rows up to which a vector index may be split
+ * @param cleanupOlderThanMs time before which versions are removed, in milliseconds since 1970
+ * @param splitRowsMax number of rows up to which a vector index may be split
  */
 export async function mergeFiles(
   table: Table,
@@ -36,13 +35,13 @@ export async function mergeFiles(
 }
 
 /**
- * Drop the vector index of a table before `optimize`, if that has no row to add to it, or if the table is large.
- * LanceDB 0.31 would write all of it anew in either case, which takes as long as to build it (lance pull request 6711,
- * in later versions). Each time it would also split a partition; and a query that reads partitions of more than 256 MB
- * together never ends, since each waits for memory of the others.
+ * Drop the vector index of a table before `optimize` if there is no row to add to it, or if the table is large. In both
+ * cases LanceDB 0.31 would write the whole index again, which takes as long as building it (lance pull request 6711, in
+ * later versions). Each time, it would also split a partition. A query that reads partitions of more than 256 MB
+ * together never ends, since each partition waits for memory of the others.
  *
- * @returns the version to go back to if there is nothing to merge: as the latest one, so that its files are kept. Null:
- *   none
+ * @returns the version to restore as the latest one if there is nothing to merge, so that its files are kept; null if
+ *   there is none
  */
 async function setVectorsAside(table: Table, splitRowsMax: number): Promise<number | null> {
   if (!(await hasVectorIndex(table))) return null;
@@ -55,13 +54,13 @@ async function setVectorsAside(table: Table, splitRowsMax: number): Promise<numb
   return isComplete ? indexed : null;
 }
 
-/** Make an earlier version the latest one, if no writer that has lost its lock wrote another one meanwhile. */
+/** Make an earlier version the latest one, unless a writer that lost its lock wrote another one meanwhile. */
 async function goBack(table: Table, { to, from }: { readonly to: number; readonly from: number }): Promise<void> {
   await table.checkoutLatest();
   if ((await table.version()) !== from) return;
   await restore(table, to);
   const restored = await table.version();
-  // Rows that were written at the last moment are kept; the index is built anew.
+  // Keep rows that were written at the last moment. The index is built again.
   if (restored !== from + 1) await restore(table, restored - 1);
 }
 

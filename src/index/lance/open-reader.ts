@@ -11,16 +11,16 @@ import type { LanceTables } from './lance.ts';
 import { type ReadCandidate, searchKeywords, searchVectors } from './legs.ts';
 import type { RowSamples } from './row-samples.ts';
 
-/** Tables of LanceDB that are searched at a time. */
+/** Maximum number of LanceDB tables to search at a time. */
 const TABLES_AT_ONCE = 20;
-/** Time in which a query of a table must end: one without an index, of 1,000,000 rows, takes some seconds. */
+/** Time limit of a query of a table. A query without an index takes some seconds for 1,000,000 rows. */
 const QUERY_MS_MAX = 60_000;
 
 /**
- * Open tables as one reader: the copy in memory of each if there is one at its version, otherwise the table. Null: none
- * of the tables exists.
+ * Open tables as one reader. For each, use the copy in memory if there is one at its version, otherwise the table.
+ * Return null if none of the tables exists.
  *
- * @param context.copies null: only the tables are used
+ * @param context.copies copies in memory; null to use only the tables
  * @throws AppError `index_unavailable` (503)
  */
 export async function openReader(
@@ -84,7 +84,7 @@ function tableReader(
 }
 
 /**
- * Await a query of LanceDB, in which reads of an index may wait for each other for ever. @throws AppError
+ * Await a query of LanceDB with a time limit: its reads of an index may wait for each other for ever. @throws AppError
  * `index_unavailable` (503)
  */
 export function endInTime<T>(query: Promise<T>, ms = QUERY_MS_MAX): Promise<T> {

@@ -5,9 +5,8 @@ import { indexOnS3 } from './index-on-s3.ts';
 import { LanceTables } from './lance.ts';
 
 /**
- * Open the search index alone. On an object store this is safe only after `requireConditionalWrites` has passed:
- * writers are serialised by a lock, and the store's conditional writes stop a writer that lost the lock without
- * knowing.
+ * Open only the search index. On an object store this is safe only after `requireConditionalWrites` has passed. A lock
+ * serialises writers. If a writer lost the lock without knowing, the store's conditional writes stop it.
  */
 export function openTables(config: Pick<Config, 'dataDir' | 'index' | 'objects' | 'search'>): LanceTables {
   const { tableCacheBytes } = config.search;

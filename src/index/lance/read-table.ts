@@ -2,7 +2,7 @@ import type { Table } from '@lancedb/lancedb';
 import type { ChunkTokens, StoredChunk } from '../chunk-index.ts';
 import { membership } from './legs.ts';
 
-/** Read the first chunks of documents. Chunks of older generations may be among them. */
+/** Read the first chunks of documents. The result may include chunks of older generations. */
 export async function readChunks(
   table: Table,
   {

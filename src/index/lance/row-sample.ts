@@ -6,18 +6,18 @@ export interface SampledRow {
   readonly documentId: string;
   /** Float32Array [1024], L2-normalised. */
   readonly vector: Float32Array;
-  /** Hashes of its terms: no text of a document is kept. */
+  /** Hashes of the row's terms. The sample keeps no text of a document. */
   readonly terms: ReadonlySet<number>;
 }
 
-/** Most rows have no term of a query. */
+/** Shared empty list, since most rows have no term of a query. */
 const NO_TERMS: ReadonlySet<string> = new Set();
 
 /** Sample of the rows of an index, with an inverted index of the hashes of their terms. */
 export class RowSample {
   readonly #documentIds: readonly string[];
   /**
-   * Vectors by component, Float32Array [1024 x rows]: a query of few components reads few of them, in one piece each.
+   * Vectors by component, Float32Array [1024 x rows]. A query with few components reads only those, each in one piece.
    */
   readonly #components: Float32Array;
   readonly #rowsByHash = new Map<number, number[]>();
@@ -78,7 +78,7 @@ export class RowSample {
   }
 }
 
-/** Hash of a term: FNV-1a of 32 bits. */
+/** Hash a term with 32-bit FNV-1a. */
 export function hashOf(term: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < term.length; at++) hash = Math.imul(hash ^ term.charCodeAt(at), 0x01000193);

@@ -5,29 +5,27 @@ import type { LanceTables } from '../../index/lance/lance.ts';
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
 import { hashOf, RowSample, type SampledRow } from './row-sample.ts';
 
-/** Rows of a sample. A table of fewer rows is its own sample. */
+/** Number of rows of a sample. A smaller table is its own sample. */
 export const SAMPLED_ROWS_MAX = 128;
-/** Tables whose samples are kept, half a megabyte each. */
+/** Maximum number of samples to keep. Each takes half a megabyte. */
 const SAMPLES_MAX = 48;
 /** Time after which a sample of a larger table is read again. */
 const KEPT_MS = 10 * 60_000;
-/** Tables that one search samples at most. */
+/** Maximum number of tables that one search samples. */
 export const SAMPLED_TABLES_MAX = 4;
 
 interface Sample {
   readonly version: number;
   readonly rows: Promise<RowSample>;
-  /** True if it is all of the table at its version. */
+  /** True if the sample is the whole table at its version. */
   isWhole: boolean;
 }
 
-/**
- * Samples of the rows of tables, spread evenly over each. That of a small table with a copy in memory is not needed.
- */
+/** Samples of the rows of tables, spread evenly over each table. A small table with a copy in memory needs none. */
 export class RowSamples {
   readonly #byTable = new LRUCache<string, Sample>({ max: SAMPLES_MAX, ttl: KEPT_MS });
 
-  /** Return samples of the rows of the first few tables; those that cannot be read are left out. */
+  /** Return samples of the rows of the first few tables. Leave out those that cannot be read. */
   async read(
     tables: LanceTables,
     indexTables: readonly { readonly name: string; readonly version: number }[],
@@ -73,7 +71,7 @@ function toSampledRows(batch: RecordBatch): SampledRow[] {
   const [data] = vectors?.data ?? [];
   const components = data?.children[0]?.values as Float32Array;
   const first = (data?.offset ?? 0) * INDEX_DIMENSIONS;
-  // One copy of all, so that the sample does not keep the answer of LanceDB in memory.
+  // Copy all of them once, so that the sample does not keep the answer of LanceDB in memory.
   const own = components.slice(first, first + batch.numRows * INDEX_DIMENSIONS);
   return Array.from({ length: batch.numRows }, (_, row) => ({
     documentId: documentIds?.get(row) as string,

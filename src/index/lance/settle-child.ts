@@ -1,6 +1,7 @@
 /**
- * Main of the child process that runs one step of settling a large table. The task comes as a line of JSON on stdin,
- * which stays open; when stdin ends, the parent, which holds the table's writer lock, is gone, and this process exits.
+ * Entry point of the child process that runs one step of settling a large table. The task is a line of JSON on stdin,
+ * which stays open. The parent holds the table's writer lock. When stdin ends, the parent is gone, and this process
+ * exits.
  */
 import { createInterface } from 'node:readline';
 import { buildTokenIndex, LanceTables } from './lance.ts';

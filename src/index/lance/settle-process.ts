@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { lowerPriority } from '../../platform/lower-priority.ts';
 import { lanceEnvironment } from './lance-environment.ts';
 
-/** Time after which the process counts as hung; a table of 200,000 rows takes half a minute. */
+/** Time after which the process counts as hung. A table of 200,000 rows takes half a minute. */
 const SETTLE_MS_MAX = 30 * 60_000;
 const ERROR_CHARS_MAX = 2_000;
 
@@ -30,7 +30,8 @@ export async function settleInChild(task: SettleTask): Promise<void> {
   const child = spawn(process.execPath, ['--no-warnings', module], {
     stdio: ['pipe', 'ignore', 'pipe'],
     env: lanceEnvironment(),
-    // Its own process group: a Ctrl-C at the terminal must reach only the worker, which waits for this process.
+    // Use a separate process group, so that Ctrl-C at the terminal reaches only the worker, which waits for this
+    // process.
     detached: process.platform !== 'win32',
     windowsHide: true,
   });
@@ -38,7 +39,7 @@ export async function settleInChild(task: SettleTask): Promise<void> {
   if (child.pid !== undefined) lowerPriority(child.pid, { leadsSession: true });
   const closed = once(child, 'close') as Promise<[code: number | null, signal: NodeJS.Signals | null]>;
   child.stdin.on('error', () => {}); // It died before it read; its exit code and stderr give the reason.
-  // Left open: when this process ends, stdin closes and the child exits.
+  // Keep stdin open: when this process ends, stdin closes and the child exits.
   child.stdin.write(`${JSON.stringify(task)}\n`);
   let stderr = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {

@@ -6,12 +6,12 @@ import { mergeFiles } from './merge-files.ts';
 import { type SettleTask, settleInChild } from './settle-process.ts';
 import { lacksVectorIndex } from './vector-index.ts';
 
-/** Rows above which a table is settled in a child process, which takes a second to start. */
+/** Number of rows above which a child process settles a table. Its start takes a second. */
 export const ROWS_IN_PROCESS_MAX = 8_192;
 
 /**
- * Build one index of a large table in a child process, without merging its files. Rows may be appended meanwhile; they
- * are not in the index. The caller holds the bucket's build lock.
+ * Build one index of a large table in a child process, without merging its files. Rows that are appended meanwhile are
+ * not in the index. The caller holds the bucket's build lock.
  *
  * @throws AppError `settle_failed`, `index_unavailable`, `storage_full` (503)
  */
@@ -25,19 +25,23 @@ export async function buildIndex(
 
 /**
  * Merge small fragments and bring the indexes up to date. The caller holds the bucket's writer lock. For a large table
- * this takes memory in proportion to the table, which LanceDB does not return to the system; so it runs in a child
- * process.
+ * this takes memory in proportion to the table, and LanceDB does not return it to the system. A child process therefore
+ * settles large tables.
  *
  * @throws AppError `settle_failed` (503, retryable), which leaves the table usable as before; `index_unavailable`,
  *   `storage_full` (503)
  */
 export async function settle(tables: LanceTables, table: Table): Promise<void> {
   await mergeTable(tables, table);
-  // In another process, so that the memory of both steps is never held at once.
+  // Use another process, so that the memory of both steps is never held at once.
   await indexVectors(tables, table);
 }
 
-/** Do the first part of `settle`: all but building a vector index that the table lacks. @throws AppError as `settle` */
+/**
+ * Do the first part of `settle`: everything except building a vector index that the table lacks.
+ *
+ * @throws AppError as `settle` does
+ */
 export async function mergeTable(tables: LanceTables, table: Table): Promise<void> {
   const cleanupOlderThanMs = Date.now() - KEEP_VERSIONS_MS;
   if ((await table.countRows()) <= ROWS_IN_PROCESS_MAX) {
@@ -48,7 +52,12 @@ export async function mergeTable(tables: LanceTables, table: Table): Promise<voi
   await table.checkoutLatest();
 }
 
-/** Build the vector index of a table if it lacks one. @returns true if it did @throws AppError as `settle` */
+/**
+ * Build the vector index of a table if it lacks one.
+ *
+ * @returns true if the index was built
+ * @throws AppError as `settle` does
+ */
 export async function indexVectors(tables: LanceTables, table: Table): Promise<boolean> {
   if (!(await lacksVectorIndex(table))) return false;
   await buildIndex(tables, table.name, 'index_vectors');

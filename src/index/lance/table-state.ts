@@ -3,21 +3,25 @@ import type { TableState } from '../chunk-index.ts';
 import { TOKEN_INDEX_NAME } from './lance.ts';
 import { hasEnoughVectorsIndexed } from './vector-index.ts';
 
-/** Fragments above which a table is settled between commits, not only when writing pauses. */
+/** Number of fragments above which a table is settled between commits, not only when writing pauses. */
 const FRAGMENTS_MAX = 64;
-/** Bounds of the unindexed rows above which a table is settled between commits. */
+/** Limits on the number of unindexed rows above which a table is settled between commits. */
 const UNINDEXED_ROWS_MIN = 4_096;
 const UNINDEXED_ROWS_MAX = 16_384;
 /**
- * Share of the rows within those bounds: settling rewrites all rows, so a growing table must not be rewritten often.
+ * Share of the rows, within those limits, above which a table is settled. Settling rewrites all rows, so a growing
+ * table must not be settled often.
  */
 const UNINDEXED_SHARE_MAX = 1 / 4;
 /**
- * Return true if the table must be settled before more is written. Searches also find rows that are not in the
- * full-text index yet, but score them by the statistics of the index, which are empty at first; so the index never lags
- * behind by more than its own size. LanceDB 0.31 adds the number of occurrences of a term in unindexed rows to these
- * statistics, not the number of rows that contain it (0.33 counts rows). Where that sum exceeds the number of all rows,
- * a search for the term does not find its unindexed rows.
+ * Return true if the table must be settled before more is written.
+ *
+ * Searches also find rows that are not in the full-text index yet, but score them by the statistics of the index, which
+ * are empty at first. The number of these rows is therefore limited to the size of the index.
+ *
+ * LanceDB 0.31 adds the number of occurrences of a term in unindexed rows to these statistics, instead of the number of
+ * rows with the term (0.33 counts rows). If that sum exceeds the number of all rows, a search for the term does not
+ * find its unindexed rows.
  */
 function isDueToSettle({ fragments, indexedRows, unindexedRows }: TableShape): boolean {
   const unindexedMax = Math.max(Math.min(indexedRows * UNINDEXED_SHARE_MAX, UNINDEXED_ROWS_MAX), UNINDEXED_ROWS_MIN);
@@ -31,7 +35,7 @@ interface TableShape {
   readonly unindexedRows: number;
 }
 
-/** Return true if the indexes of a table have as many of its rows as searches need. Its files may still be small. */
+/** Return true if the indexes of a table cover as many rows as searches need. Its files may still be small. */
 export async function isIndexed(table: Table): Promise<boolean> {
   const { indexedRows, unindexedRows } = await readTableShape(table);
   return !isDueToSettle({ fragments: 0, indexedRows, unindexedRows }) && hasEnoughVectorsIndexed(table);

@@ -8,10 +8,10 @@ import type { ChoreContext, TableContext } from './replace-table.ts';
 import { lockedBy, type StillHeld, withIndexToItself } from './writer-lock.ts';
 
 /**
- * Remove the bytes of deleted chunks from the storage of a bucket's index. A search that reads an older version then
- * fails, and is repeated on the new version, which PostgreSQL names before the old ones are removed.
+ * Erase deleted chunks from the storage of a bucket's index. Before removing older versions, name the new version in
+ * PostgreSQL. A search that reads an older version then fails, and is repeated on the new one.
  *
- * It takes time and temporary space in proportion to the bucket. It is idempotent.
+ * This takes time and temporary space in proportion to the bucket. It is idempotent.
  *
  * @throws AppError `index_lock_lost`, `index_unavailable` (503)
  */
@@ -25,8 +25,8 @@ export async function expungeBucket(context: TableContext, bucketId: string, sig
 }
 
 /**
- * Rewrite the indexes from whose rows documents were deleted. A large one is rewritten only once in a while, for all
- * documents that were deleted meanwhile. An index that fails does not keep the others.
+ * Rewrite the indexes from which documents were deleted. A large one is rewritten only once in a while, for all
+ * documents that were deleted meanwhile. If one index fails, go on with the others.
  *
  * @throws the error of the first index that failed, once the others are done
  */

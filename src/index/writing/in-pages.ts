@@ -1,11 +1,11 @@
-/** Number of rows of a page of what maintenance goes through. */
+/** Number of rows of a page of a list that maintenance processes. */
 export const PAGE_ROWS = 100;
 
 /**
- * Go through all entries of a list page by page, in the order of their keys. Entries that stay in the list, since the
- * work on them fails, do not keep those behind them from being reached.
+ * Process all entries of a list page by page, in the order of their keys. Entries stay in the list if processing them
+ * fails. The following pages begin behind them.
  *
- * @param find reads the next entries behind a key; "" for the first ones
+ * @param find reads the next entries behind a key, or the first ones for ""
  */
 export async function* inPages<T>(
   find: (after: string) => Promise<readonly T[]>,

@@ -10,7 +10,7 @@ import { publishVersion } from './index-versions-store.ts';
 import { findReindexRun } from './reindex-store.ts';
 import { generationGone, lockedBy, reprojectionGone, type StillHeld } from './writer-lock.ts';
 
-/** Remove every chunk of generations, and forget them. */
+/** Remove every chunk of generations, and forget the generations. */
 type DropGenerations = (bucketId: string, generations: readonly number[], signal: AbortSignal) => Promise<void>;
 
 interface CommitContext {
@@ -19,7 +19,7 @@ interface CommitContext {
   readonly logger: Logger;
 }
 
-/** Commits of appended generations, which are made while the lock of the index is held. */
+/** Commits appended generations while the lock of the index is held. */
 export class IndexCommits {
   readonly #sql: Sql;
   readonly #chunks: ChunkIndex;
@@ -33,9 +33,9 @@ export class IndexCommits {
     this.#dropGenerations = dropGenerations;
   }
 
-  /** Make one commit per table while the lock is held; resolve the appends that were written, reject the others. */
+  /** Make one commit per table while the lock is held. Resolve the appends that were written, and reject the others. */
   async commit(bucketId: string, batch: Append[], stillHeld: StillHeld): Promise<void> {
-    // Read under the lock: a generation that a deletion forgot before it took the lock cannot come back after it.
+    // Read this under the lock: a generation that a deletion forgot before taking the lock must not come back.
     const known = await findKnownGenerations(this.#sql, batch.map(generationOf));
     for (const append of batch) if (!known.has(generationOf(append))) append.reject(generationGone());
     const wanted = batch.filter((append) => known.has(generationOf(append)));
@@ -70,7 +70,9 @@ export class IndexCommits {
     for (const append of comparable) append.resolve();
   }
 
-  /** Settle between two commits. A failure does not fail the commit: its rows are stored and searches find them. */
+  /**
+   * Settle between two commits. A failure does not fail the commit, since its rows are stored and searches find them.
+   */
   async #settleBetweenCommits(bucketId: string, table: string): Promise<TableState | null> {
     try {
       return await this.#chunks.settle(table);
@@ -82,7 +84,7 @@ export class IndexCommits {
   }
 
   /**
-   * Commit to the table that will replace the bucket's own. No search reads it yet, so it is settled once, at the end.
+   * Commit to the table that will replace the bucket's own. No search reads it yet, so it is settled once at the end.
    */
   async #commitToNext(bucketId: string, runId: string, appends: Append[], stillHeld: StillHeld): Promise<void> {
     const run = await findReindexRun(this.#sql, bucketId);
@@ -101,9 +103,9 @@ export class IndexCommits {
   }
 
   /**
-   * Remove rows of generations that were forgotten during the commit. LanceDB cannot refuse a commit of a writer that
-   * lost the lock just before it (a stopped process). No sweep finds generations that are already forgotten, so their
-   * writer removes them.
+   * Remove rows of generations that were forgotten during the commit. A stopped process can lose the lock just before
+   * its commit, and LanceDB cannot refuse that. No sweep finds generations that are already forgotten, so their writer
+   * removes the rows.
    */
   async #removeForgotten(bucketId: string, appends: readonly Append[]): Promise<void> {
     const ids = appends.map(generationOf);
@@ -113,7 +115,7 @@ export class IndexCommits {
     for (const append of appends) if (!known.has(generationOf(append))) append.reject(generationGone());
   }
 
-  /** A bucket of which nothing is found any more takes vectors of any space. */
+  /** If searches find nothing of a bucket, it takes vectors of any space. */
   #adopts(bucketId: string, origin: VectorOrigin): Promise<boolean> {
     return inTransaction(this.#sql, (tx) => adoptOrigin(tx, bucketId, origin));
   }

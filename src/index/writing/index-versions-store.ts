@@ -5,17 +5,17 @@ import { PAGE_ROWS } from './in-pages.ts';
 import { lockLost } from './writer-lock.ts';
 
 /**
- * Tell readers that a newer version of the table is there. `origin` null: unchanged.
+ * Publish a newer version of the table to readers. `origin` null leaves the origin unchanged.
  *
- * @throws AppError `index_lock_lost` (503) if the bucket is in another table by now: only a writer that lost its lock
- *   can find it so, and a version of its table says nothing about the other one
+ * @throws AppError `index_lock_lost` (503) if the bucket uses another table by now. Only a writer that lost its lock
+ *   can see that, and a version of its table means nothing for the other table
  */
 export async function publishVersion(
   sql: Sql,
   bucketId: string,
   table: TableState & { readonly origin: VectorOrigin | null; readonly settled: boolean },
 ): Promise<void> {
-  // Only the first table of a bucket, which has its name, is new to PostgreSQL.
+  // Only the first table of a bucket, which has its id as name, can be new to PostgreSQL.
   const rows = await sql`
     INSERT INTO index_tables (bucket_id, version, model, revision, space, settled, fragments, unindexed_rows)
     SELECT ${bucketId}, ${table.version}, ${table.origin?.model ?? null}, ${table.origin?.revision ?? null},
@@ -53,10 +53,10 @@ export async function markSettled(
 }
 
 /**
- * Find buckets whose index was left unsettled for `quietMs` (their writer is gone, since a writer settles the index
- * when it pauses), and buckets that were last cleaned before their old versions were old enough to be removed.
+ * Find buckets whose index has been unsettled for `quietMs`. Their writer is gone, since a writer settles the index
+ * when it pauses. Also find buckets that were last cleaned before their old versions were old enough to be removed.
  *
- * @param after id of a bucket: a page of those behind it is returned, in order of their ids
+ * @param after id of the bucket behind which the page begins; pages are in the order of the ids
  */
 export async function findUnsettled(
   sql: Sql,

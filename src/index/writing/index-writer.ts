@@ -17,12 +17,13 @@ import { findReindexRun, type ReindexRun } from './reindex-store.ts';
 import { lockedBy, lockLost, type StillHeld, withIndexToItself, withIndexWriterLock } from './writer-lock.ts';
 
 /**
- * Shortest time between two commits. Small documents that arrive in it share a commit. If the waiting rows fill a
+ * Minimum time between two commits. Small documents that arrive in between share a commit. If the waiting rows fill a
  * commit, the writer does not wait.
  */
 const COMMIT_GAP_MS = 50;
 /**
- * Longest time that a writer makes one commit after the other under one lock. It then lets other writers take the lock.
+ * Maximum time for which a writer makes one commit after the other under one lock. It then lets other writers take the
+ * lock.
  */
 const LOCK_MS_MAX = 2_000;
 /**
@@ -226,7 +227,7 @@ export class IndexWriter {
     else this.#queues.delete(bucketId);
   }
 
-  /** @param steps what to run under the lock, before and after the deletion */
+  /** @param steps functions to run under the lock, before and after the deletion */
   async #delete(
     bucketId: string,
     selected: ChunkSelection,
@@ -241,7 +242,7 @@ export class IndexWriter {
       if (next) await this.#chunks.remove(next, selected, lockedBy(stillHeld));
       const own = await getIndexTable(this.#sql, bucketId);
       if (own !== null) {
-        // The engine may keep the text of removed rows; `expungeBucket` takes it out of the files.
+        // The engine may keep the text of removed rows. `expungeBucket` erases it from the files.
         const state = await this.#chunks.remove(own.name, selected, lockedBy(stillHeld));
         await publishVersion(this.#sql, bucketId, { ...state, origin: null, settled: false });
         this.#chunks.notePublished(state);

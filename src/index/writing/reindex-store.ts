@@ -4,36 +4,36 @@ import type { Sql, SqlFragment } from '../../platform/postgres.ts';
 import { KEYWORD_ONLY } from '../../projection/projections.ts';
 import { PAGE_ROWS } from './in-pages.ts';
 
-/** A run that has not been heard of for so long is given up. */
+/** Time without a sign of life after which a run is given up. */
 const REINDEX_ALIVE_MS = 3_600_000;
-/** A run that was killed is taken up again until then: well before the sweep may touch what it wrote. */
+/** Time within which a killed run can be resumed. It ends well before the sweep may remove the rows of the run. */
 const RESUMABLE_MS = REINDEX_ALIVE_MS / 2;
-/** Time for which a run that does not say that it is alive keeps jobs from finishing. */
+/** Time after its last sign of life for which a run keeps jobs from finishing. */
 const CLOSING_MS = 60_000;
 
-/** Ways of making the vectors of an index anew: as they are stored, by other maps, or by another model. */
+/** Ways to renew the vectors of an index: from the stored vectors, with other maps, or with another model. */
 export type ReindexKind = 'rebuild' | 'reproject' | 'reembed';
 
-/** A run that makes the index of a bucket anew. */
+/** Run that builds the index of a bucket again. */
 export interface ReindexRun {
   readonly id: string;
   readonly bucketId: string;
   readonly kind: ReindexKind;
-  /** Name of the table that will replace the bucket's; null: rows go to the bucket's own. */
+  /** Name of the table that will replace the bucket's; null if rows go to the bucket's own. */
   readonly tableName: string | null;
-  /** Model and space of the index after the run; null: as they are then. */
+  /** Model and space of the index after the run; null to keep the present ones. */
   readonly origin: VectorOrigin | null;
-  /** Null: a command runs it. */
+  /** Null if a command runs it. */
   readonly jobId: string | null;
 }
 
-/** Null: none is under way. */
+/** Find the run of a bucket, or return null if there is none. */
 export async function findReindexRun(sql: Sql, bucketId: string): Promise<ReindexRun | null> {
   const [row] = await sql`SELECT * FROM reprojections WHERE bucket_id = ${bucketId}`;
   return row ? toReindexRun(row) : null;
 }
 
-/** Take over a run of the bucket that was killed not long ago and had the same aim. Null: there is none. */
+/** Take over a recently killed run of the bucket with the same aim, or return null if there is none. */
 export async function resumeReindexRun(
   sql: Sql,
   { bucketId, kind, origin, jobId }: Omit<ReindexRun, 'id' | 'tableName'>,
@@ -48,7 +48,7 @@ export async function resumeReindexRun(
   return row ? toReindexRun(row) : null;
 }
 
-/** In a transaction: one that is still there is given up. */
+/** Record a new run, and give up a run of the bucket that still exists. Call in a transaction. */
 export async function startReindexRun(tx: Sql, run: ReindexRun): Promise<void> {
   const { id, bucketId, kind, tableName, origin, jobId } = run;
   await dropReindexRun(tx, bucketId);
@@ -58,7 +58,7 @@ export async function startReindexRun(tx: Sql, run: ReindexRun): Promise<void> {
             ${origin?.space ?? KEYWORD_ONLY}, ${jobId})`;
 }
 
-/** Record that a run is alive, and how far it is. False: the run was given up, or its bucket is gone. */
+/** Record that a run is alive, and its progress. Return false if the run was given up, or its bucket is gone. */
 export async function touchReindexRun(
   sql: Sql,
   id: string,
@@ -71,13 +71,13 @@ export async function touchReindexRun(
   return rows.length > 0;
 }
 
-/** Keep jobs from making documents of the bucket live, so that the run can catch up; a run that is killed ends this. */
+/** Keep jobs from activating documents of the bucket, so that the run can catch up. If the run is killed, this ends. */
 export async function closeIndexForRun(sql: Sql, id: string): Promise<void> {
   await sql`
     UPDATE reprojections SET closing_until = now() + ${CLOSING_MS} * interval '1 millisecond' WHERE id = ${id}`;
 }
 
-/** Chunks done, and in all, of the runs of these jobs. */
+/** Read the number of finished chunks, and of all chunks, for the runs of these jobs. */
 export async function countReindexedChunks(
   sql: Sql,
   jobIds: readonly string[],
@@ -92,7 +92,7 @@ export async function countReindexedChunks(
   );
 }
 
-/** Find the unfinished job that makes the index of a bucket anew. */
+/** Find the unfinished job that builds the index of a bucket again. */
 export async function findReindexJob(sql: Sql, bucketId: string): Promise<string | null> {
   const [row] = await sql`
     SELECT id FROM jobs WHERE kind = 'reindex' AND bucket_id = ${bucketId} AND ${isUnfinished(sql)} LIMIT 1`;
@@ -100,8 +100,8 @@ export async function findReindexJob(sql: Sql, bucketId: string): Promise<string
 }
 
 /**
- * Condition on a row `r` of `reprojections`: the run is at work, or will be taken over. A run of a job lives as long as
- * its job; one of a command as long as it says that it is alive.
+ * Return a condition on a row `r` of `reprojections`: the run is in progress, or will be taken over. A job's run lives
+ * as long as the job. A command's run lives as long as it gives signs of life.
  */
 export function isRunAlive(sql: Sql): SqlFragment {
   return sql`(
@@ -109,13 +109,13 @@ export function isRunAlive(sql: Sql): SqlFragment {
     OR EXISTS (SELECT 1 FROM jobs WHERE jobs.id = r.job_id AND ${isUnfinished(sql)}))`;
 }
 
-/** In a transaction: give up the run of a job; the sweeps remove what it wrote. */
+/** Give up the run of a job. The sweeps remove its rows. Call in a transaction. */
 export async function dropReindexRunOfJob(tx: Sql, jobId: string): Promise<void> {
   const [row] = await tx`SELECT bucket_id FROM reprojections WHERE job_id = ${jobId} FOR UPDATE`;
   if (row) await dropReindexRun(tx, row['bucket_id'] as string);
 }
 
-/** In a transaction: what it wrote is left to the sweeps. */
+/** Give up a run, and leave its rows to the sweeps. Call in a transaction. */
 export async function dropReindexRun(tx: Sql, bucketId: string): Promise<void> {
   const [row] = await tx`DELETE FROM reprojections WHERE bucket_id = ${bucketId} RETURNING table_name`;
   const tableName = row?.['table_name'] as string | null | undefined;
@@ -123,7 +123,8 @@ export async function dropReindexRun(tx: Sql, bucketId: string): Promise<void> {
 }
 
 /**
- * Find buckets with a run that has not been heard of for long: a page of those behind `after`, in order of their ids.
+ * Find buckets with a run that has given no sign of life for long: a page of those behind `after`, in the order of
+ * their ids.
  */
 export async function findAbandonedReindexRuns(sql: Sql, after: string): Promise<string[]> {
   const rows = await sql`
@@ -132,18 +133,21 @@ export async function findAbandonedReindexRuns(sql: Sql, after: string): Promise
   return rows.map((row) => row['bucket_id'] as string);
 }
 
-/** Return true if the bucket has a run that has not been heard of for long. */
+/** Return true if the bucket has a run that has given no sign of life for long. */
 export async function hasAbandonedReindexRun(sql: Sql, bucketId: string): Promise<boolean> {
   const rows = await sql`SELECT 1 FROM reprojections r WHERE bucket_id = ${bucketId} AND NOT ${isRunAlive(sql)}`;
   return rows.length > 0;
 }
 
-/** In a transaction: no job of the bucket finishes until its end, since those hold the space of the index. */
+/**
+ * Keep the jobs of the bucket from finishing until the transaction ends; each of them locks the space of the index
+ * first. Call in a transaction.
+ */
 export async function lockIndexTable(tx: Sql, bucketId: string): Promise<void> {
   await tx`SELECT 1 FROM index_tables WHERE bucket_id = ${bucketId} FOR UPDATE`;
 }
 
-/** In a transaction: from here on the bucket is searched in this table. */
+/** Let searches of the bucket use this table from now on. Call in a transaction. */
 export async function replaceTable(
   tx: Sql,
   { bucketId, tableName, origin }: ReindexRun,
@@ -169,7 +173,7 @@ async function retireTable(tx: Sql, bucketId: string, tableName: string): Promis
     ON CONFLICT (table_name) DO NOTHING`;
 }
 
-/** Find tables that no search can be at any more: a page of those behind `after`, in order of their names. */
+/** Find tables that no search can still use: a page of those behind `after`, in the order of their names. */
 export async function findRetiredTables(
   sql: Sql,
   olderThanMs: number,
@@ -182,7 +186,7 @@ export async function findRetiredTables(
   return rows.map((row) => ({ bucketId: row['bucket_id'] as string, tableName: row['table_name'] as string }));
 }
 
-/** Tables of a bucket that nothing looks into any more, however lately they were replaced. */
+/** Select the tables of a bucket that nothing uses any more, however lately they were replaced. */
 export async function findRetiredTablesOf(sql: Sql, bucketId: string): Promise<string[]> {
   const rows = await sql`SELECT table_name FROM retired_index_tables WHERE bucket_id = ${bucketId}`;
   return rows.map((row) => row['table_name'] as string);

@@ -21,17 +21,20 @@ import { lockedBy, withIndexBuildLock, withIndexToItself, withIndexWriterLock } 
 
 export interface TableContext {
   readonly sql: Sql;
-  /** Connection pool for advisory locks; must not go through a transaction pooler. */
+  /** Connection pool for advisory locks. It must not go through a transaction pooler. */
   readonly direct: Sql;
   readonly chunks: ChunkIndex;
 }
 
-/** Context of maintenance that goes through the tables of all buckets. */
+/** Context for maintenance of the tables of all buckets. */
 export interface ChoreContext extends TableContext {
   readonly logger: Logger;
 }
 
-/** Name of the table that replaces a bucket's present one; its prefix lets it be dropped with the bucket. */
+/**
+ * Make the name of the table that replaces a bucket's present one. It begins with the bucket's id, so that it can be
+ * dropped with the bucket.
+ */
 export function nextTableName(bucketId: string, runId: string): string {
   return `${bucketId}_${runId}`;
 }
@@ -40,7 +43,7 @@ export function nextTableName(bucketId: string, runId: string): string {
  * Replace the bucket's own table by the one that a reprojection built, in one transaction with `flip`. A search that
  * already reads the old table finishes there.
  *
- * @param flip makes the content of the new table visible; returns false if the table is incomplete, then nothing
+ * @param flip makes the content of the new table visible. It returns false if the table is incomplete; then nothing
  *   changes
  * @throws AppError `index_lock_lost` (503), `bucket_not_found` (404)
  */
@@ -51,14 +54,14 @@ export async function swapTable(
   flip: (tx: Sql) => Promise<boolean>,
 ): Promise<boolean> {
   const name = run.tableName as string;
-  // Prepared under a lock of its own, so that other writers of the bucket can go between.
+  // Prepare it under a separate lock, so that other writers of the bucket can write in between.
   await withIndexWriterLock(direct, run.bucketId, () => chunks.prepareForSearches(name));
   return withIndexWriterLock(direct, run.bucketId, async (stillHeld) => {
     await lockedBy(stillHeld).requireLock();
     return inTransaction(sql, async (tx) => {
-      // Locked first, in the same order as a deletion of the bucket.
+      // Lock this first, in the same order as a deletion of the bucket.
       await lockBucketPolicy(tx, orgId, run.bucketId);
-      // Blocks jobs that are about to finish: they lock the space of the index before they touch their document.
+      // This blocks jobs that are about to finish: they lock the space of the index before they write their document.
       await lockIndexTable(tx, run.bucketId);
       if (!(await flip(tx))) return false;
       await replaceTable(tx, run, await chunks.version(name));
@@ -91,19 +94,19 @@ export async function copyGenerations(
   }
 }
 
-/** Count the rows of the table that a run builds, by generation: what it had written when it was killed. */
+/** Count the rows of the table that a run builds, by generation: those that it had written when it was killed. */
 export function countWritten({ direct, chunks }: TableContext, run: ReindexRun): Promise<Map<number, number>> {
   return withIndexWriterLock(direct, run.bucketId, () => chunks.countByGeneration(run.tableName as string));
 }
 
-/** Begin to build the search indexes of the table of a run. @param rows rows that it will have */
+/** Begin to build the search indexes of the table of a run. @param rows number of rows that the table will have */
 export function buildIndexesAhead({ direct, chunks }: TableContext, run: ReindexRun, rows: number): BuildAhead {
   const withLock = (work: () => Promise<void>) => withIndexBuildLock(direct, run.bucketId, work);
   return chunks.buildAhead(run.tableName as string, rows, withLock);
 }
 
 /**
- * Give up dead runs, and drop tables that no search uses any more. A bucket that fails does not keep the others.
+ * Give up dead runs, and drop tables that no search uses any more. If one bucket fails, go on with the others.
  *
  * @returns number of dropped tables
  * @throws the error of the first bucket that failed, once the others are done
@@ -116,7 +119,7 @@ export async function sweepTables({ sql, direct, chunks, logger }: ChoreContext,
   );
   for await (const bucketId of runs) {
     const giveUp = async () => {
-      // Asked again under the lock: it may have come back to life.
+      // Ask again under the lock, since the run may have come back to life.
       if (!(await hasAbandonedReindexRun(sql, bucketId))) return;
       await inTransaction(sql, (tx) => dropReindexRun(tx, bucketId));
     };

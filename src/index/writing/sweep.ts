@@ -6,14 +6,16 @@ import { findDeadGenerations, findGenerationRange, findNewestGeneration } from '
 import type { IndexWriter } from './index-writer.ts';
 
 const BATCH_MAX = 500;
-/** Generations that one query reads, which takes some 50 ms. */
+/** Number of generations that one query reads, in some 50 ms. */
 const RANGE_MAX = 20_000;
-/** Ranges that one sweep looks at, however many generations there are. */
+/** Number of ranges that one sweep reads, however many generations there are. */
 const RANGES_MAX = 3;
 
-/** Place of the next sweep in the order of generations. */
+/** Position of the next sweep in the order of generations. */
 export interface SweepCursor {
-  /** Id of a generation after which it begins; null: a random one, so that short-lived processes reach all. */
+  /**
+   * Id of the generation after which the sweep begins; null for a random one, so that short-lived processes reach all.
+   */
   after: number | null;
 }
 
@@ -25,11 +27,13 @@ export interface SweepContext {
 }
 
 /**
- * Remove dead generations: those replaced by a newer one, and those of an attempt that never finished. A sweep looks at
- * the next 60,000 generations after the cursor, the last one being followed by the first; of up to 40,000 it sees all.
- * The artifact is deleted first and the row last, so that the remains of a crash are found again. The artifact is
- * deleted once more after the row, since an attempt that lost its job without knowing may have written it in between. A
- * bucket that fails does not keep the others.
+ * Remove dead generations: those that a newer one replaced, and those of attempts that never finished. A sweep reads
+ * the next 60,000 generations after the cursor, and continues with the first after the last. If there are at most
+ * 40,000, it reads all of them.
+ *
+ * Delete the artifact first and the row last, so that the next sweep finds the remains of a crash. Delete the artifact
+ * once more after the row, since an attempt that lost its job without knowing may have written it in between. If one
+ * bucket fails, go on with the others.
  *
  * @returns number of removed generations
  * @throws the error of the first bucket that failed, once the others are done

@@ -1,7 +1,7 @@
 import { AppError } from '../../platform/errors.ts';
 import { type Sql, withAdvisoryLock } from '../../platform/postgres.ts';
 
-/** Ask whether the lock of the index is still held. */
+/** Check that the lock of the index is still held. */
 export type StillHeld = () => Promise<boolean>;
 
 /**
@@ -18,8 +18,8 @@ export function withIndexWriterLock<T>(
 }
 
 /**
- * Run `fn` while no table of a bucket is dropped and no file of one is merged or removed. Rows may be appended and
- * deleted meanwhile: LanceDB commits an index beside them.
+ * Run `fn` while no table of a bucket is dropped, and none of their files is merged or removed. Rows may be appended
+ * and deleted meanwhile, since LanceDB can commit an index at the same time.
  *
  * @param direct as for `withIndexWriterLock`
  */
@@ -32,8 +32,8 @@ export function withIndexBuildLock<T>(
 }
 
 /**
- * Run `fn` as the only writer of a bucket's index while none of its indexes is being built, so that `fn` may drop
- * tables and remove files.
+ * Run `fn` as the only writer of a bucket's index, while none of its indexes is being built. `fn` may then drop tables
+ * and remove files.
  *
  * @param direct as for `withIndexWriterLock`
  */

@@ -10,14 +10,14 @@ export const BUILDS = {
   'kernel-simd.wasm': ['simd', 'threads'],
 } as const;
 
-/** Bound of the memory of a module in pages of 64 KiB: 4 GiB, the range of 32-bit addresses. */
+/** Maximum memory of a module, in pages of 64 KiB: 4 GiB, the range of 32-bit addresses. */
 const MEMORY_PAGES_MAX = 65_536;
 
 /** Compile one module. @throws Error with the compiler's diagnostics */
 export function compileKernel(name: keyof typeof BUILDS): Promise<Uint8Array> {
   return compileAssembly(new URL('kernel.as.ts', import.meta.url), [
     ...BUILDS[name].flatMap((feature) => ['--enable', feature]),
-    // Shared memory, so that all threads use one copy of the weights.
+    // Share the memory, so that all threads use one copy of the weights.
     ...['--importMemory', '--noExportMemory', '--sharedMemory'],
     ...['--initialMemory', '1', '--maximumMemory', String(MEMORY_PAGES_MAX)],
   ]);

@@ -1,38 +1,41 @@
 /**
- * Products of matrices of float32 and of 16-bit integers. This is AssemblyScript, compiled by `build.ts`; `tsc` does
- * not check it.
+ * Matrix products of float32 and of 16-bit integers. This is AssemblyScript, compiled by `build.ts`; `tsc` does not
+ * check it.
  *
- * The host imports the memory and decides its layout; arguments that name matrices are byte addresses in it. A and C
- * are row-major, C of numbers of 32 bits. W is packed: panels of 8 columns one after the other, each [k x 8] row-major,
- * the last one padded with zeros (`pack-panels.ts`). An element of A or W has 4 bytes: a float32, or two integers of 16
- * bits, which are two neighbours of a row of A and of a column of W (`round-weights.ts`), so that one instruction
- * multiplies eight integers and adds pairs of products. Products of integers are exact.
+ * The host provides the memory and decides its layout. Arguments that name matrices are byte addresses in it. A and C
+ * are row-major, and C has elements of 32 bits. W is packed: panels of 8 columns follow each other, each [k x 8]
+ * row-major, and zeros pad the last one (`pack-panels.ts`).
  *
- * Register tiles are 6 rows x 8 columns, 12 sums of 4 lanes. With two vectors of W and one element of A they fill the
- * 15 registers that V8 provides on x86-64. (Measured: 4 x 8 was 15 % slower, unrolled loops 5 %.) The remaining rows
- * use tiles of 1 x 32: 8 sums, the least number that lets two multiply-adds of 4 cycles start in each cycle. Every
- * element of C is summed in the same order in all tiles, so that the result of a row does not depend on the other rows.
+ * An element of A or W has 4 bytes: one float32, or two integers of 16 bits. Such a pair consists of two neighbours in
+ * a row of A, or in a column of W (`round-weights.ts`). One instruction then multiplies eight integers and adds the
+ * products in pairs. Integer products are exact.
+ *
+ * A register tile has 6 rows and 8 columns: 12 sums of 4 lanes. Together with two vectors of W and one element of A,
+ * they fill the 15 registers that V8 provides on x86-64. (Measured: tiles of 4 x 8 were 15 % slower, unrolled loops 5
+ * %.) The remaining rows use tiles of 1 x 32, which have 8 sums. With fewer sums, two multiply-adds of 4 cycles could
+ * not start in each cycle. All tiles sum an element of C in the same order, so the result of a row does not depend on
+ * other rows.
  */
 import { panelRowBytes, roundingScale, roundRow } from './rounding.as';
 
 export { roundPanel } from './rounding.as';
 
 /**
- * Length of the runs into which k is cut; each run is summed separately. A run of a panel (12 KiB) stays in the
- * first-level cache for all rows, and rounding errors grow with the length and the number of runs, not with k.
+ * Length of the runs into which k is divided. Each run is summed separately. A run of a panel (12 KiB) stays in the
+ * first-level cache for all rows. Rounding errors grow with the length and the number of runs, not with k.
  */
 const runLength: usize = 384;
 
 /**
- * True if the last product began with the last panels. Products begin with the first and the last ones in turn: a
- * product finds in the second-level cache what the one before read last. (Measured: a row of 1,536 by 1,536 takes 0.135
- * ms in place of 0.168.)
+ * True if the last product began with the last panels. Products begin with the first and the last panels in turn, so
+ * that a product finds in the second-level cache what the previous one read last. (Measured: a row of 1,536 by 1,536
+ * takes 0.135 ms instead of 0.168.)
  */
 let beginsWithLast = false;
 
 /**
- * Compute C [rows x 8 * panels] = A [rows x k] · W, packed, of float32. `aStride` and `cStride` are the bytes from one
- * row to the next.
+ * Compute C [rows x 8 * panels] = A [rows x k] · W in float32, with W packed. `aStride` and `cStride` are the bytes
+ * from one row to the next.
  */
 export function multiply(
   a: usize,
@@ -48,7 +51,7 @@ export function multiply(
 }
 
 /**
- * Compute the same of pairs of 16-bit integers, k of them in a row of A; C is of 32-bit integers, which must not
+ * Compute the same product for pairs of 16-bit integers; a row of A has k pairs. C has 32-bit integers, which must not
  * overflow.
  */
 export function multiplyIntegers(
@@ -90,7 +93,9 @@ function multiplyElements<T>(
   }
 }
 
-/** Compute a run of a group of panels, `panelBytes` apart, for all rows; add to C, or replace it. */
+/**
+ * Compute one run of a group of panels for all rows, and add it to C or replace C. The panels are `panelBytes` apart.
+ */
 function multiplyRun<T>(
   a: usize,
   aStride: usize,
@@ -116,9 +121,9 @@ function multiplyRun<T>(
 }
 
 /**
- * Subtract the mean [k], at `mean` (0: none), from every row of A [rows x k], and round the row to integers of 16 bits
- * in place, scaled so that its norm is `roundedNorm`. Rows stay as far apart. Returns the first row that contains a NaN
- * or an infinity, or -1.
+ * Subtract the mean [k] at `mean` (0 for none) from every row of A [rows x k]. Round each row to 16-bit integers in
+ * place, scaled so that its norm is `roundedNorm`. The distance between rows in memory stays the same. Return the first
+ * row that contains NaN or an infinity, or -1.
  */
 export function roundRows(a: usize, rows: usize, k: usize, mean: usize): i32 {
   for (let row: usize = 0; row < rows; row++) {
@@ -140,9 +145,9 @@ function subtractMean(a: usize, k: usize, mean: usize): void {
 }
 
 /**
- * Multiply every row of C, of 32-bit integers and `cStride` bytes apart, by the scales f32 of its columns, cut it to
- * its first d columns and normalise it to unit length; the rows are then contiguous from `c` on. A row of zeros becomes
- * the unit vector of the first axis.
+ * Multiply the columns of C by their scales, f32. C has 32-bit integers, in rows that are `cStride` bytes apart. Cut
+ * each row to its first d columns, and normalise it to unit length. The resulting rows are contiguous from `c` on. A
+ * row of zeros becomes the unit vector of the first axis.
  */
 export function normalizeRows(c: usize, rows: usize, cStride: usize, d: usize, scales: usize): void {
   const bytes = d << 2;
@@ -171,7 +176,7 @@ function scaleTo(target: usize, c: usize, bytes: usize, scale: f64): void {
   for (; i < bytes; i += 4) store<f32>(target + i, load<f32>(c + i) * <f32>scale);
 }
 
-/** Sum the squares in float64, in which squares of float32 neither overflow nor underflow. */
+/** Sum the squares in float64, where squares of float32 neither overflow nor underflow. */
 function sumOfSquares(c: usize, bytes: usize): f64 {
   let sums0 = f64x2.splat(0);
   let sums1 = f64x2.splat(0);
@@ -245,7 +250,7 @@ function multiplyAdd(x: v128, y: v128, sum: v128): v128 {
   return ASC_FEATURE_RELAXED_SIMD ? f32x4.relaxed_madd(x, y, sum) : f32x4.add(f32x4.mul(x, y), sum);
 }
 
-/** Add to the sums of four columns the products of an element of A, in all lanes, with a vector of W. */
+/** Multiply an element of A, given in all lanes, by a vector of W, and add the products to the sums of four columns. */
 // @ts-ignore: decorator
 @inline
 function accumulate<T>(x: v128, w: v128, sums: v128): v128 {
@@ -328,7 +333,7 @@ function tile6x8<T>(a: usize, aStride: usize, k: usize, w: usize, c: usize, cStr
   put<T>(c + 16, s51, add);
 }
 
-/** Compute one row of four panels. */
+/** Compute one row for four panels. */
 function tile1x32<T>(a: usize, k: usize, w: usize, panelBytes: usize, c: usize, add: bool): void {
   let w1 = w + panelBytes;
   let w2 = w1 + panelBytes;

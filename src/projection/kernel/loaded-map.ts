@@ -78,8 +78,8 @@ export function loadMap(
 }
 
 /**
- * Project vectors: subtract the mean, multiply, keep the first `d` axes, L2-normalise. It runs on the calling thread,
- * which must be the one that loaded the map.
+ * Project vectors: subtract the mean, multiply, keep the first `d` axes, L2-normalise. Call this on the thread that
+ * loaded the map; it runs there.
  *
  * @param native Float32Array [n x k], row-major
  * @param d output dimension; axes beyond those of the map are zero

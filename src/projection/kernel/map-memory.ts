@@ -9,7 +9,7 @@ export const TILE_ROWS = 6;
 /** Kernel argument for vectors without a mean to subtract. */
 const NO_MEAN = 0;
 
-/** Memory layout of a map, with the rounded matrix first. It has only numbers, since it is sent to threads. */
+/** Memory layout of a map, with the rounded matrix first. It has only numbers, so it can be sent to threads. */
 export interface MapLayout {
   /** Columns of the input vectors (k). */
   readonly nativeDimension: number;

@@ -12,9 +12,9 @@ import { allocateKernelMemory, instantiateKernel, type Kernel, kernelModule } fr
 /** Maximum number of left rows to multiply at a time, in whole register tiles of 6 rows. */
 const BLOCK_ROWS_MAX = 96;
 const TILE_ROWS = 6;
-/** Bound of the bytes of these rows, which should stay in the second-level cache. */
+/** Maximum bytes of these rows, which should stay in the second-level cache. */
 const LEFT_BYTES_MAX = 4 * 2 ** 20;
-/** Bound of the bytes of the right matrix to pack at a time. */
+/** Maximum bytes of the right matrix to pack at a time. */
 const RIGHT_BYTES_MAX = 32 * 2 ** 20;
 
 /**

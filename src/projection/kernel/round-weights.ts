@@ -2,7 +2,8 @@ import { PANEL_COLUMNS } from './pack-panels.ts';
 import type { Kernel, KernelMemory } from './wasm-kernel.ts';
 
 /**
- * Columns whose norm is a smaller share of the largest count as zeros, since their scale would not be a normal float32.
+ * Smallest norm of a column, as a share of the largest. Columns below it count as zeros, since their scale would not be
+ * a normal float32.
  */
 const NORM_SHARE_MIN = 1e-30;
 
@@ -16,9 +17,11 @@ export function pairsOf(k: number): number {
  * of a weight is at most 1 / 65,534 of the norm of its column.
  *
  * @param packed weights of `k` rows in the layout of `packPanels`
- * @param addresses.target gets the same panels, of pairs of neighbours in a column: i16 [panels x ceil(k / 2) x 8 x 2]
- * @param addresses.scratch of 32 * k + 64 bytes
- * @returns for each column the factor for products with its integers, up to a common factor: 1 for the longest column
+ * @param addresses.target address for the same panels, as pairs of neighbours in a column: i16 [panels x ceil(k / 2) x
+ *   8 x 2]
+ * @param addresses.scratch address of 32 * k + 64 bytes
+ * @returns for each column, the factor for products with its integers. All factors are relative to that of the longest
+ *   column, which is 1
  * @throws RangeError if a weight is not finite
  */
 export function roundWeights(

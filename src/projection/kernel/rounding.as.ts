@@ -1,11 +1,16 @@
 /**
- * Rounding of rows of float32 to 16-bit integers whose norm is the same for all rows. By the inequality of Cauchy and
- * Schwarz the product of two of them, and every sum of some of its terms, is then at most the product of their norms,
- * which fits into 32 bits. Half a unit of each of k numbers turns a row by at most sqrt(k) / 2 / 32,767: 6e-4 for
- * 1,536, and six tenths of it in practice. This is AssemblyScript, compiled with kernel.as.ts.
+ * Rounding of float32 rows to 16-bit integers, so that all rows have the same norm. By the Cauchy-Schwarz inequality,
+ * the product of two rows is then at most the product of their norms, which fits into 32 bits. The same bound holds for
+ * every partial sum.
+ *
+ * Rounding changes each of k numbers by at most half a unit. That turns a row by at most sqrt(k) / 2 / 32,767, which is
+ * 6e-4 for k = 1,536. In practice it is six tenths of that. This is AssemblyScript, compiled with kernel.as.ts.
  */
 
-/** Norm of rounded rows: the largest of which every number fits, one that is alone too. */
+/**
+ * Norm of rounded rows: the largest norm with which every number fits into 16 bits, even if the row has only one number
+ * that is not zero.
+ */
 const roundedNorm: f64 = 32_767;
 
 /** Bytes of one row of a panel. */
@@ -14,12 +19,12 @@ export const panelRowBytes: usize = 32;
 /** Sum of squares below which the scale is too large for float32. */
 const tinySquares: f64 = 1e-60;
 
-/** Return the number that a row of this sum of squares is multiplied by; 0 for a row of zeros. */
+/** Return the scale for a row with this sum of squares; 0 for a row of zeros. */
 export function roundingScale(squares: f64): f64 {
   return squares == 0 ? 0 : roundedNorm / Math.sqrt(squares);
 }
 
-/** Multiply k numbers by `scale` and round them, in place: to i16 [k], and a zero behind it if k is odd. */
+/** Multiply k numbers by `scale` and round them in place to i16 [k]. If k is odd, append a zero. */
 export function roundRow(row: usize, k: usize, scale: f64): void {
   const eights = k & ~7;
   let i: usize = 0;
@@ -42,10 +47,10 @@ function rounded(values: v128, scales: v128): v128 {
 }
 
 /**
- * Round a panel of W, f32 [k x 8], to pairs of integers i16 [ceil(k / 2) x 8 x 2], so that the norm of each column is
+ * Round a panel of W, f32 [k x 8], to pairs of integers, i16 [ceil(k / 2) x 8 x 2]. The norm of each column becomes
  * `roundedNorm`.
  *
- * @param norms gets the norms of the columns before: f64 [8]
+ * @param norms address for the norms of the columns before rounding: f64 [8]
  */
 export function roundPanel(panel: usize, k: usize, target: usize, norms: usize): void {
   const end = panel + k * panelRowBytes;
@@ -80,7 +85,10 @@ export function roundPanel(panel: usize, k: usize, target: usize, norms: usize):
   }
 }
 
-/** Scale of a column whose norm is at this address; 0 for one of zeros, or so short that its scale is too large. */
+/**
+ * Return the scale of the column whose norm is at this address. Return 0 for a column of zeros, or for one so short
+ * that its scale is not finite.
+ */
 // @ts-ignore: decorator
 @inline
 function scaleOf(norm: usize): f32 {
@@ -88,7 +96,7 @@ function scaleOf(norm: usize): f32 {
   return scale < Infinity ? scale : 0;
 }
 
-/** Join the integers of a row and of the next one to pairs. */
+/** Join the integers of a row and of the next row to pairs. */
 // @ts-ignore: decorator
 @inline
 function joined(first: v128, second: v128): v128 {

@@ -48,7 +48,7 @@ export type KernelBuild = (typeof KERNEL_BUILDS)[number];
 
 const PAGE_BYTES = 65_536;
 
-/** Bound of the memory, by addresses of 32 bits. */
+/** Maximum memory, given addresses of 32 bits. */
 export const MEMORY_BYTES_MAX = 2 ** 32 - PAGE_BYTES;
 
 let threadModule: KernelModule | undefined;

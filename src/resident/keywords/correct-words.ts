@@ -2,16 +2,16 @@ import { hangulEdits, latinEdits, latinTerm, type SpelledWord, syllablePairs } f
 import { countEdits } from '../../platform/nearest-word.ts';
 import type { KeywordRows } from './keyword-rows.ts';
 
-/** Words of a query that are corrected at most. */
+/** Maximum number of words of a query to correct. */
 const CORRECTED_MAX = 4;
-/** Words with two mistakes are looked for from this length on. */
+/** Minimum length of a word in which two mistakes are corrected. */
 const TWO_MISTAKES_LENGTH = 8;
-/** Terms of a table above which only words with one mistake are corrected. */
+/** Number of terms of a table above which only single mistakes are corrected. */
 const SCANNED_TERMS_MAX = 300_000;
 
-/** Word of a query in place of one that no row of a table has. */
+/** Correction of a word of the query that no row of a table has. */
 export interface Correction {
-  /** The word of the query, and the one that it was read as. */
+  /** The word of the query, and its correction. */
   readonly from: string;
   readonly to: string;
   /** Their terms. */
@@ -19,15 +19,15 @@ export interface Correction {
   readonly by: readonly string[];
 }
 
-/** Return true if no row can have been meant by the word as it is spelled. */
+/** Return true if no row has the word as it is spelled. */
 export function isUnknown(keywords: KeywordRows, { script, terms, word }: SpelledWord): boolean {
   const own = script === 'latin' ? terms : syllablePairs(word);
   return own.some((term) => keywords.countRows(term) === 0);
 }
 
 /**
- * Find the nearest known word for each unknown one: of several at the same distance the most frequent, and of those the
- * first by code unit. Words for which there is none are left out.
+ * Find the nearest known word for each unknown word. Of several at the same distance, take the most frequent one, then
+ * the first by code unit. Leave out words without a correction.
  */
 export function correctWords(keywords: KeywordRows, words: readonly SpelledWord[]): Correction[] {
   const unknown = words.filter((word) => isUnknown(keywords, word)).slice(0, CORRECTED_MAX);
@@ -47,7 +47,7 @@ function correctLatin(keywords: KeywordRows, { word, terms }: SpelledWord): Corr
   return found === null ? [] : [{ from: word, to: found, replaced: terms, by: [found] }];
 }
 
-/** A Hangul word is known by its pairs of syllables, so that all pairs of the corrected word must be known. */
+/** The index has the pairs of syllables of a Hangul word, so it must know all pairs of the corrected word. */
 function correctHangul(keywords: KeywordRows, { word, terms }: SpelledWord): Correction[] {
   const rowsOf = (edit: string) => Math.min(...syllablePairs(edit).map((pair) => keywords.countRows(pair)));
   const pairs = syllablePairs(word).map((pair) => keywords.countRows(pair) === 0);

@@ -1,14 +1,14 @@
 import { WINDOW_ROWS, windowOf } from './term-windows.ts';
 
-/** Rows that were found and scored, by windows of the table. */
+/** Rows that were found and scored, grouped by windows of the table. */
 export class FoundWindows {
-  /** Largest score of a found row of each window: Float64Array [windows]; 0: none was found. */
+  /** Largest score of the found rows of each window: Float64Array [windows]; 0 if none was found. */
   readonly largest: Float64Array;
   readonly #found: Uint32Array;
   readonly #scores: Float64Array;
   /**
-   * By window: place among the found rows, from 1 on, of the first of them; by place: that of the next one of the same
-   * window.
+   * Linked lists of the found rows of each window. By window: the place of its first row among the found rows, counted
+   * from 1. By place: the place of the next row of the same window.
    */
   readonly #first: Uint32Array;
   readonly #next: Uint32Array;
@@ -36,8 +36,9 @@ export class FoundWindows {
   }
 
   /**
-   * Move the scores of the found rows of a window. @param target gets them by their place in the window, Float64Array
-   * [512]
+   * Move the scores of the found rows of a window.
+   *
+   * @param target gets the scores by their place in the window, Float64Array [512]
    */
   move(window: number, target: Float64Array): void {
     const [found, scores, next] = [this.#found, this.#scores, this.#next];

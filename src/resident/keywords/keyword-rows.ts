@@ -16,7 +16,7 @@ const B = 0.75;
 
 /** A term with this many rows is frequent: its weights get an upper bound for each window. */
 const BOUNDED_ROWS_MIN = 4_096;
-/** Number of windows that are searched first: those with the largest bounds. */
+/** Number of windows to search first. They are the windows with the largest bounds. */
 const FIRST_WINDOWS = 64;
 const SPACE = 0x20;
 const encoder = new TextEncoder();

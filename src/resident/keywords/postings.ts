@@ -1,31 +1,34 @@
 import { grown } from '../grow.ts';
 
-/** A posting has the row in its upper bits and the number of occurrences in its lower ones. */
+/** A posting has the row in its upper bits and the number of occurrences in its lower bits. */
 export const COUNT_BITS = 10;
 export const COUNT_MAX = (1 << COUNT_BITS) - 1;
-/** Bound of the rows of a table, by the bits of a posting. */
+/** Maximum number of rows of a table, given the bits of a posting. */
 export const ROWS_MAX = 2 ** (32 - COUNT_BITS);
 
-/** Postings of the first and of the largest block of a term; each block is twice as large as the one before. */
+/**
+ * Number of postings of the first and of the largest block of a term. Each block is twice as large as the one before.
+ */
 const FIRST_BLOCK = 2;
 const LARGEST_BLOCK_BITS = 12;
 const LARGEST_BLOCK = 1 << LARGEST_BLOCK_BITS;
 
 /**
- * Rows of each term, in order, with the number of its occurrences. The postings of a term are a list of blocks in one
- * array; the first number of a block is the address of the next one.
+ * Rows of each term, in order, with the number of its occurrences. One array holds the postings of a term as a list of
+ * blocks. The first number of a block is the address of the next block.
  */
 export class Postings {
   #numbers = new Uint32Array(1_024);
   #end = 1;
   /**
-   * By term: address of the first block and of the next posting, number of postings, postings left in the last block.
+   * By term: address of the first block, address of the next posting, number of postings, postings left in the last
+   * block.
    */
   #firstBlock = new Uint32Array(0);
   #nextPosting = new Uint32Array(0);
   #counts = new Uint32Array(0);
   #left = new Uint32Array(0);
-  /** Occurrences that do not fit into a posting, by term and row. */
+  /** Numbers of occurrences that do not fit into a posting, by term and row. */
   readonly #largeCounts = new Map<number, number>();
 
   get memoryBytes(): number {
@@ -33,7 +36,7 @@ export class Postings {
     return arrays.reduce((sum, array) => sum + array.byteLength, 0);
   }
 
-  /** Postings of all terms, among other numbers: a view that stays until the next posting is added. */
+  /** Return a view of the array of all blocks. It is valid until the next posting is added. */
   get numbers(): Uint32Array {
     return this.#numbers;
   }
@@ -64,7 +67,7 @@ export class Postings {
     this.#left[term] = (this.#left[term] as number) - 1;
   }
 
-  /** Count the occurrences of a term that a posting of it stands for: `COUNT_MAX` or more if it has that. */
+  /** Return the number of occurrences in a posting: `COUNT_MAX` stands for that many or more. */
   occurrences(term: number, posting: number): number {
     const count = posting & COUNT_MAX;
     return count < COUNT_MAX ? count : (this.#largeCounts.get(largeKey(term, posting >>> COUNT_BITS)) ?? COUNT_MAX);
@@ -86,7 +89,7 @@ export class Postings {
     return blocks;
   }
 
-  /** Make a function that tells whether a row has a term. */
+  /** Make a function that returns true if a row has a term. */
   finder(term: number): (row: number) => boolean {
     const blocks = this.blocksOf(term);
     const rowAt = (nth: number) => (this.#numbers[placeOf(nth, blocks)] as number) >>> COUNT_BITS;
@@ -126,7 +129,7 @@ export class Postings {
   }
 }
 
-/** Place in the postings of a term, which moves forward: `[at .. end)` of the numbers are the next postings. */
+/** Cursor that moves forward through the postings of a term. `[at .. end)` are the numbers of the next postings. */
 export class PostingCursor {
   at = 0;
   end = 0;
@@ -142,7 +145,7 @@ export class PostingCursor {
     this.nextRun();
   }
 
-  /** Go on to the postings of the next block. @returns false if there are none */
+  /** Move to the postings of the next block. @returns false if there are none */
   nextRun(): boolean {
     if (this.#left === 0) {
       this.at = this.end;
@@ -160,20 +163,20 @@ export class PostingCursor {
 
 /** Find the address of a posting by its number among those of a term. @param blocks as `blocksOf` gives them */
 export function placeOf(nth: number, blocks: Uint32Array): number {
-  // The blocks before that of 2^k postings hold 2^k - 2.
+  // The blocks before the block of 2^k postings hold 2^k - 2.
   const at = nth + FIRST_BLOCK;
   const start = at >= LARGEST_BLOCK ? at & (LARGEST_BLOCK - 1) : at - (1 << (31 - Math.clz32(at)));
   return (blocks[blockOf(nth)] as number) + 1 + start;
 }
 
-/** Count the postings of a block from one of them on, by its number among those of a term. */
+/** Count the postings of a block from a posting on, given by its number among those of the term. */
 export function postingsLeft(nth: number): number {
   const at = nth + FIRST_BLOCK;
   if (at >= LARGEST_BLOCK) return LARGEST_BLOCK - (at & (LARGEST_BLOCK - 1));
   return (2 << (31 - Math.clz32(at))) - at;
 }
 
-/** Find the number of the block of a posting by its number among those of a term. */
+/** Find the number of the block that holds a posting, given by its number among those of the term. */
 function blockOf(nth: number): number {
   const at = nth + FIRST_BLOCK;
   return at >= LARGEST_BLOCK ? LARGEST_BLOCK_BITS - 2 + (at >>> LARGEST_BLOCK_BITS) : 30 - Math.clz32(at);

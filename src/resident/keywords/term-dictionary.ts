@@ -1,12 +1,12 @@
 import { grown } from '../grow.ts';
 
-/** Share of the slots of the hash table that may be used. */
+/** Maximum share of used slots of the hash table. */
 const LOAD_MAX = 0.6;
 const SLOTS_MIN = 1_024;
 
-/** Numbers of terms, by their UTF-8 bytes: a hash table with open addressing in typed arrays. */
+/** Hash table that maps terms, as UTF-8 bytes, to numbers. It uses open addressing in typed arrays. */
 export class TermDictionary {
-  /** Number of the term in a slot, plus 1; 0: the slot is empty. */
+  /** Number of the term in a slot, plus 1; 0 if the slot is empty. */
   #slots = new Int32Array(SLOTS_MIN);
   #bytes = new Uint8Array(0);
   /** Start of each term in the bytes, and the end of the last. */
@@ -26,7 +26,7 @@ export class TermDictionary {
     return (this.#slots[this.#slotOf(source, from, to)] as number) - 1;
   }
 
-  /** Find the number of the term `source[from .. to)`, or give it the next one, from 0. */
+  /** Find the number of the term `source[from .. to)`. If it is unknown, give it the next number, from 0. */
   add(source: Uint8Array, from: number, to: number): number {
     const slot = this.#slotOf(source, from, to);
     const known = (this.#slots[slot] as number) - 1;
@@ -34,7 +34,7 @@ export class TermDictionary {
     const start = this.#starts[this.#size] as number;
     const end = start + to - from;
     if (end > this.#bytes.length) this.#bytes = grown(this.#bytes, end);
-    // Terms are short: a view on the source would take longer to make than to copy.
+    // Terms are short: making a view of the source takes longer than copying them.
     for (let at = from; at < to; at++) this.#bytes[start + at - from] = source[at] as number;
     if (this.#size + 2 > this.#starts.length) this.#starts = grown(this.#starts, this.#size + 2);
     this.#starts[this.#size + 1] = end;
@@ -43,7 +43,7 @@ export class TermDictionary {
     return this.#size - 1;
   }
 
-  /** List the terms that begin with a byte and have a number of bytes in a range. */
+  /** List the terms that begin with this byte and whose length in bytes is in this range. */
   termsLike(first: number, lengthMin: number, lengthMax: number): string[] {
     const decoder = new TextDecoder();
     const alike: string[] = [];
@@ -64,7 +64,7 @@ export class TermDictionary {
     }
   }
 
-  /** Find the slot that has the term, or the empty one where it belongs. */
+  /** Find the slot of the term, or the empty slot where it belongs. */
   #slotOf(source: Uint8Array, from: number, to: number): number {
     const mask = this.#slots.length - 1;
     let slot = hashOf(source, from, to) & mask;
@@ -83,7 +83,7 @@ export class TermDictionary {
   }
 }
 
-/** Hash by FNV-1a of 32 bits, mixed at the end by the finalizer of MurmurHash3 (Appleby). */
+/** Hash with 32-bit FNV-1a, followed by the finalizer of MurmurHash3 (Appleby). */
 function hashOf(source: Uint8Array, from: number, to: number): number {
   let hash = 0x811c9dc5;
   for (let at = from; at < to; at++) hash = Math.imul(hash ^ (source[at] as number), 0x01000193);

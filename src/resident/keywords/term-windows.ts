@@ -4,15 +4,12 @@ import { COUNT_BITS, COUNT_MAX, type Postings, placeOf, postingsLeft } from './p
 /** Rows of a window. */
 const WINDOW_BITS = 9;
 export const WINDOW_ROWS = 1 << WINDOW_BITS;
-/** Bounds are stored as parts of 1. */
+/** Stored form of the bound 1. Bounds are stored as multiples of its reciprocal. */
 const PARTS = 255;
-/** Factor by which bounds may be too large before they are computed anew. */
+/** Factor by which bounds may be too large before they are computed again. */
 const DRIFT_MAX = 1.05;
 
-/**
- * Numbers by which the weight of a term in a row is computed: `count / (count + (base + perLength * length of the
- * row))`.
- */
+/** Parameters for the weight of a term in a row: `count / (count + (base + perLength * length of the row))`. */
 export interface Norms {
   readonly base: number;
   readonly perLength: number;
@@ -20,7 +17,7 @@ export interface Norms {
   readonly lengths: Uint32Array;
 }
 
-/** Postings of a term that lie together. */
+/** Consecutive postings of a term. */
 interface Run {
   readonly numbers: Uint32Array;
   readonly from: number;
@@ -34,23 +31,23 @@ interface WindowScores {
 }
 
 /**
- * Postings of a term by windows of the table, with an upper bound of the weight that the term has in the rows of each.
+ * Postings of a term, grouped by windows of the table. Each window has an upper bound of the term's weight in its rows.
  * Rows can be added, and their mean length can change.
  */
 export class TermWindows {
   readonly #postings: Postings;
   readonly #term: number;
-  /** By window: bound of the weight in parts, and number of the first posting. */
+  /** By window: bound of the weight, in steps, and number of the first posting. */
   #parts = new Uint8Array(0);
   #starts = new Uint32Array(1);
   /** Addresses of the blocks of postings. */
   #blocks: Uint32Array = new Uint32Array(0);
-  /** Rows whose postings were read. */
+  /** Number of rows whose postings were read. */
   #rows = 0;
-  /** `perLength` of the norms from which the bounds were computed. */
+  /** Value of `perLength` from which the bounds were computed. */
   #perLength = 0;
   #drift = 1;
-  /** True: a row has the term more often than a posting can tell. */
+  /** True if a row has the term more often than a posting can hold. */
   #hasLargeCounts = false;
 
   constructor(postings: Postings, term: number) {
@@ -62,9 +59,9 @@ export class TermWindows {
     return this.#parts.byteLength + this.#starts.byteLength + this.#blocks.byteLength;
   }
 
-  /** Read the postings of rows that were added. */
+  /** Read the postings of added rows. */
   update(norms: Norms, rows: number): void {
-    // If rows become shorter than the mean, each weight becomes larger, by this factor at most.
+    // If the mean length grows, each weight grows by this factor at most.
     this.#drift = Math.max(1, this.#perLength / norms.perLength);
     if (this.#rows === 0 || this.#drift > DRIFT_MAX) {
       this.#parts.fill(0);
@@ -75,12 +72,12 @@ export class TermWindows {
     if (this.#rows < rows) this.#read({ ...norms, perLength: this.#perLength }, rows);
   }
 
-  /** Bound of the weight in the rows of a window. */
+  /** Return the upper bound of the weight in the rows of a window. */
   boundOf(window: number): number {
     return (this.#drift / PARTS) * (this.#parts[window] as number);
   }
 
-  /** Add the bounds of the scores of the term to those of all windows. @param factor of the weight */
+  /** Add the bounds of the term's scores to those of all windows. @param factor of the weight */
   addBounds(factor: number, bounds: Float64Array): void {
     const [parts, part] = [this.#parts, factor * (this.#drift / PARTS)];
     for (let window = 0; window < bounds.length; window++) {
@@ -89,12 +86,12 @@ export class TermWindows {
   }
 
   /**
-   * Add the scores of the term to those of the rows of a window.
+   * Add the scores of the term to the scores of the rows of a window.
    *
    * @param factor of the weight
    * @param into.scores Float64Array [512]
-   * @param into.most a smaller score need not be told from it
-   * @returns largest score of a row that has the term, or `most`
+   * @param into.most smaller scores need not be told apart from this one
+   * @returns the largest score of a row with the term, or `most`
    */
   addScores(window: number, factor: number, norms: Norms, { scores, most }: WindowScores): number {
     const [blocks, { numbers }] = [this.#blocks, this.#postings];
@@ -106,13 +103,13 @@ export class TermWindows {
       nth += placeEnd - place;
       const run = { numbers, from: place, end: placeEnd };
       const into = { scores, most: largest };
-      // A loop that looks for large counts takes a quarter longer.
+      // A loop that checks for large counts takes a quarter longer.
       largest = this.#hasLargeCounts ? this.#addExactly(run, factor, norms, into) : addRun(run, factor, norms, into);
     }
     return largest;
   }
 
-  /** Add scores as `addRun` does, of postings that may have large counts. */
+  /** Add scores as `addRun` does, for postings that may have large counts. */
   #addExactly(
     { numbers, from, end }: Run,
     factor: number,
@@ -155,7 +152,7 @@ export class TermWindows {
   }
 }
 
-/** Add the scores of postings none of which has a large count. @returns the largest score that they made, or `most` */
+/** Add the scores of postings without large counts. @returns the largest resulting score, or `most` */
 function addRun(
   { numbers, from, end }: Run,
   factor: number,
@@ -175,7 +172,7 @@ function addRun(
   return largest;
 }
 
-/** Number of the window of a row. */
+/** Return the number of the window of a row. */
 export function windowOf(row: number): number {
   return row >>> WINDOW_BITS;
 }

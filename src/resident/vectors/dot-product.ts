@@ -1,16 +1,14 @@
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
 
-/**
- * Components of a vector that are not zero, as those of the built-in model are, up to which the others are left out.
- */
+/** Number of non-zero components up to which the zeros are skipped. Vectors of the built-in model have few. */
 const SPARSE_MAX = INDEX_DIMENSIONS / 4;
 
 /**
- * Make a function that computes the dot product of a vector with another. It is faster for a vector that is zero in
- * most of its components.
+ * Make a function that computes the dot product of a vector with another. It is faster if most components of the vector
+ * are zero.
  *
  * @param vector Float32Array [1024]
- * @returns function of a Float32Array, and of the index at which the 1,024 numbers of the other vector begin in it
+ * @returns function of a Float32Array and the index at which the 1,024 numbers of the other vector begin
  */
 export function dotProductWith(vector: Float32Array): (others: Float32Array, from?: number) => number {
   const used: number[] = [];
@@ -26,7 +24,7 @@ export function dotProductWith(vector: Float32Array): (others: Float32Array, fro
   };
 }
 
-/** Sum in four parts, since an addition to one sum waits for the addition before. */
+/** Use four sums, since each addition to one sum waits for the one before. */
 function dotProduct(vector: Float32Array, others: Float32Array, from: number): number {
   let [sum0, sum1, sum2, sum3] = [0, 0, 0, 0];
   for (let at = 0; at < INDEX_DIMENSIONS; at += 4) {

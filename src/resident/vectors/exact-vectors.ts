@@ -4,9 +4,9 @@ import { grown } from '../grow.ts';
 import { dotProductWith } from './dot-product.ts';
 import type { TableVectors } from './table-vectors.ts';
 
-/** Vectors of the rows of a small table, as they are. A search compares each of them. */
+/** Vectors of the rows of a small table, unquantised. A search compares all of them. */
 export class ExactVectors implements TableVectors {
-  /** Float32Array [rows x 1024], row-major, with room for more. */
+  /** Float32Array [rows x 1024], row-major, with room for further rows. */
   #vectors = new Float32Array(0);
   #rows = 0;
 

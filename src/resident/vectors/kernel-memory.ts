@@ -10,10 +10,10 @@ import {
 import { BLOCK_ALIGNMENT, BLOCKS_START, SIGNS } from './layout.ts';
 import { randomSigns } from './random-signs.ts';
 
-/** Pages by which the memory grows: 16 MiB. */
+/** Number of pages by which the memory grows: 16 MiB. */
 const GROWTH_PAGES = 256;
 
-/** Kernel with its memory, which grows with what is allocated. Its views are replaced whenever it grows. */
+/** Kernel with its memory, which grows as needed. Each growth replaces the views. */
 export class KernelMemory {
   readonly kernel: RowKernel;
   readonly #memory: WasmMemory;
@@ -22,7 +22,7 @@ export class KernelMemory {
   bytes!: Uint8Array;
   #end = BLOCKS_START;
 
-  /** @param builds of the kernel in order of preference */
+  /** @param builds builds of the kernel, in order of preference */
   constructor(builds?: readonly RowBuild[]) {
     const { kernel, memory } = openRowKernel(builds);
     this.kernel = kernel;
@@ -31,7 +31,7 @@ export class KernelMemory {
     this.floats.set(randomSigns(), SIGNS / 4);
   }
 
-  /** Return the address of memory that was not used before. @throws RangeError if the memory is full */
+  /** Return the address of unused memory. @throws RangeError if the memory is full */
   allocate(bytes: number): number {
     const address = Math.ceil(this.#end / BLOCK_ALIGNMENT) * BLOCK_ALIGNMENT;
     this.#reserve(address + bytes);

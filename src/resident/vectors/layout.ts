@@ -37,19 +37,19 @@ export const BOUNDS = LIST + BLOCK_ROWS * 4;
 export const MARGINS = BOUNDS + (BLOCK_ROWS + 4) * 4;
 const WORK_END = MARGINS + (BLOCK_ROWS + 4) * 4;
 
-/** Parts of a block, behind the highest 4 bits of its rows: f32 [2048] each. */
+/** Parts of a block that follow the highest 4 bits of its rows: f32 [2048] each. */
 export const STEPS_START = BLOCK_ROWS * HIGH_BYTES;
 export const MARGINS_START = STEPS_START + BLOCK_ROWS * 4;
 export const OFFSETS_START = MARGINS_START + BLOCK_ROWS * 4;
 /** Signs of the rows, by component: bits [1024 x 2048]. */
 export const SKETCH_START = OFFSETS_START + BLOCK_ROWS * 4;
-/** Bits of the rows that are written, and of those that a search may find: [2048] each. */
+/** Bits of the written rows, and of the rows that a search may find: [2048] each. */
 export const WRITTEN_START = SKETCH_START + (BLOCK_ROWS * INDEX_DIMENSIONS) / 8;
 export const ALLOWED_START = WRITTEN_START + BLOCK_ROWS / 8;
-/** Counts of signs of the rows, in planes as in `kernel/sketches.as.ts`. */
+/** Counts of equal signs for each row, in planes as in `kernel/sketches.as.ts`. */
 export const PLANES_START = ALLOWED_START + BLOCK_ROWS / 8;
 export const BLOCK_BYTES = PLANES_START + BLOCK_ROWS;
 
-/** Blocks begin with a page of memory. */
+/** Start of the blocks, at the beginning of a memory page. */
 export const BLOCK_ALIGNMENT = 4_096;
 export const BLOCKS_START = Math.ceil(WORK_END / BLOCK_ALIGNMENT) * BLOCK_ALIGNMENT;

@@ -3,13 +3,13 @@ import { closeSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs';
 import path from 'node:path';
 
 /**
- * File of this process that has no name any more: only this process can read it, and its space is free again when it is
- * closed or the process ends. What is read often stays in the page cache of the kernel.
+ * Unlinked file: only this process can read it. Its space is free again once the file is closed or the process ends.
+ * Frequently read parts stay in the page cache of the kernel.
  */
 export class ScratchFile {
   readonly #descriptor: number;
 
-  /** @param directory on a disk, since a file in memory would save none */
+  /** @param directory directory on a disk; a file in memory would save nothing */
   constructor(directory: string) {
     const file = path.join(directory, `.scratch-${randomUUID()}`);
     this.#descriptor = openSync(file, 'wx+', 0o600);
@@ -21,7 +21,7 @@ export class ScratchFile {
       done += writeSync(this.#descriptor, bytes, done, bytes.length - done, position + done);
   }
 
-  /** Fill an array with the bytes from a position on. @throws Error if there are fewer */
+  /** Fill an array with the bytes from a position on. @throws Error if there are fewer bytes */
   read(target: Uint8Array, position: number): void {
     for (let done = 0; done < target.length; ) {
       const read = readSync(this.#descriptor, target, done, target.length - done, position + done);

@@ -54,7 +54,7 @@ export class SketchedBlocks {
   readonly #memory: KernelMemory;
   readonly #free: number[] = [];
 
-  /** @param builds of the kernel in order of preference */
+  /** @param builds builds of the kernel, in order of preference */
   constructor(builds?: readonly RowBuild[]) {
     this.#memory = new KernelMemory(builds);
   }
@@ -108,7 +108,7 @@ export class SketchedBlocks {
    * components to count, use `query - |centre|² · centre`.
    *
    * @param vector Float32Array [1024], of length 1
-   * @param centre of the rows that are searched
+   * @param centre centre of the rows to search
    */
   setQuery(vector: Float32Array, centre: Float32Array | null): void {
     const { kernel } = this.#memory;

@@ -79,7 +79,7 @@ export class SketchedVectors implements TableVectors {
     const { share, least, perWanted } = ESTIMATED;
     const reached = counts.reachedBy(Math.max(least, this.#rows * share, best.limit * perWanted));
     const candidates: { readonly row: number; readonly upper: number }[] = [];
-    /** The largest lower bounds of the cosines so far. */
+    /** The largest lower bounds of cosines so far. */
     const lowers = new LargestNumbers(best.limit);
     const needed = () => Math.max(lowers.smallest, best.threshold) - ROUNDING;
     for (const [nth, block] of this.#blocks.entries()) {
@@ -161,7 +161,7 @@ function meanOf(parts: readonly Float32Array[], rows: number): Float32Array {
   return Float32Array.from(sums, (sum) => sum / rows);
 }
 
-/** Return the positions of the ones; null if there are more than `limit`. */
+/** Return the positions of the ones, or null if there are more than `limit`. */
 function listOnes(flags: Uint8Array, limit: number): number[] | null {
   const ones: number[] = [];
   for (let at = 0; at < flags.length; at++) {

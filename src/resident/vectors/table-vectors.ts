@@ -11,6 +11,6 @@ export interface TableVectors {
   search(vector: Float32Array, allowed: Allowed, range: RowRange): void;
   /** Offer these rows, with their cosine similarity to a vector. */
   offerRows(vector: Float32Array, rows: Iterable<number>, range: RowRange): void;
-  /** Release memory and files. The object must not be used afterwards. */
+  /** Release memory and files. Do not use the object afterwards. */
   release(): void;
 }

@@ -4,7 +4,7 @@ import type { FilteredFields } from '../filter/match-filter.ts';
 import { isSearched } from './document-store.ts';
 import { type Snapshot, type SnapshotRow, snapshotColumns, toSnapshot } from './snapshot.ts';
 
-/** Facts of a document by which searches decide who may find it, and which they show. */
+/** Facts of a document. Searches use them to decide who may find it, and show some of them. */
 export interface SearchedDocument extends ReadableFields, FilteredFields {
   readonly id: string;
   readonly active_generation: number;
@@ -16,29 +16,30 @@ export interface SearchedDocument extends ReadableFields, FilteredFields {
 
 /** Changes of the documents of a bucket since a snapshot. */
 export interface DocumentChanges {
-  /** Snapshot that sees them. */
+  /** Snapshot that includes the changes. */
   readonly snapshot: Snapshot;
   /** Changes of transactions before this one may be missing. */
   readonly keptFrom: number;
   /**
-   * Ids of changed documents, and their facts; null: searches do not find the document any more. Null for all: there
-   * are more changes than are read at a time.
+   * Facts of the changed documents, by id. The facts are null if searches no longer find the document. The whole map is
+   * null if there are more changes than one reading returns.
    */
   readonly changed: readonly (readonly [string, SearchedDocument | null])[] | null;
 }
 
-/** Documents that are read at a time. */
+/** Number of documents to read at a time. */
 const PAGE = 1_000;
-/** Changes that are read with a search at most; a document that has changed twice counts twice. */
+/** Maximum number of changes to read with a search. A document that changed twice counts twice. */
 const CHANGES_MAX = 1_000;
-/** Changes are kept for at least so long, and up to twice that. */
+/** Minimum time to keep changes. They are kept up to twice as long. */
 const KEPT = '10 minutes';
 const ONE_SNAPSHOT = 'isolation level repeatable read read only';
 
 /**
- * Expression that tells what has changed in a bucket since a snapshot, as one statement sees it; `toChanges` reads it.
+ * Return an expression for the changes of a bucket since a snapshot, as one statement sees them. `toChanges` reads its
+ * value.
  *
- * @param bucketId column of the query around it
+ * @param bucketId column of the surrounding query
  */
 export function changesSince(sql: Sql, bucketId: SqlFragment, { xmax, inProgress }: Snapshot): SqlFragment {
   const xids = sql.array(inProgress.map(String));
@@ -51,17 +52,17 @@ export function toChanges(value: unknown): DocumentChanges {
   return { snapshot: toSnapshot(row), keptFrom: Number(row.kept_from), changed: row.changed };
 }
 
-/** Give the run of the server an id unless it has one. A role that may only read fails where there is none. */
+/** Give the server's run an id unless it has one. A read-only role fails if there is none. */
 async function nameServerRun(sql: Sql): Promise<void> {
   if ((await sql`SELECT 1 FROM server_run`).length > 0) return;
   await sql`INSERT INTO server_run DEFAULT VALUES ON CONFLICT DO NOTHING`;
 }
 
 /**
- * Read the facts of all documents of a bucket that searches find, in pages of one snapshot; null: there are more than
- * `documentsMax`.
+ * Read the facts of all documents of a bucket that searches find, in pages of one snapshot. Return null if there are
+ * more than `documentsMax`.
  *
- * @throws the error of postgres.js if the run of the server has no id, and the role may not write
+ * @throws the error of postgres.js if the server's run has no id and the role may not write
  */
 export async function readAllFacts(
   sql: Sql,
@@ -87,8 +88,9 @@ export async function readAllFacts(
 }
 
 /**
- * Remove changes that were noted ten minutes ago or earlier, of transactions that had ended then. A restore of another
- * server's database leaves numbers of its transactions, which may be above all of this one: they are removed too.
+ * Remove changes that were recorded at least ten minutes ago, in transactions that had ended by then. If the database
+ * was restored from another server, the recorded transaction ids may be higher than all ids of this server. Remove
+ * those changes too.
  */
 export async function removeOldChanges(sql: Sql): Promise<void> {
   await sql`

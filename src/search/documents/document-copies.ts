@@ -4,24 +4,25 @@ import { QUERY_MS, type Sql } from '../../platform/postgres.ts';
 import { readAllFacts } from './copy-store.ts';
 import { DocumentCopy } from './document-copy.ts';
 
-/** Searches of a bucket, each within the time after the one before, after which its documents are read. */
+/**
+ * Number of searches of a bucket after which its documents are read. Each search must follow the one before within this
+ * time.
+ */
 const SEARCHES_MIN = 3;
 const SEARCHES_MS = 60_000;
 const COUNTED_MAX = 10_000;
-/**
- * Documents of a bucket that has a copy at most: all of them are compared with a filter at once, in some milliseconds.
- */
+/** Maximum number of documents of a bucket with a copy. A filter compares all of them at once, in some milliseconds. */
 const DOCUMENTS_MAX = 50_000;
-/** Time after which a copy is dropped that is not searched. */
+/** Time without searches after which a copy is dropped. */
 const UNUSED_MS = 15 * 60_000;
 /**
- * Time in which a bucket is not read again: after an error, if its documents are too many, and if they change too fast.
+ * Time to wait before reading a bucket again after an error, if it has too many documents, or if they change too fast.
  */
 const REFUSED_MS = { error: 60_000, tooLarge: 600_000, tooManyChanges: 2_000 };
 
 /**
- * Copies of the facts of documents, of buckets that are searched often, within a bound of memory. Without one
- * PostgreSQL is asked by every search which documents its caller may find.
+ * Copies of document facts for frequently searched buckets, in bounded memory. Without a copy, every search asks
+ * PostgreSQL which documents its caller may find.
  */
 export class DocumentCopies {
   readonly #sql: Sql;
@@ -29,10 +30,10 @@ export class DocumentCopies {
   readonly #copies: LRUCache<string, DocumentCopy>;
   readonly #searches = new LRUCache<string, number>({ max: COUNTED_MAX, ttl: SEARCHES_MS });
   readonly #refused = new LRUCache<string, true>({ max: COUNTED_MAX });
-  /** Ids of buckets by organization and the id or name that searches used last. */
+  /** Id of each bucket, by organization and the id or name that searches used last. */
   readonly #bucketIds = new LRUCache<string, string>({ max: COUNTED_MAX });
   readonly #closing = new AbortController();
-  /** Reading in progress: one bucket at a time. */
+  /** Reading in progress, of one bucket at a time. */
   #reading: Promise<void> | null = null;
 
   constructor(options: { readonly sql: Sql; readonly logger: Logger; readonly bytesMax: number }) {
@@ -41,7 +42,7 @@ export class DocumentCopies {
     this.#copies = new LRUCache({ maxSize: options.bytesMax, ttl: UNUSED_MS, updateAgeOnGet: true });
   }
 
-  /** Number of documents that are held. */
+  /** Number of documents in all copies. */
   get documents(): number {
     this.#copies.purgeStale();
     let sum = 0;
@@ -50,8 +51,8 @@ export class DocumentCopies {
   }
 
   /**
-   * Return the copy of a bucket for a search; undefined: there is none yet. The name of a bucket may belong to another
-   * bucket by now: compare the copy's bucket with the one that PostgreSQL names.
+   * Return the copy of a bucket for a search, or undefined if there is none yet. The name may belong to another bucket
+   * by now, so compare the copy's bucket with the one that PostgreSQL names.
    *
    * @param bucketRef id or name of a bucket of the organization
    */
@@ -60,7 +61,7 @@ export class DocumentCopies {
     return bucketId === undefined ? undefined : this.#copies.get(bucketId);
   }
 
-  /** Note that a search found a bucket by this id or name. Begin to read its documents if it is searched often. */
+  /** Record that a search found a bucket by this id or name. Begin to read its documents if it is searched often. */
   note(orgId: string, bucketRef: string, bucketId: string): void {
     this.#bucketIds.set(keyOf(orgId, bucketRef), bucketId);
     if (this.#copies.has(bucketId)) return;
@@ -70,7 +71,7 @@ export class DocumentCopies {
     if (searches >= SEARCHES_MIN && this.#reading === null && !this.#refused.has(bucketId)) this.#read(orgId, bucketId);
   }
 
-  /** Drop a copy that must not be used any more. The next searches read it again. */
+  /** Drop a copy that must no longer be used. The next searches read it again. */
   drop(copy: DocumentCopy): void {
     if (this.#copies.peek(copy.bucketId) !== copy) return;
     this.#copies.delete(copy.bucketId);

@@ -5,27 +5,33 @@ import type { DocumentChanges, SearchedDocument } from './copy-store.ts';
 import type { DocumentDetails, DocumentScope, LiveDocument } from './document-store.ts';
 import { includesSnapshot, isOfSameServer, type Snapshot } from './snapshot.ts';
 
-/** Part of a scope that a copy knows: it has no other condition. */
+/** Scope that a copy can decide: one without a further condition. */
 type CopiedScope = Pick<DocumentScope, 'collectionId' | 'filter'>;
 
-/** Selections of a copy, and the documents that they have together, as a multiple of its documents. */
+/**
+ * Limits on the selections of a copy: their number, and the total of their documents as a multiple of the copy's
+ * documents.
+ */
 const SELECTIONS_MAX = 64;
 const SELECTED_FACTOR = 4;
 const SELECTED_MIN = 10_000;
 /**
- * Growth after which a copy is read again, so that its memory is counted: as a factor, and what a small one may grow
- * by.
+ * Limits on the growth of a copy, as a factor, and as a minimum for small copies. Beyond them the copy is read again,
+ * so that its memory is counted.
  */
 const GROWTH_MAX = 1.25;
 const GROWTH_BYTES_MIN = 1024 * 1024;
-/** Comparisons for a new selection, each of up to 0.2 microseconds, in which a process does nothing else. */
+/**
+ * Maximum number of comparisons for a new selection. Each takes up to 0.2 microseconds, and all of them block the event
+ * loop.
+ */
 const COMPARISONS_MAX = 50_000;
-/** Memory of a document beside its texts. */
+/** Memory of a document besides its texts. */
 const DOCUMENT_BYTES = 900;
 
-/** Test of the documents that a caller may find within a scope. */
+/** Test for the documents that a caller may find within a scope. */
 interface Selector {
-  /** Text that is equal for tests with equal results. */
+  /** Key that is equal for tests with equal results. */
   readonly key: string;
   readonly includes: (document: SearchedDocument) => boolean;
 }
@@ -34,13 +40,14 @@ interface Selector {
 interface Selection {
   readonly ids: Set<string>;
   includes(document: SearchedDocument): boolean;
-  /** The same ids as a list; null: it is not made. */
+  /** The same ids as a list; null if it was not made yet. */
   list: readonly string[] | null;
 }
 
 /**
- * Facts of all documents of a bucket that searches find, as one snapshot of PostgreSQL sees them. It answers who may
- * find which of them as PostgreSQL would, at that snapshot or, once it has followed changes, at a later one.
+ * Facts of all documents of a bucket that searches find, as of one snapshot of PostgreSQL. A copy answers which of them
+ * a caller may find, as PostgreSQL would at that snapshot. After it has applied changes, it answers for a later
+ * snapshot.
  */
 export class DocumentCopy {
   readonly bucketId: string;
@@ -72,17 +79,17 @@ export class DocumentCopy {
     return this.#documents.size;
   }
 
-  /** Estimate of the memory that the documents of a copy take. */
+  /** Estimated memory of the documents of a copy. */
   get memoryBytes(): number {
     return this.#memoryBytes;
   }
 
   /**
-   * Take over changes since a snapshot that the copy had. Those that it knows already, since it is at a later snapshot,
-   * change nothing.
+   * Apply changes since a snapshot that the copy includes. If the copy is already at a later snapshot, changes that it
+   * knows have no effect.
    *
-   * @param since snapshot after which they were asked for
-   * @returns false if they are incomplete, or the copy has grown too much: it must not be used any more
+   * @param since snapshot after which the changes were read
+   * @returns false if the changes are incomplete, or if the copy has grown too much; it must then no longer be used
    */
   follow(since: Snapshot, { snapshot, keptFrom, changed }: DocumentChanges): boolean {
     if (!isOfSameServer(snapshot, this.#snapshot)) return false;
@@ -105,7 +112,7 @@ export class DocumentCopy {
     } else this.#documents.delete(id);
   }
 
-  /** Return true if all documents can be compared with a scope in a short time. Only such scopes may be asked for. */
+  /** Return true if all documents can be compared with a scope in a short time. Ask the copy only for such scopes. */
   canSelect({ filter }: CopiedScope): boolean {
     return filter === null || this.size * countConditions(filter) <= COMPARISONS_MAX;
   }
@@ -119,7 +126,7 @@ export class DocumentCopy {
     }));
   }
 
-  /** Read what results show of the documents that the selector includes. */
+  /** Read the details that results show, for the documents that the selector includes. */
   readDetails(selector: Selector, ids: readonly string[]): Map<string, DocumentDetails> {
     return this.#mapIncluded(selector, ids, ({ file_name, source_path, metadata }) => ({
       fileName: file_name,
@@ -137,7 +144,7 @@ export class DocumentCopy {
     return found;
   }
 
-  /** List the documents that the selector includes; null: there are more than `documentsMax`. */
+  /** List the documents that the selector includes, or return null if there are more than `documentsMax`. */
   list(selector: Selector, documentsMax: number): readonly string[] | null {
     const selection = this.#select(selector);
     if (selection.ids.size > documentsMax) return null;
@@ -164,7 +171,7 @@ function update(selection: Selection, id: string, document: SearchedDocument | n
   selection.list = null;
 }
 
-/** Make the test of a scope for a caller, once for all questions of a search. */
+/** Make the test of a scope for a caller. A search makes it once for all of its questions. */
 export function selectorOf(reader: Reader, { collectionId, filter }: CopiedScope): Selector {
   const { key, allows } = readTestOf(reader);
   const matches = filter === null ? null : matcherOf(filter);

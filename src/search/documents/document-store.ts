@@ -5,7 +5,7 @@ import type { Sql, SqlFragment } from '../../platform/postgres.ts';
 import type { Filter } from '../filter/filter.ts';
 import { type FilterUse, filterSql, isOfCommonShape } from '../filter/filter-sql.ts';
 
-/** Conditions of a search on documents, beside the caller's rights. */
+/** Conditions of a search on documents, besides the caller's rights. */
 export interface DocumentScope {
   readonly bucketIds: readonly string[];
   readonly collectionId: string | null;
@@ -21,11 +21,11 @@ export type DocumentCondition = (sql: Sql) => SqlFragment;
 export interface LiveDocument {
   readonly bucketId: string;
   readonly generation: number;
-  /** True if it has no vectors. */
+  /** True if the document has no vectors. */
   readonly isKeywordOnly: boolean;
 }
 
-/** Facts about a document that its results show. */
+/** Facts about a document that results show. */
 export interface DocumentDetails {
   readonly fileName: string;
   readonly sourcePath: string | null;
@@ -33,9 +33,9 @@ export interface DocumentDetails {
 }
 
 /**
- * Filter documents to those whose chunks this caller may see now, as PostgreSQL knows them. `DocumentCopy` answers the
- * same in memory; nothing else may answer "may this caller see this chunk?". Chunks of another generation than the
- * returned one must not be shown.
+ * Filter documents to those whose chunks this caller may see now, according to PostgreSQL. `DocumentCopy` answers the
+ * same question in memory. No other code may decide if a caller may see a chunk. Show only chunks of the returned
+ * generation.
  */
 export async function findLiveDocuments(
   sql: Sql,
@@ -53,7 +53,7 @@ export async function findLiveDocuments(
   return new Map(rows.map((row) => [row['id'] as string, toLiveDocument(row)]));
 }
 
-/** Read what results show of the documents that this caller may see now. */
+/** Read the details that results show, for the documents that this caller may see now. */
 export async function readDocumentDetails(
   sql: Sql,
   caller: Caller,
@@ -71,7 +71,7 @@ export async function readDocumentDetails(
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Select columns of those of some documents that can be found within the scope. */
+/** Select columns of the given documents that can be found within the scope. */
 async function selectAmong(
   sql: Sql,
   caller: Caller,
@@ -99,7 +99,7 @@ export async function listLiveDocumentIds(
   return rows.length > limit ? null : rows.map((row) => row['id'] as string);
 }
 
-/** Return true if the text of a query of a scope is one of so many that none of them is to be kept. */
+/** Return true if queries of such scopes have too many different texts to keep any of them prepared. */
 function isOfRareShape({ filter, condition }: DocumentScope): boolean {
   return condition !== undefined || (filter !== null && !isOfCommonShape(filter));
 }
@@ -118,7 +118,7 @@ function live(sql: Sql, caller: Caller, scope: DocumentScope, use: FilterUse) {
     ${scope.condition === undefined ? sql`` : sql`AND ${scope.condition(sql)}`}`;
 }
 
-/** Condition on a row of `documents`: searches find it, if the caller may read it. */
+/** Return a condition on a row of `documents`: searches find it, if the caller may read it. */
 export function isSearched(sql: Sql): SqlFragment {
   return sql`documents.active_generation IS NOT NULL AND documents.searchable AND documents.status <> 'deleting'`;
 }

@@ -14,11 +14,11 @@ import {
 export interface LiveDocuments {
   /** Filter documents to those that can be found. */
   find(ids: readonly string[]): Promise<ReadonlyMap<string, LiveDocument>>;
-  /** Filter documents to those of the buckets that the caller may find, whatever else the scope demands. */
+  /** Filter documents to those of the buckets that the caller may find, ignoring other conditions of the scope. */
   findInBuckets(ids: readonly string[]): Promise<ReadonlyMap<string, LiveDocument>>;
-  /** Read what results show of documents. Those that cannot be found any more are left out. */
+  /** Read the details of documents that results show. Leave out documents that can no longer be found. */
   readDetails(ids: readonly string[]): Promise<ReadonlyMap<string, DocumentDetails>>;
-  /** List the documents that can be found; null if there are more than `documentsMax`. */
+  /** List the documents that can be found, or return null if there are more than `documentsMax`. */
   list(documentsMax: number): Promise<readonly string[] | null>;
 }
 

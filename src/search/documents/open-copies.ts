@@ -5,10 +5,10 @@ import type { Sql } from '../../platform/postgres.ts';
 import type { SearchSettings } from '../../platform/search-settings.ts';
 import { DocumentCopies } from './document-copies.ts';
 
-/** Memory for the facts of documents, as a part of that for copies of indexes. */
+/** Memory for the facts of documents, as a share of the memory for copies of indexes. */
 const PART = 0.1;
 
-/** Open the copies of documents in memory, with their metric. Null: the settings give copies no memory. */
+/** Open the copies of documents in memory, with their metric. Return null if the settings give copies no memory. */
 export function openDocumentCopies(
   { search: { residentBytes } }: { readonly search: SearchSettings },
   context: { readonly sql: Sql; readonly logger: Logger; readonly metrics: Metrics },

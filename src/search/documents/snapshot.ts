@@ -2,31 +2,31 @@ import type { Sql, SqlFragment } from '../../platform/postgres.ts';
 
 /**
  * Transactions whose changes a query sees: those below `xmax` that were not in progress. PostgreSQL numbers
- * transactions in the order in which they begin to write.
+ * transactions in the order of their first write.
  */
 export interface Snapshot {
   /**
-   * Start and run of the server, since another one, or one that has lost its last transactions, may use their numbers
-   * again. Null: the run has no id yet, so that no other snapshot is known to be of the same one.
+   * Start and run of the server. Another server can use the same transaction ids again, and so can a server that lost
+   * its last transactions. Null if the run has no id yet; then no other snapshot is known to come from the same run.
    */
   readonly server: string | null;
-  /** Every transaction below has ended. */
+  /** Id below which every transaction has ended. */
   readonly xmin: number;
   readonly xmax: number;
   readonly inProgress: readonly number[];
 }
 
-/** Snapshot as PostgreSQL tells it. */
+/** Snapshot in the form of PostgreSQL. */
 export interface SnapshotRow {
   /** `pg_snapshot`: `xmin:xmax:xid,xid` (PostgreSQL manual, "Transaction ID and Snapshot Information Functions"). */
   readonly snapshot: string;
-  /** Start of its first process, which outlives the crash of another one. */
+  /** Start time of the server's first process, which survives the crash of another process. */
   readonly server: string;
-  /** Id that a crash removes; null: there is none yet. */
+  /** Id that a crash removes; null if there is none yet. */
   readonly run: string | null;
 }
 
-/** Columns of the snapshot of a statement. */
+/** Columns with the snapshot of a statement. */
 export function snapshotColumns(sql: Sql): SqlFragment {
   return sql`
     pg_current_snapshot()::text AS snapshot, extract(epoch FROM pg_postmaster_start_time())::text AS server,
@@ -43,12 +43,15 @@ export function toSnapshot({ snapshot, server, run }: SnapshotRow): Snapshot {
   };
 }
 
-/** Return true if both are of one run of one server, so that their numbers can be compared. */
+/** Return true if both snapshots are from one run of one server, so that their transaction ids can be compared. */
 export function isOfSameServer(snapshot: Snapshot, other: Snapshot): boolean {
   return snapshot.server !== null && snapshot.server === other.server;
 }
 
-/** Return true if one snapshot sees everything that the other sees. Of two snapshots of one server, one always does. */
+/**
+ * Return true if the first snapshot sees everything that the second sees. Of two snapshots of one server, one always
+ * does.
+ */
 export function includesSnapshot(snapshot: Snapshot, other: Snapshot): boolean {
   return (
     snapshot.xmax >= other.xmax &&

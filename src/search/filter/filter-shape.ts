@@ -21,7 +21,10 @@ function compound(items: object) {
   return node(['and', 'or'], { filters: { type: 'array', items, minItems: 1, maxItems: 5 } });
 }
 
-/** Filters as JSON Schema, for the description of the API: what is always accepted, within its bounds in all. */
+/**
+ * JSON Schema of filters for the description of the API. Every filter that matches it is accepted, within the overall
+ * bounds.
+ */
 export const FILTER_SHAPE = {
   description: 'exact matches by key, or an OpenAI filter tree, which may be nested deeper than is described here',
   anyOf: [

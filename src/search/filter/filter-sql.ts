@@ -12,8 +12,8 @@ type Joined = { readonly type: 'and' | 'or'; readonly parts: readonly Part[] };
 type Part = Containment | Comparison | Membership | Joined;
 
 /**
- * Join the equalities of metadata in a filter to as few conditions as possible: each condition takes time to plan. An
- * `or` of 50 equalities is one condition, and so is an `and` of equalities of different keys.
+ * Combine the metadata equalities of a filter into as few conditions as possible, since each condition takes time to
+ * plan. An `or` of 50 equalities becomes one condition, and so does an `and` of equalities of different keys.
  */
 function simplify(filter: Filter): Part {
   if (filter.type === 'eq' && !FILTER_COLUMNS.has(filter.key)) {
@@ -33,7 +33,7 @@ function simplify(filter: Filter): Part {
   return parts.length === 1 && only ? only : { type, parts };
 }
 
-/** Join two containments to one; null: there is none that says the same. */
+/** Combine two containments into one, or return null if no single containment is equivalent. */
 function join(type: 'and' | 'or', a: Containment, b: Containment): Containment | null {
   if (type === 'or') return { type: 'contains', any: [...a.any, ...b.any] };
   const [[left, ...moreLeft], [right, ...moreRight]] = [a.any, b.any];
@@ -42,16 +42,16 @@ function join(type: 'and' | 'or', a: Containment, b: Containment): Containment |
   return { type: 'contains', any: [{ ...left, ...right }] };
 }
 
-/** Return true if the SQL of a filter is one of few texts: one condition on the metadata, of equality. */
+/** Return true if the SQL of a filter has one of a few texts: a single equality condition on the metadata. */
 export function isOfCommonShape(filter: Filter): boolean {
   const part = simplify(filter);
   return part.type === 'contains' || (part.type === 'in' && !FILTER_COLUMNS.has(part.key));
 }
 
-/** `list`: all documents of a filter are looked for; `check`: documents are known by id. */
+/** `list` looks up all documents that match a filter. `check` tests documents with known ids. */
 export type FilterUse = 'list' | 'check';
 
-/** Values for which a list of documents looks in the index of the metadata; to plan that takes time for each. */
+/** Maximum number of values to look up in the metadata index for a list of documents. Planning takes time for each. */
 const INDEXED_VALUES_MAX = 50;
 
 /**
@@ -72,8 +72,7 @@ export function filterSql(sql: Sql, filter: Filter, use: FilterUse): SqlFragment
     );
   }
   const condition = partSql(sql, part, use);
-  // IS TRUE keeps a plan that knows no values from reading the index of the metadata, which may hold millions of
-  // matches.
+  // IS TRUE keeps a generic plan from reading the metadata index, which may hold millions of matches.
   return use === 'check' ? sql`(${condition} IS TRUE)` : condition;
 }
 
@@ -106,8 +105,8 @@ function partSql(sql: Sql, part: Part, use: FilterUse): SqlFragment {
 }
 
 /**
- * Compare with several values by a search among the keys of an object. `= ANY` compares with one value after the other
- * in a plan that knows no values.
+ * Compare with several values by looking them up among the keys of an object. In a generic plan, `= ANY` compares with
+ * one value after the other.
  */
 function isOneOf(sql: Sql, { key, value }: Membership): SqlFragment {
   const keys = Object.fromEntries(value.map((each) => [String(each), 1]));

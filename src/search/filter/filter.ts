@@ -6,7 +6,7 @@ import { FILTER_SHAPE } from './filter-shape.ts';
 const wellFormed = (text: string) => text.isWellFormed();
 export type Scalar = string | number | boolean;
 const SCALAR_RULE = 'must be a string of at most 512 characters, a number, true or false';
-/** Checked by one function, since a filter may have a thousand of them. */
+/** One function checks all values, since a filter may have a thousand of them. */
 const isScalar = (value: unknown) => {
   if (typeof value === 'string') return value.length <= 512 && wellFormed(value);
   return typeof value === 'boolean' || Number.isFinite(value);
@@ -17,7 +17,7 @@ const key = z.string().min(1).max(64).refine(wellFormed, 'must be well-formed Un
 const FORMS =
   'must be {key: value or [values]}, {type: eq|ne|gt|gte|lt|lte|in|nin, key, value} or {type: and|or, filters}';
 
-/** Bounds on a whole filter; each condition and each value takes time for every document of the bucket. */
+/** Bounds on a whole filter. Each condition and each value takes time for every document of the bucket. */
 const DEPTH_MAX = 20;
 const CONDITIONS_MAX = 50;
 const VALUES_MAX = 1_000;
@@ -39,9 +39,10 @@ const PLAIN_RULE = `${SCALAR_RULE}, or an array of these; other comparisons are 
 const Plain = z.record(key, z.union([z.custom<Scalar>(isScalar, PLAIN_RULE), z.array(scalar).min(1)]));
 
 /**
- * Filter of documents: `{key: scalar | [scalars]}` (every key must match), or OpenAI's shape `{type: "eq", key, value}`
- * / `{type: "and", filters: […]}`. An object with a string `type` and a `key` or `filters` is of the second shape.
- * Altogether it has at most 50 conditions, 1,000 values and 20 levels, and no reserved key that no document can match.
+ * Filter of documents, in one of two shapes: `{key: scalar | [scalars]}`, where every key must match, or OpenAI's
+ * `{type: "eq", key, value}` / `{type: "and", filters: […]}`. An object with a string `type` and a `key` or `filters`
+ * has the second shape. A filter has at most 50 conditions, 1,000 values and 20 levels, and no reserved key that no
+ * document can match.
  */
 export const Filter = z
   .unknown()
@@ -79,7 +80,7 @@ function fromPlain(plain: z.output<typeof Plain>): Condition {
   return { type: 'and', filters };
 }
 
-/** Find the fault of the first key that no document can match; null if there is none. */
+/** Find the fault of the first key that no document can match, or return null. */
 function findKeyFault(filter: Condition): string | null {
   if (!('filters' in filter)) return filterKeyFault(filter.key);
   for (const part of filter.filters) {
@@ -89,7 +90,7 @@ function findKeyFault(filter: Condition): string | null {
   return null;
 }
 
-/** Find a bound that a filter exceeds, level by level and without recursion; null if it exceeds none. */
+/** Find a bound that a filter exceeds, or return null. Go level by level, without recursion. */
 function sizeFault(filter: unknown, isCompound: boolean): string | null {
   let conditions = 0;
   let values = 0;

@@ -8,15 +8,15 @@ export type FilteredFields = Readonly<Record<FilterColumn, string | null>> & {
 };
 
 const NUMBER = new RegExp(DECIMAL_TEXT);
-/** Digits of numbers whose order is that of floating-point numbers. */
+/** Maximum number of digits for which decimal numbers have the same order as floating-point numbers. */
 const EXACT_DIGITS = 15;
 
-/** Count the conditions of a filter, each of which may be compared with every document. */
+/** Count the conditions of a filter. Each may be compared with every document. */
 export function countConditions(filter: Filter): number {
   return 'filters' in filter ? filter.filters.reduce((sum, part) => sum + countConditions(part), 0) : 1;
 }
 
-/** Make a test of documents of a filter, which selects those that `filterSql` selects. */
+/** Make a test of documents that selects the same documents as `filterSql`. */
 export function matcherOf(filter: Filter): (document: FilteredFields) => boolean {
   switch (filter.type) {
     case 'and': {
@@ -60,7 +60,10 @@ function testOf(key: string, test: (field: string | null) => boolean): (document
   return ({ metadata }) => test(Object.hasOwn(metadata, key) ? (metadata[key] as string) : null);
 }
 
-/** Make a comparison of fields with a value: below, at or above 0 as the field is; null if it is not comparable. */
+/**
+ * Make a function that compares a field with a value. It returns a number below, at or above 0, or null if they are not
+ * comparable.
+ */
 function orderTo(value: Scalar): (field: string) => number | null {
   if (typeof value === 'number') {
     const isShort = isExact(String(value));

@@ -86,7 +86,7 @@ export async function mapBucket(
   };
 }
 
-/** Read the first chunks of each sampled document, so many that the sample is full. */
+/** Read enough first chunks of each sampled document to fill the sample. */
 async function readSample(
   chunks: ChunkIndex,
   table: TableVersion,

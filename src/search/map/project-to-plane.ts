@@ -1,7 +1,7 @@
-/** Rows of one projection; more would not make its directions clearer. */
+/** Maximum number of rows of one projection. More would not make the directions clearer. */
 export const PLANE_ROWS_MAX = 2_000;
 const STEPS_MAX = 100;
-/** Change of a direction between two steps below which it counts as found. */
+/** Change between two steps below which a direction counts as found. */
 const CHANGE_MIN = 1e-5;
 
 export interface PlaneTask {

@@ -13,7 +13,7 @@ export interface SampledDocument {
  * Sample documents of a bucket that the caller may see and that have vectors. The sample is spread evenly and is the
  * same each time, since it follows a hash of the ids.
  *
- * @returns at most `documentsMax`, and the number of all
+ * @returns at most `documentsMax` documents, and the number of all
  */
 export async function sampleDocuments(
   sql: Sql,

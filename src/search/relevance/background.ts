@@ -1,22 +1,22 @@
 import type { ComparedRow } from '../../index/chunk-index.ts';
 
-/** Cosine similarities of a query with texts that it has nothing to do with. */
+/** Distribution of a query's cosine similarity to unrelated texts. */
 export interface CosineBackground {
   readonly mean: number;
   readonly deviation: number;
 }
 
-/** Rows that a background counts for, if the kind of the model has a usual one. */
+/** Number of rows that the usual background of a kind of model counts for. */
 const PRIOR_ROWS = 16;
-/** Rows below which there is no background without a usual one. */
+/** Minimum number of rows for a background if the kind of model has no usual one. */
 const ROWS_MIN = 24;
 const DEVIATION_MIN = 0.01;
 
 /**
  * Estimate the background of a query from a sample of the index.
  *
- * @param sample compared with the vector of the query
- * @param usual background of the kind of the model, which small samples are drawn to; null: it differs between models
+ * @param sample rows, compared with the vector of the query
+ * @param usual usual background of the kind of model, which dominates small samples; null if it differs between models
  */
 export function backgroundOf(sample: readonly ComparedRow[], usual: CosineBackground | null): CosineBackground | null {
   if (usual === null && sample.length < ROWS_MIN) return null;
@@ -33,7 +33,8 @@ export function backgroundOf(sample: readonly ComparedRow[], usual: CosineBackgr
 }
 
 /**
- * Inverse document frequency of a term of the query in the sample, smoothed so that a term of every row still counts.
+ * Return the inverse document frequency of a term in the sample. It is smoothed so that a term of every row still
+ * counts.
  */
 export function weightOf(term: string, sample: readonly ComparedRow[]): number {
   const rows = countTerms(sample).get(term) ?? 0;
@@ -42,7 +43,7 @@ export function weightOf(term: string, sample: readonly ComparedRow[]): number {
 
 const counted = new WeakMap<readonly ComparedRow[], ReadonlyMap<string, number>>();
 
-/** Count the rows of a sample that have each term of the query, once for each sample. */
+/** Count, once for each sample, the rows that have each term of the query. */
 function countTerms(sample: readonly ComparedRow[]): ReadonlyMap<string, number> {
   const known = counted.get(sample);
   if (known) return known;

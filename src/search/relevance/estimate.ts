@@ -2,9 +2,9 @@ import type { Relevance } from './schema.ts';
 
 /** Facts about a result and a query. */
 export interface RelevanceFeatures {
-  /** Share of the query's terms that the text has, by their weights: 0..1. */
+  /** Share of the query's terms that the text has, weighted: 0..1. */
   readonly coverage: number;
-  /** Deviations by which the cosine is above that of texts that have nothing to do with the query; null: unknown. */
+  /** Number of standard deviations by which the cosine exceeds that of unrelated texts; null if unknown. */
   readonly distance: number | null;
 }
 
@@ -16,8 +16,8 @@ export interface Coefficients {
 }
 
 /**
- * Coefficients by kind of the model, fitted by `npm run eval -- relevance` on judged results: those of searches of
- * Cranfield and of korquad-a, and of the same searches after the answers were removed (docs/search-quality.md).
+ * Coefficients by kind of model. `npm run eval -- relevance` fitted them on judged results of Cranfield and korquad-a:
+ * those of normal searches, and those of the same searches after the answers were removed (docs/search-quality.md).
  */
 const COEFFICIENTS: Readonly<Record<'lexical' | 'semantic' | 'keyword', Coefficients>> = {
   lexical: { constant: -6.73, coverage: 4.65, distance: 0.63 },
@@ -25,7 +25,7 @@ const COEFFICIENTS: Readonly<Record<'lexical' | 'semantic' | 'keyword', Coeffici
   keyword: { constant: -5.36, coverage: 7.39, distance: 0 },
 };
 
-/** Smallest probability of each level. */
+/** Minimum probability of each level. */
 export const LEVELS: readonly { readonly relevance: Relevance; readonly min: number }[] = [
   { relevance: 'high', min: 0.6 },
   { relevance: 'medium', min: 0.3 },
@@ -33,7 +33,7 @@ export const LEVELS: readonly { readonly relevance: Relevance; readonly min: num
   { relevance: 'none', min: 0 },
 ];
 
-/** @param kind of the model of the query's vector; null: it has none */
+/** @param kind kind of the model of the query's vector; null if it has none */
 export function estimateRelevance(features: RelevanceFeatures, kind: 'lexical' | 'semantic' | null): Relevance {
   if (kind === 'semantic' && features.distance === null) return null;
   const own = COEFFICIENTS[features.distance === null ? 'keyword' : (kind ?? 'keyword')];

@@ -6,7 +6,7 @@ import { backgroundOf, type CosineBackground, weightOf } from './background.ts';
 import { estimateRelevance, type RelevanceFeatures } from './estimate.ts';
 import type { Relevance } from './schema.ts';
 
-/** Chunks that are read at once, each in some tenths of a millisecond. */
+/** Number of chunks to judge at once. Each takes some tenths of a millisecond. */
 const CHUNKS_AT_ONCE = 10;
 /** Background of the built-in model: most texts share next to nothing with a query. */
 export const USUAL_BACKGROUND: CosineBackground = { mean: 0.03, deviation: 0.04 };
@@ -14,27 +14,27 @@ export const USUAL_BACKGROUND: CosineBackground = { mean: 0.03, deviation: 0.04 
 type ModelKind = 'lexical' | 'semantic';
 
 /**
- * Estimate the background of the vector of a query. Null: there is none.
+ * Estimate the background of a query's vector. Return null if there is none.
  *
- * @param kind of the model that made the vector
- * @param sample compared with the vector
+ * @param kind kind of the model that made the vector
+ * @param sample rows, compared with the vector
  */
 export function backgroundOfQuery(kind: ModelKind, sample: readonly ComparedRow[]): CosineBackground | null {
   return backgroundOf(sample, kind === 'lexical' ? USUAL_BACKGROUND : null);
 }
 
-/** Facts about a query that its results are judged by. */
+/** Facts about a query for judging its results. */
 interface JudgedQuery {
   /** Terms of the query in their order. */
   readonly terms: readonly string[];
-  /** Other terms that count as some of those. */
+  /** Other terms that count as some of these. */
   readonly alternatives: readonly Alternatives[];
   /** Sample of the index, compared with the query. */
   readonly sample: readonly ComparedRow[];
   readonly background: CosineBackground | null;
 }
 
-/** Fields of a chunk that it is judged by. */
+/** Fields of a chunk for judging it. */
 interface Judged {
   readonly text: string;
   readonly cosine: number | null;
@@ -42,12 +42,13 @@ interface Judged {
 }
 
 /**
- * Estimate the relevance of chunks. It depends on the query, the chunk and the sample of the index only, not on what
- * else was found.
+ * Estimate the relevance of chunks. The estimate depends only on the query, the chunk and the sample of the index, not
+ * on other results.
  *
- * @param query.background of its vector, by `backgroundOfQuery`
- * @param query.kind of the model of its vector; null: it has none, or it cannot be compared
- * @param query.lowestCosine cosine that every chunk has at most that the vector leg did not find; null: no bound
+ * @param query.background background of its vector, from `backgroundOfQuery`
+ * @param query.kind kind of the model of its vector; null if it has none, or one that cannot be compared
+ * @param query.lowestCosine upper bound for the cosine of chunks that the vector leg did not find; null if there is no
+ *   bound
  */
 export async function judgeChunks<C extends Judged>(
   chunks: readonly C[],

@@ -8,7 +8,7 @@ export type Relevance = z.output<typeof Relevance>;
 
 const LEVELS: readonly Relevance[] = [null, 'none', 'low', 'medium', 'high'];
 
-/** Relevance of a whole answer: that of its most relevant result. */
+/** Return the relevance of a whole answer: that of its most relevant result. */
 export function relevanceOfAnswer(results: readonly { readonly relevance: Relevance }[]): Relevance {
   if (results.length === 0) return 'none';
   const best = Math.max(...results.map(({ relevance }) => LEVELS.indexOf(relevance)));

@@ -4,8 +4,8 @@ import { providerUnavailable } from '../../platform/upstream/upstream-errors.ts'
 import type { Reranker } from './reranker.ts';
 
 /**
- * Open a cross-encoder of this host as the reranker. One deadline spans a search, as for a reranker of a vendor: a
- * model that is still being loaded leaves results in fused order.
+ * Open a cross-encoder of this host as the reranker. One deadline spans a search, as for a vendor's reranker. If the
+ * model is still loading, results stay in fused order.
  */
 export function openLocalReranker(settings: LocalRerankSettings, localModels: Pick<LocalModels, 'score'>): Reranker {
   return {

@@ -5,7 +5,7 @@ import type { UpstreamMetrics } from '../../platform/upstream/upstream-metrics.t
 import { openLocalReranker } from './local-reranker.ts';
 import { openReranker, type Reranker } from './reranker.ts';
 
-/** Open the reranker of the settings: that of a vendor, or a model of this host. */
+/** Open the reranker of the settings: a vendor's, or a model of this host. */
 export function openAnyReranker(
   settings: RerankSettings,
   context: {

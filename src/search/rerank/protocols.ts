@@ -15,10 +15,10 @@ export interface RerankCall {
 
 /** Wire format of a kind of reranker: its requests and its answers. */
 export interface RerankProtocol {
-  /** Most texts in one call. */
+  /** Maximum number of texts in one call. */
   readonly itemsMax: number;
   request(call: RerankCall): UpstreamRequest;
-  /** @returns the list of `{index, <scoreKey>}` in an answer; its shape is not checked */
+  /** @returns the list of `{index, <scoreKey>}` in an answer, without checking its shape */
   listOf(answer: unknown): unknown;
   readonly scoreKey: string;
   faultOf(status: number, headers: UpstreamHeaders, body: Uint8Array, apiKey: Secret | null): UpstreamFault;

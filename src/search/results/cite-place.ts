@@ -4,7 +4,7 @@ import { segmentSentences } from '../../language/sentences.ts';
 import { mapYielding } from '../../platform/map-yielding.ts';
 import type { SearchResult } from '../schema.ts';
 
-/** Results whose texts are read at once: each takes up to half a millisecond. */
+/** Number of results whose texts are read at once. Each takes up to half a millisecond. */
 export const RESULTS_AT_ONCE = 10;
 
 /** Apply `citePlace` to each result. */
@@ -13,9 +13,9 @@ export function citePlaces<R extends SearchResult>(results: readonly R[], terms:
 }
 
 /**
- * Let the citation of a result name the page and headings of the sentence that has most of the query: a term counts
- * the more, the fewer sentences of the chunk have it. A chunk with one place, or without any term of the query, is
- * cited as it is.
+ * Let the citation of a result name the page and headings of the sentence that matches the query best. The fewer
+ * sentences of the chunk have a term, the more the term counts. Leave the citation as it is if the chunk has only one
+ * place, or no term of the query.
  *
  * @param terms analysed terms of the query
  */
@@ -35,7 +35,7 @@ function bestPlace(
   places: readonly ChunkPlace[],
   terms: ReadonlySet<string>,
 ): ChunkPlace | null {
-  // The header of a table may stand before the text of the chunk.
+  // The header of a table may precede the text of the chunk.
   const shift = text.length - end;
   const sentences = places.flatMap((place, at) => {
     const from = place.start + shift;

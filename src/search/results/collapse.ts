@@ -1,14 +1,12 @@
 import { analyse } from '../../language/analyser.ts';
 
-/** Two chunks are near-duplicates if they have at least this share of all their terms in common. */
+/** Share of all their terms that two near-duplicate chunks have in common, at least. */
 const NEAR_DUPLICATE_SHARE = 0.9;
 
-/**
- * Characters of a text whose terms are compared first: most texts differ within them, and to analyse all takes longer.
- */
+/** Number of characters to compare first. Most texts already differ in them, and analysing whole texts takes longer. */
 const BEGINNING_CHARS = 240;
 
-/** Fields of a chunk that are compared. */
+/** Fields of a chunk to compare. */
 interface Compared {
   readonly documentId: string;
   readonly text: string;
@@ -42,18 +40,16 @@ export function collapse<P extends Compared>(
 
 interface Kept {
   readonly text: string;
-  /** Computed at the first comparison: most documents occur in a list once. */
+  /** Computed at the first comparison, since most documents occur only once in a list. */
   terms: ReadonlySet<string> | null;
-  /**
-   * Texts of very different length cannot have so many terms in common. Half of the share leaves room for terms that
-   * one text repeats.
-   */
+  /** Terms of the beginning of the text; null until they are needed, undefined if the text is too short. */
   beginning: ReadonlySet<string> | null | undefined;
 }
 
 function isNearDuplicate(a: Kept, b: Kept): boolean {
   if (a.text === b.text) return true;
-  // Texts of very different length cannot share so much.
+  // Texts of very different length cannot have so many terms in common. Half of the share leaves room for terms that
+  // one text repeats.
   const [shorter, longer] = a.text.length < b.text.length ? [a, b] : [b, a];
   if (shorter.text.length < longer.text.length * (NEAR_DUPLICATE_SHARE / 2)) return false;
   a.terms ??= new Set(analyse(a.text));
@@ -65,16 +61,13 @@ function isNearDuplicate(a: Kept, b: Kept): boolean {
   return all > 0 && common / all >= NEAR_DUPLICATE_SHARE;
 }
 
-/**
- * Return true if so many terms of the beginning of a text are not among others that it cannot be a near-duplicate of
- * them.
- */
+/** Return true if the other terms lack so many terms of a text's beginning that the text cannot be a near-duplicate. */
 function differsAtBeginning(terms: ReadonlySet<string>, other: Kept): boolean {
   if (other.beginning === null) other.beginning = termsOfBeginning(other.text);
   if (other.beginning === undefined) return false;
   let missing = 0;
   for (const term of other.beginning) if (!terms.has(term)) missing++;
-  // At most `terms.size` terms are common, and all terms are at least `terms.size + missing`.
+  // At most `terms.size` terms are common, and there are at least `terms.size + missing` terms in all.
   return terms.size / (terms.size + missing) < NEAR_DUPLICATE_SHARE;
 }
 

@@ -3,14 +3,14 @@ import { analyse } from '../../language/analyser.ts';
 import { locateTerms } from '../../language/locate-terms.ts';
 import type { Correction } from '../../resident/keywords/correct-words.ts';
 
-/** Word of the query that no document of the bucket has, and the one that was searched in its place. */
+/** Word of the query that no document of the bucket has, and its correction. */
 export const CorrectedWord = z.object({ from: z.string(), to: z.string() }).meta({ id: 'CorrectedWord' });
 export type CorrectedWord = z.output<typeof CorrectedWord>;
 
 /**
- * Describe corrections for people, each once: those whose word a found text has, so that nothing is told of documents
- * that the index still holds after their deletion. The word is shown as the text spells it, since the index knows only
- * its stem.
+ * Describe each correction once, for people. Include a correction only if a found text contains its word. The index may
+ * still hold documents after their deletion, and their words must not be revealed. Show the word as the text spells it,
+ * since the index knows only its stem.
  */
 export function describeCorrections(
   corrections: readonly Correction[],

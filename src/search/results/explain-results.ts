@@ -6,21 +6,23 @@ import type { SearchRequest, SearchResult } from '../schema.ts';
 import { RESULTS_AT_ONCE } from './cite-place.ts';
 import { type Explanation, TERMS_MAX, WORDS_MAX } from './explanation.ts';
 
-/** Ranks of a chunk in the legs, and how they were fused. */
+/** Ranks of a chunk in the legs, and the rule that fused them. */
 export interface FusedRanks {
   readonly hit: FusedHit;
   readonly weights: LegWeights;
-  /** Legs that were searched. */
+  /** Searched legs. */
   readonly mode: SearchRequest['mode'];
 }
 
 /**
- * Explain the fused score of a chunk by its legs; `explainTerms` adds the terms. @param rrf fused score of the chunk
+ * Explain the fused score of a chunk by its legs. `explainTerms` adds the terms.
+ *
+ * @param rrf fused score of the chunk
  */
 export function explainLegs({ hit, weights, mode }: FusedRanks, rrf: number): Explanation {
   const share = hit.rrf === 0 ? 1 : rrf / hit.rrf;
   const ofVector = contributionOf(weights.vector, hit.vectorRank);
-  // With what a clear lead has added.
+  // Includes the gain from a clear lead.
   const ofKeyword = hit.rrf - ofVector;
   const legOf = (rank: number | null, weight: number, part: number) => ({ rank, weight, contribution: share * part });
   return {
@@ -30,7 +32,7 @@ export function explainLegs({ hit, weights, mode }: FusedRanks, rrf: number): Ex
 }
 
 /**
- * Add to the explanations of results the terms of the query that their texts and headings have, and the words of each.
+ * Add terms to the explanations of results: the terms of the query in their texts and headings, with the words of each.
  *
  * @param terms analysed terms of the query
  */

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
-/** Terms of one result that are shown, at most. */
+/** Maximum number of terms to show for a result. */
 export const TERMS_MAX = 100;
-/** Words of one term that are shown, at most. */
+/** Maximum number of words to show for a term. */
 export const WORDS_MAX = 5;
 
 const leg = {

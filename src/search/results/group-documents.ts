@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { Relevance, relevanceOfAnswer } from '../relevance/schema.ts';
 import { type SearchRequest, SearchResponse, SearchResult } from '../schema.ts';
 
-/** Passages that are shown of one document. */
+/** Maximum number of passages to show for a document. */
 const PASSAGES_MAX = 3;
-/** Chunks that are reranked for a search of documents at most. */
+/** Maximum number of chunks to rerank in a search for documents. */
 const RERANKED_MAX = 100;
 
 export const GroupBy = z
@@ -29,13 +29,13 @@ export const DocumentResult = z
   .meta({ id: 'DocumentResult' });
 export type DocumentResult = z.output<typeof DocumentResult>;
 
-/** Answer of a search of one bucket for documents. */
+/** Response of a search for documents in one bucket. */
 export const DocumentSearchResponse = SearchResponse.extend({
   group_by: z.literal('document'),
   results: z.array(DocumentResult),
 }).meta({ id: 'DocumentSearchResults' });
 
-/** Request for the chunks that a search of documents needs. */
+/** Request for the chunks that a search for documents needs. */
 export function chunksForDocuments<R extends Omit<SearchRequest, 'collection'>>(request: R): R {
   const { top_k: topK, max_per_document: perDocumentMax = PASSAGES_MAX, rerank } = request;
   const chunks = topK * PASSAGES_MAX;

@@ -4,7 +4,7 @@ import { RESULTS_AT_ONCE } from './cite-place.ts';
 import { highlight } from './highlight.ts';
 
 /**
- * Add the sentences that have words of the query to results, if the request wants them.
+ * Add the sentences with words of the query to results, if the request asks for them.
  *
  * @param terms analysed terms of the query
  */

@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { type LocatedTerms, locateTerms } from '../../language/locate-terms.ts';
 import { type Range, segmentSentences, trimRange } from '../../language/sentences.ts';
 
-/** Sentences of one chunk that are shown, at most. */
+/** Maximum number of sentences to show for a chunk. */
 const SENTENCES_MAX = 3;
-/** Bound of a sentence; of a longer one the surroundings of its first matches are shown. */
+/** Maximum length of a sentence. A longer one is cut to the surroundings of its first matches. */
 const SENTENCE_CHARS_MAX = 320;
 const CHARS_BEFORE_MATCH = 80;
 const ELLIPSIS = '…';
 
-/** Sentence of a chunk in parts, of which some are words of the query. */
+/** Sentence of a chunk, in parts. Some parts are words of the query. */
 export const Highlight = z
   .object({
     parts: z.array(z.object({ text: z.string(), match: z.boolean().describe('true for words of the query') })),
@@ -18,8 +18,8 @@ export const Highlight = z
 export type Highlight = z.output<typeof Highlight>;
 
 /**
- * Find the sentences of a text that have most of a query, in the order of the text. A term counts the more, the fewer
- * sentences have it. The text is empty of terms, if the query shares none with it: then there is no sentence.
+ * Find the sentences of a text that match a query best, in the order of the text. The fewer sentences have a term, the
+ * more the term counts. Return none if text and query share no term.
  *
  * @param terms analysed terms of the query
  */

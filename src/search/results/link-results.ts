@@ -4,13 +4,13 @@ import type { SearchSettings } from '../../platform/search-settings.ts';
 import type { KeyRing } from '../../platform/secret-key.ts';
 import type { SearchResponse } from '../schema.ts';
 
-/** Pages that the addresses of results open, and the keys of signed addresses. */
+/** Pages that the links of results open, and the keys of signed links. */
 export interface ResultLinks {
   readonly to: SearchSettings['resultLinks'];
   readonly keyRing: Pick<KeyRing, 'linkSigning'>;
 }
 
-/** Add to each result the address of the page that shows it, if the address of the service is known. */
+/** Add to each result the URL of the page that shows it, if the URL of the service is known. */
 export function linkResults<R extends Pick<SearchResponse, 'results'>>(
   response: R,
   links: ResultLinks,

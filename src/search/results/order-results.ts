@@ -10,10 +10,10 @@ export function wantedOf({ top_k: topK, rerank, rerank_top_k: rerankTopK }: Orde
 }
 
 /**
- * Bring found chunks into the order and number that a request asks for. With `rerank` the reranker scores all of them,
- * and the best `min(top_k, rerank_top_k)` by that score are returned.
+ * Order and cut found chunks as the request asks. With `rerank`, the reranker scores all of them, and the best
+ * `min(top_k, rerank_top_k)` by that score are returned.
  *
- * @param warnings a line is added if the reranker cannot be used
+ * @param warnings gets a line if the reranker cannot be used
  */
 export async function orderResults<R extends SearchResult>(
   reranker: Reranker | null,

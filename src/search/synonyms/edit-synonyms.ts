@@ -18,7 +18,7 @@ export async function getSynonyms(
 }
 
 /**
- * Replace the synonyms of a bucket. The next search of every process uses them; nothing is indexed anew.
+ * Replace the synonyms of a bucket. The next search of every process uses them; nothing is indexed again.
  *
  * @throws AppError `scope_missing` (403), `bucket_not_found` (404)
  */

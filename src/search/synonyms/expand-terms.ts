@@ -1,6 +1,6 @@
 import { analyse, type WeightedTerms } from '../../language/analyser.ts';
 
-/** Terms that synonyms may add to one query: each costs the search as much as a word of the query. */
+/** Maximum number of terms that synonyms add to a query. Each costs the search as much as a word of the query. */
 const ADDED_TERMS_MAX = 64;
 const WEIGHT_MAX = 8;
 
@@ -10,13 +10,13 @@ interface Phrase {
   readonly others: readonly (readonly string[])[];
 }
 
-/** Terms of a query, and lists of terms of which any means the same. */
+/** Terms of a query, and lists of other terms; all terms of a list mean the same. */
 export interface Alternatives {
   readonly phrase: readonly string[];
   readonly others: readonly (readonly string[])[];
 }
 
-/** Synonyms of a bucket, analysed: phrases by their first term. */
+/** Analysed synonyms of a bucket: phrases by their first term. */
 export type Synonyms = ReadonlyMap<string, readonly Phrase[]>;
 
 export function compileSynonyms(groups: readonly (readonly string[])[]): Synonyms {
@@ -44,10 +44,10 @@ export function findAlternatives(sequence: readonly string[], synonyms: Synonyms
 }
 
 /**
- * Add the synonyms of the phrases of a query to its terms. The words of a synonym weigh together as much as the phrase
- * that they stand for. Null: the query has no phrase with a synonym.
+ * Add the synonyms of a query's phrases to its terms. The words of a synonym together weigh as much as the phrase that
+ * they stand for. Return null if the query has no phrase with a synonym.
  *
- * @param weighted terms of the query as `weighTerms` groups them
+ * @param weighted terms of the query, from `weighTerms`
  */
 export function expandTerms(
   weighted: readonly WeightedTerms[],

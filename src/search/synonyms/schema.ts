@@ -4,9 +4,9 @@ import { analyse } from '../../language/analyser.ts';
 export const GROUPS_MAX = 1_000;
 const GROUP_SIZE_MAX = 20;
 const PHRASE_CHARS_MAX = 100;
-/** Bound of the words of one phrase, in terms of the analyser: a Korean word has several. */
+/** Maximum number of terms in one phrase. The analyser makes several terms of a Korean word. */
 const PHRASE_TERMS_MAX = 16;
-/** Bound of all phrases of a bucket. */
+/** Maximum number of phrases of a bucket. */
 const PHRASES_MAX = 5_000;
 
 const Phrase = z

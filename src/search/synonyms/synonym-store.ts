@@ -1,6 +1,6 @@
 import type { Sql } from '../../platform/postgres.ts';
 
-/** Synonyms of a bucket as they are stored. */
+/** Stored synonyms of a bucket. */
 export interface StoredSynonyms {
   readonly groups: string[][];
   readonly updatedAt: Date;
@@ -12,7 +12,7 @@ export async function findSynonyms(sql: Sql, orgId: string, bucketId: string): P
   return row ? { groups: row['groups'] as string[][], updatedAt: row['updated_at'] as Date } : null;
 }
 
-/** Read the synonyms of buckets with the id of their last edit. */
+/** Read the synonyms of buckets, with the ids of their last edits. */
 export async function listSynonyms(
   sql: Sql,
   bucketIds: readonly string[],

@@ -23,14 +23,14 @@ export function base64Of(vector: Float32Array): string {
   return Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength).toString('base64');
 }
 
-/** FNV-1a over UTF-16 code units. */
+/** Hash UTF-16 code units with FNV-1a. */
 function seedOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
   return hash;
 }
 
-/** The finaliser of MurmurHash3, to a signed 32-bit number. */
+/** Apply the finaliser of MurmurHash3, to a signed 32-bit number. */
 function mix(state: number): number {
   let bits = state ^ (state >>> 16);
   bits = Math.imul(bits, 0x85ebca6b);

@@ -11,7 +11,7 @@ const CHUNKS_BEFORE_CITED = 15;
 
 type Chunk = DocumentChunks['chunks'][number];
 
-/** Index of a chunk from a fragment: a chunk's id (`doc_…:12`) or its index. */
+/** Read the index of a chunk from a fragment, which is a chunk's id (`doc_…:12`) or its index. */
 function chunkIndexOf(fragment: string): number | null {
   const digits = /(?:^|[^0-9a-z])(\d+)$/.exec(fragment)?.[1];
   return digits === undefined ? null : Number(digits);
@@ -147,7 +147,7 @@ function Passage({ index, text, isCited }: { index: number; text: string; isCite
   );
 }
 
-/** Page, slide, sheet or file of a chunk, in words. */
+/** Describe the page, slide, sheet or file of a chunk in words. */
 export function placeOf({ page, page_end: pageEnd, slide, sheet, file }: Locator): string {
   const parts = [
     ...(file === undefined ? [] : [file]),

@@ -58,7 +58,7 @@ export function Scatter({ points, groups, chosen, onChoose }: ScatterProps) {
   );
 }
 
-/** Function from a point to its place on the canvas, in CSS pixels. */
+/** Make a function that maps a point to its place on the canvas, in CSS pixels. */
 function placer({ clientWidth, clientHeight }: HTMLCanvasElement, points: readonly Point[]) {
   const range = (values: readonly number[]) => {
     const low = Math.min(...values);

@@ -28,12 +28,12 @@ const KEYWORDS = [
 ];
 const SHOWN_MAX = 8;
 
-/** Word before the cursor: keys may have dots and dashes. */
+/** Return the word before the cursor. Keys may have dots and dashes. */
 export function wordBefore(statement: string, cursor: number): string {
   return /[A-Za-z_][A-Za-z0-9_.-]*$/.exec(statement.slice(0, cursor))?.[0] ?? '';
 }
 
-/** Texts that can follow at the cursor and begin with the word before it. */
+/** List the texts that can follow at the cursor and begin with the word before it. */
 export function completionsAt(
   statement: string,
   cursor: number,

@@ -11,7 +11,7 @@ interface ReplyProps {
   readonly isSelect: boolean;
 }
 
-/** Number after LIMIT at the end of a statement. */
+/** Return the number after LIMIT at the end of a statement, or null if there is none. */
 function limitOf(statement: string): number | null {
   const digits = /\blimit\s+(\d+)\s*;?\s*$/i.exec(statement)?.[1];
   return digits === undefined ? null : Number(digits);

@@ -105,7 +105,7 @@ export function StatementEditor({ statement, onStatement, onRun, error }: Editor
   );
 }
 
-/** Keys of user metadata that the statement names already. */
+/** List the keys of user metadata that the statement already names. */
 function keysIn(statement: string): string[] {
   return [
     ...new Set(

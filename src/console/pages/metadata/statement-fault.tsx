@@ -2,7 +2,7 @@ import { t } from '../../lib/i18n.ts';
 
 const PLACE = /^line (\d+), column (\d+): /;
 
-/** Offset of a parser error in a statement, or null for another error. Columns count code points. */
+/** Return the offset of a parser error in a statement, or null for another error. Columns count code points. */
 export function offsetOf(message: string, statement: string): number | null {
   const [, line, column] = PLACE.exec(message) ?? [];
   if (line === undefined || column === undefined) return null;

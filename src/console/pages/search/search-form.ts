@@ -70,7 +70,7 @@ export function writeForm(form: SearchForm): string {
   return query.toString();
 }
 
-/** Body of `POST /v2/buckets/{bucket}/search` for the form in one mode. */
+/** Make the body of `POST /v2/buckets/{bucket}/search` for the form in one mode. */
 export function bodyOf(form: SearchForm, mode: Mode): Record<string, unknown> {
   const conditions = form.filters.filter(({ key }) => key !== '').map(conditionOf);
   const filter = conditions.length > 1 ? { type: 'and', filters: conditions } : conditions[0];

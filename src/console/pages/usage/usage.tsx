@@ -12,7 +12,7 @@ import { Table } from '../../ui/table.tsx';
 
 const MONTHS_OFFERED = 12;
 
-/** First moments of a month and of the next one, in UTC; `month` is `2026-11`. */
+/** Return the first moments of a month and of the next one, in UTC; `month` is `2026-11`. */
 function periodOf(month: string): { from: string; to: string } {
   const [year = 0, number = 1] = month.split('-').map(Number);
   return {

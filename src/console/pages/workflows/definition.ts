@@ -17,7 +17,7 @@ interface BlockShape {
   readonly if?: string;
 }
 
-/** Blocks of a stored definition, which the service has validated. */
+/** Return the blocks of a stored definition, which the service has validated. */
 export function blocksOf(definition: Readonly<Record<string, unknown>>): readonly BlockShape[] {
   return (definition['blocks'] ?? []) as readonly BlockShape[];
 }

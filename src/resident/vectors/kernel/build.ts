@@ -11,7 +11,7 @@ export const BUILDS = {
   'rows-simd.wasm': ['simd'],
 } as const;
 
-/** Bound of the memory of a module in pages of 64 KiB: 4 GiB, the range of 32-bit addresses. */
+/** Maximum memory of a module, in pages of 64 KiB: 4 GiB, the range of 32-bit addresses. */
 const MEMORY_PAGES_MAX = 65_536;
 
 /** Compile one module. @throws Error with the compiler's diagnostics */

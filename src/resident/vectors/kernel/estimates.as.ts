@@ -1,10 +1,10 @@
 /**
- * Estimates of dot products by the highest 4 bits of the numbers of quantised vectors. This is AssemblyScript, compiled
- * with rows.as.ts, where the numbers are described.
+ * Estimates of dot products from the highest 4 bits of the quantised vectors. rows.as.ts describes their layout. This
+ * is AssemblyScript, compiled with rows.as.ts.
  */
 import { dimensions, highRowBytes, marginsAfter, offsetsAfter } from './layout.as';
 
-/** Sum products of 16 numbers of 0 to 15 with 16 signed bytes into lanes of 16 bits. */
+/** Add the products of 16 numbers (0 to 15) and 16 signed bytes to 16-bit lanes. */
 // @ts-ignore: decorator
 @inline
 function addProducts(sum: v128, numbers: v128, bytes: v128): v128 {
@@ -17,7 +17,7 @@ function addProducts(sum: v128, numbers: v128, bytes: v128): v128 {
   );
 }
 
-/** Add the four lanes of each of four sums. */
+/** Return, for each of four sums, the sum of its lanes. */
 // @ts-ignore: decorator
 @inline
 function addLanes(s0: v128, s1: v128, s2: v128, s3: v128): v128 {
@@ -36,16 +36,17 @@ function floatsAt(a0: usize, a1: usize, a2: usize, a3: usize): v128 {
 }
 
 /**
- * Estimate the dot products of some rows of a block with the query by their highest 4 bits, and add the margins of row
- * and query, and the offset of the row.
+ * Estimate the dot products of the listed rows of a block with the query, from the highest 4 bits. Add to each estimate
+ * the margins of row and query, and the offset of the row.
  *
- * @param high address of the highest 4 bits of the rows of the block [512 bytes each]
- * @param steps address of the steps of the rows: f32 [2048]; margins and offsets, f32 [2048] each, follow
+ * @param high address of the highest 4 bits of the block's rows, 512 bytes each
+ * @param steps address of the quantisation steps of the block's rows, f32 [2048]; margins and offsets follow, f32
+ *   [2048] each
  * @param list numbers of the rows: u32 [count]
- * @param bytes query, as `prepareQuery` has made it
- * @param bounds gets the upper bounds: f32 [count], with room for three more
- * @param added gets the margins that were added: f32 [count], with room for three more
- * @returns a number without meaning
+ * @param bytes address of the query in the form of `prepareQuery`
+ * @param bounds address for the upper bounds: f32 [count], with room for three more
+ * @param added address for the added margins: f32 [count], with room for three more
+ * @returns a number without meaning, which keeps the compiler from removing loads
  */
 export function estimate(
   high: usize,
@@ -77,7 +78,7 @@ export function estimate(
     let t1 = t0;
     let t2 = t0;
     let t3 = t0;
-    // Four groups add at most 8 x 2 x 127 x 15 to a lane, which 16 bits hold.
+    // Four groups add at most 8 x 2 x 127 x 15 to a lane, which fits into 16 bits.
     for (let run: usize = 0; run < highRowBytes; run += 64) {
       let s0 = i16x8.splat(0);
       let s1 = s0;
@@ -116,11 +117,11 @@ export function estimate(
     v128.store(bounds + (nth << 2), f32x4.add(f32x4.add(f32x4.mul(scales, totals), errors), offsets));
     v128.store(added + (nth << 2), errors);
   }
-  // The compiler keeps loads that a result depends on.
+  // The compiler keeps loads only if a result depends on them.
   return loaded;
 }
 
-/** Bring what an estimate reads of some rows into the cache: loads that wait for nothing are done at the same time. */
+/** Load the data of some rows into the cache. These loads depend on nothing, so the CPU does them at the same time. */
 // @ts-ignore: decorator
 @inline
 function loadRows(high: usize, steps: usize, list: usize, count: i32): u32 {

@@ -44,7 +44,7 @@ export const ROW_BUILDS = ['rows-relaxed-simd.wasm', 'rows-simd.wasm'] as const;
 export type RowBuild = (typeof ROW_BUILDS)[number];
 
 export const PAGE_BYTES = 65_536;
-/** Bound of the memory, by addresses of 32 bits. */
+/** Maximum memory, given addresses of 32 bits. */
 export const PAGES_MAX = 65_536;
 
 /** Instantiate the first build that the engine accepts. @throws Error if it accepts none */

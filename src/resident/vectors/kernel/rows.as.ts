@@ -2,16 +2,22 @@
  * Quantised vectors of 1,024 dimensions and their dot products with a query. This is AssemblyScript, compiled by
  * `build.ts`; `tsc` does not check it.
  *
- * A vector is rotated (twice: random signs, then a Walsh-Hadamard transform), so that rounding errors are independent
- * of the query, and stored as 16-bit numbers with a step of its own. A search counts signs of components
- * (sketches.as.ts), estimates the dot products of the rows with the largest counts by the highest 4 bits
- * (estimates.as.ts), and computes those that may be among the best. Each row is in three parts: the highest 4 bits [512
- * bytes], and the rest: the middle 8 bits [1,024 bytes] followed by the lowest 4 [512 bytes]. 4-bit numbers are packed
- * in groups of 32 components: byte j of a group holds component j in its low half and component 16 + j in its high
- * half.
+ * A vector is rotated before it is stored, so that quantisation errors don't depend on the query. The rotation applies
+ * random signs and a Walsh-Hadamard transform, twice. The components are then stored as 16-bit numbers. Each vector has
+ * its own quantisation step.
  *
- * Every result depends only on the arguments, not on the build: sums of integers are exact, and sums of floats use no
- * fused multiply-add.
+ * A search has three steps:
+ *
+ * 1. Count the signs that row and query share (sketches.as.ts).
+ * 2. For the rows with the largest counts, estimate the dot product from the highest 4 bits (estimates.as.ts).
+ * 3. For the rows that may be among the best, compute the dot product from all 16 bits.
+ *
+ * A row is stored in parts: the highest 4 bits [512 bytes], and separately the middle 8 bits [1,024 bytes] followed by
+ * the lowest 4 bits [512 bytes]. 4-bit numbers are packed in groups of 32 components. Byte j of a group holds component
+ * j in its low half and component 16 + j in its high half.
+ *
+ * Results depend only on the arguments, not on the build: integer sums are exact, and float sums use no fused
+ * multiply-add.
  */
 import { deviations, dimensions, dimensionsRoot, highRowBytes } from './layout.as';
 
@@ -26,7 +32,7 @@ function sumOf(lanes: v128): f32 {
   return first + (f32x4.extract_lane(lanes, 2) + f32x4.extract_lane(lanes, 3));
 }
 
-/** Rotate f32 [1024] at `x` in place; `signs` is the address of two vectors f32 [1024] of 1 and -1. */
+/** Rotate f32 [1024] at `x` in place. `signs` is the address of two vectors f32 [1024] of 1 and -1. */
 export function rotate(x: usize, signs: usize): void {
   rotateOnce(x, signs);
   rotateOnce(x, signs + dimensions * 4);
@@ -34,7 +40,7 @@ export function rotate(x: usize, signs: usize): void {
 
 function rotateOnce(x: usize, signs: usize): void {
   const end = dimensions << 2;
-  // Signs, and the first two stages of the transform within each group of four components.
+  // Apply the signs and the first two stages of the transform, within each group of four components.
   for (let i: usize = 0; i < end; i += 16) {
     const v = f32x4.mul(v128.load(x + i), v128.load(signs + i));
     const swapped = v128.shuffle<f32>(v, v, 1, 0, 3, 2);
@@ -67,7 +73,7 @@ function largest(x: usize): f32 {
   );
 }
 
-/** Scale f32 [4] at `x` to integers of -32767 to 32767, as floats. */
+/** Scale f32 [4] at `x` to integers from -32767 to 32767, kept as floats. */
 // @ts-ignore: decorator
 @inline
 function scaledAt(x: usize, perStep: f32): v128 {
@@ -75,14 +81,14 @@ function scaledAt(x: usize, perStep: f32): v128 {
   return f32x4.max(f32x4.splat(-32767), f32x4.min(f32x4.splat(32767), scaled));
 }
 
-/** Add 32768 to scaled components; one that is not a number becomes zero. */
+/** Convert scaled components to integers and add 32768. NaN becomes 32768, which stands for zero. */
 // @ts-ignore: decorator
 @inline
 function toUnsigned(scaled: v128): v128 {
   return i32x4.add(i32x4.trunc_sat_f32x4_s(scaled), i32x4.splat(32768));
 }
 
-/** Return what the highest 4 bits of scaled components leave out. */
+/** Return the quantisation error of the highest 4 bits of scaled components. */
 // @ts-ignore: decorator
 @inline
 function restOf(scaled: v128): v128 {
@@ -97,14 +103,14 @@ function quantise(x: usize, perStep: f32): v128 {
   return i16x8.narrow_i32x4_u(toUnsigned(scaledAt(x, perStep)), toUnsigned(scaledAt(x + 16, perStep)));
 }
 
-/** Return the 8 bits in the middle of u16 [8]. */
+/** Return the middle 8 bits of u16 [8]. */
 // @ts-ignore: decorator
 @inline
 function middleOf(values: v128): v128 {
   return v128.and(i16x8.shr_u(values, 4), i16x8.splat(255));
 }
 
-/** Pack numbers of 4 bits u16 [32] into bytes: the first 16 are the low halves, the others the high halves. */
+/** Pack 4-bit numbers, u16 [32], into 16 bytes. The first 16 go to the low halves, the others to the high halves. */
 // @ts-ignore: decorator
 @inline
 function joinHalves(a: v128, b: v128, c: v128, d: v128): v128 {
@@ -112,11 +118,11 @@ function joinHalves(a: v128, b: v128, c: v128, d: v128): v128 {
 }
 
 /**
- * Quantise the rotated vector f32 [1024] at `x`. A vector that is not finite becomes zero.
+ * Quantise the rotated vector f32 [1024] at `x`. A vector with NaN or an infinity becomes zero.
  *
- * @param high gets the highest 4 bits [512 bytes]
- * @param rest gets the middle 8 bits and the lowest 4 [1536 bytes]
- * @param scales gets the step and the margin of an estimate by the highest 4 bits: f32 [2]
+ * @param high address for the highest 4 bits [512 bytes]
+ * @param rest address for the middle 8 bits and the lowest 4 [1536 bytes]
+ * @param scales address for f32 [2]: the quantisation step, and the margin of an estimate from the highest 4 bits
  */
 export function encode(x: usize, high: usize, rest: usize, scales: usize): void {
   let most = largest(x);
@@ -149,8 +155,9 @@ export function encode(x: usize, high: usize, rest: usize, scales: usize): void 
 }
 
 /**
- * Quantise the rotated query f32 [1024] at `query` to signed bytes at `bytes`, followed by f32: step, sum of the bytes,
- * margin of the error, and the length of the query, by which the margins of rows are multiplied.
+ * Quantise the rotated query f32 [1024] at `query` to signed bytes at `bytes`. Append f32 [4]: the quantisation step,
+ * the sum of the bytes, the margin of the error, and the length of the query. The margins of rows are multiplied by
+ * that length.
  */
 export function prepareQuery(query: usize, bytes: usize, length: f32): void {
   const step: f32 = largest(query) / 127;
@@ -175,7 +182,7 @@ export function prepareQuery(query: usize, bytes: usize, length: f32): void {
   store<f32>(bytes + dimensions + 12, length);
 }
 
-/** Multiply 16 numbers with 16 floats of the query and add the products to `sum`. */
+/** Multiply 16 numbers by 16 floats of the query, and add the products to `sum`. */
 // @ts-ignore: decorator
 @inline
 function addExact(sum: v128, high: v128, middle: v128, low: v128, query: usize): v128 {
@@ -201,7 +208,10 @@ function addExact(sum: v128, high: v128, middle: v128, low: v128, query: usize):
   return f32x4.add(sum, f32x4.add(f32x4.add(f0, f1), f32x4.add(f2, f3)));
 }
 
-/** Dot product of a row with the rotated query f32 [1024] at `query`, from all 16 bits. `step` is that of the row. */
+/**
+ * Compute the dot product of a row and the rotated query f32 [1024] at `query`, from all 16 bits. `step` is the
+ * quantisation step of the row.
+ */
 export function refine(high: usize, rest: usize, step: f32, query: usize): f32 {
   const middle = rest;
   const low = rest + dimensions;

@@ -1,25 +1,27 @@
 /**
- * Sketches of vectors: the signs of their components after the rotation, from which the dot product with a query is
- * estimated roughly (Charikar, STOC 2002). The sign that matters most is that of a component which is large in the
- * query, so a search counts only the signs of those: the 96 largest and the 96 smallest components of the query. Signs
- * of the same component are therefore together (a vertical layout): for each of 1,024 components, 2,048 bits, one for
- * each row of a block. Counting is done for 128 rows at a time by carry-save adders (Harley and Seal, in Warren,
- * Hacker's Delight): a count of 128 rows is eight vectors of 128 bits, its planes, the lowest first. This is
- * AssemblyScript, compiled with rows.as.ts.
+ * Sketches of vectors: the signs of their rotated components. They give a rough estimate of the dot product with a
+ * query (Charikar, STOC 2002). Large components of the query say the most about it. A search therefore counts only the
+ * signs of 192 components: the 96 largest and the 96 smallest of the query.
+ *
+ * The signs of one component are stored together (vertical layout): 2,048 bits, one for each row of a block, for each
+ * of 1,024 components. Carry-save adders count 128 rows at a time (Harley and Seal, in Warren, Hacker's Delight). The
+ * counts of 128 rows are eight vectors of 128 bits, called planes. Plane i has bit i of each count.
+ *
+ * This is AssemblyScript, compiled with rows.as.ts.
  */
 import { dimensions } from './layout.as';
 
-/** Bytes of the signs of one component of all rows of a block. */
+/** Bytes of the signs of one component, for all rows of a block. */
 const componentBytes: usize = 256;
-/** Components of one sign of the query that are counted: a multiple of 16, and not more than 127. */
+/** Number of largest components to count, and of smallest ones: a multiple of 16, at most 127. */
 const counted: i32 = 96;
-/** Bytes of the eight planes of 128 rows. */
+/** Bytes of the eight planes for 128 rows. */
 const planesBytes: usize = 128;
 
 /**
- * Store the signs of a vector as a row of a block, by its numbers of 16 bits: 0 for those below the middle.
+ * Store the signs of a quantised vector as a row of a block: 0 for a number below the middle.
  *
- * @param high address of their highest 4 bits [512 bytes], packed as in rows.as.ts
+ * @param high address of the highest 4 bits of the vector [512 bytes], packed as in rows.as.ts
  */
 export function encodeSketch(high: usize, sketches: usize, row: usize): void {
   const first = sketches + (row >> 3);
@@ -37,17 +39,18 @@ export function encodeSketch(high: usize, sketches: usize, row: usize): void {
 }
 
 /**
- * List the components that a search counts, as offsets in the signs of a block: u32 [96] of the largest components of
- * the rotated query f32 [1024] at `query`, then u32 [96] of the smallest.
+ * List the components to count, as offsets in the signs of a block: u32 [96] for the largest components of the rotated
+ * query f32 [1024] at `query`, then u32 [96] for the smallest.
  */
 export function listComponents(query: usize, list: usize): void {
   listLargest(query, 1, list);
   listLargest(query, -1, list + (<usize>counted << 2));
 }
 
-/** List the `counted` largest components, each multiplied by `sign`, in the order of their numbers. */
+/** List the `counted` largest components after multiplying each by `sign`, in ascending order of their numbers. */
 function listLargest(query: usize, sign: f32, list: usize): void {
-  // Half of the distance remains in each step; less than the last of them separates only what is equal in practice.
+  // Bisect the threshold. Each step halves the interval. After the last step, only practically equal values are
+  // undecided.
   let low: f32 = -2;
   let high: f32 = 2;
   for (let step = 0; step < 26; step++) {
@@ -67,7 +70,7 @@ function listLargest(query: usize, sign: f32, list: usize): void {
   }
 }
 
-/** Count the components, each multiplied by `sign`, that are at least `least`. */
+/** Count the components that are at least `least` after multiplication by `sign`. */
 function countFrom(query: usize, sign: f32, least: f32): i32 {
   const signs = f32x4.splat(sign);
   const lowest = f32x4.splat(least);
@@ -92,7 +95,7 @@ function addCarries(a: v128, b: v128, c: v128): v128 {
   return v128.or(v128.and(a, b), v128.and(v128.xor(a, b), c));
 }
 
-/** Load the signs of 128 rows of the nth listed component. */
+/** Load the signs of the nth listed component for 128 rows. */
 // @ts-ignore: decorator
 @inline
 function signsOf(signs: usize, list: usize, nth: usize): v128 {
@@ -100,9 +103,9 @@ function signsOf(signs: usize, list: usize, nth: usize): v128 {
 }
 
 /**
- * Count the ones of the listed components of 128 rows.
+ * Count, for each of 128 rows, the ones among the listed components.
  *
- * @param first each of the planes 5 and 6 of the number that is counted from: 0 or 96
+ * @param first initial planes 5 and 6, all zeros or all ones: counting starts at 0 or at 96
  */
 // @ts-ignore: decorator
 @inline
@@ -182,13 +185,13 @@ function countOnes(signs: usize, list: usize, first: v128, planes: usize): void 
 }
 
 /**
- * Count, for each row, the listed components whose sign is that of the query: 0 to 192. A larger count means a larger
- * dot product. Rows beyond those that are written have any count.
+ * Count, for each row, the listed components that have the same sign as the query: 0 to 192. A larger count suggests a
+ * larger dot product. Unwritten rows have arbitrary counts.
  *
- * @param list of `listComponents`
+ * @param list address of the list of `listComponents`
  * @param scratch address of 128 bytes
- * @param planes gets the planes of all rows, 128 bytes for 128 rows
- * @returns a number without meaning
+ * @param planes address for the planes of all rows, 128 bytes for each 128 rows
+ * @returns a number without meaning, which keeps the compiler from removing loads
  */
 export function countSigns(sketches: usize, rows: usize, list: usize, scratch: usize, planes: usize): u32 {
   const loaded = loadSigns(sketches, list);
@@ -196,7 +199,7 @@ export function countSigns(sketches: usize, rows: usize, list: usize, scratch: u
   for (let first: usize = 0; first < rows; first += 128) {
     const signs = sketches + (first >> 3);
     const own = planes + (first >> 7) * planesBytes;
-    // Of the largest, ones count; of the smallest, zeros: 96 less the ones.
+    // Among the largest components, ones agree with the query. Among the smallest, zeros agree: 96 minus the ones.
     countOnes(signs, list, i64x2.splat(-1), own);
     countOnes(signs, smallest, i64x2.splat(0), scratch);
     let borrow = i64x2.splat(0);
@@ -208,11 +211,14 @@ export function countSigns(sketches: usize, rows: usize, list: usize, scratch: u
       borrow = v128.or(v128.andnot(b, a), v128.andnot(borrow, either));
     }
   }
-  // The compiler keeps loads that a result depends on.
+  // The compiler keeps loads only if a result depends on them.
   return loaded;
 }
 
-/** Bring the signs of the listed components into the cache: loads that wait for nothing are done at the same time. */
+/**
+ * Load the signs of the listed components into the cache. These loads depend on nothing, so the CPU does them at the
+ * same time.
+ */
 // @ts-ignore: decorator
 @inline
 function loadSigns(sketches: usize, list: usize): u32 {
@@ -224,7 +230,7 @@ function loadSigns(sketches: usize, list: usize): u32 {
   return loaded;
 }
 
-/** Find which of 128 rows have a count of at least `least`. */
+/** Return a bit for each of 128 rows: 1 if its count is at least `least`. */
 // @ts-ignore: decorator
 @inline
 function reaching(planes: usize, least: u32): v128 {
@@ -236,7 +242,7 @@ function reaching(planes: usize, least: u32): v128 {
   return found;
 }
 
-/** Count the rows whose count is at least `least`. @param allowed address of a bit for each row that may be counted */
+/** Count the rows whose count is at least `least`. @param allowed address of one bit for each row: 1 to include it */
 export function countReaching(planes: usize, rows: usize, least: u32, allowed: usize): i32 {
   let count: i64 = 0;
   for (let first: usize = 0; first < rows; first += 128) {
@@ -249,8 +255,8 @@ export function countReaching(planes: usize, rows: usize, least: u32, allowed: u
 /**
  * List the rows whose count is at least `least` and below `below`: u32 [count] at `list`.
  *
- * @param allowed address of a bit for each row that may be listed
- * @returns count
+ * @param allowed address of one bit for each row: 1 to include it
+ * @returns the number of listed rows
  */
 export function listReaching(planes: usize, rows: usize, least: u32, below: u32, allowed: usize, list: usize): i32 {
   const isBounded = below <= 2 * <u32>counted;
@@ -277,8 +283,8 @@ function listOnes(bits: i64, first: u32, end: usize): usize {
 }
 
 /**
- * Pack flags u8 [rows], 0 or 1, into bits; those beyond the last row are zero. Up to 128 bytes behind the flags are
- * read.
+ * Pack the flags u8 [rows], each 0 or 1, into bits. Bits beyond the last row are zero. This reads up to 128 bytes
+ * behind the flags.
  */
 export function packFlags(flags: usize, rows: usize, bits: usize): void {
   const zero = i8x16.splat(0);
