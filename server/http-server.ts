@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
+import { type AddressInfo, createServer as createListener, type Server as Listener, type Socket } from 'node:net';
 import { AppError, invalidRequest } from '../src/platform/errors.ts';
 import type { Logger } from '../src/platform/logger.ts';
 import { Connection, type ConnectionBounds } from './connection.ts';
@@ -87,6 +87,9 @@ export function createHttpServer(
     requireHostHeader: false,
     noDelay: true,
   });
+  // The HTTP server takes the connections of this listener. Closing an HTTP server also closes its idle connections;
+  // closing the listener only stops new ones.
+  const listener = createListener();
   server.maxHeadersCount = HEADERS_MAX;
   server.maxConnections = bounds.connectionsMax;
   server.on('request', serve);
@@ -121,6 +124,7 @@ export function createHttpServer(
 
   const close = async (times: { graceMs: number; idleMs?: number }): Promise<void> => {
     isClosing = true;
+    listener.close();
     await closeServer(server, connections, times);
     clearInterval(sweep);
   };
@@ -128,7 +132,8 @@ export function createHttpServer(
   return {
     async listen(address) {
       // The caller reports the error of a server that cannot listen.
-      await listening(server, address);
+      await listening(listener, address);
+      await once(server.listen(listener), 'listening');
       server.on('error', (error) => settings.logger.error({ err: error }, 'the HTTP server failed'));
       const { port } = server.address() as AddressInfo;
       let closing: Promise<void> | null = null;
@@ -171,24 +176,23 @@ async function closeServer(
     server.closeIdleConnections();
     idle = setInterval(() => server.closeIdleConnections(), CLOSING_SWEEP_MS);
   };
-  // The method of HTTP servers would close idle connections at once.
-  const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
   const idleDeadline = idleMs > 0 ? setTimeout(closeIdle, idleMs) : undefined;
   if (idleMs === 0) closeIdle();
   const deadline = setTimeout(() => {
     for (const connection of connections.values()) connection.destroy();
   }, graceMs);
-  await closed;
+  const closed = (socket: Socket) => new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  await Promise.all([...connections.keys()].map(closed));
   clearTimeout(deadline);
   clearTimeout(idleDeadline);
   clearInterval(idle);
-  server.close(() => undefined); // ends the timers of the HTTP server, which does not listen any more
+  await new Promise((resolve) => server.close(resolve));
 }
 
-async function listening(server: Server, address: ListenAt): Promise<void> {
-  server.listen('fd' in address ? { fd: address.fd } : { host: address.host, port: address.port });
+async function listening(listener: Listener, address: ListenAt): Promise<void> {
+  listener.listen('fd' in address ? { fd: address.fd } : { host: address.host, port: address.port });
   try {
-    await once(server, 'listening');
+    await once(listener, 'listening');
   } catch (error) {
     throw 'fd' in address ? error : listenError(error as NodeJS.ErrnoException, address.host, address.port);
   }
