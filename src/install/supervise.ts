@@ -1,5 +1,5 @@
 import { copyFile, mkdir, rename, stat, truncate, writeFile } from 'node:fs/promises';
-import net from 'node:net';
+import { BoundSocket } from 'node:net';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { processEnvironment } from '../platform/environment.ts';
@@ -31,22 +31,16 @@ const SEPARATE: readonly Program[] = [
   { name: 'api', args: ['serve', '--no-workers'], listens: true },
 ];
 
-interface Bound {
-  readonly fd: number;
-}
-
-/**
- * Bind a socket without accepting connections. The first program that gets it starts to listen. Node has no public
- * function for this, since `listen` also accepts; its cluster module uses the same one.
- */
-function bind(host: string, port: number): Bound {
-  const family = net.isIP(host) === 6 ? 6 : 4;
-  const create = (net as unknown as Record<string, (host: string, port: number, family: number) => Bound | number>)[
-    '_createServerHandle'
-  ];
-  const bound = create?.(host, port, family);
-  if (typeof bound === 'object') return bound;
-  throw new Error(`${host} port ${port} cannot be bound (${bound}); stop what listens there, or choose another port`);
+/** Bind a socket without accepting connections. The first program that gets it starts to listen. */
+function bind(host: string, port: number): BoundSocket {
+  try {
+    return new BoundSocket({ host, port });
+  } catch (error) {
+    const reason = (error as Error).message;
+    throw new Error(
+      `${host} port ${port} cannot be bound (${reason}); stop what listens there, or choose another port`,
+    );
+  }
 }
 
 async function writeStatus(file: string, status: object): Promise<void> {
@@ -87,7 +81,7 @@ async function supervise(): Promise<void> {
     env,
     directory: env['SERVICE_DATA_DIR'] || '/',
     logFd: LOG_FD,
-    socketFd: socket.fd,
+    socketFd: socket.fd(),
     logger,
     onChange,
     executable: () => path.join(current, 'bin', 'service'),

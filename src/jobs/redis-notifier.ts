@@ -1,9 +1,8 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import BeeQueue from 'bee-queue';
-import { Redis } from 'ioredis';
 import type { Logger } from '../platform/logger.ts';
-import type { RedisConnection } from '../platform/redis.ts';
+import { RedisClient, type RedisConnection } from '../platform/redis.ts';
 import type { JobNotifier, NotificationListener } from './notifier.ts';
 import type { JobKind } from './schema.ts';
 
@@ -89,13 +88,10 @@ function lostChannel(kind: JobKind): string {
 }
 
 /** Make a queue on `client`, which must be ready: bee-queue ends a connection that fails before that. */
-function makeQueue(client: Redis, kind: JobKind, stallMs: number | null): BeeQueue<Notification> {
-  // bee-queue accepts clients of ioredis, which its types do not show, and recognises them by the name of the
-  // constructor. In ioredis 6 that is the constructor of a mixed-in EventEmitter, so it is set here.
-  Object.defineProperty(client, 'constructor', { value: Redis, configurable: true });
+function makeQueue(client: RedisClient, kind: JobKind, stallMs: number | null): BeeQueue<Notification> {
   const queue = new BeeQueue<Notification>(kind, {
     prefix: 'service:bells',
-    redis: client as never,
+    redis: client as never, // the types of bee-queue lack clients of ioredis
     isWorker: stallMs !== null,
     getEvents: false,
     sendEvents: false,
@@ -187,10 +183,11 @@ async function listenOnce(
   onListening: () => void,
 ): Promise<void> {
   const lost = new AbortController();
-  const clients: Redis[] = [];
-  const connect = async (): Promise<Redis> => {
+  const clients: RedisClient[] = [];
+  const connect = async (): Promise<RedisClient> => {
     // Blocking commands have no deadline, and ioredis must not reconnect a lost connection by itself.
-    const client = redis.client.duplicate({
+    const client = new RedisClient({
+      ...redis.client.options,
       lazyConnect: false,
       commandTimeout: undefined,
       socketTimeout: undefined,

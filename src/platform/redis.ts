@@ -16,12 +16,18 @@ type SentinelOptions = Pick<
   | 'sentinelRetryStrategy'
 >;
 
+/**
+ * Client of ioredis for bee-queue. That accepts clients whose constructor has the name `Redis` or `RedisClient`, and
+ * `constructor` of a plain client of ioredis 6 is an event emitter.
+ */
+export class RedisClient extends Redis {}
+
 export interface RedisConnection {
   /**
    * Client for commands. They fail at once while Redis is unreachable, and after 1 s without an answer. They are never
    * sent twice: every user of Redis must be able to work without it.
    */
-  readonly client: Redis;
+  readonly client: RedisClient;
   /** True if a command would be sent now. */
   readonly isReady: boolean;
   /**
@@ -48,7 +54,7 @@ export function openRedis(settings: RedisSettings, logger: Logger): RedisConnect
   const { sentinel = null } = settings;
   const ownAddress = addressOf(url);
   const address = sentinel === null ? ownAddress : describeSentinels(sentinel);
-  const client = new Redis(url, {
+  const client = new RedisClient(url, {
     lazyConnect: true,
     connectTimeout: CONNECT_MS,
     commandTimeout: COMMAND_MS,
