@@ -21,6 +21,5 @@ export function dial({ host: [host = 'localhost'], port: [port = 5432] }: DialTa
     const message = 'the server closed the connection before it sent a byte';
     socket.emit('error', Object.assign(new Error(message), { code: CLOSED_UNANSWERED }));
   });
-  // postgres.js checks the certificate of a server for the host of the socket.
-  return Object.assign(socket, { host, port });
+  return socket;
 }

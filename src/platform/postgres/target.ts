@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import type { Options } from 'postgres';
 import { Secret } from '../secret.ts';
 
@@ -32,7 +33,7 @@ const CLIENT_ONLY = [
 /**
  * Convert a target to the arguments of postgres.js. In addition to the URIs that postgres.js reads itself, this
  * supports a unix socket (`?host=/directory`) and `sslrootcert`, `sslcert` and `sslkey` files, and drops client-side
- * parameters.
+ * parameters. The TLS options name the server, since postgres.js does not know the host of a socket from `dial`.
  */
 export function toClientOptions(target: PostgresTarget): [url: string, options: Options<Record<never, never>>] {
   if (!('url' in target)) {
@@ -65,22 +66,44 @@ export function toClientOptions(target: PostgresTarget): [url: string, options: 
   options.port ??= Number(/:(\d+)(?:\/|$)/.exec(base.slice(base.lastIndexOf('@') + 1))?.[1] ?? 5432);
   if (base.includes(',')) delete options.port; // several hosts, each with its own port
 
-  const files = { ca: params.get('sslrootcert'), cert: params.get('sslcert'), key: params.get('sslkey') };
-  if ((files.ca !== null && files.ca !== 'system') || files.cert !== null) {
-    for (const name of ['sslrootcert', 'sslcert', 'sslkey']) params.delete(name);
-    const mode = take('sslmode') ?? 'verify-full';
-    options.ssl = {
-      ...(files.ca === null ? {} : { ca: readFileSync(files.ca) }),
-      ...(files.cert === null ? {} : { cert: readFileSync(files.cert) }),
-      ...(files.key === null ? {} : { key: readFileSync(files.key) }),
-      rejectUnauthorized: files.ca !== null,
-      ...(mode === 'verify-full' ? {} : { checkServerIdentity: () => undefined }),
-    };
-  } else if (!params.has('sslmode') && !params.has('ssl')) {
-    options.ssl = false;
+  const mode = take('sslmode') ?? take('ssl');
+  params.delete('ssl');
+  const files = { ca: take('sslrootcert'), cert: take('sslcert'), key: take('sslkey') };
+  options.ssl = tlsOptions(mode, files);
+  if (typeof options.ssl === 'object') {
+    const serverName = options.host ?? hostOf(base);
+    if (serverName !== null && isIP(serverName) === 0) options.ssl = { servername: serverName, ...options.ssl };
   }
   const remaining = params.toString();
   return [remaining === '' ? base : `${base}?${remaining}`, options];
+}
+
+/**
+ * Return the TLS settings for the `sslmode` and the files of a URI: options of `tls.connect`, `prefer`, or false for a
+ * connection without TLS.
+ */
+function tlsOptions(
+  mode: string | null,
+  { ca, cert, key }: { ca: string | null; cert: string | null; key: string | null },
+): object | 'prefer' | false {
+  if ((ca !== null && ca !== 'system') || cert !== null) {
+    return {
+      ...(ca === null || ca === 'system' ? {} : { ca: readFileSync(ca) }),
+      ...(cert === null ? {} : { cert: readFileSync(cert) }),
+      ...(key === null ? {} : { key: readFileSync(key) }),
+      rejectUnauthorized: ca !== null,
+      ...(mode === null || mode === 'verify-full' ? {} : { checkServerIdentity: () => undefined }),
+    };
+  }
+  if (ca === 'system') return {};
+  if (mode === null || mode === 'disable' || mode === 'false') return false;
+  if (mode === 'prefer') return mode;
+  return mode === 'require' || mode === 'allow' ? { rejectUnauthorized: false } : {};
+}
+
+/** Return the host of a URI; null if it has none, or several. */
+function hostOf(base: string): string | null {
+  return /^postgres(?:ql)?:\/\/(?:[^/@]*@)?([^/:,[\]]+)(?::\d+)?(?:\/|$)/.exec(base)?.[1] ?? null;
 }
 
 /** Return true unless the URI of a target names several hosts. */
