@@ -1,3 +1,4 @@
+import DOMMatrix from '@thednp/dommatrix';
 import type { PDFDocumentProxy, PDFPageProxy } from 'pdfjs-dist';
 
 export type PdfJs = typeof import('pdfjs-dist');
@@ -13,10 +14,8 @@ export function loadPdfJs(): Promise<PdfJs> {
 }
 
 async function load(): Promise<PdfJs> {
-  // pdf.js requires drawing classes at load time, although nothing is drawn here.
-  for (const name of ['DOMMatrix', 'Path2D', 'ImageData']) {
-    if (!(name in globalThis)) Object.assign(globalThis, { [name]: class {} });
-  }
+  // pdf.js computes with this class of browsers. It warns that `Path2D` is missing, too, but only drawing needs that.
+  Object.assign(globalThis, { DOMMatrix });
   // Once this module is loaded, pdf.js uses it in this thread.
   // @ts-expect-error the packed builds have no types of their own
   await import('pdfjs-dist/legacy/build/pdf.worker.min.mjs');

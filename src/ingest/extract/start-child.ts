@@ -50,7 +50,17 @@ interface Readables {
 
 let readables: Readables | null = null;
 
-const READER_PACKAGES = ['chardet', 'markdown-it', 'numfmt', 'parse5', 'pdfjs-dist', 'postal-mime', 'saxes', 'yauzl'];
+const READER_PACKAGES = [
+  '@thednp/dommatrix',
+  'chardet',
+  'markdown-it',
+  'numfmt',
+  'parse5',
+  'pdfjs-dist',
+  'postal-mime',
+  'saxes',
+  'yauzl',
+];
 
 /**
  * List the paths of the child's code: this folder and the packages of the readers, not the rest of the installation.
