@@ -22,7 +22,7 @@ test('a connection is usable after a table whose last rows waited for a slow rea
     const copied = await sql.begin(SNAPSHOT, async (tx) => {
       const bytes = await copyTable(tx, 'copied', ['text'], async (stream) => {
         let total = 0;
-        for (let turn = 0; turn < 20; turn++) await nextTurn();
+        for (let turn = 0; turn < 400; turn++) await nextTurn();
         for await (const block of stream as AsyncIterable<Buffer>) total += block.length;
         return total;
       });
