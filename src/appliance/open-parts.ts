@@ -8,7 +8,16 @@ export class OpenParts {
     return part;
   }
 
+  /** Close all parts. @throws the error of the first part that fails, once the others are closed */
   async close(): Promise<void> {
-    for (const part of this.#parts.splice(0).reverse()) await part.close?.();
+    const faults: unknown[] = [];
+    for (const part of this.#parts.splice(0).reverse()) {
+      try {
+        await part.close?.();
+      } catch (error) {
+        faults.push(error);
+      }
+    }
+    if (faults.length > 0) throw faults[0];
   }
 }
