@@ -6,6 +6,7 @@ import { purgeDeleted } from '../../src/documents/remove-documents.ts';
 import { BucketPolicy } from '../../src/documents/schema.ts';
 import { generationOf } from '../index/draw-rows.ts';
 import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
+import { registerGeneration } from '../support/generations.ts';
 import { keepLogs } from '../support/logs.ts';
 import { originIn } from '../support/origins.ts';
 
@@ -26,9 +27,7 @@ async function makeDeleted(bucketId: string, first: number, count: number): Prom
     INSERT INTO documents (id, org_id, bucket_id, file_name, size_bytes, sha256, object_key, ingest_options, status)
     SELECT 'doc_' || n, ${orgId}, ${bucketId}, 'f', 1, '', 'o', '{}', 'deleting'
     FROM generate_series(${first}::int, ${first + count - 1}::int) AS n`;
-  await sql`
-    INSERT INTO generations (id, org_id, bucket_id, document_id, job_id, artifact_key, chunks_count, embed_model, space)
-    VALUES (${first}, ${orgId}, ${bucketId}, ${`doc_${first}`}, 'job_x', 'k', 1, 'm', 'lexical-1')`;
+  await registerGeneration(sql, { id: first, orgId, bucketId });
   await search.index.append(bucketId, generationOf(first, ['heron']), originIn('lexical-1'));
   await sql`UPDATE buckets SET deleting_at = now() WHERE id = ${bucketId}`;
 }

@@ -13,6 +13,7 @@ import { sweepGenerations } from '../../src/index/writing/sweep.ts';
 import { dependencyDown } from '../../src/platform/errors.ts';
 import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
 import { filesWith } from '../support/files-with.ts';
+import { registerGeneration } from '../support/generations.ts';
 import { keepLogs } from '../support/logs.ts';
 import { originIn } from '../support/origins.ts';
 import { generationOf } from './draw-rows.ts';
@@ -46,9 +47,7 @@ afterEach(() => test.close());
 async function appendRow(nth: number, row: number): Promise<void> {
   const bucketId = bucketIds[nth] as string;
   const id = generationIn(nth, row);
-  await test.appliance.sql`
-    INSERT INTO generations (id, org_id, bucket_id, document_id, job_id, artifact_key, chunks_count, embed_model, space)
-    VALUES (${id}, ${test.operator.orgId}, ${bucketId}, ${`doc_${id}`}, 'job_x', ${`a/${id}`}, 1, 'm', 'lexical-1')`;
+  await registerGeneration(test.appliance.sql, { id, orgId: test.operator.orgId, bucketId });
   await writer.append(bucketId, generationOf(id, [`heron ${row} ${canaryOf(nth, row)}`]), originIn('lexical-1'));
 }
 

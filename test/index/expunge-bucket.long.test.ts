@@ -20,6 +20,7 @@ import { SearchRequest } from '../../src/search/schema.ts';
 import { searchBucket } from '../../src/search/search.ts';
 import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
 import { filesWith } from '../support/files-with.ts';
+import { registerGeneration } from '../support/generations.ts';
 import { originIn } from '../support/origins.ts';
 
 /** A word that occurs in no other text, and too rare for LanceDB to compress. */
@@ -79,9 +80,7 @@ let generations = 0;
 async function append(writer: IndexWriter, bucketId: string, texts: readonly string[], run?: string) {
   for (const text of texts) {
     const id = ++generations;
-    await test.appliance.sql`
-      INSERT INTO generations (id, org_id, bucket_id, document_id, job_id, artifact_key, chunks_count, embed_model, space)
-      VALUES (${id}, ${test.operator.orgId}, ${bucketId}, ${`doc_${id}`}, 'job_x', 'k', 1, 'm', 'lexical-1')`;
+    await registerGeneration(test.appliance.sql, { id, orgId: test.operator.orgId, bucketId });
     const options = run === undefined ? {} : { run };
     await writer.append(bucketId, generation(id, text), originIn('lexical-1'), options);
   }

@@ -11,6 +11,7 @@ import { analyse, weighTerms } from '../../src/language/analyser.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { INDEX_DIMENSIONS } from '../../src/projection/resize.ts';
 import { makeDataDir } from '../support/appliance.ts';
+import { registerGeneration } from '../support/generations.ts';
 import { originIn } from '../support/origins.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
@@ -75,10 +76,7 @@ async function find(query: string, reader = tables): Promise<string[]> {
 /** Register a generation and append it, as ingest does. */
 async function append(to: IndexWriter, one: IndexedGeneration, space = 'lexical-1'): Promise<void> {
   const id = one.chunks[0]?.generation as number;
-  await db.sql`
-    INSERT INTO generations (id, org_id, bucket_id, document_id, job_id, artifact_key, chunks_count, embed_model, space)
-    VALUES (${id}, 'org_x', ${BUCKET}, ${`doc_${id}`}, 'job_x', 'k', ${one.chunks.length}, 'm', ${space})
-    ON CONFLICT DO NOTHING`;
+  await registerGeneration(db.sql, { id, orgId: 'org_x', bucketId: BUCKET, chunks: one.chunks.length, space });
   await to.append(BUCKET, one, originIn(space));
 }
 

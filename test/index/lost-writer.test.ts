@@ -12,6 +12,7 @@ import { nextTableName, swapTable } from '../../src/index/writing/replace-table.
 import { openLogger } from '../../src/platform/logger.ts';
 import { inTransaction } from '../../src/platform/postgres.ts';
 import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
+import { registerGeneration } from '../support/generations.ts';
 import { originIn } from '../support/origins.ts';
 import { generationOf } from './draw-rows.ts';
 
@@ -38,9 +39,7 @@ async function replaceTable(tables: LanceTables): Promise<string> {
 }
 
 async function append(writer: IndexWriter, id: number): Promise<void> {
-  await test.appliance.sql`
-    INSERT INTO generations (id, org_id, bucket_id, document_id, job_id, artifact_key, chunks_count, embed_model, space)
-    VALUES (${id}, ${test.operator.orgId}, ${bucketId}, ${`doc_${id}`}, 'job_x', 'k', 1, 'm', 'lexical-1')`;
+  await registerGeneration(test.appliance.sql, { id, orgId: test.operator.orgId, bucketId });
   await writer.append(bucketId, generationOf(id, [`heron number ${id}`]), ORIGIN);
 }
 

@@ -22,6 +22,7 @@ import { openLogger } from '../../src/platform/logger.ts';
 import { inTransaction } from '../../src/platform/postgres.ts';
 import { INDEX_DIMENSIONS } from '../../src/projection/resize.ts';
 import { makeDataDir } from '../support/appliance.ts';
+import { registerGeneration } from '../support/generations.ts';
 import { originIn } from '../support/origins.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
@@ -72,9 +73,7 @@ function generation(id: number): IndexedGeneration {
 }
 
 async function register(id: number, rows = ROWS): Promise<void> {
-  await db.sql`
-    INSERT INTO generations (id, org_id, bucket_id, document_id, job_id, artifact_key, chunks_count, embed_model, space)
-    VALUES (${id}, 'org_x', ${BUCKET}, ${`doc_${id}`}, 'job_x', 'k', ${rows}, 'm', 'lexical-1')`;
+  await registerGeneration(db.sql, { id, orgId: 'org_x', bucketId: BUCKET, chunks: rows });
 }
 
 async function append(id: number): Promise<void> {
