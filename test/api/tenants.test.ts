@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { apiRoutes } from '../../server/api-service.ts';
 import type { Route } from '../../server/route.ts';
 import { SCOPES, type Scope } from '../../src/access/caller.ts';
+import { UploadRequest } from '../../src/ingest/schema.ts';
 import { type Answer, openTestApi, type TestApi } from '../support/api.ts';
 import { createConfig } from '../support/channels.ts';
 
@@ -56,7 +57,8 @@ function call(route: Route, key: string | undefined, to = path(route)): Promise<
     ...{ name: 'x', input: 'x', query: 'x', filename: 'x.txt', text: 'x' },
     ...{ statement: 'SELECT documents', groups: [] },
   };
-  const { shape = {} } = (route.body ?? {}) as { shape?: object };
+  const schema = route.operationId === 'uploadDocument' ? UploadRequest : route.body;
+  const { shape = {} } = (schema ?? {}) as { shape?: object };
   const isKnown = (name: string) => route.refusesUnknownFields !== true || Object.hasOwn(shape, name);
   const json =
     route.reads === 'none'
