@@ -3,6 +3,14 @@ import type { WeightedTerms } from '../language/analyser.ts';
 import type { SpelledWord } from '../language/spelled-words.ts';
 import type { Correction } from '../resident/keywords/correct-words.ts';
 
+/** Way to settle a table. */
+export interface SettleOptions {
+  /** Ends the work early. The table stays usable. */
+  readonly signal?: AbortSignal;
+  /** True if others wait for it, so that its process has the priority of this one. */
+  readonly isUrgent?: boolean;
+}
+
 /**
  * The chunk index: one table per bucket, with the vectors, terms and texts of its chunks. `ChunkIndex` is the port to
  * the engine that holds the tables; `test/conformance/chunk-index.ts` is the suite that every driver passes. Tables
@@ -59,9 +67,9 @@ export interface ChunkIndex {
    * Merge the files of many small appends, and bring the search indexes of a table up to date.
    *
    * @throws AppError `settle_failed` (503, retryable), which leaves the table usable; `index_unavailable`,
-   *   `storage_full`
+   *   `storage_full`; the reason of the signal
    */
-  settle(table: string): Promise<TableState>;
+  settle(table: string, options?: SettleOptions): Promise<TableState>;
 
   /**
    * Build the search indexes of a new table, without merging its files, so that searches are as fast as after `settle`.

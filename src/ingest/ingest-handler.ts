@@ -271,6 +271,7 @@ async function write(
       if (isLast && outage === null) await lease.advance('indexing');
       await writer.write(page, embedded, isLast).catch(throwAsIndexMoved);
       lease.worked();
+      lease.passCheckpoint();
     }
   } catch (error) {
     await writer?.abandon(error);

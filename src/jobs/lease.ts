@@ -56,6 +56,7 @@ export class Lease {
   #recordTimer: NodeJS.Timeout | null = null;
   #isSuspect: boolean;
   #unitsDone = 0;
+  readonly #checkpoint = Promise.withResolvers<void>();
   #lapsesAtMs = 0;
   #lapseTimer: NodeJS.Timeout | null = null;
   #hasEnded = false;
@@ -152,12 +153,26 @@ export class Lease {
     this.#unitsDone++;
   }
 
+  /** Promise that resolves at the first checkpoint of this attempt; it never rejects. */
+  get firstCheckpoint(): Promise<void> {
+    return this.#checkpoint.promise;
+  }
+
+  /**
+   * Note that the attempt has got through a part of every kind of its work, so that it is unlikely to kill its worker.
+   * If the job has lost a lease before, other jobs may run beside it from now on.
+   */
+  passCheckpoint(): void {
+    this.#checkpoint.resolve();
+  }
+
   /**
    * Record that part of the work is stored permanently, so that another worker can continue from it. A job that makes
    * progress does not kill its workers, so this resets its count of lost leases.
    */
   async progressed(): Promise<void> {
     this.worked();
+    this.passCheckpoint();
     if (!this.#isSuspect) return;
     this.#isSuspect = false;
     await forgetCrashes(this.#sql, this.held);

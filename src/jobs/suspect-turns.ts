@@ -11,6 +11,8 @@ export interface SuspectTimes {
   readonly turnMsMax: number;
   /** Minimum time after a turn, or after a suspect that ran without one, before the next turn of a worker. */
   readonly pauseMsMin: number;
+  /** Time after which a suspect no longer runs alone, also without a checkpoint. */
+  readonly aloneMsMax: number;
   /** Minimum time between two reads of the queue for suspects. */
   readonly checkEveryMs: number;
 }
@@ -20,6 +22,7 @@ const SUSPECT_TIMES: SuspectTimes = {
   turnMsMin: 5_000,
   turnMsMax: 30_000,
   pauseMsMin: 10_000,
+  aloneMsMax: 30_000,
   checkEveryMs: 1_000,
 };
 
@@ -52,6 +55,10 @@ export class SuspectTurns {
     this.#sql = sql;
     this.#worker = worker;
     this.#times = { ...SUSPECT_TIMES, ...times };
+  }
+
+  get aloneMsMax(): number {
+    return this.#times.aloneMsMax;
   }
 
   get hasTurn(): boolean {

@@ -27,6 +27,8 @@ export interface WorkerOptions {
   readonly sweepMs?: number;
   /** Time for running jobs to finish after a stop is requested. Then they return to the queue. */
   readonly drainMs?: number;
+  /** Time for running jobs to end after that. */
+  readonly abortMs?: number;
   /** Times of the turns in which the worker runs alone each job that has lost a lease. */
   readonly suspects?: Partial<SuspectTimes>;
 }
@@ -76,7 +78,7 @@ export class JobWorker implements Service {
     this.name = `${handler.kind} worker`;
     this.#context = context;
     this.#handler = handler;
-    this.#options = { retryWindowMs: 0, sweepMs: 5_000, drainMs: 10_000, suspects: {}, ...options };
+    this.#options = { retryWindowMs: 0, sweepMs: 5_000, drainMs: 10_000, abortMs: 4_000, suspects: {}, ...options };
     this.#outcomes = new OutcomeRecorder(context.sql, handler, { ...this.#options, stop: this.#stop.signal });
     const { leaseMs, suspects } = this.#options;
     this.#turns = new SuspectTurns(context.sql, { id: this.id, kind: handler.kind, leaseMs }, suspects);
@@ -110,9 +112,13 @@ export class JobWorker implements Service {
     ]);
     timer.abort();
     for (const { lease } of this.#running) lease.abort(new Draining());
-    await drained;
-    await Promise.allSettled([...this.#loops, this.#nextHeartbeat, this.#heartbeat]);
+    // Work that does not end in time is fenced off: its jobs return to the queue, and no later write of it counts.
+    await Promise.race([drained, delay(this.#options.abortMs, undefined, { ref: false })]);
     await this.#returnAll();
+    await Promise.race([
+      Promise.allSettled([...this.#loops, this.#nextHeartbeat, this.#heartbeat]),
+      delay(RETURN_MS, undefined, { ref: false }),
+    ]);
     await removeWorker(this.#context.sql, this.id).catch(() => undefined);
   }
 
@@ -195,9 +201,9 @@ export class JobWorker implements Service {
   }
 
   /**
-   * Claim jobs for all free slots. A job that has lost a lease before may kill its worker, so it runs alone, and a
-   * further crash counts for no other job. A worker claims it when idle without another job, or after becoming idle in
-   * its turn.
+   * Claim jobs for all free slots. A job that has lost a lease before may kill its worker, so it runs alone until its
+   * first checkpoint, and a further crash counts for no other job. A worker claims it when idle without another job, or
+   * after becoming idle in its turn.
    */
   async #claim(): Promise<number> {
     const free = this.#options.concurrency - this.#running.size;
@@ -214,8 +220,23 @@ export class JobWorker implements Service {
       }
     }
     this.#isExclusive = isSuspect;
-    for (const lease of leases) this.#launch(lease);
+    for (const lease of leases) {
+      this.#launch(lease);
+      if (isSuspect) void this.#shareAfterCheckpoint(lease);
+    }
     return leases.length;
+  }
+
+  /** Let other jobs run beside a suspect once it has passed a checkpoint, or has run alone for long. */
+  async #shareAfterCheckpoint(lease: Lease): Promise<void> {
+    const timer = new AbortController();
+    const longEnough = delay(this.#turns.aloneMsMax, undefined, { signal: timer.signal, ref: false });
+    await Promise.race([lease.firstCheckpoint, longEnough.catch(() => undefined)]);
+    timer.abort();
+    if (!this.#isExclusive || !this.#isRunning(lease.job.id)) return;
+    this.#isExclusive = false;
+    await this.#turns.end().catch((error) => this.#context.logger.warn({ err: error }, 'a turn could not be ended'));
+    this.#wake();
   }
 
   async #claimUpTo(limit: number, suspects: 'only' | 'none'): Promise<Lease[]> {

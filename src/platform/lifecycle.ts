@@ -9,7 +9,8 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-const DRAIN_MS = 25_000;
+/** Time from a signal to the end of the process, below the 35 s after which systemd kills it. */
+const EXIT_MS = 24_000;
 
 /** Combine services into one that starts them in order and stops them in parallel, in the time of the slowest. */
 export function serviceGroup(name: string, services: readonly Service[]): Service {
@@ -28,15 +29,16 @@ export function serviceGroup(name: string, services: readonly Service[]): Servic
 }
 
 /**
- * Start services in order, wait for SIGTERM or SIGINT, and stop them in reverse. The first signal starts the drain,
- * which may take `drainMs`; a second one exits at once with status 130. The effects of an unhandled rejection are
- * unknown, so it is logged and the process exits with 1 for the supervisor to start it again.
+ * Start services in order, wait for SIGTERM or SIGINT, and stop them in reverse. The process ends at most `exitMs`
+ * after the first signal, also if the caller still closes something then; a second signal exits at once with status
+ * 130. The effects of an unhandled rejection are unknown, so it is logged and the process exits with 1 for the
+ * supervisor to start it again.
  *
  * No other file handles signals.
  */
 export async function runServices(
   services: readonly Service[],
-  options: { logger: Logger; onReady?: () => void; drainMs?: number },
+  options: { logger: Logger; onReady?: () => void; exitMs?: number },
 ): Promise<void> {
   const { logger } = options;
   const abort = new AbortController();
@@ -69,19 +71,24 @@ export async function runServices(
     await stopRequested;
   } finally {
     abort.abort();
-    await stopInReverse(started, logger, options.drainMs ?? DRAIN_MS);
+    exitWithin(options.exitMs ?? EXIT_MS, logger);
+    await stopInReverse(started, logger);
   }
 }
 
-async function stopInReverse(started: Service[], logger: Logger, drainMs: number): Promise<void> {
-  const deadline = setTimeout(() => {
+/** End the process after a time, if it has not ended by itself. */
+function exitWithin(exitMs: number, logger: Logger): void {
+  setTimeout(() => {
     logger.error(
-      { drain_ms: drainMs },
-      'the work in progress did not finish in time; other workers take it over when its leases expire',
+      { exit_ms: exitMs },
+      'the process did not stop in time and ends now; unfinished jobs continue elsewhere',
     );
     logger.flush();
     process.exit(1);
-  }, drainMs);
+  }, exitMs).unref();
+}
+
+async function stopInReverse(started: Service[], logger: Logger): Promise<void> {
   for (const service of started.reverse()) {
     try {
       await service.stop();
@@ -89,7 +96,6 @@ async function stopInReverse(started: Service[], logger: Logger, drainMs: number
       logger.error({ err: error, service: service.name }, 'a service failed to stop');
     }
   }
-  clearTimeout(deadline);
 }
 
 /**

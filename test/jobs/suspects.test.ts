@@ -115,6 +115,31 @@ describe('a worker beside a job that has lost its lease', () => {
     for (const suspect of suspects) expect(besides(suspect)).toEqual([[suspect]]);
   });
 
+  it.each(['passes a checkpoint', 'has run alone for long'])('other jobs run beside a suspect that %s', async (way) => {
+    const leases: Lease[] = [];
+    const end = Promise.withResolvers<void>();
+    const run = async (lease: Lease) => {
+      leases.push(lease);
+      if (lease.job.crashCount > 0) await end.promise;
+      await queue.complete(lease);
+    };
+    const aloneMsMax = way === 'has run alone for long' ? 100 : HOUR_MS;
+    const worker = queue.worker({ run }, { sweepMs: 50, suspects: { ...SHORT, turnMsMax: HOUR_MS, aloneMsMax } });
+    workers.push(worker);
+    const suspect = await queue.submitSuspect(HOUR_MS);
+    await worker.start();
+    await until(async () => leases.length === 1, { what: 'the suspect' });
+    const others = await submitMany(5, 'org_b');
+    if (way === 'passes a checkpoint') {
+      expect(await areReady(others)).toBe(false);
+      leases[0]?.passCheckpoint();
+    }
+    await until(() => areReady(others), { what: 'the other jobs' });
+    expect(await queue.statusOf(suspect)).not.toBe('ready');
+    end.resolve();
+    await until(() => areReady([suspect]), { what: 'the end of the suspect' });
+  });
+
   it('of two workers one makes room for a suspect and then runs it alone, and the other goes on', async () => {
     const [first, second, third] = (await submitMany(3, 'org_a')) as [string, string, string];
     const long = new Set([first, second, third]);

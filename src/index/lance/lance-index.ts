@@ -7,6 +7,7 @@ import type {
   ChunkTokens,
   IndexedGeneration,
   ReadOptions,
+  SettleOptions,
   StoredChunk,
   TableState,
   TableStatistics,
@@ -114,9 +115,9 @@ export class LanceIndex implements ChunkIndex {
     if (rows && rows.numRows > 0) await (await this.tables.openForWriting(to)).add(rows as never);
   }
 
-  async settle(name: string): Promise<TableState> {
+  async settle(name: string, options: SettleOptions = {}): Promise<TableState> {
     const table = await this.tables.openForWriting(name);
-    await settle(this.tables, table);
+    await settle(this.tables, table, options);
     return readTableState(table);
   }
 

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { lowerPriority } from '../../platform/lower-priority.ts';
+import type { SettleOptions } from '../chunk-index.ts';
 import { lanceEnvironment } from './lance-environment.ts';
 
 /** Time after which the process counts as hung. A table of 200,000 rows takes half a minute. */
@@ -21,11 +22,14 @@ export type SettleTask = z.output<typeof SettleTask>;
 
 /**
  * Run one step of settling a table in a child process, which ends when this process does. It may be killed at any
- * moment: LanceDB keeps what was committed and ignores the rest.
+ * moment, also by `signal`: LanceDB keeps what was committed and ignores the rest.
  *
  * @throws Error if the process cannot be started, or fails, with the end of its stderr
  */
-export async function settleInChild(task: SettleTask): Promise<void> {
+export async function settleInChild(
+  task: SettleTask,
+  { signal: stop, isUrgent = false }: SettleOptions = {},
+): Promise<void> {
   const module = fileURLToPath(new URL('./settle-child.ts', import.meta.url));
   const child = spawn(process.execPath, ['--no-warnings', module], {
     stdio: ['pipe', 'ignore', 'pipe'],
@@ -36,7 +40,7 @@ export async function settleInChild(task: SettleTask): Promise<void> {
     windowsHide: true,
   });
   await once(child, 'spawn'); // Without free file descriptors, its pipes were not made either.
-  if (child.pid !== undefined) lowerPriority(child.pid, { leadsSession: true });
+  if (child.pid !== undefined && !isUrgent) lowerPriority(child.pid, { leadsSession: true });
   const closed = once(child, 'close') as Promise<[code: number | null, signal: NodeJS.Signals | null]>;
   child.stdin.on('error', () => {}); // It died before it read; its exit code and stderr give the reason.
   // Keep stdin open: when this process ends, stdin closes and the child exits.
@@ -45,8 +49,13 @@ export async function settleInChild(task: SettleTask): Promise<void> {
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr = (stderr + text).slice(-ERROR_CHARS_MAX);
   });
-  const timer = setTimeout(() => child.kill('SIGKILL'), SETTLE_MS_MAX);
-  const [code, signal] = await closed.finally(() => clearTimeout(timer));
+  const kill = () => child.kill('SIGKILL');
+  const timer = setTimeout(kill, SETTLE_MS_MAX);
+  stop?.addEventListener('abort', kill, { once: true });
+  const [code, signal] = await closed.finally(() => {
+    clearTimeout(timer);
+    stop?.removeEventListener('abort', kill);
+  });
   if (code !== 0)
     throw new Error(
       `the process that merges the files of an index (${task.step}) ended with ${signal ?? code}: ${stderr}`,

@@ -1,5 +1,6 @@
 import type { Table } from '@lancedb/lancedb';
 import { AppError } from '../../platform/errors.ts';
+import type { SettleOptions } from '../chunk-index.ts';
 import { KEEP_VERSIONS_MS } from '../writing/keep-versions.ts';
 import type { LanceTables } from './lance.ts';
 import { mergeFiles } from './merge-files.ts';
@@ -19,8 +20,9 @@ export async function buildIndex(
   tables: LanceTables,
   name: string,
   step: 'index_tokens' | 'index_vectors',
+  options: SettleOptions = {},
 ): Promise<void> {
-  await runInChild(tables, { ...tables.location, name, step, cleanupOlderThanMs: 0 });
+  await runInChild(tables, { ...tables.location, name, step, cleanupOlderThanMs: 0 }, options);
 }
 
 /**
@@ -31,10 +33,10 @@ export async function buildIndex(
  * @throws AppError `settle_failed` (503, retryable), which leaves the table usable as before; `index_unavailable`,
  *   `storage_full` (503)
  */
-export async function settle(tables: LanceTables, table: Table): Promise<void> {
-  await mergeTable(tables, table);
+export async function settle(tables: LanceTables, table: Table, options: SettleOptions = {}): Promise<void> {
+  await mergeTable(tables, table, options);
   // Use another process, so that the memory of both steps is never held at once.
-  await indexVectors(tables, table);
+  await indexVectors(tables, table, options);
 }
 
 /**
@@ -42,13 +44,14 @@ export async function settle(tables: LanceTables, table: Table): Promise<void> {
  *
  * @throws AppError as `settle` does
  */
-export async function mergeTable(tables: LanceTables, table: Table): Promise<void> {
+export async function mergeTable(tables: LanceTables, table: Table, options: SettleOptions = {}): Promise<void> {
   const cleanupOlderThanMs = Date.now() - KEEP_VERSIONS_MS;
   if ((await table.countRows()) <= ROWS_IN_PROCESS_MAX) {
     await tables.mapErrors(mergeFiles(table, cleanupOlderThanMs));
     return;
   }
-  await runInChild(tables, { ...tables.location, name: table.name, cleanupOlderThanMs, step: 'merge' });
+  const task = { ...tables.location, name: table.name, cleanupOlderThanMs, step: 'merge' } as const;
+  await runInChild(tables, task, options);
   await table.checkoutLatest();
 }
 
@@ -58,17 +61,19 @@ export async function mergeTable(tables: LanceTables, table: Table): Promise<voi
  * @returns true if the index was built
  * @throws AppError as `settle` does
  */
-export async function indexVectors(tables: LanceTables, table: Table): Promise<boolean> {
+export async function indexVectors(tables: LanceTables, table: Table, options: SettleOptions = {}): Promise<boolean> {
   if (!(await lacksVectorIndex(table))) return false;
-  await buildIndex(tables, table.name, 'index_vectors');
+  await buildIndex(tables, table.name, 'index_vectors', options);
   await table.checkoutLatest();
   return true;
 }
 
-async function runInChild(tables: LanceTables, task: SettleTask): Promise<void> {
+async function runInChild(tables: LanceTables, task: SettleTask, options: SettleOptions): Promise<void> {
+  options.signal?.throwIfAborted();
   try {
-    await tables.mapErrors(settleInChild(task));
+    await tables.mapErrors(settleInChild(task, options));
   } catch (cause) {
+    options.signal?.throwIfAborted();
     if (cause instanceof AppError) throw cause;
     const message = 'the files of an index could not be merged; the service tries again by itself';
     throw new AppError({ code: 'settle_failed', status: 503, message, retryable: true, cause });

@@ -4,7 +4,7 @@ import type { VectorOrigin } from '../../embedding/model-choice.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { inTransaction, type Sql } from '../../platform/postgres.ts';
 import { traced } from '../../platform/tracing.ts';
-import type { ChunkIndex, ChunkSelection, IndexedGeneration } from '../chunk-index.ts';
+import type { ChunkIndex, ChunkSelection, IndexedGeneration, SettleOptions } from '../chunk-index.ts';
 import { checkComparable } from '../comparability.ts';
 import { forgetGenerations, forgetIndex, getIndexTable } from '../index-store.ts';
 import { type Append, fillCommit, takeBatch } from './appends.ts';
@@ -31,6 +31,11 @@ const LOCK_MS_MAX = 2_000;
  * `settleAbandoned` settles it.
  */
 const SETTLE_MS = 1_000;
+/**
+ * Time for which an append waits for a settling at low priority. That is then ended, the chunks are written, and the
+ * next settling of the bucket has the priority of this process and is not ended.
+ */
+const YIELD_MS = 5_000;
 /** Time without writes after which an unsettled index counts as abandoned by its writer. */
 const ABANDONED_MS = 10_000;
 
@@ -43,6 +48,10 @@ interface BucketQueue {
   isUnsettled: boolean;
   /** Aborts the wait before settling; null if the writer does not wait. Each append aborts it. */
   settling: AbortController | null;
+  /** Settling in progress at low priority; null for none. */
+  yielding: AbortController | null;
+  /** True if the last settling ended early, because an append waited for it. */
+  hasYielded: boolean;
 }
 
 /**
@@ -56,6 +65,7 @@ export class IndexWriter {
   readonly #logger: Logger;
   readonly #commits: IndexCommits;
   readonly #queues = new Map<string, BucketQueue>();
+  readonly #closing = new AbortController();
 
   /**
    * @param context.direct connection pool for advisory locks; must not go through a transaction pooler
@@ -97,6 +107,7 @@ export class IndexWriter {
     return new Promise((resolve, reject) => {
       const queue = this.#queue(bucketId);
       queue.settling?.abort();
+      if (queue.yielding !== null && queue.appends.length === 0) yieldLater(queue.yielding);
       queue.appends.push({ ...append, resolve, reject });
       queue.writing ??= this.#drain(bucketId, queue);
     });
@@ -172,13 +183,15 @@ export class IndexWriter {
     faults.throwFirst();
   }
 
-  /** Finish all pending writes, and settle what was written. Stop the workers first. */
+  /**
+   * Finish all pending writes. Stop the workers first. A settling in progress ends early, and an index that was not
+   * settled counts as abandoned: the next process settles it.
+   */
   async close(): Promise<void> {
-    for (const [bucketId, queue] of this.#queues) {
+    this.#closing.abort();
+    for (const queue of this.#queues.values()) {
+      queue.settling?.abort();
       await queue.writing;
-      if (queue.settling === null) continue;
-      queue.settling.abort();
-      await this.#settleOrWarn(bucketId);
     }
   }
 
@@ -191,6 +204,8 @@ export class IndexWriter {
         committedAtMs: Number.NEGATIVE_INFINITY,
         isUnsettled: false,
         settling: null,
+        yielding: null,
+        hasYielded: false,
       };
       this.#queues.set(bucketId, queue);
     }
@@ -259,9 +274,9 @@ export class IndexWriter {
       () => {
         if (queue.writing || pause.signal.aborted) return;
         queue.settling = null;
-        queue.writing = this.#settleOrWarn(bucketId).then(() => {
+        queue.writing = this.#settleInTurn(bucketId, queue).then((isSettled) => {
           queue.writing = null;
-          queue.isUnsettled = false;
+          queue.isUnsettled = !isSettled;
           if (queue.appends.length > 0) queue.writing = this.#drain(bucketId, queue);
           else this.#queues.delete(bucketId);
         });
@@ -270,20 +285,47 @@ export class IndexWriter {
     );
   }
 
-  /** Settle an index, and log a failure. `settleAbandoned` tries again later. */
-  async #settleOrWarn(bucketId: string): Promise<void> {
-    await this.#settle(bucketId).catch((error) =>
-      this.#logger.warn({ err: error, bucket_id: bucketId }, 'the index was not settled; trying again later'),
-    );
+  /**
+   * Settle an index, and log a failure; `settleAbandoned` tries again later. Return false if it ended early because an
+   * append waited.
+   */
+  async #settleInTurn(bucketId: string, queue: BucketQueue): Promise<boolean> {
+    const yielding = queue.hasYielded ? null : new AbortController();
+    queue.yielding = yielding;
+    try {
+      await this.#settle(bucketId, {
+        isUrgent: queue.hasYielded,
+        ...(yielding === null ? {} : { signal: yielding.signal }),
+      });
+    } catch (error) {
+      if (yielding?.signal.aborted) {
+        queue.hasYielded = true;
+        return false;
+      }
+      if (!this.#closing.signal.aborted) {
+        this.#logger.warn({ err: error, bucket_id: bucketId }, 'the index was not settled; trying again later');
+      }
+    } finally {
+      queue.yielding = null;
+    }
+    queue.hasYielded = false;
+    return true;
   }
 
-  async #settle(bucketId: string): Promise<void> {
+  async #settle(bucketId: string, { signal, isUrgent = false }: SettleOptions = {}): Promise<void> {
+    const closing = this.#closing.signal;
+    const either = signal === undefined ? closing : AbortSignal.any([signal, closing]);
     await this.#asWriter(bucketId, async () => {
       const own = await getIndexTable(this.#sql, bucketId);
       if (own === null) return;
-      const state = await this.#chunks.settle(own.name);
+      const state = await this.#chunks.settle(own.name, { signal: either, isUrgent });
       await markSettled(this.#sql, bucketId, state);
       this.#chunks.notePublished(state);
     });
   }
+}
+
+/** End a settling in some seconds, if an append still waits for it then. */
+function yieldLater(settling: AbortController): void {
+  setTimeout(() => settling.abort(), YIELD_MS).unref();
 }
