@@ -129,12 +129,15 @@ describe('the fake upstream', () => {
   });
 
   it('the fake upstream counts calls in progress, and a test can decide by the request', async () => {
-    fake.decide = (call) => (call.texts.includes('bad') ? { kind: 'status', status: 400 } : { kind: 'delay', ms: 20 });
-    const bad = send(fake.baseUrl('openai'), openai.request(callOf({ texts: ['bad'] })));
-    const good = Array.from({ length: 3 }, () => send(fake.baseUrl('openai'), openai.request(callOf())));
-    const statuses = (await Promise.all([bad, ...good])).map((reply) => reply.status);
-    expect(statuses).toEqual([400, 200, 200, 200]);
-    expect(fake.concurrencySeen).toBeGreaterThanOrEqual(3);
+    fake.decide = (call) => (call.texts.includes('bad') ? { kind: 'status', status: 400 } : { kind: 'stall' });
+    expect((await send(fake.baseUrl('openai'), openai.request(callOf({ texts: ['bad'] })))).status).toBe(400);
+    const abort = new AbortController();
+    const pending = Array.from({ length: 3 }, () =>
+      send(fake.baseUrl('openai'), openai.request(callOf()), abort.signal).catch(() => 'aborted'),
+    );
+    await until(async () => fake.concurrencySeen === 3, { what: 'three calls in progress' });
+    abort.abort();
+    expect(await Promise.all(pending)).toEqual(['aborted', 'aborted', 'aborted']);
   });
 });
 
