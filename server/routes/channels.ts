@@ -24,21 +24,34 @@ const DELIVERY_BYTES_MAX = 1_300_000;
 export function channelRoutes(channels: Channels, threads: Threads): Route[] {
   // The signature is computed over the bytes, so the parser gets a copy, which it may take to a thread.
   const answer = channels.webhook((bytes, signal) => parseJsonBody(threads, Buffer.from(bytes), signal));
+  const delivery = {
+    method: 'POST',
+    access: 'signature',
+    errors: 'detail',
+    reads: 'signed',
+    bodyLimitBytes: DELIVERY_BYTES_MAX,
+    body: Delivery,
+    responses: { 200: { description: 'Reply in the simple-text format', schema: ChannelReply } },
+    refusals: [403, 429],
+  } as const;
   return [
     ...configRoutes(channels),
     defineRoute({
-      method: 'POST',
+      ...delivery,
       path: '/v1/channels/messenger/webhook',
       operationId: 'receiveDelivery',
       summary: 'Answer a delivery of the messenger from the bucket of its channel',
-      access: 'signature',
-      errors: 'detail',
-      reads: 'signed',
-      bodyLimitBytes: DELIVERY_BYTES_MAX,
-      body: Delivery,
-      responses: { 200: { description: 'Reply in the simple-text format', schema: ChannelReply } },
-      refusals: [403, 429],
-      handle: async ({ signed, signal }) => ({ body: await answer(toDelivery(signed), signal) }),
+      handle: async ({ signed, signal }) => ({ body: await answer(toDelivery(signed, null), signal) }),
+    }),
+    defineRoute({
+      ...delivery,
+      path: '/v1/channels/messenger/:config/webhook',
+      operationId: 'receiveDeliveryOfChannel',
+      summary: 'Answer a delivery to one configuration, whatever bot_id other organizations have',
+      params: z.object({ config: z.string().min(1).max(128).describe('id of the configuration') }),
+      handle: async ({ params, signed, signal }) => ({
+        body: await answer(toDelivery(signed, params.config), signal),
+      }),
     }),
     defineRoute({
       method: 'POST',
@@ -61,14 +74,14 @@ export function channelRoutes(channels: Channels, threads: Threads): Route[] {
   ];
 }
 
-function toDelivery(signed: RouteContext<unknown, unknown, unknown>['signed']) {
+function toDelivery(signed: RouteContext<unknown, unknown, unknown>['signed'], configId: string | null) {
   if (signed === null) throw new TypeError('the route must read signed bodies');
   const header = (name: string) => {
     const value = signed.headers[name];
     return typeof value === 'string' ? value : undefined;
   };
   const timestamp = header('x-messenger-timestamp');
-  return { timestamp, signature: header('x-messenger-signature'), bytes: signed.bytes };
+  return { configId, timestamp, signature: header('x-messenger-signature'), bytes: signed.bytes };
 }
 
 function configRoutes(channels: Channels): Route[] {

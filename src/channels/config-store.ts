@@ -52,17 +52,18 @@ export async function deleteConfig(sql: Sql, orgId: string, id: string): Promise
 }
 
 /**
- * Return the configurations with this `bot_id` of all organizations that are not suspended, oldest first. A delivery
- * names no organization, so its signature selects one.
+ * Return the configurations with this `bot_id` of all organizations that are not suspended, oldest first; only that of
+ * `configId` unless it is null. A delivery names no organization, so its signature selects one.
  */
 export async function selectConfigsOfBot(
   sql: Sql,
-  botId: string,
+  { botId, configId }: { readonly botId: string; readonly configId: string | null },
   rowsMax: number,
 ): Promise<(ConfigRow & { readonly plan: Plan })[]> {
   const rows = await sql`
     SELECT c.*, o.plan FROM channel_configs c JOIN organizations o ON o.id = c.org_id
-    WHERE c.bot_id = ${botId} AND o.suspended_at IS NULL ORDER BY c.created_at, c.id LIMIT ${rowsMax}`;
+    WHERE c.bot_id = ${botId} AND o.suspended_at IS NULL ${configId === null ? sql`` : sql`AND c.id = ${configId}`}
+    ORDER BY c.created_at, c.id LIMIT ${rowsMax}`;
   return rows.map((row) => ({ ...toConfig(row), plan: PLANS.find((plan) => plan === row['plan']) ?? 'free' }));
 }
 

@@ -8,7 +8,15 @@ import { isUniqueViolation, type Sql } from '../platform/postgres.ts';
 import { seal, unseal } from '../platform/seal.ts';
 import type { KeyRing } from '../platform/secret-key.ts';
 import { parseWithNulls } from '../platform/zod-nulls.ts';
-import { type ConfigRow, deleteConfig, insertConfig, selectConfig, selectConfigs } from './config-store.ts';
+import { CANDIDATES_MAX } from './bot-candidates.ts';
+import {
+  type ConfigRow,
+  deleteConfig,
+  insertConfig,
+  selectConfig,
+  selectConfigs,
+  selectConfigsOfBot,
+} from './config-store.ts';
 import { maskConfig } from './mask-config.ts';
 import {
   type ChannelView,
@@ -62,6 +70,11 @@ export async function createChannel(
     if (!isUniqueViolation(error, 'channel_configs_by_bot')) throw error;
     const message = `config.bot_id: another configuration has the bot_id "${botId}"; delete that configuration or choose another bot_id`;
     throw new AppError({ code: 'bot_id_exists', status: 409, param: 'config.bot_id', message });
+  }
+  const others = botId === null ? [] : await selectConfigsOfBot(sql, { botId, configId: null }, CANDIDATES_MAX + 1);
+  if (others.length > CANDIDATES_MAX) {
+    const path = `/v1/channels/messenger/${id}/webhook`;
+    warnings.push(`other organizations have the bot_id "${botId}", too: have the messenger call ${path}`);
   }
   return { channel: { id, name, provider }, warnings };
 }

@@ -3,15 +3,16 @@ import type { Plan } from '../access/caller.ts';
 import { AppError, forbidden, invalidRequest } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { seal } from '../platform/seal.ts';
+import { CANDIDATES_MAX } from './bot-candidates.ts';
 import { type ConfigRow, selectConfigsOfBot } from './config-store.ts';
 import { type Channel, type ConfigContext, contextOf, toChannel } from './configs.ts';
 import { Delivery } from './schema.ts';
 
 const WINDOW_SECONDS = 300;
-/** Maximum number of configurations with one `bot_id`, in all organizations, whose secrets are tried. */
-const CANDIDATES_MAX = 10;
 
 export interface IncomingDelivery {
+  /** Id of the configuration in the path; null for the path that all share. */
+  readonly configId: string | null;
   /** Value of `X-Messenger-Timestamp`. */
   readonly timestamp: string | undefined;
   /** Value of `X-Messenger-Signature`. */
@@ -53,7 +54,8 @@ export function openVerifier(context: VerifierContext, now: () => number = Date.
       refuseForeignShape(json, []);
       const { bot_id: botId } = json;
       if (typeof botId !== 'string' || botId === '') throw refusal('bot_id_missing', 'bot_id is missing');
-      const rows = await selectConfigsOfBot(context.sql, botId, CANDIDATES_MAX);
+      const named = { botId, configId: incoming.configId };
+      const rows = await selectConfigsOfBot(context.sql, named, CANDIDATES_MAX);
       const candidates = rows.length === 0 ? [unknownBot] : rows;
       const signed = { timestamp, bytes: incoming.bytes, signature };
       // Try every candidate, so that the time does not reveal a match.

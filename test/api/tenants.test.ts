@@ -131,7 +131,7 @@ describe('every guarded route', () => {
       ].toSorted(),
     );
     const signed = routes.filter((route) => route.access === 'signature').map((route) => route.operationId);
-    expect(signed).toEqual(['receiveDelivery']);
+    expect(signed).toEqual(['receiveDelivery', 'receiveDeliveryOfChannel']);
   });
 });
 

@@ -146,6 +146,7 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   },
   listChannelConfigs: {},
   deleteChannelConfig: {},
+  receiveDeliveryOfChannel: { json: () => ({ bot_id: 'bot-1', user_id: 'u', utterance: TOPIC }) },
   receiveDelivery: { json: () => ({ bot_id: 'bot-1', user_id: 'u', utterance: TOPIC }) },
   sendNotification: {
     json: ({ config }) => ({ channel_config_id: config, phone: '+821012345678', template_code: 'T' }),
@@ -197,6 +198,7 @@ const ID_FIELDS: Readonly<Record<string, keyof MatrixIds>> = {
  * and several buckets at once, which the tests of memory cover.
  */
 const NO_IDS = new Set([
+  ...['receiveDeliveryOfChannel.user_id', 'receiveDeliveryOfChannel.bot_id'],
   ...['getModel.id', 'receiveDelivery.user_id', 'receiveDelivery.bot_id', 'listDocuments.cursor', 'listJobs.cursor'],
   ...['listJobs.document_id'],
   // Those who run the installation name any organization, and revoke any id that a token of theirs could have.
