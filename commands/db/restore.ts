@@ -19,6 +19,9 @@ export default class DbRestore extends BaseCommand {
   static override flags = {
     backup: Flags.string({ description: 'id of the backup (default: the newest)', env: 'SERVICE_BACKUP' }),
     force: Flags.boolean({ description: 'replace everything that the installation holds' }),
+    'accept-unsigned': Flags.boolean({
+      description: 'restore a backup without a signature, as earlier releases made them',
+    }),
     yes: yesFlag,
   };
 
@@ -41,6 +44,7 @@ export default class DbRestore extends BaseCommand {
           location: requireLocation(config),
           backup: flags.backup ?? null,
           force: flags.force,
+          acceptsUnsigned: flags['accept-unsigned'],
           actor: operatorActor(osUserName()),
           logger,
           signal,

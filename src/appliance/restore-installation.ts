@@ -15,6 +15,7 @@ import {
 } from '../backup/restore-backup.ts';
 import { findInstallation, hasApiKey, hasRestores } from '../backup/restore-store.ts';
 import type { Manifest } from '../backup/schema.ts';
+import { requireSigned } from '../backup/signature.ts';
 import { type BackupTarget, openTarget } from '../backup/target.ts';
 import { type VerifyReport, verifyBackup } from '../backup/verify-backup.ts';
 import type { BackupLocation } from '../platform/backup-settings.ts';
@@ -35,6 +36,8 @@ export interface RestoreRequest extends RestoreOptions {
   readonly backup: string | null;
   /** True to replace the data of the installation. */
   readonly force: boolean;
+  /** True to restore a backup without a signature. */
+  readonly acceptsUnsigned: boolean;
   readonly actor: string;
   readonly logger: Logger;
 }
@@ -101,7 +104,8 @@ async function restoreData(
       const context = { sql: database.sql, objects, migrations: MIGRATIONS };
       const isResumed = (await unfinishedRestore(database.sql)) === manifest.id;
       const secretKey = config.secretKey ?? readSecretKey(config.dataDir);
-      const secretKeyCheck = secretKey && secretKeyCheckOf(deriveKeyRing(secretKey)).toString('hex');
+      const keyRing = secretKey && deriveKeyRing(secretKey);
+      const secretKeyCheck = keyRing && secretKeyCheckOf(keyRing).toString('hex');
       const keyFile = secretKeyFile(config.dataDir);
       await checkRestorable(context, manifest, {
         secretKeyCheck,
@@ -109,6 +113,7 @@ async function restoreData(
         force: force || isResumed,
         signal: request.signal,
       });
+      if (keyRing !== null) await requireSigned(target, manifest.id, keyRing, request);
       if (!isResumed) {
         await verifyBackup(target, manifest.id, request);
         const own = await findInstallation(database.sql);

@@ -6,16 +6,18 @@ import type { BackupTarget } from './target.ts';
 
 // Layout of a place of backups:
 //   backups/<id>/tables/<table>.copy.gz, references.gz, objects.gz, manifest.json
+//   backups/<id>/signature    HMAC-SHA-256 of manifest.json under the secret key (`signature.ts`)
 //   backups/<id>/complete     SHA-256 of manifest.json; written last, so a backup without it was not finished
 //   contents/<ab>/<sha256>    contents of files, shared by all backups
 
 export const BACKUPS_PREFIX = 'backups/';
 export const CONTENTS_PREFIX = 'contents/';
-const MANIFEST_BYTES_MAX = 16 * 1024 * 1024;
+export const MANIFEST_BYTES_MAX = 16 * 1024 * 1024;
 
 export const backupPrefix = (id: string) => `${BACKUPS_PREFIX}${id}/`;
 export const manifestKey = (id: string) => `${backupPrefix(id)}manifest.json`;
 export const completeKey = (id: string) => `${backupPrefix(id)}complete`;
+export const signatureKey = (id: string) => `${backupPrefix(id)}signature`;
 export const contentKey = (sha256: string) => `${CONTENTS_PREFIX}${sha256.slice(0, 2)}/${sha256}`;
 
 /** Ids of the backups of a place, newest first. */

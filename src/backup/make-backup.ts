@@ -10,9 +10,10 @@ import { readSchemaObjects } from '../platform/schema-objects.ts';
 import { VERSION } from '../platform/version.ts';
 import { type CopyReport, copyObjects, measureObjects } from './copy-objects.ts';
 import { checkFile, readLines, SortedCursor, sha256Of, writeLineFile } from './files.ts';
-import { backupPrefix, completeKey, listBackups, manifestKey, readManifest } from './layout.ts';
+import { backupPrefix, completeKey, listBackups, manifestKey, readManifest, signatureKey } from './layout.ts';
 import { insertBackup } from './record-store.ts';
 import type { LineFile, Manifest, ObjectEntry, OnProgress, SequenceState, TableFile } from './schema.ts';
+import { type SigningKey, signManifest } from './signature.ts';
 import * as snapshot from './snapshot-store.ts';
 import { findMissing, readObjectEntries } from './stored-objects.ts';
 import type { BackupTarget } from './target.ts';
@@ -21,6 +22,7 @@ import type { BackupTarget } from './target.ts';
 const BACKUP_LOCK = 'backup';
 
 export interface BackupContext {
+  readonly keyRing: SigningKey;
   readonly sql: Sql;
   /** Connection pool for advisory locks and the snapshot; must not go through a transaction pooler. */
   readonly direct: Sql;
@@ -259,6 +261,8 @@ class BackupRun {
     const bytes = Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`);
     this.#request.signal.throwIfAborted();
     await objects.put(manifestKey(this.#id), bytes);
+    const signature = signManifest(this.#context.keyRing, bytes);
+    await objects.put(signatureKey(this.#id), Buffer.from(`${signature}\n`));
     await objects.put(completeKey(this.#id), Buffer.from(`${sha256Of(bytes)}\n`));
   }
 }

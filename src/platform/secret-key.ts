@@ -16,6 +16,8 @@ export interface KeyRing {
   readonly linkSigning: Buffer;
   /** HMAC key under which ids of sessions are stored, and from which their CSRF tokens are derived. */
   readonly sessions: Buffer;
+  /** HMAC key that signs backups. */
+  readonly backupSigning: Buffer;
 }
 
 /** Derive the purpose keys (HKDF-SHA-256, RFC 5869) from the installation's secret key. */
@@ -27,6 +29,7 @@ export function deriveKeyRing(secretKey: Secret): KeyRing {
     encryption: derive('encryption'),
     linkSigning: derive('link-signing'),
     sessions: derive('sessions'),
+    backupSigning: derive('backup-signing'),
   };
 }
 

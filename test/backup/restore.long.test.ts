@@ -1,7 +1,10 @@
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { MIGRATIONS } from '../../src/appliance/stores.ts';
+import { sha256Of } from '../../src/backup/files.ts';
+import { completeKey, findBackup, manifestKey, readManifest, signatureKey } from '../../src/backup/layout.ts';
 import { planBackup } from '../../src/backup/make-backup.ts';
 import type { Sql } from '../../src/platform/postgres.ts';
 import { readSchemaObjects } from '../../src/platform/schema-objects.ts';
@@ -203,8 +206,6 @@ test('a backup of a release with other migrations is refused', async () => {
   const copy = copyFolder(folder.directory);
   onTestFinished(copy.remove);
   const target = await openPlace(copy.location);
-  const { readManifest, manifestKey, completeKey, findBackup } = await import('../../src/backup/layout.ts');
-  const { sha256Of } = await import('../../src/backup/files.ts');
   const id = await findBackup(target, null);
   const manifest = await readManifest(target, id);
   const rewrite = (change: object) => {
@@ -216,4 +217,38 @@ test('a backup of a release with other migrations is refused', async () => {
   await expect(other.restore(copy.location)).rejects.toMatchObject({ code: 'backup_too_new' });
   rewrite({ format: 2 });
   await expect(other.restore(copy.location)).rejects.toMatchObject({ code: 'backup_format_unknown' });
+});
+
+test('a backup that somebody edited is not restored, and one without a signature only if the operator says so', async () => {
+  const copy = copyFolder(folder.directory);
+  onTestFinished(copy.remove);
+  const target = await openPlace(copy.location);
+  const id = await findBackup(target, null);
+  const at = (key: string) => path.join(copy.directory, key);
+  // The edit of an attacker who can write to the place: a role in the rows, and every checksum after it.
+  const manifest = await readManifest(target, id);
+  const [file] = manifest.tables.filter(({ table }) => table === 'organizations');
+  const edited = gzipSync(
+    gunzipSync(readFileSync(at(file?.key as string)))
+      .toString()
+      .replace(/\tfree\t|\tpro\t/, '\tenterprise\t'),
+  );
+  writeFileSync(at(file?.key as string), edited);
+  const tables = manifest.tables.map((each) =>
+    each.table === 'organizations' ? { ...each, sha256: sha256Of(edited), size_bytes: edited.length } : each,
+  );
+  const bytes = Buffer.from(JSON.stringify({ ...manifest, tables }));
+  writeFileSync(at(manifestKey(id)), bytes);
+  writeFileSync(at(completeKey(id)), `${sha256Of(bytes)}\n`);
+  await verifyNewest(copy.location);
+  const other = await otherMachine();
+  for (const acceptsUnsigned of [false, true]) {
+    await expect(other.restore(copy.location, { acceptsUnsigned })).rejects.toMatchObject({ code: 'backup_forged' });
+  }
+  rmSync(at(signatureKey(id)));
+  await expect(other.restore(copy.location)).rejects.toMatchObject({
+    code: 'backup_unsigned',
+    message: expect.stringContaining('--accept-unsigned'),
+  });
+  expect(await other.restore(copy.location, { acceptsUnsigned: true })).toMatchObject({ id });
 });

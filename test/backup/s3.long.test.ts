@@ -41,6 +41,14 @@ test.skipIf(!hasS3)('a backup in a bucket is incremental and restored by an inst
     env: {},
     overrides: { data_dir: other.dataDir, database_url: other.database.url, objects, backup: { to } },
   });
-  const request = { location, backup: first.id, force: false, actor: 'operator:test', logger, signal: never() };
+  const request = {
+    location,
+    backup: first.id,
+    force: false,
+    acceptsUnsigned: false,
+    actor: 'operator:test',
+    logger,
+    signal: never(),
+  };
   expect(await restoreInstallation(config, request)).toMatchObject({ id: first.id, index: { chunks: 20 } });
 });

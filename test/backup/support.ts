@@ -75,6 +75,7 @@ export interface OtherMachine {
 
 interface RestoreOptions {
   readonly force?: boolean;
+  readonly acceptsUnsigned?: boolean;
   readonly backup?: string;
   readonly signal?: AbortSignal;
   readonly onProgress?: OnProgress;
@@ -88,9 +89,9 @@ export async function openOtherMachine(key: string | null): Promise<OtherMachine
   const config = loadConfig({ env: {}, overrides: { data_dir: dataDir, database_url: database.url } });
   return {
     ...{ config, database, dataDir },
-    restore: (location, { force = false, backup, signal = never(), onProgress } = {}) =>
+    restore: (location, { force = false, acceptsUnsigned = false, backup, signal = never(), onProgress } = {}) =>
       restoreInstallation(config, {
-        ...{ location, backup: backup ?? null, force, actor: 'operator:test', logger, signal },
+        ...{ location, backup: backup ?? null, force, acceptsUnsigned, actor: 'operator:test', logger, signal },
         ...(onProgress ? { onProgress } : {}),
       }),
     open: () => openAppliance(config, { logger, poolMax: 8 }),
