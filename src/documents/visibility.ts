@@ -1,4 +1,4 @@
-import type { Caller } from '../access/caller.ts';
+import type { Caller, Scope } from '../access/caller.ts';
 import { isOrgAdminRole } from '../access/roles.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 
@@ -7,6 +7,22 @@ export const COMMON_SCOPE = 'common';
 
 /** Classifications of documents that no caller outside the organization may read. */
 const INSIDE_CLASSIFICATIONS = ['restricted', 'confidential'];
+
+/**
+ * Scopes that do not let a key read documents, alone or together: it embeds, sends, or administers callers. Every key
+ * has at least one scope. The reader of a link, who has none, reads what its maker may.
+ */
+const SCOPES_WITHOUT_READING: ReadonlySet<Scope> = new Set([
+  'embed',
+  'channels:manage',
+  'channels:send',
+  'routing:manage',
+  'keys:manage',
+  'users:manage',
+]);
+
+/** Level of a caller who may read no document. */
+const NO_LEVEL = 0;
 
 /** Highest privacy level of a document (contract 2.7). */
 const LEVEL_MAX = 10;
@@ -40,11 +56,15 @@ interface ReadRule {
 function ruleOf(reader: Reader): ReadRule {
   const ownScopes = reader.department === null ? [COMMON_SCOPE] : [COMMON_SCOPE, reader.department];
   return {
-    levelMax: reader.authLevel,
+    levelMax: readsDocuments(reader) ? reader.authLevel : NO_LEVEL,
     scopes: readsEveryScope(reader) ? null : ownScopes,
     classificationsNot: reader.outside === undefined ? [] : INSIDE_CLASSIFICATIONS,
     publicOnly: reader.outside === 'public',
   };
+}
+
+function readsDocuments({ scopes }: Reader): boolean {
+  return scopes.size === 0 || [...scopes].some((scope) => !SCOPES_WITHOUT_READING.has(scope));
 }
 
 /** Return true if the caller may read documents of every department, which only administrators may. */
