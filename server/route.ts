@@ -177,6 +177,11 @@ export interface Route<
   readonly signsIn?: true;
   /** Honour `Idempotency-Key` on this route (everything that creates something). */
   readonly idempotent?: boolean;
+  /**
+   * Set if the reply shows documents. Its copy for `Idempotency-Key` is not sent again once the caller may not read one
+   * of them; the handler, which knows the key, then answers.
+   */
+  readonly repliesDocuments?: true;
   /** Set if the reply has a secret, so that its copy for `Idempotency-Key` is encrypted. */
   readonly repliesSecret?: true;
   /**

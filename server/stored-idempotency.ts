@@ -1,4 +1,5 @@
 import { abandonIdempotent, beginIdempotent, extendIdempotent, finishIdempotent } from '../src/access/idempotency.ts';
+import { documentIdsIn, isAnyUnreadable } from '../src/documents/hidden-among.ts';
 import type { Sql } from '../src/platform/postgres.ts';
 import type { KeyRing } from '../src/platform/secret-key.ts';
 import type { Idempotency } from './middleware/idempotency.ts';
@@ -17,5 +18,6 @@ export function storedIdempotency(sql: Sql, keyRing: Pick<KeyRing, 'encryption'>
     finish: (lock, { status, body, hasSecret }) =>
       finishIdempotent(sql, lock, { status, body, encryptionKey: hasSecret ? encryptionKey : undefined }),
     abandon: (lock) => abandonIdempotent(sql, lock),
+    showsHidden: (caller, body) => isAnyUnreadable(sql, caller, documentIdsIn(body)),
   };
 }

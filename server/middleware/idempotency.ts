@@ -16,6 +16,8 @@ export interface Idempotency {
   /** Keep a 2xx or 3xx response, encrypted if it has a secret. Otherwise release the key. */
   finish(lock: IdempotencyLock, response: { status: number; body: unknown; hasSecret: boolean }): Promise<void>;
   abandon(lock: IdempotencyLock): Promise<void>;
+  /** Return true if a kept response shows a document that the caller may not read now. */
+  showsHidden(caller: Caller, body: unknown): Promise<boolean>;
 }
 
 /**
@@ -30,6 +32,9 @@ export function idempotency(store: Idempotency, logger: Logger): RequestMiddlewa
     if (caller === null || idempotent === null) return next();
     const { orgId } = caller;
     const start = await store.begin({ orgId, key: keyOf(caller, idempotent.key), fingerprint: idempotent.fingerprint });
+    if (start.state === 'replay' && state.route?.repliesDocuments && (await store.showsHidden(caller, start.body))) {
+      return next();
+    }
     if (start.state === 'replay') {
       state.reply = { status: start.status, body: start.body, headers: { 'Idempotency-Replayed': 'true' } };
       return;

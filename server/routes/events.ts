@@ -8,8 +8,8 @@ import { defineRoute, type Route } from '../route.ts';
 
 /** Time without an event after which a comment is sent, so that no proxy closes the connection. */
 const HEARTBEAT_MS = 15_000;
-/** Time between two checks of the caller's credential and rights. */
-const RECHECK_MS = 3_000;
+/** Time between two checks of the caller's credential and rights. Its resolver may remember them for as long. */
+const RECHECK_MS = 500;
 /** Time after which a browser reconnects. */
 const RETRY_MS = 2_000;
 

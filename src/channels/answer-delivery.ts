@@ -1,3 +1,4 @@
+import { isAnyUnreadable } from '../documents/hidden-among.ts';
 import { AppError } from '../platform/errors.ts';
 import type { RateLimiter } from '../usage/rates.ts';
 import type { CallLog } from './call-log.ts';
@@ -6,7 +7,7 @@ import { phraseReply, resultsReply } from './compose-reply.ts';
 import { graphemeCut, toOneLine } from './excerpt.ts';
 import { languageOf, type ReplyLanguage } from './phrases.ts';
 import type { ReplyOnce } from './reply-once.ts';
-import { type RetrievalContext, retrievePassages } from './retrieve-passages.ts';
+import { channelCaller, type RetrievalContext, retrievePassages } from './retrieve-passages.ts';
 import type { ChannelReply, DeliveryOutcome } from './schema.ts';
 import type { IncomingDelivery, VerifiedDelivery, Verifier } from './verify-delivery.ts';
 
@@ -25,6 +26,8 @@ export interface AnswerContext extends RetrievalContext {
 interface Answer {
   readonly reply: ChannelReply;
   readonly outcome: DeliveryOutcome;
+  /** Documents that the reply shows. */
+  readonly documentIds?: readonly string[];
 }
 
 /**
@@ -45,10 +48,14 @@ export async function answerDelivery(
   const language = languageOf(verified.delivery.utterance);
   let outcome: DeliveryOutcome | 'replayed' = 'replayed';
   const waitMs = Math.max(0, startMs + deadlineMs - performance.now());
-  const once = await context.replies.reply({ configId: channel.id, digest }, waitMs, async () => {
-    const answer = await makeAnswer(context, verified, language, startMs);
-    outcome = answer.outcome;
-    return { ...answer, isKept: answer.outcome !== 'rate_limited' };
+  const reader = channelCaller(channel, verified.plan);
+  const once = await context.replies.reply({ configId: channel.id, digest }, waitMs, {
+    async make() {
+      const answer = await makeAnswer(context, verified, language, startMs);
+      outcome = answer.outcome;
+      return { documentIds: [], ...answer, isKept: answer.outcome !== 'rate_limited' };
+    },
+    mayRepeat: async (documentIds) => !(await isAnyUnreadable(context.search.sql, reader, documentIds)),
   });
   if (once === null) outcome = 'too_slow';
   metrics.delivered({ id: channel.id, bot: channel.config.bot_id }, outcome, (performance.now() - startMs) / 1000);
@@ -85,7 +92,8 @@ async function makeAnswer(
   switch (retrieval.kind) {
     case 'found': {
       const reply = resultsReply(retrieval.results, question, language);
-      if (reply !== null) return { reply, outcome: 'answered' };
+      const documentIds = retrieval.results.map(({ document_id }) => document_id);
+      if (reply !== null) return { reply, outcome: 'answered', documentIds };
       return { reply: phraseReply('nothing_found', language), outcome: 'nothing_found' };
     }
     case 'late':

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../platform/logger.ts';
 import type { Sql } from '../platform/postgres.ts';
-import { claimDelivery, type DeliveryKey, deleteClaim, selectReply, storeReply } from './reply-store.ts';
+import { claimDelivery, type DeliveryKey, deleteClaim, expireReply, selectReply, storeReply } from './reply-store.ts';
 import type { ChannelReply, DeliveryOutcome } from './schema.ts';
 
 /** Time to keep a reply. A delivery is accepted for at most 600 s: 300 s by a clock that is 300 s ahead. */
@@ -15,19 +15,29 @@ export interface MadeReply {
   /** True if a repeated delivery gets this reply. Otherwise the delivery is answered again. */
   readonly isKept: boolean;
   readonly outcome: DeliveryOutcome;
+  /** Documents that the reply shows. */
+  readonly documentIds: readonly string[];
+}
+
+/** Way to make a reply, and to tell if an earlier one may still be repeated. */
+export interface ReplyMaker {
+  make(): Promise<MadeReply>;
+  /** Return true if the reader of the reply may still read all documents that it shows. */
+  mayRepeat(documentIds: readonly string[]): Promise<boolean>;
 }
 
 /** Guard that answers each delivery once, even if it is repeated or sent to several processes. */
 export interface ReplyOnce {
   /**
-   * Return the reply to a delivery. For repeated deliveries call `make` only once.
+   * Return the reply to a delivery. For repeated deliveries call `make` once, and again once the reply may not be
+   * repeated.
    *
    * @returns null if another process did not answer within `waitMs`
    */
   reply(
     key: DeliveryKey,
     waitMs: number,
-    make: () => Promise<MadeReply>,
+    maker: ReplyMaker,
   ): Promise<{ readonly reply: ChannelReply; readonly isReplayed: boolean } | null>;
 }
 
@@ -42,10 +52,10 @@ export function openReplyOnce(settings: {
   /** Replies in progress in this process. Each ends with its deadline. */
   const pending = new Map<string, Promise<ChannelReply | null>>();
 
-  async function makeClaimed(key: DeliveryKey, claim: string, make: () => Promise<MadeReply>): Promise<ChannelReply> {
+  async function makeClaimed(key: DeliveryKey, claim: string, { make }: ReplyMaker): Promise<ChannelReply> {
     try {
-      const { reply, isKept, outcome } = await make();
-      const made = { reply: JSON.stringify(reply), outcome };
+      const { reply, isKept, outcome, documentIds } = await make();
+      const made = { reply: JSON.stringify(reply), outcome, documentIds };
       await (isKept ? storeReply(sql, key, claim, made) : deleteClaim(sql, key, claim));
       return reply;
     } catch (error) {
@@ -57,23 +67,24 @@ export function openReplyOnce(settings: {
   }
 
   /** Poll until the process that has the claim answers or its claim expires. */
-  async function claimOrWait(key: DeliveryKey, waitMs: number, make: () => Promise<MadeReply>, onClaim: () => void) {
+  async function claimOrWait(key: DeliveryKey, waitMs: number, maker: ReplyMaker, onClaim: () => void) {
     const endMs = performance.now() + waitMs;
     for (;;) {
       const claim = await claimDelivery(sql, key, times);
       if (claim !== null) {
         onClaim();
-        return makeClaimed(key, claim, make);
+        return makeClaimed(key, claim, maker);
       }
       const known = await selectReply(sql, key);
-      if (known !== null) return JSON.parse(known) as ChannelReply;
+      if (known !== null && (await maker.mayRepeat(known.documentIds))) return JSON.parse(known.reply) as ChannelReply;
+      if (known !== null) await expireReply(sql, key);
       if (performance.now() >= endMs) return null;
       await delay(POLL_MS);
     }
   }
 
   return {
-    async reply(key, waitMs, make) {
+    async reply(key, waitMs, maker) {
       const name = `${key.configId}/${key.digest.toString('base64url')}`;
       const started = pending.get(name);
       if (started !== undefined) {
@@ -81,7 +92,7 @@ export function openReplyOnce(settings: {
         return reply && { reply, isReplayed: true };
       }
       let isReplayed = true;
-      const making = claimOrWait(key, waitMs, make, () => {
+      const making = claimOrWait(key, waitMs, maker, () => {
         isReplayed = false;
       }).finally(() => pending.delete(name));
       pending.set(name, making);

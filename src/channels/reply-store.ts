@@ -22,7 +22,7 @@ export async function claimDelivery(
       VALUES (${key.configId}, ${key.digest}, clock_timestamp() + ${times.claimMs} * interval '1 millisecond',
               clock_timestamp() + ${times.keepMs} * interval '1 millisecond')
       ON CONFLICT (config_id, digest) DO UPDATE
-      SET reply = NULL, claimed_until = excluded.claimed_until, expires_at = excluded.expires_at
+      SET reply = NULL, document_ids = '{}', claimed_until = excluded.claimed_until, expires_at = excluded.expires_at
       WHERE held.expires_at <= clock_timestamp() OR (held.reply IS NULL AND held.claimed_until <= clock_timestamp())
       RETURNING config_id, digest, claimed_until
     ), recorded AS (
@@ -36,12 +36,25 @@ export async function claimDelivery(
   return row?.claimed_until ?? null;
 }
 
-/** Return the reply to a delivery as JSON, or null. */
-export async function selectReply(sql: Sql, key: DeliveryKey): Promise<string | null> {
-  const [row] = await sql<{ reply: string | null }[]>`
-    SELECT reply FROM channel_replies
+/** Kept reply, as JSON, with the documents that it shows. */
+export interface KeptReply {
+  readonly reply: string;
+  readonly documentIds: readonly string[];
+}
+
+/** Return the reply to a delivery, or null. */
+export async function selectReply(sql: Sql, key: DeliveryKey): Promise<KeptReply | null> {
+  const [row] = await sql<{ reply: string | null; document_ids: string[] }[]>`
+    SELECT reply, document_ids FROM channel_replies
     WHERE config_id = ${key.configId} AND digest = ${key.digest} AND expires_at > clock_timestamp()`;
-  return row?.reply ?? null;
+  return row && row.reply !== null ? { reply: row.reply, documentIds: row.document_ids } : null;
+}
+
+/** Forget a reply that may not be repeated, so that the delivery is answered again. */
+export async function expireReply(sql: Sql, key: DeliveryKey): Promise<void> {
+  await sql`
+    UPDATE channel_replies SET expires_at = clock_timestamp()
+    WHERE config_id = ${key.configId} AND digest = ${key.digest} AND reply IS NOT NULL`;
 }
 
 /** Store the reply and its outcome if the claim is still valid. */
@@ -49,11 +62,11 @@ export async function storeReply(
   sql: Sql,
   key: DeliveryKey,
   claimedUntil: string,
-  made: { readonly reply: string; readonly outcome: DeliveryOutcome },
+  made: KeptReply & { readonly outcome: DeliveryOutcome },
 ): Promise<void> {
   await sql`
     WITH stored AS (
-      UPDATE channel_replies SET reply = ${made.reply}
+      UPDATE channel_replies SET reply = ${made.reply}, document_ids = ${sql.array([...made.documentIds])}::text[]
       WHERE config_id = ${key.configId} AND digest = ${key.digest}
         AND reply IS NULL AND claimed_until = ${claimedUntil}::text::timestamptz
       RETURNING config_id, digest

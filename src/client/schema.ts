@@ -11,6 +11,8 @@ export const Me = z.looseObject({
   scopes: z.array(z.string()),
   auth_level: z.number(),
 });
+export const DocumentReply = z.looseObject({ id: z.string() });
+
 export type Me = z.output<typeof Me>;
 
 export const OpenApiPaths = z.looseObject({ paths: z.record(z.string(), z.record(z.string(), z.unknown())) });

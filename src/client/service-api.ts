@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
+import { AppError } from '../platform/errors.ts';
 import type { Secret } from '../platform/secret.ts';
 import { encodeMultipart, type NewUpload } from './multipart.ts';
 import type { ApiCall, RestClient } from './rest-client.ts';
 import {
   BucketList,
   CollectionList,
+  DocumentReply,
   Me,
   MemorySourceList,
   OpenApiPaths,
@@ -89,6 +91,17 @@ export class ServiceApi {
   search(bucket: string, request: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<SearchReply> {
     const path = `/v2/buckets/${encodeURIComponent(bucket)}/search`;
     return this.#post(path, SearchReply, { json: request, repeatable: true, signal });
+  }
+
+  /** Return true if the document exists, and the owner of the credential may read it. */
+  async canRead(documentId: string, signal: AbortSignal): Promise<boolean> {
+    try {
+      await this.#get(`/v1/documents/${encodeURIComponent(documentId)}`, DocumentReply, signal);
+      return true;
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'api_refused' && error.status === 404) return false;
+      throw error;
+    }
   }
 
   searchMemory(request: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<SearchReply> {

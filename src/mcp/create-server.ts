@@ -27,7 +27,6 @@ export interface Session {
   readonly ownerId: string;
   readonly api: ServiceApi;
   readonly results: SessionResults;
-  readonly confirmCaller: (signal: AbortSignal) => Promise<void>;
 }
 
 /** Create the limit on concurrent tool calls. Active organizations divide the places equally. */
@@ -108,7 +107,7 @@ function readArguments(tool: Tool, given: Record<string, unknown>): Record<strin
 async function runTool(
   tool: Tool,
   args: Record<string, unknown>,
-  { ownerId, api, results, confirmCaller }: Session,
+  { ownerId, api, results }: Session,
   call: ServerContext,
   { limit, logger }: { readonly limit: FairGate; readonly logger: Logger },
 ) {
@@ -117,7 +116,7 @@ async function runTool(
   const log = (outcome: string, more: object = {}) =>
     logger.info({ tool: tool.name, outcome, ms: Math.round(performance.now() - startedMs), ...more }, 'tool called');
   try {
-    const toolContext = { api, results, confirmCaller, signal, reportProgress: progressOf(call) };
+    const toolContext = { api, results, signal, reportProgress: progressOf(call) };
     const { structured, text } = await limit.run(
       ownerId,
       () => tool.call(readArguments(tool, args), toolContext),

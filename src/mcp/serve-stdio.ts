@@ -24,8 +24,6 @@ export async function serveStdio(
     ownerId: SESSION,
     api,
     results: server.results.of(SESSION),
-    // The process belongs to the owner of the key. No one else has to be kept out.
-    confirmCaller: async () => {},
   };
   const transport = new StdioServerTransport(input, output, { maxBufferSize: settings.messageBytesMax });
   const ended = new Promise<void>((resolve) => {

@@ -13,8 +13,6 @@ export interface ToolContext {
   /** Client of the API, with the rights of the caller. */
   readonly api: ServiceApi;
   readonly results: SessionResults;
-  /** Check that the caller may still use the API, for a tool that does not call it. */
-  readonly confirmCaller: (signal: AbortSignal) => Promise<void>;
   readonly signal: AbortSignal;
   /** Report the progress of a long call to a client that asked for reports. */
   readonly reportProgress: (progress: { done: number; total: number; message: string }) => Promise<void>;

@@ -1,5 +1,6 @@
 import type { Caller } from '../access/caller.ts';
 import { isOrgAdminRole } from '../access/roles.ts';
+import { hiddenAmong } from '../documents/hidden-among.ts';
 import { notFound } from '../platform/errors.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { toKept, toKeptText } from './kept-values.ts';
@@ -157,7 +158,8 @@ export async function selectRecentRuns(sql: Sql, caller: Caller, limit: number):
 /** Find a run. @throws AppError `workflow_run_not_found` (404), also if the caller may not see it */
 export async function findRun(sql: Sql, caller: Caller, workflowId: string, id: string): Promise<RunView> {
   const [row] = await sql`
-    SELECT ${summaryOf(sql)}, inputs, output, ${blocksOf(sql)} AS blocks FROM workflow_runs
+    SELECT ${summaryOf(sql)}, inputs, output, ${blocksOf(sql)} AS blocks, ${hidesDocument(sql, caller)} AS hides
+    FROM workflow_runs
     WHERE workflow_id = ${workflowId} AND id = ${id} AND ${visibleTo(sql, caller)}`;
   if (!row) throw notFound('workflow run', id);
   return toRun(row);
@@ -170,7 +172,9 @@ export async function findRunByKey(
   key: string,
 ): Promise<{ run: RunView; fingerprint: Uint8Array } | null> {
   const [row] = await sql`
-    SELECT ${summaryOf(sql)}, fingerprint, inputs, output, ${blocksOf(sql)} AS blocks FROM workflow_runs
+    SELECT ${summaryOf(sql)}, fingerprint, inputs, output, ${blocksOf(sql)} AS blocks,
+           ${hidesDocument(sql, caller)} AS hides
+    FROM workflow_runs
     WHERE org_id = ${caller.orgId} AND actor = ${caller.actor} AND idempotency_key = ${key}`;
   return row ? { run: toRun(row), fingerprint: row['fingerprint'] as Uint8Array } : null;
 }
@@ -191,6 +195,13 @@ function summaryOf(sql: Sql): SqlFragment {
 
 function blocksOf(sql: Sql): SqlFragment {
   return sql`(SELECT coalesce(jsonb_agg(result ORDER BY position), '[]') FROM workflow_run_blocks WHERE run_id = id)`;
+}
+
+/** Build the condition that a run shows a document that the caller may not read now. */
+function hidesDocument(sql: Sql, caller: Caller): SqlFragment {
+  return sql`EXISTS (
+    SELECT 1 FROM workflow_run_blocks
+    WHERE run_id = workflow_runs.id AND ${hiddenAmong(sql, caller, sql`workflow_run_blocks.document_ids`)})`;
 }
 
 /**
@@ -221,10 +232,23 @@ function toSummary(row: Row): RunSummary {
 }
 
 function toRun(row: Row): RunView {
+  if (row['hides'] === true) return withoutValues(row);
   return {
     ...toSummary(row),
     inputs: row['inputs'],
     blocks: row['blocks'] as BlockResult[],
     output: row['output'] ?? null,
   };
+}
+
+/** Convert the row of a run that shows a document which its reader may not read any more. */
+function withoutValues(row: Row): RunView {
+  const hidden = { left_out: 'values of a run that shows documents which you may not read any more' };
+  const blocks = (row['blocks'] as BlockResult[]).map(({ would, ...result }) => ({
+    ...result,
+    output: hidden,
+    error: null,
+    ...(would === undefined ? {} : { would: hidden }),
+  }));
+  return { ...toSummary(row), error: null, inputs: hidden, blocks, output: hidden };
 }

@@ -57,3 +57,17 @@ test('a caller outside the organization finds nothing restricted or confidential
     'classification',
   );
 });
+
+test.each([
+  [['embed'], false],
+  [['channels:send', 'channels:manage', 'routing:manage'], false],
+  [['keys:manage', 'users:manage', 'embed'], false],
+  [['search'], true],
+  [['embed', 'documents:write'], true],
+  [['workflows:run'], true],
+  [['platform_admin'], true],
+] as const)('a key with the scopes %j reads documents: %s', (scopes, reads) => {
+  const reader: Reader = { role: null, department: null, authLevel: 10, scopes: new Set<Scope>(scopes) };
+  const document = { privacy_level: 1, scope: null, classification: 'internal', public_accessible: true };
+  expect(hindranceOf(reader, document)).toBe(reads ? null : 'level');
+});

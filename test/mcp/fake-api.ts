@@ -33,6 +33,7 @@ const ROUTES = {
   '/v1/buckets': ['get'],
   '/v1/buckets/{bucket}/collections': ['get'],
   '/v1/buckets/{bucket}/documents': ['post'],
+  '/v1/documents/{document}': ['get'],
 };
 
 /** Routes of memory and workflows, which an installation may have or not. */
@@ -73,6 +74,7 @@ export async function startFakeApi(further: Record<string, string[]> = {}): Prom
         ...{ scopes: ['search'], auth_level: 5 },
       },
     },
+    'GET /v1/documents/doc_1': { body: { id: 'doc_1' } },
     'POST /v1/memory/search': { body: { object: 'list', results: [RESULT], warnings: [] } },
   };
   const server = createServer(async (req, res) => {

@@ -136,6 +136,7 @@ export function memoryIdempotency(): Idempotency & { readonly keys: ReadonlyMap<
       const held = keys.get(`${lock.orgId}/${lock.key}`);
       if (held !== undefined) held.response = JSON.parse(JSON.stringify(response));
     },
+    showsHidden: async () => false,
     async abandon(lock) {
       keys.delete(`${lock.orgId}/${lock.key}`);
     },

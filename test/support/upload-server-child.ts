@@ -31,6 +31,7 @@ const app = createApp({
     extendEveryMs: 60_000,
     extend: async () => true,
     finish: async () => undefined,
+    showsHidden: async () => false,
     abandon: async () => undefined,
   },
   rates: { take: () => null },

@@ -67,7 +67,6 @@ export function httpToolService(
       ownerId: orgId,
       api: tools.apiOf(credential),
       results: tools.results.of(results),
-      confirmCaller: async () => void (await callers.require(credential)),
     }),
   });
   const bytesMax = settings.messageBytesMax * MESSAGES_AT_ONCE;

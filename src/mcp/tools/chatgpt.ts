@@ -48,11 +48,11 @@ export function chatGptTools({ defaultBucket }: { readonly defaultBucket: string
       input: z.object({ id: z.string().min(1).max(256).describe('id of a result of the tool search') }),
       output: Fetched,
       annotations: READ_ONLY,
-      route: 'POST /v2/buckets/{bucket}/search',
-      async call({ id }, { results, confirmCaller, signal }) {
-        await confirmCaller(signal);
+      route: 'GET /v1/documents/{document}',
+      async call({ id }, { api, results, signal }) {
         const found = results.find(id);
-        if (found === null) throw notFetched(id);
+        // The document may have been deleted or hidden since the search.
+        if (found === null || !(await api.canRead(found.result.document_id, signal))) throw notFetched(id);
         const { bucket, result } = found;
         const structured = {
           id,
