@@ -1,128 +1,130 @@
-import { analyse } from 'chardet';
+import { guessEncoding } from './encoding/guess-encoding.ts';
+import { looksKorean } from './encoding/korean.ts';
+import { openDecoder } from './encoding/open-decoder.ts';
 
-/** Text of a file and the encoding by which it was decoded (WHATWG label). */
+/** Text of a file and the encoding by which it was decoded (a label of `openDecoder`). */
 export interface DecodedText {
   readonly text: string;
   readonly encoding: string;
 }
 
 const SAMPLE_CHARS = 1 << 20;
-const GUESS_BYTES = 64 * 1024;
-/**
- * Encodings that statistics recognise reliably, with the minimum confidence (of 100). Statistics cannot distinguish
- * the encodings of Western and Central Europe, so these are read as windows-1252.
- */
-const GUESSES: ReadonlyMap<string, number> = new Map([
-  ['Shift_JIS', 60],
-  ['EUC-JP', 60],
-  ['GB18030', 60],
-  ['Big5', 60],
-  ['windows-1251', 30],
-  ['KOI8-R', 30],
-]);
-const SINGLE_BYTE: ReadonlySet<string> = new Set(['windows-1251', 'KOI8-R']);
-const CHINESE: ReadonlySet<string> = new Set(['gb18030', 'big5']);
-/** Escape sequences of ISO-2022-JP, the only Japanese encoding without a byte beyond ASCII. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the escape character begins them
-const ISO_2022_JP = /\x1b\$[@B]|\x1b\([BJ]/;
+const ESCAPE_BYTES = 64 * 1024;
+/** Characters beyond ASCII from which valid UTF-8 is never text of another encoding by accident. */
+const CERTAIN_CHARS = 4;
+const SINGLE_BYTE = /^(?:windows-|iso-8859-|macintosh|koi8-|ibm|cp)/;
+const ASCII = /ascii|ansi_x3/i;
+/** Escape sequences of the encodings of East Asia without a byte beyond ASCII. */
+const ESCAPES: ReadonlyArray<readonly [RegExp, string]> = [
+  // biome-ignore-start lint/suspicious/noControlCharactersInRegex: the escape character begins them
+  [/\x1b\$[@B]/, 'iso-2022-jp'],
+  [/\x1b\$\)C/, 'iso-2022-kr'],
+  [/\x1b\$\)A/, 'iso-2022-cn'],
+  // biome-ignore-end lint/suspicious/noControlCharactersInRegex: as above
+];
 
 /**
- * Decode bytes to text. The first encoding that applies is used: that of the byte order mark, `declared` (if it decodes
- * without an error), UTF-16 by its pattern of NULs, ISO-2022-JP by its escape sequences, UTF-8 (a few bad bytes are
- * tolerated), EUC-KR (as CP949) if that yields Korean, another encoding of East Asia or of Russian by statistics,
- * windows-1252. Never throws for bad bytes.
- * @param declared a charset label from elsewhere (a `<meta>`, a content type); unknown labels are ignored
+ * Decode bytes to text. The first encoding that applies is used: that of the byte order mark, valid UTF-8 with several
+ * characters beyond ASCII, UTF-16 and UTF-32 by their pattern of NULs, an encoding of seven bits by its escape
+ * sequences, `declared` (if it decodes without an error), UTF-8 (a few bad bytes are tolerated), or a guess. Never
+ * throws for bad bytes.
+ * @param declared charset labels from elsewhere (a `<meta>`, a content type), in order; unknown ones are ignored
  */
-export function decodeText(bytes: Uint8Array, declared: string | null = null): DecodedText {
+export function decodeText(
+  bytes: Uint8Array,
+  declared: string | null | ReadonlyArray<string | null> = null,
+): DecodedText {
   const marked = byteOrderMark(bytes);
   if (marked !== null) return decodeAs(bytes, marked);
-  if (declared !== null) {
-    const fitting = decodeIfValid(bytes, declared);
+  const utf8 = decodeValidUtf8(bytes);
+  const labels = (Array.isArray(declared) ? declared : [declared]).filter((label) => label !== null);
+  const certain = labels.length === 0 ? 1 : CERTAIN_CHARS;
+  if (utf8 !== null && countKinds(utf8.text).foreign >= certain) return utf8;
+  const wide = wideByPattern(bytes);
+  if (wide !== null) return decodeAs(bytes, wide);
+  const escapes = utf8 === null ? null : encodingByEscapes(bytes);
+  if (escapes !== null) return decodeAs(bytes, escapes);
+  for (const label of labels) {
+    const fitting = decodeIfValid(bytes, label);
     if (fitting !== null) return fitting;
   }
-  const wide = utf16ByPattern(bytes);
-  if (wide !== null) return decodeAs(bytes, wide);
-  const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, GUESS_BYTES));
-  if (ISO_2022_JP.test(start.toString('latin1'))) return decodeAs(bytes, 'iso-2022-jp');
+  if (utf8 !== null) return utf8;
 
-  const utf8 = decodeAs(bytes, 'utf-8');
-  const utf8Counts = countKinds(utf8.text);
+  const tolerant = decodeAs(bytes, 'utf-8');
+  const { foreign, broken } = countKinds(tolerant.text);
   // A damaged file has a few bad bytes; text of another encoding has almost no valid ones.
-  if (utf8Counts.broken * 50 <= utf8Counts.foreign) return utf8;
-
-  const guess = guessEncoding(start);
-  const korean = decodeAs(bytes, 'euc-kr');
-  const koreanCounts = countKinds(korean.text);
-  const isKorean = koreanCounts.broken * 50 <= koreanCounts.foreign && koreanCounts.hangul * 2 >= koreanCounts.foreign;
-  // Simplified Chinese decodes as Korean too, with syllables that do not occur in Korean.
-  if (isKorean && !(guess?.isSure && CHINESE.has(guess.encoding))) return korean;
-  return decodeAs(bytes, guess?.encoding ?? 'windows-1252');
+  if ((broken - replacementCount(bytes)) * 50 <= foreign) return tolerant;
+  return decodeAs(bytes, guessEncoding(bytes));
 }
 
-/** Guess the encoding by statistics; null if none is likely enough. */
-function guessEncoding(start: Uint8Array): { encoding: string; isSure: boolean } | null {
-  let letters = 0;
-  let foreign = 0;
-  for (const byte of start) {
-    if (byte >= 0x80) foreign++;
-    else if ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7a) letters++;
-  }
-  const guesses = analyse(start);
-  const koreanConfidence = guesses.find(({ name }) => name === 'EUC-KR')?.confidence ?? 0;
-  const known = guesses.filter(({ name }) => GUESSES.has(name));
-  const sure = known.find(({ name, confidence }) => confidence >= (GUESSES.get(name) as number));
-  if (sure !== undefined) {
-    return { encoding: sure.name.toLowerCase(), isSure: sure.confidence > koreanConfidence };
-  }
-  // Accented letters are rare. If most letters are beyond ASCII, a short text of another script is more likely:
-  // preferably one in a two-byte encoding.
-  if (foreign < letters) return null;
-  const likely = known.find(({ name }) => !SINGLE_BYTE.has(name)) ?? known[0];
-  return likely === undefined ? null : { encoding: likely.name.toLowerCase(), isSure: false };
-}
-
-/** Return the encoding by the byte order mark: `utf-8`, `utf-16le`, `utf-16be` or null. */
+/** Return the encoding by the byte order mark of UTF-8, UTF-16 or UTF-32; null without one. */
 export function byteOrderMark(bytes: Uint8Array): string | null {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return 'utf-8';
-  if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le';
+  if (bytes[0] === 0xff && bytes[1] === 0xfe)
+    return bytes.length > 3 && !bytes[2] && !bytes[3] ? 'utf-32le' : 'utf-16le';
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return 'utf-16be';
+  return bytes[0] === 0 && bytes[1] === 0 && bytes[2] === 0xfe && bytes[3] === 0xff ? 'utf-32be' : null;
+}
+
+/** Recognise UTF-32 by two NULs of four bytes, and UTF-16 of mostly Latin text, where every other byte is a NUL. */
+export function wideByPattern(bytes: Uint8Array): string | null {
+  const length = Math.min(bytes.length, 4096) & ~3;
+  const nulls = [0, 0, 0, 0];
+  for (let at = 0; at < length; at++) if (bytes[at] === 0) (nulls[at & 3] as number)++;
+  const [first, second, third, fourth] = nulls.map((count) => count / (length / 4)) as [number, number, number, number];
+  if (length >= 8 && first === 1 && second > 0.9 && fourth < 0.5) return 'utf-32be';
+  if (length >= 8 && fourth === 1 && third > 0.9 && first < 0.5) return 'utf-32le';
+  if (length < 4) return null;
+  if (second + fourth > 0.6 && first + third < 0.1) return 'utf-16le';
+  if (first + third > 0.6 && second + fourth < 0.1) return 'utf-16be';
   return null;
 }
 
-/** Recognise UTF-16 of mostly Latin text: only there is every other byte a NUL. */
-export function utf16ByPattern(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | null {
-  const pairs = Math.min(bytes.length, 4096) >> 1;
-  if (pairs < 2) return null;
-  let even = 0;
-  let odd = 0;
-  for (let i = 0; i < pairs * 2; i += 2) {
-    if (bytes[i] === 0) even++;
-    if (bytes[i + 1] === 0) odd++;
-  }
-  if (odd > pairs * 0.3 && even < pairs * 0.05) return 'utf-16le';
-  if (even > pairs * 0.3 && odd < pairs * 0.05) return 'utf-16be';
-  return null;
+/** Return the encoding of seven bits whose escape sequences the text has; null if there are none. */
+export function encodingByEscapes(bytes: Uint8Array): string | null {
+  const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, ESCAPE_BYTES)).toString('latin1');
+  return ESCAPES.find(([pattern]) => pattern.test(start))?.[1] ?? null;
 }
 
 function decodeAs(bytes: Uint8Array, encoding: string): DecodedText {
-  return { text: new TextDecoder(encoding).decode(bytes), encoding };
+  const decoder = openDecoder(encoding);
+  if (decoder === null) throw new Error(`there is no decoder for ${encoding}`);
+  return { text: decoder.decode(bytes), encoding };
 }
 
-function decodeIfValid(bytes: Uint8Array, label: string): DecodedText | null {
+function decodeValidUtf8(bytes: Uint8Array): DecodedText | null {
   try {
-    const decoder = new TextDecoder(label, { fatal: true });
-    // A page in UTF-16 cannot declare it in ASCII (HTML standard, "prescan").
-    if (decoder.encoding.startsWith('utf-16')) return null;
-    return { text: decoder.decode(bytes), encoding: decoder.encoding };
+    return { text: new TextDecoder('utf-8', { fatal: true }).decode(bytes), encoding: 'utf-8' };
   } catch {
-    return null; // The label is unknown or the bytes are invalid in that encoding.
+    return null;
   }
 }
 
-/** Count characters among the first million: those beyond ASCII, and their Hangul and replacement characters. */
-function countKinds(text: string): { foreign: number; hangul: number; broken: number } {
+function decodeIfValid(bytes: Uint8Array, label: string): DecodedText | null {
+  const decoder = openDecoder(label);
+  // A page in UTF-16 cannot declare it in ASCII (HTML standard, "prescan").
+  if (decoder === null || /^utf-(?:8|16|32)/.test(decoder.encoding)) return null;
+  if (SINGLE_BYTE.test(decoder.encoding)) {
+    // Almost every byte is valid in these encodings, so a wrong label shows only by what the bytes are.
+    const korean = decodeAs(bytes, 'euc-kr');
+    if (looksKorean(korean.text)) return korean;
+    if (ASCII.test(label)) return null;
+  }
+  const text = decoder.decode(bytes);
+  return text.includes('\ufffd') ? null : { text, encoding: decoder.encoding };
+}
+
+/** Count the characters U+FFFD that UTF-8 itself contains, which are no errors. */
+function replacementCount(bytes: Uint8Array): number {
+  const sample = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  let count = 0;
+  for (let at = sample.indexOf('\ufffd'); at >= 0; at = sample.indexOf('\ufffd', at + 3)) count++;
+  return count;
+}
+
+/** Count characters among the first million: those beyond ASCII, and replacement characters among them. */
+function countKinds(text: string): { foreign: number; broken: number } {
   let foreign = 0;
-  let hangul = 0;
   let broken = 0;
   const end = Math.min(text.length, SAMPLE_CHARS);
   for (let i = 0; i < end; i++) {
@@ -130,7 +132,6 @@ function countKinds(text: string): { foreign: number; hangul: number; broken: nu
     if (code < 0x80) continue;
     foreign++;
     if (code === 0xfffd) broken++;
-    else if (code >= 0xac00 && code <= 0xd7a3) hangul++;
   }
-  return { foreign, hangul, broken };
+  return { foreign, broken };
 }

@@ -1,4 +1,4 @@
-import { byteOrderMark, decodeText, utf16ByPattern } from './decode-text.ts';
+import { byteOrderMark, decodeText, encodingByEscapes, wideByPattern } from './decode-text.ts';
 import { ExtractError } from './errors.ts';
 
 export const DOCUMENT_FORMATS = [
@@ -195,14 +195,16 @@ function looksLikeMail(start: string, isNamed: boolean): boolean {
  * NULs, may have more of them, since binary data of some length is never valid UTF-8.
  */
 function looksLikeText(head: Uint8Array): boolean {
-  const wide = byteOrderMark(head) ?? utf16ByPattern(head);
-  if (wide?.startsWith('utf-16')) {
+  const wide = byteOrderMark(head) ?? wideByPattern(head);
+  if (/^utf-(?:16|32)/.test(wide ?? '')) {
     const { text } = decodeText(head);
     return controlCount(text.length, (i) => text.charCodeAt(i)) <= text.length * 0.02;
   }
   const control = controlCount(head.length, (i) => head[i] ?? 0);
   if (control === 0) return true;
-  return control <= head.length * (isUtf8(head) ? 0.3 : 0.02);
+  // The shifts of ISO-2022 are control characters.
+  const isTolerant = isUtf8(head) || encodingByEscapes(head) !== null;
+  return control <= head.length * (isTolerant ? 0.3 : 0.02);
 }
 
 /** Count the control characters that text does not use among `length` code units. */

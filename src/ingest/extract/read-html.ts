@@ -1,6 +1,7 @@
 import { type DefaultTreeAdapterTypes, parse } from 'parse5';
 import type { BlockDraft } from './blocks.ts';
-import { byteOrderMark, decodeText } from './decode-text.ts';
+import { decodeText } from './decode-text.ts';
+import { charsetOfHtml } from './html-charset.ts';
 import { findNavigation } from './html-navigation.ts';
 
 type Node = DefaultTreeAdapterTypes.ChildNode;
@@ -21,7 +22,6 @@ const BLOCK: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 const HEADING = /^h[1-6]$/;
-const CHARSET_SCAN_BYTES = 4096;
 /**
  * Elements that XHTML may write as `<title/>`, which HTML parses as a start tag. The second lookahead keeps the search
  * from trying every shorter name, which takes quadratic time.
@@ -41,11 +41,11 @@ export interface HtmlOptions {
  * per row (`a | b | c`), `pre` as code. Drop scripts, styles, `nav` and frames, and mark other navigation as
  * boilerplate. Never fetch anything. The title becomes the first heading if there is no `h1`. The walk uses no
  * recursion, so depth needs no stack.
- * @param declaredCharset charset of the content type; a byte order mark takes precedence over it, a `<meta>` does not
+ * @param declaredCharset charset of the content type; a byte order mark takes precedence over it, a `<meta>` only if
+ *   the bytes are invalid in it
  */
 export function readHtml(bytes: Uint8Array, declaredCharset: string | null, options: HtmlOptions = {}): BlockDraft[] {
-  const charset = byteOrderMark(bytes) === null ? (declaredCharset ?? metaCharset(bytes)) : null;
-  const { text } = decodeText(bytes, charset);
+  const { text } = decodeText(bytes, [declaredCharset, charsetOfHtml(bytes)]);
   const source = options.isXhtml ? text.replace(SELF_CLOSED, '<$1$2></$1>') : text;
   const document = parse(source, { scriptingEnabled: false });
   const survey = surveyTree(document.childNodes);
@@ -54,18 +54,6 @@ export function readHtml(bytes: Uint8Array, declaredCharset: string | null, opti
     walk.blocks.push({ kind: 'heading', level: 1, text: survey.title });
   walk.run(document.childNodes);
   return walk.blocks;
-}
-
-/** Find `<meta charset>` or its `http-equiv` form in the first bytes (HTML standard, "prescan a byte stream"). */
-function metaCharset(bytes: Uint8Array): string | null {
-  const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, CHARSET_SCAN_BYTES)).toString(
-    'latin1',
-  );
-  for (const [tag] of start.matchAll(/<meta\s[^>]{1,512}>/gi)) {
-    const label = /charset\s*=\s*["']?\s*([\w.:-]{1,40})/i.exec(tag)?.[1];
-    if (label !== undefined) return label;
-  }
-  return null;
 }
 
 interface Survey {

@@ -53,6 +53,7 @@ let readables: Readables | null = null;
 const READER_PACKAGES = [
   '@thednp/dommatrix',
   'chardet',
+  'iconv-lite',
   'markdown-it',
   'numfmt',
   'parse5',

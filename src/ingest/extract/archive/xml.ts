@@ -1,5 +1,7 @@
 import { SaxesParser } from 'saxes';
-import { byteOrderMark, utf16ByPattern } from '../decode-text.ts';
+import { byteOrderMark, wideByPattern } from '../decode-text.ts';
+import type { Decoder } from '../encoding/decoder.ts';
+import { openDecoder } from '../encoding/open-decoder.ts';
 import { ExtractError } from '../errors.ts';
 
 /**
@@ -90,7 +92,7 @@ export async function parseXml(
   parser.on('text', onText);
   parser.on('cdata', onText);
 
-  let decoder: InstanceType<typeof TextDecoder> | null = null;
+  let decoder: Decoder | null = null;
   for await (const bytes of source) {
     decoder ??= decoderFor(bytes);
     parser.write(decoder.decode(bytes, { stream: true }));
@@ -104,16 +106,13 @@ export async function parseXml(
  * Choose the encoding by byte order mark, by the pattern of UTF-16, by the declaration, else UTF-8 (XML 1.0, appendix
  * F).
  */
-function decoderFor(start: Uint8Array): InstanceType<typeof TextDecoder> {
-  const found = byteOrderMark(start) ?? utf16ByPattern(start);
-  if (found !== null) return new TextDecoder(found);
+function decoderFor(start: Uint8Array): Decoder {
   const head = Buffer.from(start.subarray(0, DECLARATION_BYTES)).toString('latin1');
+  const found = byteOrderMark(start) ?? wideByPattern(start);
   const declared = /^<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]{1,40})["']/.exec(head)?.[1] ?? 'utf-8';
-  try {
-    return new TextDecoder(declared);
-  } catch (error) {
-    throw new ExtractError('corrupt', 'a part of the document is in an unknown encoding', error);
-  }
+  const decoder = openDecoder(found ?? declared);
+  if (decoder === null) throw new ExtractError('corrupt', `the encoding ${declared} of the document is unknown`);
+  return decoder;
 }
 
 class CanonicalNames {

@@ -1,4 +1,6 @@
 import { byteOrderMark, decodeText } from '../decode-text.ts';
+import type { Decoder } from '../encoding/decoder.ts';
+import { openDecoder } from '../encoding/open-decoder.ts';
 
 const SLICE_BYTES = 64 * 1024;
 /** Size of the sample that the encoding is detected from. */
@@ -13,7 +15,7 @@ export async function* decodeWindows(
   source: AsyncIterable<Uint8Array>,
   declared: string | null,
 ): AsyncGenerator<string> {
-  let decoder: InstanceType<typeof TextDecoder> | null = null;
+  let decoder: Decoder | null = null;
   let sample: Uint8Array[] = [];
   let sampled = 0;
   for await (const slice of slicesOf(source)) {
@@ -44,9 +46,9 @@ async function* slicesOf(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
   }
 }
 
-function decoderFor(sample: Buffer, declared: string | null): InstanceType<typeof TextDecoder> {
-  const marked = byteOrderMark(sample);
-  return new TextDecoder(marked ?? decodeText(sample, declared).encoding);
+function decoderFor(sample: Buffer, declared: string | null): Decoder {
+  const encoding = byteOrderMark(sample) ?? decodeText(sample, declared).encoding;
+  return openDecoder(encoding) ?? new TextDecoder();
 }
 
 /** Cut a sample at its last line end, since a sample that ends inside a character would count as invalid. */

@@ -1,9 +1,10 @@
-import PostalMime, { type Address, type Attachment, type Email } from 'postal-mime';
+import type { Address, Attachment, Email } from 'postal-mime';
 import { ExtractError, isOutOfMemory, isPartCategory } from '../errors.ts';
 import { readHtml } from '../read-html.ts';
 import { readText } from '../read-text.ts';
 import { type Reading, type ReadResult, resultOf, type SkippedPart } from '../reader.ts';
 import { AttachmentImages, AttachmentSink } from './attachment-sink.ts';
+import { CharsetParser } from './charset-parser.ts';
 
 /** Maximum depth of attached mails to read. For deeper attachments, only the name is added. */
 const DEPTH_MAX = 3;
@@ -106,7 +107,8 @@ async function readAttachment(
 
 async function parse(bytes: Uint8Array): Promise<Email> {
   try {
-    return await PostalMime.parse(bytes, { forceRfc822Attachments: true, maxNestingDepth: PARTS_DEPTH_MAX });
+    const parser = new CharsetParser({ forceRfc822Attachments: true, maxNestingDepth: PARTS_DEPTH_MAX });
+    return await parser.parse(bytes);
   } catch (error) {
     if (isOutOfMemory(String(error))) throw error;
     throw new ExtractError('corrupt', 'the mail is damaged', error);

@@ -1,4 +1,6 @@
 import type { BlockWriter } from '../block-writer.ts';
+import type { Decoder } from '../encoding/decoder.ts';
+import { openDecoder } from '../encoding/open-decoder.ts';
 import { ExtractError } from '../errors.ts';
 import { RtfDefinitions } from './rtf-definitions.ts';
 import { type GroupState, KNOWN_DESTINATIONS, type ParagraphState, SKIPPED_DESTINATIONS } from './rtf-state.ts';
@@ -47,7 +49,7 @@ export class RtfBody {
   #skipChars = 0;
 
   readonly #definitions = new RtfDefinitions();
-  readonly #decoders = new Map<string, InstanceType<typeof TextDecoder>>();
+  readonly #decoders = new Map<string, Decoder>();
   #pendingBytes: Uint8Array[] = [];
   #text: string[] = [];
   #listText: string[] = [];
@@ -124,7 +126,7 @@ export class RtfBody {
     const label = this.#definitions.encodingOf(this.#group.font);
     let decoder = this.#decoders.get(label);
     if (decoder === undefined) {
-      decoder = new TextDecoder(label);
+      decoder = openDecoder(label) ?? new TextDecoder('windows-1252');
       this.#decoders.set(label, decoder);
     }
     const text = decoder.decode(Buffer.concat(this.#pendingBytes));

@@ -1,10 +1,13 @@
 import { isCodeStyle } from '../code-style.ts';
-import { labelOfCharset, labelOfCodePage } from './rtf-charsets.ts';
+import { labelOfCodePage } from '../encoding/code-pages.ts';
+import { labelOfCharset } from './rtf-charsets.ts';
+
+const DEFAULT_ENCODING = 'windows-1252';
 
 /** Definitions in the header of an RTF file: the encoding of its bytes, by font, and its paragraph styles. */
 export class RtfDefinitions {
   defaultFont = 0;
-  #encoding = 'windows-1252';
+  #encoding = DEFAULT_ENCODING;
   readonly #fontEncodings = new Map<number, string>();
   #font = 0;
   readonly #outlineLevels = new Map<number, number>();
@@ -33,8 +36,10 @@ export class RtfDefinitions {
   }
 
   takeDocumentWord(name: string, value: number): void {
-    if (name === 'ansicpg') this.#encoding = labelOfCodePage(value);
+    if (name === 'ansicpg') this.#encoding = labelOfCodePage(value) ?? DEFAULT_ENCODING;
     else if (name === 'mac') this.#encoding = 'macintosh';
+    else if (name === 'pc') this.#encoding = 'cp437';
+    else if (name === 'pca') this.#encoding = 'cp850';
     else if (name === 'deff') this.defaultFont = value;
   }
 

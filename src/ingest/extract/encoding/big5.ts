@@ -1,0 +1,40 @@
+import { createRequire } from 'node:module';
+import { type PairTable, tableOf } from './double-byte.ts';
+
+/** Characters from a pair of bytes on, in hexadecimal; a number stands for so many successors of the last one. */
+type Chunk = readonly [string, ...ReadonlyArray<string | number>];
+
+// The tables of iconv-lite are read without its code, which takes 20 ms to load.
+const CHUNKS = createRequire(import.meta.url)('iconv-lite/encodings/tables/big5-added.json') as readonly Chunk[];
+
+/** Marks in the table that two characters are the text of one pair. */
+const PAIR_OF_CHARACTERS = '\u0fff';
+
+/** Yield the pairs that Hong Kong added to Big5 (HKSCS). The runtime reads Big5 without them. */
+function* hongKongPairs(): Generator<[number, string]> {
+  for (const [start, ...parts] of CHUNKS) {
+    let pair = Number.parseInt(start, 16);
+    let last = 0;
+    for (const part of parts) {
+      if (typeof part === 'number') {
+        for (let count = 0; count < part; count++) yield [pair++, String.fromCodePoint(++last)];
+        continue;
+      }
+      const characters = [...part];
+      for (let at = 0; at < characters.length; at++) {
+        const isDouble = characters[at] === PAIR_OF_CHARACTERS;
+        const text = isDouble ? `${characters[at + 1]}${characters[at + 2]}` : (characters[at] as string);
+        if (isDouble) at += 2;
+        last = text.codePointAt(0) as number;
+        yield [pair++, text];
+      }
+    }
+  }
+}
+
+let table: PairTable | null = null;
+
+export const big5Pair: PairTable = (lead, trail) => {
+  table ??= tableOf('big5', new Map(hongKongPairs()));
+  return table(lead, trail);
+};

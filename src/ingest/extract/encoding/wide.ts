@@ -1,0 +1,25 @@
+/** Decoder for UTF-32. A code that is no character becomes U+FFFD. */
+export class Utf32Decoder {
+  readonly encoding: string;
+  readonly #isLittle: boolean;
+  #rest: Uint8Array = new Uint8Array();
+
+  constructor(isLittle: boolean) {
+    this.encoding = isLittle ? 'utf-32le' : 'utf-32be';
+    this.#isLittle = isLittle;
+  }
+
+  decode(more: Uint8Array = new Uint8Array(), { stream = false } = {}): string {
+    const bytes = Buffer.concat([this.#rest, more]);
+    const whole = bytes.length - (bytes.length % 4);
+    this.#rest = stream ? bytes.subarray(whole) : new Uint8Array();
+    const parts: string[] = [];
+    for (let at = 0; at < whole; at += 4) {
+      const code = this.#isLittle ? bytes.readUInt32LE(at) : bytes.readUInt32BE(at);
+      const isCharacter = code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff);
+      if (code !== 0xfeff) parts.push(isCharacter ? String.fromCodePoint(code) : '\ufffd');
+    }
+    if (!stream && whole < bytes.length) parts.push('\ufffd');
+    return parts.join('');
+  }
+}

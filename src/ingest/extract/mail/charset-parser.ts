@@ -1,0 +1,90 @@
+import PostalMime, { type PostalMimeOptions } from 'postal-mime';
+import { decodeText } from '../decode-text.ts';
+import { openDecoder } from '../encoding/open-decoder.ts';
+import { charsetOfHtml } from '../html-charset.ts';
+
+/** What this file uses of the parts that the library keeps to itself. A test of each use fails if they change. */
+interface MimeNode {
+  readonly state: 'header' | 'body' | 'finished';
+  readonly contentType: { readonly parsed: { readonly value: string; readonly params: Record<string, string> } };
+  content: ArrayBuffer | null;
+}
+interface Internals {
+  readonly currentNode: MimeNode;
+  processLine(line: Uint8Array, isFinal: boolean): Promise<void>;
+  collectNode(node: MimeNode, ...more: unknown[]): Promise<void>;
+}
+const base = PostalMime.prototype as unknown as Internals;
+
+/**
+ * Parser of mail that decodes text and headers as files are decoded. The library knows fewer encodings, and reads text
+ * whose charset is missing, unknown or wrong as windows-1252 or UTF-8.
+ */
+export class CharsetParser extends PostalMime {
+  constructor(options: PostalMimeOptions) {
+    super(options);
+    const own: Pick<Internals, 'processLine' | 'collectNode'> = {
+      processLine: async (line, isFinal) => {
+        const isHeader = (this as unknown as Internals).currentNode.state === 'header';
+        await base.processLine.call(this, isHeader ? headerInUtf8(line) : line, isFinal);
+      },
+      collectNode: async (node, ...more) => {
+        decodeBody(node);
+        await base.collectNode.call(this, node, ...more);
+      },
+    };
+    Object.assign(this, own);
+  }
+}
+
+/** Replace the bytes of a part by UTF-8. An attachment stays as it is. */
+function decodeBody(node: MimeNode): void {
+  const { value, params } = node.contentType.parsed;
+  if (!node.content || !/^text\/(?:plain|html|calendar)$/.test(value)) return;
+  const bytes = new Uint8Array(node.content);
+  const declared = [params.charset ?? null, value === 'text/html' ? charsetOfHtml(bytes) : null];
+  node.content = Uint8Array.from(Buffer.from(decodeText(bytes, declared).text)).buffer;
+  params.charset = 'utf-8';
+}
+
+const ENCODED_WORDS = /=\?([^?\s*]+)(?:\*[^?\s]*)?\?([QB])\?([^?]*)\?=(?:[ \t]+=\?\1(?:\*[^?\s]*)?\?\2\?[^?]*\?=)*/gi;
+const EXTENDED_VALUE = /(\*(?:0\*)?=\s*"?)([\w.:-]+)('[\w-]*')((?:%[0-9a-f]{2}|[^\s;"%])+)/gi;
+
+/** Return a header line in UTF-8: its raw bytes, its encoded words (RFC 2047) and extended values (RFC 2231). */
+function headerInUtf8(line: Uint8Array): Uint8Array {
+  const { text } = decodeText(line);
+  const plain = text
+    .replace(ENCODED_WORDS, (words, charset: string) => encodedInUtf8(words, charset))
+    .replace(EXTENDED_VALUE, (whole, start: string, charset: string, language: string, value: string) => {
+      const decoded = decodeStrictly(percentBytes(value), charset);
+      return decoded === null ? whole : `${start}utf-8${language}${encodeURIComponent(decoded)}`;
+    });
+  return Uint8Array.from(Buffer.from(plain));
+}
+
+/** Join the bytes of consecutive words, since a character may be divided between two, and encode them in UTF-8. */
+function encodedInUtf8(words: string, charset: string): string {
+  const bytes = [...words.matchAll(/\?([QB])\?([^?]*)\?=/gi)].map(([, kind, data = '']) =>
+    /b/i.test(kind ?? '') ? Buffer.from(data, 'base64') : quotedBytes(data),
+  );
+  const decoded = decodeStrictly(Buffer.concat(bytes), charset);
+  return decoded === null ? words : `=?utf-8?B?${Buffer.from(decoded).toString('base64')}?=`;
+}
+
+/** Decode bytes in a declared charset or, if it is unknown or wrong, in a guessed one; null if they stay broken. */
+function decodeStrictly(bytes: Uint8Array, charset: string): string | null {
+  const declared = openDecoder(charset)?.decode(bytes);
+  const text = declared === undefined || declared.includes('\ufffd') ? decodeText(bytes, charset).text : declared;
+  return text.includes('\ufffd') ? null : text;
+}
+
+function quotedBytes(data: string): Buffer {
+  return percentBytes(data.replaceAll('%', '=25').replaceAll('_', ' ').replaceAll('=', '%'));
+}
+
+function percentBytes(value: string): Buffer {
+  return Buffer.from(
+    value.replace(/%([0-9a-f]{2})/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16))),
+    'latin1',
+  );
+}
