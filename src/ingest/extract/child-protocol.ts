@@ -5,7 +5,10 @@ import { PART_CATEGORIES } from './errors.ts';
 import type { OcrStrategy } from './reader.ts';
 
 /** Formats with a parser of their own, each read in a child process. */
-export type ChildFormat = Extract<FileFormat, 'md' | 'html' | 'pdf' | 'zip' | 'cfb' | 'rtf' | 'eml'>;
+export type ChildFormat = Extract<
+  FileFormat,
+  'md' | 'html' | 'pdf' | 'zip' | 'cfb' | 'rtf' | 'eml' | 'ipynb' | 'fodf' | 'hml'
+>;
 
 /** Task of a child: the document to read and its limits. The task is a line of JSON on stdin, before the file. */
 export interface ChildTask {

@@ -1,5 +1,6 @@
 import { byteOrderMark, decodeText, encodingByEscapes, wideByPattern } from './decode-text.ts';
 import { ExtractError } from './errors.ts';
+import { refusalOf } from './format-names.ts';
 
 export const DOCUMENT_FORMATS = [
   'txt',
@@ -21,6 +22,8 @@ export const DOCUMENT_FORMATS = [
   'eml',
   'hwp',
   'hwpx',
+  'hml',
+  'ipynb',
   'png',
   'jpeg',
   'webp',
@@ -30,8 +33,8 @@ export const DOCUMENT_FORMATS = [
 export type DocumentFormat = (typeof DOCUMENT_FORMATS)[number];
 
 /**
- * Format by the first bytes. The format inside a container (zip archive, compound file) is known only once it is
- * opened.
+ * Format by the first bytes. The format inside a container (zip archive, compound file, `fodf`: OpenDocument as one XML
+ * file) is known only once it is opened.
  */
 export type FileFormat =
   | 'txt'
@@ -46,6 +49,9 @@ export type FileFormat =
   | 'eml'
   | 'zip'
   | 'cfb'
+  | 'ipynb'
+  | 'fodf'
+  | 'hml'
   | PictureFormat;
 
 export type PictureFormat = Extract<DocumentFormat, 'png' | 'jpeg' | 'webp' | 'gif' | 'tiff'>;
@@ -76,6 +82,7 @@ const TEXT_NAMES: ReadonlyMap<string, FileFormat> = new Map([
   ...names('tsv', 'tsv tab'),
   ...names('json', 'json geojson'),
   ...names('jsonl', 'jsonl ndjson'),
+  ...names('ipynb', 'ipynb'),
   ...names('txt', 'txt'),
 ]);
 const TEXT_TYPES: ReadonlyMap<string, FileFormat> = new Map([
@@ -85,6 +92,7 @@ const TEXT_TYPES: ReadonlyMap<string, FileFormat> = new Map([
   ...names('tsv', 'text/tab-separated-values'),
   ...names('json', 'application/json application/geo+json'),
   ...names('jsonl', 'application/jsonl application/x-ndjson application/x-jsonlines'),
+  ...names('ipynb', 'application/x-ipynb+json'),
 ]);
 /** Extensions of binary formats. Plain text under such a name is a damaged file, not a text. */
 const BINARY_NAMES: ReadonlySet<string> = new Set(
@@ -97,6 +105,8 @@ const BINARY_NAMES: ReadonlySet<string> = new Set(
 const TEXTUAL_UNSUPPORTED: ReadonlySet<string> = new Set(['ps', 'eps', 'svg', 'pgp']);
 
 const HTML_START = /^(?:\s|<!--[\s\S]*?-->|<\?xml[^>]*>)*<(?:!doctype\s+html|html[\s>])/i;
+/** Root elements of OpenDocument as one XML file and of HWPML, after declarations and comments. */
+const XML_ROOT = /^(?:\s|<!--[\s\S]*?-->|<\?[^>]*>|<!DOCTYPE[^>[]*>)*<(office:document|HWPML)[\s>]/;
 const JSON_START = /^\s*[[{"\-\dtfn]/;
 const HWP_3 = 'HWP Document File V';
 
@@ -123,17 +133,19 @@ export async function detectFormat(
   const known = await recognise(head);
   // Two-byte signatures ("BM", "MZ") also start English words, so clean text takes precedence over them.
   if (known !== null && (!isText || TEXTUAL_UNSUPPORTED.has(known.ext))) {
-    throw new ExtractError('unsupported_type', `files of type ${known.mime} (.${known.ext}) are not supported`);
+    throw unsupported(known.ext, `files of type ${known.mime} (.${known.ext}) are not supported`);
   }
   // PDF readers accept other bytes before the header. Any text may mention "%PDF-", so the name decides.
   if (isNamedPdf && startOf(head, 1024 + 5).includes('%PDF-')) return { format: 'pdf', charset: null };
   if (!isText) {
     if (isNamedPdf) throw new ExtractError('corrupt', 'the file is named as a PDF but its content is not a PDF');
-    throw new ExtractError('unsupported_type', 'the file is binary data of an unknown type');
+    throw unsupported(extension, 'the file is binary data of an unknown type');
   }
 
   const start = decodeText(head).text;
   if (HTML_START.test(start)) return { format: 'html', charset };
+  const root = XML_ROOT.exec(start)?.[1];
+  if (root !== undefined) return { format: root === 'HWPML' ? 'hml' : 'fodf', charset: null };
   if (isNamedPdf || BINARY_NAMES.has(extension)) {
     throw new ExtractError('corrupt', `the file is named .${extension || 'pdf'} but holds plain text`);
   }
@@ -141,8 +153,12 @@ export async function detectFormat(
   if (looksLikeMail(start, isNamedMail)) return { format: 'eml', charset: null };
   const format = TEXT_NAMES.get(extension) ?? TEXT_TYPES.get(type) ?? 'txt';
   // A file that merely has a JSON name is still a text.
-  const isOnlyNamed = (format === 'json' || format === 'jsonl') && !JSON_START.test(start);
+  const isOnlyNamed = (format === 'json' || format === 'jsonl' || format === 'ipynb') && !JSON_START.test(start);
   return { format: isOnlyNamed ? 'txt' : format, charset };
+}
+
+function unsupported(extension: string, otherwise: string): ExtractError {
+  return new ExtractError('unsupported_type', refusalOf(extension) ?? otherwise);
 }
 
 function names(format: FileFormat, list: string): Array<[string, FileFormat]> {
@@ -162,10 +178,7 @@ function formatBySignature(head: Uint8Array): FileFormat | null {
   if (/^RIFF....WEBP/s.test(start)) return 'webp';
   if (start.startsWith('II*\0') || start.startsWith('MM\0*')) return 'tiff';
   if (start.startsWith(HWP_3)) {
-    throw new ExtractError(
-      'unsupported_type',
-      'Hancom documents before version 5 are not supported; save the document in a newer version',
-    );
+    throw unsupported('hwp3', 'Hancom documents before version 5 are not supported');
   }
   return null;
 }

@@ -55,6 +55,15 @@ const LOADERS: Readonly<Record<Exclude<FileFormat, 'eml' | PictureFormat>, Loade
       return resultOf('md');
     };
   },
+  ipynb: async () => {
+    const { readNotebook } = await import('./data/read-notebook.ts');
+    return async (bytes, { sink }) => {
+      await readNotebook(once(bytes), sink);
+      return resultOf('ipynb');
+    };
+  },
+  fodf: async () => (await import('./office/read-odf.ts')).readFlatOdf,
+  hml: async () => (await import('./hwp/read-hml.ts')).readHml,
   csv: () => loadTable('csv'),
   tsv: () => loadTable('tsv'),
   json: () => loadJson('json'),

@@ -191,6 +191,8 @@ function bytesMaxOf(format: FileFormat, limits: ExtractLimits): number {
       return limits.htmlBytesMax;
     case 'zip':
     case 'cfb':
+    case 'fodf':
+    case 'hml':
       return limits.officeBytesMax;
     case 'rtf':
       return limits.rtfBytesMax;
@@ -198,6 +200,7 @@ function bytesMaxOf(format: FileFormat, limits: ExtractLimits): number {
       return limits.mailBytesMax;
     case 'txt':
     case 'md':
+    case 'ipynb':
       return limits.textBytesMax;
     case 'png':
     case 'jpeg':

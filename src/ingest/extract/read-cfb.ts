@@ -1,5 +1,6 @@
 import { CompoundFile } from './archive/cfb.ts';
 import { ExtractError } from './errors.ts';
+import { refusalOf } from './format-names.ts';
 import { readHwp } from './hwp/read-hwp.ts';
 import type { Reading, ReadResult } from './reader.ts';
 
@@ -13,13 +14,26 @@ export async function readCfb(bytes: Uint8Array, reading: Reading): Promise<Read
   if (file.has('FileHeader')) return readHwp(file, reading);
   if (file.has('EncryptedPackage'))
     throw new ExtractError('encrypted', 'the file is protected by a password; remove the password and upload it again');
-  throw new ExtractError('unsupported_type', `${kindOf(file)} is not supported; save it in a newer format`);
+  throw new ExtractError(
+    'unsupported_type',
+    refusalOf(extensionOf(file)) ?? 'this kind of compound file is not supported',
+  );
 }
 
-function kindOf(file: CompoundFile): string {
-  if (file.has('WordDocument')) return 'the format of Word before 2007 (.doc)';
-  if (file.has('Workbook') || file.has('Book')) return 'the format of Excel before 2007 (.xls)';
-  if (file.has('PowerPoint Document')) return 'the format of PowerPoint before 2007 (.ppt)';
-  if (file.has('__properties_version1.0')) return 'the message format of Outlook (.msg)';
-  return 'this kind of compound file';
+/** Streams by which formats in compound files are recognised. */
+const STREAMS: ReadonlyArray<readonly [string, string]> = [
+  ['WordDocument', 'doc'],
+  ['Workbook', 'xls'],
+  ['Book', 'xls'],
+  ['PowerPoint Document', 'ppt'],
+  ['__properties_version1.0', 'msg'],
+  ['VisioDocument', 'vsd'],
+  ['Quill', 'pub'],
+  ['Props9', 'mpp'],
+  ['Props12', 'mpp'],
+  ['Props14', 'mpp'],
+];
+
+function extensionOf(file: CompoundFile): string {
+  return STREAMS.find(([stream]) => file.has(stream))?.[1] ?? '';
 }

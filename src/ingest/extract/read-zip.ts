@@ -1,6 +1,7 @@
 import { readContentTypes, readMainPart } from './archive/package-parts.ts';
 import { Zip } from './archive/zip.ts';
 import { ExtractError } from './errors.ts';
+import { refusalOf } from './format-names.ts';
 import { readHwpx } from './hwp/read-hwpx.ts';
 import { readDocx } from './office/read-docx.ts';
 import { readEpub } from './office/read-epub.ts';
@@ -45,7 +46,7 @@ export async function readZip(bytes: Uint8Array, reading: Reading): Promise<Read
       'encrypted',
       'the archive is protected by a password; remove the password and upload it again',
     );
-  throw unsupported();
+  throw unsupported(zip, mimetype);
 }
 
 async function readOfficeOpenXml(zip: Zip, reading: Reading): Promise<ReadResult> {
@@ -53,10 +54,31 @@ async function readOfficeOpenXml(zip: Zip, reading: Reading): Promise<ReadResult
   // If only the extension gives the type, the conventional folder decides.
   const type = (await readContentTypes(zip)).get(mainPart) ?? mainPart;
   const reader = READERS.find(([pattern]) => pattern.test(type))?.[1];
-  if (reader === undefined) throw unsupported();
+  if (reader === undefined) throw unsupported(zip, type);
   return reader(zip, mainPart, reading);
 }
 
-function unsupported(): ExtractError {
-  return new ExtractError('unsupported_type', 'the file is a zip archive that holds no document of a supported type');
+/** Types and entries by which other formats in zip archives are recognised. */
+const OTHERS: ReadonlyArray<readonly [RegExp, string]> = [
+  [/ms-excel\.sheet\.binary/, 'xlsb'],
+  [/ms-visio/, 'vsdx'],
+  [/ms-package\.xps/, 'xps'],
+  [/opendocument\.graphics/, 'odg'],
+  [/opendocument\.formula/, 'odf'],
+  [/opendocument\.(?:base|database)/, 'odb'],
+  [/opendocument\.chart/, 'odc'],
+  [/^Index\/Slide/, 'key'],
+  [/^Index\/(?:Tables\/|CalculationEngine)/, 'numbers'],
+  [/^Index\/Document\.iwa$|^Index\.zip$/, 'iwork'],
+  [/^FixedDocSeq\.fdseq$/, 'xps'],
+  [/^AndroidManifest\.xml$/, 'apk'],
+  [/^META-INF\/MANIFEST\.MF$/, 'jar'],
+];
+
+/** Name the format of an archive by its type or by its entries; otherwise it is a plain archive. */
+function unsupported(zip: Zip, type: string): ExtractError {
+  const names = [type, ...zip.names()];
+  const extension = OTHERS.find(([pattern]) => names.some((name) => pattern.test(name)))?.[1] ?? 'zip';
+  const message = refusalOf(extension) ?? 'the file is a zip archive, which is not supported';
+  return new ExtractError('unsupported_type', message);
 }

@@ -11,6 +11,8 @@ export interface JsonHandler {
   key(key: string): void;
   /** Receive a scalar. @param isString false for a number, `true`, `false` or `null`, as written */
   value(text: string, isString: boolean): void;
+  /** True while a string of any length may be dropped, since the handler does not need it. */
+  readonly isIgnored?: boolean;
 }
 
 /** Next expected token inside the innermost array or object, or at the top level. */
@@ -149,7 +151,8 @@ export class JsonParser {
     }
     this.#string?.push(text.slice(start));
     this.#stringChars += text.length - start;
-    if (this.#stringChars > STRING_CHARS_MAX)
+    if (this.#stringChars > STRING_CHARS_MAX && this.#handler.isIgnored === true) this.#string = [];
+    else if (this.#stringChars > STRING_CHARS_MAX)
       throw new ExtractError('too_large', 'the document has a string of too many characters');
     return at;
   }

@@ -10,6 +10,7 @@ const FIRST_TAG = 0x10;
 
 export const TAG = {
   distributeDocData: FIRST_TAG + 12,
+  numbering: FIRST_TAG + 7,
   paragraphShape: FIRST_TAG + 9,
   paragraphHeader: FIRST_TAG + 50,
   paragraphText: FIRST_TAG + 51,

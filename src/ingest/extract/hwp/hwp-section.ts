@@ -1,6 +1,7 @@
 import type { BlockWriter } from '../block-writer.ts';
+import type { HancomNumbering, ParagraphRole } from './hancom-numbering.ts';
 import { type HwpRecord, paragraphText, TAG } from './hwp-records.ts';
-import { type ParagraphRole, paragraphBlock } from './paragraph-block.ts';
+import { paragraphBlock } from './paragraph-block.ts';
 
 interface Control {
   /** Identifier such as `tbl ` or `fn  `. */
@@ -28,7 +29,11 @@ export class HwpSection {
   #role: ParagraphRole | null = null;
   #notes: string[] = [];
 
-  constructor(writer: BlockWriter, roles: ReadonlyMap<number, ParagraphRole>) {
+  readonly #numbering: HancomNumbering;
+  #label: string | null = null;
+
+  constructor(writer: BlockWriter, roles: ReadonlyMap<number, ParagraphRole>, numbering: HancomNumbering) {
+    this.#numbering = numbering;
     this.#writer = writer;
     this.#roles = roles;
   }
@@ -38,6 +43,7 @@ export class HwpSection {
     switch (tag) {
       case TAG.paragraphHeader:
         this.#role = data.length >= 10 ? (this.#roles.get(data.readUInt16LE(8)) ?? null) : null;
+        this.#label = this.#role === null || this.#isSkipped ? null : this.#numbering.labelOf(this.#role);
         this.#addNotes();
         break;
       case TAG.paragraphText:
@@ -64,10 +70,14 @@ export class HwpSection {
     this.#addNotes();
   }
 
+  get #isSkipped(): boolean {
+    return this.#controls.some(({ id }) => SKIPPED.has(id));
+  }
+
   #addText(text: string): void {
-    if (text.trim() === '' || this.#controls.some(({ id }) => SKIPPED.has(id))) return;
+    if (text.trim() === '' || this.#isSkipped) return;
     if (this.#controls.some(({ id }) => NOTES.has(id))) this.#notes.push(text);
-    else this.#writer.add(paragraphBlock(text, this.#role));
+    else this.#writer.add(paragraphBlock(text, this.#role, this.#label));
   }
 
   #openControl(data: Buffer, level: number): void {

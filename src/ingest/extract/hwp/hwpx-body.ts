@@ -1,10 +1,13 @@
 import type { XmlAttributes, XmlHandler } from '../archive/xml.ts';
 import type { BlockWriter } from '../block-writer.ts';
-import { type ParagraphRole, paragraphBlock } from './paragraph-block.ts';
+import type { HancomNumbering, ParagraphRole } from './hancom-numbering.ts';
+import { paragraphBlock } from './paragraph-block.ts';
 
 interface Paragraph {
   text: string[];
   readonly role: ParagraphRole | null;
+  /** Number of the paragraph; undefined until it is counted. */
+  label: string | null | undefined;
 }
 
 /** Headers and footers, comments, descriptions of pictures, values of fields. */
@@ -24,19 +27,27 @@ export class HwpxBody implements XmlHandler {
   #noteDepth = 0;
   #notes: string[] = [];
 
-  constructor(writer: BlockWriter, roles: ReadonlyMap<string, ParagraphRole>) {
+  readonly #numbering: HancomNumbering;
+
+  constructor(writer: BlockWriter, roles: ReadonlyMap<string, ParagraphRole>, numbering: HancomNumbering) {
+    this.#numbering = numbering;
     this.#writer = writer;
     this.#roles = roles;
   }
 
   open(name: string, attributes: XmlAttributes): void {
+    if (name === 'hp:secPr') this.#numbering.outline = attributes['outlineShapeIDRef'] ?? this.#numbering.outline;
     if (this.#skipDepth > 0 || SKIPPED.has(name)) {
       this.#skipDepth++;
       return;
     }
     switch (name) {
       case 'hp:p':
-        this.#paragraphs.push({ text: [], role: this.#roles.get(attributes['paraPrIDRef'] ?? '') ?? null });
+        this.#paragraphs.push({
+          text: [],
+          role: this.#roles.get(attributes['paraPrIDRef'] ?? '') ?? null,
+          label: undefined,
+        });
         break;
       case 'hp:t':
       case 'hp:script':
@@ -56,6 +67,11 @@ export class HwpxBody implements XmlHandler {
         break;
       case 'hp:deleteEnd':
         this.#isDeleted = false;
+        break;
+      case 'hp:autoNum':
+        // The number of a caption; that of a note or a page is no text.
+        if (/^(?:TABLE|PICTURE|FIGURE|EQUATION)$/i.test(attributes['numType'] ?? ''))
+          this.#paragraphs.at(-1)?.text.push(attributes['num'] ?? '');
         break;
       case 'hp:lineBreak':
         this.#put('\n');
@@ -119,9 +135,11 @@ export class HwpxBody implements XmlHandler {
     if (paragraph === undefined) return;
     const text = paragraph.text.join('');
     paragraph.text = [];
+    // A paragraph without text has a number, too.
+    paragraph.label ??= paragraph.role === null ? null : this.#numbering.labelOf(paragraph.role);
     if (text.trim() === '') return;
     if (this.#noteDepth > 0) this.#notes.push(text);
-    else this.#writer.add(paragraphBlock(text, paragraph.role));
+    else this.#writer.add(paragraphBlock(text, paragraph.role, paragraph.label));
   }
 
   /** Add notes after the paragraph that refers to them, but not between the cells of a table. */

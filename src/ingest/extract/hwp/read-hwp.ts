@@ -5,9 +5,9 @@ import { ExtractError, isOutOfMemory } from '../errors.ts';
 import { normalizeNewlines } from '../read-text.ts';
 import { type Reading, type ReadResult, resultOf, type SkippedPart, type UnpackBudget } from '../reader.ts';
 import { decryptDistributed } from './hwp-distribution.ts';
-import { readRecords, TAG } from './hwp-records.ts';
+import { outlineOf, readHead } from './hwp-head.ts';
+import { readRecords } from './hwp-records.ts';
 import { HwpSection } from './hwp-section.ts';
-import type { ParagraphRole } from './paragraph-block.ts';
 
 const SIGNATURE = 'HWP Document File';
 const COMPRESSED = 1 << 0;
@@ -33,7 +33,7 @@ export async function readHwp(file: CompoundFile, { sink, budget }: Reading): Pr
     throw new ExtractError('encrypted', 'the file is protected by a password; remove the password and upload it again');
   const isCompressed = (flags & COMPRESSED) !== 0;
   const isDistributed = (flags & DISTRIBUTED) !== 0;
-  const roles = readRoles(unpack(file.read('DocInfo'), isCompressed, budget));
+  const head = readHead(unpack(file.read('DocInfo'), isCompressed, budget));
   const folder = isDistributed ? 'ViewText' : 'BodyText';
   const skipped: SkippedPart[] = [];
   let read = 0;
@@ -44,8 +44,9 @@ export async function readHwp(file: CompoundFile, { sink, budget }: Reading): Pr
       skipped.push({ name: `Section${number}`, category: 'corrupt' });
       continue;
     }
+    head.numbering.outline = outlineOf(stream) ?? head.numbering.outline;
     const writer = new BlockWriter((block) => sink.add(block));
-    const section = new HwpSection(writer, roles);
+    const section = new HwpSection(writer, head.roles, head.numbering);
     for (const record of readRecords(stream)) section.take(record);
     section.end();
     writer.end();
@@ -77,22 +78,6 @@ function unpack(stored: Buffer | null, isCompressed: boolean, budget: UnpackBudg
   }
   budget.bytesLeft -= stream.length;
   return stream;
-}
-
-/** Read the roles of paragraph shapes by their index. */
-function readRoles(docInfo: Buffer | null): ReadonlyMap<number, ParagraphRole> {
-  const roles = new Map<number, ParagraphRole>();
-  if (docInfo === null) return roles;
-  let index = 0;
-  for (const { tag, data } of readRecords(docInfo)) {
-    if (tag !== TAG.paragraphShape) continue;
-    const attributes = data.length >= 4 ? data.readUInt32LE(0) : 0;
-    // Bits 23 and 24: none, outline, number, bullet. Bits 25 to 27: level, from 0.
-    const kind = (attributes >>> 23) & 3;
-    if (kind !== 0) roles.set(index, { kind: kind === 1 ? 'outline' : 'list', level: ((attributes >>> 25) & 7) + 1 });
-    index++;
-  }
-  return roles;
 }
 
 function addPreview(file: CompoundFile, add: (text: string) => void): void {

@@ -5,25 +5,27 @@ import { ExtractError } from '../errors.ts';
 import { readPackage } from '../office/opf.ts';
 import { type Reading, type ReadResult, resultOf } from '../reader.ts';
 import { HwpxBody } from './hwpx-body.ts';
-import type { ParagraphRole } from './paragraph-block.ts';
+import { HwpxHead } from './hwpx-head.ts';
 
 const PACKAGE = 'Contents/content.hpf';
 const HEADER = 'Contents/header.xml';
 const SECTION = /^Contents\/section(\d+)\.xml$/;
 
 /**
- * Read the text of an OWPML document (KS X 6101), section by section: headings by outline level, list items, tables,
- * text boxes, equations as their script, footnotes and endnotes. Omit deleted text, comments, headers and footers.
+ * Read the text of an OWPML document (KS X 6101), section by section: headings by outline level and list items, both
+ * with their numbers, tables, text boxes, equations as their script, footnotes and endnotes. Omit deleted text,
+ * comments, headers and footers.
  */
 export async function readHwpx(zip: Zip, { sink }: Reading): Promise<ReadResult> {
   if (await isEncrypted(zip))
     throw new ExtractError('encrypted', 'the file is protected by a password; remove the password and upload it again');
   const sections = await findSections(zip);
   if (sections.length === 0) throw new ExtractError('corrupt', 'the document has no section');
-  const roles = await readRoles(zip);
+  const head = new HwpxHead();
+  if (zip.has(HEADER)) await parseXml(zip.stream(HEADER), head);
   for (const section of sections) {
     const writer = new BlockWriter((block) => sink.add(block));
-    await parseXml(zip.stream(section), new HwpxBody(writer, roles), () => sink.flush());
+    await parseXml(zip.stream(section), new HwpxBody(writer, head.roles, head.numbering), () => sink.flush());
     writer.end();
   }
   return resultOf('hwpx');
@@ -40,24 +42,6 @@ async function findSections(zip: Zip): Promise<string[]> {
   }
   const numberOf = (name: string) => Number(SECTION.exec(name)?.[1]);
   return [...zip.names()].filter((name) => SECTION.test(name)).sort((a, b) => numberOf(a) - numberOf(b));
-}
-
-/** Read the roles of paragraph shapes by their id. */
-async function readRoles(zip: Zip): Promise<ReadonlyMap<string, ParagraphRole>> {
-  const roles = new Map<string, ParagraphRole>();
-  if (!zip.has(HEADER)) return roles;
-  let id = '';
-  await parseXml(zip.stream(HEADER), {
-    open(name, attributes) {
-      if (name === 'hh:paraPr') id = attributes['id'] ?? '';
-      if (name !== 'hh:heading') return;
-      const level = Math.max(0, Math.min(Number(attributes['level']) || 0, 9)) + 1;
-      if (attributes['type'] === 'OUTLINE') roles.set(id, { kind: 'outline', level });
-      else if (attributes['type'] === 'NUMBER' || attributes['type'] === 'BULLET')
-        roles.set(id, { kind: 'list', level });
-    },
-  });
-  return roles;
 }
 
 async function isEncrypted(zip: Zip): Promise<boolean> {

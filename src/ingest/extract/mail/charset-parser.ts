@@ -3,7 +3,7 @@ import { decodeText } from '../decode-text.ts';
 import { openDecoder } from '../encoding/open-decoder.ts';
 import { charsetOfHtml } from '../html-charset.ts';
 
-/** What this file uses of the parts that the library keeps to itself. A test of each use fails if they change. */
+/** Part of a mail inside the library, which does not publish its type. Tests of mail fail if it changes. */
 interface MimeNode {
   readonly state: 'header' | 'body' | 'finished';
   readonly contentType: { readonly parsed: { readonly value: string; readonly params: Record<string, string> } };

@@ -7,6 +7,11 @@ const LETTERS: Readonly<Record<string, string>> = {
   decimalEnclosedCircleChinese: '①②③④⑤⑥⑦⑧⑨⑩',
   ideographDigital: '一二三四五六七八九十',
   koreanDigital: '일이삼사오육칠팔구',
+  circledUpper: 'ⒶⒷⒸⒹⒺⒻⒼⒽⒾⒿⓀⓁⓂⓃⓄⓅⓆⓇⓈⓉⓊⓋⓌⓍⓎⓏ',
+  circledLower: 'ⓐⓑⓒⓓⓔⓕⓖⓗⓘⓙⓚⓛⓜⓝⓞⓟⓠⓡⓢⓣⓤⓥⓦⓧⓨⓩ',
+  circledGanada: '㉮㉯㉰㉱㉲㉳㉴㉵㉶㉷㉸㉹㉺㉻',
+  circledChosung: '㉠㉡㉢㉣㉤㉥㉦㉧㉨㉩㉪㉫㉬㉭',
+  circledIdeograph: '㊀㊁㊂㊃㊄㊅㊆㊇㊈㊉',
 };
 const ROMAN: ReadonlyArray<readonly [number, string]> = [
   [1000, 'm'],

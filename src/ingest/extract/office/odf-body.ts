@@ -26,7 +26,7 @@ export interface SlideListener {
 /** Former states, comments, generated text (indexes), and declarations of variables. */
 const SKIPPED: ReadonlySet<string> = new Set(
   (
-    'text:tracked-changes office:annotation text:table-of-content text:illustration-index text:table-index ' +
+    'office:binary-data text:tracked-changes office:annotation text:table-of-content text:illustration-index text:table-index ' +
     'text:object-index text:user-index text:alphabetical-index text:bibliography text:note-citation text:ruby-text ' +
     'office:forms text:variable-decls text:sequence-decls text:user-field-decls presentation:date-time-decl ' +
     'presentation:footer-decl presentation:header-decl draw:page-thumbnail'

@@ -4,7 +4,9 @@ import { ExtractError } from '../errors.ts';
 import { SheetRows } from './sheet-rows.ts';
 
 const SKIPPED: ReadonlySet<string> = new Set(
-  'office:annotation table:shapes table:tracked-changes table:content-validations office:forms'.split(' '),
+  'office:binary-data office:annotation table:shapes table:tracked-changes table:content-validations office:forms'.split(
+    ' ',
+  ),
 );
 /** Maximum repetition of a filled row or cell. A file may ask for millions. */
 const REPEAT_MAX = 1_000;

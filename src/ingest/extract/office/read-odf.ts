@@ -17,22 +17,55 @@ const CONTENT = 'content.xml';
  * headers and footers, and indexes.
  */
 export async function readOdf(zip: Zip, format: 'odt' | 'ods' | 'odp', reading: Reading): Promise<ReadResult> {
-  const { sink, pagesMax } = reading;
   if (await isEncrypted(zip))
     throw new ExtractError('encrypted', 'the file is protected by a password; remove the password and upload it again');
+  const styles = new OdfStyles();
+  if (format !== 'ods' && zip.has('styles.xml')) await parseXml(zip.stream('styles.xml'), styles);
+  return readContent(zip.stream(CONTENT), format, styles, reading);
+}
+
+/**
+ * Read an OpenDocument file that is one XML file: `.fodt`, `.fods` or `.fodp`.
+ * @throws ExtractError `unsupported_type` for drawings and other kinds, `corrupt`
+ */
+export async function readFlatOdf(bytes: Uint8Array, reading: Reading): Promise<ReadResult> {
+  const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, ROOT_BYTES)).toString('latin1');
+  const kind = /\soffice:mimetype\s*=\s*["']application\/vnd\.oasis\.opendocument\.(\w+)/.exec(start)?.[1] ?? 'text';
+  const format = FLAT_FORMATS[kind];
+  if (format === undefined)
+    throw new ExtractError('unsupported_type', `the file is an OpenDocument of the kind ${kind}; export it as PDF`);
+  return readContent(slicesOf(bytes), format, new OdfStyles(), reading);
+}
+
+const ROOT_BYTES = 16 * 1024;
+const SLICE_BYTES = 64 * 1024;
+const FLAT_FORMATS: Readonly<Record<string, 'odt' | 'ods' | 'odp'>> = {
+  text: 'odt',
+  spreadsheet: 'ods',
+  presentation: 'odp',
+};
+
+async function* slicesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += SLICE_BYTES) yield bytes.subarray(at, at + SLICE_BYTES);
+}
+
+async function readContent(
+  content: AsyncIterable<Uint8Array>,
+  format: 'odt' | 'ods' | 'odp',
+  styles: OdfStyles,
+  { sink, pagesMax }: Reading,
+): Promise<ReadResult> {
   const flush = () => sink.flush();
   if (format === 'ods') {
     const body = new OdsBody((block) => sink.add(block), pagesMax);
-    await parseXml(zip.stream(CONTENT), body, flush);
+    await parseXml(content, body, flush);
     return resultOf(format, { pages: body.sheets });
   }
-  const styles = new OdfStyles();
-  if (zip.has('styles.xml')) await parseXml(zip.stream('styles.xml'), styles);
   const slides = format === 'odp' ? new Slides((block) => sink.add(block), pagesMax) : null;
   const writer = new BlockWriter((block) => (slides === null ? sink.add(block) : slides.add(block)));
   slides?.onSectionEnd(() => writer.end());
   const body = new OdfBody(writer, styles, slides);
-  await parseXml(zip.stream(CONTENT), withStyles(styles, body), flush);
+  await parseXml(content, withStyles(styles, body), flush);
   writer.end();
   return resultOf(format, { pages: slides?.count ?? null });
 }
