@@ -92,7 +92,7 @@ export function extractionSnapshot(found: ExtractionRecord): Record<string, unkn
 
 function warningsOf(pictures: readonly UnsurePicture[]): string[] {
   const warnings = pictures.slice(0, WARNINGS_MAX).map(({ page, part, confidence }) => {
-    const place = part === null ? `page ${page}` : `the attachment "${part}"`;
+    const place = part === null ? `page ${page}` : `${page === null ? 'the picture' : 'the attachment'} "${part}"`;
     return `the text of ${place} was recognised with a confidence of ${confidence} %; compare it with the original`;
   });
   const more = pictures.length - warnings.length;

@@ -43,7 +43,10 @@ export const ChildLine = z.discriminatedUnion('type', [
   z.object({ type: z.literal('blocks'), blocks: z.array(BlockDraft) }),
   z.object({
     type: z.literal('image'),
-    page: z.int().min(1),
+    page: z.int().min(1).optional(),
+    slide: z.int().min(1).optional(),
+    sheet: z.string().optional(),
+    picture: z.string().optional(),
     part: z.string().optional(),
     /** The file in base64. */
     data: z.string(),

@@ -183,6 +183,12 @@ function formatBySignature(head: Uint8Array): FileFormat | null {
   return null;
 }
 
+/** Return the format of a picture file; null for another file. */
+export function pictureFormatOf(file: Uint8Array): PictureFormat | null {
+  const format = formatBySignature(file);
+  return format !== null && isPictureFormat(format) ? format : null;
+}
+
 function startOf(head: Uint8Array, bytes: number): string {
   return Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, bytes)).toString('latin1');
 }

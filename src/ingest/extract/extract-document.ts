@@ -125,7 +125,7 @@ export async function extractWindows(
         onBlocks: (blocks) => deadline.pause(orderedTexts === null ? put(blocks) : orderedTexts.addBlocks(blocks)),
         onImage: (image) => deadline.pause(addPicture(orderedTexts as ImageTexts, image, limits.imagesMax)),
       });
-      return orderedTexts !== null && (format === 'pdf' || format === 'eml') ? reading.catch(asPictureFault) : reading;
+      return orderedTexts === null ? reading : reading.catch(asPictureFault);
     });
     deadline.stop();
     await orderedTexts?.finish();
@@ -143,11 +143,11 @@ export async function extractWindows(
 }
 
 /** Add a picture of a page or of an attachment. An attached TIFF file may have several pages. */
-async function addPicture(texts: ImageTexts, { data, page, part }: ImageLine, pagesMax: number): Promise<void> {
+async function addPicture(texts: ImageTexts, { type: _, data, ...place }: ImageLine, pagesMax: number): Promise<void> {
   const file = Uint8Array.from(Buffer.from(data, 'base64'));
   const pages = [...pagesOfPicture(file, pagesMax)];
-  if (pages.length > 1) for (const own of pages) await texts.addImage({ ...own, part });
-  else await texts.addImage({ file, page, part });
+  if (pages.length > 1) for (const own of pages) await texts.addImage({ ...place, ...own });
+  else await texts.addImage({ ...place, file });
 }
 
 function asPictureFault(error: unknown): never {

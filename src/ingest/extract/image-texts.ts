@@ -1,15 +1,11 @@
 import type { BlockDraft } from './blocks.ts';
 import { Deadline } from './deadline.ts';
 import { ExtractError, isPartCategory, type PartCategory } from './errors.ts';
-import type { OcrStrategy, ReadResult } from './reader.ts';
+import type { OcrStrategy, PageImage, ReadResult } from './reader.ts';
 
 /** Picture of a document, as an image file. */
-export interface DocumentImage {
+export interface DocumentImage extends PageImage {
   readonly file: Uint8Array<ArrayBuffer>;
-  /** Page from 1. */
-  readonly page: number;
-  /** Attachment that is the picture or contains it; omitted for a page of the document itself. */
-  readonly part?: string | undefined;
 }
 
 export interface PictureText {
@@ -19,9 +15,11 @@ export interface PictureText {
   readonly confidence: number | null;
 }
 
-/** Page or attachment whose text was recognised with little confidence. */
+/** Page, picture or attachment whose text was recognised with little confidence. */
 export interface UnsurePicture {
-  readonly page: number;
+  /** Null for a picture of a format without pages. */
+  readonly page: number | null;
+  /** Name of the attachment, or of a picture without a page. */
   readonly part: string | null;
   /** Percent. */
   readonly confidence: number;
@@ -61,7 +59,7 @@ export class ImageTexts {
   #pending: Promise<Drafts>[] = [];
   readonly #textPages = new Set<number>();
   readonly #failedPages = new Set<number>();
-  /** Attachments with an unreadable picture, with the category of the first error. */
+  /** Attachments with an unreadable picture, and pictures without a page, with the category of the first error. */
   readonly #failedParts = new Map<string, PartCategory>();
   readonly #unsure: UnsurePicture[] = [];
   #fault: ExtractError | null = null;
@@ -120,7 +118,7 @@ export class ImageTexts {
       failedPages: failed,
       skipped: [...found.skipped, ...Array.from(this.#failedParts, ([name, category]) => ({ name, category }))],
       recognisedPages: [...this.#textPages].sort((a, b) => a - b),
-      unsurePictures: this.#unsure.toSorted((a, b) => a.page - b.page),
+      unsurePictures: this.#unsure.toSorted((a, b) => (a.page ?? 0) - (b.page ?? 0)),
     };
   }
 
@@ -137,21 +135,23 @@ export class ImageTexts {
     }
   }
 
-  async #read({ file, page, part }: DocumentImage): Promise<Drafts> {
+  async #read({ file, page, slide, sheet, picture, part: attachment }: DocumentImage): Promise<Drafts> {
     const found = await this.#textOf(file);
+    const part = attachment ?? (page === undefined ? (picture ?? 'a picture') : undefined);
     if (found instanceof ExtractError) {
       this.#fault ??= found;
-      if (part === undefined) this.#failedPages.add(page);
+      if (page !== undefined && part === undefined) this.#failedPages.add(page);
+      else if (part === undefined) return [];
       else if (!this.#failedParts.has(part)) this.#failedParts.set(part, partCategoryOf(found));
       return [];
     }
     const { text, confidence } = found;
     if (text.trim() === '') return [];
     if (confidence !== null && confidence < CONFIDENCE_MIN)
-      this.#unsure.push({ page, part: part ?? null, confidence: Math.round(confidence) });
-    if (part === undefined) this.#textPages.add(page);
-    const ofPart = part === undefined ? {} : { file: part };
-    return paragraphsOf(text).map((paragraph) => ({ kind: 'paragraph', text: paragraph, page, ...ofPart }));
+      this.#unsure.push({ page: page ?? null, part: part ?? null, confidence: Math.round(confidence) });
+    if (page !== undefined && part === undefined) this.#textPages.add(page);
+    const place = { page, slide, sheet, file: attachment };
+    return paragraphsOf(text).map((paragraph) => ({ kind: 'paragraph', text: paragraph, ...definedOf(place) }));
   }
 
   async #textOf(file: DocumentImage['file']): Promise<PictureText | ExtractError> {
@@ -167,6 +167,11 @@ export class ImageTexts {
 
 function imagesTimeout(): ExtractError {
   return new ExtractError('timeout', 'reading the pictures of the document took longer than is allowed');
+}
+
+/** Return the properties that have a value. */
+function definedOf(place: Partial<BlockDraft>): Partial<BlockDraft> {
+  return Object.fromEntries(Object.entries(place).filter(([, value]) => value !== undefined));
 }
 
 function partCategoryOf({ category }: ExtractError): PartCategory {

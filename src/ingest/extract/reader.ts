@@ -25,10 +25,14 @@ export type OcrStrategy = 'auto' | 'always';
 
 export interface PageImage {
   readonly file: Uint8Array;
-  /** Page from 1. */
-  readonly page: number;
+  /** Page from 1; omitted in formats without pages. */
+  readonly page?: number | undefined;
+  readonly slide?: number | undefined;
+  readonly sheet?: string | undefined;
+  /** Name of the picture in the file, for reports. */
+  readonly picture?: string | undefined;
   /** Attachment that is the picture or contains it; omitted for a page of the document itself. */
-  readonly part?: string;
+  readonly part?: string | undefined;
 }
 
 /** Remaining bytes and entries that may be unpacked. A mail and its attachments share one budget. */

@@ -4,6 +4,8 @@ import { readRecords, TAG } from './hwp-records.ts';
 /** Levels that each numbering defines first; three more may follow. */
 const LEVELS = 7;
 const HEAD_BYTES = 12;
+/** Kind of an embedded file; others are links. */
+const EMBEDDED = 1;
 /** Offset of the numbering in a paragraph shape. */
 const NUMBERING_AT = 30;
 
@@ -15,22 +17,43 @@ export interface HwpHead {
   /** Roles of paragraph shapes by their index. */
   readonly roles: ReadonlyMap<number, ParagraphRole>;
   readonly numbering: HancomNumbering;
+  /** Embedded files. */
+  readonly embedded: readonly EmbeddedFile[];
+}
+
+export interface EmbeddedFile {
+  readonly path: string;
+  /** Null if it is compressed as the document is. */
+  readonly isCompressed: boolean | null;
 }
 
 /** Read paragraph shapes and numberings from the stream `DocInfo`. */
 export function readHead(docInfo: Buffer | null): HwpHead {
   const roles = new Map<number, ParagraphRole>();
   const numbering = new HancomNumbering();
+  const embedded: EmbeddedFile[] = [];
   let shapes = 0;
   let numberings = 0;
   for (const { tag, data } of docInfo === null ? [] : readRecords(docInfo)) {
     if (tag === TAG.numbering) defineLevels(data, String(++numberings), numbering);
+    if (tag === TAG.binaryData) embedded.push(...embeddedFile(data));
     if (tag !== TAG.paragraphShape) continue;
     const role = roleOf(data);
     if (role !== null) roles.set(shapes, role);
     shapes++;
   }
-  return { roles, numbering };
+  return { roles, numbering, embedded };
+}
+
+/** Parse the record of an embedded file: attributes, number, length of its extension, extension. */
+function embeddedFile(data: Buffer): EmbeddedFile[] {
+  if (data.length < 6) return [];
+  const attributes = data.readUInt16LE(0);
+  if ((attributes & 15) !== EMBEDDED) return [];
+  const extension = data.toString('utf16le', 6, Math.min(6 + data.readUInt16LE(4) * 2, data.length));
+  const number = data.readUInt16LE(2).toString(16).toUpperCase().padStart(4, '0');
+  const compression = (attributes >>> 4) & 3;
+  return [{ path: `BinData/BIN${number}.${extension}`, isCompressed: compression === 0 ? null : compression === 1 }];
 }
 
 /** Return the numbering of the outline of a section by its definition; null without one. */

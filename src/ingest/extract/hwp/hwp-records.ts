@@ -9,6 +9,7 @@ export interface HwpRecord {
 const FIRST_TAG = 0x10;
 
 export const TAG = {
+  binaryData: FIRST_TAG + 2,
   distributeDocData: FIRST_TAG + 12,
   numbering: FIRST_TAG + 7,
   paragraphShape: FIRST_TAG + 9,

@@ -1,5 +1,6 @@
 import type { XmlAttributes, XmlHandler } from '../archive/xml.ts';
 import type { BlockWriter } from '../block-writer.ts';
+import type { BlockDraft } from '../blocks.ts';
 import type { HancomNumbering, ParagraphRole } from './hancom-numbering.ts';
 import { paragraphBlock } from './paragraph-block.ts';
 
@@ -28,11 +29,17 @@ export class HwpxBody implements XmlHandler {
   #notes: string[] = [];
 
   readonly #numbering: HancomNumbering;
+  readonly #charts: ReadonlyMap<string, readonly BlockDraft[]>;
 
-  constructor(writer: BlockWriter, roles: ReadonlyMap<string, ParagraphRole>, numbering: HancomNumbering) {
-    this.#numbering = numbering;
+  constructor(
+    writer: BlockWriter,
+    head: { roles: ReadonlyMap<string, ParagraphRole>; numbering: HancomNumbering },
+    charts: ReadonlyMap<string, readonly BlockDraft[]> = new Map(),
+  ) {
+    this.#numbering = head.numbering;
+    this.#charts = charts;
     this.#writer = writer;
-    this.#roles = roles;
+    this.#roles = head.roles;
   }
 
   open(name: string, attributes: XmlAttributes): void {
@@ -53,6 +60,10 @@ export class HwpxBody implements XmlHandler {
       case 'hp:script':
       case 'hp:mainText':
         this.#textDepth++;
+        break;
+      case 'hp:chart':
+        this.#endText();
+        for (const block of this.#charts.get(attributes['chartIDRef'] ?? '') ?? []) this.#writer.add(block);
         break;
       case 'hp:tbl':
         this.#endText();

@@ -49,7 +49,7 @@ const ATTRIBUTES: Readonly<Record<string, string>> = {
 export async function readHml(bytes: Uint8Array, { sink }: Reading): Promise<ReadResult> {
   const head = new HwpxHead();
   const writer = new BlockWriter((block) => sink.add(block));
-  const body = new HwpxBody(writer, head.roles, head.numbering);
+  const body = new HwpxBody(writer, head);
   await parseXml(
     slicesOf(bytes),
     {

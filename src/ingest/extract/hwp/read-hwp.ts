@@ -2,6 +2,7 @@ import { inflateRawSync } from 'node:zlib';
 import type { CompoundFile } from '../archive/cfb.ts';
 import { BlockWriter } from '../block-writer.ts';
 import { ExtractError, isOutOfMemory } from '../errors.ts';
+import { PackagePictures } from '../office/package-pictures.ts';
 import { normalizeNewlines } from '../read-text.ts';
 import { type Reading, type ReadResult, resultOf, type SkippedPart, type UnpackBudget } from '../reader.ts';
 import { decryptDistributed } from './hwp-distribution.ts';
@@ -20,7 +21,7 @@ const ENCRYPTED = (1 << 1) | (1 << 4) | (1 << 8) | (1 << 10);
  * headings by outline level, list items, tables, text boxes, equations as their script, notes. Omit comments, headers
  * and footers. `skipped` lists damaged sections. If no section can be read, use the preview text of the file.
  */
-export async function readHwp(file: CompoundFile, { sink, budget }: Reading): Promise<ReadResult> {
+export async function readHwp(file: CompoundFile, { sink, images, budget }: Reading): Promise<ReadResult> {
   const header = file.read('FileHeader');
   if (header === null || header.length < 40 || !header.toString('latin1').startsWith(SIGNATURE)) {
     throw new ExtractError(
@@ -37,6 +38,7 @@ export async function readHwp(file: CompoundFile, { sink, budget }: Reading): Pr
   const folder = isDistributed ? 'ViewText' : 'BodyText';
   const skipped: SkippedPart[] = [];
   let read = 0;
+  let hasText = false;
   for (let number = 0; file.has(`${folder}/Section${number}`); number++) {
     const stored = file.read(`${folder}/Section${number}`) as Buffer;
     const stream = unpack(isDistributed ? decryptDistributed(stored) : stored, isCompressed, budget);
@@ -45,7 +47,10 @@ export async function readHwp(file: CompoundFile, { sink, budget }: Reading): Pr
       continue;
     }
     head.numbering.outline = outlineOf(stream) ?? head.numbering.outline;
-    const writer = new BlockWriter((block) => sink.add(block));
+    const writer = new BlockWriter((block) => {
+      hasText ||= block.text.trim() !== '';
+      sink.add(block);
+    });
     const section = new HwpSection(writer, head.roles, head.numbering);
     for (const record of readRecords(stream)) section.take(record);
     section.end();
@@ -54,7 +59,10 @@ export async function readHwp(file: CompoundFile, { sink, budget }: Reading): Pr
     await sink.flush();
   }
   if (read === 0) addPreview(file, (text) => sink.add({ kind: 'paragraph', text }));
-  return resultOf('hwp', { skipped });
+  const pictures = new PackagePictures(images);
+  for (const { path, isCompressed: own } of pictures.wants(hasText) ? head.embedded : [])
+    await pictures.take(path, {}, async () => unpack(file.read(path), own ?? isCompressed, budget));
+  return resultOf('hwp', { skipped: [...skipped, ...pictures.skipped] });
 }
 
 /** Unpack a stream; null if it is missing or damaged. @throws ExtractError `too_large` */

@@ -11,6 +11,7 @@ interface Paragraph {
   numId: string | null;
   listLevel: number | null;
   readonly notes: string[];
+  readonly drawings: BlockDraft[];
 }
 
 export interface DocxParts {
@@ -18,6 +19,8 @@ export interface DocxParts {
   readonly numbering: DocxNumbering | null;
   /** Paragraphs by `footnote 1`, `endnote 1`. */
   readonly notes: ReadonlyMap<string, readonly string[]>;
+  /** Blocks of charts and diagrams by the id of their relationship. */
+  readonly drawings: ReadonlyMap<string, readonly BlockDraft[]>;
 }
 
 /** Former states of tracked changes, moved and deleted text, fallback forms of drawings, readings of ruby. */
@@ -56,7 +59,15 @@ export class DocxBody implements XmlHandler {
     const paragraph = this.#paragraphs.at(-1);
     switch (name) {
       case 'w:p':
-        this.#paragraphs.push({ text: [], style: null, outlineLevel: null, numId: null, listLevel: null, notes: [] });
+        this.#paragraphs.push({
+          text: [],
+          style: null,
+          outlineLevel: null,
+          numId: null,
+          listLevel: null,
+          notes: [],
+          drawings: [],
+        });
         break;
       case 'w:pStyle':
         if (paragraph) paragraph.style = attributes['w:val'] ?? null;
@@ -80,6 +91,12 @@ export class DocxBody implements XmlHandler {
       case 'w:t':
       case 'm:t':
         this.#isText = true;
+        break;
+      case 'c:chart':
+        paragraph?.drawings.push(...(this.#parts.drawings.get(attributes['r:id'] ?? '') ?? []));
+        break;
+      case 'dgm:relIds':
+        paragraph?.drawings.push(...(this.#parts.drawings.get(attributes['r:dm'] ?? '') ?? []));
         break;
       case 'w:tbl':
         this.#writer.openTable();
@@ -138,6 +155,7 @@ export class DocxBody implements XmlHandler {
     this.#pendingNotes.push(...paragraph.notes);
     const block = this.#toBlock(paragraph);
     if (block !== null) this.#writer.add(block);
+    for (const drawing of paragraph.drawings) this.#writer.add(drawing);
     this.#addNotes();
   }
 

@@ -2,6 +2,7 @@ import type { XmlAttributes, XmlHandler } from '../archive/xml.ts';
 import type { BlockWriter } from '../block-writer.ts';
 import type { BlockDraft } from '../blocks.ts';
 import { formatNumber } from './list-numbers.ts';
+import type { OdfCharts } from './odf-charts.ts';
 import type { NumberedLevel, OdfStyles } from './odf-styles.ts';
 
 interface Paragraph {
@@ -55,10 +56,22 @@ export class OdfBody implements XmlHandler {
   /** Lines of the title of a slide while its frame is open; null otherwise. */
   #slideTitle: string[] | null = null;
 
-  /** @param slides null in a text document */
-  constructor(writer: BlockWriter, styles: OdfStyles, slides: SlideListener | null) {
+  readonly #charts: OdfCharts;
+  readonly #onPicture: (name: string) => void;
+  /** Blocks of charts that follow the open paragraph. */
+  #pendingCharts: BlockDraft[] = [];
+
+  /** @param slides null in a text document @param onPicture called with the entry of each picture */
+  constructor(
+    writer: BlockWriter,
+    parts: { styles: OdfStyles; charts: OdfCharts },
+    slides: SlideListener | null,
+    onPicture: (name: string) => void,
+  ) {
+    this.#charts = parts.charts;
+    this.#onPicture = onPicture;
     this.#writer = writer;
-    this.#styles = styles;
+    this.#styles = parts.styles;
     this.#slides = slides;
   }
 
@@ -98,6 +111,12 @@ export class OdfBody implements XmlHandler {
         break;
       case 'table:table':
         this.#writer.openTable();
+        break;
+      case 'draw:object':
+        this.#pendingCharts.push(...(this.#charts.get(attributes['xlink:href'] ?? '') ?? []));
+        break;
+      case 'draw:image':
+        this.#onPicture((attributes['xlink:href'] ?? '').replace(/^\.\//, ''));
         break;
       case 'draw:page':
         this.#slides?.openSlide();
@@ -197,6 +216,7 @@ export class OdfBody implements XmlHandler {
     if (this.#noteDepth > 0) this.#notes.push(text);
     else if (this.#slideTitle !== null) this.#slideTitle.push(text);
     else this.#writer.add(this.#toBlock(paragraph, text));
+    this.#addCharts();
     if (this.#noteDepth > 0 || this.#paragraphs.length > 0 || this.#writer.isInTable) return;
     for (const note of this.#notes.splice(0)) this.#writer.add({ kind: 'paragraph', text: note });
   }
@@ -216,10 +236,16 @@ export class OdfBody implements XmlHandler {
     return { kind: 'paragraph', text };
   }
 
+  #addCharts(): void {
+    if (this.#paragraphs.length > 0) return;
+    for (const block of this.#pendingCharts.splice(0)) this.#writer.add(block);
+  }
+
   #endFrame(): void {
     const text = this.#slideTitle?.join(' ') ?? '';
     if (text.trim() !== '') this.#writer.add(heading(1, text));
     this.#slideTitle = null;
+    this.#addCharts();
   }
 }
 

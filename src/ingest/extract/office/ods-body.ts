@@ -1,17 +1,19 @@
 import type { XmlAttributes, XmlHandler } from '../archive/xml.ts';
 import type { BlockDraft } from '../blocks.ts';
 import { ExtractError } from '../errors.ts';
+import type { OdfCharts } from './odf-charts.ts';
+import type { PicturePlace } from './package-pictures.ts';
 import { SheetRows } from './sheet-rows.ts';
+import { showNumber } from './xlsx-formats.ts';
 
 const SKIPPED: ReadonlySet<string> = new Set(
-  'office:binary-data office:annotation table:shapes table:tracked-changes table:content-validations office:forms'.split(
-    ' ',
-  ),
+  'office:binary-data office:annotation table:tracked-changes table:content-validations office:forms'.split(' '),
 );
 /** Maximum repetition of a filled row or cell. A file may ask for millions. */
 const REPEAT_MAX = 1_000;
 /** Maximum number of empty cells to show between two filled ones. */
 const GAP_MAX = 16;
+const EXPONENT = /^-?\d(?:[.,]\d+)?E\+?\d+$/;
 
 /** Converts the body of an OpenDocument spreadsheet to blocks. Its cells contain the text that they display. */
 export class OdsBody implements XmlHandler {
@@ -26,10 +28,25 @@ export class OdsBody implements XmlHandler {
   #rowRepeat = 1;
   #cell: string[] = [];
   #cellRepeat = 1;
+  /** Number of the cell as the file holds it. */
+  #number = '';
   #gap = 0;
   #isText = false;
 
-  constructor(add: (block: BlockDraft) => void, sheetsMax: number) {
+  readonly #charts: OdfCharts;
+  readonly #onPicture: (name: string, place: PicturePlace) => void;
+  /** Depth inside the shapes of a sheet, and what stands over its cells. */
+  #shapesDepth = 0;
+  #over: BlockDraft[] = [];
+
+  constructor(
+    add: (block: BlockDraft) => void,
+    sheetsMax: number,
+    charts: OdfCharts,
+    onPicture: (name: string, place: PicturePlace) => void,
+  ) {
+    this.#onPicture = onPicture;
+    this.#charts = charts;
     this.#add = add;
     this.#sheetsMax = sheetsMax;
   }
@@ -43,6 +60,30 @@ export class OdsBody implements XmlHandler {
       this.#skipDepth++;
       return;
     }
+    if (name === 'draw:object') this.#over.push(...(this.#charts.get(attributes['xlink:href'] ?? '') ?? []));
+    if (name === 'draw:image' && this.#sheet !== null)
+      this.#onPicture((attributes['xlink:href'] ?? '').replace(/^\.\//, ''), this.#sheet.place);
+    if (name === 'table:shapes' || this.#shapesDepth > 0) this.#openShape(name);
+    else this.#openCell(name, attributes);
+  }
+
+  #openShape(name: string): void {
+    this.#shapesDepth++;
+    if (name === 'text:p') this.#cell = [];
+    this.#isText ||= name === 'text:p';
+    if (/^text:(?:line-break|tab|s)$/.test(name)) this.#cell.push(' ');
+  }
+
+  #closeShape(name: string): void {
+    this.#shapesDepth--;
+    if (name !== 'text:p') return;
+    this.#isText = false;
+    const text = this.#cell.join('').trim();
+    this.#cell = [];
+    if (text !== '') this.#over.push({ kind: 'paragraph', text });
+  }
+
+  #openCell(name: string, attributes: XmlAttributes): void {
     switch (name) {
       case 'table:table':
         if (this.#depth++ === 0) this.#openSheet(attributes['table:name'] ?? '');
@@ -55,6 +96,7 @@ export class OdsBody implements XmlHandler {
       case 'table:table-cell':
       case 'table:covered-table-cell':
         this.#cell = [];
+        this.#number = attributes['office:value'] ?? '';
         this.#cellRepeat = repeatOf(attributes['table:number-columns-repeated']);
         break;
       case 'text:p':
@@ -73,6 +115,10 @@ export class OdsBody implements XmlHandler {
       this.#skipDepth--;
       return;
     }
+    if (this.#shapesDepth > 0) {
+      this.#closeShape(name);
+      return;
+    }
     switch (name) {
       case 'text:p':
         this.#isText = false;
@@ -85,7 +131,7 @@ export class OdsBody implements XmlHandler {
         this.#closeRow();
         break;
       case 'table:table':
-        if (--this.#depth === 0) this.#sheet?.end();
+        if (--this.#depth === 0) this.#endSheet();
         break;
       default:
     }
@@ -102,8 +148,15 @@ export class OdsBody implements XmlHandler {
     this.#sheet = new SheetRows(this.#add, name, this.#sheets);
   }
 
+  #endSheet(): void {
+    this.#sheet?.end();
+    for (const block of this.#over.splice(0)) this.#sheet?.addBlock(block);
+  }
+
   #closeCell(): void {
-    const text = this.#cell.join('').replace(/\s+/g, ' ').trim();
+    const shown = this.#cell.join('').replace(/\s+/g, ' ').trim();
+    // Digits behind an exponent are lost in what a cell shows, but not in its value.
+    const text = EXPONENT.test(shown) ? showNumber(this.#number, 'General') : shown;
     if (text === '') {
       this.#gap += this.#cellRepeat;
       return;

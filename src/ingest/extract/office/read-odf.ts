@@ -3,11 +3,13 @@ import type { Zip } from '../archive/zip.ts';
 import { BlockWriter } from '../block-writer.ts';
 import type { BlockDraft } from '../blocks.ts';
 import { ExtractError } from '../errors.ts';
-import { type Reading, type ReadResult, resultOf } from '../reader.ts';
+import { type Reading, type ReadResult, resultOf, type SkippedPart } from '../reader.ts';
 import { OdfBody, type SlideListener } from './odf-body.ts';
+import { type OdfCharts, readOdfCharts } from './odf-charts.ts';
 import { OdfStyles } from './odf-styles.ts';
 import { OdsBody } from './ods-body.ts';
-import { arrangeSlide } from './slide-blocks.ts';
+import { PackagePictures, PICTURE_BYTES_MAX, type PicturePlace } from './package-pictures.ts';
+import { arrangeSlide, slideHeading } from './slide-blocks.ts';
 
 const CONTENT = 'content.xml';
 
@@ -21,7 +23,11 @@ export async function readOdf(zip: Zip, format: 'odt' | 'ods' | 'odp', reading: 
     throw new ExtractError('encrypted', 'the file is protected by a password; remove the password and upload it again');
   const styles = new OdfStyles();
   if (format !== 'ods' && zip.has('styles.xml')) await parseXml(zip.stream('styles.xml'), styles);
-  return readContent(zip.stream(CONTENT), format, styles, reading);
+  const found: FoundPicture[] = [];
+  const textPages = new Set<number | undefined>();
+  const parts = { styles, charts: await readOdfCharts(zip), found, textPages };
+  const result = await readContent(zip.stream(CONTENT), format, parts, reading);
+  return { ...result, skipped: await takePictures(zip, found, textPages, reading) };
 }
 
 /**
@@ -34,7 +40,12 @@ export async function readFlatOdf(bytes: Uint8Array, reading: Reading): Promise<
   const format = FLAT_FORMATS[kind];
   if (format === undefined)
     throw new ExtractError('unsupported_type', `the file is an OpenDocument of the kind ${kind}; export it as PDF`);
-  return readContent(slicesOf(bytes), format, new OdfStyles(), reading);
+  return readContent(
+    slicesOf(bytes),
+    format,
+    { styles: new OdfStyles(), charts: new Map(), found: [], textPages: new Set() },
+    reading,
+  );
 }
 
 const ROOT_BYTES = 16 * 1024;
@@ -49,22 +60,64 @@ async function* slicesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += SLICE_BYTES) yield bytes.subarray(at, at + SLICE_BYTES);
 }
 
+interface ContentParts {
+  readonly styles: OdfStyles;
+  readonly charts: OdfCharts;
+  /** Pictures of the content, which are collected. */
+  readonly found: FoundPicture[];
+  /** Pages with text, which are collected; undefined stands for a document without pages. */
+  readonly textPages: Set<number | undefined>;
+}
+
+interface FoundPicture {
+  readonly name: string;
+  readonly place: PicturePlace;
+}
+
+/** Have pictures recognised after the text, each slide and sheet under a heading of its own. */
+async function takePictures(
+  zip: Zip,
+  found: readonly FoundPicture[],
+  textPages: ReadonlySet<number | undefined>,
+  { sink, images }: Reading,
+): Promise<SkippedPart[]> {
+  const pictures = new PackagePictures(images);
+  let page: number | undefined;
+  for (const { name, place } of found) {
+    if (!zip.has(name) || !pictures.wants(textPages.has(place.page))) continue;
+    if (place.page !== page && place.page !== undefined)
+      sink.add({ ...slideHeading(place.page), text: place.sheet ?? `Slide ${place.page}`, ...place });
+    page = place.page;
+    await pictures.take(name, place, () => zip.bytes(name, PICTURE_BYTES_MAX));
+  }
+  return pictures.skipped;
+}
+
 async function readContent(
   content: AsyncIterable<Uint8Array>,
   format: 'odt' | 'ods' | 'odp',
-  styles: OdfStyles,
+  { styles, charts, found, textPages }: ContentParts,
   { sink, pagesMax }: Reading,
 ): Promise<ReadResult> {
   const flush = () => sink.flush();
   if (format === 'ods') {
-    const body = new OdsBody((block) => sink.add(block), pagesMax);
+    const add = (block: BlockDraft) => {
+      textPages.add(block.page);
+      sink.add(block);
+    };
+    const body = new OdsBody(add, pagesMax, charts, (name, place) => found.push({ name, place }));
     await parseXml(content, body, flush);
     return resultOf(format, { pages: body.sheets });
   }
   const slides = format === 'odp' ? new Slides((block) => sink.add(block), pagesMax) : null;
-  const writer = new BlockWriter((block) => (slides === null ? sink.add(block) : slides.add(block)));
+  const placeOf = () => (slides === null ? {} : { page: slides.count, slide: slides.count });
+  const writer = new BlockWriter((block) => {
+    if (block.text.trim() !== '') textPages.add(placeOf().page);
+    if (slides === null) sink.add(block);
+    else slides.add(block);
+  });
   slides?.onSectionEnd(() => writer.end());
-  const body = new OdfBody(writer, styles, slides);
+  const body = new OdfBody(writer, { styles, charts }, slides, (name) => found.push({ name, place: placeOf() }));
   await parseXml(content, withStyles(styles, body), flush);
   writer.end();
   return resultOf(format, { pages: slides?.count ?? null });

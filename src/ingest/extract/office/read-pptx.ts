@@ -1,16 +1,19 @@
-import { type Relationship, readRelationships } from '../archive/package-parts.ts';
+import { readRelationships } from '../archive/package-parts.ts';
 import { parseXml } from '../archive/xml.ts';
 import type { Zip } from '../archive/zip.ts';
 import { BlockWriter } from '../block-writer.ts';
 import type { BlockDraft } from '../blocks.ts';
 import { ExtractError } from '../errors.ts';
 import { type Reading, type ReadResult, resultOf } from '../reader.ts';
-import { arrangeSlide } from './slide-blocks.ts';
+import { readChart } from './charts.ts';
+import { partsOf, readDiagram } from './drawings.ts';
+import { PackagePictures, PICTURE_BYTES_MAX } from './package-pictures.ts';
+import { arrangeSlide, slideHeading } from './slide-blocks.ts';
 import { SlideBody } from './slide-body.ts';
 
 /**
  * Read the text of a PresentationML document, slide by slide in the order of the show: the title as a heading, then the
- * shapes in their order, tables, the text of diagrams, and the speaker's notes. The page is the number of the slide.
+ * shapes in their order, tables, diagrams, charts, and the speaker's notes. The page is the number of the slide.
  */
 export async function readPptx(zip: Zip, mainPart: string, reading: Reading): Promise<ReadResult> {
   const slides = await slidesInOrder(zip, mainPart);
@@ -21,11 +24,20 @@ export async function readPptx(zip: Zip, mainPart: string, reading: Reading): Pr
     );
   }
   const failedPages: number[] = [];
+  const pictures = new PackagePictures(reading.images);
   let number = 0;
   for (const slide of slides) {
     number++;
     try {
-      for (const block of await readSlide(zip, slide, number)) reading.sink.add(block);
+      const blocks = await readSlide(zip, slide, number);
+      const images = pictures.wants(blocks.length > 0)
+        ? partsOf(zip, await readRelationships(zip, slide), 'image')
+        : [];
+      // The text of pictures must not stand under the title of another slide.
+      if (blocks.length === 0 && images.length > 0) reading.sink.add(slideHeading(number));
+      for (const block of blocks) reading.sink.add(block);
+      for (const image of images)
+        await pictures.take(image, { page: number, slide: number }, () => zip.bytes(image, PICTURE_BYTES_MAX));
     } catch (error) {
       if (!(error instanceof ExtractError) || error.category !== 'corrupt') throw error;
       failedPages.push(number);
@@ -35,7 +47,7 @@ export async function readPptx(zip: Zip, mainPart: string, reading: Reading): Pr
   if (slides.length > 0 && failedPages.length === slides.length) {
     throw new ExtractError('corrupt', 'no slide of the presentation can be read');
   }
-  return resultOf('pptx', { pages: slides.length, failedPages });
+  return resultOf('pptx', { pages: slides.length, failedPages, skipped: pictures.skipped });
 }
 
 async function slidesInOrder(zip: Zip, mainPart: string): Promise<string[]> {
@@ -53,16 +65,13 @@ async function slidesInOrder(zip: Zip, mainPart: string): Promise<string[]> {
 async function readSlide(zip: Zip, part: string, number: number): Promise<readonly BlockDraft[]> {
   const relationships = await readRelationships(zip, part);
   const body = await readShapes(zip, part, 'slide');
-  for (const diagram of ofType(zip, relationships, 'diagramData')) body.push(...(await readDiagram(zip, diagram)));
+  for (const diagram of partsOf(zip, relationships, 'diagramData')) body.push(...(await readDiagram(zip, diagram)));
+  for (const chart of partsOf(zip, relationships, 'chart')) body.push(...(await readChart(zip, chart)));
   const notes: BlockDraft[] = [];
-  for (const notesSlide of ofType(zip, relationships, 'notesSlide')) {
+  for (const notesSlide of partsOf(zip, relationships, 'notesSlide')) {
     notes.push(...(await readShapes(zip, notesSlide, 'notes')));
   }
   return arrangeSlide(number, body, notes);
-}
-
-function ofType(zip: Zip, relationships: readonly Relationship[], wanted: string): string[] {
-  return relationships.filter(({ type, target }) => type === wanted && zip.has(target)).map(({ target }) => target);
 }
 
 async function readShapes(zip: Zip, part: string, kind: 'slide' | 'notes'): Promise<BlockDraft[]> {
@@ -70,28 +79,5 @@ async function readShapes(zip: Zip, part: string, kind: 'slide' | 'notes'): Prom
   const writer = new BlockWriter((block) => blocks.push(block));
   await parseXml(zip.stream(part), new SlideBody(writer, kind));
   writer.end();
-  return blocks;
-}
-
-/** Read the text of the points of a diagram. The slide itself does not contain it. */
-async function readDiagram(zip: Zip, part: string): Promise<BlockDraft[]> {
-  const blocks: BlockDraft[] = [];
-  let text: string[] = [];
-  let isText = false;
-  await parseXml(zip.stream(part), {
-    open(name) {
-      if (name === 'a:t') isText = true;
-    },
-    close(name) {
-      if (name === 'a:t') isText = false;
-      if (name !== 'a:p') return;
-      const line = text.join('');
-      text = [];
-      if (line.trim() !== '') blocks.push({ kind: 'list_item', level: 1, text: `- ${line}` });
-    },
-    text(run) {
-      if (isText) text.push(run);
-    },
-  });
   return blocks;
 }

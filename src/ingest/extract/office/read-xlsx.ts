@@ -3,8 +3,10 @@ import { parseXml, type XmlAttributes } from '../archive/xml.ts';
 import type { Zip } from '../archive/zip.ts';
 import { ExtractError } from '../errors.ts';
 import { type Reading, type ReadResult, resultOf } from '../reader.ts';
+import { partsOf, readDrawing } from './drawings.ts';
+import { PackagePictures, PICTURE_BYTES_MAX } from './package-pictures.ts';
 import { SheetRows } from './sheet-rows.ts';
-import { SheetCells } from './xlsx-cells.ts';
+import { SheetCells, unescapeString } from './xlsx-cells.ts';
 import { CellFormats } from './xlsx-formats.ts';
 
 interface Sheet {
@@ -14,10 +16,10 @@ interface Sheet {
 
 /**
  * Read the text of a SpreadsheetML workbook, sheet by sheet: the name of the sheet as a heading and its filled areas
- * as tables. Read cells as they are displayed, and formulas by the value that was saved. The page is the number of
- * the sheet.
+ * as tables, then its text boxes, shapes and charts. Read cells as they are displayed, except for whole numbers that
+ * are displayed with an exponent, and formulas by the value that was saved. The page is the number of the sheet.
  */
-export async function readXlsx(zip: Zip, mainPart: string, { sink, pagesMax }: Reading): Promise<ReadResult> {
+export async function readXlsx(zip: Zip, mainPart: string, { sink, images, pagesMax }: Reading): Promise<ReadResult> {
   const relationships = await readRelationships(zip, mainPart);
   const { sheets, is1904 } = await readWorkbook(zip, mainPart, relationships);
   if (sheets.length > pagesMax) {
@@ -26,15 +28,25 @@ export async function readXlsx(zip: Zip, mainPart: string, { sink, pagesMax }: R
   const targetOf = (wanted: string) => relationships.find(({ type }) => type === wanted)?.target ?? null;
   const formats = await CellFormats.read(zip, targetOf('styles'), is1904);
   const strings = await readSharedStrings(zip, targetOf('sharedStrings'));
+  const pictures = new PackagePictures(images);
   let page = 0;
   for (const { name, part } of sheets) {
     const rows = new SheetRows((block) => sink.add(block), name, ++page);
     const cells = new SheetCells(rows, strings, formats);
     await parseXml(zip.stream(part), cells, () => sink.flush());
     rows.end();
+    const sheetParts = await readRelationships(zip, part);
+    for (const drawing of partsOf(zip, sheetParts, 'drawing')) {
+      for (const block of await readDrawing(zip, drawing)) rows.addBlock(block);
+      const shown = pictures.wants(rows.hasText) ? partsOf(zip, await readRelationships(zip, drawing), 'image') : [];
+      for (const image of shown) {
+        rows.addName();
+        await pictures.take(image, rows.place, () => zip.bytes(image, PICTURE_BYTES_MAX));
+      }
+    }
     await sink.flush();
   }
-  return resultOf('xlsx', { pages: sheets.length });
+  return resultOf('xlsx', { pages: sheets.length, skipped: pictures.skipped });
 }
 
 async function readWorkbook(
@@ -42,9 +54,9 @@ async function readWorkbook(
   part: string,
   relationships: readonly Relationship[],
 ): Promise<{ sheets: Sheet[]; is1904: boolean }> {
-  // Sheets of charts and macros have no cells.
+  // Sheets of macros have no text.
   const worksheets = new Map(
-    relationships.filter(({ type }) => type === 'worksheet').map(({ id, target }) => [id, target]),
+    relationships.filter(({ type }) => /^(?:work|chart)sheet$/.test(type)).map(({ id, target }) => [id, target]),
   );
   const sheets: Sheet[] = [];
   let is1904 = false;
@@ -78,7 +90,7 @@ async function readSharedStrings(zip: Zip, part: string | null): Promise<string[
       if (name === 'x:rPh') phonetic--;
       else if (name === 'x:t') isText = false;
       else if (name === 'x:si') {
-        strings.push(text.join(''));
+        strings.push(unescapeString(text.join('')));
         text = [];
       }
     },

@@ -6,6 +6,7 @@ import { RowTable } from '../row-table.ts';
  * filled rows.
  */
 export class SheetRows {
+  readonly place: { readonly page: number; readonly sheet: string };
   readonly #add: (block: BlockDraft) => void;
   readonly #name: string;
   #table: RowTable | null = null;
@@ -13,7 +14,8 @@ export class SheetRows {
 
   constructor(add: (block: BlockDraft) => void, name: string, page: number) {
     this.#name = name.trim() === '' ? `Sheet ${page}` : name.trim();
-    this.#add = (block) => add({ ...block, page, sheet: this.#name });
+    this.place = { page, sheet: this.#name };
+    this.#add = (block) => add({ ...block, ...this.place });
   }
 
   addRow(cells: readonly string[]): void {
@@ -21,10 +23,27 @@ export class SheetRows {
       this.endTable();
       return;
     }
-    if (!this.#hasName) this.#add({ kind: 'heading', level: 1, text: this.#name });
-    this.#hasName = true;
+    this.addName();
     this.#table ??= new RowTable(this.#add);
     this.#table.addRow(cells);
+  }
+
+  /** Add text that stands over the cells, after the tables so far. */
+  addBlock(block: BlockDraft): void {
+    this.endTable();
+    this.addName();
+    this.#add(block);
+  }
+
+  /** True once anything was added. */
+  get hasText(): boolean {
+    return this.#hasName;
+  }
+
+  /** Add the name of the sheet as a heading, once. */
+  addName(): void {
+    if (!this.#hasName) this.#add({ kind: 'heading', level: 1, text: this.#name });
+    this.#hasName = true;
   }
 
   /** End the current table. An empty row separates two tables. */

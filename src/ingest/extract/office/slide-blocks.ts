@@ -1,5 +1,9 @@
 import type { BlockDraft } from '../blocks.ts';
 
+export function slideHeading(number: number): BlockDraft {
+  return { kind: 'heading', level: 1, text: `Slide ${number}`, page: number, slide: number };
+}
+
 /**
  * Arrange the blocks of one slide: its title first, then the others, then the speaker's notes. Each slide opens its
  * own section; otherwise its text would appear under the title of another slide.
@@ -12,7 +16,7 @@ export function arrangeSlide(
 ): readonly BlockDraft[] {
   if (body.length === 0 && notes.length === 0) return [];
   const title = body.find(({ kind }) => kind === 'heading');
-  const blocks: BlockDraft[] = [title ?? { kind: 'heading', level: 1, text: `Slide ${number}` }];
+  const blocks: BlockDraft[] = [title ?? slideHeading(number)];
   for (const block of body) if (block !== title) blocks.push(block);
   if (notes.length > 0) blocks.push({ kind: 'heading', level: 2, text: 'Notes' }, ...notes);
   return blocks.map((block) => ({ ...block, page: number, slide: number }));

@@ -91,15 +91,24 @@ export class SheetCells implements XmlHandler {
     switch (this.#type) {
       case 's':
         return this.#strings[Number(value)] ?? '';
+      case 'str':
+      case 'inlineStr':
+        return unescapeString(value);
       case 'b':
         return value === '1' ? 'TRUE' : value === '0' ? 'FALSE' : value;
       case 'n':
         return this.#formats.show(value, this.#style);
       default:
-        // The value is the text of a formula (`str`), inline text, a displayed error, or a date in ISO 8601.
+        // The value is a displayed error or a date in ISO 8601.
         return value;
     }
   }
+}
+
+/** Replace the escapes of characters that XML cannot hold, such as `_x000D_` (ISO/IEC 29500-1, 22.9.2.19). */
+export function unescapeString(text: string): string {
+  if (!text.includes('_x')) return text;
+  return text.replace(/_x([0-9A-Fa-f]{4})_/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
 }
 
 /** Return the column number of a cell reference: 1 for `A7`, 28 for `AB7`. */

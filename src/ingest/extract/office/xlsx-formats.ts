@@ -41,6 +41,9 @@ const EAST_ASIAN_DATES = new Set([27, 28, 29, 30, 31, 36, 50, 51, 52, 53, 54, 57
 const EAST_ASIAN_TIMES = new Set([32, 33, 34, 35, 55, 56]);
 /** Maximum length of a pattern, as in Excel. A longer one is not a format. */
 const PATTERN_CHARS_MAX = 255;
+/** Numbers from which General uses an exponent, and beyond which a program of sheets keeps no digit exactly. */
+const GENERAL_MAX = 1e11;
+const EXACT_MAX = 1e15;
 /** Days between the first days of the two calendars. */
 const DAYS_TO_1904 = 1462;
 
@@ -77,16 +80,26 @@ export class CellFormats {
 
   /** Format the number of a cell. @param value number as the file holds it */
   show(value: string, style: number): string {
-    const number = Number(value);
-    if (value.trim() === '' || !Number.isFinite(number)) return value;
-    const pattern = this.#patterns[style] ?? 'General';
-    if (pattern.length > PATTERN_CHARS_MAX) return value;
-    try {
-      return format(pattern, this.#is1904 && isDate(pattern) ? number + DAYS_TO_1904 : number, { overflow: value });
-    } catch {
-      return value; // The format is unknown to numfmt.
-    }
+    return showNumber(value, this.#patterns[style] ?? 'General', this.#is1904);
   }
+}
+
+/** Format a number by a pattern. A value that is no number stays as it is, and so does one of an unknown pattern. */
+export function showNumber(value: string, pattern: string, is1904 = false): string {
+  const number = Number(value);
+  if (value.trim() === '' || !Number.isFinite(number) || pattern.length > PATTERN_CHARS_MAX) return value;
+  // General shows 12 digits and more as 1.23457E+14, in which nobody finds an account or a barcode.
+  const isLong = Number.isInteger(number) && Math.abs(number) >= GENERAL_MAX && Math.abs(number) < EXACT_MAX;
+  const shown = isLong ? pattern.replace(/"[^"]*"|\\.|General|@/gi, digitsForGeneral) : pattern;
+  try {
+    return format(shown, is1904 && isDate(pattern) ? number + DAYS_TO_1904 : number, { overflow: value });
+  } catch {
+    return value; // The format is unknown to numfmt.
+  }
+}
+
+function digitsForGeneral(part: string): string {
+  return /^(?:General|@)$/i.test(part) ? '0' : part;
 }
 
 function builtIn(id: number): string {
