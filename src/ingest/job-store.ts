@@ -69,6 +69,8 @@ export interface ExtractionRecord {
   readonly recognisedPages: readonly number[];
   readonly skipped: readonly { readonly name: string; readonly category: string }[];
   readonly unsurePictures: readonly UnsurePicture[];
+  /** Pages whose text is unknown. */
+  readonly unmappedPages?: readonly number[] | undefined;
 }
 
 const LISTED_MAX = 1_000;
@@ -86,8 +88,16 @@ export function extractionSnapshot(found: ExtractionRecord): Record<string, unkn
   const cut = Object.entries(lists).map(([name, list]) => [name, list.slice(0, LISTED_MAX)] as const);
   const counts = { failed_count: found.failedPages.length, empty_count: found.emptyPages.length };
   const extraction = { pages: found.pages, ...counts, ...Object.fromEntries(cut) };
-  const warnings = warningsOf(found.unsurePictures);
+  const warnings = [...unmappedWarning(found.unmappedPages ?? []), ...warningsOf(found.unsurePictures)];
   return { extraction, ...(warnings.length === 0 ? {} : { warnings }) };
+}
+
+function unmappedWarning(pages: readonly number[]): string[] {
+  if (pages.length === 0) return [];
+  const listed = pages.slice(0, WARNINGS_MAX).join(', ');
+  const more = pages.length > WARNINGS_MAX ? ` and ${pages.length - WARNINGS_MAX} more` : '';
+  const fault = 'cannot be mapped to characters, since the fonts of the PDF do not name them';
+  return [`the text of page ${listed}${more} ${fault}; upload a scan of it, or a PDF with text that can be copied`];
 }
 
 function warningsOf(pictures: readonly UnsurePicture[]): string[] {

@@ -57,6 +57,7 @@ export const ChildLine = z.discriminatedUnion('type', [
     pages: z.int().nullable(),
     emptyPages: z.array(z.int()),
     failedPages: z.array(z.int()),
+    unmappedPages: z.array(z.int()).optional(),
     skipped: z.array(z.object({ name: z.string(), category: z.enum(PART_CATEGORIES) })),
   }),
   z.object({

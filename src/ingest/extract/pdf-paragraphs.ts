@@ -1,7 +1,7 @@
 import type { PdfLine } from './pdf-lines.ts';
 
 export interface PdfParagraph {
-  readonly text: string;
+  text: string;
   readonly page: number;
   readonly fontSize: number;
   readonly lineCount: number;
@@ -44,6 +44,9 @@ function startsParagraph(current: readonly PdfLine[], line: PdfLine, pitch: numb
   const first = current[0];
   if (previous === undefined || first === undefined) return true;
   const size = Math.max(previous.fontSize, line.fontSize);
+  // The rest of a divided word, in the next line or column.
+  if (continuesWord(previous.text, line.text) && Math.abs(previous.fontSize - line.fontSize) <= size * 0.1)
+    return false;
   if (Math.abs(previous.fontSize - line.fontSize) > size * 0.1) return true;
   const gap = previous.y - line.y;
   if (gap < -size || gap > Math.max(pitch * size * 1.35, size * 1.3)) return true;
@@ -55,6 +58,11 @@ function startsParagraph(current: readonly PdfLine[], line: PdfLine, pitch: numb
   const endedEarly =
     SENTENCE_END.test(previous.text) && (current.length === 1 || previous.right < previous.left + width * 0.85);
   return indent > size * 0.8 && indent < size * 6 && (endedEarly || current.length > 1);
+}
+
+/** Return true if a text ends with a hyphen inside a word, and the next one begins with the rest of the word. */
+export function continuesWord(text: string, next: string): boolean {
+  return /\p{Ll}[-\u2010\u00ad]$/u.test(text) && /^\p{Ll}/u.test(next);
 }
 
 /** Return the median distance of baselines, in units of the font size. */

@@ -3,7 +3,7 @@ import { contentsLines } from './pdf-contents.ts';
 import { PdfHeadings } from './pdf-headings.ts';
 import type { PdfLine } from './pdf-lines.ts';
 import { PdfMargins, type PdfPageLines } from './pdf-margins.ts';
-import { type PdfParagraph, toParagraphs } from './pdf-paragraphs.ts';
+import { continuesWord, joinLines, type PdfParagraph, toParagraphs } from './pdf-paragraphs.ts';
 
 /**
  * Converts the lines of a PDF to blocks, a window of pages at a time. It keeps one of each running title. It marks
@@ -20,6 +20,7 @@ export class PdfBlocks {
     const { pages, runningTitles } = this.#margins.divide(window, bodySize);
     const parts = pages.flatMap((page) => this.#partsOf(page));
     const paragraphs = parts.flatMap((part) => ('paragraphs' in part ? part.paragraphs : []));
+    joinDividedWords(paragraphs);
     const blocks = new Map(this.#headings.toBlocks(paragraphs).map((block, at) => [paragraphs[at], block]));
     return [
       ...parts.flatMap((part) =>
@@ -45,5 +46,16 @@ export class PdfBlocks {
       const text = run.map((line) => line.text.replace(/(?:[.…·‥_]\s*){4,}/g, ' … ')).join('\n');
       return { contents: { kind: 'paragraph', text, page, boilerplate: true } };
     });
+  }
+}
+
+/** Move the rest of a word that a page divides to the page where the word begins. */
+function joinDividedWords(paragraphs: readonly PdfParagraph[]): void {
+  for (const [index, paragraph] of paragraphs.entries()) {
+    const next = paragraphs[index + 1];
+    if (next === undefined || next.page !== paragraph.page + 1 || !continuesWord(paragraph.text, next.text)) continue;
+    const [rest = ''] = next.text.split(/\s/, 1);
+    paragraph.text = joinLines([paragraph.text, rest]);
+    next.text = next.text.slice(rest.length).trimStart();
   }
 }

@@ -1,5 +1,9 @@
 import { ExtractError, isOutOfMemory } from './errors.ts';
 import { loadPdfJs, type PdfDocument, type PdfPage } from './load-pdfjs.ts';
+import { addCharacterMaps } from './pdf/add-character-maps.ts';
+import { formItems, insertItems } from './pdf/form-items.ts';
+import { joinSpacedLetters } from './pdf/letter-spacing.ts';
+import { isUnmapped as isUnmappedText, type PageBox, removeOverprints, turnUpright } from './pdf/page-items.ts';
 import { imagesOf } from './pdf-images.ts';
 import { linesInReadingOrder, type PdfTextItem } from './pdf-lines.ts';
 import type { PdfPageLines } from './pdf-margins.ts';
@@ -13,6 +17,8 @@ export interface PdfSummary {
   readonly emptyPages: number[];
   /** Pages, from 1, that could not be read. */
   readonly failedPages: number[];
+  /** Pages, from 1, whose fonts do not say which characters their glyphs are. They are among the failed ones. */
+  readonly unmappedPages: number[];
 }
 
 export interface PdfOptions {
@@ -49,11 +55,13 @@ export async function readPdf(data: Uint8Array, sink: BlockSink, options: PdfOpt
   const { images } = options;
   const emptyPages: number[] = [];
   const failedPages: number[] = [];
+  const unmappedPages: number[] = [];
   const blocks = new PdfBlocks();
   let window: PdfPageLines[] = [];
   let windowChars = 0;
   let charsLeft = options.textCharsMax;
   let hasText = false;
+  let pictures = 0;
   const flushWindow = async () => {
     for (const block of blocks.toBlocks(window)) sink.add(block);
     window = [];
@@ -63,6 +71,7 @@ export async function readPdf(data: Uint8Array, sink: BlockSink, options: PdfOpt
   const addImages = async (page: PdfPage, to: ImageSink) => {
     const { files, isDamaged } = await imagesOf(page);
     if (files.length > 0) await flushWindow();
+    pictures += files.length;
     let areAccepted = true;
     for (const file of files) areAccepted &&= await to.take({ file, page: page.pageNumber });
     return areAccepted && !isDamaged;
@@ -70,16 +79,18 @@ export async function readPdf(data: Uint8Array, sink: BlockSink, options: PdfOpt
   for (let number = 1; number <= pages; number++) {
     try {
       const page = await document.getPage(number);
-      const items = await textOf(page, charsLeft);
-      const [left = 0, bottom = 0, right = 0, top = 0] = page.view;
+      const { items, box, isUnmapped } = await itemsOf(page, charsLeft);
+      const [left, bottom, right, top] = box;
       const found = linesInReadingOrder(items, right - left);
+      if (isUnmapped) unmappedPages.push(number);
       if (found.length > 0) window.push({ page: number, top, bottom, lines: found });
       hasText ||= found.length > 0;
       const chars = items.reduce((sum, item) => sum + item.str.length, 0);
       charsLeft -= chars;
       windowChars += chars;
       const mayShowText = images !== null && (found.length === 0 || images.strategy === 'always');
-      if (mayShowText && !(await addImages(page, images))) failedPages.push(number);
+      const areImagesRead = mayShowText ? await addImages(page, images) : true;
+      if (isUnmapped || !areImagesRead) failedPages.push(number);
       else if (found.length === 0) emptyPages.push(number);
       page.cleanup();
     } catch (error) {
@@ -91,15 +102,16 @@ export async function readPdf(data: Uint8Array, sink: BlockSink, options: PdfOpt
     await document.cleanup();
   }
   // A page whose pictures could not be read may still have text.
-  if (failedPages.length === pages && !hasText) throw new ExtractError('corrupt', 'no page of the PDF can be read');
+  if (failedPages.length === pages && !hasText && (unmappedPages.length === 0 || pictures === 0))
+    throw unreadable(unmappedPages.length > 0);
   await flushWindow();
-  return { pages, emptyPages, failedPages };
+  return { pages, emptyPages, failedPages, unmappedPages };
 }
 
 async function open(data: Uint8Array, { cmapFolder, wasmFolder }: PdfOptions): Promise<PdfDocument> {
   const { getDocument, VerbosityLevel } = await loadPdfJs();
   const task = getDocument({
-    data,
+    data: addCharacterMaps(data),
     verbosity: VerbosityLevel.WARNINGS,
     // Glyph outlines are not needed, and no resource may be fetched.
     disableFontFace: true,
@@ -116,6 +128,30 @@ async function open(data: Uint8Array, { cmapFolder, wasmFolder }: PdfOptions): P
   return task.promise.catch((error: unknown) => {
     throw toOpeningError(error);
   });
+}
+
+function unreadable(isUnmapped: boolean): ExtractError {
+  return new ExtractError(
+    'corrupt',
+    isUnmapped ? 'the fonts of the PDF do not say which characters their glyphs are' : 'no page of the PDF can be read',
+  );
+}
+
+interface PageItems {
+  readonly items: readonly PdfTextItem[];
+  readonly box: PageBox;
+  /** True if the page has text that is unknown; it has no items then. */
+  readonly isUnmapped: boolean;
+}
+
+/** Read the items of a page and its forms, upright, each once, in words. @throws ExtractError `too_large` */
+async function itemsOf(page: PdfPage, charsLeft: number): Promise<PageItems> {
+  const [left = 0, bottom = 0, right = 0, top = 0] = page.view;
+  const own = await textOf(page, charsLeft);
+  const values = await formItems(page);
+  const isUnmapped = isUnmappedText(own);
+  const written = isUnmapped ? [] : await joinSpacedLetters(page, removeOverprints(own));
+  return { ...turnUpright(insertItems(written, values), [left, bottom, right, top]), isUnmapped };
 }
 
 /** @throws ExtractError `too_large` past `charsLeft` */

@@ -66,6 +66,8 @@ export interface ReadResult {
   readonly emptyPages: number[];
   /** Pages, from 1, that could not be read. */
   readonly failedPages: number[];
+  /** Pages of a PDF, from 1, whose fonts do not say which characters their glyphs are; among the failed ones. */
+  readonly unmappedPages?: number[] | undefined;
   readonly skipped: SkippedPart[];
 }
 

@@ -1,0 +1,123 @@
+import { charactersByGlyph } from './font-cmap.ts';
+import { entryOf, PdfObjects } from './pdf-objects.ts';
+
+/** Collections of characters whose codes pdf.js knows. */
+const KNOWN_COLLECTION = /\/Ordering\s*\((?:Korea1|KR|Japan1|GB1|CNS1)\)/;
+/** Number of the first added object, beyond those of any file. */
+const FIRST_NUMBER = 8_000_000;
+const FONTS_MAX = 1_000;
+/** Maximum number of codes with the same character in a map that is meant. */
+const SAME_TARGETS_MAX = 3;
+const CODES = 0x10000;
+const PRIVATE_FIRST = 0xe000;
+const PRIVATE_SIZE = 0x1900;
+const ENTRIES_PER_BLOCK = 100;
+
+/**
+ * Add a `ToUnicode` map to every composite font that has none and whose codes are glyph numbers: the embedded font says
+ * which characters its glyphs stand for. Glyphs without a character get one of the private use area, so that nobody
+ * takes the number for a character. The maps are appended as an update of the file (PDF 32000-1, 7.5.6). A file
+ * without such fonts is returned as it is, and so is an encrypted one.
+ */
+export function addCharacterMaps(file: Uint8Array): Uint8Array {
+  const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength);
+  if (!bytes.includes('/Type0') && !bytes.includes('/ObjStm')) return file;
+  if (bytes.includes('/Encrypt')) return file;
+  const objects = new PdfObjects(file);
+  const fonts = objects.containing('/Type0').filter(({ text }) => isUnmapped(text, objects));
+  const trailer = objects.trailer();
+  if (fonts.length === 0 || trailer === null) return file;
+  const parts: Buffer[] = [bytes, Buffer.from('\n')];
+  let length = bytes.length + 1;
+  const entries: string[] = [];
+  const add = (number: number, content: string) => {
+    entries.push(`${number} 1\n${String(length).padStart(10, '0')} 00000 n \n`);
+    const part = Buffer.from(`${number} 0 obj\n${content}\nendobj\n`, 'latin1');
+    parts.push(part);
+    length += part.length;
+  };
+  for (const [index, { number, text }] of fonts.slice(0, FONTS_MAX).entries()) {
+    const map = characterMap(charactersOf(text, objects));
+    add(FIRST_NUMBER + index, `<< /Length ${map.length} >>\nstream\n${map}\nendstream`);
+    const own = text.replace(/\/ToUnicode\s*(?:null|\d+\s+\d+\s+R)/, '');
+    add(number, `${own.slice(0, own.lastIndexOf('>>'))} /ToUnicode ${FIRST_NUMBER + index} 0 R >>`);
+  }
+  const { root, previous } = trailer;
+  const end = `xref\n${entries.join('')}trailer\n<< /Size ${FIRST_NUMBER + fonts.length} /Root ${root} /Prev ${previous} >>\n`;
+  parts.push(Buffer.from(`${end}startxref\n${length}\n%%EOF\n`, 'latin1'));
+  return Uint8Array.from(Buffer.concat(parts));
+}
+
+function isUnmapped(font: string, objects: PdfObjects): boolean {
+  if (!/^\/Identity-[HV]/.test(entryOf(font, '/Encoding') ?? '')) return false;
+  const descendant = descendantOf(font, objects);
+  if (descendant === null) return false;
+  const system = objects.resolve(descendant, '/CIDSystemInfo')?.text ?? '';
+  if (KNOWN_COLLECTION.test(system) || KNOWN_COLLECTION.test(descendant)) return false;
+  const map = objects.resolve(font, '/ToUnicode');
+  return map === null || !isUsable(objects.stream(map)?.toString('latin1') ?? '');
+}
+
+/** Return true for a map that gives its codes different characters, not all the same one or none. */
+function isUsable(map: string): boolean {
+  const blocksOfKind = (kind: string) => map.match(new RegExp(`beginbf${kind}[\\s\\S]*?endbf`, 'g'))?.join(' ') ?? '';
+  const ranges = blocksOfKind('range');
+  const hexOf = (text: string) => text.match(/<[0-9a-f]+>/gi) ?? [];
+  // A range gives consecutive characters or a list of them.
+  if (ranges.includes('[') || hexOf(ranges).some((code, at, all) => at % 3 === 1 && code !== all[at - 1])) return true;
+  const targets = [
+    ...hexOf(ranges).filter((_, at) => at % 3 === 2),
+    ...hexOf(blocksOfKind('char')).filter((_, at) => at % 2 === 1),
+  ].map((code) => code.toLowerCase());
+  return targets.length > 0 && (targets.length <= SAME_TARGETS_MAX || new Set(targets).size > 1);
+}
+
+function descendantOf(font: string, objects: PdfObjects): string | null {
+  const list = objects.resolve(font, '/DescendantFonts')?.text ?? '';
+  const number = /^\[?\s*(\d+)\s+\d+\s+R/.exec(list)?.[1];
+  return number === undefined ? null : (objects.get(Number(number))?.text ?? null);
+}
+
+/** Return the characters by code; empty if the font does not say. */
+function charactersOf(font: string, objects: PdfObjects): ReadonlyMap<number, number> {
+  const descendant = descendantOf(font, objects) ?? '';
+  const descriptor = objects.resolve(descendant, '/FontDescriptor')?.text ?? '';
+  const fontFile = objects.resolve(descriptor, '/FontFile2');
+  const program = fontFile === null ? null : objects.stream(fontFile);
+  if (program === null) return new Map();
+  const byGlyph = charactersByGlyph(program);
+  const mapObject = objects.resolve(descendant, '/CIDToGIDMap');
+  const glyphs = mapObject === null ? null : objects.stream(mapObject);
+  if (glyphs === null) return byGlyph;
+  const byCode = new Map<number, number>();
+  for (let code = 0; code * 2 + 1 < glyphs.length; code++) {
+    const character = byGlyph.get(glyphs.readUInt16BE(code * 2));
+    if (character !== undefined) byCode.set(code, character);
+  }
+  return byCode;
+}
+
+/** Write a `ToUnicode` map (PDF 32000-1, 9.10.3). Codes without a character map into the private use area. */
+function characterMap(characters: ReadonlyMap<number, number>): string {
+  const hex = (value: number) => value.toString(16).padStart(4, '0');
+  const utf16 = (character: number) => Buffer.from(String.fromCodePoint(character), 'utf16le').swap16().toString('hex');
+  const ranges: string[] = [];
+  for (let from = 0; from < CODES; from += PRIVATE_SIZE) {
+    for (let at = from; at < Math.min(from + PRIVATE_SIZE, CODES); at += 0x100)
+      ranges.push(`<${hex(at)}> <${hex(at + 0xff)}> <${hex(PRIVATE_FIRST + at - from)}>`);
+  }
+  const single = [...characters].map(([code, character]) => `<${hex(code)}> <${utf16(character)}>`);
+  return [
+    '/CIDInit /ProcSet findresource begin 12 dict begin begincmap',
+    '1 begincodespacerange <0000> <ffff> endcodespacerange',
+    ...blocksOf(ranges).map((lines) => `${lines.length} beginbfrange\n${lines.join('\n')}\nendbfrange`),
+    ...blocksOf(single).map((lines) => `${lines.length} beginbfchar\n${lines.join('\n')}\nendbfchar`),
+    'endcmap end end',
+  ].join('\n');
+}
+
+function blocksOf(lines: readonly string[]): string[][] {
+  const blocks: string[][] = [];
+  for (let at = 0; at < lines.length; at += ENTRIES_PER_BLOCK) blocks.push(lines.slice(at, at + ENTRIES_PER_BLOCK));
+  return blocks;
+}

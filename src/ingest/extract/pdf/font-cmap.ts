@@ -1,0 +1,88 @@
+const PRIVATE_FIRST = 0xe000;
+const PRIVATE_LAST = 0xf8ff;
+/** Symbol fonts have their characters here, in the order of the bytes that stand for them. */
+const SYMBOL = 0xf000;
+const GLYPHS_MAX = 65_536;
+
+/**
+ * Read which characters the glyphs of a TrueType or OpenType font stand for, from its `cmap` table (ISO/IEC 14496-22).
+ * Of several characters of a glyph the first counts. The map is empty if the font has no table of characters.
+ */
+export function charactersByGlyph(font: Buffer): Map<number, number> {
+  const glyphs = new Map<number, number>();
+  try {
+    const table = cmapTable(font);
+    if (table !== null) for (const [code, glyph] of codesOf(table)) addCharacter(glyphs, code, glyph);
+  } catch (error) {
+    // The table ends too early. What was read of it holds.
+    if (!(error instanceof RangeError)) throw error;
+  }
+  return glyphs;
+}
+
+function addCharacter(glyphs: Map<number, number>, code: number, glyph: number): void {
+  const isPrivate = code >= PRIVATE_FIRST && code <= PRIVATE_LAST;
+  const character = isPrivate && code >= SYMBOL && code - SYMBOL >= 0x20 && code - SYMBOL < 0x7f ? code - SYMBOL : code;
+  if (glyph === 0 || character < 0x20 || (isPrivate && character === code)) return;
+  if (!glyphs.has(glyph)) glyphs.set(glyph, character);
+}
+
+/** Find the subtable with the most characters: full Unicode, then the basic plane, then symbols. */
+function cmapTable(font: Buffer): Buffer | null {
+  const tables = font.readUInt16BE(4);
+  for (let at = 0; at < tables; at++) {
+    const entry = 12 + at * 16;
+    if (font.toString('latin1', entry, entry + 4) !== 'cmap') continue;
+    const cmap = font.subarray(font.readUInt32BE(entry + 8));
+    const subtables = Array.from({ length: cmap.readUInt16BE(2) }, (_, index) => {
+      const platform = cmap.readUInt16BE(4 + index * 8);
+      const encoding = cmap.readUInt16BE(6 + index * 8);
+      return { rank: rankOf(platform, encoding), offset: cmap.readUInt32BE(8 + index * 8) };
+    });
+    const best = subtables.filter(({ rank }) => rank > 0).toSorted((one, other) => other.rank - one.rank)[0];
+    return best === undefined ? null : cmap.subarray(best.offset);
+  }
+  return null;
+}
+
+function rankOf(platform: number, encoding: number): number {
+  if (platform === 3) return encoding === 10 ? 4 : encoding === 1 ? 3 : encoding === 0 ? 1 : 0;
+  return platform === 0 && encoding !== 5 ? 2 : 0;
+}
+
+/** Yield codes and glyphs of a subtable of format 4, 6 or 12; other formats are not used for Unicode. */
+function* codesOf(table: Buffer): Generator<[code: number, glyph: number]> {
+  const format = table.readUInt16BE(0);
+  if (format === 4) yield* segments(table);
+  else if (format === 6) {
+    const first = table.readUInt16BE(6);
+    for (let at = 0; at < table.readUInt16BE(8); at++) yield [first + at, table.readUInt16BE(10 + at * 2)];
+  } else if (format === 12) {
+    let count = 0;
+    for (let at = 16; at < 16 + table.readUInt32BE(12) * 12; at += 12) {
+      const first = table.readUInt32BE(at);
+      const last = Math.min(table.readUInt32BE(at + 4), 0x10ffff);
+      const glyph = table.readUInt32BE(at + 8);
+      for (let code = first; code <= last && ++count <= GLYPHS_MAX * 4; code++) yield [code, glyph + code - first];
+    }
+  }
+}
+
+function* segments(table: Buffer): Generator<[code: number, glyph: number]> {
+  const size = table.readUInt16BE(6);
+  const [ends, starts, deltas, offsets] = [14, 16 + size, 16 + size * 2, 16 + size * 3];
+  for (let at = 0; at < size; at += 2) {
+    const first = table.readUInt16BE(starts + at);
+    const last = table.readUInt16BE(ends + at);
+    const delta = table.readUInt16BE(deltas + at);
+    const offset = table.readUInt16BE(offsets + at);
+    for (let code = first; code <= last && code < 0xffff; code++) {
+      if (offset === 0) {
+        yield [code, (code + delta) & 0xffff];
+        continue;
+      }
+      const glyph = table.readUInt16BE(offsets + at + offset + (code - first) * 2);
+      if (glyph !== 0) yield [code, (glyph + delta) & 0xffff];
+    }
+  }
+}

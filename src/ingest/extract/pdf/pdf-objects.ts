@@ -1,0 +1,143 @@
+import { inflateSync } from 'node:zlib';
+
+/** Object of a PDF: its text, and where its stream begins in the file if it has one. */
+interface PdfObject {
+  readonly number: number;
+  /** Dictionary or array, without the stream. */
+  readonly text: string;
+  readonly streamAt: number | null;
+}
+
+const OBJECT_CHARS_MAX = 1024 * 1024;
+const STREAM_BYTES_MAX = 32 * 1024 * 1024;
+const OBJECT_STREAMS_MAX = 10_000;
+
+/**
+ * Objects of a PDF by their number, without the cross-reference table: the last object of a number counts. It looks
+ * only for what it is asked for, in the plain bytes and in object streams. It reads no encrypted file.
+ */
+export class PdfObjects {
+  readonly #file: Buffer;
+  /** Objects of object streams, by number. */
+  #packed: Map<number, PdfObject> | null = null;
+
+  constructor(file: Uint8Array) {
+    this.#file = Buffer.from(file.buffer, file.byteOffset, file.byteLength);
+  }
+
+  /** Return all objects whose text contains `part`. */
+  containing(part: string): PdfObject[] {
+    const found = new Map<number, PdfObject>();
+    for (const object of this.#packedObjects().values())
+      if (object.text.includes(part)) found.set(object.number, object);
+    for (let at = this.#file.indexOf(part); at >= 0; at = this.#file.indexOf(part, at + 1)) {
+      const object = this.#objectAround(at);
+      if (object?.text.includes(part)) found.set(object.number, object);
+    }
+    return [...found.values()];
+  }
+
+  get(number: number): PdfObject | null {
+    for (const generation of [0, 1]) {
+      const mark = `${number} ${generation} obj`;
+      let at = this.#file.lastIndexOf(mark);
+      // 12 0 obj also ends 112 0 obj.
+      while (at > 0 && isDigit(this.#file[at - 1])) at = this.#file.lastIndexOf(mark, at - 1);
+      if (at >= 0) return this.#parse(number, at + mark.length);
+    }
+    return this.#packedObjects().get(number) ?? null;
+  }
+
+  /** Resolve the value of a key: an object that it refers to, or the text of the value itself. */
+  resolve(dictionary: string, key: string): PdfObject | null {
+    const value = entryOf(dictionary, key);
+    const reference = /^(\d+)\s+\d+\s+R/.exec(value ?? '')?.[1];
+    if (reference !== undefined) return this.get(Number(reference));
+    return value === null ? null : { number: -1, text: value, streamAt: null };
+  }
+
+  /** Read the bytes of a stream that is stored plain or by Flate; null if it cannot be read. */
+  stream(object: PdfObject): Buffer | null {
+    if (object.streamAt === null) return null;
+    const length = Number(/^\d+$/.exec(this.resolve(object.text, '/Length')?.text.trim() ?? '')?.[0] ?? Number.NaN);
+    const end = Number.isNaN(length) ? this.#file.indexOf('endstream', object.streamAt) : object.streamAt + length;
+    const stored = this.#file.subarray(object.streamAt, end < 0 ? undefined : end);
+    const filter = entryOf(object.text, '/Filter')?.replace(/[[\]\s]/g, '') ?? '';
+    if (!/^(?:\/FlateDecode.*)?$/.test(filter) || /DCT|LZW|ASCII|RunLength/.test(filter)) return null;
+    if (filter === '') return stored;
+    try {
+      return inflateSync(stored, { maxOutputLength: STREAM_BYTES_MAX });
+    } catch {
+      return null;
+    }
+  }
+
+  /** Return the reference to the catalog, and the offset of the last cross-reference section. */
+  trailer(): { root: string; previous: number } | null {
+    const at = this.#file.lastIndexOf('/Root');
+    const root = /^\/Root\s*(\d+\s+\d+\s+R)/.exec(this.#file.toString('latin1', at, at + 40))?.[1];
+    const start = this.#file.lastIndexOf('startxref');
+    const previous = /^startxref\s+(\d+)/.exec(this.#file.toString('latin1', start, start + 40))?.[1];
+    return at < 0 || root === undefined || previous === undefined ? null : { root, previous: Number(previous) };
+  }
+
+  #objectAround(at: number): PdfObject | null {
+    const mark = this.#file.lastIndexOf(' obj', at);
+    if (mark < 0) return null;
+    const number = /(\d+)\s+\d+$/.exec(this.#file.toString('latin1', Math.max(0, mark - 24), mark))?.[1];
+    return number === undefined ? null : this.get(Number(number));
+  }
+
+  #parse(number: number, from: number): PdfObject | null {
+    const end = this.#file.indexOf('endobj', from);
+    const stream = this.#file.indexOf('stream', from);
+    const hasStream = stream >= 0 && (end < 0 || stream < end);
+    const textEnd = hasStream ? stream : end;
+    if (textEnd < 0 || textEnd - from > OBJECT_CHARS_MAX) return null;
+    const afterMark = stream + 'stream'.length;
+    const lineEnd = this.#file[afterMark] === 0x0d ? 2 : 1;
+    const text = this.#file.toString('latin1', from, textEnd).trim();
+    return { number, text, streamAt: hasStream ? afterMark + lineEnd : null };
+  }
+
+  #packedObjects(): ReadonlyMap<number, PdfObject> {
+    if (this.#packed !== null) return this.#packed;
+    this.#packed = new Map();
+    let count = 0;
+    for (let at = this.#file.indexOf('/ObjStm'); at >= 0; at = this.#file.indexOf('/ObjStm', at + 1)) {
+      if (++count > OBJECT_STREAMS_MAX) break;
+      const holder = this.#objectAround(at);
+      const content = holder === null ? null : this.stream(holder);
+      if (holder !== null && content !== null) addPacked(holder.text, content.toString('latin1'), this.#packed);
+    }
+    return this.#packed;
+  }
+}
+
+/** Parse an object stream: pairs of number and offset, then the objects (PDF 32000-1, 7.5.7). */
+function addPacked(dictionary: string, content: string, into: Map<number, PdfObject>): void {
+  const first = Number(entryOf(dictionary, '/First'));
+  const numbers = content.slice(0, first).trim().split(/\s+/).map(Number);
+  for (let at = 0; at + 1 < numbers.length; at += 2) {
+    const start = first + (numbers[at + 1] as number);
+    const end = at + 3 < numbers.length ? first + (numbers[at + 3] as number) : content.length;
+    const number = numbers[at] as number;
+    if (start >= 0 && end >= start)
+      into.set(number, { number, text: content.slice(start, end).trim(), streamAt: null });
+  }
+}
+
+/** Return the raw value of a key of a dictionary, up to the next key; null if there is none. */
+export function entryOf(dictionary: string, key: string): string | null {
+  const at = dictionary.search(new RegExp(`${key}(?![A-Za-z0-9])`));
+  if (at < 0) return null;
+  const rest = dictionary.slice(at + key.length).trimStart();
+  if (rest.startsWith('<<')) return rest.slice(0, rest.indexOf('>>') + 2);
+  if (rest.startsWith('[')) return rest.slice(0, rest.indexOf(']') + 1);
+  if (rest.startsWith('(')) return rest.slice(0, rest.indexOf(')') + 1);
+  return /^\/?[^/<>[\]()]*/.exec(rest)?.[0].trim() ?? null;
+}
+
+function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= 0x30 && byte <= 0x39;
+}

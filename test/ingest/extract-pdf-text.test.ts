@@ -1,0 +1,327 @@
+import { deflateSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { extractionSnapshot } from '../../src/ingest/job-store.ts';
+import { type CmapFormat, makeFont } from '../support/make-font.ts';
+import { brief, readHere } from '../support/read-document.ts';
+import { makeOnePagePdf, makeRawPdf, type PdfObject } from '../support/sample-files.ts';
+
+const HELVETICA: PdfObject = { dict: '/Type/Font/Subtype/Type1/BaseFont/Helvetica' };
+const stream = (content: string): PdfObject => ({ dict: '', stream: Buffer.from(content, 'latin1') });
+const page = (content: string) => makeOnePagePdf(stream(content), HELVETICA);
+const linesOf = async (pdf: Uint8Array) =>
+  (await readHere(pdf, 'a.pdf')).blocks.flatMap(({ text }) => text.split('\n'));
+const textOf = async (pdf: Uint8Array) => (await linesOf(pdf)).join(' ');
+
+describe('letter-spaced text is words', () => {
+  const spaced = (operators: string) => page(`BT /F1 12 Tf 1 0 0 1 72 700 Tm ${operators} ET`);
+
+  test.each([1.8, 2.4, 4, 6])('by character spacing of %f points at a size of 12', async (spacing) => {
+    const pdf = spaced(`${spacing} Tc (HARBOUR LIGHTS) Tj 0 -20 Td (of the north) Tj`);
+    expect(await textOf(pdf)).toBe('HARBOUR LIGHTS of the north');
+  });
+
+  test('by moves inside of a text, and by a position for each letter', async () => {
+    const kerned = Array.from('QUAY WALL', (letter) => `(${letter}) -220`).join(' ');
+    expect(await textOf(spaced(`[${kerned}] TJ`))).toBe('QUAY WALL');
+    const placed = Array.from('Ferry', (letter, at) => `1 0 0 1 ${72 + at * 17} 700 Tm (${letter}) Tj`).join(' ');
+    expect(await textOf(spaced(placed))).toBe('Ferry');
+  });
+
+  test('and letters that are written with blanks, single digits and cells of a table stay as they are', async () => {
+    expect(await textOf(spaced('(A B C D E) Tj'))).toBe('A B C D E');
+    const cells = ['1', '2', '3', '4', '5'].map((text, at) => `1 0 0 1 ${72 + at * 40} 700 Tm (${text}) Tj`).join(' ');
+    expect(await textOf(spaced(cells))).toMatch(/^1 ?2 ?3 ?4 ?5$/);
+    expect(await textOf(spaced(cells))).not.toContain('12');
+    expect(await textOf(spaced('(Plan B is a go) Tj'))).toBe('Plan B is a go');
+  });
+});
+
+describe('text that is drawn again to look bold is kept once', () => {
+  const draw = (text: string, x: number, y: number) => `1 0 0 1 ${x} ${y} Tm (${text}) Tj`;
+
+  test('as a line, two to four times', async () => {
+    for (const times of [2, 3, 4]) {
+      const copies = Array.from({ length: times }, (_, at) =>
+        draw('The harbour report', 72 + at * 0.3, 700 - at * 0.1),
+      );
+      expect(await textOf(page(`BT /F1 12 Tf ${copies.join(' ')} ${draw('Next line', 72, 680)} ET`))).toBe(
+        'The harbour report Next line',
+      );
+    }
+  });
+
+  test('letter by letter, with double letters kept', async () => {
+    const advance = 7.2;
+    const twice = Array.from('BOOKKEEPER', (letter, at) => {
+      const x = 72 + at * advance;
+      return `${draw(letter, x, 700)} ${draw(letter, x + 0.4, 700)}`;
+    });
+    const font: PdfObject = { dict: '/Type/Font/Subtype/Type1/BaseFont/Courier' };
+    const pdf = makeOnePagePdf(stream(`BT /F1 12 Tf ${twice.join(' ')} ET`), font);
+    expect(await textOf(pdf)).toBe('BOOKKEEPER');
+  });
+
+  test('and equal texts at different places are kept', async () => {
+    const rows = [0, 1, 2].map((at) => `${draw('yes', 72, 700 - at * 14)} ${draw('yes', 150, 700 - at * 14)}`);
+    expect((await textOf(page(`BT /F1 12 Tf ${rows.join(' ')} ET`))).match(/yes/g)).toHaveLength(6);
+    expect(await textOf(page('BT /F1 11 Tf 72 700 Td (Mississippi, 1100, aaaa) Tj ET'))).toBe(
+      'Mississippi, 1100, aaaa',
+    );
+  });
+});
+
+describe('values of forms and typed text are text', () => {
+  const form = (annotations: readonly string[], content: string) =>
+    makeRawPdf([
+      {
+        dict: `/Type/Catalog/Pages 2 0 R/AcroForm<</Fields[${annotations.map((_, at) => `${6 + at} 0 R`).join(' ')}]>>`,
+      },
+      { dict: '/Type/Pages/Kids[3 0 R]/Count 1' },
+      {
+        dict:
+          '/Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>' +
+          `/Annots[${annotations.map((_, at) => `${6 + at} 0 R`).join(' ')}]`,
+      },
+      stream(content),
+      HELVETICA,
+      ...annotations.map((dict) => ({ dict: `/Type/Annot${dict}` })),
+    ]);
+  const field = (type: string, rect: string, more: string) => `/Subtype/Widget/FT/${type}/T(f)/Rect[${rect}]${more}`;
+  const LABELS =
+    'BT /F1 11 Tf 1 0 0 1 72 700 Tm (Name:) Tj 1 0 0 1 72 660 Tm (Branch:) Tj 1 0 0 1 72 620 Tm (Note:) Tj ET';
+
+  test('behind their labels, without appearance streams', async () => {
+    const pdf = form(
+      [
+        field('Tx', '160 695 400 715', '/V(Mirae Kim)/F 4'),
+        field('Ch', '160 655 400 675', '/V(n)/Opt[[(n)(Northern branch)][(s)(Southern)]]/F 4'),
+        field('Tx', '160 560 400 635', '/Ff 4096/V(first line\\rsecond line)/F 4'),
+      ],
+      LABELS,
+    );
+    const lines = await textOf(pdf);
+    expect(lines).toContain('Name: Mirae Kim');
+    expect(lines).toContain('Branch: Northern branch');
+    expect(lines).toContain('first line second line');
+    expect(lines).not.toContain('Southern');
+  });
+
+  test('with Korean text, chosen buttons and typed notes, and without hidden values and passwords', async () => {
+    const utf16 = Buffer.from('\ufeff홍길동', 'utf16le').swap16().toString('hex');
+    const pdf = form(
+      [
+        field('Tx', '160 695 400 715', `/V<${utf16}>/F 4`),
+        field('Btn', '160 655 170 665', '/Ff 49152/V/express/AS/express/AP<</N<</express null/Off null>>>>/F 4'),
+        '/Subtype/FreeText/Rect[300 500 500 520]/Contents(typed onto the page)/DA(/F1 10 Tf)/F 4',
+        field('Tx', '160 595 400 615', '/V(hidden value)/F 2'),
+        field('Tx', '160 555 400 575', '/V(secret)/Ff 8192/F 4'),
+        '/Subtype/Text/Rect[10 10 20 20]/Contents(a comment)',
+      ],
+      LABELS,
+    );
+    const text = await textOf(pdf);
+    expect(text).toContain('Name: 홍길동');
+    expect(text).toContain('express');
+    expect(text).toContain('typed onto the page');
+    expect(text).not.toMatch(/hidden value|secret|a comment/);
+  });
+
+  test('once, if the page draws the value as well', async () => {
+    const drawn = `${LABELS} BT /F1 11 Tf 1 0 0 1 162 700 Tm (Mirae Kim) Tj ET`;
+    const text = await textOf(form([field('Tx', '160 695 400 715', '/V(Mirae Kim)/F 4')], drawn));
+    expect(text.match(/Mirae Kim/g)).toHaveLength(1);
+  });
+});
+
+describe('a font without a usable map to characters', () => {
+  const CHARACTERS = 'Sevnhrotaysdb 등대기록한글!';
+  const TEXT = '등대 기록 Seven herons today!';
+  const codes = (text: string, characters = CHARACTERS) =>
+    [...text].map((letter) => ([...characters].indexOf(letter) + 1).toString(16).padStart(4, '0')).join('');
+  const objects = (font: Buffer, options: { map?: string; more?: string; mapStream?: string } = {}): PdfObject[] => [
+    stream(`BT /F1 12 Tf 72 700 Td <${codes(TEXT)}> Tj ET`),
+    {
+      dict:
+        '/Type/Font/Subtype/Type0/BaseFont/AAAAAA+Sample/Encoding/Identity-H/DescendantFonts[6 0 R]' +
+        `${options.map ?? ''}`,
+    },
+    {
+      dict:
+        '/Type/Font/Subtype/CIDFontType2/BaseFont/AAAAAA+Sample/DW 600/FontDescriptor 7 0 R' +
+        `/CIDSystemInfo<</Registry(Adobe)/Ordering(Identity)/Supplement 0>>${options.more ?? '/CIDToGIDMap/Identity'}`,
+    },
+    {
+      dict:
+        '/Type/FontDescriptor/FontName/AAAAAA+Sample/Flags 4/FontBBox[0 -200 1000 900]/ItalicAngle 0/Ascent 900' +
+        '/Descent -200/CapHeight 700/StemV 80/FontFile2 8 0 R',
+    },
+    { dict: '/Filter/FlateDecode', stream: deflateSync(font) },
+    ...(options.mapStream === undefined ? [] : [stream(options.mapStream)]),
+  ];
+  const pdfOf = (parts: PdfObject[]) => {
+    const [content, font, ...more] = parts as [PdfObject, PdfObject, ...PdfObject[]];
+    return makeOnePagePdf(content, font, ...more);
+  };
+
+  test.each<[CmapFormat, readonly [number, number]]>([
+    [4, [3, 1]],
+    [12, [3, 10]],
+    [4, [0, 3]],
+  ])('is decoded by the table of its embedded font (format %i, encoding %j)', async (format, encoding) => {
+    expect(await textOf(pdfOf(objects(makeFont(CHARACTERS, format, encoding))))).toBe(TEXT);
+  });
+
+  test('is decoded if the map is null, empty or gives every code the same character', async () => {
+    const same = [1, 2, 3, 4, 5, 6, 7, 8].map((code) => `<000${code}> <0041>`).join('\n');
+    for (const [map, mapStream] of [
+      ['/ToUnicode null', undefined],
+      ['/ToUnicode 9 0 R', 'begincmap 1 begincodespacerange <0000> <ffff> endcodespacerange endcmap'],
+      ['/ToUnicode 9 0 R', `begincmap 8 beginbfchar\n${same}\nendbfchar endcmap`],
+    ] as const) {
+      const options = mapStream === undefined ? { map } : { map, mapStream };
+      expect(await textOf(pdfOf(objects(makeFont(CHARACTERS), options)))).toBe(TEXT);
+    }
+  });
+
+  test('is decoded through a map from codes to glyphs', async () => {
+    // Code n stands for glyph n + 1.
+    const glyphs = Buffer.alloc(80);
+    for (let code = 0; code < 40; code++) glyphs.writeUInt16BE(code, code * 2);
+    const parts = objects(makeFont(CHARACTERS), { more: '/CIDToGIDMap 9 0 R' });
+    const pdf = pdfOf([...parts, { dict: '', stream: glyphs }]);
+    expect(await textOf(pdf)).toBe(TEXT);
+  });
+
+  test('is decoded where its dictionary is in an object stream', async () => {
+    const [content, ...others] = objects(makeFont(CHARACTERS)) as [PdfObject, ...PdfObject[]];
+    const plain: Array<[number, PdfObject]> = [
+      [4, content],
+      [8, others[3] as PdfObject],
+    ];
+    const packed: Array<[number, string]> = [
+      [1, '<</Type/Catalog/Pages 2 0 R>>'],
+      [2, '<</Type/Pages/Kids[3 0 R]/Count 1>>'],
+      [3, '<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>'],
+      ...others.slice(0, 3).map(({ dict }, at): [number, string] => [5 + at, `<<${dict}>>`]),
+    ];
+    expect(await textOf(packedPdf(plain, packed))).toBe(TEXT);
+  });
+
+  test('whose embedded font does not help either makes its page a failed one, with a warning', async () => {
+    const hopeless = objects(makeFont(CHARACTERS, 4, null));
+    await expect(readHere(pdfOf(hopeless), 'a.pdf')).rejects.toMatchObject({
+      category: 'corrupt',
+      message: expect.stringContaining('do not say which characters'),
+    });
+    const pages = makeRawPdf([
+      { dict: '/Type/Catalog/Pages 2 0 R' },
+      { dict: '/Type/Pages/Kids[3 0 R 9 0 R]/Count 2' },
+      { dict: '/Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>' },
+      ...hopeless,
+      { dict: '/Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents 10 0 R/Resources<</Font<</F1 11 0 R>>>>' },
+      stream('BT /F1 12 Tf 72 700 Td (Known words) Tj ET'),
+      HELVETICA,
+    ]);
+    const { blocks, ...found } = await readHere(pages, 'a.pdf');
+    expect(brief(blocks)).toEqual(['paragraph@2: Known words']);
+    expect(found).toMatchObject({ failedPages: [1], unmappedPages: [1] });
+    const snapshot = extractionSnapshot({ ...found, recognisedPages: [], unsurePictures: [] });
+    expect(snapshot).toMatchObject({ warnings: [expect.stringContaining('the text of page 1 cannot be mapped')] });
+  });
+});
+
+/** Make a PDF whose other objects are in an object stream, with a stream of cross-references. */
+function packedPdf(
+  plain: ReadonlyArray<readonly [number, PdfObject]>,
+  packed: ReadonlyArray<readonly [number, string]>,
+): Buffer {
+  const HOLDER = 20;
+  const XREF = 21;
+  const parts = [Buffer.from('%PDF-1.7\n')];
+  let length = 9;
+  const rows = new Map<number, readonly [number, number, number]>([[0, [0, 0, 255]]]);
+  const put = (number: number, dict: string, data: Uint8Array) => {
+    rows.set(number, [1, length, 0]);
+    const head = Buffer.from(`${number} 0 obj\n<<${dict}/Length ${data.length}>>\nstream\n`, 'latin1');
+    const part = Buffer.concat([head, data, Buffer.from('\nendstream\nendobj\n')]);
+    parts.push(part);
+    length += part.length;
+  };
+  for (const [number, { dict, stream: data = new Uint8Array() }] of plain) put(number, dict, data);
+  let offset = 0;
+  const pairs = packed.map(([number, text], index) => {
+    rows.set(number, [2, HOLDER, index]);
+    const pair = `${number} ${offset}`;
+    offset += text.length + 1;
+    return pair;
+  });
+  const head = `${pairs.join(' ')}\n`;
+  const body = deflateSync(Buffer.from(head + packed.map(([, text]) => text).join('\n'), 'latin1'));
+  put(HOLDER, `/Type/ObjStm/N ${packed.length}/First ${head.length}/Filter/FlateDecode`, body);
+  const start = length;
+  rows.set(XREF, [1, start, 0]);
+  const table = Buffer.alloc((XREF + 1) * 4);
+  for (let number = 0; number <= XREF; number++) {
+    const [type, middle, last] = rows.get(number) ?? [0, 0, 0];
+    table.writeUInt8(type, number * 4);
+    table.writeUInt16BE(middle, number * 4 + 1);
+    table.writeUInt8(last, number * 4 + 3);
+  }
+  put(XREF, `/Type/XRef/Size ${XREF + 1}/W[1 2 1]/Root 1 0 R`, table);
+  parts.push(Buffer.from(`startxref\n${start}\n%%EOF\n`));
+  return Buffer.concat(parts);
+}
+
+describe('rotated pages', () => {
+  const ROWS = [
+    ['Harbour', 'Depth', 'Ships'],
+    ['North', '12 m', '41'],
+    ['South', '9 m', '17'],
+  ];
+  const cells = (matrix: (x: number, y: number) => string) =>
+    ROWS.flatMap((row, line) =>
+      row.map((text, column) => `${matrix(72 + column * 120, 500 - line * 20)} Tm (${text}) Tj`),
+    );
+
+  test.each<[number, (x: number, y: number) => string]>([
+    [0, (x, y) => `1 0 0 1 ${x} ${y}`],
+    [90, (x, y) => `0 1 -1 0 ${600 - y} ${x}`],
+    [180, (x, y) => `-1 0 0 -1 ${600 - x} ${780 - y}`],
+    [270, (x, y) => `0 -1 1 0 ${y} ${780 - x}`],
+  ])('keep the rows of their tables: text at %i degrees', async (_, matrix) => {
+    const text = await textOf(page(`BT /F1 11 Tf ${cells(matrix).join(' ')} ET`));
+    expect(text.replace(/\s+/g, ' ')).toBe('Harbour Depth Ships North 12 m 41 South 9 m 17');
+  });
+});
+
+describe('a word that a line end divides is one word', () => {
+  const at = (x: number, y: number, text: string) => `1 0 0 1 ${x} ${y} Tm (${text}) Tj`;
+
+  test('within a paragraph, across a wide gap and across columns', async () => {
+    const gap = `${at(72, 700, 'The light-')} ${at(72, 660, 'house keeper waits.')}`;
+    expect(await textOf(page(`BT /F1 11 Tf ${gap} ET`))).toBe('The lighthouse keeper waits.');
+    const left = Array.from({ length: 6 }, (_, line) => at(72, 700 - line * 13, 'Words of the left column here.'));
+    const right = Array.from({ length: 6 }, (_, line) => at(330, 687 - line * 13, 'Words of the right column here.'));
+    const columns = [...left, at(72, 622, 'The meas-'), at(330, 700, 'urement ended.'), ...right];
+    expect(await textOf(page(`BT /F1 11 Tf ${columns.join(' ')} ET`))).toContain('The measurement ended.');
+  });
+
+  test('across pages, where the word stays on its first page', async () => {
+    const pageOf = (content: number) => ({
+      dict: `/Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents ${content} 0 R/Resources<</Font<</F1 7 0 R>>>>`,
+    });
+    const pdf = makeRawPdf([
+      { dict: '/Type/Catalog/Pages 2 0 R' },
+      { dict: '/Type/Pages/Kids[3 0 R 4 0 R]/Count 2' },
+      pageOf(5),
+      pageOf(6),
+      stream(`BT /F1 11 Tf ${at(72, 400, 'We saw the har-')} ET`),
+      stream(`BT /F1 11 Tf ${at(72, 700, 'bour at night.')} ET`),
+      HELVETICA,
+    ]);
+    expect(brief((await readHere(pdf, 'a.pdf')).blocks)).toEqual([
+      'paragraph@1: We saw the harbour',
+      'paragraph@2: at night.',
+    ]);
+  });
+});
