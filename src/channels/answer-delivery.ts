@@ -1,10 +1,11 @@
 import { isAnyUnreadable } from '../documents/hidden-among.ts';
+import { graphemeCut } from '../language/graphemes.ts';
 import { AppError } from '../platform/errors.ts';
 import type { RateLimiter } from '../usage/rates.ts';
 import type { CallLog } from './call-log.ts';
 import type { ChannelMetrics } from './channel-metrics.ts';
 import { phraseReply, resultsReply } from './compose-reply.ts';
-import { graphemeCut, toOneLine } from './excerpt.ts';
+import { toOneLine } from './excerpt.ts';
 import { languageOf, type ReplyLanguage } from './phrases.ts';
 import type { ReplyOnce } from './reply-once.ts';
 import { channelCaller, type RetrievalContext, retrievePassages } from './retrieve-passages.ts';

@@ -1,14 +1,11 @@
 import { analyse } from '../language/analyser.ts';
+import { graphemeCut } from '../language/graphemes.ts';
 import { segmentSentences } from '../language/sentences.ts';
 import { oneLine } from '../platform/printable.ts';
 
 const ELLIPSIS = '…';
 /** Smallest share of a text that a cut at a blank may leave. Otherwise cut between graphemes. */
 const WORD_CUT_SHARE_MIN = 0.6;
-/** UTF-16 units to segment after a cut, so that a grapheme across the cut is recognised. */
-const LOOK_AHEAD_CHARS = 64;
-
-const graphemes = new Intl.Segmenter('und', { granularity: 'grapheme' });
 
 /** Convert a text to one line of well-formed Unicode without control characters and runs of blanks. */
 export function toOneLine(text: string): string {
@@ -25,17 +22,6 @@ export function cutText(text: string, charsMax: number): string {
   const blank = text.lastIndexOf(' ', end);
   const cut = blank >= end * WORD_CUT_SHARE_MIN ? blank : end;
   return `${text.slice(0, cut).trimEnd()}${ELLIPSIS}`;
-}
-
-/** Return the last index up to `charsMax` that splits no grapheme and so no surrogate pair. */
-export function graphemeCut(text: string, charsMax: number): number {
-  if (text.length <= charsMax) return text.length;
-  let cut = 0;
-  for (const { index } of graphemes.segment(text.slice(0, charsMax + LOOK_AHEAD_CHARS))) {
-    if (index > charsMax) break;
-    cut = index;
-  }
-  return cut;
 }
 
 /**

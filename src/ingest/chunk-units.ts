@@ -1,3 +1,4 @@
+import { graphemeCut, graphemeEnd } from '../language/graphemes.ts';
 import { type Range, safeCut, segmentSentences, trimRange } from '../language/sentences.ts';
 import type { Block } from './extract/blocks.ts';
 
@@ -220,9 +221,9 @@ function* prefixes(text: string, range: Range, budget: Budget, countTokens: Coun
       if (count(start, middle) > budget.tokens) over = middle;
       else fits = middle;
     }
-    let end = safeCut(text, fits);
-    // Never divide a single character, whatever its token count.
-    if (end <= start) end = start + ((text.codePointAt(start) as number) > 0xffff ? 2 : 1);
+    let end = fits < range.end ? graphemeCut(text, fits, start) : range.end;
+    // Never divide a character as a reader sees it, whatever its token count, unless it is absurdly long.
+    if (end <= start) end = safeCut(text, Math.min(graphemeEnd(text, start, budget.chars), range.end));
     yield { start, end, tokens: count(start, end) };
     start = end;
   }

@@ -1,3 +1,5 @@
+import { graphemeCut } from './graphemes.ts';
+
 /** Range of a text, [start, end), in UTF-16 units. */
 export interface Range {
   readonly start: number;
@@ -32,7 +34,7 @@ export function segmentSentences(text: string, charsMax = WINDOW_CHARS): Range[]
   const windowChars = Math.max(WINDOW_CHARS, charsMax);
   const segmenter = segmenterFor(HANGUL.test(text.slice(0, 4096)) ? 'ko' : 'en');
   for (let at = 0; at < text.length; ) {
-    const window = text.slice(at, safeCut(text, at + windowChars)).replace(/[\n\r\u2028\u2029\u0085]/g, ' ');
+    const window = text.slice(at, graphemeCut(text, at + windowChars, at)).replace(/[\n\r\u2028\u2029\u0085]/g, ' ');
     const last = at + window.length >= text.length;
     const cuts: number[] = [];
     for (const { index } of segmenter.segment(window)) {

@@ -1,3 +1,4 @@
+import { graphemeCut } from '../language/graphemes.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { VisionSettings } from '../platform/provider-settings.ts';
@@ -71,7 +72,7 @@ function named(error: AppError, index: number): AppError {
   });
 }
 
-/** Normalise the text of an image. Cut it first, without splitting a surrogate pair, since normalising takes time. */
+/** Normalise the text of an image. Cut it first, without splitting a character, since normalising takes time. */
 function normalise(text: string): string {
   const collapsed = text
     .slice(0, TEXT_CHARS_MAX * 2)
@@ -82,6 +83,5 @@ function normalise(text: string): string {
     .replace(/[\s\p{Cc}\ufffd]+/gu, ' ')
     .trim();
   if (collapsed.length <= TEXT_CHARS_MAX) return collapsed;
-  const cut = collapsed.slice(0, TEXT_CHARS_MAX);
-  return (cut.isWellFormed() ? cut : cut.slice(0, -1)).trimEnd();
+  return collapsed.slice(0, graphemeCut(collapsed, TEXT_CHARS_MAX)).trimEnd();
 }

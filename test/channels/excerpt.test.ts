@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { cutText, excerptOf, graphemeCut, toOneLine } from '../../src/channels/excerpt.ts';
+import { cutText, excerptOf, toOneLine } from '../../src/channels/excerpt.ts';
 import { analyse } from '../../src/language/analyser.ts';
+import { graphemeCut } from '../../src/language/graphemes.ts';
 import { SEED } from '../support/random.ts';
 
 const termsOf = (question: string) => new Set(analyse(question));

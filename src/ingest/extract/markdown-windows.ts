@@ -1,3 +1,5 @@
+import { wholeCharacters } from './whole-characters.ts';
+
 const WINDOW_CHARS = 64 * 1024;
 const WINDOW_CHARS_MAX = 2 * WINDOW_CHARS;
 
@@ -29,7 +31,7 @@ export function* markdownWindows(text: string): Generator<string> {
     }
     // Cut a very long line anywhere, since it does not fit into a window.
     while (lineEnd - start > 2 * WINDOW_CHARS_MAX) {
-      const cut = start + WINDOW_CHARS_MAX - (isHighSurrogate(text.charCodeAt(start + WINDOW_CHARS_MAX - 1)) ? 1 : 0);
+      const cut = wholeCharacters(text, start + WINDOW_CHARS_MAX, start);
       yield reopened + text.slice(start, cut);
       start = cut;
     }
@@ -42,8 +44,4 @@ export function* markdownWindows(text: string): Generator<string> {
     at = lineEnd + 1;
   }
   if (start < text.length) yield reopened + text.slice(start);
-}
-
-function isHighSurrogate(unit: number): boolean {
-  return unit >= 0xd800 && unit < 0xdc00;
 }

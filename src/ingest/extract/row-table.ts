@@ -1,4 +1,5 @@
 import type { BlockDraft } from './blocks.ts';
+import { wholeCharacters } from './whole-characters.ts';
 
 /** Size above which a table is divided into several blocks. */
 const BLOCK_CHARS = 16 * 1024;
@@ -60,7 +61,10 @@ function tidyCell(cell: string): string {
   const text = /\s\s|[^\S ]/.test(cell) ? cell.replace(/\s+/g, ' ').trim() : cell.trim();
   if (text.length <= CELL_CHARS_MAX) return text;
   const parts: string[] = [];
-  for (let at = 0; at < text.length; at += CELL_CHARS_MAX) parts.push(text.slice(at, at + CELL_CHARS_MAX));
+  for (let at = 0, end = 0; at < text.length; at = end) {
+    end = wholeCharacters(text, at + CELL_CHARS_MAX, at);
+    parts.push(text.slice(at, end));
+  }
   return parts.join('\n');
 }
 

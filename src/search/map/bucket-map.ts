@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Caller } from '../../access/caller.ts';
 import type { ChunkIndex, StoredChunk, TableVersion } from '../../index/chunk-index.ts';
+import { graphemeCut } from '../../language/graphemes.ts';
 import type { Sql } from '../../platform/postgres.ts';
 import type { Threads } from '../../platform/threads.ts';
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
@@ -81,7 +82,7 @@ export async function mapBucket(
       chunk_id: chunkId,
       chunk_index: chunkIndex,
       file_name: document.fileName,
-      excerpt: [...text.slice(0, 2 * EXCERPT_CHARS)].slice(0, EXCERPT_CHARS).join(''),
+      excerpt: text.slice(0, graphemeCut(text, EXCERPT_CHARS)),
     })),
   };
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { graphemeCut } from '../../language/graphemes.ts';
 import { type LocatedTerms, locateTerms } from '../../language/locate-terms.ts';
 import { type Range, segmentSentences, trimRange } from '../../language/sentences.ts';
 
@@ -71,11 +72,10 @@ function shorten(text: string, sentence: Range, located: readonly LocatedTerms[]
   const [blankAfterStart, blankBeforeEnd] = [text.indexOf(' ', start), text.lastIndexOf(' ', end)];
   if (start > sentence.start && blankAfterStart >= 0 && blankAfterStart < first) start = blankAfterStart + 1;
   if (end < sentence.end && blankBeforeEnd > (located[0]?.end ?? start)) end = blankBeforeEnd;
-  return trimRange(text, wholeCharacters(text, { start, end })) ?? sentence;
+  return trimRange(text, wholeCharacters(text, { start, end }, sentence)) ?? sentence;
 }
 
-/** Move the ends of a range out of surrogate pairs. */
-function wholeCharacters(text: string, { start, end }: Range): Range {
-  const isLow = (at: number) => (text.charCodeAt(at) & 0xfc00) === 0xdc00;
-  return { start: isLow(start) ? start + 1 : start, end: isLow(end) ? end + 1 : end };
+/** Move the ends of a range out of characters as a reader sees them. */
+function wholeCharacters(text: string, { start, end }: Range, sentence: Range): Range {
+  return { start: graphemeCut(text, start, sentence.start), end: graphemeCut(text, end, start) };
 }

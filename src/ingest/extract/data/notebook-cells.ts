@@ -1,6 +1,7 @@
 import type { BlockDraft } from '../blocks.ts';
 import { readMarkdown } from '../read-markdown.ts';
 import { readText } from '../read-text.ts';
+import { wholeCharacters } from '../whole-characters.ts';
 import type { JsonHandler } from './json-parser.ts';
 
 /** Length of a block of output. */
@@ -110,7 +111,7 @@ export class NotebookCells implements JsonHandler {
       for (let at = 0; at < output.length; ) {
         const newline = output.lastIndexOf('\n', at + BLOCK_CHARS);
         const isLast = output.length - at <= BLOCK_CHARS;
-        const end = isLast ? output.length : newline > at ? newline : at + BLOCK_CHARS;
+        const end = isLast ? output.length : newline > at ? newline : wholeCharacters(output, at + BLOCK_CHARS, at);
         this.#add({ kind: 'code', text: output.slice(at, end) });
         at = end;
       }
