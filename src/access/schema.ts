@@ -48,7 +48,7 @@ export const ApiKey = z.object({
 });
 export type ApiKey = z.infer<typeof ApiKey>;
 
-const label = z.string().trim().min(1).max(100).refine(isPlainName, PLAIN_NAME_RULE);
+const label = z.string().normalize('NFC').trim().min(1).max(100).refine(isPlainName, PLAIN_NAME_RULE);
 
 export const NewOrganization = z.object({
   // A name that looks like an id could shadow another organization's id wherever both are accepted.

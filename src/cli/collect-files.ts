@@ -6,7 +6,7 @@ import { fileError } from './read-lines.ts';
 export interface FoundFile {
   /** Absolute path of the file; `-` for stdin. */
   readonly path: string;
-  /** Path relative to the named folder, with `/`; the file name if the file itself was named. */
+  /** Path relative to the named folder, with `/` and in NFC; the file name if the file itself was named. */
   readonly sourcePath: string;
 }
 
@@ -42,7 +42,7 @@ export async function collectFiles(
       throw fileError(named, error);
     });
     if (kind.isDirectory()) await walk(absolute, absolute, options.recursive, collection, seen);
-    else if (kind.isFile()) take(absolute, path.basename(absolute), collection, seen);
+    else if (kind.isFile()) take(absolute, path.basename(absolute).normalize('NFC'), collection, seen);
     else collection.skipped.push({ path: absolute, reason: 'not a file' });
   }
   return collection;
@@ -81,5 +81,5 @@ function take(file: string, sourcePath: string, collection: FileCollection, seen
 }
 
 function relative(root: string, file: string): string {
-  return path.relative(root, file).split(path.sep).join('/');
+  return path.relative(root, file).split(path.sep).join('/').normalize('NFC');
 }

@@ -47,8 +47,9 @@ export async function compareFolder(
   folder: SyncedFolder,
   signal: AbortSignal,
 ): Promise<FolderDifference> {
-  const { place, prefix, globs } = folder;
-  const known = await readKnown(session, folder);
+  const { place, globs } = folder;
+  const prefix = folder.prefix.normalize('NFC');
+  const known = await readKnown(session, { ...folder, prefix });
   const seen = new Set<string>();
   const added: FoundFile[] = [];
   const changed: FoundFile[] = [];
@@ -63,10 +64,15 @@ export async function compareFolder(
     bytesMax: Number.POSITIVE_INFINITY, // Only names are listed; an upload has its own bound.
   });
   for await (const listing of reader.list(signal)) {
-    faults.push(...listing.faults.map((fault) => ({ ...fault, key: prefix + fault.key })));
+    faults.push(...listing.faults.map((fault) => ({ ...fault, key: (prefix + fault.key).normalize('NFC') })));
     for (const { key, sizeBytes } of listing.entries) {
       signal.throwIfAborted();
-      const sourcePath = prefix + oneLine(key);
+      // macOS names files in NFD; a folder that only changed its form has not changed.
+      const sourcePath = prefix + oneLine(key).normalize('NFC');
+      if (seen.has(sourcePath)) {
+        faults.push({ key: sourcePath, fault: 'another file has the same name in another form; rename one of them' });
+        continue;
+      }
       seen.add(sourcePath);
       const file = { path: path.join(place.base, key), sourcePath };
       const before = known.get(sourcePath);
@@ -80,7 +86,9 @@ export async function compareFolder(
     }
   }
   const isKept = keptByFaults(faults);
-  const vanished = [...known.values()].filter(({ sourcePath }) => !seen.has(sourcePath) && !isKept(sourcePath));
+  const vanished = [...known.values()].filter(
+    ({ sourcePath }) => !seen.has(sourcePath.normalize('NFC')) && !isKept(sourcePath),
+  );
   const counts = { files: seen.size, known: known.size, unchanged, failedBefore };
   return { added, changed, vanished, faults, ...counts };
 }
@@ -89,7 +97,7 @@ async function readKnown(session: Session, { bucketId, prefix }: SyncedFolder): 
   const known = new Map<string, PathDocument>();
   for (let after = ''; ; ) {
     const page = await session.call('documents.paths', { bucket_id: bucketId, prefix, after });
-    for (const document of page) known.set(document.sourcePath, document);
+    for (const document of page) known.set(document.sourcePath.normalize('NFC'), document);
     const last = page.at(-1);
     if (last === undefined) return known;
     after = last.sourcePath;

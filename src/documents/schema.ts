@@ -20,7 +20,10 @@ export const BucketPolicy = z.object({
   max_privacy_level: z.int().min(1).max(10).default(10),
   public_max_privacy_level: z.int().min(1).max(10).default(1),
   allow_public: z.boolean().default(true),
-  departments: z.array(z.string().min(1).max(128).refine(isPlainName, PLAIN_NAME_RULE)).max(100).optional(),
+  departments: z
+    .array(z.string().normalize('NFC').min(1).max(128).refine(isPlainName, PLAIN_NAME_RULE))
+    .max(100)
+    .optional(),
 });
 export type BucketPolicy = z.output<typeof BucketPolicy>;
 
@@ -60,6 +63,7 @@ export type EditedBucket = z.output<typeof EditedBucket>;
 export const CreateCollection = z.object({
   name: z
     .string()
+    .normalize('NFC')
     // biome-ignore lint/suspicious/noControlCharactersInRegex: names have none, and `\p{Cc}` is not portable
     .regex(/^[^\u0000-\u001f\u007f-\u009f]{1,128}$/u, 'must be 1 to 128 characters without control characters')
     .refine(isPlainName, PLAIN_NAME_RULE)

@@ -106,7 +106,7 @@ export async function listCollections(
 /** Find a collection by id or name. @throws AppError `collection_not_found` (404) */
 export async function findCollection(sql: Sql, orgId: string, bucketId: string, ref: string): Promise<CollectionView> {
   const [row] = await sql`
-    SELECT * FROM collections WHERE org_id = ${orgId} AND bucket_id = ${bucketId} AND (id = ${ref} OR name = ${ref})`;
+    SELECT * FROM collections WHERE org_id = ${orgId} AND bucket_id = ${bucketId} AND (id = ${ref} OR name = ${ref.normalize('NFC')})`;
   if (!row) throw notFound('collection', ref);
   return toCollection(row as Row);
 }

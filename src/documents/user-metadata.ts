@@ -75,8 +75,8 @@ function bytesOf(metadata: UserMetadata): number {
 }
 
 /**
- * Metadata as a caller sends it. Scalars become strings. `null` removes a key in an edit and is dropped at upload. Only
- * this schema checks the rules of contract 2.7.
+ * Metadata as a caller sends it. Scalars become strings in NFC. `null` removes a key in an edit and is dropped at
+ * upload. Only this schema checks the rules of contract 2.7.
  */
 export const UserMetadataInput = z
   .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
@@ -101,7 +101,9 @@ export const UserMetadataInput = z
     }
   })
   .transform((metadata) =>
-    Object.fromEntries(Object.entries(metadata).map(([key, value]) => [key, value === null ? null : String(value)])),
+    Object.fromEntries(
+      Object.entries(metadata).map(([key, value]) => [key, value === null ? null : String(value).normalize('NFC')]),
+    ),
   )
   .meta({
     maxProperties: METADATA_LIMITS.keys,

@@ -10,9 +10,13 @@ import {
 } from '../documents/schema.ts';
 import { UserMetadataInput } from '../documents/user-metadata.ts';
 
-/** Name of a file as given by the uploader. It is shown and searched for, but never used as a path. */
+/**
+ * Name of a file as given by the uploader, in NFC, since macOS sends NFD. It is shown and searched for, but never used
+ * as a path.
+ */
 export const FileName = z
   .string()
+  .normalize('NFC')
   .min(1, 'must not be empty')
   .max(255, 'must be at most 255 characters')
   .refine((name) => name.isWellFormed() && !/\p{Cc}/u.test(name), 'must not have control characters')
@@ -45,13 +49,14 @@ const UploadFields = z.object({
   content_type: z.string().max(255).optional(),
   source_path: z
     .string()
+    .normalize('NFC')
     .max(4096)
     .refine((path) => path.isWellFormed() && !/\p{Cc}/u.test(path), 'must not have control characters')
     .meta({ pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$' })
     .optional()
     .describe('where the file came from, for citations'),
   metadata: orJsonText(UserMetadataInput).optional(),
-  collection_id: z.string().min(1).max(128).optional(),
+  collection_id: z.string().normalize('NFC').min(1).max(128).optional(),
   privacy_level: formNumber(z.int().min(1).max(10).optional()),
   classification: z.enum(CLASSIFICATIONS).optional(),
   public_accessible: formBoolean(z.boolean().optional()),

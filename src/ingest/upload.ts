@@ -63,12 +63,13 @@ export async function uploadDocument(
   context: UploadContext,
   caller: Caller,
   bucketRef: string,
-  content: UploadContent,
+  sent: UploadContent,
   request: UploadRequest,
 ): Promise<UploadReply> {
   const { sql, objects, recentBuckets, statements } = context;
-  const name = FileName.safeParse(content.fileName);
+  const name = FileName.safeParse(sent.fileName);
   if (!name.success) throw invalidRequest(`filename: ${name.error.issues[0]?.message}`, 'filename');
+  const content = { ...sent, fileName: name.data };
   requireOwnDepartment(caller, request.metadata?.['scope'] ?? null);
   if (request.public_accessible) requireMetadataManager(caller);
   const storageBytesMax = context.plans[caller.plan]?.storageBytes ?? null;

@@ -35,7 +35,7 @@ export async function selectDocuments(
   if (where !== undefined) return selectByCondition(sql, caller, bucketId, where);
   const found = new Map<string, DocumentView>();
   for (const name of names ?? []) {
-    const documents = await findNamedDocuments(sql, caller, bucketId, name, SHOWN_MAX + 1);
+    const documents = await findNamedDocuments(sql, caller, bucketId, name.normalize('NFC'), SHOWN_MAX + 1);
     const [document] = documents;
     if (document === undefined) throw notFound('document', name);
     if (documents.length > 1) throw ambiguous(name, documents);

@@ -37,7 +37,7 @@ export function printable(text: string): string {
   return text.replace(ALL_BUT_LINES, '');
 }
 
-/** Make a file name from untrusted text, without folders and without characters that disguise the name. */
+/** Make a file name in NFC from untrusted text, without folders and without characters that disguise the name. */
 export function fileNameOf(text: string): string {
-  return text.replace(RUNS, '_').replace(/[/\\]/g, '_');
+  return text.normalize('NFC').replace(RUNS, '_').replace(/[/\\]/g, '_');
 }

@@ -101,7 +101,7 @@ async function readFile(
       version: isSettled ? versionOf(stats) : `${versionOf(stats)}?`,
       fileName: fileNameOf(path.posix.basename(key)).slice(0, 255),
       contentType: null,
-      sourcePath: oneLine(path.posix.join(folder, key)),
+      sourcePath: oneLine(path.posix.join(folder, key)).normalize('NFC'),
       metadata: { source_kind: 'folder' },
       eventTimeMs: Math.floor(stats.mtimeMs),
     };

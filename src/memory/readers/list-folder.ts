@@ -3,6 +3,8 @@ import path from 'node:path';
 import { compileGlobs, type Globs } from './globs.ts';
 import { type EntryFault, type ListedEntry, type Listing, longKeyFault } from './source-reader.ts';
 
+const CONTROL = /\p{Cc}/u;
+const BREAKS = /\p{Cc}+/gu;
 /** Entries after which a slice ends, once the current folder is finished. */
 const SLICE_ENTRIES = 4_000;
 
@@ -68,12 +70,29 @@ function listOne(slice: FolderSlice, folder: string, globs: ReturnType<typeof co
   }
   for (const item of items) {
     const key = folder === '' ? item.name : `${folder}/${item.name}`;
+    const fault = nameFault(absolute, item.name);
+    if (fault !== null) {
+      const isFolder = item.isDirectory();
+      const shown = key.replace(BREAKS, ' ');
+      if (isFolder ? !globs.excludesFolder(shown) && !item.name.startsWith('.') : globs.matches(shown))
+        found.faults.push({ key: shown, fault, ...(isFolder ? { isFolder } : {}) });
+      continue;
+    }
     if (item.isDirectory()) {
       if (!globs.excludesFolder(key)) found.pending.push(key);
     } else if ((item.isFile() || item.isSymbolicLink()) && globs.matches(key)) {
       listFile(slice, key, item.isSymbolicLink(), found);
     }
   }
+}
+
+/** Return what keeps a file with this name from becoming a document; null if nothing does. */
+function nameFault(folder: string, name: string): string | null {
+  if (CONTROL.test(name)) return 'its name has a line break or another control character; rename it';
+  if (!name.includes('\ufffd')) return null;
+  // The character stands for bytes that are no UTF-8, unless the name really has it.
+  const isReal = lstatSync(path.join(folder, name), { throwIfNoEntry: false }) !== undefined;
+  return isReal ? null : 'its name is not UTF-8; rename it';
 }
 
 function readFolder(absolute: string) {

@@ -107,7 +107,7 @@ async function readObject(
     version,
     fileName: fileNameOf(path.posix.basename(key)).slice(0, 255),
     contentType: null,
-    sourcePath: oneLine(key),
+    sourcePath: oneLine(key).normalize('NFC'),
     metadata: { source_kind: 's3' },
     eventTimeMs,
   };

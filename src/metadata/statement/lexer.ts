@@ -127,7 +127,8 @@ function readQuoted(source: string, at: number, quote: "'" | '"'): { text: strin
     const expected = 'text without control characters and without halves of surrogate pairs';
     throw statementFault(source, { at: at + 1 + bad, found: character, expected });
   }
-  return { text: raw.replaceAll(quote + quote, quote), at, end: end + 1 };
+  // Names and values are stored in NFC.
+  return { text: raw.replaceAll(quote + quote, quote).normalize('NFC'), at, end: end + 1 };
 }
 
 /** Find the first control character or lone surrogate, or -1: metadata can hold neither (contract 2.7). */

@@ -11,7 +11,10 @@ const isScalar = (value: unknown) => {
   if (typeof value === 'string') return value.length <= 512 && wellFormed(value);
   return typeof value === 'boolean' || Number.isFinite(value);
 };
-const scalar = z.custom<Scalar>(isScalar, SCALAR_RULE);
+/** Metadata and names are stored in NFC, so values that macOS sends in NFD mean the same. */
+const scalar = z
+  .custom<Scalar>(isScalar, SCALAR_RULE)
+  .transform((value) => (typeof value === 'string' ? value.normalize('NFC') : value));
 const key = z.string().min(1).max(64).refine(wellFormed, 'must be well-formed Unicode');
 
 const FORMS =
