@@ -177,7 +177,7 @@ export const ConfigFile = z.strictObject({
         .min(1)
         .default(60)
         .describe('refused credentials of an address before answers to it are slowed'),
-      document_seconds: z.number().int().min(1).max(3600).default(60).describe('time limit for reading a document'),
+      document_seconds: z.number().int().min(1).max(3600).default(60).describe('processor time for reading a document'),
     })
     .prefault({})
     .describe('bounds of requests and documents'),

@@ -9,7 +9,7 @@ import { openVision } from './vision.ts';
 
 /** Bound of a file, larger than for an image in a request, because scans are often stored with little compression. */
 export const DOCUMENT_IMAGE_BYTES_MAX = 32 * 1024 * 1024;
-/** Time limit of an image. A page full of small print takes 10 s on an idle core, and no request waits for it. */
+/** Processor time of an image. A page full of small print takes 10 s, and no request waits for it. */
 const IMAGE_MS_MAX = 120_000;
 /** Maximum number of waiting images of documents, which have a separate queue. */
 const WAITING_MAX = 10_000;

@@ -2,14 +2,16 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type ConfinedProcess, startConfined } from '../platform/confined-process.ts';
+import { WorkWatch } from '../platform/process-work.ts';
 import { DRAFTS_MAX, IMAGE_HEAD_BYTES, type OcrArgument, OcrLine } from './ocr-protocol.ts';
 import type { Transcription } from './transcriber.ts';
 
 /**
- * Kind of an OCR failure. `unreadable`: the decoder refused the image. `too_slow`: the deadline passed. `died`: the
- * process ran out of memory or crashed. `not_started`: the process never became ready.
+ * Kind of an OCR failure. `unreadable`: the decoder refused the image. `too_slow`: it takes too much processor time.
+ * `stalled`: the host had no time for the process. `died`: the process ran out of memory or crashed. `not_started`: the
+ * process never became ready.
  */
-export type OcrFaultKind = 'unreadable' | 'too_slow' | 'died' | 'not_started';
+export type OcrFaultKind = 'unreadable' | 'too_slow' | 'stalled' | 'died' | 'not_started';
 
 export class OcrFault extends Error {
   override readonly name = 'OcrFault';
@@ -22,12 +24,12 @@ export class OcrFault extends Error {
 }
 
 export interface OcrProcessLimits {
-  /** Time limit from the start to `ready`. */
+  /** Processor time from the start to `ready`. */
   readonly startMs: number;
-  /** Time limit of one image (wall clock). */
+  /** Processor time of one image. */
   readonly imageMs: number;
   /**
-   * Time limit of each further pass over an image whose first pass gave little text. After it the best result so far is
+   * Processor time of each further pass over an image whose first pass gave little text. After it the best result so far is
    * used. The pass over the turned page may also take twice as long as the first pass. All further passes together have
    * that time and twice this limit.
    */
@@ -39,6 +41,8 @@ export interface OcrProcessLimits {
   readonly imageBytesMax: number;
 }
 
+/** Time without progress after which the process counts as hung, however little processor time it may use. */
+const HANG_MS = 120_000;
 const HEAP_MIB = 128;
 const STDERR_CHARS_MAX = 2000;
 /** Bound of the bytes of a character in JSON. */
@@ -60,6 +64,8 @@ export class OcrProcess {
   #stderr = '';
   #residentBytes = 0;
   #cpuSeconds = 0;
+  /** Processor time until the last line. */
+  #lineMs = 0;
 
   private constructor(child: ConfinedProcess, limits: OcrProcessLimits) {
     this.#child = child;
@@ -76,7 +82,7 @@ export class OcrProcess {
     child.on('close', (code, signal) => this.#lines.end(`the OCR process ended (${code ?? signal}) ${this.#stderr}`));
   }
 
-  /** @throws OcrFault `not_started`; the signal's reason once it is aborted */
+  /** @throws OcrFault `not_started`, `stalled`; the signal's reason once it is aborted */
   static async start(limits: OcrProcessLimits, signal: AbortSignal): Promise<OcrProcess> {
     signal.throwIfAborted();
     const process = new OcrProcess(await spawnChild(limits), limits);
@@ -88,7 +94,7 @@ export class OcrProcess {
     } catch (error) {
       if (!(error instanceof OcrFault)) throw error;
       process.kill();
-      throw new OcrFault('not_started', error.message);
+      throw new OcrFault(error.kind === 'stalled' ? 'stalled' : 'not_started', error.message);
     }
     process.kill();
     throw new OcrFault('not_started', 'the OCR process violated its protocol');
@@ -121,20 +127,21 @@ export class OcrProcess {
     this.#child.stdin.write(head);
     this.#child.stdin.write(image);
     const { imageMs, secondPassMs } = this.#limits;
-    const beganMs = performance.now();
     let line = await this.#next(imageMs, signal);
-    const firstEndMs = performance.now();
-    const turnedMs = Math.min(2 * (firstEndMs - beganMs), imageMs);
-    const allEndMs = firstEndMs + turnedMs + 2 * secondPassMs;
+    let workMs = this.#lineMs;
+    const turnedMs = Math.min(2 * workMs, imageMs);
+    let leftMs = turnedMs + 2 * secondPassMs;
     for (let drafts = 1; line.type === 'draft' && drafts <= DRAFTS_MAX; drafts++) {
       const { text, confidence, next }: Extract<OcrLine, { type: 'draft' }> = line;
       const passMs = secondPassMs + (next === 'turned' ? turnedMs : 0);
       try {
-        line = await this.#next(Math.max(1, Math.min(passMs, allEndMs - performance.now())), signal);
+        line = await this.#next(Math.max(1, Math.min(passMs, leftMs)), signal);
       } catch (error) {
         if (!(error instanceof OcrFault)) throw error;
-        return { text, confidence };
+        return { text, confidence, workMs: workMs + this.#lineMs };
       }
+      leftMs -= this.#lineMs;
+      workMs += this.#lineMs;
     }
     if (line.type !== 'read') {
       this.kill();
@@ -143,7 +150,7 @@ export class OcrProcess {
     this.#residentBytes = line.residentBytes;
     this.#cpuSeconds = line.cpuSeconds;
     if (line.text === null) throw new OcrFault('unreadable', 'the decoder refused the image');
-    return { text: line.text, confidence: line.confidence };
+    return { text: line.text, confidence: line.confidence, workMs };
   }
 
   kill(): void {
@@ -151,11 +158,15 @@ export class OcrProcess {
     this.#lines.end('the OCR process was killed');
   }
 
-  /** Read the next line. If it is late, or the signal is aborted, kill the process, the only way to interrupt it. */
-  #next(withinMs: number, signal: AbortSignal): Promise<OcrLine> {
+  /**
+   * Read the next line. If it takes more than `cpuMs` of processor time, or the signal is aborted, kill the process, the
+   * only way to interrupt it.
+   */
+  #next(cpuMs: number, signal: AbortSignal): Promise<OcrLine> {
     return new Promise((resolve, reject) => {
       const settle = () => {
-        clearTimeout(timer);
+        this.#lineMs = watch.cpuMs;
+        watch.stop();
         signal.removeEventListener('abort', onAbort);
       };
       const giveUp = (reason: unknown) => {
@@ -164,10 +175,13 @@ export class OcrProcess {
         this.kill();
       };
       const onAbort = () => giveUp(signal.reason);
-      const timer = setTimeout(
-        () => giveUp(new OcrFault('too_slow', `the OCR process did not answer within ${withinMs} ms`)),
-        withinMs,
-      );
+      const watch = new WorkWatch(this.#child.pid, { cpuMs, hangMs: HANG_MS }, (over) => {
+        const [kind, what] =
+          over === 'work'
+            ? (['too_slow', `took more than ${cpuMs} ms of processor time`] as const)
+            : (['stalled', `made no progress for ${HANG_MS} ms`] as const);
+        giveUp(new OcrFault(kind, `the OCR process ${what}`));
+      });
       signal.addEventListener('abort', onAbort, { once: true });
       this.#lines.read((line, reason) => {
         settle();

@@ -155,7 +155,15 @@ class OcrPool implements Ocr {
         return new AppError({
           code: 'image_too_slow',
           status: 400,
-          message: `cannot be read within ${this.#limits.imageMs / 1000} s; send a smaller image`,
+          message: `takes more than ${this.#limits.imageMs / 1000} s of processor time; send a smaller image`,
+          cause: fault,
+        });
+      case 'stalled':
+        return new AppError({
+          code: 'images_overloaded',
+          status: 503,
+          message: 'the host is too busy to read images now; try again later',
+          retryable: true,
           cause: fault,
         });
       case 'not_started':

@@ -5,6 +5,8 @@ export interface Transcription {
   readonly text: string;
   /** Mean confidence of the letters in percent, or null without letters and for a vision model. */
   readonly confidence: number | null;
+  /** Processor time that was used; omitted by a vision model. */
+  readonly workMs?: number;
 }
 
 /** Reader of the text in an image: a vision model, or OCR on this host. */

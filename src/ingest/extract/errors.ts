@@ -29,8 +29,8 @@ export function isPartCategory(category: ExtractCategory): category is PartCateg
 }
 
 /**
- * Categories whose retry may succeed: a child that died for an internal reason. A document that took too long or too
- * much memory would do so again.
+ * Categories whose retry may succeed: a child that died for an internal reason. A document that took too much processor
+ * time or memory would do so again.
  */
 const RETRYABLE: ReadonlySet<ExtractCategory> = new Set(['internal']);
 
@@ -84,7 +84,14 @@ export function storeTooSlow(deadlineMs: number): ExtractError {
   return new ExtractError('timeout', message, undefined, true);
 }
 
-/** Create the error for a document that was not read before its deadline. */
-export function tooSlow(deadlineMs: number): ExtractError {
-  return new ExtractError('timeout', `reading the document took longer than ${Math.ceil(deadlineMs / 1000)} s`);
+/** Create the error for a document whose reading takes too much processor time. It would do so again. */
+export function tooSlow(cpuMs: number): ExtractError {
+  const message = `reading the document takes more than ${Math.ceil(cpuMs / 1000)} s of processor time`;
+  return new ExtractError('timeout', message);
+}
+
+/** Create the error for a document that could not be read because the host had no time for it. */
+export function hostTooBusy(hangMs: number): ExtractError {
+  const message = `reading the document made no progress for ${Math.ceil(hangMs / 1000)} s, since the host is busy`;
+  return new ExtractError('timeout', message, undefined, true);
 }

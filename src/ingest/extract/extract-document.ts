@@ -4,9 +4,9 @@ import type { ChildPool } from './child-pool.ts';
 import type { ChildTask } from './child-protocol.ts';
 import { Deadline } from './deadline.ts';
 import { detectFormat, type FileFormat, HEAD_BYTES, isPictureFormat } from './detect-format.ts';
-import { ExtractError, PicturesDoNotFit, storeTooSlow, tooSlow } from './errors.ts';
+import { ExtractError, hostTooBusy, PicturesDoNotFit, storeTooSlow } from './errors.ts';
 import { type ImageReading, ImageTexts, type UnsurePicture } from './image-texts.ts';
-import { DEFAULT_EXTRACT_LIMITS, type ExtractLimits, limitsFor } from './limits.ts';
+import { DEFAULT_EXTRACT_LIMITS, type ExtractLimits, HANG_FACTOR, limitsFor } from './limits.ts';
 import { isTextFormat, readInWorker } from './read-in-worker.ts';
 import { pagesOfPicture, readPicture } from './read-picture.ts';
 import { type ReadResult, resultOf } from './reader.ts';
@@ -80,9 +80,10 @@ export async function extractWindows(
   stream.on('error', () => {}); // The reader of the stream handles errors; none remains once the document is read.
   const onAbort = () => stream.destroy(signal?.reason);
   signal?.addEventListener('abort', onAbort, { once: true });
-  // This deadline covers a store that stalls; a child process has its own.
-  const deadlineError = () => (stream.readableEnded ? tooSlow : storeTooSlow)(limits.deadlineMs);
-  const newDeadline = () => new Deadline(limits.deadlineMs, () => stream.destroy(deadlineError()));
+  // This deadline covers a store that stalls; a child process has limits of its own.
+  const hangMs = limits.deadlineMs * HANG_FACTOR;
+  const deadlineError = () => (stream.readableEnded ? hostTooBusy : storeTooSlow)(hangMs);
+  const newDeadline = () => new Deadline(hangMs, () => stream.destroy(deadlineError()));
   let deadline = newDeadline();
   let texts: ImageTexts | null = null;
   try {

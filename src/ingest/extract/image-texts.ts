@@ -1,5 +1,4 @@
 import type { BlockDraft } from './blocks.ts';
-import { Deadline } from './deadline.ts';
 import { ExtractError, isPartCategory, type PartCategory } from './errors.ts';
 import type { OcrStrategy, PageImage, ReadResult } from './reader.ts';
 
@@ -13,6 +12,8 @@ export interface PictureText {
   readonly text: string;
   /** Mean confidence of the letters in percent; null if it is unknown. */
   readonly confidence: number | null;
+  /** Processor time that was used; omitted if the text was recognised elsewhere. */
+  readonly workMs?: number | undefined;
 }
 
 /** Page, picture or attachment whose text was recognised with little confidence. */
@@ -54,8 +55,8 @@ export class ImageTexts {
   readonly #abandonment = new AbortController();
   readonly #signal: AbortSignal;
   readonly #put: (blocks: Drafts) => Promise<void>;
-  readonly #clock: Deadline;
-  #isLate = false;
+  /** Time that is left for pictures. */
+  #leftMs: number;
   #pending: Promise<Drafts>[] = [];
   readonly #textPages = new Set<number>();
   readonly #failedPages = new Set<number>();
@@ -64,7 +65,7 @@ export class ImageTexts {
   readonly #unsure: UnsurePicture[] = [];
   #fault: ExtractError | null = null;
 
-  /** @param options.ms wall clock time for all pictures; the remaining ones then count as unreadable */
+  /** @param options.ms time of work for all pictures; the remaining ones then count as unreadable */
   constructor(
     reading: ImageReading,
     options: { readonly ms: number; readonly signal: AbortSignal | undefined; put(blocks: Drafts): Promise<void> },
@@ -73,9 +74,7 @@ export class ImageTexts {
     this.#put = options.put;
     const { signal } = options;
     this.#signal = signal ? AbortSignal.any([signal, this.#abandonment.signal]) : this.#abandonment.signal;
-    this.#clock = new Deadline(options.ms, () => {
-      this.#isLate = true;
-    });
+    this.#leftMs = options.ms;
   }
 
   /** Add blocks after all earlier ones. Settles when more can be added. */
@@ -91,12 +90,10 @@ export class ImageTexts {
   /** Wait until all pictures are read and all blocks are passed on. */
   async finish(): Promise<void> {
     await this.#passOn(0);
-    this.#clock.stop();
   }
 
   /** Stop the recognition in progress. Must be called in every case. */
   async abandon(): Promise<void> {
-    this.#clock.stop();
     this.#abandonment.abort();
     await Promise.allSettled(this.#pending.splice(0));
   }
@@ -155,18 +152,24 @@ export class ImageTexts {
   }
 
   async #textOf(file: DocumentImage['file']): Promise<PictureText | ExtractError> {
-    if (this.#isLate) return imagesTimeout();
+    if (this.#leftMs <= 0) return imagesTimeout();
+    const beganMs = performance.now();
+    let workMs: number | undefined;
     try {
-      return await this.#reading.read(file, this.#signal);
+      const found = await this.#reading.read(file, this.#signal);
+      workMs = found.workMs;
+      return found;
     } catch (error) {
       if (error instanceof ExtractError) return error;
       throw error;
+    } finally {
+      this.#leftMs -= workMs ?? performance.now() - beganMs;
     }
   }
 }
 
 function imagesTimeout(): ExtractError {
-  return new ExtractError('timeout', 'reading the pictures of the document took longer than is allowed');
+  return new ExtractError('timeout', 'reading the pictures of the document takes more time than is allowed');
 }
 
 /** Return the properties that have a value. */

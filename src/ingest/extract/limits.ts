@@ -29,7 +29,7 @@ export interface ExtractLimits {
   readonly blocksMax: number;
   /** Pictures of a document to recognise text in. */
   readonly imagesMax: number;
-  /** Wall clock time for recognising them, in addition to the deadline of the document. */
+  /** Processor time for recognising them, in addition to that of the document; wall clock time of a vision model. */
   readonly imagesMs: number;
   /** Bytes of a picture uploaded as a document. */
   readonly imageBytesMax: number;
@@ -37,11 +37,17 @@ export interface ExtractLimits {
   readonly textCharsMax: number;
   /** Bytes that a child may print before it is killed. */
   readonly outputBytesMax: number;
-  /** Wall clock of one document, from the first byte to the last block. */
+  /**
+   * Processor time of one document. Wall clock time only bounds a hang: `HANG_FACTOR` times as much without any
+   * progress.
+   */
   readonly deadlineMs: number;
   /** Resident memory of a child. */
   readonly memoryBytesMax: number;
 }
+
+/** Time without progress that counts as a hang, in units of the processor time of a document. */
+export const HANG_FACTOR = 5;
 
 const MIB = 1024 * 1024;
 
@@ -80,7 +86,7 @@ export const DEFAULT_EXTRACT_LIMITS: ExtractLimits = {
   pagesMax: 20_000,
   blocksMax: 1_000_000,
   imagesMax: 2_000,
-  imagesMs: 3_600_000,
+  imagesMs: 7_200_000,
   imageBytesMax: 32 * MIB,
   textCharsMax: 64 * MIB,
   outputBytesMax: 128 * MIB,

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
+import { WorkWatch } from '../../platform/process-work.ts';
 import type { BlockDraft } from './blocks.ts';
 import type { ChildPool } from './child-pool.ts';
 import { ChildLine, type ChildTask } from './child-protocol.ts';
-import { Deadline } from './deadline.ts';
-import { ExtractError, outOfMemory, storeTooSlow, tooSlow, wrongSize } from './errors.ts';
-import type { ExtractLimits } from './limits.ts';
+import { ExtractError, hostTooBusy, outOfMemory, storeTooSlow, tooSlow, wrongSize } from './errors.ts';
+import { type ExtractLimits, HANG_FACTOR } from './limits.ts';
 import type { ReadResult } from './reader.ts';
 import { type Child, startChild } from './start-child.ts';
 
@@ -21,16 +21,16 @@ type LastLine = Exclude<ChildLine, PartLine>;
 
 type RunLimits = Pick<ExtractLimits, 'deadlineMs' | 'imagesMs' | 'memoryBytesMax' | 'outputBytesMax'>;
 
-/** Extension of the deadline for each picture of the document. */
+/** Additional processor time for each picture of the document. */
 const IMAGE_MS = 5_000;
 const MEMORY_POLL_MS = 100;
 const STDERR_CHARS_MAX = 4096;
 
 /**
- * Read one document in a separate process and pass its blocks to `onBlocks`. While `onBlocks` is pending, reading and
- * the deadline pause.
+ * Read one document in a separate process and pass its blocks to `onBlocks`. While `onBlocks` is pending, reading
+ * pauses.
  *
- * The process has almost no privileges (see start-child.ts). It is killed past the deadline, past `memoryBytesMax`
+ * The process has almost no privileges (see start-child.ts). It is killed past its processor time, without progress, past `memoryBytesMax`
  * (heap limit by V8, data limit by the kernel, resident size by polling), past `outputBytesMax`, and when `signal`
  * aborts. It exits by itself when this process dies. It has exited when the promise settles.
  * @param source the file, of exactly `task.sizeBytes` bytes; its errors are rethrown unchanged
@@ -66,18 +66,20 @@ export async function runChild(
   signal?.addEventListener('abort', onAbort, { once: true });
   if (signal?.aborted) onAbort(); // while the child was started
   let isSent = false;
-  const deadline = new Deadline(limits.deadlineMs, () =>
-    kill(isSent ? tooSlow(limits.deadlineMs) : storeTooSlow(limits.deadlineMs)),
-  );
+  const hangMs = limits.deadlineMs * HANG_FACTOR;
+  const watch = new WorkWatch(child.pid, { cpuMs: limits.deadlineMs, hangMs }, (over) => {
+    if (over === 'work') kill(tooSlow(limits.deadlineMs));
+    else kill(isSent ? hostTooBusy(hangMs) : storeTooSlow(hangMs));
+  });
   let imageExtensionMs = limits.imagesMs;
   const take = (line: PartLine) => {
     if (line.type === 'image') {
       const grantMs = Math.min(IMAGE_MS, imageExtensionMs);
       imageExtensionMs -= grantMs;
-      deadline.extend(grantMs);
+      watch.extend(grantMs);
     }
     // The time of the callbacks is not reading time.
-    return deadline.pause(Promise.resolve(line.type === 'blocks' ? onBlocks(line.blocks) : onImage(line)));
+    return watch.pause(Promise.resolve(line.type === 'blocks' ? onBlocks(line.blocks) : onImage(line)));
   };
   const memory = watchMemory(child, limits.memoryBytesMax, kill);
   let stderr = '';
@@ -86,7 +88,7 @@ export async function runChild(
   });
   child.stdin.on('error', () => {}); // The child died before it read everything; its exit status is evaluated below.
   try {
-    const sending = sendFile(child, task, source, closed).then(() => {
+    const sending = sendFile(child, task, source, { closed, onSent: () => watch.progressed() }).then(() => {
       isSent = true;
     }, kill);
     const last = await collect(child.stdout, { ...limits, imagesMax: task.imagesMax }, take).catch((error: unknown) => {
@@ -102,7 +104,7 @@ export async function runChild(
     const { type: _, ...result } = last;
     return { ...result, peakMemoryBytes: memory.peak() };
   } finally {
-    deadline.stop();
+    watch.stop();
     memory.stop();
     signal?.removeEventListener('abort', onAbort);
   }
@@ -132,7 +134,7 @@ async function sendFile(
   child: Child,
   task: ChildTask,
   source: AsyncIterable<Uint8Array>,
-  closed: Promise<unknown>,
+  events: { readonly closed: Promise<unknown>; readonly onSent: () => void },
 ): Promise<void> {
   child.stdin.write(`${JSON.stringify(task)}\n`);
   let sent = 0;
@@ -140,7 +142,8 @@ async function sendFile(
     sent += chunk.length;
     if (sent > task.sizeBytes) break;
     if (child.stdin.destroyed) return;
-    if (!child.stdin.write(chunk)) await Promise.race([once(child.stdin, 'drain').catch(() => {}), closed]);
+    if (!child.stdin.write(chunk)) await Promise.race([once(child.stdin, 'drain').catch(() => {}), events.closed]);
+    events.onSent();
     if (child.exitCode !== null || child.signalCode !== null) return;
   }
   if (sent !== task.sizeBytes) throw wrongSize();
