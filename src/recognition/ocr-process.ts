@@ -29,9 +29,9 @@ export interface OcrProcessLimits {
   /** Processor time of one image. */
   readonly imageMs: number;
   /**
-   * Processor time of each further pass over an image whose first pass gave little text. After it the best result so far is
-   * used. The pass over the turned page may also take twice as long as the first pass. All further passes together have
-   * that time and twice this limit.
+   * Processor time of each further pass over an image whose first pass gave little text. After it the best result so
+   * far is used. The pass over the turned page may also take twice as long as the first pass. All further passes
+   * together have that time and twice this limit.
    */
   readonly secondPassMs: number;
   /** Memory limit of the process, set as the kernel's data limit; POSIX only. */
@@ -159,8 +159,8 @@ export class OcrProcess {
   }
 
   /**
-   * Read the next line. If it takes more than `cpuMs` of processor time, or the signal is aborted, kill the process, the
-   * only way to interrupt it.
+   * Read the next line. If it takes more than `cpuMs` of processor time, or the signal is aborted, kill the process,
+   * the only way to interrupt it.
    */
   #next(cpuMs: number, signal: AbortSignal): Promise<OcrLine> {
     return new Promise((resolve, reject) => {

@@ -58,6 +58,27 @@ export async function validFiles(): Promise<Record<string, Buffer>> {
       'Subject: s\r\nFrom: a@b.c\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n--x\r\n\r\nbody\r\n' +
         '--x\r\nContent-Type: text/html\r\nContent-Disposition: attachment; filename=p.html\r\n\r\n<p>page\r\n--x--\r\n',
     ),
+    ipynb: Buffer.from(
+      JSON.stringify({
+        nbformat: 4,
+        cells: [
+          { cell_type: 'markdown', source: ['# 제목\n', 'words'] },
+          { cell_type: 'code', source: 'print(1)', outputs: [{ output_type: 'stream', text: ['1\n'] }] },
+        ],
+      }),
+    ),
+    hml: Buffer.from(
+      '<?xml version="1.0" encoding="UTF-8"?><HWPML Version="2.8"><HEAD><MAPPINGTABLE><NUMBERINGLIST><NUMBERING Id="1">' +
+        '<PARAHEAD Level="1" NumFormat="Digit">^1.</PARAHEAD></NUMBERING></NUMBERINGLIST><PARASHAPELIST>' +
+        '<PARASHAPE Id="0" HeadingType="Number" Heading="1" Level="0"/></PARASHAPELIST></MAPPINGTABLE></HEAD><BODY>' +
+        `<SECTION>${'<P ParaShape="0"><TEXT><CHAR>본문 text</CHAR></TEXT></P>'.repeat(20)}</SECTION></BODY></HWPML>`,
+    ),
+    fodt: Buffer.from(
+      '<office:document xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" ' +
+        'xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0" ' +
+        'office:mimetype="application/vnd.oasis.opendocument.text"><office:body><office:text>' +
+        `${'<text:p>text 한글</text:p>'.repeat(20)}</office:text></office:body></office:document>`,
+    ),
     csv: Buffer.from(`id,name\n${Array.from({ length: 200 }, (_, i) => `${i},"이름, ${i}"`).join('\n')}`),
     json: Buffer.from(JSON.stringify({ data: Array.from({ length: 50 }, (_, i) => ({ id: i, text: `값 "${i}"` })) })),
     jsonl: Buffer.from('{"id":1,"tags":["a"]}\n{"id":2,"at":{"x":null}}\n'),

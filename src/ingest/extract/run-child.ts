@@ -30,9 +30,9 @@ const STDERR_CHARS_MAX = 4096;
  * Read one document in a separate process and pass its blocks to `onBlocks`. While `onBlocks` is pending, reading
  * pauses.
  *
- * The process has almost no privileges (see start-child.ts). It is killed past its processor time, without progress, past `memoryBytesMax`
- * (heap limit by V8, data limit by the kernel, resident size by polling), past `outputBytesMax`, and when `signal`
- * aborts. It exits by itself when this process dies. It has exited when the promise settles.
+ * The process has almost no privileges (see start-child.ts). It is killed past its processor time, without progress,
+ * past `memoryBytesMax` (heap limit by V8, data limit by the kernel, resident size by polling), past `outputBytesMax`,
+ * and when `signal` aborts. It exits by itself when this process dies. It has exited when the promise settles.
  * @param source the file, of exactly `task.sizeBytes` bytes; its errors are rethrown unchanged
  * @throws ExtractError for errors of the document or the child; the signal's reason when aborted; errors of `onBlocks`
  */

@@ -1,3 +1,4 @@
+import { isOutOfMemory } from '../errors.ts';
 import { charactersByGlyph } from './font-cmap.ts';
 import { entryOf, PdfObjects } from './pdf-objects.ts';
 
@@ -20,6 +21,16 @@ const ENTRIES_PER_BLOCK = 100;
  * without such fonts is returned as it is, and so is an encrypted one.
  */
 export function addCharacterMaps(file: Uint8Array): Uint8Array {
+  try {
+    return updated(file);
+  } catch (error) {
+    // pdf.js says what is wrong with a damaged file.
+    if (isOutOfMemory(String(error))) throw error;
+    return file;
+  }
+}
+
+function updated(file: Uint8Array): Uint8Array {
   const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength);
   if (!bytes.includes('/Type0') && !bytes.includes('/ObjStm')) return file;
   if (bytes.includes('/Encrypt')) return file;

@@ -8,9 +8,11 @@ interface PdfObject {
   readonly streamAt: number | null;
 }
 
+const OBJECT_MARK = ' obj';
 const OBJECT_CHARS_MAX = 1024 * 1024;
 const STREAM_BYTES_MAX = 32 * 1024 * 1024;
-const OBJECT_STREAMS_MAX = 10_000;
+/** Bytes of all object streams together; further ones are not looked at. */
+const PACKED_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
  * Objects of a PDF by their number, without the cross-reference table: the last object of a number counts. It looks
@@ -18,6 +20,8 @@ const OBJECT_STREAMS_MAX = 10_000;
  */
 export class PdfObjects {
   readonly #file: Buffer;
+  /** Offsets behind `obj`, by number; the last object of a number counts. */
+  #offsets: Map<number, number> | null = null;
   /** Objects of object streams, by number. */
   #packed: Map<number, PdfObject> | null = null;
 
@@ -38,14 +42,8 @@ export class PdfObjects {
   }
 
   get(number: number): PdfObject | null {
-    for (const generation of [0, 1]) {
-      const mark = `${number} ${generation} obj`;
-      let at = this.#file.lastIndexOf(mark);
-      // 12 0 obj also ends 112 0 obj.
-      while (at > 0 && isDigit(this.#file[at - 1])) at = this.#file.lastIndexOf(mark, at - 1);
-      if (at >= 0) return this.#parse(number, at + mark.length);
-    }
-    return this.#packedObjects().get(number) ?? null;
+    const offset = this.#offsetOf(number);
+    return offset === undefined ? (this.#packedObjects().get(number) ?? null) : this.#parse(number, offset);
   }
 
   /** Resolve the value of a key: an object that it refers to, or the text of the value itself. */
@@ -82,10 +80,27 @@ export class PdfObjects {
   }
 
   #objectAround(at: number): PdfObject | null {
-    const mark = this.#file.lastIndexOf(' obj', at);
+    const mark = this.#file.lastIndexOf(OBJECT_MARK, at);
     if (mark < 0) return null;
+    const number = this.#numberBefore(mark);
+    return number === null ? null : this.#parse(number, mark + OBJECT_MARK.length);
+  }
+
+  /** Return the number of the object whose mark is at an offset: `12` for `12 0 obj`. */
+  #numberBefore(mark: number): number | null {
     const number = /(\d+)\s+\d+$/.exec(this.#file.toString('latin1', Math.max(0, mark - 24), mark))?.[1];
-    return number === undefined ? null : this.get(Number(number));
+    return number === undefined ? null : Number(number);
+  }
+
+  #offsetOf(number: number): number | undefined {
+    if (this.#offsets === null) {
+      this.#offsets = new Map();
+      for (let at = this.#file.indexOf(OBJECT_MARK); at >= 0; at = this.#file.indexOf(OBJECT_MARK, at + 1)) {
+        const own = this.#numberBefore(at);
+        if (own !== null) this.#offsets.set(own, at + OBJECT_MARK.length);
+      }
+    }
+    return this.#offsets.get(number);
   }
 
   #parse(number: number, from: number): PdfObject | null {
@@ -103,11 +118,12 @@ export class PdfObjects {
   #packedObjects(): ReadonlyMap<number, PdfObject> {
     if (this.#packed !== null) return this.#packed;
     this.#packed = new Map();
-    let count = 0;
+    let bytesLeft = PACKED_BYTES_MAX;
     for (let at = this.#file.indexOf('/ObjStm'); at >= 0; at = this.#file.indexOf('/ObjStm', at + 1)) {
-      if (++count > OBJECT_STREAMS_MAX) break;
       const holder = this.#objectAround(at);
       const content = holder === null ? null : this.stream(holder);
+      bytesLeft -= content?.length ?? 0;
+      if (bytesLeft < 0) break;
       if (holder !== null && content !== null) addPacked(holder.text, content.toString('latin1'), this.#packed);
     }
     return this.#packed;
@@ -136,8 +152,4 @@ export function entryOf(dictionary: string, key: string): string | null {
   if (rest.startsWith('[')) return rest.slice(0, rest.indexOf(']') + 1);
   if (rest.startsWith('(')) return rest.slice(0, rest.indexOf(')') + 1);
   return /^\/?[^/<>[\]()]*/.exec(rest)?.[0].trim() ?? null;
-}
-
-function isDigit(byte: number | undefined): boolean {
-  return byte !== undefined && byte >= 0x30 && byte <= 0x39;
 }
