@@ -97,7 +97,7 @@ function unmappedWarning(pages: readonly number[]): string[] {
   const listed = pages.slice(0, WARNINGS_MAX).join(', ');
   const more = pages.length > WARNINGS_MAX ? ` and ${pages.length - WARNINGS_MAX} more` : '';
   const fault = 'cannot be mapped to characters, since the fonts of the PDF do not name them';
-  return [`the text of page ${listed}${more} ${fault}; upload a scan of it, or a PDF with text that can be copied`];
+  return [`text of page ${listed}${more} ${fault}; upload a scan of it, or a PDF with text that can be copied`];
 }
 
 function warningsOf(pictures: readonly UnsurePicture[]): string[] {

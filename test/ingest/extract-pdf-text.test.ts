@@ -15,9 +15,27 @@ const textOf = async (pdf: Uint8Array) => (await linesOf(pdf)).join(' ');
 describe('letter-spaced text is words', () => {
   const spaced = (operators: string) => page(`BT /F1 12 Tf 1 0 0 1 72 700 Tm ${operators} ET`);
 
-  test.each([1.8, 2.4, 4, 6])('by character spacing of %f points at a size of 12', async (spacing) => {
+  test.each([1.8, 2.4, 4, 6, 7.2, 9, 12])('by character spacing of %f points at a size of 12', async (spacing) => {
     const pdf = spaced(`${spacing} Tc (HARBOUR LIGHTS) Tj 0 -20 Td (of the north) Tj`);
     expect(await textOf(pdf)).toBe('HARBOUR LIGHTS of the north');
+  });
+
+  test('in Hangul of two syllables a word', async () => {
+    const utf16 = Buffer.from('등대 점검 안내', 'utf16le').swap16().toString('hex');
+    const pdf = makeOnePagePdf(
+      stream(`BT /F1 12 Tf 2.4 Tc 72 700 Td <${utf16}> Tj ET`),
+      { dict: '/Type/Font/Subtype/Type0/BaseFont/Sample/Encoding/Identity-H/DescendantFonts[6 0 R]/ToUnicode 8 0 R' },
+      {
+        dict:
+          '/Type/Font/Subtype/CIDFontType2/BaseFont/Sample/DW 1000/FontDescriptor 7 0 R' +
+          '/CIDSystemInfo<</Registry(Adobe)/Ordering(Identity)/Supplement 0>>',
+      },
+      { dict: '/Type/FontDescriptor/FontName/Sample/Flags 4/FontBBox[0 -200 1000 900]/ItalicAngle 0/StemV 80' },
+      stream(
+        'begincmap 1 begincodespacerange <0000> <ffff> endcodespacerange 1 beginbfrange <0000> <ffff> <0000> endbfrange endcmap',
+      ),
+    );
+    expect(await textOf(pdf)).toBe('등대 점검 안내');
   });
 
   test('by moves inside of a text, and by a position for each letter', async () => {
@@ -226,8 +244,29 @@ describe('a font without a usable map to characters', () => {
     expect(brief(blocks)).toEqual(['paragraph@2: Known words']);
     expect(found).toMatchObject({ failedPages: [1], unmappedPages: [1] });
     const snapshot = extractionSnapshot({ ...found, recognisedPages: [], unsurePictures: [] });
-    expect(snapshot).toMatchObject({ warnings: [expect.stringContaining('the text of page 1 cannot be mapped')] });
+    expect(snapshot).toMatchObject({ warnings: [expect.stringContaining('text of page 1 cannot be mapped')] });
   });
+});
+
+test('unknown text beside known text is left out with a warning, and symbols alone are kept', async () => {
+  const map = (ranges: string) => `begincmap 1 begincodespacerange <00> <ff> endcodespacerange ${ranges} endcmap`;
+  const pdf = makeRawPdf([
+    { dict: '/Type/Catalog/Pages 2 0 R' },
+    { dict: '/Type/Pages/Kids[3 0 R]/Count 1' },
+    { dict: '/Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents 4 0 R/Resources<</Font<</F1 5 0 R/F2 6 0 R>>>>' },
+    stream(
+      `BT /F1 12 Tf 1 0 0 1 72 700 Tm (${'Known words of the page. '.repeat(4)}) Tj 1 0 0 1 72 660 Tm /F2 12 Tf (ABCDEFGHIJKLMNOP) Tj ` +
+        '1 0 0 1 72 620 Tm (A) Tj /F1 12 Tf 1 0 0 1 90 620 Tm (an item) Tj ET',
+    ),
+    HELVETICA,
+    { dict: '/Type/Font/Subtype/TrueType/BaseFont/Odd/ToUnicode 7 0 R' },
+    stream(map('1 beginbfrange <41> <5a> <f041> endbfrange')),
+  ]);
+  const { blocks, ...found } = await readHere(pdf, 'a.pdf');
+  const text = blocks.map((block) => block.text).join(' ');
+  expect(text).toMatch(/^Known words of the page\..* \uf041 an item$/);
+  expect(text).not.toContain('\uf042');
+  expect(found).toMatchObject({ failedPages: [], unmappedPages: [1] });
 });
 
 /** Make a PDF whose other objects are in an object stream, with a stream of cross-references. */

@@ -3,7 +3,7 @@ import { loadPdfJs, type PdfDocument, type PdfPage } from './load-pdfjs.ts';
 import { addCharacterMaps } from './pdf/add-character-maps.ts';
 import { formItems, insertItems } from './pdf/form-items.ts';
 import { joinSpacedLetters } from './pdf/letter-spacing.ts';
-import { isUnmapped as isUnmappedText, type PageBox, removeOverprints, turnUpright } from './pdf/page-items.ts';
+import { type PageBox, removeOverprints, removeUnmapped, turnUpright } from './pdf/page-items.ts';
 import { imagesOf } from './pdf-images.ts';
 import { linesInReadingOrder, type PdfTextItem } from './pdf-lines.ts';
 import type { PdfPageLines } from './pdf-margins.ts';
@@ -17,7 +17,7 @@ export interface PdfSummary {
   readonly emptyPages: number[];
   /** Pages, from 1, that could not be read. */
   readonly failedPages: number[];
-  /** Pages, from 1, whose fonts do not say which characters their glyphs are. They are among the failed ones. */
+  /** Pages, from 1, with text whose fonts do not say which characters their glyphs are. It is left out. */
   readonly unmappedPages: number[];
 }
 
@@ -79,10 +79,10 @@ export async function readPdf(data: Uint8Array, sink: BlockSink, options: PdfOpt
   for (let number = 1; number <= pages; number++) {
     try {
       const page = await document.getPage(number);
-      const { items, box, isUnmapped } = await itemsOf(page, charsLeft);
+      const { items, box, isIncomplete, isUnmapped } = await itemsOf(page, charsLeft);
       const [left, bottom, right, top] = box;
       const found = linesInReadingOrder(items, right - left);
-      if (isUnmapped) unmappedPages.push(number);
+      if (isIncomplete) unmappedPages.push(number);
       if (found.length > 0) window.push({ page: number, top, bottom, lines: found });
       hasText ||= found.length > 0;
       const chars = items.reduce((sum, item) => sum + item.str.length, 0);
@@ -140,7 +140,9 @@ function unreadable(isUnmapped: boolean): ExtractError {
 interface PageItems {
   readonly items: readonly PdfTextItem[];
   readonly box: PageBox;
-  /** True if the page has text that is unknown; it has no items then. */
+  /** True if text of the page is left out, since it is unknown. */
+  readonly isIncomplete: boolean;
+  /** True if the page has no known text. */
   readonly isUnmapped: boolean;
 }
 
@@ -149,9 +151,10 @@ async function itemsOf(page: PdfPage, charsLeft: number): Promise<PageItems> {
   const [left = 0, bottom = 0, right = 0, top = 0] = page.view;
   const own = await textOf(page, charsLeft);
   const values = await formItems(page);
-  const isUnmapped = isUnmappedText(own);
-  const written = isUnmapped ? [] : await joinSpacedLetters(page, removeOverprints(own));
-  return { ...turnUpright(insertItems(written, values), [left, bottom, right, top]), isUnmapped };
+  const { items, isIncomplete, isUnmapped } = removeUnmapped(own);
+  const written = await joinSpacedLetters(page, removeOverprints(items));
+  const upright = turnUpright(insertItems(written, values), [left, bottom, right, top]);
+  return { ...upright, isIncomplete, isUnmapped };
 }
 
 /** @throws ExtractError `too_large` past `charsLeft` */

@@ -66,7 +66,7 @@ export interface ReadResult {
   readonly emptyPages: number[];
   /** Pages, from 1, that could not be read. */
   readonly failedPages: number[];
-  /** Pages of a PDF, from 1, whose fonts do not say which characters their glyphs are; among the failed ones. */
+  /** Pages of a PDF, from 1, with text whose fonts do not say which characters their glyphs are. */
   readonly unmappedPages?: number[] | undefined;
   readonly skipped: SkippedPart[];
 }

@@ -48,7 +48,8 @@ function decodeBody(node: MimeNode): void {
 }
 
 const ENCODED_WORDS = /=\?([^?\s*]+)(?:\*[^?\s]*)?\?([QB])\?([^?]*)\?=(?:[ \t]+=\?\1(?:\*[^?\s]*)?\?\2\?[^?]*\?=)*/gi;
-const EXTENDED_VALUE = /(\*(?:0\*)?=\s*"?)([\w.:-]+)('[\w-]*')((?:%[0-9a-f]{2}|[^\s;"%])+)/gi;
+// A value in several sections stays as it is, since the first one names the charset of all.
+const EXTENDED_VALUE = /(\w\*=\s*"?)([\w.:-]+)('[\w-]*')((?:%[0-9a-f]{2}|[^\s;"%])+)/gi;
 
 /** Return a header line in UTF-8: its raw bytes, its encoded words (RFC 2047) and extended values (RFC 2231). */
 function headerInUtf8(line: Uint8Array): Uint8Array {

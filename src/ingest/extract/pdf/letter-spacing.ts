@@ -1,87 +1,112 @@
 import { loadPdfJs, type PdfPage } from '../load-pdfjs.ts';
 import type { PdfTextItem } from '../pdf-lines.ts';
 
-/** Letters with one blank between each two, as pdf.js reports letter-spaced text. */
-const SPACED = /^[\p{L}\p{N}]\p{M}*(?: [\p{L}\p{N}\p{P}]\p{M}*)+$/u;
-const SPACED_LONG = /^\p{L}\p{M}*(?: [\p{L}\p{P}]\p{M}*){2,}$/u;
-/** Letters in a row, each an item of its own, from which they may be a letter-spaced word. */
-const SINGLE_RUN_MIN = 4;
+/** A letter, or letters with one blank between each two, as pdf.js reports letter-spaced text. */
+const LETTERS = /^[\p{L}\p{N}\p{P}]\p{M}*(?: [\p{L}\p{N}\p{P}]\p{M}*)*$/u;
+const BLANKS = / /g;
+/** Letters of a line from which they may be letter-spaced. */
+const LETTERS_MIN = 3;
+/** Letters in a row, each an item of its own, from which they may be one word. */
+const SINGLES_MIN = 4;
 /** Maximum distance of two letters of a word, in units of the font size. Cells of a table are farther apart. */
 const GAP_MAX = 1.2;
+/** Maximum distance of two words. */
+const WORD_GAP_MAX = 3 * GAP_MAX;
 
 /**
  * Join the letters of letter-spaced text to words. pdf.js puts a blank into every wide gap. The text as it is written
  * in the page says whether a blank is one. It is read only for pages with suspicious items.
  */
 export async function joinSpacedLetters(page: PdfPage, items: readonly PdfTextItem[]): Promise<PdfTextItem[]> {
-  const isSuspicious = items.some(({ str }) => SPACED_LONG.test(str)) || singleRuns(items).length > 0;
-  if (!isSuspicious) return [...items];
+  const runs = spacedRuns(items);
+  if (runs.length === 0) return [...items];
   const written = new WrittenText(await writtenText(page));
-  return joinItems(items, written);
-}
-
-function joinItems(items: readonly PdfTextItem[], written: WrittenText): PdfTextItem[] {
-  const joined = items.map((item) => {
-    if (!SPACED.test(item.str) || written.hasVerbatim(item.str)) return item;
-    const letters = item.str.replaceAll(' ', '');
-    const blanks = written.blanksOf(letters);
-    if (blanks === null) return item;
-    const words = Array.from(letters.slice(0, -1), (letter, at) => (blanks[at] ? `${letter} ` : letter));
-    return { ...item, str: words.join('') + letters.slice(-1) };
-  });
-  for (const [start, end] of singleRuns(joined)) {
-    const letters = joined.slice(start, end).filter(({ str }) => str.trim() !== '');
-    const words = written.blanksOf(letters.map(({ str }) => str).join(''));
-    if (words === null) continue;
-    let at = 0;
-    let isStart = true;
-    for (let index = start; index < end; index++) {
-      const item = joined[index] as PdfTextItem;
-      if (item.str.trim() === '') {
-        joined[index] = { ...item, str: '' };
-        continue;
-      }
-      const blank = !isStart && words[at - 1] === true ? ' ' : '';
-      // Letters of one word touch, so that no blank is put between them later.
-      const next = joined.slice(index + 1, end).find(({ str }) => str.trim() !== '');
-      joined[index] = { ...item, str: blank + item.str, width: next === undefined ? item.width : next.x - item.x };
-      at += [...item.str].length;
-      isStart = false;
-    }
-  }
+  const joined = [...items];
+  for (const run of runs) joinRun(joined, run, written);
   return joined;
 }
 
-/** Find runs of items of one letter each on a line, at small and wide gaps: [start, end) of each. */
-function singleRuns(items: readonly PdfTextItem[]): Array<[number, number]> {
-  const runs: Array<[number, number]> = [];
-  let start = -1;
-  let count = 0;
-  let gaps = 0;
-  let last: PdfTextItem | null = null;
-  const close = (end: number) => {
-    if (start >= 0 && count >= SINGLE_RUN_MIN && gaps >= count - 2) runs.push([start, end]);
-    start = -1;
-    count = 0;
-    gaps = 0;
-    last = null;
+/** Items of letters on a line, and the ones between them: [start, end). */
+type Run = readonly [start: number, end: number];
+
+/** Find the runs of letters on a line that may be letter-spaced text. */
+function spacedRuns(items: readonly PdfTextItem[]): Run[] {
+  const runs: Run[] = [];
+  let run: PdfTextItem[] = [];
+  let start = 0;
+  let end = 0;
+  const close = () => {
+    if (isSpaced(run)) runs.push([start, end]);
+    run = [];
   };
   for (const [index, item] of items.entries()) {
-    if (item.str.trim() === '' && !(item.str === '' && item.endsLine)) continue;
-    const before: PdfTextItem | null = last;
-    const gap = before === null ? 0 : item.x - before.x - before.width;
-    const continues =
-      before !== null && Math.abs(item.y - before.y) < 1 && gap <= GAP_MAX * 3 * item.fontSize && gap > -item.fontSize;
-    if (!/^\p{L}\p{M}*$/u.test(item.str) || (before !== null && !continues)) close(index);
-    if (!/^\p{L}\p{M}*$/u.test(item.str)) continue;
-    if (start < 0) start = index;
-    else if (gap > 0.1 * item.fontSize && gap <= GAP_MAX * item.fontSize) gaps++;
-    count++;
-    last = item;
-    if (item.endsLine) close(index + 1);
+    if (item.str.trim() === '') continue;
+    const before = run.at(-1);
+    if (before !== undefined && (before.endsLine || !continues(before, item))) close();
+    if (!LETTERS.test(item.str)) {
+      close();
+      continue;
+    }
+    if (run.length === 0) start = index;
+    run.push(item);
+    end = index + 1;
   }
-  close(items.length);
+  close();
   return runs;
+}
+
+function continues(before: PdfTextItem, item: PdfTextItem): boolean {
+  const gap = gapOf(before, item);
+  return Math.abs(item.y - before.y) < 1 && gap <= WORD_GAP_MAX && gap > -1 && item.angle === before.angle;
+}
+
+/** Return the distance of two items, in units of the font size. */
+function gapOf(before: PdfTextItem, item: PdfTextItem): number {
+  return (item.x - before.x - before.width) / item.fontSize;
+}
+
+function isSpaced(run: readonly PdfTextItem[]): boolean {
+  const letters = run.reduce((sum, { str }) => sum + lettersOf(str).length, 0);
+  if (letters < LETTERS_MIN || !run.some(({ str }) => /\p{L}/u.test(str))) return false;
+  const spaced = run.filter(({ str }) => str.includes(' '));
+  if (spaced.length > 1 || spaced.some(({ str }) => lettersOf(str).length >= LETTERS_MIN)) return true;
+  const narrow = run.filter((item, at) => at > 0 && isNarrow(gapOf(run[at - 1] as PdfTextItem, item))).length;
+  return letters >= SINGLES_MIN && narrow * 2 >= run.length - 1 && narrow > 0;
+}
+
+function isNarrow(gap: number): boolean {
+  return gap > 0.1 && gap <= GAP_MAX;
+}
+
+function lettersOf(text: string): string {
+  return text.replace(BLANKS, '');
+}
+
+/** Put blanks only where they are written. Letters that are written otherwise stay as they are. */
+function joinRun(items: PdfTextItem[], [start, end]: Run, written: WrittenText): void {
+  const own = items.slice(start, end).filter(({ str }) => str.trim() !== '');
+  const [only] = own;
+  if (own.length === 1 && only !== undefined && written.hasVerbatim(only.str)) return;
+  const blanks = written.blanksOf(own.map(({ str }) => lettersOf(str)).join(''));
+  if (blanks === null) return;
+  let at = 0;
+  for (let index = start; index < end; index++) {
+    const item = items[index] as PdfTextItem;
+    if (item.str.trim() === '') {
+      items[index] = { ...item, str: '' };
+      continue;
+    }
+    let text = at > 0 && blanks[at - 1] === true ? ' ' : '';
+    const letters = lettersOf(item.str);
+    for (const [unit, letter] of Array.from(letters).entries()) {
+      const isLast = unit === letters.length - 1;
+      text += !isLast && blanks[at + unit] === true ? `${letter} ` : letter;
+    }
+    // Items of one run touch, so that no blank is put between them later.
+    const next = items.slice(index + 1, end).find(({ str }) => str.trim() !== '');
+    items[index] = { ...item, str: text, width: next === undefined ? item.width : next.x - item.x };
+    at += letters.length;
+  }
 }
 
 /** Text of a page in the order of its content stream, with the blanks that are written there and no others. */

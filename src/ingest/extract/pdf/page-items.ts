@@ -5,6 +5,7 @@ const OVERPRINT = 0.15;
 /** Minimum share of characters without a meaning from which the text of a page is none. */
 const UNMAPPED_SHARE = 0.3;
 const UNMAPPED_CHARS_MIN = 10;
+const UNMAPPED_ITEM_CHARS_MIN = 2;
 /** Share of one letter, and minimum length, of a text whose font gives all glyphs the same letter. */
 const SAME_LETTER_SHARE = 0.95;
 const SAME_LETTER_CHARS_MIN = 100;
@@ -97,11 +98,35 @@ function withoutRepeated(before: PdfTextItem, item: PdfTextItem): PdfTextItem {
   return item;
 }
 
-/** Return true for the text of a page whose fonts do not say which characters their glyphs are. */
-export function isUnmapped(items: readonly PdfTextItem[]): boolean {
+/** Items of a page without those whose font does not say which characters its glyphs are. */
+export interface MappedItems {
+  readonly items: readonly PdfTextItem[];
+  /** True if enough text of the page is missing to be reported. */
+  readonly isIncomplete: boolean;
+  /** True if most of the text is unknown. Nothing of the page is kept then. */
+  readonly isUnmapped: boolean;
+}
+
+/** Remove text whose characters are unknown. A symbol alone, such as a bullet of a symbol font, is kept. */
+export function removeUnmapped(items: readonly PdfTextItem[]): MappedItems {
+  let all = 0;
+  let unmapped = 0;
+  const kept: PdfTextItem[] = [];
+  for (const item of items) {
+    const text = item.str.replace(/[ \t\n\r\u00a0]+/g, '');
+    const own = text.match(UNMAPPED)?.length ?? 0;
+    all += text.length;
+    const isUnknown = own >= UNMAPPED_ITEM_CHARS_MIN && own * 2 >= text.length;
+    if (isUnknown) unmapped += own;
+    kept.push(isUnknown ? { ...item, str: '' } : item);
+  }
+  const isIncomplete = unmapped >= UNMAPPED_CHARS_MIN;
+  const isUnmapped = (isIncomplete && unmapped >= all * UNMAPPED_SHARE) || hasOneLetter(items);
+  return { items: isUnmapped ? [] : kept, isIncomplete: isIncomplete || isUnmapped, isUnmapped };
+}
+
+function hasOneLetter(items: readonly PdfTextItem[]): boolean {
   const text = items.map(({ str }) => str.replace(/\s+/g, '')).join('');
-  const unmapped = text.match(UNMAPPED)?.length ?? 0;
-  if (unmapped >= UNMAPPED_CHARS_MIN && unmapped >= text.length * UNMAPPED_SHARE) return true;
   if (text.length < SAME_LETTER_CHARS_MIN) return false;
   const counts = new Map<string, number>();
   for (const letter of text.match(/[\p{L}\p{N}]/gu) ?? []) counts.set(letter, (counts.get(letter) ?? 0) + 1);
