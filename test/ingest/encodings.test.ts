@@ -118,8 +118,15 @@ test.each<[string, string]>([
   ['windows-1252', 'Le gardien du phare a noté que l’été dernier fut très chaud à l’île.'],
   ['utf-32le', '등대지기는 매일 아침 날씨를 적는다.'],
   ['utf-32be', '등대지기는 매일 아침 날씨를 적는다.'],
+  ['utf-16le', '등대지기는 매일 아침 날씨를 적는다.'],
+  ['utf16-be', '등대지기는 매일 아침 날씨를 적는다.'],
 ])('text in %s without a declaration is recognised', (encoding, text) => {
   expect(decodeText(iconv.encode(text, encoding)).text).toBe(text);
+});
+
+test('Korean UTF-16 without a mark is text', async () => {
+  const bytes = Buffer.from('등대 기록\n안개가 짙은 날에는 배가 오지 않는다.\n', 'utf16le');
+  expect(await blocksOf(bytes, 'a.txt')).toEqual(['paragraph: 등대 기록\n안개가 짙은 날에는 배가 오지 않는다.']);
 });
 
 test('a text file in ISO-2022-KR and one in Johab are recognised without a declaration', async () => {
@@ -225,6 +232,12 @@ describe('mail is decoded as files are', () => {
       const [heading] = await blocksOf(mail('Content-Type: text/plain', Buffer.from('x'), '', value), 'a.eml');
       expect(heading).toBe(`heading1: ${subject}`);
     }
+  });
+
+  test('in raw headers of rare letters, by the charset that the body declares', async () => {
+    const subject = iconv.encode('믜샾 뷁', 'cp949').toString('latin1');
+    const type = 'Content-Type: text/plain; charset=euc-kr';
+    expect((await blocksOf(mail(type, korean, '', subject), 'a.eml'))[0]).toBe('heading1: 믜샾 뷁');
   });
 
   test('in the name of an attachment, as raw bytes and as an extended value', async () => {

@@ -66,7 +66,10 @@ export function byteOrderMark(bytes: Uint8Array): string | null {
   return bytes[0] === 0 && bytes[1] === 0 && bytes[2] === 0xfe && bytes[3] === 0xff ? 'utf-32be' : null;
 }
 
-/** Recognise UTF-32 by two NULs of four bytes, and UTF-16 of mostly Latin text, where every other byte is a NUL. */
+/**
+ * Recognise UTF-32 by two NULs of four bytes, UTF-16 of mostly Latin text, where every other byte is a NUL, and Korean
+ * UTF-16 by its words, where only blanks and line ends have a NUL.
+ */
 export function wideByPattern(bytes: Uint8Array): string | null {
   const length = Math.min(bytes.length, 4096) & ~3;
   const nulls = [0, 0, 0, 0];
@@ -77,7 +80,9 @@ export function wideByPattern(bytes: Uint8Array): string | null {
   if (length < 4) return null;
   if (second + fourth > 0.6 && first + third < 0.1) return 'utf-16le';
   if (first + third > 0.6 && second + fourth < 0.1) return 'utf-16be';
-  return null;
+  if (first + second + third + fourth === 0) return null;
+  const start = bytes.subarray(0, length);
+  return ['utf-16le', 'utf-16be'].find((label) => looksKorean(decodeAs(start, label).text)) ?? null;
 }
 
 /** Return the encoding of seven bits whose escape sequences the text has; null if there are none. */

@@ -14,6 +14,7 @@ interface Internals {
   processLine(line: Uint8Array, isFinal: boolean): Promise<void>;
   collectNode(node: MimeNode, ...more: unknown[]): Promise<void>;
 }
+const DECLARED_BYTES = 256 * 1024;
 const base = PostalMime.prototype as unknown as Internals;
 
 /**
@@ -21,12 +22,13 @@ const base = PostalMime.prototype as unknown as Internals;
  * whose charset is missing, unknown or wrong as windows-1252 or UTF-8.
  */
 export class CharsetParser extends PostalMime {
-  constructor(options: PostalMimeOptions) {
+  /** @param charset charset of headers in raw bytes, if it fits; a part of the mail declares it */
+  constructor(options: PostalMimeOptions, charset: string | null) {
     super(options);
     const own: Pick<Internals, 'processLine' | 'collectNode'> = {
       processLine: async (line, isFinal) => {
         const isHeader = (this as unknown as Internals).currentNode.state === 'header';
-        await base.processLine.call(this, isHeader ? headerInUtf8(line) : line, isFinal);
+        await base.processLine.call(this, isHeader ? headerInUtf8(line, charset) : line, isFinal);
       },
       collectNode: async (node, ...more) => {
         decodeBody(node);
@@ -35,6 +37,13 @@ export class CharsetParser extends PostalMime {
     };
     Object.assign(this, own);
   }
+}
+
+/** Find the first declared charset of a mail that is neither ASCII nor Unicode. */
+export function charsetOfMail(bytes: Uint8Array): string | null {
+  const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, DECLARED_BYTES)).toString('latin1');
+  const labels = [...start.matchAll(/charset\s*=\s*["']?([\w.:-]{1,40})/gi)].map(([, label = '']) => label);
+  return labels.find((label) => !/ascii|utf/i.test(label) && openDecoder(label) !== null) ?? null;
 }
 
 /** Replace the bytes of a part by UTF-8. An attachment stays as it is. */
@@ -52,8 +61,8 @@ const ENCODED_WORDS = /=\?([^?\s*]+)(?:\*[^?\s]*)?\?([QB])\?([^?]*)\?=(?:[ \t]+=
 const EXTENDED_VALUE = /(\w\*=\s*"?)([\w.:-]+)('[\w-]*')((?:%[0-9a-f]{2}|[^\s;"%])+)/gi;
 
 /** Return a header line in UTF-8: its raw bytes, its encoded words (RFC 2047) and extended values (RFC 2231). */
-function headerInUtf8(line: Uint8Array): Uint8Array {
-  const { text } = decodeText(line);
+function headerInUtf8(line: Uint8Array, charset: string | null): Uint8Array {
+  const { text } = decodeText(line, charset);
   const plain = text
     .replace(ENCODED_WORDS, (words, charset: string) => encodedInUtf8(words, charset))
     .replace(EXTENDED_VALUE, (whole, start: string, charset: string, language: string, value: string) => {

@@ -4,7 +4,7 @@ import { readHtml } from '../read-html.ts';
 import { readText } from '../read-text.ts';
 import { type Reading, type ReadResult, resultOf, type SkippedPart } from '../reader.ts';
 import { AttachmentImages, AttachmentSink } from './attachment-sink.ts';
-import { CharsetParser } from './charset-parser.ts';
+import { CharsetParser, charsetOfMail } from './charset-parser.ts';
 
 /** Maximum depth of attached mails to read. For deeper attachments, only the name is added. */
 const DEPTH_MAX = 3;
@@ -107,7 +107,10 @@ async function readAttachment(
 
 async function parse(bytes: Uint8Array): Promise<Email> {
   try {
-    const parser = new CharsetParser({ forceRfc822Attachments: true, maxNestingDepth: PARTS_DEPTH_MAX });
+    const parser = new CharsetParser(
+      { forceRfc822Attachments: true, maxNestingDepth: PARTS_DEPTH_MAX },
+      charsetOfMail(bytes),
+    );
     return await parser.parse(bytes);
   } catch (error) {
     if (isOutOfMemory(String(error))) throw error;
