@@ -1,10 +1,15 @@
 import { lstatSync, readdirSync, realpathSync, type Stats, statSync } from 'node:fs';
 import path from 'node:path';
 import { compileGlobs, type Globs } from './globs.ts';
-import { type EntryFault, type ListedEntry, type Listing, longKeyFault } from './source-reader.ts';
+import {
+  controlFault,
+  type EntryFault,
+  type ListedEntry,
+  type Listing,
+  longKeyFault,
+  withoutControl,
+} from './source-reader.ts';
 
-const CONTROL = /\p{Cc}/u;
-const BREAKS = /\p{Cc}+/gu;
 /** Entries after which a slice ends, once the current folder is finished. */
 const SLICE_ENTRIES = 4_000;
 
@@ -73,7 +78,7 @@ function listOne(slice: FolderSlice, folder: string, globs: ReturnType<typeof co
     const fault = nameFault(absolute, item.name);
     if (fault !== null) {
       const isFolder = item.isDirectory();
-      const shown = key.replace(BREAKS, ' ');
+      const shown = withoutControl(key);
       if (isFolder ? !globs.excludesFolder(shown) && !item.name.startsWith('.') : globs.matches(shown))
         found.faults.push({ key: shown, fault, ...(isFolder ? { isFolder } : {}) });
       continue;
@@ -88,7 +93,8 @@ function listOne(slice: FolderSlice, folder: string, globs: ReturnType<typeof co
 
 /** Return what keeps a file with this name from becoming a document; null if nothing does. */
 function nameFault(folder: string, name: string): string | null {
-  if (CONTROL.test(name)) return 'its name has a line break or another control character; rename it';
+  const control = controlFault(name);
+  if (control !== null) return control.fault;
   if (!name.includes('\ufffd')) return null;
   // The character stands for bytes that are no UTF-8, unless the name really has it.
   const isReal = lstatSync(path.join(folder, name), { throwIfNoEntry: false }) !== undefined;

@@ -9,6 +9,7 @@ import { fileNameOf, oneLine } from '../../platform/printable.ts';
 import type { S3Settings } from '../../platform/storage-settings.ts';
 import { compileGlobs, type Globs } from './globs.ts';
 import {
+  controlFault,
   type EntryFault,
   INLINE_BYTES_MAX,
   type ListedEntry,
@@ -18,6 +19,7 @@ import {
   SourceFault,
   type SourceReader,
   tooLargeFault,
+  withoutControl,
 } from './source-reader.ts';
 
 export interface S3ReaderOptions {
@@ -86,8 +88,8 @@ function toListing(page: readonly ListedEntry[], globs: ReturnType<typeof compil
   const entries: ListedEntry[] = [];
   const faults: EntryFault[] = [];
   for (const entry of page) {
-    if (!globs.matches(entry.key.slice(folder.length).replace(/^\/+/, ''))) continue;
-    const fault = longKeyFault(entry.key);
+    if (!globs.matches(withoutControl(entry.key.slice(folder.length).replace(/^\/+/, '')))) continue;
+    const fault = longKeyFault(entry.key) ?? controlFault(entry.key);
     if (fault === null) entries.push(entry);
     else faults.push(fault);
   }

@@ -86,6 +86,22 @@ export function tooLargeFault(key: string, sizeBytes: number, bytesMax: number):
   return { key, fault: `it has ${sizeBytes} bytes, more than the maximum of ${bytesMax}` };
 }
 
+const CONTROL = /\p{Cc}+/gu;
+
+/** Return the fault of a key with a line break or another control character, which no document can have as its name. */
+export function controlFault(key: string): EntryFault | null {
+  if (key.search(CONTROL) < 0) return null;
+  return {
+    key: withoutControl(key),
+    fault: 'its name has a line break or another control character; rename it',
+  };
+}
+
+/** Replace control characters of a key, for patterns, which match none, and for reports. */
+export function withoutControl(key: string): string {
+  return key.replace(CONTROL, ' ');
+}
+
 /** Return a test of keys that must stay, since a fault hides if they are gone. */
 export function keptByFaults(faults: readonly EntryFault[]): (key: string) => boolean {
   const keys = new Set(faults.filter((fault) => fault.isFolder !== true).map(({ key }) => key));
