@@ -1,18 +1,12 @@
-import { createRequire } from 'node:module';
 import { type PairTable, tableOf } from './double-byte.ts';
-
-/** Characters from a pair of bytes on, in hexadecimal; a number stands for so many successors of the last one. */
-type Chunk = readonly [string, ...ReadonlyArray<string | number>];
-
-// The tables of iconv-lite are read without its code, which takes 20 ms to load.
-const CHUNKS = createRequire(import.meta.url)('iconv-lite/encodings/tables/big5-added.json') as readonly Chunk[];
+import { big5Chunks } from './table-files.ts';
 
 /** Marks in the table that two characters are the text of one pair. */
 const PAIR_OF_CHARACTERS = '\u0fff';
 
 /** Yield the pairs that Hong Kong added to Big5 (HKSCS). The runtime reads Big5 without them. */
 function* hongKongPairs(): Generator<[number, string]> {
-  for (const [start, ...parts] of CHUNKS) {
+  for (const [start, ...parts] of big5Chunks()) {
     let pair = Number.parseInt(start, 16);
     let last = 0;
     for (const part of parts) {

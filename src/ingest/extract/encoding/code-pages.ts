@@ -1,4 +1,4 @@
-import { createRequire } from 'node:module';
+import { codePageCharacters } from './table-files.ts';
 
 /** Labels by number of a code page of Windows, DOS or Mac OS. */
 const CODE_PAGES: Readonly<Record<number, string>> = {
@@ -39,24 +39,13 @@ const CODE_PAGES: Readonly<Record<number, string>> = {
   65001: 'utf-8',
 };
 
-/** Characters of the bytes 0x80 to 0xFF by name, among them the code pages of DOS. */
-const TABLES = createRequire(import.meta.url)('iconv-lite/encodings/sbcs-data-generated.js') as Readonly<
-  Record<string, { readonly chars?: string } | string>
->;
-
 /** Return the label of a code page; null for an unknown number. */
 export function labelOfCodePage(codePage: number): string | null {
   const label = CODE_PAGES[codePage];
   if (label !== undefined) return label;
   if (codePage >= 1250 && codePage <= 1258) return `windows-${codePage}`;
   if (codePage >= 28591 && codePage <= 28606) return `iso-8859-${codePage - 28590}`;
-  return charactersOf(codePage) === null ? null : `cp${codePage}`;
-}
-
-/** Return the characters of the bytes 0x80 to 0xFF of a code page of DOS; null for an unknown number. */
-export function charactersOf(codePage: number): string | null {
-  const table = TABLES[`cp${codePage}`];
-  return typeof table === 'object' && table.chars?.length === 128 ? table.chars : null;
+  return codePageCharacters(codePage) === null ? null : `cp${codePage}`;
 }
 
 /** Decoder for a code page of single bytes. */

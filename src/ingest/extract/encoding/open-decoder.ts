@@ -1,9 +1,10 @@
 import { big5Pair } from './big5.ts';
-import { CodePageDecoder, charactersOf, labelOfCodePage } from './code-pages.ts';
+import { CodePageDecoder, labelOfCodePage } from './code-pages.ts';
 import type { Decoder } from './decoder.ts';
 import { DoubleByteDecoder } from './double-byte.ts';
 import { johabPair, windows949Pair } from './korean.ts';
 import { SevenBitDecoder } from './seven-bit.ts';
+import { codePageCharacters } from './table-files.ts';
 import { Utf32Decoder } from './wide.ts';
 
 /** Labels that neither the runtime nor a number of a code page explains, without separators and the prefix `x-`. */
@@ -61,7 +62,7 @@ export function openDecoder(label: string): Decoder | null {
       return new Utf32Decoder(name === 'utf-32le');
   }
   if (/^cp\d+$/.test(name)) {
-    const characters = charactersOf(Number(name.slice(2)));
+    const characters = codePageCharacters(Number(name.slice(2)));
     return characters === null ? null : new CodePageDecoder(name, characters);
   }
   return openRuntimeDecoder(name);
