@@ -12,6 +12,7 @@ const MARKS = {
 } as const;
 
 export default class Doctor extends BaseCommand {
+  static override needsProviders = true;
   static override description =
     'Check every part of the installation and print one line for each. Exits with 5 if a part is down.\n' +
     'Lines that begin with ! warn of what works now and will cause trouble: waiting jobs without a worker, a missing ' +

@@ -3,6 +3,7 @@ import { BaseCommand } from '../src/cli/base-command.ts';
 import { printJson } from '../src/cli/output.ts';
 
 export default class Reaper extends BaseCommand {
+  static override needsProviders = true;
   static override setsUp = false;
   static override description =
     'Queue the jobs of dead workers again and remove deleted or unused data, until stopped by Ctrl-C or SIGTERM.';

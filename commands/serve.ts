@@ -5,6 +5,7 @@ import { firstRequest } from '../src/cli/first-request.ts';
 import { note, printJson } from '../src/cli/output.ts';
 
 export default class Serve extends BaseCommand {
+  static override needsProviders = true;
   static override description =
     'Run the API server, with workers and housekeeping in the same process, until stopped by Ctrl-C or SIGTERM.';
   static override examples = [

@@ -3,6 +3,7 @@ import { BaseCommand } from '../../src/cli/base-command.ts';
 import { runWorker } from '../../src/cli/run-worker.ts';
 
 export default class WorkerEmbed extends BaseCommand {
+  static override needsProviders = true;
   static override setsUp = false;
   static override description = 'Run a worker for bulk embedding jobs, until stopped by Ctrl-C or SIGTERM.';
   static override examples = [

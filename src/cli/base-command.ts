@@ -49,6 +49,11 @@ export abstract class BaseCommand extends Command {
    * True if this command sets up a missing installation. Otherwise it refuses, since the folder may be a typing error.
    */
   static setsUp = true;
+  /**
+   * True for commands that need every provider of the settings. Others do without those whose keys are not in the
+   * environment, as in a shell beside a server that has them.
+   */
+  static needsProviders = false;
   static override enableJsonFlag = true;
   static override baseFlags = {
     'data-dir': Flags.directory({
@@ -103,7 +108,9 @@ export abstract class BaseCommand extends Command {
   /** Load the settings of the local installation, overridden by this command's flags (keys as in service.yaml). */
   protected async loadSettings(flags: BaseFlags, settings: Record<string, unknown> = {}): Promise<Config> {
     const { loadConfig } = await import('../platform/config.ts');
-    return loadConfig({ overrides: { data_dir: flags['data-dir'], ...settings } });
+    const { needsProviders } = this.constructor as typeof BaseCommand;
+    const overrides = { data_dir: flags['data-dir'], ...settings };
+    return loadConfig({ overrides, omitsIncompleteProviders: !needsProviders });
   }
 
   /** Open the log of a command; it starts at `warn` instead of `info`, with lines for people instead of JSON. */
@@ -188,6 +195,7 @@ export abstract class BaseCommand extends Command {
     // A command searches at most once, so it does not load the index into memory.
     const own = isService ? {} : { search: { resident_mb: 0 } };
     const config = await this.loadSettings(flags, { ...own, ...settings });
+    for (const omission of config.omissions) this.logToStderr(`warning: ${omission}`);
     if (!(this.constructor as typeof BaseCommand).setsUp) await requireInstallation(config);
     return config;
   }

@@ -123,5 +123,6 @@ async function findDataDir(given: string | null, env: NodeJS.ProcessEnv): Promis
   const text = await readFile(configFileOf(env, dataDir), 'utf8').catch(() => '');
   if (!text.includes('data_dir')) return dataDir;
   const { loadConfig } = await import('../platform/config.ts');
-  return loadConfig({ env, overrides: { data_dir: given ?? undefined } }).dataDir;
+  const overrides = { data_dir: given ?? undefined };
+  return loadConfig({ env, overrides, omitsIncompleteProviders: true }).dataDir;
 }

@@ -293,6 +293,8 @@ function oidcOf(oidc: NonNullable<z.output<typeof ConfigFile>['oidc']>) {
 export type Config = z.output<typeof ConfigSchema> & {
   /** Sentences about settings that work but should be changed. */
   readonly warnings: readonly string[];
+  /** Sentences about providers that were left out, because a variable is not set. */
+  readonly omissions: readonly string[];
 };
 
 /**
@@ -317,7 +319,7 @@ export function loadConfig(options: LoadOptions = {}): Config {
       message: `settings are not valid:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
     });
   }
-  return deepFreeze({ ...parsed.data, warnings: warningsOf(file) });
+  return deepFreeze({ ...parsed.data, warnings: warningsOf(file), omissions: settings.omissions });
 }
 
 /** Warn of a file that every user of this machine can read: it may hold keys of vendors and passwords. */

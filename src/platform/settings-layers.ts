@@ -7,6 +7,11 @@ export interface LoadOptions {
   readonly env?: NodeJS.ProcessEnv;
   /** Settings of the command line, with the keys of the file. */
   readonly overrides?: Tree;
+  /**
+   * True to leave out providers whose variables are not set, for a command that may not need them. Otherwise they are
+   * faults.
+   */
+  readonly omitsIncompleteProviders?: boolean;
 }
 
 export type SettingSource = 'default' | 'service.yaml' | 'environment' | 'command line';
@@ -17,6 +22,8 @@ export interface SettingsLayers {
   readonly layers: readonly (readonly [SettingSource, Tree])[];
   /** Faults that were found before the settings were validated. */
   readonly faults: string[];
+  /** Sentences about providers that were left out. */
+  readonly omissions: readonly string[];
   /** Path of service.yaml, which may be missing. */
   readonly file: string;
   readonly text: SettingsText | null;
@@ -30,11 +37,12 @@ export function collectSettings(options: LoadOptions): SettingsLayers {
   const overrides = options.overrides ?? {};
   const dataDir = String(overrides['data_dir'] ?? dataDirOf(env));
   const file = configFileOf(env, dataDir);
-  const { tree: fromFile, text } = readConfigFile(env, file, faults);
+  const { tree: fromFile, text, omissions } = readConfigFile(env, file, faults, options);
   return {
     file,
     text,
     faults,
+    omissions,
     tree: merge({ data_dir: dataDir }, fromFile, fromEnvironment, overrides),
     layers: [
       ['service.yaml', fromFile],
@@ -81,25 +89,38 @@ function readConfigFile(
   env: NodeJS.ProcessEnv,
   file: string,
   faults: string[],
-): { readonly tree: Tree; readonly text: SettingsText | null } {
+  { omitsIncompleteProviders = false }: LoadOptions,
+): { readonly tree: Tree; readonly text: SettingsText | null; readonly omissions: readonly string[] } {
+  const omissions: string[] = [];
   let content: string;
   try {
     content = readFileSync(file, 'utf8');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (env['SERVICE_CONFIG'] || code !== 'ENOENT') faults.push(`SERVICE_CONFIG: cannot read ${file} (${code})`);
-    return { tree: {}, text: null };
+    return { tree: {}, text: null, omissions };
   }
   const before = faults.length;
   const text = readSettingsText(file, content, faults);
-  if (faults.length > before) return { tree: {}, text };
+  if (faults.length > before) return { tree: {}, text, omissions };
   const tree: unknown = text.document.toJS();
-  if (tree === null || tree === undefined) return { tree: {}, text };
+  if (tree === null || tree === undefined) return { tree: {}, text, omissions };
   if (!isTree(tree)) {
     faults.push(`${file}:1:1: must be a mapping of settings, such as "port: 8080"`);
-    return { tree: {}, text };
+    return { tree: {}, text, omissions };
   }
-  const missing = (name: string, keys: readonly string[]) =>
-    faults.push(`${text.placeOf(keys)}: \${${name}} is not set in the environment`);
-  return { tree: interpolate(tree, env, missing) as Tree, text };
+  const omitted = new Set<string>();
+  const missing = (name: string, keys: readonly string[]) => {
+    const [section, provider] = keys;
+    if (!omitsIncompleteProviders || section !== 'providers' || provider === undefined) {
+      faults.push(`${text.placeOf(keys)}: \${${name}} is not set in the environment`);
+      return;
+    }
+    omitted.add(provider);
+    omissions.push(`the provider ${provider} is left out here, because ${name} is not set in the environment`);
+  };
+  const complete = interpolate(tree, env, missing) as Tree;
+  const providers = complete['providers'];
+  if (isTree(providers)) for (const provider of omitted) delete providers[provider];
+  return { tree: complete, text, omissions };
 }

@@ -32,6 +32,9 @@ export const KOREAN_FRAME = {
   'Try again, or ask an administrator whether your account is known here.':
     '다시 시도하거나, 계정이 등록되어 있는지 관리자에게 문의하세요.',
   'Sign in with the identity provider': '인증 제공자로 로그인',
+  'Drop what you have typed?': '입력한 내용을 버릴까요?',
+  'Go on': '계속',
+  Drop: '버리기',
   'You are invited': '초대를 받았습니다',
   'Sign in with the identity provider. Then you see the organization, and can accept.':
     '인증 제공자로 로그인하면 조직을 확인하고 초대를 수락할 수 있습니다.',

@@ -2,9 +2,15 @@ import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { t } from '../lib/i18n.ts';
 import { useAction } from '../lib/resource.ts';
-import { ActionError, Button, Form, IconButton, TextField } from './controls.tsx';
+import { ActionError, Button, Form, IconButton, Notice, TextField } from './controls.tsx';
 
-/** Modal dialog. The browser keeps the focus in it and gives it back afterwards. */
+/** Fields in which a person types or chooses. */
+const FIELDS = 'input:not([type=hidden]), select, textarea';
+
+/**
+ * Modal dialog. The first field gets the focus, or else the first button at the end. The browser keeps the focus in the
+ * dialog and gives it back afterwards. Escape and the cross ask before they drop what was typed.
+ */
 export function Dialog({
   title,
   onClose,
@@ -20,22 +26,45 @@ export function Dialog({
   useLayoutEffect(() => {
     const element = dialog.current;
     element?.showModal();
+    const first = element?.querySelector<HTMLElement>(FIELDS) ?? element?.querySelector('.form-actions button');
+    if (first instanceof HTMLElement) first.focus();
     return () => element?.close();
   }, []);
+  const isEdited = useRef(false);
+  const [isLeaving, setIsLeaving] = useState(false);
+  const leave = () => {
+    if (isEdited.current) setIsLeaving(true);
+    else onClose?.();
+  };
   return (
     <dialog
       ref={dialog}
       aria-labelledby={titleId}
       onCancel={(event) => {
         event.preventDefault();
-        onClose?.();
+        leave();
+      }}
+      onInput={() => {
+        isEdited.current = true;
       }}
     >
       <div class="dialog-body">
         <div class="dialog-title">
           <h2 id={titleId}>{title}</h2>
-          {onClose && <IconButton icon="close" label={t('Close')} onClick={onClose} />}
+          {onClose && <IconButton icon="close" label={t('Close')} onClick={leave} />}
         </div>
+        {isLeaving && (
+          <Notice tone="warn" title={t('Drop what you have typed?')}>
+            <div class="row actions">
+              <Button small onClick={() => setIsLeaving(false)}>
+                {t('Go on')}
+              </Button>
+              <Button small look="danger" onClick={() => onClose?.()}>
+                {t('Drop')}
+              </Button>
+            </div>
+          </Notice>
+        )}
         {children}
       </div>
     </dialog>
