@@ -35,7 +35,7 @@ test('every topic has a description', () => {
 });
 
 /** Flags that confirm what they stand beside; a variable would confirm every command from then on. */
-const CONFIRMING = new Set(['yes', 'force', 'allow-empty', 'confirm', 'max-affected']);
+const CONFIRMING = new Set(['yes', 'force', 'accept-unsigned', 'allow-empty', 'confirm', 'max-affected']);
 
 test.each(commands.map((command) => [command.id, command] as const))(
   '%s has a description, two or three examples, and described flags and arguments',
