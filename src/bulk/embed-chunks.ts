@@ -86,6 +86,7 @@ async function embedChunk(
       // Each chunk has one model, and all chunks have one space.
       comparableWith: first ? { model: job.backend, revision: null, space: first.space } : null,
       isBulk: true,
+      isForJob: true,
       counted: counted && tokens && { model: counted.model, tokens },
       signal: lease.signal,
     });

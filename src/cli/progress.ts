@@ -1,3 +1,4 @@
+import { formatDuration, formatPerSecond } from '../tui/figures.ts';
 import { hasColours, hasScreen, isQuietNow, note } from './output.ts';
 
 /** Progress of long work on stderr: a bar on a terminal, otherwise one line per step. */
@@ -18,10 +19,12 @@ export async function openProgress(): Promise<Progress> {
   if (!hasScreen(process.stderr) || isQuietNow()) return openLineProgress();
   const { openProgressView } = await import('../tui/progress.ts');
   const view = openProgressView(process.stderr);
+  const pace = new Pace();
   let state = { label: '', done: 0, total: 0, failed: 0, last: '', isColoured: hasColours(process.stderr) };
   return {
     begin(label, total) {
       state = { ...state, label, total, done: 0 };
+      pace.begin();
       view.update(state);
     },
     step({ last, failed }) {
@@ -29,7 +32,7 @@ export async function openProgress(): Promise<Progress> {
       view.update(state);
     },
     update(done) {
-      state = { ...state, done };
+      state = { ...state, done, last: pace.describe(done, state.total) };
       view.update(state);
     },
     close: () => view.close(),
@@ -40,8 +43,10 @@ function openLineProgress(): Progress {
   let done = 0;
   let total = 0;
   let label = '';
+  const pace = new Pace();
   return {
     begin(phase, count) {
+      pace.begin();
       done = 0;
       total = count;
       label = phase;
@@ -53,9 +58,28 @@ function openLineProgress(): Progress {
     },
     update(now) {
       const lineOf = (count: number) => Math.floor((count / Math.max(1, total)) * LINES_MAX);
-      if (lineOf(now) > lineOf(done)) note(`[${now}/${total}] ${label}`);
+      const paceNow = pace.describe(now, total);
+      if (lineOf(now) > lineOf(done)) note(`[${now}/${total}] ${label}${paceNow && `, ${paceNow}`}`);
       done = now;
     },
     close() {},
   };
+}
+
+/** Speed of a phase, measured from its first reading: an earlier attempt may have done the items before that. */
+class Pace {
+  #first: { readonly done: number; readonly atMs: number } | null = null;
+
+  begin(): void {
+    this.#first = null;
+  }
+
+  /** Describe the speed and the time left: `6.2/s, 1m50s left`. Empty if no item has been finished yet. */
+  describe(done: number, total: number): string {
+    const nowMs = performance.now();
+    this.#first ??= { done, atMs: nowMs };
+    const perSecond = ((done - this.#first.done) * 1000) / (nowMs - this.#first.atMs);
+    if (!(perSecond > 0)) return '';
+    return `${formatPerSecond(perSecond)}, ${formatDuration((total - done) / perSecond)} left`;
+  }
 }

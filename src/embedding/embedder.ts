@@ -52,6 +52,10 @@ export interface EmbedRequest {
   /** Keep the vectors out of the caches, because a job would evict texts that requests repeat. */
   readonly isBulk?: boolean;
   /**
+   * True if a job waits for the vectors and no client does. A slow model then has the time of a job, not of a request.
+   */
+  readonly isForJob?: boolean;
+  /**
    * Meter the tokens that the vendor reports. By default they are counted if the vocabulary is known. This is for the
    * service's own work, since counting takes longer than the rest of the work on a text.
    */
@@ -145,6 +149,11 @@ export interface EmbedderContext extends ModelContext {
 
 /** Share of the deadline for the primary model if it has a fallback. */
 const PRIMARY_SHARE = 0.5;
+/**
+ * Time limit of the texts that a job sends at once. Calls to vendors have their own limit, so this one is for a model
+ * on this host that hangs: at 1 text a second, it computes 1,024 texts of concurrent calls in 17 minutes.
+ */
+const JOB_DEADLINE_MS = 30 * 60_000;
 
 export function openEmbedder(context: EmbedderContext): Embedder {
   const { backends, routing, metrics } = context;
@@ -170,7 +179,7 @@ export function openEmbedder(context: EmbedderContext): Embedder {
             internal: charge.internal ?? false,
           })
         : null;
-      const deadline = startDeadline(context.deadlineMs, request.signal, timedOut);
+      const deadline = startDeadline(request.isForJob ? JOB_DEADLINE_MS : context.deadlineMs, request.signal, timedOut);
       try {
         const embedded = await traced(
           'embed texts',

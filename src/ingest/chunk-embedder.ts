@@ -80,6 +80,7 @@ export class ChunkEmbedder {
       ...(this.#first === null ? {} : { model: this.#first.model, exactly: true }),
       comparableWith: this.#first?.origin ?? this.#comparableWith,
       keepNative: true,
+      isForJob: true,
       taskType: 'retrieval_document',
       orgId: this.#orgId,
       charge: { account: { orgId: this.#orgId }, axis: 'embed_batch', internal: true },

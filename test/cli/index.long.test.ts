@@ -119,8 +119,12 @@ it('index reembed shows its plan, moves the bucket with a worker of its own, and
   const unconfirmed = await service('index', 'reembed', '--model', ALPHA);
   expect(unconfirmed.code).toBe(2);
   expect(unconfirmed.stderr).toContain('--yes');
+  test.upstream.decide = () => ({ kind: 'delay', ms: 1_000 });
   const moved = await service('index', 'reembed', '--model', ALPHA, '--yes', '--json');
+  test.upstream.decide = () => null;
   expect(moved.code).toBe(0);
+  // The batch is one of all texts, and the progress within it shows.
+  expect(moved.stderr).toMatch(new RegExp(String.raw`^\[\d+/${chunks}\] embedding chunks, [\d.,]+/s, \w+ left$`, 'm'));
   expect(moved.json()).toMatchObject({ status: 'ready', model: ALPHA });
   expect(await stats()).toMatchObject({ model: ALPHA, chunks, rows: chunks, documents: DOCUMENTS });
   expect((await service('index', 'reembed', '--model', ALPHA, '--yes', '--json')).json()).toMatchObject({

@@ -30,12 +30,12 @@ export class VectorMaker {
   readonly #plan: ReindexPlan;
   readonly #embedder: Embedder;
   readonly #orgId: string;
-  readonly #onWork: () => void;
+  readonly #onWork: (chunks: number) => void;
   readonly #window = new RequestWindow();
   #cost = 0;
 
-  /** @param onWork called after each request or matrix product */
-  constructor(plan: ReindexPlan, embedder: Embedder, orgId: string, onWork: () => void = () => {}) {
+  /** @param onWork called with the number of new vectors after each request or matrix product */
+  constructor(plan: ReindexPlan, embedder: Embedder, orgId: string, onWork: (chunks: number) => void = () => {}) {
     this.#plan = plan;
     this.#embedder = embedder;
     this.#orgId = orgId;
@@ -78,7 +78,7 @@ export class VectorMaker {
         ? await map.project(rows, INDEX_DIMENSIONS, signal)
         : resizeVectors(rows, k, INDEX_DIMENSIONS);
       spread(vectors, slices, targets);
-      this.#onWork();
+      this.#onWork(rows.length / k);
     }
     for (const [at, work] of works.entries()) {
       const vectors = targets[at] as Float32Array;
@@ -139,6 +139,7 @@ export class VectorMaker {
         comparableWith: this.#origin,
         keepNative: true,
         isBulk: true,
+        isForJob: true,
         takesVendorTokens: true,
         taskType: 'retrieval_document',
         orgId: this.#orgId,
@@ -147,7 +148,7 @@ export class VectorMaker {
       });
     });
     this.#cost += answer.cost;
-    this.#onWork();
+    this.#onWork(answer.vectors.length / INDEX_DIMENSIONS);
     made.facts ??= { model: answer.model, mapVersion: answer.mapVersion };
     if (made.facts.mapVersion !== answer.mapVersion) throw mapChanged(answer.model);
     spread(answer.vectors, slices, made.targets);

@@ -31,6 +31,8 @@ import * as store from './store.ts';
 import { readStoredTokens } from './stored-tokens.ts';
 import { type BatchContext, writeBatch } from './write-batch.ts';
 
+/** Time between two records of the progress within a batch. */
+const RECORD_MS = 1_000;
 /** Chunks and documents of one batch, unless a single document has more. */
 const BATCH_CHUNKS = 1_024;
 const BATCH_DOCUMENTS = 512;
@@ -100,13 +102,18 @@ export class Reindexing {
   #chunks = 0;
   /** Chunks that an earlier run had written. */
   #chunksBefore = 0;
+  /** Chunks whose new vectors are made, written or not. */
+  #chunksMade = 0;
+  /** Run whose progress is recorded. */
+  #run: ReindexRun | null = null;
+  #recordedAtMs = 0;
 
   constructor(context: RunContext, orgId: string, plan: ReindexPlan, options: RunOptions) {
     this.#context = context;
     this.#orgId = orgId;
     this.#plan = plan;
     this.#options = options;
-    this.#vectors = new VectorMaker(plan, context.embedder, orgId, options.onWork);
+    this.#vectors = new VectorMaker(plan, context.embedder, orgId, (chunks) => this.#worked(chunks));
   }
 
   /**
@@ -264,6 +271,7 @@ export class Reindexing {
 
   async #write(run: ReindexRun, documents: readonly store.LiveDocument[], signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
+    this.#run = run;
     await this.#touch(run);
     const { written, failures } = await writeBatch(this.#batchContext(run, signal), documents);
     for (const failure of failures) this.#fail(failure);
@@ -280,9 +288,19 @@ export class Reindexing {
     this.#options.onProgress?.(this.#chunksBefore + this.#chunks);
   }
 
+  /** Show progress while a slow model is at work on a batch. */
+  #worked(chunks: number): void {
+    this.#chunksMade += chunks;
+    this.#options.onWork?.();
+    if (this.#run === null || performance.now() < this.#recordedAtMs + RECORD_MS) return;
+    // The next write of the batch finds out whether the run is gone.
+    void this.#touch(this.#run).catch(() => undefined);
+  }
+
   async #touch(run: ReindexRun): Promise<void> {
-    const done = this.#chunksBefore + this.#chunks;
+    const done = this.#chunksBefore + Math.max(this.#chunks, this.#chunksMade);
     const total = Math.max(done, this.#plan.chunks);
+    this.#recordedAtMs = performance.now();
     if (!(await touchReindexRun(this.#context.sql, run.id, { done, total }))) throw gone();
   }
 
