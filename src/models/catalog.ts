@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AppError } from '../platform/errors.ts';
+import { findNearest } from '../platform/nearest-word.ts';
 import type { TaskType } from './task-types.ts';
 
 /** Method of counting tokens: the vendor's vocabulary, a `tokenizer.json`, or an estimate. */
@@ -192,15 +193,31 @@ export class Catalog {
     return this.#named.has(id);
   }
 
-  /** @throws AppError `unknown_model` (400) that says how to list the models */
-  find(id: string): Model {
-    const found = this.#models.get(id);
+  /**
+   * Find a model by its id, or by the vendor's own name of it (`text-embedding-3-small`), which unchanged client code
+   * sends. A name that several vendors use is refused.
+   *
+   * @throws AppError `unknown_model` (400) that names the closest model and says how to list the models
+   */
+  find(name: string): Model {
+    const found = this.#models.get(name);
     if (found) return found;
+    const sameName = this.list().filter((model) => withoutVendor(model) === name);
+    const [only] = sameName;
+    if (only && sameName.length === 1) return only;
+    const ids = new Map(
+      this.list().flatMap((model) => [model.id, withoutVendor(model)].map((each) => [each, model.id])),
+    );
+    const nearest = ids.get(findNearest(name, ids.keys()) ?? '');
+    const hint =
+      sameName.length > 1
+        ? `${sameName.map(({ id }) => id).join(' and ')} have this name; name one of them`
+        : `${nearest === undefined ? '' : `did you mean "${nearest}"? `}GET /v1/models lists the models`;
     throw new AppError({
       code: 'unknown_model',
       status: 400,
       param: 'model',
-      message: `unknown model "${id.slice(0, 200)}"; GET /v1/models lists the models`,
+      message: `unknown model "${name.slice(0, 200)}"; ${hint}`,
     });
   }
 

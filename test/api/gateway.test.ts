@@ -33,6 +33,13 @@ function expectClose(actual: number[], wanted: number[]): void {
 }
 
 describe('POST /v1/embeddings through a vendor', () => {
+  it("a model is served under the vendor's own name too", async () => {
+    const input = fresh();
+    const { status, body } = await embed({ input, model: 'text-embedding-3-small' });
+    expect([status, body.model]).toEqual([200, SMALL]);
+    expectClose(body.data[0].embedding, expected(test.upstream.vectorOf('text-embedding-3-small', input), 1536));
+  });
+
   it.each([
     [SMALL, 1536, 'openai', 'text-embedding-3-small'],
     [LARGE, 3072, 'openai', 'text-embedding-3-large'],
