@@ -47,7 +47,8 @@ Other tasks:
   --upgrade              replace the installed release by this one; go back to it if this one does not become ready
   --uninstall            remove the program; keep the data, the settings and the secret key
   --uninstall --purge    remove the data, the settings and the system user too
-  --bundle FILE          install or upgrade from a file made by "npm run bundle", without any network
+  --bundle FILE          install or upgrade from a file made by "npm run bundle", without any network; where
+                         install.sh is without its checkout, --uninstall needs it too
   --print                print every step, change nothing
   -h, --help             print this text
 
@@ -55,6 +56,8 @@ Exit codes: 0 done, 1 fault, 2 wrong usage, 4 refused, 5 a dependency is down.
 TEXT
 }
 
+# A plain "su" leaves the PATH of the user, without the programs of root.
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P)
 temporary=''
 part_names='messages flags state host release servers program running remove tasks'
@@ -70,6 +73,12 @@ find_bundle() {
   done
 }
 
+# Prints the names of the flags, without their values, since these can be passwords: a wrong name is seen in them.
+given_flags() {
+  names=$(for flag in "$@"; do case $flag in -*) printf ' %s' "${flag%%=*}" ;; esac; done)
+  [ -z "$names" ] || printf ', also with --uninstall; the flags were:%s' "$names"
+}
+
 # Prints the folder with the parts of this script: beside it, or else taken from the bundle.
 find_parts() {
   if [ -e "$here/src/install/parts/tasks.sh" ]; then
@@ -77,7 +86,7 @@ find_parts() {
     return
   fi
   file=$(find_bundle "$@" | tail -n 1)
-  [ -n "$file" ] || fail 'install.sh needs the checkout that it belongs to, or --bundle FILE'
+  [ -n "$file" ] || fail "install.sh needs the checkout that it belongs to, or --bundle FILE$(given_flags "$@")"
   [ -r "$file" ] || fail "--bundle: the file $file cannot be read"
   # They are near the beginning of the bundle, and tar stops when it has found the last of them.
   # shellcheck disable=SC2046,SC2086 # lists

@@ -97,7 +97,6 @@ test.each<[string[], RegExp]>([
   [['--with-redis'], /--with-redis needs --with-postgres or --database-url/],
   [['--embedded', '--database-url', 'postgres://h/d'], /--embedded and --database-url exclude each other/],
   [['--purge'], /--purge goes with --uninstall only/],
-  [['--uninstall', '--bundle', '/none'], /--bundle does not go with --uninstall/],
 ])('install.sh %j is refused with one line', (args, message) => {
   const { status, stdout, stderr } = install(...args);
   expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
@@ -145,9 +144,12 @@ test.runIf(isDebian)('a file that is no bundle is refused with one line', () => 
 test('install.sh without a checkout and without a bundle is refused with one line', () => {
   const alone = path.join(folder, 'install.sh');
   writeFileSync(alone, readFileSync(path.join(ROOT, 'install.sh')));
-  const { status, stderr } = spawnSync('sh', [alone], { encoding: 'utf8' });
+  const options = { encoding: 'utf8' } as const;
+  const { status, stderr } = spawnSync('sh', [alone], options);
   expect(status).toBe(2);
   expect(stderr).toBe('install.sh: install.sh needs the checkout that it belongs to, or --bundle FILE\n');
+  const wrong = spawnSync('sh', [alone, '--bundel', '/srv/a.tgz', '--database-url=postgres://u:geheim@h/d'], options);
+  expect(wrong.stderr).toMatch(/or --bundle FILE, .*; the flags were: --bundel --database-url\n$/);
 });
 
 test.runIf(hasShellcheck)('shellcheck finds nothing in the shell scripts', () => {

@@ -78,7 +78,9 @@ describe.skipIf(skipReason !== null)('install.sh in a clean Debian without a net
       await host.succeedAsPrinted('sh /opt/service/current/install.sh --uninstall');
       expect(await host.succeed('ls /opt /var/lib/service')).toMatch(/^\/opt:\n\n[\s\S]*postgres\n/);
       await host.succeedAsPrinted(install('first'));
-      await host.succeedAsPrinted('sh /opt/service/current/install.sh --uninstall --purge');
+      // A plain "su" has the PATH of the user, and this install.sh has no checkout beside it.
+      const plain = `PATH=/usr/local/bin:/usr/bin:/bin ${install('first', '--uninstall --purge')}`;
+      await host.succeedAsPrinted(plain);
       expect(await host.listFiles()).toBe(before);
     },
     15 * MINUTES,

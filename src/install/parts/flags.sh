@@ -116,7 +116,6 @@ check_flags() {
       die 2 "--$task keeps the settings of the installation; give no other settings with it"
     [ "$start" = yes ] || die 2 "--no-start goes with an installation only, not with --$task"
   fi
-  if [ "$task" = uninstall ] && [ -n "$bundle" ]; then die 2 '--bundle does not go with --uninstall'; fi
   if [ "$database" = embedded ] && [ -n "$redis" ]; then
     die 2 "--embedded and --$redis exclude each other; Redis is used with --with-postgres or --database-url"
   fi

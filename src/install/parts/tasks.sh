@@ -171,6 +171,7 @@ report() {
     return
   fi
   note "The service is ready: $(address)"
+  note "The console is at $(address)/console; sign in with the admin key."
   note "The admin key is in $data_dir/admin.key. A first request:"
   note "  curl $(address)/v1/embeddings -H \"Authorization: Bearer \$(cat $data_dir/admin.key)\" -H 'Content-Type: application/json' -d '{\"input\":\"Hello\"}'"
   note "Keep a copy of the secret key in $config in another place: without it the data cannot be read."
