@@ -2,7 +2,7 @@ import { Flags } from '@oclif/core';
 import { BaseCommand } from '../src/cli/base-command.ts';
 import { consoleUrl, describeConsole, makeConsoleLink } from '../src/cli/console-link.ts';
 import { firstRequest } from '../src/cli/first-request.ts';
-import { note, printJson } from '../src/cli/output.ts';
+import { hasScreen, note, printJson } from '../src/cli/output.ts';
 
 export default class Serve extends BaseCommand {
   static override needsProviders = true;
@@ -35,11 +35,7 @@ export default class Serve extends BaseCommand {
             `another server works on the data directory ${dataDir}: ${url} (process ${other.pid}); both share its data, so stop one of them unless you want two`,
           );
         }
-        if (appliance.access.isNew) {
-          note(
-            `Created a new installation in ${dataDir}. If you expected existing data, stop this server and start it with the --data-dir of that data.`,
-          );
-        }
+        if (appliance.access.isNew) note(`created a new installation in ${dataDir}`);
         appliance.search.prepare();
         const { apiService } = await import('../server/api-service.ts');
         const { metricsListener } = await import('../src/appliance/metrics-listener.ts');
@@ -74,6 +70,7 @@ export default class Serve extends BaseCommand {
             const first = firstRequest(api.url, adminKeyFile);
             const console = describeConsole(consoleUrl(appliance.config.baseUrl ?? api.url), link);
             this.log(`listening on ${api.url}\nadmin key: ${adminKeyFile}\n${first}\n${console}`);
+            if (hasScreen(process.stdout)) this.log('press Ctrl-C to stop it; its data stay');
           },
         });
       },

@@ -9,7 +9,7 @@ import { untilInterrupted } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { describeFailure, type Failure, withoutHelpHint } from './exit-codes.ts';
-import { hasSwitch, note, printFailure, printJson, setQuiet, wantsJson } from './output.ts';
+import { hasScreen, hasSwitch, note, printFailure, printJson, setQuiet, wantsJson } from './output.ts';
 import type { FieldNames, Session } from './session.ts';
 import type { Column } from './table.ts';
 import { describeUsageFault } from './usage-fault.ts';
@@ -113,7 +113,10 @@ export abstract class BaseCommand extends Command {
     return loadConfig({ overrides, omitsIncompleteProviders: !needsProviders });
   }
 
-  /** Open the log of a command; it starts at `warn` instead of `info`, with lines for people instead of JSON. */
+  /**
+   * Open the log of a command, or of a service at a terminal; it starts at `warn` instead of `info`, with lines for
+   * people instead of JSON.
+   */
   protected async openCommandLogger(config: Config): Promise<Logger> {
     const { openLogger } = await import('../platform/logger.ts');
     if (config.logLevel !== 'info') return openLogger(config.logLevel);
@@ -204,7 +207,9 @@ export abstract class BaseCommand extends Command {
   async #prepare(config: Config, { isService, isShort }: ApplianceOptions): Promise<InstallationOptions> {
     const { findDatabase } = await import('../appliance/find-database.ts');
     const { openLogger } = await import('../platform/logger.ts');
-    const logger = isService ? openLogger(config.logLevel) : await this.openCommandLogger(config);
+    // At a terminal, a service too writes for people.
+    const writesJson = isService && !hasScreen(process.stderr);
+    const logger = writesJson ? openLogger(config.logLevel) : await this.openCommandLogger(config);
     const database = findDatabase(config, logger, { isShort: isShort ?? false });
     database.catch(() => undefined);
     return { logger, database, ...(isService ? {} : { poolMax: COMMAND_POOL_MAX }) };
