@@ -18,7 +18,12 @@ export default class Search extends BaseCommand {
   static override flags = {
     org: orgFlag,
     bucket: bucketFlag,
-    'top-k': Flags.integer({ description: 'maximum number of results, up to 100', default: 10, env: 'SERVICE_TOP_K' }),
+    'top-k': Flags.integer({
+      description: 'maximum number of results, up to 100; also --limit, as in other commands',
+      aliases: ['limit'],
+      default: 10,
+      env: 'SERVICE_TOP_K',
+    }),
     mode: Flags.string({
       description: 'kind of search: hybrid, vector or keyword',
       default: 'hybrid',

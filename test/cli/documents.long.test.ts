@@ -90,6 +90,7 @@ test('an uploaded folder is searchable, and results have page and heading', asyn
 
 test('search prints a numbered list, with colours only if they are enabled', async () => {
   const piped = await service('search', 'plotter room', '--top-k', '1');
+  expect((await service('search', 'plotter room', '--limit', '1')).stdout).toBe(piped.stdout);
   expect(piped.stdout).toMatch(/^1\. \[\d\.\d\d\] printers\.html · Printers\n {3}/);
   expect(piped.stdout).toContain('   The plotter stands in room 204.');
   expect(piped.stdout).not.toContain('\u001b');
