@@ -44,7 +44,7 @@ export interface Embedding {
 }
 
 export interface EmbeddingContext {
-  readonly config: Pick<Config, 'providers' | 'models' | 'alias' | 'embeddings'>;
+  readonly config: Pick<Config, 'providers' | 'models' | 'modelNames' | 'alias' | 'embeddings'>;
   readonly sql: Sql;
   readonly threads: Threads;
   readonly metrics: Metrics;
@@ -116,15 +116,16 @@ export async function openEmbedding(context: EmbeddingContext): Promise<Embeddin
 }
 
 /** @throws AppError `config_invalid` */
-export function openCatalog(config: Pick<Config, 'models' | 'providers'>): Catalog {
+export function openCatalog(config: Pick<Config, 'models' | 'modelNames' | 'providers'>): Catalog {
   return new Catalog(
     config.models,
     Object.fromEntries(Object.entries(config.providers).map(([vendor, { models }]) => [vendor, models])),
+    config.modelNames,
   );
 }
 
 /** List the models of the alias from the settings alone. @throws AppError `config_invalid` */
-export function aliasBackendsOf(config: Pick<Config, 'models' | 'providers' | 'alias'>): string[] {
+export function aliasBackendsOf(config: Pick<Config, 'models' | 'modelNames' | 'providers' | 'alias'>): string[] {
   const catalog = openCatalog(config);
   const projections: Projections = { mapOf: () => null, stateOf: () => null };
   // Only the names of the providers matter here.
@@ -134,7 +135,7 @@ export function aliasBackendsOf(config: Pick<Config, 'models' | 'providers' | 'a
 }
 
 /** Check that models, alias and providers match, without opening anything. @throws AppError `config_invalid` */
-export function checkEmbeddingSettings(config: Pick<Config, 'models' | 'providers' | 'alias'>): void {
+export function checkEmbeddingSettings(config: Pick<Config, 'models' | 'modelNames' | 'providers' | 'alias'>): void {
   const projections: Projections = { mapOf: () => null, stateOf: () => null };
   const catalog = openCatalog(config);
   // Installed models are known only once the database is open.

@@ -142,15 +142,19 @@ export class Catalog {
   /** All models, including those installed now. */
   #models: ReadonlyMap<string, Model>;
   readonly #named: ReadonlySet<string>;
+  /** Ids by the operator's further names. */
+  readonly #moreNames: ReadonlyMap<string, string>;
 
   /**
    * @param upstreamNames by vendor and model id: different names under which a vendor serves models. Another name means
    *   another model, so it is part of the revision
+   * @param moreNames model id by further name, which the operator chooses
    * @throws AppError `config_invalid` that names the model and the missing setting
    */
   constructor(
     settings: readonly ModelSettings[] = [],
     upstreamNames: Readonly<Record<string, Readonly<Record<string, string>>>> = {},
+    moreNames: Readonly<Record<string, string>> = {},
   ) {
     const models = new Map(MODELS.map((entry) => [entry.id, entry]));
     for (const own of settings) models.set(own.id, configured(models.get(own.id), own));
@@ -162,6 +166,14 @@ export class Catalog {
         if (name !== withoutVendor(known)) models.set(id, { ...known, revision: `${known.revision}@${name}` });
       }
     }
+    for (const [name, id] of Object.entries(moreNames)) {
+      if (models.has(name)) throw invalidName(name, 'is the id of a model; choose another name');
+      // A model that is installed later has an id of `local/`.
+      if (!models.has(id) && !id.startsWith('local/')) {
+        throw invalidName(name, `names the unknown model "${id}"; add it to models`);
+      }
+    }
+    this.#moreNames = new Map(Object.entries(moreNames));
     this.#configured = models;
     this.#models = models;
     this.#named = new Set([...settings.map(({ id }) => id), ...Object.values(upstreamNames).flatMap(Object.keys)]);
@@ -194,13 +206,13 @@ export class Catalog {
   }
 
   /**
-   * Find a model by its id, or by the vendor's own name of it (`text-embedding-3-small`), which unchanged client code
-   * sends. A name that several vendors use is refused.
+   * Find a model by its id, by a name of the settings, or by the vendor's own name of it (`text-embedding-3-small`),
+   * which unchanged client code sends. A name that several vendors use is refused.
    *
    * @throws AppError `unknown_model` (400) that names the closest model and says how to list the models
    */
   find(name: string): Model {
-    const found = this.#models.get(name);
+    const found = this.#models.get(name) ?? this.#models.get(this.#moreNames.get(name) ?? '');
     if (found) return found;
     const sameName = this.list().filter((model) => withoutVendor(model) === name);
     const [only] = sameName;
@@ -292,11 +304,15 @@ export function withoutVendor({ id, vendor }: Pick<Model, 'id' | 'vendor'>): str
 }
 
 function invalidModel(id: string, why: string): AppError {
-  return new AppError({
-    code: 'config_invalid',
-    status: 500,
-    message: `settings are not valid:\n  - models: ${id} ${why}`,
-  });
+  return invalidSetting(`models: ${id} ${why}`);
+}
+
+function invalidName(name: string, why: string): AppError {
+  return invalidSetting(`model_names: "${name}" ${why}`);
+}
+
+function invalidSetting(fault: string): AppError {
+  return new AppError({ code: 'config_invalid', status: 500, message: `settings are not valid:\n  - ${fault}` });
 }
 
 function tokenizerOf(setting: string): TokenizerChoice {

@@ -251,6 +251,10 @@ export const embeddingSettings = {
     .default({})
     .describe('vendors and servers of embedding models, by a name of yours'),
   models: z.array(OwnModel).max(1000).default([]).describe('models of yours, and changes to models of the catalog'),
+  model_names: z
+    .record(z.string().min(1).max(200), z.string().min(1).max(200))
+    .default({})
+    .describe('more names of models, such as those that client code sends: model id by name'),
   alias: z
     .strictObject({
       'service-embed-1-small': Alias.optional().describe('model for each language (ISO 639-1), and a default'),
@@ -269,6 +273,7 @@ export function embeddingConfigOf(file: z.output<typeof EmbeddingSettings>) {
   return {
     providers: mapValues(file.providers, providerOf) as Record<string, ProviderSettings>,
     models: file.models.map(modelOf),
+    modelNames: file.model_names,
     alias: file.alias['service-embed-1-small'] ?? null,
     vision: file.vision ? visionOf(file.vision) : null,
     rerank: file.rerank ? rerankOf(file.rerank) : null,

@@ -22,3 +22,14 @@ it.each([
 ])('the unknown model %s names the closest one', (name, message) => {
   expect(() => new Catalog().find(name)).toThrow(message);
 });
+
+it('the operator gives models more names', () => {
+  const catalog = new Catalog([], {}, { 'text-embedding-ada-002': 'vendor-d/bge-m3-ko' });
+  expect(catalog.find('text-embedding-ada-002').id).toBe('vendor-d/bge-m3-ko');
+  expect(() => new Catalog([], {}, { ada: 'vendor-d/none' })).toThrow(
+    'model_names: "ada" names the unknown model "vendor-d/none"',
+  );
+  expect(() => new Catalog([], {}, { 'vendor-b/embedding-001': 'vendor-b/embedding-002' })).toThrow(
+    'model_names: "vendor-b/embedding-001" is the id of a model',
+  );
+});
