@@ -1,7 +1,7 @@
 import { MESSENGER } from './schema.ts';
 
 /** Keys whose values are no credentials. All other values are masked. */
-const PLAIN_KEYS_MESSENGER = new Set(['channel_id', 'collection', 'bucket_collection', 'bot_id']);
+const PLAIN_KEYS_MESSENGER = new Set(['channel_id', 'collection', 'bucket_collection', 'bot_id', 'score_min']);
 const PLAIN_KEYS = new Set([
   'app_id',
   'bot_id',
@@ -26,7 +26,7 @@ const END_CHARS_MAX = 4;
 /** Largest share of a credential that the mask shows at each end. */
 const END_SHARE = 1 / 8;
 
-/** Copy a configuration and mask every string except values of keys that hold no credential. */
+/** Copy a configuration and mask every text and number except values of keys that hold no credential. */
 export function maskConfig(provider: string, config: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return maskObject(config, provider === MESSENGER ? PLAIN_KEYS_MESSENGER : PLAIN_KEYS);
 }
@@ -38,6 +38,8 @@ function maskObject(object: object, plainKeys: ReadonlySet<string>): Record<stri
 
 function maskValue(value: unknown, isPlain: boolean, plainKeys: ReadonlySet<string>): unknown {
   if (typeof value === 'string') return isPlain ? value : maskText(value);
+  // A number may be a PIN or a token. A mask of some of its digits would leave few to guess.
+  if (typeof value === 'number') return isPlain ? value : maskText('');
   if (Array.isArray(value)) return value.map((item) => maskValue(item, isPlain, plainKeys));
   return typeof value === 'object' && value !== null ? maskObject(value, plainKeys) : value;
 }

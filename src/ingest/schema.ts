@@ -9,10 +9,12 @@ import {
   overlapFits,
 } from '../documents/schema.ts';
 import { UserMetadataInput } from '../documents/user-metadata.ts';
+import { fileNameOf, oneLine } from '../platform/printable.ts';
 
 /**
  * Name of a file as given by the uploader, in NFC, since macOS sends NFD. It is shown and searched for, but never used
- * as a path.
+ * as a path. Marks of text direction become `_`: chat programs write them into honest names, but they also make
+ * `exe.txt` of `txt.exe`.
  */
 export const FileName = z
   .string()
@@ -22,6 +24,7 @@ export const FileName = z
   .refine((name) => name.isWellFormed() && !/\p{Cc}/u.test(name), 'must not have control characters')
   .refine((name) => name !== '.' && name !== '..', 'must be a name')
   .refine((name) => !/[/\\]/.test(name), 'must be a name without a path; put a path into source_path')
+  .overwrite(fileNameOf)
   .meta({ pattern: '^[^/\\\\\\u0000-\\u001f\\u007f-\\u009f]+$', not: { enum: ['.', '..'] } });
 
 /** Longest JSON text of a multipart field, many times the size of real metadata. */
@@ -52,6 +55,7 @@ const UploadFields = z.object({
     .normalize('NFC')
     .max(4096)
     .refine((path) => path.isWellFormed() && !/\p{Cc}/u.test(path), 'must not have control characters')
+    .overwrite(oneLine)
     .meta({ pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$' })
     .optional()
     .describe('where the file came from, for citations'),

@@ -1,5 +1,5 @@
 /** Characters that control a terminal or change the order in which it shows a text (bidirectional marks). */
-const UNPRINTABLE = String.raw`\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069`;
+const UNPRINTABLE = String.raw`\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}`;
 const RUNS = new RegExp(`[${UNPRINTABLE}]+`, 'gu');
 const ALL_BUT_LINES = new RegExp(`(?![\\n\\r\\t])[${UNPRINTABLE}]`, 'gu');
 

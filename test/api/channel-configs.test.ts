@@ -123,19 +123,19 @@ test('configurations of another organization are neither listed, deleted nor use
   expect((await api.call('POST', SEND, { key: foreign, json })).status).toBe(404);
 });
 
-test('a configuration of another provider is stored, and strings are masked unless their key is known to hold no credential', async () => {
+test('a configuration of another provider is stored, and strings and numbers are masked unless their key is known to hold no credential', async () => {
   const config = {
-    ...{ webhook_url: 'https://hooks.example.com/T000/B000/XXXXXXXX', channel: '#help', retries: 3, strict: true },
+    ...{ webhook_url: 'https://hooks.example.com/T000/B000/XXXXXXXX', channel: '#help', team_id: 3, strict: true },
     tokens: ['token-one-0123456789', { deep: { value: 'token-two-0123456789', team_id: 'T1' } }],
-    pin: 'pin',
+    ...{ pin: 'pin', code: 48151623, codes: [4, { 8: 15 }] },
   };
   const answer = await create(config, { provider: 'slack' });
   expect(answer.status).toBe(200);
   const { body } = await api.call('GET', CONFIGS, { key });
   expect(body.find((each: { id: string }) => each.id === answer.body.id).config).toEqual({
-    ...{ webhook_url: 'http****XXXX', channel: '#help', retries: 3, strict: true },
+    ...{ webhook_url: 'http****XXXX', channel: '#help', team_id: 3, strict: true },
     tokens: ['to****89', { deep: { value: 'to****89', team_id: 'T1' } }],
-    pin: '****',
+    ...{ pin: '****', code: '****', codes: ['****', { 8: '****' }] },
   });
   const json = { channel_config_id: answer.body.id, phone: '01012345678', template_code: 'T1' };
   expect(await api.call('POST', SEND, { key, json })).toMatchObject({

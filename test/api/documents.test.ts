@@ -90,6 +90,22 @@ describe('upload, search, delete over HTTP', () => {
     await ready(body.job_id);
   });
 
+  it.each(['json', 'multipart'])(
+    'names and paths in an upload (%s) lose their marks of text direction',
+    async (form) => {
+      const [name, source_path] = ['\u202etxt.\u200eexe', 'in\u2066box/\u202etxt.exe'];
+      const taken =
+        form === 'json'
+          ? await upload({ filename: name, source_path, text: 'Marked words.', on_duplicate: 'allow' })
+          : await test.call('POST', DOCUMENTS, { key, body: multipart(name, 'Marked.', { source_path }) });
+      expect(taken.status).toBe(202);
+      expect(await ready(taken.body.job_id)).toMatchObject({
+        file_name: '_txt._exe',
+        metadata_snapshot: { file_name: '_txt._exe', source_path: 'in box/ txt.exe' },
+      });
+    },
+  );
+
   it('a repeated Idempotency-Key with the same body gets the same document, and with another body is refused', async () => {
     const headers = { 'Idempotency-Key': 'once' };
     const json = { filename: 'once.txt', text: 'Only once.', on_duplicate: 'allow' };

@@ -70,6 +70,12 @@ describe('a mail', () => {
     ]);
   });
 
+  test('names of attachments have no marks of text direction and no control characters', async () => {
+    const name = '\u202etxt.exe\u2066\u007f.txt';
+    const { blocks } = await readHere(makeMail([{ type: 'text/plain', name, body: 'words' }]), 'a.eml');
+    expect(brief(blocks)).toContain('heading2: txt.exe .txt');
+  });
+
   test('attachments that cannot be read are named, and the others are read', async () => {
     const png = Buffer.concat([Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'), Buffer.alloc(200)]);
     const { blocks, skipped } = await readHere(

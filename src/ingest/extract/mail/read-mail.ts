@@ -61,12 +61,12 @@ export async function readMail(
   return resultOf('eml', { skipped });
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is replaced
-const CONTROL = /[\u0000-\u001f\u007f-\u009f]+/g;
+// The process that reads documents has no access to `platform/printable.ts`.
+const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu;
 
-/** Return a one-line name that can be stored, without control characters and halves of surrogate pairs. */
+/** Return a one-line name that can be stored and that looks like what it holds. */
 function cleanName(name: string): string {
-  return name.replace(CONTROL, ' ').toWellFormed().trim();
+  return name.toWellFormed().replace(UNPRINTABLE, ' ').trim();
 }
 
 /** Add a number to a name that another attachment has, so that each can be cited. */
