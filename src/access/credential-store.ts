@@ -26,7 +26,7 @@ export interface ApiKeyFacts {
   readonly scopes: readonly Scope[];
   readonly authLevel: number;
   readonly user: Pick<UserFacts, 'id' | 'role' | 'authLevel' | 'department'> | null;
-  /** True if the key is revoked, or its organization or user is suspended. */
+  /** True if the key is revoked, or its organization, user or creator is suspended. */
   readonly refused: boolean;
   /** Milliseconds until the key expires or is revoked, by the clock of the database, or null if it never does. */
   readonly endsInMs: number | null;
@@ -57,7 +57,7 @@ export async function selectApiKeyFacts(sql: Sql, keyId: string): Promise<ApiKey
   const [row] = await sql<ApiKeyFactsRow[]>`
     SELECT k.id, k.org_id, o.plan, k.hash, k.scopes, k.auth_level,
            k.user_id, u.role, u.auth_level AS user_auth_level, u.department,
-           o.suspended_at IS NOT NULL OR u.suspended_at IS NOT NULL
+           o.suspended_at IS NOT NULL OR u.suspended_at IS NOT NULL OR c.suspended_at IS NOT NULL
              OR (k.revoked_at IS NOT NULL AND k.revoked_at <= now())
              OR (k.user_id IS NOT NULL AND u.id IS NULL) AS refused,
            (extract(epoch FROM least(k.expires_at, k.revoked_at) - now()) * 1000)::double precision AS ends_in_ms,
@@ -66,6 +66,7 @@ export async function selectApiKeyFacts(sql: Sql, keyId: string): Promise<ApiKey
     FROM api_keys k
     JOIN organizations o ON o.id = k.org_id
     LEFT JOIN users u ON u.org_id = k.org_id AND u.id = k.user_id
+    LEFT JOIN users c ON c.org_id = k.org_id AND c.id = k.creator_id
     WHERE k.id = ${keyId}`;
   if (!row) return null;
   return {
@@ -153,9 +154,10 @@ export async function isActorAccepted(sql: Sql, orgId: string, actor: string): P
         SELECT 1 FROM users u WHERE u.org_id = o.id AND u.id = ${id} AND u.suspended_at IS NULL)
       WHEN 'key' THEN EXISTS (
         SELECT 1 FROM api_keys k LEFT JOIN users u ON u.org_id = k.org_id AND u.id = k.user_id
+        LEFT JOIN users c ON c.org_id = k.org_id AND c.id = k.creator_id
         WHERE k.org_id = o.id AND k.id = ${id} AND (k.revoked_at IS NULL OR k.revoked_at > now())
           AND (k.expires_at IS NULL OR k.expires_at > now())
-          AND (k.user_id IS NULL OR (u.id IS NOT NULL AND u.suspended_at IS NULL)))
+          AND c.suspended_at IS NULL AND (k.user_id IS NULL OR (u.id IS NOT NULL AND u.suspended_at IS NULL)))
       ELSE true END AS is_accepted
     FROM organizations o WHERE o.id = ${orgId}`;
   return row?.['is_accepted'] === true;

@@ -1,5 +1,5 @@
 import type { Sql } from '../platform/postgres.ts';
-import type { Scope } from './caller.ts';
+import type { Caller, Scope } from './caller.ts';
 import { type ApiKey, LIST_ROWS_MAX } from './schema.ts';
 
 interface ApiKeyRow {
@@ -31,6 +31,7 @@ function toApiKey(row: ApiKeyRow): ApiKey {
 
 /**
  * Insert a key, or return null if the id is taken. `lifetimeMs` counts from the clock of the database; null: unlimited.
+ * A key that a key without a user creates has the creator of that key.
  */
 export async function insertApiKey(
   sql: Sql,
@@ -43,11 +44,14 @@ export async function insertApiKey(
     scopes: readonly Scope[];
     authLevel: number;
     lifetimeMs: number | null;
+    by: Pick<Caller, 'actor' | 'userId'>;
   },
 ): Promise<ApiKey | null> {
   const [row] = await sql<ApiKeyRow[]>`
-    INSERT INTO api_keys (id, org_id, user_id, name, hash, scopes, auth_level, expires_at)
+    INSERT INTO api_keys (id, org_id, user_id, name, hash, scopes, auth_level, creator_id, expires_at)
     VALUES (${key.id}, ${key.orgId}, ${key.userId}, ${key.name}, ${key.hash}, ${[...key.scopes]}, ${key.authLevel},
+            coalesce(${key.by.userId}, (SELECT creator_id FROM api_keys
+              WHERE org_id = ${key.orgId} AND 'key:' || id = ${key.by.actor})),
             now() + ${key.lifetimeMs}::double precision * interval '1 millisecond')
     ON CONFLICT (id) DO NOTHING
     RETURNING ${columns(sql)}`;

@@ -22,7 +22,8 @@ export interface CreatedApiKey {
 }
 
 /**
- * Create a key for the caller's organization. It never exceeds the rights of its creator or of its user.
+ * Create a key for the caller's organization. It never exceeds the rights of its creator or of its user, and is refused
+ * while one of them is suspended.
  *
  * @throws AppError `invalid_request` (400), `scope_missing` or `exceeds_own_rights` or `exceeds_user_rights` (403),
  *   `user_not_found` (404), `user_suspended` (409)
@@ -44,6 +45,7 @@ export async function createKey(sql: Sql, keyRing: KeyRing, by: Caller, input: N
       scopes,
       authLevel,
       lifetimeMs: lifetimeMs ?? null,
+      by,
     });
     await recordAudit(tx, {
       orgId: by.orgId,
@@ -112,7 +114,7 @@ export async function revokeKey(sql: Sql, by: Caller, id: string): Promise<void>
 
 /**
  * Create a key with the attributes and the lifetime of the old one, counted from now, and revoke the old one after
- * `graceMs`. Until then both work.
+ * `graceMs`. Until then both work. The caller becomes the creator of the new one.
  *
  * @throws AppError `scope_missing` or `exceeds_own_rights` (403), `api_key_not_found` (404), `api_key_revoked` (409)
  */
@@ -134,6 +136,7 @@ export async function rotateKey(
       scopes: old.scopes,
       authLevel: old.auth_level,
       lifetimeMs: old.expires_at === null ? null : Date.parse(old.expires_at) - Date.parse(old.created_at),
+      by,
     });
     await updateRevocation(tx, by.orgId, id, graceMs);
     await recordAudit(tx, {

@@ -1,10 +1,11 @@
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { SCOPES } from '../../src/access/caller.ts';
-import { createKey, editKey, listKeys, revokeKey, rotateKey } from '../../src/access/keys.ts';
+import { isActorAccepted, selectApiKeyFacts } from '../../src/access/credential-store.ts';
+import { type CreatedApiKey, createKey, editKey, listKeys, revokeKey, rotateKey } from '../../src/access/keys.ts';
 import { ApiKey, type NewApiKey } from '../../src/access/schema.ts';
 import { createToken } from '../../src/access/tokens.ts';
-import { createUser, setRole, suspendUser } from '../../src/access/users.ts';
+import { createUser, setRole, suspendUser, unsuspendUser } from '../../src/access/users.ts';
 import { makeKeyRing, makeOrg, makeResolver } from '../support/access.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 
@@ -266,4 +267,37 @@ test('invalid input for a key is 400 and names the field', async () => {
       param,
     });
   }
+});
+
+test('keys that a person created, directly or by a key, are refused while the person is suspended', async () => {
+  const { operator } = await makeOrg(db.sql, keyRing);
+  const person = async (email: string) => {
+    const user = await createUser(db.sql, operator, { email, role: 'admin' });
+    const { token } = await createToken(db.sql, keyRing, operator, { user, ttlMs: 60_000 });
+    return { user, by: await makeResolver(db.sql, keyRing).resolve(`Bearer ${token.reveal()}`) };
+  };
+  const isAccepted = async ({ key, apiKey }: CreatedApiKey) => {
+    const { org_id, id } = apiKey;
+    const facts = await selectApiKeyFacts(db.sql, id);
+    expect(await isActorAccepted(db.sql, org_id, `key:${id}`)).toBe(!facts?.refused);
+    const { resolve } = makeResolver(db.sql, keyRing);
+    return resolve(`Bearer ${key.reveal()}`).then(
+      () => true,
+      () => false,
+    );
+  };
+  const [leaving, staying] = [await person('leaving@example.com'), await person('staying@example.com')];
+  const created = await createKey(db.sql, keyRing, leaving.by, { name: 'created', scopes: ['embed', 'keys:manage'] });
+  const byCreated = await makeResolver(db.sql, keyRing).resolve(`Bearer ${created.key.reveal()}`);
+  const inherited = await createKey(db.sql, keyRing, byCreated, { name: 'inherited', scopes: ['embed'] });
+  const rotatedBySelf = await rotateKey(db.sql, keyRing, byCreated, created.apiKey.id, 60_000);
+  const taken = await createKey(db.sql, keyRing, leaving.by, { name: 'taken over', scopes: ['embed'] });
+  const takenOver = await rotateKey(db.sql, keyRing, staying.by, taken.apiKey.id, 60_000);
+  const ofOperator = await createKey(db.sql, keyRing, operator, { name: 'operator', scopes: ['embed'] });
+  const all = [created, inherited, rotatedBySelf, taken, takenOver, ofOperator];
+  expect(await Promise.all(all.map(isAccepted))).toEqual([true, true, true, true, true, true]);
+  await suspendUser(db.sql, operator, leaving.user.id);
+  expect(await Promise.all(all.map(isAccepted))).toEqual([false, false, false, false, true, true]);
+  await unsuspendUser(db.sql, operator, leaving.user.id);
+  expect(await Promise.all(all.map(isAccepted))).toEqual([true, true, true, true, true, true]);
 });
