@@ -91,5 +91,5 @@ export function openPostgres(target: PostgresTarget, options: PostgresOptions): 
  * Run `fn` in the transaction `sql`, or in a new one if `sql` is a pool. Unlike `sql.begin`, this creates no savepoint.
  */
 export function inTransaction<T>(sql: Sql, fn: (tx: Sql) => Promise<T>): Promise<T> {
-  return 'end' in sql ? sql.begin(fn) : fn(sql);
+  return sql.isTransaction ? fn(sql) : sql.begin(fn);
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Sql } from '../../src/platform/postgres.ts';
+import { inTransaction, type Sql } from '../../src/platform/postgres.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
 
 let database: TestDatabase;
@@ -25,4 +25,21 @@ test('a transaction that sets its own limits keeps them', async () => {
     return settings(tx);
   });
   expect(own).toMatchObject([{ lock: '0' }]);
+});
+
+test('a change in a pool whose queries are limited happens completely or not at all', async () => {
+  const { sql } = database;
+  await sql`create table changed (n integer)`;
+  const limited = sql.limited({ ms: 5_000 });
+  const change = (executor: Sql) =>
+    inTransaction(executor, async (tx) => {
+      expect(tx.isTransaction).toBe(true);
+      await tx`insert into changed values (1)`;
+      throw new Error('half done');
+    });
+  for (const executor of [sql, limited, limited.limited({ ms: 1_000 })]) {
+    await expect(change(executor)).rejects.toThrow('half done');
+  }
+  await expect(limited.begin((tx) => change(tx.limited({ ms: 1_000 })))).rejects.toThrow('half done');
+  expect(await sql`select * from changed`).toEqual([]);
 });

@@ -59,7 +59,7 @@ export function openPool(
   const executorOf = (limit: QueryLimit | null): Sql =>
     makeSql({
       send: sendTo(limit),
-      allowsCopy: false,
+      isTransaction: false,
       begin: (options, fn) => transact(limit, options, fn),
       limited: (inner) => executorOf(bothLimits(limit, inner)),
     });

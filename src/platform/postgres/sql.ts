@@ -7,6 +7,9 @@ type Rows = readonly (object | undefined)[];
 
 /** Executor of SQL: either the pool or a transaction on it. A function that takes a `Sql` works with both. */
 export interface Sql {
+  /** True for a transaction. A pool stays a pool when its queries are limited. */
+  readonly isTransaction: boolean;
+
   /** Make a query, or a fragment of one: `sql`select …``. It is sent when it is awaited. */
   <T extends Rows = postgres.Row[]>(text: TemplateStringsArray, ...args: readonly Argument[]): Query<T>;
 
@@ -52,13 +55,14 @@ export interface Database extends Sql {
 
 interface Executor {
   readonly send: Send;
-  /** True for a transaction, whose COPY continues after its query. */
-  readonly allowsCopy: boolean;
+  /** True for a transaction, the only place where COPY may continue after its query. */
+  readonly isTransaction: boolean;
   readonly begin: <T>(options: string, fn: (tx: Sql) => PromiseLike<T>) => Promise<T>;
   readonly limited: (limit: QueryLimit) => Sql;
 }
 
-export function makeSql({ send, allowsCopy, begin, limited }: Executor): Sql {
+export function makeSql({ send, isTransaction, begin, limited }: Executor): Sql {
+  const allowsCopy = isTransaction;
   function make<T extends Rows>(text: TemplateStringsArray, ...args: readonly Argument[]): Query<T>;
   function make(first: string | readonly unknown[] | object): Helper;
   function make(first: unknown, ...args: readonly unknown[]) {
@@ -66,6 +70,7 @@ export function makeSql({ send, allowsCopy, begin, limited }: Executor): Sql {
     return new Helper(first);
   }
   return Object.assign(make, {
+    isTransaction,
     unsafe: <T extends Rows>(text: string, values: readonly Argument[] = []) =>
       new Query<T>([text], values, { isPrepared: false, send, allowsCopy }),
     array: arrayParameter,

@@ -125,7 +125,7 @@ class Transaction {
   #sqlOf(scope: Scope, send: Send): Sql {
     const sql: Sql = makeSql({
       send,
-      allowsCopy: true,
+      isTransaction: true,
       begin: async (_options, fn) => {
         this.#refuse(scope);
         const name = `s${this.#savepoints++}`;
