@@ -112,6 +112,14 @@ export async function updateRevocation(sql: Sql, orgId: string, id: string, afte
   return result.count > 0;
 }
 
+/** Delete the oldest revoked and expired keys of an organization beyond `keysMax`. */
+export async function deleteOldEndedKeys(sql: Sql, orgId: string, keysMax: number): Promise<void> {
+  await sql`
+    DELETE FROM api_keys WHERE org_id = ${orgId} AND id IN (
+      SELECT id FROM api_keys WHERE org_id = ${orgId} AND (revoked_at <= now() OR expires_at <= now())
+      ORDER BY created_at DESC, id DESC OFFSET ${keysMax} FOR UPDATE SKIP LOCKED)`;
+}
+
 /** Record the use of a key, at most once a minute. */
 export async function updateLastUsed(sql: Sql, orgId: string, id: string): Promise<void> {
   await sql`

@@ -6,14 +6,25 @@ import { hashCredential, newApiKey } from './api-key-format.ts';
 import { recordAudit } from './audit.ts';
 import { type Caller, requireScope, type Scope } from './caller.ts';
 import { parseInput } from './input.ts';
-import { insertApiKey, lockApiKey, selectApiKey, selectApiKeys, updateApiKey, updateRevocation } from './key-store.ts';
+import {
+  deleteOldEndedKeys,
+  insertApiKey,
+  lockApiKey,
+  selectApiKey,
+  selectApiKeys,
+  updateApiKey,
+  updateRevocation,
+} from './key-store.ts';
 import { requireAtLeast, requireDepartment, SCOPES_BY_ROLE } from './roles.ts';
+import { checkRowLimit } from './row-limits-store.ts';
 import { type ApiKey, ApiKeyChanges, NewApiKey, type User } from './schema.ts';
 import { selectUser } from './user-store.ts';
 
 const DEFAULT_AUTH_LEVEL = 5;
 /** Maximum number of attempts to find a free public id. Two random ids are equal once in 2 x 10^14. */
 const ID_TRIES_MAX = 5;
+/** Maximum number of revoked and expired keys that an organization keeps. */
+const ENDED_KEYS_MAX = 10_000;
 
 /** New key with its clear text, which exists only now. */
 export interface CreatedApiKey {
@@ -26,7 +37,7 @@ export interface CreatedApiKey {
  * while one of them is suspended.
  *
  * @throws AppError `invalid_request` (400), `scope_missing` or `exceeds_own_rights` or `exceeds_user_rights` (403),
- *   `user_not_found` (404), `user_suspended` (409)
+ *   `user_not_found` (404), `user_suspended` or `too_many_api_keys` (409)
  */
 export async function createKey(sql: Sql, keyRing: KeyRing, by: Caller, input: NewApiKey): Promise<CreatedApiKey> {
   const { name, scopes, authLevel: wantedLevel, userId, lifetimeMs } = parseInput(NewApiKey, input);
@@ -116,7 +127,8 @@ export async function revokeKey(sql: Sql, by: Caller, id: string): Promise<void>
  * Create a key with the attributes and the lifetime of the old one, counted from now, and revoke the old one after
  * `graceMs`. Until then both work. The caller becomes the creator of the new one.
  *
- * @throws AppError `scope_missing` or `exceeds_own_rights` (403), `api_key_not_found` (404), `api_key_revoked` (409)
+ * @throws AppError `scope_missing` or `exceeds_own_rights` (403), `api_key_not_found` (404), `api_key_revoked` or
+ *   `too_many_api_keys` (409)
  */
 export async function rotateKey(
   sql: Sql,
@@ -129,6 +141,7 @@ export async function rotateKey(
   return inTransaction(sql, async (tx) => {
     const { key: old } = await lockManagedKey(tx, by, id);
     if (old.revoked_at !== null) throw alreadyRevoked();
+    await updateRevocation(tx, by.orgId, id, graceMs);
     const created = await insertNewKey(tx, keyRing, {
       orgId: by.orgId,
       userId: old.user_id,
@@ -138,7 +151,6 @@ export async function rotateKey(
       lifetimeMs: old.expires_at === null ? null : Date.parse(old.expires_at) - Date.parse(old.created_at),
       by,
     });
-    await updateRevocation(tx, by.orgId, id, graceMs);
     await recordAudit(tx, {
       orgId: by.orgId,
       actor: by.actor,
@@ -193,7 +205,10 @@ async function insertNewKey(
     const { id, key } = newApiKey();
     const hash = hashCredential(keyRing.apiKeyPepper, key.reveal());
     const apiKey = await insertApiKey(tx, { ...attributes, id, hash });
-    if (apiKey) return { apiKey, key };
+    if (!apiKey) continue;
+    await checkRowLimit(tx, attributes.orgId, 'api_keys');
+    await deleteOldEndedKeys(tx, attributes.orgId, ENDED_KEYS_MAX);
+    return { apiKey, key };
   }
   throw new AppError({ code: 'api_key_ids_exhausted', status: 500, message: 'no free key id was found; try again' });
 }

@@ -12,6 +12,7 @@ import {
   requireUserManager,
   SCOPES_BY_ROLE,
 } from './roles.ts';
+import { checkRowLimit } from './row-limits-store.ts';
 import { NewUser, type User, UserChanges } from './schema.ts';
 import { hasOtherOwner, insertUser, lockUser, selectUser, selectUsers, updateUser } from './user-store.ts';
 
@@ -19,7 +20,7 @@ import { hasOtherOwner, insertUser, lockUser, selectUser, selectUsers, updateUse
  * Add a user to the caller's organization. The role sets the default auth level.
  *
  * @throws AppError `invalid_request` (400), `scope_missing`, `role_missing`, `exceeds_own_rights` or
- *   `identity_by_operator` (403), `user_exists` (409)
+ *   `identity_by_operator` (403), `user_exists` or `too_many_users` (409)
  */
 export async function createUser(sql: Sql, by: Caller, input: NewUser): Promise<User> {
   const { email, role, department, oidc, ...given } = parseInput(NewUser, input);
@@ -38,6 +39,7 @@ export async function createUser(sql: Sql, by: Caller, input: NewUser): Promise<
       oidc_subject: oidc?.subject ?? null,
     });
     if (!user) throw conflict('a user with this email or OIDC identity already exists', 'user_exists');
+    await checkRowLimit(tx, by.orgId, 'users');
     const detail = { email, role, auth_level: authLevel };
     await recordAudit(tx, { orgId: by.orgId, actor: by.actor, action: 'user.create', target: user.id, detail });
     return user;

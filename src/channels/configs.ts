@@ -1,5 +1,6 @@
 import { recordAudit } from '../access/audit.ts';
 import type { Caller } from '../access/caller.ts';
+import { checkRowLimit } from '../access/row-limits-store.ts';
 import { findBucket } from '../documents/buckets.ts';
 import { findCollection } from '../documents/store.ts';
 import { AppError, invalidRequest, notFound } from '../platform/errors.ts';
@@ -47,7 +48,8 @@ const SECRET_CHARS_ADVISED = 16;
  * Store a configuration with encrypted credentials.
  *
  * @returns the configuration, and warnings about accepted values that are probably mistakes
- * @throws AppError `channel_config_invalid` (400) that names every fault, `bot_id_exists` (409)
+ * @throws AppError `channel_config_invalid` (400) that names every fault, `bot_id_exists` or
+ *   `too_many_channel_configs` (409)
  */
 export async function createChannel(
   { sql, keyRing }: ConfigContext,
@@ -63,6 +65,7 @@ export async function createChannel(
   try {
     await sql.begin(async (tx) => {
       await insertConfig(tx, { id, orgId: caller.orgId, name, provider, botId, sealedConfig });
+      await checkRowLimit(tx, caller.orgId, 'channel_configs');
       const audit = { orgId: caller.orgId, actor: caller.actor, action: 'channel.create', target: id };
       await recordAudit(tx, { ...audit, detail: { name, provider } });
     });

@@ -1,6 +1,7 @@
 import { recordAudit } from '../access/audit.ts';
 import type { Caller } from '../access/caller.ts';
 import { requireOrgAdmin } from '../access/roles.ts';
+import { checkRowLimit } from '../access/row-limits-store.ts';
 import { cancelJobsOf } from '../jobs/document-jobs-store.ts';
 import { AppError, forbidden, invalidRequest } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
@@ -11,7 +12,7 @@ import * as store from './store.ts';
 
 export { findBucket, listBuckets, listCollections } from './store.ts';
 
-/** @throws AppError `bucket_exists` (409) */
+/** @throws AppError `bucket_exists` or `too_many_buckets` (409) */
 export async function createBucket(
   sql: Sql,
   caller: Pick<Caller, 'orgId' | 'actor'>,
@@ -20,6 +21,7 @@ export async function createBucket(
   try {
     return await sql.begin(async (tx) => {
       const view = await store.insertBucket(tx, caller.orgId, { id: newId('bkt'), ...bucket });
+      await checkRowLimit(tx, caller.orgId, 'buckets');
       await recordAudit(tx, { orgId: caller.orgId, actor: caller.actor, action: 'bucket.create', target: view.id });
       return view;
     });
@@ -33,7 +35,7 @@ export async function createBucket(
   }
 }
 
-/** @throws AppError `collection_exists` (409) */
+/** @throws AppError `collection_exists` or `too_many_collections` (409) */
 export async function createCollection(
   sql: Sql,
   caller: Pick<Caller, 'orgId'>,
@@ -44,7 +46,9 @@ export async function createCollection(
   try {
     return await sql.begin(async (tx) => {
       await store.lockBucketPolicy(tx, caller.orgId, bucket.id);
-      return store.insertCollection(tx, caller.orgId, { id: newId('col'), bucketId: bucket.id, name });
+      const view = await store.insertCollection(tx, caller.orgId, { id: newId('col'), bucketId: bucket.id, name });
+      await checkRowLimit(tx, caller.orgId, 'collections');
+      return view;
     });
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;

@@ -1,5 +1,6 @@
 import { recordAudit } from '../access/audit.ts';
 import type { Caller } from '../access/caller.ts';
+import { checkRowLimit } from '../access/row-limits-store.ts';
 import { selectUser } from '../access/user-store.ts';
 import { removeDocumentsOf } from '../documents/documents.ts';
 import { findBucket, lockBucketPolicy } from '../documents/store.ts';
@@ -86,6 +87,7 @@ export async function createSource(
     await sql.begin(async (tx) => {
       await lockBucketPolicy(tx, orgId, bucket.id);
       await store.insertSource(tx, row);
+      await checkRowLimit(tx, orgId, 'sources');
       const detail = { name, connection: request.connection, bucket_id: bucket.id };
       await recordAudit(tx, { orgId, actor, action: 'source.create', target: row.id, detail });
     });

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { recordAudit } from '../access/audit.ts';
 import type { Caller } from '../access/caller.ts';
+import { checkRowLimit } from '../access/row-limits-store.ts';
 import { AppError, conflict, notFound } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { isUniqueViolation, type Sql } from '../platform/postgres.ts';
@@ -17,6 +18,14 @@ export interface WorkflowContext {
   readonly blocks: BlockTypes;
 }
 
+/** Maximum number of versions of one workflow. */
+export const VERSIONS_MAX = 500;
+
+function tooManyVersions(): AppError {
+  const message = `the workflow has ${VERSIONS_MAX} versions, the maximum: create another workflow, and delete this one`;
+  return conflict(message, 'too_many_versions');
+}
+
 /** @throws AppError `definition_invalid` (400), whose message has a line for each fault */
 function requireValid(blocks: BlockTypes, value: unknown): Definition {
   const checked = validateDefinition(blocks, value);
@@ -26,7 +35,11 @@ function requireValid(blocks: BlockTypes, value: unknown): Definition {
   throw new AppError({ code: 'definition_invalid', status: 400, message, param: 'definition', details });
 }
 
-/** Create a workflow as a draft. @throws AppError `definition_invalid` (400), `workflow_exists` (409) */
+/**
+ * Create a workflow as a draft.
+ *
+ * @throws AppError `definition_invalid` (400), `workflow_exists` or `too_many_workflows` (409)
+ */
 export async function createWorkflow(
   { sql, blocks }: WorkflowContext,
   caller: Caller,
@@ -38,6 +51,7 @@ export async function createWorkflow(
   try {
     await sql.begin(async (tx) => {
       await store.insertWorkflow(tx, orgId, { id, name: request.name, actor });
+      await checkRowLimit(tx, orgId, 'workflows');
       await store.insertVersion(tx, orgId, id, { definition, actor });
       await recordAudit(tx, { orgId, actor, action: 'workflow.create', target: id, detail: { name: request.name } });
     });
@@ -52,7 +66,7 @@ export async function createWorkflow(
 /**
  * Add a version to a workflow. It stays a draft until it is published. Runs use the published version meanwhile.
  *
- * @throws AppError `workflow_not_found` (404), `definition_invalid` (400)
+ * @throws AppError `workflow_not_found` (404), `definition_invalid` (400), `too_many_versions` (409)
  */
 export async function addVersion(
   { sql, blocks }: WorkflowContext,
@@ -66,6 +80,7 @@ export async function addVersion(
   await sql.begin(async (tx) => {
     const version = await store.insertVersion(tx, orgId, id, { definition, actor });
     if (version === null) throw notFound('workflow', ref);
+    if (version > VERSIONS_MAX) throw tooManyVersions();
     await recordAudit(tx, { orgId, actor, action: 'workflow.add_version', target: id, detail: { version } });
   });
   return getWorkflow(sql, caller, id);

@@ -1,0 +1,34 @@
+import { conflict } from '../platform/errors.ts';
+import type { Sql } from '../platform/postgres.ts';
+
+/** Maximum rows of each kind in one organization, and the way to make room for another. */
+export const ROW_LIMITS = {
+  buckets: { rowsMax: 1_000, noun: 'buckets', remedy: 'delete buckets that nobody uses' },
+  collections: { rowsMax: 10_000, noun: 'collections', remedy: 'delete a bucket, or divide documents by metadata' },
+  users: { rowsMax: 50_000, noun: 'users', remedy: 'ask the operator for another organization' },
+  api_keys: { rowsMax: 10_000, noun: 'valid keys', remedy: 'revoke keys that nobody uses' },
+  sources: { rowsMax: 1_000, noun: 'sources', remedy: 'delete sources that nobody uses' },
+  channel_configs: { rowsMax: 1_000, noun: 'channel configurations', remedy: 'delete those that nobody uses' },
+  workflows: { rowsMax: 1_000, noun: 'workflows', remedy: 'delete workflows that nobody uses' },
+} as const;
+
+/**
+ * Require that an organization may have the row that the transaction has added to a table. Call this after every other
+ * lock: concurrent callers take turns until the transaction ends, so that they can't exceed the limit together.
+ *
+ * @throws AppError `too_many_<table>` (409), whose message says how to make room
+ */
+export async function checkRowLimit(tx: Sql, orgId: string, table: keyof typeof ROW_LIMITS): Promise<void> {
+  const { rowsMax, noun, remedy } = ROW_LIMITS[table];
+  await tx`SELECT pg_advisory_xact_lock(hashtextextended(${`rows of ${table} in ${orgId}`}, 0))`;
+  // Ended keys stay listed; `deleteOldEndedKeys` bounds them.
+  const condition =
+    table === 'api_keys'
+      ? tx`AND (revoked_at IS NULL OR revoked_at > now()) AND (expires_at IS NULL OR expires_at > now())`
+      : tx``;
+  const [row] = await tx`
+    SELECT count(*)::int AS rows
+    FROM (SELECT 1 FROM ${tx(table)} WHERE org_id = ${orgId} ${condition} LIMIT ${rowsMax + 1}) AS counted`;
+  if ((row?.['rows'] as number) <= rowsMax) return;
+  throw conflict(`the organization has ${rowsMax} ${noun}, the maximum: ${remedy}`, `too_many_${table}`);
+}
