@@ -91,7 +91,9 @@ describe.each(WAYS)('the official client over %s in revision %s', (way, revision
     expect(result.structuredContent).toMatchObject({
       results: [{ text: expect.stringContaining('ferry'), citation: { file_name: 'ferry.md' } }],
     });
-    expect(textOf(result)).toMatch(/^\[1\] ferry\.md \| Boats \| score \d\.\d\d \| relevance (?:high|medium) \| http/);
+    expect(textOf(result)).toMatch(
+      /^BEGIN UNTRUSTED \w+\n\[1\] ferry\.md \| Boats \| score \d\.\d\d \| relevance (?:high|medium) \| http/,
+    );
   });
 
   it('search and fetch answer exactly as ChatGPT reads them', async () => {

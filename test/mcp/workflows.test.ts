@@ -31,14 +31,16 @@ test('the tools of workflows are offered and work with the API of an installatio
   });
   expect(draft.structuredContent).toMatchObject({ status: 'needs_review' });
   const tried = await call('service_workflow_dry_run', { workflow_id: id, inputs });
-  expect(textOf(tried)).toBe('Status: completed\nBlock store: simulated\nOutput: "on pumps"');
+  expect(textOf(tried)).toMatch(
+    /^Status: completed\nBlock store: simulated\nBEGIN UNTRUSTED (\w+)\nOutput: "on pumps"\nEND UNTRUSTED \1$/,
+  );
   expect(tried.structuredContent).toMatchObject({ blocks: [{ would: { text: 'A note on pumps.' } }] });
 
   await api.call('POST', `/v1/workflows/${id}/publish`, { key });
   const simulated = await call('service_workflow_run', { workflow_id: id, inputs });
   expect(simulated.structuredContent).toMatchObject({ mode: 'simulate', blocks: [{ status: 'simulated' }] });
   const waiting = await call('service_workflow_run', { workflow_id: id, inputs, mode: 'live' });
-  expect(textOf(waiting)).toContain('Block store: needs_approval ("approvals.store is not true")');
+  expect(textOf(waiting)).toContain('Error of block store: "approvals.store is not true"');
   const live = await call('service_workflow_run', {
     workflow_id: id,
     inputs,

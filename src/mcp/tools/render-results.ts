@@ -1,4 +1,5 @@
 import type { SearchReply, SearchResult } from '../../client/schema.ts';
+import { markUntrusted } from './mark-untrusted.ts';
 
 /** Return the title of a result: its file, and the heading and page of the text. */
 export function titleOf({ citation }: SearchResult): string {
@@ -19,7 +20,7 @@ function passageOf({ highlights = [], text }: SearchResult): string {
   return sentences.map((parts) => parts.join('')).join('\n');
 }
 
-/** Render results as numbered text, each with its source before its text. */
+/** Render results as numbered text, marked as untrusted, each with its source before its text. Notes follow. */
 export function renderResults({ results, relevance, corrected = [], warnings = [] }: SearchReply): string {
   const lines = results.map((result, index) => {
     const { file_name, locator, url } = result.citation;
@@ -37,5 +38,5 @@ export function renderResults({ results, relevance, corrected = [], warnings = [
   const irrelevant = lines.length > 0 && relevance === 'none' ? ['no passage here seems to answer the query'] : [];
   const replaced = corrected.map(({ from, to }) => `nothing has the word "${from}"; "${to}" was searched instead`);
   const notes = [...replaced, ...irrelevant, ...warnings].map((note) => `Note: ${note}`);
-  return [...(lines.length === 0 ? ['Nothing was found.'] : lines), ...notes].join('\n\n');
+  return [lines.length === 0 ? 'Nothing was found.' : markUntrusted(lines.join('\n\n')), ...notes].join('\n\n');
 }

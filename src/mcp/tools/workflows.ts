@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Workflow, WorkflowRun } from '../../client/schema.ts';
 import { defineTool, READ_ONLY, type Tool } from '../tool.ts';
+import { MARKS_RULE, markUntrusted } from './mark-untrusted.ts';
 
 const WorkflowId = z.string().min(1).max(128).describe('id of the workflow, from service_list_workflows');
 const Inputs = z.record(z.string(), z.unknown()).describe('inputs of the workflow by name');
@@ -25,7 +26,7 @@ export function workflowTools(): Tool[] {
     defineTool({
       name: 'service_workflow_dry_run',
       title: 'Try a workflow without effects',
-      description: 'Run a workflow without side effects and show the result of every block.',
+      description: `Run a workflow without side effects and show the result of every block. ${MARKS_RULE}`,
       input: z.object({ workflow_id: WorkflowId, inputs: Inputs.optional() }),
       output: WorkflowRun,
       annotations: READ_ONLY,
@@ -40,7 +41,8 @@ export function workflowTools(): Tool[] {
       title: 'Run a workflow',
       description:
         'Run a published workflow. With mode "simulate" nothing is changed. With mode "live", blocks with side ' +
-        'effects run only where "approvals" is true for them: set that only after a person has agreed to this block.',
+        'effects run only where "approvals" is true for them: set that only after a person has agreed to this block. ' +
+        MARKS_RULE,
       input: z.object({
         workflow_id: WorkflowId,
         inputs: Inputs.default({}),
@@ -65,11 +67,14 @@ const RunBlocks = z.array(z.looseObject({ id: z.string(), status: z.string(), er
 
 function renderRun(run: z.output<typeof WorkflowRun>): string {
   const lines = [`Status: ${run.status}`];
+  const shown: string[] = [];
   const blocks = RunBlocks.safeParse(run['blocks']);
   for (const { id, status, error } of blocks.data ?? []) {
-    lines.push(`Block ${id}: ${status}${error == null ? '' : ` (${JSON.stringify(error)})`}`);
+    lines.push(`Block ${id}: ${status}`);
+    if (error != null) shown.push(`Error of block ${id}: ${JSON.stringify(error)}`);
   }
-  if (run['output'] != null) lines.push(`Output: ${JSON.stringify(run['output'])}`);
+  if (run['output'] != null) shown.push(`Output: ${JSON.stringify(run['output'])}`);
+  if (shown.length > 0) lines.push(markUntrusted(shown.join('\n')));
   if (run.status === 'needs_approval' && typeof run['run_id'] === 'string') {
     lines.push(
       `Run ${run['run_id']} waits: a person can approve its blocks in the console and by "service workflows approve".`,
