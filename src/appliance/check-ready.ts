@@ -1,3 +1,4 @@
+import { findTruncated } from '../index/lance/find-truncated.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import { probeObjects } from '../platform/objects/probe-objects.ts';
@@ -23,14 +24,46 @@ interface Parts {
   readonly objects: Objects;
   readonly chunks: { probe(): Promise<void> };
   readonly redis: RedisConnection | null;
+  /** Directory of an index on disk, or null. */
+  readonly indexDirectory: string | null;
+}
+
+/** Number of truncated files that are enough to know that the index is damaged. */
+const TRUNCATED_MAX = 1;
+/** Time between two examinations of the files of the index, which read the end of each file. */
+const FILES_MS = 60_000;
+
+/** Create a function that returns the number of truncated index files, and counts them anew in the background. */
+function countTruncated(directory: string | null): () => number {
+  let count = 0;
+  let nextMs = 0;
+  return () => {
+    if (directory === null || performance.now() < nextMs) return count;
+    nextMs = Number.POSITIVE_INFINITY;
+    const startedMs = performance.now();
+    findTruncated(directory, TRUNCATED_MAX)
+      .then(
+        (files) => {
+          count = files.length;
+        },
+        // The check of the index itself reports a disk that fails.
+        () => undefined,
+      )
+      .finally(() => {
+        // A large index is examined for at most a tenth of the time.
+        nextMs = performance.now() + Math.max(FILES_MS, 9 * (performance.now() - startedMs));
+      });
+    return count;
+  };
 }
 
 /** Create the readiness check of all parts. Concurrent calls, and calls shortly after, share one result. */
 export function readinessCheck(parts: Parts): () => Promise<Readiness> {
+  const truncated = countTruncated(parts.indexDirectory);
   let last: { readonly answer: Promise<Readiness>; untilMs: number } | null = null;
   return () => {
     if (last !== null && performance.now() < last.untilMs) return last.answer;
-    const current = { answer: examineParts(parts), untilMs: Number.POSITIVE_INFINITY };
+    const current = { answer: examineParts(parts, truncated()), untilMs: Number.POSITIVE_INFINITY };
     last = current;
     const onSettled = () => {
       current.untilMs = performance.now() + FRESH_MS;
@@ -40,7 +73,7 @@ export function readinessCheck(parts: Parts): () => Promise<Readiness> {
   };
 }
 
-async function examineParts({ sql, objects, chunks, redis }: Parts): Promise<Readiness> {
+async function examineParts({ sql, objects, chunks, redis }: Parts, truncated: number): Promise<Readiness> {
   const checks: Record<string, string> = {};
   const latency_ms: Record<string, number> = {};
   const check = async (name: string, probe: (signal: AbortSignal) => Promise<unknown>) => {
@@ -60,10 +93,12 @@ async function examineParts({ sql, objects, chunks, redis }: Parts): Promise<Rea
     check('index', () => chunks.probe()),
   ]);
   if (Object.values(checks).some((state) => state !== 'ok')) return { status: 'down', checks, latency_ms };
-  if (redis === null) return { status: 'ok', checks, latency_ms };
   // Everything works without Redis. Hosts only share less state.
-  checks['redis'] = redis.isReady ? 'ok' : 'is not reachable';
-  return { status: redis.isReady ? 'ok' : 'degraded', checks, latency_ms };
+  if (redis !== null) checks['redis'] = redis.isReady ? 'ok' : 'is not reachable';
+  // The other buckets work.
+  if (truncated > 0) checks['index_files'] = 'some are truncated; "service doctor" names their buckets';
+  const isDegraded = Object.values(checks).some((state) => state !== 'ok');
+  return { status: isDegraded ? 'degraded' : 'ok', checks, latency_ms };
 }
 
 function rejectOnAbort(signal: AbortSignal): Promise<never> {

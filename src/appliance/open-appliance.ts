@@ -1,3 +1,4 @@
+import { indexDirectory } from '../index/lance/open-tables.ts';
 import { ballastChore } from '../platform/ballast.ts';
 import { choreService } from '../platform/chores.ts';
 import type { Config } from '../platform/config.ts';
@@ -46,7 +47,11 @@ export async function completeAppliance(installation: Installation): Promise<App
     ...parts,
     chores,
     reaper: (interval = {}) => choreService('reaper', chores(interval), logger),
-    checkReady: readinessCheck({ ...parts, chunks: search.chunks }),
+    checkReady: readinessCheck({
+      ...parts,
+      chunks: search.chunks,
+      indexDirectory: config.index.storage === 's3' ? null : indexDirectory(config),
+    }),
     close: () => installation.close(),
   };
 }

@@ -5,7 +5,8 @@ import { MIGRATIONS, openDatabase, openObjects } from '../appliance/stores.ts';
 import { openCatalog } from '../embedding/open-embedding.ts';
 import { embedByWords } from '../embedding/providers/local-provider.ts';
 import { openProvider } from '../embedding/providers/open-provider.ts';
-import { openTables } from '../index/lance/open-tables.ts';
+import { findTruncated } from '../index/lance/find-truncated.ts';
+import { indexDirectory, openTables } from '../index/lance/open-tables.ts';
 import { Catalog, LEXICAL_ID } from '../models/catalog.ts';
 import type { Config } from '../platform/config.ts';
 import { describeConfinement } from '../platform/confinement.ts';
@@ -30,6 +31,8 @@ import { formatBytes } from './table.ts';
 const REASON_CHARACTERS_MAX = 320;
 /** Time in which the server of the data directory must answer. */
 const SERVER_MS_MAX = 5_000;
+/** Number of truncated index files that are listed at most. */
+const TRUNCATED_MAX = 20;
 const FREE_BYTES_MIN = 512 * 1024 * 1024;
 /** Largest allowed clock difference to the database. Beyond it, leases and tokens end at the wrong time. */
 const CLOCK_SKEW_MS_MAX = 5_000;
@@ -88,6 +91,7 @@ export async function* examineRunning({
   yield config.ballastBytes === 0 ? notConfigured('ballast') : await check('ballast', () => tryBallast(config));
   const { isComplete, detail } = await describeConfinement();
   yield { name: 'document readers', status: isComplete ? 'ok' : 'not configured', detail };
+  yield await examineIndexFiles(config);
   yield await examineClock(async () => sql);
   yield* examineCare(sql, config, logger);
 }
@@ -277,6 +281,7 @@ async function* examineStorage(config: Config, logger: Logger): AsyncGenerator<C
         ? { name, status: 'down', detail: `${onS3} is not usable; see the check "objects"` }
         : null;
     yield (config.index.storage === 's3' && onUnusable('index')) || (await check('index', () => tryIndex(config)));
+    yield await examineIndexFiles(config);
     if (s3 === null) yield notConfigured('s3');
     else yield onUnusable('s3') ?? (await check('s3', async () => tryConditionalWrites(config, await open())));
   } finally {
@@ -304,6 +309,18 @@ async function tryIndex(config: Config): Promise<string> {
   } finally {
     await tables.close();
   }
+}
+
+/** Check that no file of an index on disk is cut off. LanceDB notices only when it reads the file. */
+async function examineIndexFiles(config: Config): Promise<Check> {
+  const name = 'index files';
+  if (config.index.storage === 's3') return notConfigured(name);
+  return check(name, async () => {
+    const files = await findTruncated(indexDirectory(config), TRUNCATED_MAX);
+    if (files.length === 0) return 'complete';
+    const tables = [...new Set(files.map((file) => file.split('.lance')[0]))].join(', ');
+    throw down(`truncated in ${tables}; run "service index rebuild --bucket" with each of these buckets`);
+  });
 }
 
 async function tryLexicalModel(signal: AbortSignal): Promise<string> {

@@ -220,7 +220,6 @@ describe('errors of the API', () => {
     for (const [name, args] of [
       ['service_search', { query: 'x' }],
       ['search', { query: 'x' }],
-      ['fetch', { id: 'x' }],
       ['service_list_buckets', {}],
       ['service_upload_document', { filename: 'a.txt', text: 'x' }],
       ['service_memory_search', { query: 'x' }],

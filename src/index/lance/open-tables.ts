@@ -4,6 +4,11 @@ import type { Config } from '../../platform/config.ts';
 import { indexOnS3 } from './index-on-s3.ts';
 import { LanceTables } from './lance.ts';
 
+/** Return the directory of an index on disk. */
+export function indexDirectory({ dataDir }: Pick<Config, 'dataDir'>): string {
+  return path.join(dataDir, 'index');
+}
+
 /**
  * Open only the search index. On an object store this is safe only after `requireConditionalWrites` has passed. A lock
  * serialises writers. If a writer lost the lock without knowing, the store's conditional writes stop it.
@@ -12,7 +17,7 @@ export function openTables(config: Pick<Config, 'dataDir' | 'index' | 'objects' 
   const { tableCacheBytes } = config.search;
   if (config.objects !== null && config.index.storage === 's3')
     return new LanceTables(...indexOnS3(config.objects), tableCacheBytes);
-  const directory = path.join(config.dataDir, 'index');
+  const directory = indexDirectory(config);
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   return new LanceTables(directory, {}, tableCacheBytes);
 }
