@@ -88,6 +88,7 @@ async function compare(context: WriteContext, reader: SourceReader, lease: Lease
   const pending: PendingEntry[] = [];
   const faults: EntryFault[] = [];
   let unchanged = 0;
+  let listedCount = 0;
   for await (const listing of reader.list(signal)) {
     signal.throwIfAborted();
     lease.worked();
@@ -102,7 +103,9 @@ async function compare(context: WriteContext, reader: SourceReader, lease: Lease
       if (before?.version === listed.version) unchanged += before.isWritten ? 0 : 1;
       else pending.push({ listed, knownId: before?.id ?? null });
     }
-    if (seen.size > ENTRIES_MAX) {
+    // A listing that repeats entries or reports faults for ever has few distinct entries.
+    listedCount += listing.entries.length + listing.faults.length;
+    if (listedCount > ENTRIES_MAX) {
       throw new SourceFault(`the source has more than ${ENTRIES_MAX} entries; narrow it, or split it into several`);
     }
   }

@@ -43,6 +43,15 @@ test.each([
   expect(await leftFiles()).toEqual(['model.tar']);
 });
 
+test('an archive is refused before a file is written for which the disk has no space', async () => {
+  await writeArchive([{ name: 'm/config.json', text: '{}' }]);
+  const options = { dataDir: folder, signal: new AbortController().signal };
+  await expect(openArchive(file, { ...options, freeBytesMin: Number.MAX_SAFE_INTEGER })).rejects.toMatchObject({
+    code: 'storage_full',
+  });
+  expect(await leftFiles()).toEqual(['model.tar']);
+});
+
 test('an archive of too many entries is refused', async () => {
   await writeArchive(Array.from({ length: 10_001 }, (_, nth) => ({ name: `m/${nth}.txt` })));
   await expect(open()).rejects.toMatchObject({ code: 'model_source_unsafe' });

@@ -50,6 +50,20 @@ describe('the process of a local model', () => {
     expect(runner.state).toMatchObject({ starts: 2, deaths: 1, textsQueued: 0 });
   });
 
+  it('when it hangs, it is ended, its texts fail with 503, and the next ones start it again', async () => {
+    const runner = open({ silenceMs: 3_000 });
+    await runner.run(task(['one']), never);
+    const { pid } = runner.state;
+    process.kill(pid as number, 'SIGSTOP');
+    await expect(runner.run(task(['two']), never)).rejects.toMatchObject({
+      ...{ code: 'provider_unavailable', status: 503 },
+      cause: { message: expect.stringContaining('did not answer for 3 s') },
+    });
+    expect(() => process.kill(pid as number, 0)).toThrow('ESRCH');
+    expect(await runner.run(task(['again']), never)).toHaveLength(DIMENSION);
+    expect(runner.state).toMatchObject({ starts: 2, deaths: 1 });
+  });
+
   it('a model that cannot be loaded is a typed error, and is not loaded again for each request', async () => {
     const runner = open({ argument: argumentOf('bert', { model: '/nowhere/model.onnx' }) });
     const failures = await Promise.allSettled([runner.run(task(['one']), never), runner.run(task(['two']), never)]);

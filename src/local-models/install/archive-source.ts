@@ -1,5 +1,5 @@
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, open, rm } from 'node:fs/promises';
+import { mkdir, open, rm, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -14,6 +14,8 @@ import { checkPath, checkSize, isNeeded, isWeights } from './model-paths.ts';
 import type { ModelSource } from './source.ts';
 
 const ENTRIES_MAX = 10_000;
+/** Disk space that stays free after a file is unpacked, since the database may need it. */
+const FREE_BYTES_MIN = 256 * 1024 * 1024;
 
 /**
  * Open a tar archive, optionally compressed with gzip. Unpack the files that a model needs, and skip everything else.
@@ -23,12 +25,13 @@ const ENTRIES_MAX = 10_000;
  */
 export async function openArchive(
   file: string,
-  { dataDir, signal }: { readonly dataDir: string; readonly signal: AbortSignal },
+  options: { readonly dataDir: string; readonly signal: AbortSignal; readonly freeBytesMin?: number },
 ): Promise<ModelSource> {
+  const { dataDir, signal, freeBytesMin = FREE_BYTES_MIN } = options;
   const unpacked = await makeIncoming(dataDir);
   const close = () => rm(unpacked, { recursive: true, force: true });
   try {
-    await unpack(file, unpacked, signal);
+    await unpack(file, unpacked, { signal, freeBytesMin });
     const folder = await openFolder(unpacked, file);
     return { ...folder, close };
   } catch (error) {
@@ -44,7 +47,11 @@ export async function openArchive(
   }
 }
 
-async function unpack(file: string, folder: string, signal: AbortSignal): Promise<void> {
+async function unpack(
+  file: string,
+  folder: string,
+  { signal, freeBytesMin }: { readonly signal: AbortSignal; readonly freeBytesMin: number },
+): Promise<void> {
   const entries = tar.extract();
   const steps = (await isGzip(file)) ? [createGunzip(), entries] : [entries];
   const reading = pipeline([createReadStream(file), ...steps], { signal });
@@ -57,6 +64,7 @@ async function unpack(file: string, folder: string, signal: AbortSignal): Promis
       entry.resume();
       continue;
     }
+    await requireSpace(folder, (entry.header.size ?? 0) + freeBytesMin);
     const target = path.join(folder, own);
     await mkdir(path.dirname(target), { recursive: true });
     await pipeline(Readable.from(entry), createWriteStream(target), { signal }).catch(async (error) => {
@@ -66,6 +74,12 @@ async function unpack(file: string, folder: string, signal: AbortSignal): Promis
     });
   }
   await reading;
+}
+
+/** @throws AppError `storage_full` (503) if the disk has less free space */
+async function requireSpace(folder: string, bytes: number): Promise<void> {
+  const { bavail, bsize } = await statfs(folder);
+  if (bavail * bsize < bytes) throw storageFull(new Error(`unpacking needs ${bytes} free bytes`));
 }
 
 /**

@@ -94,6 +94,7 @@ class Model {
       } catch (error) {
         for (const { requestId } of batch) this.#fail(requestId, error);
       }
+      if (!this.#queue.isEmpty) reply({ type: 'alive' });
       // Read requests that arrived meanwhile before choosing the next batch.
       await new Promise(setImmediate);
     }

@@ -24,6 +24,8 @@ interface PendingTask {
   readonly reject: (error: unknown) => void;
 }
 
+/** Time without a computed batch after which a process with tasks counts as hung. */
+const SILENCE_MS = 300_000;
 const STDERR_CHARS_MAX = 2000;
 const HEAP_MIB = 1024;
 
@@ -40,8 +42,11 @@ export class ModelProcess {
   #dimension = 0;
   #residentBytes = 0;
   #isAlive = true;
+  readonly #silenceMs: number;
+  #silence: NodeJS.Timeout | null = null;
 
-  private constructor(argument: ModelArgument) {
+  private constructor(argument: ModelArgument, silenceMs: number) {
+    this.#silenceMs = silenceMs;
     this.#child = fork(fileURLToPath(new URL('./model-child.ts', import.meta.url)), [JSON.stringify(argument)], {
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
@@ -55,6 +60,7 @@ export class ModelProcess {
     this.#ended = promise;
     const end = (why: string) => {
       this.#isAlive = false;
+      this.#watch();
       const fault = new ModelFault(`the process of the model ended (${why}) ${this.#stderr}`.trim(), {
         isFinal: false,
       });
@@ -66,9 +72,13 @@ export class ModelProcess {
     this.#child.on('exit', (code, signal) => end(String(code ?? signal)));
   }
 
-  /** Start a process and load the model. @throws ModelFault if it cannot be loaded, or takes longer than `withinMs` */
-  static async start(argument: ModelArgument, withinMs: number): Promise<ModelProcess> {
-    const started = new ModelProcess(argument);
+  /**
+   * Start a process and load the model. It is killed if it has tasks and reports no batch for `silenceMs`.
+   *
+   * @throws ModelFault if it cannot be loaded, or takes longer than `withinMs`
+   */
+  static async start(argument: ModelArgument, withinMs: number, silenceMs = SILENCE_MS): Promise<ModelProcess> {
+    const started = new ModelProcess(argument, silenceMs);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const timer = setTimeout(
       () => reject(new ModelFault(`the model was not loaded within ${withinMs / 1000} s`, { isFinal: false })),
@@ -130,6 +140,7 @@ export class ModelProcess {
     const id = this.#nextId++;
     const { promise, resolve, reject } = Promise.withResolvers<Float32Array>();
     this.#pending.set(id, { resolve, reject });
+    if (this.#silence === null) this.#watch();
     const onAbort = () => {
       this.#send({ type: 'cancel', id });
       reject(signal.reason);
@@ -141,7 +152,19 @@ export class ModelProcess {
     } finally {
       signal.removeEventListener('abort', onAbort);
       this.#pending.delete(id);
+      if (this.#pending.size === 0) this.#watch();
     }
+  }
+
+  /** Begin to wait for the next message, or end the wait if nothing is expected. */
+  #watch(): void {
+    if (this.#silence) clearTimeout(this.#silence);
+    this.#silence = null;
+    if (!this.#isAlive || this.#pending.size === 0) return;
+    this.#silence = setTimeout(() => {
+      this.#stderr = `it did not answer for ${this.#silenceMs / 1000} s`;
+      this.#child.kill('SIGKILL');
+    }, this.#silenceMs);
   }
 
   /** End the process and reject its tasks. */
@@ -156,6 +179,7 @@ export class ModelProcess {
   }
 
   #receive(reply: ModelReply): void {
+    this.#watch();
     if (reply.type !== 'done' && reply.type !== 'failed') return;
     const pending = this.#pending.get(reply.id);
     if (reply.type === 'failed') pending?.reject(new ModelFault(reply.reason, { isFinal: true }));

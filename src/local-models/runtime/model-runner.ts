@@ -10,6 +10,8 @@ export interface RunnerOptions {
   readonly argument: ModelArgument;
   /** Time without a task after which the process ends; 0 keeps it running. */
   readonly idleMs: number;
+  /** Time without a computed batch after which a process with tasks counts as hung and is killed; default: 5 min. */
+  readonly silenceMs?: number | undefined;
   readonly logger: Logger;
 }
 
@@ -121,11 +123,11 @@ export class ModelRunner {
   }
 
   async #start(): Promise<ModelProcess> {
-    const { argument, name, logger } = this.#options;
+    const { argument, name, logger, silenceMs } = this.#options;
     this.#starts++;
     const beganMs = performance.now();
     try {
-      const started = await ModelProcess.start(argument, START_MS_MAX);
+      const started = await ModelProcess.start(argument, START_MS_MAX, silenceMs);
       this.#running = started;
       this.#failedStart = null;
       void started.ended.then(() => this.#onEnd(started));

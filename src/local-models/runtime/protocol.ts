@@ -41,4 +41,6 @@ export type ModelReply =
   | { readonly type: 'unusable'; readonly reason: string }
   /** `values` is [texts x dimension]: unit vectors, or scores of 0 to 1. */
   | { readonly type: 'done'; readonly id: number; readonly values: Float32Array; readonly residentBytes: number }
-  | { readonly type: 'failed'; readonly id: number; readonly reason: string };
+  | { readonly type: 'failed'; readonly id: number; readonly reason: string }
+  /** A batch is computed, and others wait. */
+  | { readonly type: 'alive' };

@@ -15,6 +15,7 @@ import {
   tooLargeFault,
 } from './source-reader.ts';
 
+const SLICES_MAX = 10_000;
 /** Age below which a file may change without a new modification time, because clocks of file systems are coarse. */
 const SETTLED_MS = 2_000;
 
@@ -26,6 +27,8 @@ export interface FolderOptions {
   readonly globs: Globs;
   readonly dataDir: string;
   readonly bytesMax: number;
+  /** Maximum number of slices of a listing, each with up to 1,000 folders. */
+  readonly slicesMax?: number;
 }
 
 /** Real paths of a source's folder, its root and the data directory. */
@@ -59,6 +62,7 @@ export function openFolderReader(options: FolderOptions): SourceReader {
       const place = await resolveFolder(options);
       // A server that does not answer blocks its thread forever, so this thread must not be shared.
       const thread = openThread();
+      let slices = 0;
       try {
         for (let pending: readonly string[] = ['']; pending.length > 0; ) {
           const slice: FolderSlice = { ...place, globs: options.globs, pending };
@@ -68,6 +72,10 @@ export function openFolderReader(options: FolderOptions): SourceReader {
           if (broken !== undefined) throw new SourceFault(broken.fault);
           yield listed;
           ({ pending } = listed);
+          slices++;
+          if (slices > (options.slicesMax ?? SLICES_MAX)) {
+            throw new SourceFault('the folder has too many folders, or grows without end; narrow the source');
+          }
         }
       } finally {
         thread.close();

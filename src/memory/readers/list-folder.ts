@@ -12,6 +12,8 @@ import {
 
 /** Entries after which a slice ends, once the current folder is finished. */
 const SLICE_ENTRIES = 4_000;
+/** Folders after which a slice ends. */
+const SLICE_FOLDERS = 1_000;
 
 export interface FolderSlice {
   /** Real path of the source's folder. */
@@ -48,9 +50,11 @@ export function listSlice(slice: FolderSlice): ListedSlice {
   const pending = [...slice.pending];
   const entries: ListedEntry[] = [];
   const faults: EntryFault[] = [];
-  for (let folder = pending.pop(); folder !== undefined; folder = pending.pop()) {
+  for (let folders = 0; folders < SLICE_FOLDERS; folders++) {
+    const folder = pending.pop();
+    if (folder === undefined) break;
     listOne(slice, folder, globs, { pending, entries, faults });
-    if (entries.length >= SLICE_ENTRIES) break;
+    if (entries.length + faults.length >= SLICE_ENTRIES) break;
   }
   return { pending, entries, faults };
 }

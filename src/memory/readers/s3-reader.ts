@@ -28,8 +28,12 @@ export interface S3ReaderOptions {
   readonly prefix: string;
   readonly globs: Globs;
   readonly bytesMax: number;
+  /** Maximum number of pages of a listing, each with up to 1,000 keys. */
+  readonly pagesMax?: number;
   readonly logger: Logger;
 }
+
+const PAGES_MAX = 20_000;
 
 /** Open a bucket, or the keys with a prefix, as a source. The ETag identifies the version of an object. */
 export function openS3Reader(options: S3ReaderOptions): SourceReader {
@@ -53,9 +57,10 @@ export function openS3Reader(options: S3ReaderOptions): SourceReader {
 
 async function* listPages(
   client: S3Client,
-  { s3, prefix }: S3ReaderOptions,
+  { s3, prefix, pagesMax = PAGES_MAX }: S3ReaderOptions,
   signal: AbortSignal,
 ): AsyncGenerator<readonly ListedEntry[]> {
+  const tokens = new Set<string>();
   let ContinuationToken: string | undefined;
   do {
     const command = new ListObjectsV2Command({
@@ -80,7 +85,15 @@ async function* listPages(
           ],
     );
     ContinuationToken = page.IsTruncated === true ? page.NextContinuationToken : undefined;
-  } while (ContinuationToken !== undefined);
+    if (ContinuationToken === undefined) return;
+    if (tokens.has(ContinuationToken)) {
+      throw new SourceFault(
+        `the listing of the bucket ${s3.bucket} does not end: the store repeats a continuation token`,
+      );
+    }
+    tokens.add(ContinuationToken);
+  } while (tokens.size < pagesMax);
+  throw new SourceFault(`the listing of the bucket ${s3.bucket} has more than ${pagesMax} pages; narrow the prefix`);
 }
 
 function toListing(page: readonly ListedEntry[], globs: ReturnType<typeof compileGlobs>, prefix: string): Listing {
