@@ -12,13 +12,16 @@
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
+import type { Scope } from '../../src/access/caller.ts';
 import { createKey } from '../../src/access/keys.ts';
 import { openAppliance } from '../../src/appliance/open-appliance.ts';
 import { loadConfig } from '../../src/platform/config.ts';
 import { openLogger } from '../../src/platform/logger.ts';
+import { startFakeIssuer } from '../access/fake-issuer.ts';
 import { makeDataDir } from '../support/appliance.ts';
 import { startServiceProcess } from '../support/service-process.ts';
 import type { Attacked } from './attacks/attacker.ts';
@@ -41,6 +44,9 @@ interface Times {
 }
 
 const { dataDir, remove } = makeDataDir();
+const issuer = await startFakeIssuer();
+const oidc = { issuer: issuer.url, audience: issuer.audience, client_id: 'console', client_secret: 'its-secret' };
+writeFileSync(path.join(dataDir, 'service.yaml'), JSON.stringify({ oidc }));
 const { attacker, other } = await makeKeys();
 const server = await startServiceProcess(['serve', '--port', '0', '--data-dir', dataDir], {
   NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB}`,
@@ -65,6 +71,7 @@ try {
   for (const name of Object.keys(ATTACKS)) if (name.includes(wanted)) await measure(name, url);
 } finally {
   sink.kill();
+  await issuer.close();
   await server.end('SIGTERM');
   remove();
 }
@@ -74,7 +81,9 @@ async function makeKeys(): Promise<{ attacker: string; other: string }> {
     logger: openLogger('warn'),
   });
   const { access, sql, keyRing } = appliance;
-  const scopes = ['search', 'documents:write', 'buckets:manage'] as const;
+  const scopes = [
+    ...['embed', 'search', 'documents:write', 'buckets:manage', 'workflows:manage', 'workflows:run', 'sources:manage'],
+  ] as Scope[];
   const keys: string[] = [];
   for (const name of ['attacker', 'other']) {
     await access.createOrganization({ name, plan: 'free' });

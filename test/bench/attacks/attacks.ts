@@ -7,6 +7,9 @@ import { makeOdf } from '../../support/office-samples.ts';
 const MIB = 1024 * 1024;
 /** Time for which an attack goes on, in milliseconds. */
 export const ATTACK_MS = 6_000;
+/** Time for which a connection does not read its answer, in milliseconds. */
+const HELD_MS = 1_000;
+const BUNDLE = '/docs/assets/swagger-ui-bundle.js';
 
 /** Server that is attacked, and the rights of the attacker. */
 export interface Target {
@@ -57,6 +60,14 @@ const sheet = () => makeOdf('spreadsheet', `<table:table table:name="S">${cells.
 const uploadOf = (filename: string, bytes: Buffer) =>
   JSON.stringify({ filename, content_base64: bytes.toString('base64'), on_duplicate: 'allow' });
 
+/** Workflow whose few blocks multiply its input. */
+const multiplying = () => {
+  const text = '{{inputs.text}} '.repeat(10);
+  const blocks = [1, 2, 3, 4].map((n) => ({ id: `b${n}`, type: 'template', with: { text } }));
+  return { inputs: { text: { type: 'string', default: 'x' } }, blocks };
+};
+const texts = () => Array.from({ length: 100 }, (_, n) => `text ${n}`);
+
 const BULK = '/v1/buckets/default/documents/metadata/bulk';
 export const SEARCH = '/v2/buckets/default/search';
 export const UPLOAD = '/v1/buckets/default/documents';
@@ -92,11 +103,64 @@ export const ATTACKS: Readonly<Record<string, () => Attack>> = {
     }),
   '6. searches for words': () =>
     repeated(4, (target, nth) => send(target, 'POST', SEARCH, JSON.stringify({ query: `merger word${nth}` }))),
+  '7. 300 connections to a static file': () => unread(300, { method: 'GET', path: BUNDLE, isSecret: false }),
+  '8. outputs of workflows that nobody reads': () => {
+    const body = JSON.stringify({ mode: 'simulate', inputs: { text: 'x'.repeat(200_000) } });
+    return async (target, signal) => {
+      const workflow = { name: `multiply ${Date.now()}`, definition: multiplying() };
+      const { id } = await send(target, 'POST', '/v1/workflows', JSON.stringify(workflow));
+      await send(target, 'POST', `/v1/workflows/${id}/publish`, '{}');
+      await unread(20, { method: 'POST', path: `/v1/workflows/${id}/run`, body })(target, signal);
+    };
+  },
+  '9. templates of sources that repeat a column': () => {
+    const config = { table: 't', text: '{{b}}'.repeat(1_100) };
+    return posted(8, '/v1/memory/sources', Buffer.from(JSON.stringify({ name: 's', connection: 'rows', config })));
+  },
+  '10. begun sign-ins': () =>
+    repeated(40, async (target) => {
+      const reply = await fetch(`${target.url}/v1/sessions/oidc`, { redirect: 'manual' }).catch(() => null);
+      await reply?.body?.cancel();
+      target.count(reply?.status ?? 0);
+    }),
+  '11. maps of a bucket': () => unread(40, { method: 'GET', path: '/v1/buckets/default/map' }),
+  '12. large answers that nobody reads': () =>
+    unread(200, { method: 'POST', path: '/v1/embeddings', body: JSON.stringify({ input: texts() }) }),
 };
 
 /** Post one body on several connections, again and again. */
 function posted(connections: number, path: string, body: Buffer): Attack {
   return repeated(connections, (target) => send(target, 'POST', path, body));
+}
+
+/** Ask on many connections for answers of which only the first bytes are read. After a second, begin anew. */
+function unread(
+  connections: number,
+  request: { method: string; path: string; body?: string; isSecret?: false },
+): Attack {
+  const { method, path, body = '', isSecret = true } = request;
+  return async (target, signal) => {
+    const { hostname, port } = new URL(target.url);
+    const head = [
+      `${method} ${path} HTTP/1.1`,
+      ...[`Host: ${hostname}`, 'Accept-Encoding: identity', 'Content-Type: application/json'],
+      ...(isSecret ? [`Authorization: Bearer ${target.key}`] : []),
+      ...(body === '' ? [] : [`Content-Length: ${Buffer.byteLength(body)}`]),
+    ].join('\r\n');
+    while (!signal.aborted) {
+      const sockets = Array.from({ length: connections }, () => {
+        const socket = connect(Number(port), hostname).on('error', () => target.count(0));
+        socket.once('data', (start) => {
+          socket.pause();
+          target.count(Number(start.toString('latin1', 9, 12)));
+        });
+        socket.write(`${head}\r\n\r\n${body}`);
+        return socket;
+      });
+      await delay(HELD_MS, undefined, { signal }).catch(() => undefined);
+      for (const socket of sockets) socket.destroy();
+    }
+  };
 }
 
 /** Announce large bodies, and send them slowly; meanwhile a large body of another caller must be accepted, by a bucket that is not measured. */
