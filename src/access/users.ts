@@ -72,8 +72,9 @@ export async function findUser(sql: Sql, by: Caller, idOrEmail: string): Promise
 
 /**
  * Change a user, effective within 1 s. With a new role, the auth level becomes the role's default unless one is given,
- * so that a demoted user does not keep the old level. A suspended user's tokens and keys are refused, and so are the keys
- * that this user created, whose text the user may know. The last active owner stays one, unless the operator makes the change, who can appoint another owner.
+ * so that a demoted user does not keep the old level. A suspended user's tokens and keys are refused, and so are the
+ * keys that this user created, whose text the user may know. The last active owner stays one, unless the operator makes
+ * the change, who can appoint another owner.
  *
  * @throws AppError `invalid_request` (400), `scope_missing`, `role_missing` or `exceeds_own_rights` (403),
  *   `user_not_found` (404), `own_account` or `last_owner` (409)
