@@ -45,12 +45,17 @@ export function isLonger(text: string, max: number): boolean {
   return text.length > max && (text.length > 2 * max || Array.from(text).length > max);
 }
 
+/** Return true for a key of the service, in any case, since readers could mistake `Schift.x` for `schift.x`. */
+function hasReservedPrefix(key: string): boolean {
+  return RESERVED_PREFIXES.some((prefix) => key.toLowerCase().startsWith(prefix));
+}
+
 /** Return the reason why callers cannot use this metadata key, or null. */
 export function userKeyFault(key: string): string | null {
   if (!/^[A-Za-z0-9_.-]+$/.test(key)) return 'key may only have A-Z a-z 0-9 _ . -';
   if (key.length > METADATA_LIMITS.keyLength) return `key is longer than ${METADATA_LIMITS.keyLength}`;
   // Refuse `__proto__`, which JavaScript objects would lose silently.
-  if (RESERVED.has(key) || key === '__proto__' || RESERVED_PREFIXES.some((prefix) => key.startsWith(prefix))) {
+  if (RESERVED.has(key) || key === '__proto__' || hasReservedPrefix(key)) {
     return 'key is reserved by the service; see GET /v1/metadata/reserved-keys';
   }
   return null;
@@ -110,7 +115,7 @@ export const UserMetadataInput = z
     propertyNames: {
       pattern: '^[A-Za-z0-9_.-]+$',
       maxLength: METADATA_LIMITS.keyLength,
-      not: { anyOf: [{ enum: [...RESERVED, '__proto__'] }, { pattern: '^schift\\.' }] },
+      not: { anyOf: [{ enum: [...RESERVED, '__proto__'] }, { pattern: '^[Ss][Cc][Hh][Ii][Ff][Tt]\\.' }] },
     },
     additionalProperties: {
       anyOf: [

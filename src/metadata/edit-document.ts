@@ -19,10 +19,6 @@ export interface EditContext {
   readonly workflowId?: string;
 }
 
-/** Warning about an edit that asks for new vectors and changes nothing. */
-const UNCHANGED =
-  'the document has these values already, so nothing was changed; to read its file again, reprocess its job';
-
 /**
  * Edit the metadata and the access policy of one document. Edits of one document are serialised, so that none is lost.
  *
@@ -61,7 +57,7 @@ export async function editDocument(
         reindex_queued: false,
         reindex_job_id: null,
         indexed_vectors_deleted: 0,
-        warnings: reindex ? [UNCHANGED] : [],
+        warnings: [...(result.warnings ?? [])],
       };
     }
     const { plan } = result;

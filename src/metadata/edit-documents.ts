@@ -11,10 +11,11 @@ import { type AppliedEdit, applyEdits } from './apply-edits.ts';
 import { type EditContext, notifyIngestWorkers } from './edit-document.ts';
 import { lockDocuments, readEditable } from './edit-store.ts';
 import type { HardDeleteRequest, QueuedHardDelete } from './hard-delete.ts';
+import { notDeletingSql, pendingSql } from './order-matches.ts';
 import { type EditableDocument, type Planned, planEdit, type SkipReason } from './plan-edit.ts';
 import { type BulkRequest, readBulkRequest } from './read-request.ts';
 import type { BulkEdit, BulkEditItem, BulkEditReply } from './schema.ts';
-import { selectMatchIds, selectVisibleMatches } from './store.ts';
+import { type ChangeMatch, selectChangeMatches, selectVisibleMatches } from './store.ts';
 
 /** Maximum number of documents that one transaction changes. */
 const BATCH_DOCUMENTS = 500;
@@ -28,12 +29,12 @@ export interface BulkEditContext extends EditContext {
 
 /**
  * Change or preview the documents of a bucket that a condition matches: by statement, or by `where` and the fields of
- * an edit. Take matches in the order of their ids up to the limit, and change them in transactions of 500. If one fails
- * after others were committed, the remaining documents stay unchanged, a warning reports it, and the caller can send
- * the same request again.
+ * an edit. Take matches up to the limit, those that would change first, and change them in transactions of 500. If one
+ * fails after others were committed, the remaining documents stay unchanged, a warning reports it, and the caller can
+ * send the same request again.
  *
- * For a change `matched` = `updated` + `skipped`. A preview has `updated` 0, and `items` has every match as the change
- * would leave it, including matches that would stay unchanged.
+ * For a change `matched` = `updated` + `skipped`, and `items` has every match, also skipped ones. A preview has
+ * `updated` 0, and `items` has every match as the change would leave it.
  *
  * @throws AppError `statement_invalid`, `statement_timeout`, `invalid_request` (400), `scope_missing`, `role_missing`
  *   (403), `bucket_not_found` (404)
@@ -53,13 +54,15 @@ export async function editDocuments(
   const sql = context.sql.limited({ ms: QUERY_MS.edit, signal });
   if (request.kind === 'select') return previewSelect(sql, caller, bucket, request);
   const isHardDelete = request.kind === 'harddelete';
-  if (isHardDelete && !body.dry_run && body.confirm !== `HARDDELETE ${bucket.id}`) {
+  if (isHardDelete && !request.isPreview && body.confirm !== `HARDDELETE ${bucket.id}`) {
     throw invalidRequest(`confirm: must be "HARDDELETE ${bucket.id}"`, 'confirm');
   }
   const run = new BulkRun(context, caller, bucket, request, body);
-  const ids = await selectMatchIds(sql, run.scope, request.limit + 1);
-  run.warnIfLimited(ids);
-  const taken = ids.slice(0, request.limit);
+  const pending = (tx: Sql) =>
+    isHardDelete ? notDeletingSql(tx) : pendingSql(tx, request.edit, caller, bucket.policy);
+  const matches = await selectChangeMatches(sql, run.scope, pending, request.limit + 1);
+  run.warnIfLimited(matches);
+  const taken = matches.slice(0, request.limit).map(({ id }) => id);
   if (isHardDelete) return run.hardDelete(taken);
   return run.edit(taken);
 }
@@ -126,6 +129,7 @@ class BulkRun {
   readonly #isDry: boolean;
   readonly #where: BulkEdit['where'] | null;
   readonly #items: BulkEditItem[] = [];
+  #updated = 0;
   readonly #skipped = new Map<keyof typeof SKIPPED, number>();
   readonly #warnings: string[];
 
@@ -136,15 +140,21 @@ class BulkRun {
     this.#request = request;
     // Documents that leave the search need no new vectors.
     this.#reindex = body.reindex && request.edit.searchable !== false;
-    this.#isDry = body.dry_run;
-    this.#where = request.statement === null ? body.where : null;
+    this.#isDry = request.isPreview;
+    this.#where = request.statement === null ? (body.where ?? null) : null;
     this.#warnings = [...request.advice];
     this.scope = { caller, bucketId: bucket.id, where: request.where };
   }
 
-  warnIfLimited(ids: readonly string[]): void {
+  warnIfLimited(matches: readonly ChangeMatch[]): void {
     const { limit } = this.#request;
-    if (ids.length > limit) this.#warnings.push(moreThan(limit, ids[limit - 1]));
+    const next = matches[limit];
+    if (next === undefined) return;
+    const more = `more documents match than the limit of ${limit}`;
+    const hasMore = next.isPending || this.#reindex;
+    this.#warnings.push(
+      hasMore ? `${more}; send the same request again for the others` : `${more}, but the others would not change`,
+    );
   }
 
   async edit(ids: readonly string[]): Promise<BulkEditReply> {
@@ -216,7 +226,10 @@ class BulkRun {
       const documents = await readEditable(tx, this.scope, ids, this.scope.where);
       const planned = documents.map((document) => this.#planOne(document, policy));
       const plans = planned.flatMap((each) => ('plan' in each ? [each.plan] : []));
-      const skips = planned.flatMap((each) => ('skip' in each ? [each.skip] : []));
+      const skips = documents.flatMap((document, at) => {
+        const each = planned[at] as Planned;
+        return 'skip' in each ? [{ reason: each.skip, item: previewItem(document, each) }] : [];
+      });
       const gone = ids.length - documents.length;
       const { statement } = this.#request;
       const edits = await applyEdits(tx, this.#caller, this.#bucket.id, plans, statement);
@@ -225,8 +238,10 @@ class BulkRun {
     });
     // Count only after the commit.
     this.#skip('changed', gone);
-    for (const reason of skips) this.#skip(reason);
-    for (const edit of applied) this.#items.push(appliedItem(edit));
+    for (const { reason } of skips) this.#skip(reason);
+    this.#updated += applied.length;
+    const skipped = skips.filter(({ reason }) => reason !== 'hidden').map(({ item }) => item);
+    this.#items.push(...[...applied.map(appliedItem), ...skipped].toSorted((a, b) => (a.id < b.id ? -1 : 1)));
   }
 
   /**
@@ -280,14 +295,13 @@ class BulkRun {
   }
 
   #reply(matched: number): BulkEditReply {
-    const changed = this.#isDry || this.#request.kind === 'harddelete' ? [] : this.#items;
     return {
       bucket_id: this.#bucket.id,
       matched,
-      updated: changed.length,
+      updated: this.#updated,
       skipped: this.#skippedCount(),
-      reindex_queued: changed.filter((item) => item.reindex_job_id !== null).length,
-      indexed_vectors_deleted: changed.reduce((sum, item) => sum + item.indexed_vectors_deleted, 0),
+      reindex_queued: this.#items.filter((item) => item.reindex_job_id !== null).length,
+      indexed_vectors_deleted: this.#items.reduce((sum, item) => sum + item.indexed_vectors_deleted, 0),
       dry_run: this.#isDry,
       items: this.#items,
       warnings: [

@@ -60,12 +60,8 @@ export function planEdit(document: EditableDocument, { edit, reindex, caller, bu
   const isDisabled = document.searchable && !searchable;
   const isChanged =
     searchable !== document.searchable || differs(metadata, document.metadata) || differs(access, document.access);
-  // An edit that changes nothing needs no new vectors, unless there are none and no job makes them. An edit without
-  // fields is a request for new vectors.
-  const isBare = document.indexedVectors === 0 && (document.status === 'ready' || document.status === 'failed');
-  const hasFields = Object.entries(edit).some(([name, value]) => value !== undefined && name !== 'metadata');
-  const isEmpty = !hasFields && Object.keys(edit.metadata ?? {}).length === 0;
-  const isReindexed = reindex && searchable && (isChanged || isBare || isEmpty);
+  // `reindex` is also how operators ask for new vectors, so it applies if no value changes (contract 3.3).
+  const isReindexed = reindex && searchable;
   if (reindex && !searchable && !isDisabled) warnings.push('search is disabled, so nothing was reindexed');
   if (searchable && !document.searchable && !reindex) warnings.push('search finds the document once it is reindexed');
   if (!isChanged && !isReindexed) return { skip: 'unchanged', warnings };

@@ -15,32 +15,37 @@ export interface BulkRequest {
   readonly limit: number;
   /** Text of the statement; null for a request by fields. */
   readonly statement: string | null;
+  /** True to change nothing: as requested, or since the request by fields selects every document. */
+  readonly isPreview: boolean;
   readonly advice: readonly string[];
 }
 
+/** Advice about a request by fields without `where`, which would change every document. */
+const PREVIEWED = 'nothing was changed: a request without where is a preview; select documents by where or a statement';
+
 /** @throws AppError `statement_invalid`, `invalid_request` (400) */
 export function readBulkRequest(request: BulkEdit): BulkRequest {
-  if (request.statement !== undefined) return readStatement(parseStatement(request.statement), request.limit);
-  if (request.where === undefined || Object.keys(request.where).length === 0) {
-    throw invalidRequest('where: select the documents by where or by a statement', 'where');
-  }
+  if (request.statement !== undefined) return readStatement(parseStatement(request.statement), request);
+  const selectsAll = Object.keys(request.where ?? {}).length === 0;
   const { metadata, searchable, privacy_level, classification, review_status, public_accessible } = request;
   return {
     kind: 'edit',
-    where: readWhere(request.where),
+    where: selectsAll ? null : readWhere(request.where ?? {}),
     edit: { metadata, searchable, privacy_level, classification, review_status, public_accessible },
     limit: request.limit ?? LIMIT_DEFAULT,
     statement: null,
-    advice: [],
+    isPreview: request.dry_run || selectsAll,
+    advice: selectsAll && !request.dry_run ? [PREVIEWED] : [],
   };
 }
 
-function readStatement(statement: Statement, requestLimit: number | undefined): BulkRequest {
-  const limits = [requestLimit, statement.limit].filter((limit) => typeof limit === 'number');
+function readStatement(statement: Statement, request: BulkEdit): BulkRequest {
+  const limits = [request.limit, statement.limit].filter((limit) => typeof limit === 'number');
   const common = {
     where: statement.where,
     limit: limits.length === 0 ? LIMIT_DEFAULT : Math.min(...limits),
     statement: statement.source,
+    isPreview: request.dry_run,
     advice: adviseOn(statement),
   };
   switch (statement.kind) {

@@ -59,13 +59,13 @@ export const BulkEdit = DocumentEdit.extend({
   confirm: z.string().optional().describe('for HARDDELETE: "HARDDELETE " and the bucket id'),
   where: z
     .record(z.string(), whereValue)
-    .meta({ minProperties: 1, propertyNames: { pattern: '^[A-Za-z0-9_.-]{1,64}$' } })
+    .meta({ propertyNames: { pattern: '^[A-Za-z0-9_.-]{1,64}$' } })
     .optional()
-    .describe('exact matches by key; null: the key is missing'),
+    .describe('exact matches by key; null: the key is missing. Without where or statement, the request is a preview'),
   reindex,
   dry_run: z.boolean().default(false),
   limit: z.int().min(1).max(STATEMENT_LIMITS.limit).optional().describe(`documents at most; default ${LIMIT_DEFAULT}`),
-}).meta({ anyOf: [{ required: ['statement'] }, { required: ['where'] }] });
+});
 export type BulkEdit = z.output<typeof BulkEdit>;
 
 export const BulkEditItem = z.object({

@@ -33,18 +33,35 @@ export function selectVisibleMatches(sql: Sql, scope: MatchScope, rowsMax: numbe
   });
 }
 
+/** Document that a change matches. */
+export interface ChangeMatch {
+  readonly id: string;
+  /** True if the change has something to do there. */
+  readonly isPending: boolean;
+}
+
 /**
- * Find the ids of the documents that the caller may read and for which the condition is true, in order. Include
- * documents that are being deleted, because changes report how many they skipped.
+ * Find the documents that the caller may read and for which the condition is true. Return pending ones first, then
+ * those that changed longest ago, so that a repeated change makes progress. Include documents that are being deleted,
+ * because changes report how many they skipped.
  *
+ * @param pending builds the condition that a document is pending
  * @throws AppError `statement_timeout` (400)
  */
-export function selectMatchIds(sql: Sql, { caller, bucketId, where }: MatchScope, rowsMax: number): Promise<string[]> {
+export function selectChangeMatches(
+  sql: Sql,
+  { caller, bucketId, where }: MatchScope,
+  pending: (sql: Sql) => SqlFragment,
+  rowsMax: number,
+): Promise<ChangeMatch[]> {
   return inMatchingTime(sql, async (tx) => {
-    const readable = tx`
-      documents.org_id = ${caller.orgId} AND documents.bucket_id = ${bucketId} AND ${readableBy(tx, caller)}`;
-    const rows = await unprepared(firstMatches(tx, bucketId, readable, where, rowsMax));
-    return rows.map((row) => row['id'] as string);
+    const matching = where === null ? tx`true` : matchSql(tx, bucketId, where);
+    const rows = await unprepared(tx`
+      SELECT id, ${pending(tx)} AS is_pending FROM documents
+      WHERE documents.org_id = ${caller.orgId} AND documents.bucket_id = ${bucketId} AND ${readableBy(tx, caller)}
+        AND ${matching}
+      ORDER BY is_pending DESC, updated_at, id LIMIT ${rowsMax}`);
+    return rows.map((row) => ({ id: row['id'] as string, isPending: row['is_pending'] as boolean }));
   });
 }
 

@@ -166,15 +166,52 @@ describe('bounds of edits', () => {
       /512/,
     ],
     ['a key of 65 characters', { statement: `UPDATE documents SET ${'k'.repeat(65)} = 1 WHERE b = 1` }, /64/],
-    ['no filter', { metadata: { a: 1 } }, /where/],
-    ['an empty filter', { where: {}, metadata: { a: 1 } }, /where/],
-    ['an empty body', {}, /where/],
     ['an empty statement', { statement: '' }, /end of the statement/],
     ['DELETE', { statement: 'DELETE FROM documents WHERE a = 1' }, /SOFTDELETE/],
     ['an UPDATE of everything', { statement: 'UPDATE documents SET a = 1' }, /WHERE/],
   ])('a bulk edit with %s is refused', async (_, body, message) => {
     const answer = await bulk(body);
     expect([answer.status, answer.body]).toEqual([400, { detail: expect.stringMatching(message) }]);
+  });
+
+  it.each([
+    ['without a filter', { metadata: { seen: 1 } }],
+    ['with an empty filter', { where: {}, metadata: { seen: 1 } }],
+    ['with an empty body', {}],
+    ['that takes everything out of search', { searchable: false }],
+  ])('contract 4.14: a bulk edit %s is a preview', async (_, body) => {
+    await upload({ kind: 'any' });
+    const before = await fingerprint(test.appliance.sql);
+    const answer = await bulk(body);
+    expect(answer).toMatchObject({ status: 200, body: { dry_run: true, updated: 0, reindex_queued: 0 } });
+    expect(answer.body.matched).toBeGreaterThan(0);
+    expect(answer.body.warnings[0]).toContain('nothing was changed: a request without where is a preview');
+    expect(await fingerprint(test.appliance.sql)).toBe(before);
+  });
+
+  it('contract 4.14: a repeated bulk edit with a limit reaches every document, whatever stays as it is', async () => {
+    for (let at = 0; at < 5; at++) await upload({ group: 'progress', at });
+    await upload({ group: 'progress', done: 'yes' });
+    const full = Object.fromEntries(Array.from({ length: 31 }, (_, at) => [`k${at}`, at]));
+    await upload({ group: 'progress', ...full });
+    const json = { where: { group: 'progress' }, metadata: { done: 'yes' }, limit: 2 };
+    const changed: string[] = [];
+    for (let run = 0; run < 3; run++) {
+      const { body } = await bulk(json);
+      const items = body.items as { id: string; metadata: Record<string, string>; reindex_job_id: string | null }[];
+      expect(items.length).toBe(2);
+      changed.push(...items.map(({ id }) => id));
+    }
+    expect(new Set(changed).size).toBe(6);
+    const done = await bulk({ statement: `SELECT documents WHERE group = 'progress' AND done = 'yes'` });
+    expect(done.body.matched).toBe(6);
+    // A request for new vectors alone goes on with the documents that changed longest ago.
+    const again = new Set<string>();
+    for (let run = 0; run < 4; run++) {
+      const { body } = await bulk({ where: { group: 'progress' }, limit: 2 });
+      for (const { id } of body.items) again.add(id);
+    }
+    expect(again.size).toBe(7);
   });
 
   it.each([
@@ -215,7 +252,7 @@ describe('reserved keys of metadata', () => {
     ...PIPELINE_RESERVED_KEYS,
     ...ACCESS_POLICY_KEYS.filter((name) => name !== 'scope'),
     ...DOCUMENT_STATE_KEYS,
-    ...['schift.', 'schift.source_pk', '__proto__'],
+    ...['schift.', 'schift.source_pk', 'Schift.source_pk', 'SCHIFT.x', '__proto__'],
   ];
   const SETTABLE = ['privacy_level', 'public_accessible', 'classification', 'review_status', 'searchable'];
   const multipart = (metadata: string) => {

@@ -110,7 +110,10 @@ export async function checkEffects(
           const body = BulkEdit.parse({ statement: model.text, reindex: false });
           const matched = all
             .filter((document) => isReadable(document) && evaluate(model.tree, document) === true)
-            .slice(0, model.limit ?? 500);
+            .map((document) => ({ document, rank: rankOf(document, model.assignments) }))
+            .toSorted((a, b) => compareTexts(a.rank, b.rank))
+            .slice(0, model.limit ?? 500)
+            .map(({ document }) => document);
           const wanted = new Map(
             matched.filter(isVisible).map((document) => [document.id, apply(document, model.assignments)]),
           );
@@ -134,7 +137,7 @@ export async function checkEffects(
             matched.length,
             changed.length,
             matched.length - changed.length,
-            changed,
+            matched.map(({ id }) => id).toSorted(compareTexts),
             changed.length,
           ];
           if (!isDeepStrictEqual(reported, expectedReply))
@@ -150,6 +153,15 @@ export async function checkEffects(
   );
   return { updated };
 }
+
+/** Return the place of a match in the order of a change: documents that change first, then the oldest change. */
+function rankOf(document: PlainDocument, assignments: Parameters<typeof apply>[1]): string {
+  const after = plain(apply(document, assignments));
+  const isPending = isVisible(document) && !isDeepStrictEqual(after, plain(document));
+  return `${isPending ? 0 : 1} ${document.fields['updated_at']} ${document.id}`;
+}
+
+const compareTexts = (a: string, b: string) => (a < b ? -1 : 1);
 
 const ROLLED_BACK = new Error('rolled back');
 const SILENT: JobNotifier = { notifyQueued: async () => {}, notifyLost: async () => {}, listen: async () => {} };

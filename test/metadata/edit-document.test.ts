@@ -150,20 +150,25 @@ describe('a single edit', () => {
     await expect(edit(id, {}, manager, 'none')).rejects.toMatchObject({ status: 404, code: 'bucket_not_found' });
   });
 
-  it('an edit that changes nothing keeps the vectors and queues no job, and says so', async () => {
+  it('contract 3.3: an edit with reindex remakes the vectors also where no value changes', async () => {
     const id = await upload({ metadata: { team: 'a' } });
     await processQueued(id);
     const before = await row(id);
-    const reply = await edit(id, { metadata: { team: 'a', none: null }, privacy_level: 1 });
-    expect(reply).toMatchObject({
-      ...{ metadata: { team: 'a' }, reindex_queued: false, reindex_job_id: null, indexed_vectors_deleted: 0 },
-      warnings: [expect.stringContaining('nothing was changed')],
-    });
+    const same = { metadata: { team: 'a', none: null }, privacy_level: 1 };
+    expect(await edit(id, { ...same, reindex: false })).toMatchObject({ reindex_queued: false, warnings: [] });
     expect(await row(id)).toEqual(before);
     expect(await history(id)).toEqual([]);
+    const reply = await edit(id, same);
+    expect(reply).toMatchObject({
+      ...{ metadata: { team: 'a' }, reindex_queued: true, reindex_job_id: expect.stringMatching(/^job_/) },
+      ...{ indexed_vectors_deleted: 1, warnings: [] },
+    });
+    expect((await row(id))['active_generation']).toBeNull();
+    await processQueued(id);
+    expect((await row(id))['active_generation']).not.toBeNull();
   });
 
-  it('the same statement a second time deletes no vectors', async () => {
+  it('contract 3.3: the same statement a second time remakes the vectors again', async () => {
     const id = await upload({ metadata: { only: 'twice' } });
     await processQueued(id);
     const statement = `UPDATE documents SET team = 'b' WHERE only = 'twice'`;
@@ -171,9 +176,9 @@ describe('a single edit', () => {
     expect(await run()).toMatchObject({ updated: 1, reindex_queued: 1, indexed_vectors_deleted: 1 });
     await processQueued(id);
     expect(await run()).toMatchObject({
-      ...{ matched: 1, updated: 0, skipped: 1, reindex_queued: 0, indexed_vectors_deleted: 0, items: [] },
-      warnings: ['skipped 1: they already have these values'],
+      ...{ matched: 1, updated: 1, skipped: 0, reindex_queued: 1, indexed_vectors_deleted: 1, warnings: [] },
     });
+    await processQueued(id);
     expect((await row(id))['active_generation']).not.toBeNull();
   });
 

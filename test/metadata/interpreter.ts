@@ -83,9 +83,9 @@ function compare(key: Key, sign: string, value: Literal, document: PlainDocument
   return sign === '>' ? order > 0 : order >= 0;
 }
 
-/** Return the text under which a literal is stored as metadata. */
+/** Return the text under which a literal is stored as metadata; texts are in NFC. */
 export function storedForm(value: Exclude<Literal, { kind: 'null' }>): string {
-  if (value.kind === 'string') return value.text;
+  if (value.kind === 'string') return value.text.normalize('NFC');
   return value.kind === 'number' ? String(Number(value.written)) : String(value.value);
 }
 

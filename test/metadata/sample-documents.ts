@@ -135,7 +135,7 @@ export function makeDocuments(count: number): PlainDocument[] {
     const id = `doc_${String(at).padStart(5, '0')}`;
     const created = new Date(Date.UTC(2026, 0, 1) + draw(90) * 86_400_000 + draw(86_400_000)).toISOString();
     const metadata: Record<string, string> = {};
-    for (const key of USER_KEYS) if (key !== 'missing' && draw(2) === 0) metadata[key] = pick(TEXTS);
+    for (const key of USER_KEYS) if (key !== 'missing' && draw(2) === 0) metadata[key] = pick(TEXTS).normalize('NFC');
     const fields: Record<string, string | number | boolean | null> = { id, created_at: created, updated_at: created };
     for (const [name, values] of Object.entries(FIELD_VALUES)) fields[name] = pick(values);
     return { id, fields, metadata };

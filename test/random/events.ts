@@ -94,8 +94,12 @@ export function edited(edit: Edit, id: string, answer: EditReply | string): Even
   return (document) => (document.id === id ? event : null);
 }
 
+/** Warnings of documents that a bulk edit lists as skipped. */
+const SKIPPED = new Set(['it already has these values', 'it is being deleted']);
+
 export function bulkEdited(bulk: Bulk, reply: BulkEditReply): EventOf {
-  const items = new Map(reply.items.map((item) => [item.id, item]));
+  const changed = reply.items.filter(({ warnings }) => !warnings.some((warning) => SKIPPED.has(warning)));
+  const items = new Map(changed.map((item) => [item.id, item]));
   const change: Change = bulk;
   return ({ id, bucket }) => {
     if (bucket !== bulk.bucket) return null;

@@ -81,10 +81,7 @@ export function planChange(state: State, change: Change): { after: State; isRein
   const searchable = change.searchable ?? state.searchable;
   const edited: State = { ...state, metadata, level, scope, searchable };
   const isChanged = keyOf(edited) !== keyOf(state);
-  // Without a change only an edit without any field, or a document that has no vectors and no job, gets new ones.
-  const isBare = !state.isActive && (state.status === 'ready' || state.status === 'failed');
-  const isEmpty = change.level === null && change.searchable === null && Object.keys(change.metadata).length === 0;
-  const isReindexed = change.reindex && change.searchable !== false && searchable && (isChanged || isBare || isEmpty);
+  const isReindexed = change.reindex && change.searchable !== false && searchable;
   if (!isReindexed && !isChanged) return null;
   const dropsVectors = isReindexed || (state.searchable && !searchable);
   return {
