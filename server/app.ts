@@ -104,7 +104,7 @@ function middlewareOf(route: Route, settings: AppSettings): RequestMiddleware[] 
     isRatedFirst && rate,
     route.reads !== 'none' && reserveMemory(settings.bodyMemory),
     route.reads === 'json' && readJson(route, jsonBytesMax),
-    route.reads === 'signed' && readSigned(jsonBytesMax),
+    route.reads === 'signed' && readSigned(jsonBytesMax, route.checkHeaders),
     route.reads === 'upload' && readUpload(route, limits),
     validateUrl(route),
     route.idempotent && readIdempotencyKey(route),

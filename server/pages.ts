@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import { textInteger } from '../src/platform/zod-integers.ts';
 
 const NO_CURSOR = 'must be the next_cursor of an earlier page';
 
 /** Query of a list that is read page by page. */
 export const PageQuery = z.object({
-  limit: z.coerce.number().int().min(1).max(200).default(50),
+  limit: textInteger(z.int().min(1).max(200).default(50)),
   cursor: z
     .string()
     .max(128)
@@ -18,7 +19,7 @@ const NAME_CURSOR_CHARS_MAX = 1024;
 
 /** Query of a page of a list ordered by unique names. Its cursor holds the name of the last row, which may be gone. */
 export const NamePageQuery = z.object({
-  limit: z.coerce.number().int().min(1).max(200).default(200),
+  limit: textInteger(z.int().min(1).max(200).default(200)),
   cursor: z
     .string()
     .max(NAME_CURSOR_CHARS_MAX)

@@ -163,6 +163,8 @@ export interface Route<
    * signed; the handler parses and validates them, and only OpenAPI uses `body`.
    */
   readonly reads: 'none' | 'json' | 'signed' | 'upload';
+  /** Refuse a `signed` request by its headers, before its body is checked or read. Throws AppError. */
+  readonly checkHeaders?: (headers: IncomingHttpHeaders) => void;
   /** Refuse fields that the schema of the body does not know, since one of them may be a misspelt restriction. */
   readonly refusesUnknownFields?: true;
   /** Limit of the body in bytes, if it differs from the server's limit for `json` or `upload`. */

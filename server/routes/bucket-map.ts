@@ -14,7 +14,7 @@ export function bucketMapRoutes(context: MapContext): Route[] {
       errors: 'detail',
       reads: 'none',
       capacity: 'maps',
-      params: z.object({ bucket: z.string().min(1).max(128).describe('id or name') }),
+      params: z.object({ bucket: z.string().min(1).describe('id or name') }),
       query: BucketMapQuery,
       responses: { 200: { description: 'The map', schema: BucketMap } },
       handle: async ({ caller, params, query, signal }) => ({

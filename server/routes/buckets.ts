@@ -24,7 +24,7 @@ import { editQueries, reportQueries } from '../limited-queries.ts';
 import { NamePageQuery, pageSchema, readPageByName } from '../pages.ts';
 import { defineRoute, type Route } from '../route.ts';
 
-const BucketParams = z.object({ bucket: z.string().min(1).max(128).describe('id or name') });
+const BucketParams = z.object({ bucket: z.string().min(1).describe('id or name') });
 
 /**
  * Make the routes of buckets and their collections.

@@ -16,7 +16,7 @@ import { defineRoute, type Route } from '../route.ts';
 import { EMBEDDING_REFUSALS } from './embeddings.ts';
 import { BULK_VALUES_MAX, parseBulkBody } from './parse-bulk-body.ts';
 
-const JobParams = z.object({ job: z.string().min(1).max(128) });
+const JobParams = z.object({ job: z.string().min(1) });
 
 export function bulkRoutes(context: BulkContext, settings: { bodyBytes: number }): Route[] {
   const { sql, threads } = context;

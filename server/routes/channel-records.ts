@@ -6,7 +6,7 @@ import { reportQueries } from '../limited-queries.ts';
 import { PageQuery, pageSchema, readPage } from '../pages.ts';
 import { defineRoute, type Route } from '../route.ts';
 
-const query = PageQuery.extend({ config: z.string().max(128).optional().describe('only of this configuration') });
+const query = PageQuery.extend({ config: z.string().optional().describe('only of this configuration') });
 
 /** Make the routes of an organization's channel records. */
 export function channelRecordRoutes(sql: Sql): Route[] {

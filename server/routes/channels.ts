@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
 import { createChannel, deleteChannel, listChannels } from '../../src/channels/configs.ts';
 import type { Channels } from '../../src/channels/open-channels.ts';
@@ -12,6 +13,7 @@ import {
   SendRequest,
 } from '../../src/channels/schema.ts';
 import { sendNotification } from '../../src/channels/send-notification.ts';
+import type { SignatureHeaders } from '../../src/channels/verify-delivery.ts';
 import type { Threads } from '../../src/platform/threads.ts';
 import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
 import { parseJsonBody } from '../body/parse-on-thread.ts';
@@ -31,6 +33,7 @@ export function channelRoutes(channels: Channels, threads: Threads): Route[] {
     reads: 'signed',
     bodyLimitBytes: DELIVERY_BYTES_MAX,
     body: Delivery,
+    checkHeaders: (headers: IncomingHttpHeaders) => channels.checkHeaders(signatureOf(headers)),
     responses: { 200: { description: 'Reply in the simple-text format', schema: ChannelReply } },
     refusals: [403, 429],
   } as const;
@@ -48,7 +51,7 @@ export function channelRoutes(channels: Channels, threads: Threads): Route[] {
       path: '/v1/channels/messenger/:config/webhook',
       operationId: 'receiveDeliveryOfChannel',
       summary: 'Answer a delivery to one configuration, whatever bot_id other organizations have',
-      params: z.object({ config: z.string().min(1).max(128).describe('id of the configuration') }),
+      params: z.object({ config: z.string().min(1).describe('id of the configuration') }),
       handle: async ({ params, signed, signal }) => ({
         body: await answer(toDelivery(signed, params.config), signal),
       }),
@@ -76,12 +79,15 @@ export function channelRoutes(channels: Channels, threads: Threads): Route[] {
 
 function toDelivery(signed: RouteContext<unknown, unknown, unknown>['signed'], configId: string | null) {
   if (signed === null) throw new TypeError('the route must read signed bodies');
+  return { configId, ...signatureOf(signed.headers), bytes: signed.bytes };
+}
+
+function signatureOf(headers: IncomingHttpHeaders): SignatureHeaders {
   const header = (name: string) => {
-    const value = signed.headers[name];
+    const value = headers[name];
     return typeof value === 'string' ? value : undefined;
   };
-  const timestamp = header('x-messenger-timestamp');
-  return { configId, timestamp, signature: header('x-messenger-signature'), bytes: signed.bytes };
+  return { timestamp: header('x-messenger-timestamp'), signature: header('x-messenger-signature') };
 }
 
 function configRoutes(channels: Channels): Route[] {
@@ -124,7 +130,7 @@ function configRoutes(channels: Channels): Route[] {
       access: 'channels:manage',
       errors: 'detail',
       reads: 'none',
-      params: z.object({ config: z.string().min(1).max(128) }),
+      params: z.object({ config: z.string().min(1) }),
       responses: { 200: { description: 'Deleted', schema: z.object({ deleted: z.boolean() }) } },
       async handle({ caller, params }) {
         await deleteChannel(channels.sql, caller, params.config);

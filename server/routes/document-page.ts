@@ -4,6 +4,7 @@ import { type ReadingContext, readChunkWindow } from '../../src/ingest/document-
 import { AppError } from '../../src/platform/errors.ts';
 import type { FairGate } from '../../src/platform/fair-gate.ts';
 import type { KeyRing } from '../../src/platform/secret-key.ts';
+import { textInteger } from '../../src/platform/zod-integers.ts';
 import { renderDocumentPage, renderRefusal } from '../document-page.ts';
 import { reportQueries, sharedQueries } from '../limited-queries.ts';
 import { PAGE_HEADERS, PAGE_MEDIA_TYPE, PAGE_TYPE } from '../page.ts';
@@ -15,7 +16,7 @@ const CHUNKS_BEFORE = 10;
 
 const query = z.object({
   link: z.string().default('').describe('signed by a search, for one hour'),
-  chunk: z.coerce.number().int().min(0).max(10_000_000).default(0).catch(0).describe('chunk to show'),
+  chunk: textInteger(z.int().min(0).max(10_000_000).default(0)).catch(0).describe('chunk to show'),
 });
 
 /** Make the route of the page that shows a document. Every search result has its address. */
@@ -33,7 +34,7 @@ export function documentPageRoutes(
       errors: 'detail',
       reads: 'none',
       headers: PAGE_HEADERS,
-      params: z.object({ document: z.string().min(1).max(128) }),
+      params: z.object({ document: z.string().min(1) }),
       query,
       responses: {
         200: { description: 'The page', mediaType: PAGE_MEDIA_TYPE },

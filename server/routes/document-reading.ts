@@ -9,13 +9,14 @@ import {
 } from '../../src/ingest/document-text.ts';
 import { HistoryEntry, readHistory } from '../../src/metadata/read-history.ts';
 import type { FairGate } from '../../src/platform/fair-gate.ts';
+import { textInteger } from '../../src/platform/zod-integers.ts';
 import { reportQueries, sharedQueries } from '../limited-queries.ts';
 import { defineRoute, type Route } from '../route.ts';
 
-const params = z.object({ document: z.string().min(1).max(128) });
+const params = z.object({ document: z.string().min(1) });
 
 const HISTORY_ENTRIES_MAX = 1000;
-const HistoryQuery = z.object({ limit: z.coerce.number().int().min(1).max(HISTORY_ENTRIES_MAX).default(50) });
+const HistoryQuery = z.object({ limit: textInteger(z.int().min(1).max(HISTORY_ENTRIES_MAX).default(50)) });
 
 /** Make the routes that read a document by its id alone, as the console addresses its page. */
 export function documentReadingRoutes(context: ReadingContext, queryShares: FairGate): Route[] {

@@ -10,8 +10,8 @@ import { sharedQueries } from '../limited-queries.ts';
 import { defineRoute, type Route } from '../route.ts';
 
 const params = z.object({
-  bucket: z.string().min(1).max(128).describe('id or name'),
-  document: z.string().min(1).max(128),
+  bucket: z.string().min(1).describe('id or name'),
+  document: z.string().min(1),
 });
 
 export function documentTextRoutes(context: ReadingContext, queryShares: FairGate): Route[] {

@@ -9,8 +9,8 @@ import { editQueries, reportQueries, sharedQueries } from '../limited-queries.ts
 import { defineRoute, type Route } from '../route.ts';
 import { parseUploadBody } from './parse-upload-body.ts';
 
-const BucketParams = z.object({ bucket: z.string().min(1).max(128).describe('id or name') });
-const DocumentParams = BucketParams.extend({ document: z.string().min(1).max(128) });
+const BucketParams = z.object({ bucket: z.string().min(1).describe('id or name') });
+const DocumentParams = BucketParams.extend({ document: z.string().min(1) });
 
 /** Fields of an upload. Its content is in the file of a multipart body, or here. */
 const UploadBody = UploadRequest.transform((fields): { fields: UploadRequest; content: UploadContent | null } => ({

@@ -6,7 +6,7 @@ import { attachment } from '../content-disposition.ts';
 import { reportQueries } from '../limited-queries.ts';
 import { defineRoute, type Route } from '../route.ts';
 
-const JobParams = z.object({ job: z.string().min(1).max(128) });
+const JobParams = z.object({ job: z.string().min(1) });
 
 /** Make the routes for the original file of a job. */
 export function jobFileRoutes(sql: Sql, objects: Objects): Route[] {

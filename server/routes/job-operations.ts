@@ -4,7 +4,7 @@ import { reapStaleJobs } from '../../src/jobs/reap.ts';
 import { CancelReply, JobView, ReapQuery, ReapReply } from '../../src/jobs/schema.ts';
 import { defineRoute, type Route } from '../route.ts';
 
-const JobParams = z.object({ job: z.string().min(1).max(128) });
+const JobParams = z.object({ job: z.string().min(1) });
 
 /** Flag in the query: `true`, `1`, `yes`, `on` and their opposites. */
 const Force = z.stringbool('must be true or false').meta({ type: 'boolean' }).default(false);

@@ -5,7 +5,7 @@ import type { Sql } from '../../src/platform/postgres.ts';
 import { reportQueries } from '../limited-queries.ts';
 import { defineRoute, type Route } from '../route.ts';
 
-const JobParams = z.object({ job: z.string().min(1).max(128) });
+const JobParams = z.object({ job: z.string().min(1) });
 
 export function jobRoutes(sql: Sql): Route[] {
   return [

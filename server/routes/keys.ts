@@ -20,7 +20,7 @@ const DAY_MS = 86_400_000;
 const DAYS_MIN = 0.01;
 const DAYS_MAX = 36_500;
 
-const params = z.object({ key: z.string().min(1).max(128).describe('id of the key') });
+const params = z.object({ key: z.string().min(1).describe('id of the key') });
 const { name, scopes, authLevel, userId } = NewApiKey.shape;
 const days = z.number().min(DAYS_MIN).max(DAYS_MAX);
 

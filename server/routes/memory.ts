@@ -17,7 +17,7 @@ import { linkResults } from '../../src/search/results/link-results.ts';
 import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
 import { defineRoute, type Route } from '../route.ts';
 
-const params = z.object({ source: z.string().min(1).max(128).describe('id or name') });
+const params = z.object({ source: z.string().min(1).describe('id or name') });
 
 /**
  * Make the routes of connected sources and of the search over them.

@@ -12,8 +12,8 @@ import {
 import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
 import { defineRoute, type Route } from '../route.ts';
 
-const BucketParams = z.object({ bucket: z.string().min(1).max(128).describe('id or name') });
-const DocumentParams = BucketParams.extend({ document: z.string().min(1).max(128) });
+const BucketParams = z.object({ bucket: z.string().min(1).describe('id or name') });
+const DocumentParams = BucketParams.extend({ document: z.string().min(1) });
 
 /**
  * Make the routes for metadata. Edits check the caller's rights themselves: every caller may preview (contract 5.4,

@@ -9,7 +9,7 @@ import { editQueries, reportQueries } from '../limited-queries.ts';
 import { PageQuery, pageSchema, readPage } from '../pages.ts';
 import { defineRoute, type Route } from '../route.ts';
 
-const params = z.object({ org: z.string().min(1).max(128).describe('id or name') });
+const params = z.object({ org: z.string().min(1).describe('id or name') });
 const EditOrganizationBody = z.object({ plan: z.enum(PLANS).optional(), suspended: z.boolean().optional() });
 const OrganizationView = Organization.meta({ id: 'Organization' });
 

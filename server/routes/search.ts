@@ -14,7 +14,7 @@ import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { EMBEDDING_REFUSALS } from './embeddings.ts';
 
-const params = z.object({ bucket: z.string().min(1).max(128).describe('id or name') });
+const params = z.object({ bucket: z.string().min(1).describe('id or name') });
 
 /** Refusals of a search. Its query is embedded, and the state of the index may not allow the search. */
 const SEARCH_REFUSALS = [...EMBEDDING_REFUSALS, 409] as const;

@@ -6,7 +6,7 @@ import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
 import { editQueries, reportQueries } from '../limited-queries.ts';
 import { defineRoute, type Route } from '../route.ts';
 
-const params = z.object({ bucket: z.string().min(1).max(128).describe('id or name') });
+const params = z.object({ bucket: z.string().min(1).describe('id or name') });
 
 export function synonymRoutes(sql: Sql): Route[] {
   return [

@@ -28,8 +28,8 @@ import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
 import { NamePageQuery, PageQuery, pageSchema, readPageBy, readPageByName } from '../pages.ts';
 import { defineRoute, type Route } from '../route.ts';
 
-const params = z.object({ workflow: z.string().min(1).max(128).describe('id or name') });
-const RunParams = params.extend({ run: z.string().min(1).max(128) });
+const params = z.object({ workflow: z.string().min(1).describe('id or name') });
+const RunParams = params.extend({ run: z.string().min(1) });
 
 export function workflowRoutes(workflows: Workflows): Route[] {
   const { sql } = workflows;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { JobStatus } from '../jobs/schema.ts';
 import { TaskType } from '../models/task-types.ts';
+import { textInteger } from '../platform/zod-integers.ts';
 import { DIMENSIONS_MAX } from '../projection/resize.ts';
 import { type PackedTexts, packTexts } from './input.ts';
 
@@ -85,8 +86,8 @@ export const CancelledReply = z.object({ status: z.literal('cancelled') });
 export type CancelledReply = z.output<typeof CancelledReply>;
 
 export const ResultQuery = z.object({
-  offset: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0),
-  limit: z.coerce.number().int().min(1).max(PAGE_TEXTS_MAX).default(100),
+  offset: textInteger(z.int().min(0).max(Number.MAX_SAFE_INTEGER).default(0)),
+  limit: textInteger(z.int().min(1).max(PAGE_TEXTS_MAX).default(100)),
 });
 export type ResultQuery = z.output<typeof ResultQuery>;
 

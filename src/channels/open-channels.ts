@@ -1,5 +1,6 @@
 import type { Chore } from '../platform/chores.ts';
 import type { Config } from '../platform/config.ts';
+import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Sql } from '../platform/postgres.ts';
@@ -20,7 +21,13 @@ import { deleteExpiredReplies } from './reply-store.ts';
 import { openSearchLoad } from './retrieve-passages.ts';
 import type { ChannelReply } from './schema.ts';
 import type { SendContext } from './send-notification.ts';
-import { type IncomingDelivery, openVerifier, type VerifierContext } from './verify-delivery.ts';
+import {
+  type IncomingDelivery,
+  openVerifier,
+  readHeaders,
+  type SignatureHeaders,
+  type VerifierContext,
+} from './verify-delivery.ts';
 
 const ROWS_SWEPT_MAX = 10_000;
 /** Age of an unfinished notification whose process has died. Sending takes at most one minute. */
@@ -30,6 +37,8 @@ const NOTIFICATIONS_KEPT_MS = 90 * 24 * 3_600_000;
 /** Messaging channels: configurations, the webhook and notifications. */
 export interface Channels extends ConfigContext {
   readonly sending: SendContext;
+  /** Refuse a delivery by its headers alone, whatever its body. Throws AppError 403. */
+  checkHeaders(headers: SignatureHeaders): void;
   /** Make the function that answers deliveries. @param parseJson parses a body or throws AppError 400 */
   webhook(
     parseJson: VerifierContext['parseJson'],
@@ -66,6 +75,14 @@ export function openChannels(context: {
     sql,
     keyRing,
     sending: { sql, keyRing, provider, metrics, logger },
+    checkHeaders(headers) {
+      try {
+        readHeaders(headers, Date.now());
+      } catch (error) {
+        if (error instanceof AppError) metrics.refused(null, error.code);
+        throw error;
+      }
+    },
     webhook(parseJson) {
       const verifier = openVerifier({ sql, keyRing, parseJson });
       return (incoming, signal) => answerDelivery({ ...answering, verifier }, incoming, signal);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isPlainName, PLAIN_NAME_RULE } from '../platform/printable.ts';
+import { textInteger } from '../platform/zod-integers.ts';
 
 /** Provider that delivers messages and sends notifications. */
 export const MESSENGER = 'messenger';
@@ -48,7 +49,7 @@ export type MessengerConfig = z.output<typeof MessengerConfig>;
 
 /** Query of `GET /v1/channels/configs`. The reply is an array, so a full page may have a successor. */
 export const ListChannelsQuery = z.object({
-  limit: z.coerce.number().int().min(1).max(1000).default(1000),
+  limit: textInteger(z.int().min(1).max(1000).default(1000)),
   cursor: z
     .string()
     .max(128)
@@ -107,7 +108,7 @@ const ARGUMENTS_MAX = 64;
 
 /** Body of `POST /v1/channels/messenger/send`. */
 export const SendRequest = z.object({
-  channel_config_id: z.string().min(1, 'must not be empty').max(128),
+  channel_config_id: z.string().min(1, 'must not be empty'),
   phone: z
     .string()
     .regex(/^(?:\+[1-9][0-9]{6,14}|[0-9]{7,15})$/, 'must be in E.164 form (+821012345678) or national digits'),

@@ -1,6 +1,6 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Plan } from '../access/caller.ts';
-import { AppError, forbidden, invalidRequest } from '../platform/errors.ts';
+import { AppError, forbidden } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { seal } from '../platform/seal.ts';
 import { CANDIDATES_MAX } from './bot-candidates.ts';
@@ -9,14 +9,18 @@ import { type Channel, type ConfigContext, contextOf, toChannel } from './config
 import { Delivery } from './schema.ts';
 
 const WINDOW_SECONDS = 300;
+const SIGN_IT = 'the sender, or a relay, must sign each delivery';
 
-export interface IncomingDelivery {
-  /** Id of the configuration in the path; null for the path that all share. */
-  readonly configId: string | null;
+export interface SignatureHeaders {
   /** Value of `X-Messenger-Timestamp`. */
   readonly timestamp: string | undefined;
   /** Value of `X-Messenger-Signature`. */
   readonly signature: string | undefined;
+}
+
+export interface IncomingDelivery extends SignatureHeaders {
+  /** Id of the configuration in the path; null for the path that all share. */
+  readonly configId: string | null;
   /** Body, exactly as it was sent. */
   readonly bytes: Buffer;
 }
@@ -49,11 +53,12 @@ export function openVerifier(context: VerifierContext, now: () => number = Date.
   const unknownBot = makeUnknownBot(context.keyRing);
   return {
     async verify(incoming, signal) {
-      const json = await parseUnlessRefused(context, incoming, now(), signal);
       const { timestamp, signature } = readHeaders(incoming, now());
-      refuseForeignShape(json, []);
+      const json = await parseBody(context, incoming.bytes, signal);
       const { bot_id: botId } = json;
-      if (typeof botId !== 'string' || botId === '') throw refusal('bot_id_missing', 'bot_id is missing');
+      if (typeof botId !== 'string' || botId === '') {
+        throw refusal('bot_id_missing', hasFormOfKakao(json) ? KAKAO_FORM : 'bot_id is missing');
+      }
       const named = { botId, configId: incoming.configId };
       const rows = await selectConfigsOfBot(context.sql, named, CANDIDATES_MAX);
       const candidates = rows.length === 0 ? [unknownBot] : rows;
@@ -95,66 +100,51 @@ function makeUnknownBot(keyRing: ConfigContext['keyRing']): ConfigRow & { readon
   return { id, orgId, name: 'none', provider: 'none', sealedConfig, plan: 'free' };
 }
 
-/** Parse the body. If the headers are refused, parse it only to report a delivery in Kakao's form. */
-async function parseUnlessRefused(
+/** Parse the body. @throws AppError 400 `json_invalid` */
+async function parseBody(
   { parseJson }: VerifierContext,
-  incoming: IncomingDelivery,
-  nowMs: number,
+  bytes: Buffer,
   signal: AbortSignal,
 ): Promise<Record<string, unknown>> {
   try {
-    readHeaders(incoming, nowMs);
-  } catch (refused) {
-    const { timestamp, signature } = incoming;
-    if (timestamp === undefined && signature === undefined) {
-      const json = await parseJson(incoming.bytes, signal).catch(() => ({}));
-      refuseForeignShape(json, ['X-Messenger-Timestamp', 'X-Messenger-Signature']);
-    }
-    throw refused;
-  }
-  try {
-    return await parseJson(incoming.bytes, signal);
+    return await parseJson(bytes, signal);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     throw new AppError({ code: 'json_invalid', status: 400, message: error.message, cause: error });
   }
 }
 
-/** Return both headers. Check that the timestamp is within five minutes of this machine's time. */
-function readHeaders(
-  { timestamp, signature }: IncomingDelivery,
+/**
+ * Return both headers. Check that the timestamp is within five minutes of this machine's time.
+ *
+ * @throws AppError 403
+ */
+export function readHeaders(
+  { timestamp, signature }: SignatureHeaders,
   nowMs: number,
 ): { readonly timestamp: string; readonly signature: string } {
-  if (timestamp === undefined) throw refusal('timestamp_missing', 'the header X-Messenger-Timestamp is missing');
-  if (signature === undefined) throw refusal('signature_missing', 'the header X-Messenger-Signature is missing');
+  if (timestamp === undefined)
+    throw refusal('timestamp_missing', `the header X-Messenger-Timestamp is missing; ${SIGN_IT}`);
+  if (signature === undefined)
+    throw refusal('signature_missing', `the header X-Messenger-Signature is missing; ${SIGN_IT}`);
   if (!/^[0-9]{1,12}$/.test(timestamp)) {
     throw refusal('timestamp_unreadable', 'X-Messenger-Timestamp must be a time in whole seconds since 1970');
   }
-  if (Math.abs(Number(timestamp) - nowMs / 1000) > WINDOW_SECONDS) {
+  // Compare whole seconds, so that the window is as long before this server's time as after it.
+  if (Math.abs(Number(timestamp) - Math.floor(nowMs / 1000)) > WINDOW_SECONDS) {
     const message = `X-Messenger-Timestamp is more than ${WINDOW_SECONDS} seconds from the time of this server`;
     throw refusal('timestamp_stale', message);
   }
   return { timestamp, signature };
 }
 
-/**
- * Refuse a delivery in the form that Kakao sends to skill servers, and name the missing fields. It has no signature, so
- * a relay must sign it.
- *
- * @param missingHeaders headers that are missing, too
- */
-function refuseForeignShape(json: Record<string, unknown>, missingHeaders: readonly string[]): void {
+const KAKAO_FORM =
+  'bot_id is missing: the delivery has the form that Kakao sends to skill servers (userRequest, bot); use a relay ' +
+  'that sends {"bot_id", "user_id", "utterance"} and signs it';
+
+function hasFormOfKakao(json: Record<string, unknown>): boolean {
   const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
-  if (!isObject(json['userRequest']) || !isObject(json['bot'])) return;
-  const fields = ['bot_id', 'user_id', 'utterance'].filter((field) => json[field] === undefined);
-  if (fields.length === 0) return;
-  const missing = [...missingHeaders, ...fields].join(', ');
-  throw invalidRequest(
-    `the delivery has the form that Kakao sends to skill servers (userRequest, bot), and lacks ${missing}; use a relay ` +
-      'that sends {"bot_id", "user_id", "utterance"} and signs it',
-    null,
-    'foreign_delivery',
-  );
+  return isObject(json['userRequest']) && isObject(json['bot']);
 }
 
 /** Compute the lowercase hexadecimal HMAC-SHA-256 of `<timestamp>.<bytes>`. */

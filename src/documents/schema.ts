@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isPlainName, PLAIN_NAME_RULE } from '../platform/printable.ts';
+import { textInteger } from '../platform/zod-integers.ts';
 import { UserMetadata } from './user-metadata.ts';
 
 const timestamp = z.iso.datetime();
@@ -78,11 +79,6 @@ export type CollectionView = z.output<typeof CollectionView>;
 export const DOCUMENT_STATUSES = ['queued', 'processing', 'ready', 'failed', 'deleting'] as const;
 export type DocumentStatus = (typeof DOCUMENT_STATUSES)[number];
 
-/** Accept a number, or its text in a multipart field. */
-export function formNumber<T extends z.ZodType>(schema: T) {
-  return z.preprocess((value) => (typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value), schema);
-}
-
 /** Accept `true` and `false`, or their text in a multipart field. */
 export function formBoolean<T extends z.ZodType>(schema: T) {
   return z.preprocess((value) => (value === 'true' || value === 'false' ? value === 'true' : value), schema);
@@ -94,8 +90,8 @@ const OVERLAP_TOKENS = 60;
 /** Options of an ingest in a request. `completeOptions` adds the overlap. */
 export const IngestFields = z.object({
   ocr_strategy: z.enum(['auto', 'never', 'always']).default('auto'),
-  chunk_size: formNumber(z.int().min(64).max(4000).default(400).describe('tokens a chunk')),
-  chunk_overlap: formNumber(
+  chunk_size: textInteger(z.int().min(64).max(4000).default(400).describe('tokens a chunk')),
+  chunk_overlap: textInteger(
     z
       .int()
       .min(0)
@@ -172,7 +168,7 @@ export const ListDocumentsQuery = z.object({
     .regex(/^(?:doc_[0-9a-z]{26})?$/, 'must be the next_cursor of an earlier page')
     .optional()
     .transform((cursor) => cursor || undefined),
-  limit: z.coerce.number().int().min(1).max(200).default(50),
+  limit: textInteger(z.int().min(1).max(200).default(50)),
   status: z.enum(DOCUMENT_STATUSES).optional(),
 });
 export type ListDocumentsQuery = z.output<typeof ListDocumentsQuery>;

@@ -6,6 +6,7 @@ import { conflict } from '../platform/errors.ts';
 import { FairGate } from '../platform/fair-gate.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
+import { textInteger } from '../platform/zod-integers.ts';
 import type { ArtifactChunk } from './artifact.ts';
 import { readArtifactParts } from './artifact-store.ts';
 import { findReadableDocument, type ReadableDocument } from './store.ts';
@@ -20,8 +21,8 @@ const READS = { runningMax: 4, runningOfOneMax: 2, waitingOfOneMax: 200 };
 const TEXT_CHARS_MAX = 200_000;
 
 export const DocumentTextQuery = z.object({
-  offset: z.coerce.number().int().min(0).default(0).describe('first character'),
-  limit: z.coerce.number().int().min(1).max(TEXT_CHARS_MAX).default(50_000).describe('characters at most'),
+  offset: textInteger(z.int().min(0).default(0)).describe('first character'),
+  limit: textInteger(z.int().min(1).max(TEXT_CHARS_MAX).default(50_000)).describe('characters at most'),
 });
 export type DocumentTextQuery = z.output<typeof DocumentTextQuery>;
 
@@ -41,8 +42,8 @@ export type DocumentText = z.output<typeof DocumentText>;
 const CHUNKS_MAX = 200;
 
 export const DocumentChunksQuery = z.object({
-  first: z.coerce.number().int().min(0).max(10_000_000).default(0).describe('index of the first chunk'),
-  count: z.coerce.number().int().min(1).max(CHUNKS_MAX).default(50).describe('chunks at most'),
+  first: textInteger(z.int().min(0).max(10_000_000).default(0)).describe('index of the first chunk'),
+  count: textInteger(z.int().min(1).max(CHUNKS_MAX).default(50)).describe('chunks at most'),
 });
 export type DocumentChunksQuery = z.output<typeof DocumentChunksQuery>;
 

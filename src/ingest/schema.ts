@@ -3,13 +3,13 @@ import {
   CLASSIFICATIONS,
   DOCUMENT_STATUSES,
   formBoolean,
-  formNumber,
   IngestFields,
   OVERLAP_RULE,
   overlapFits,
 } from '../documents/schema.ts';
 import { UserMetadataInput } from '../documents/user-metadata.ts';
 import { fileNameOf, oneLine } from '../platform/printable.ts';
+import { textInteger } from '../platform/zod-integers.ts';
 
 /**
  * Name of a file as given by the uploader, in NFC, since macOS sends NFD. It is shown and searched for, but never used
@@ -60,8 +60,8 @@ const UploadFields = z.object({
     .optional()
     .describe('where the file came from, for citations'),
   metadata: orJsonText(UserMetadataInput).optional(),
-  collection_id: z.string().normalize('NFC').min(1).max(128).optional(),
-  privacy_level: formNumber(z.int().min(1).max(10).optional()),
+  collection_id: z.string().normalize('NFC').min(1).optional(),
+  privacy_level: textInteger(z.int().min(1).max(10).optional()),
   classification: z.enum(CLASSIFICATIONS).optional(),
   public_accessible: formBoolean(z.boolean().optional()),
   on_duplicate: z

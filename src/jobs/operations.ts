@@ -34,7 +34,7 @@ export async function cancelJob(
 ): Promise<CancelReply> {
   const { sql } = operations;
   const job = await findJob(sql, caller.orgId, operations.visibleTo(sql, caller), jobId);
-  if (isTerminal(job.status)) return { detail: `the job is already ${job.status}`, status: job.status };
+  if (isTerminal(job.status)) return { detail: `the job is already terminal: it is ${job.status}`, status: job.status };
   if (job.status !== 'queued' && !force) {
     throw wrongState('job_in_progress', `the job is ${job.status}; cancel it with force=true`);
   }

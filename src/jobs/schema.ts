@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { textInteger } from '../platform/zod-integers.ts';
 
 /** States of an ingest job. Bulk jobs use all but `extracting` and `chunking`. */
 export const JOB_STATUSES = [
@@ -86,8 +87,8 @@ export const JobView = z
 export type JobView = z.infer<typeof JobView>;
 
 export const ListJobsQuery = z.object({
-  bucket_id: z.string().max(128).optional().describe('id or name'),
-  document_id: z.string().max(128).optional(),
+  bucket_id: z.string().optional().describe('id or name'),
+  document_id: z.string().optional(),
   cursor: z
     .string()
     .max(128)
@@ -95,7 +96,7 @@ export const ListJobsQuery = z.object({
     .optional()
     .describe('id of the last job of the page before'),
   status: JobStatus.optional(),
-  limit: z.coerce.number().int().min(1).max(200).default(50),
+  limit: textInteger(z.int().min(1).max(200).default(50)),
 });
 export type ListJobsQuery = z.output<typeof ListJobsQuery>;
 
@@ -103,7 +104,7 @@ export type ListJobsQuery = z.output<typeof ListJobsQuery>;
 export const CancelReply = z.object({ status: JobStatus, detail: z.string().optional() });
 export type CancelReply = z.output<typeof CancelReply>;
 
-export const ReapQuery = z.object({ timeout_minutes: z.coerce.number().int().min(1).max(1440).default(30) });
+export const ReapQuery = z.object({ timeout_minutes: textInteger(z.int().min(1).max(1440).default(30)) });
 
 export const ReapReply = z.object({
   timeout_minutes: z.int(),

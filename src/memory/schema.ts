@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { METADATA_LIMITS, userKeyFault } from '../documents/user-metadata.ts';
+import { textInteger } from '../platform/zod-integers.ts';
 import { Relevance } from '../search/relevance/schema.ts';
 import { CorrectedWord } from '../search/results/describe-corrections.ts';
 import { BUCKETS_MAX, SearchRequest, SearchResult } from '../search/schema.ts';
@@ -92,7 +93,7 @@ export const NewSource = z.object({
     .max(100)
     .refine((name) => !name.startsWith('src_'), 'must not start with "src_"'),
   connection: z.string().min(1).max(64).describe('name of a connection in the setting sources'),
-  bucket: z.string().min(1).max(128).describe('id or name'),
+  bucket: z.string().min(1).describe('id or name'),
   config: z.record(z.string(), z.unknown()).default({}).describe('depends on the type of the connection'),
   tags: z
     .array(Tag)
@@ -157,8 +158,8 @@ export const SourceView = z
 export type SourceView = z.output<typeof SourceView>;
 
 export const ListSourcesQuery = z.object({
-  user_id: z.string().min(1).max(128).optional().describe('only sources of this user and of the organization'),
-  limit: z.coerce.number().int().min(1).max(1000).default(1000),
+  user_id: z.string().min(1).optional().describe('only sources of this user and of the organization'),
+  limit: textInteger(z.int().min(1).max(1000).default(1000)),
   cursor: text
     .max(128)
     .optional()
@@ -200,8 +201,8 @@ const unixSeconds = z.number().min(-62_135_596_800).max(253_402_300_799);
 export const MemorySearchRequest = z
   .object({
     query: z.string().min(1, 'must not be empty').max(8000),
-    bucket: z.string().min(1).max(128).optional().describe('id or name'),
-    buckets: z.array(z.string().min(1).max(128)).min(1).max(BUCKETS_MAX).optional(),
+    bucket: z.string().min(1).optional().describe('id or name'),
+    buckets: z.array(z.string().min(1)).min(1).max(BUCKETS_MAX).optional(),
     sources: z.array(z.string().max(64)).max(100).optional().describe('types of sources'),
     tags: z.array(Tag).max(100).optional().describe('key:value; a document must have all of them'),
     top_k: z.int().min(1).max(100).default(20),

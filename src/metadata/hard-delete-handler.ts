@@ -23,7 +23,7 @@ async function hardDelete(context: RemovalContext, lease: Lease): Promise<void> 
   const { job, signal } = lease;
   const documents = await findMarkedBy(context.sql, job.orgId, job.id);
   // A job without documents has nothing to do. If only the rows are gone, an earlier attempt may be unfinished.
-  const isEmpty = job.fileSizeBytes === 0;
+  const isEmpty = documents.length === 0 && job.fileSizeBytes === 0;
   if (!isEmpty)
     await removeMarked(context, job.bucketId, documents, { expunges: true, signal, onBatch: () => lease.worked() });
   signal.throwIfAborted();

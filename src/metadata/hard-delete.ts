@@ -68,10 +68,9 @@ export async function queueHardDelete(
       bucketId,
       priority: PRIORITY,
       s3Key: '',
-      // Other callers may see the job, so it reveals neither the number nor the size of the deleted documents. A size
-      // of 1 makes the handler remove something.
       fileName: 'documents',
-      fileSizeBytes: documents.length === 0 ? 0 : 1,
+      // Only callers from whom the bucket hides nothing see the job and this size.
+      fileSizeBytes: documents.reduce((sum, { file }) => sum + file.sizeBytes, 0),
       processingType: HARD_DELETE,
     });
     const hashes = await findFileHashes(tx, caller.orgId, ids);

@@ -15,7 +15,7 @@ export const BUCKETS_MAX = 100;
 export const SearchRequest = z.object({
   query: z.string().min(1, 'must not be empty').max(8000),
   top_k: z.int().min(1).max(TOP_K_MAX).default(10),
-  collection: z.string().normalize('NFC').min(1).max(128).optional().describe('id or name'),
+  collection: z.string().normalize('NFC').min(1).optional().describe('id or name'),
   filter: Filter.optional(),
   task: TaskType.default('retrieval_query'),
   mode: z.enum(['hybrid', 'vector', 'keyword']).default('hybrid'),

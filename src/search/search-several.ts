@@ -12,7 +12,7 @@ import { searchBuckets } from './search-buckets.ts';
 
 /** Fields of `POST /v2/search`: those of a search of one bucket, without its collection. */
 export const SeveralRequest = SearchRequest.omit({ collection: true }).extend({
-  buckets: z.array(z.string().min(1).max(128)).min(1).max(BUCKETS_MAX).describe('ids or names'),
+  buckets: z.array(z.string().min(1)).min(1).max(BUCKETS_MAX).describe('ids or names'),
 });
 export type SeveralRequest = z.output<typeof SeveralRequest>;
 

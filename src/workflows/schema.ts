@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { textInteger } from '../platform/zod-integers.ts';
 
 const timestamp = z.iso.datetime();
 
@@ -87,7 +88,7 @@ export const WorkflowDetail = WorkflowView.extend({
 export type WorkflowDetail = z.output<typeof WorkflowDetail>;
 
 export const GetWorkflowQuery = z.object({
-  version: z.coerce.number().int().min(1).max(VERSION_MAX).optional().describe('default: the latest'),
+  version: textInteger(z.int().min(1).max(VERSION_MAX).optional()).describe('default: the latest'),
 });
 
 const Inputs = z.record(z.string(), z.json()).default({});

@@ -125,7 +125,7 @@ describe('deliveries that are refused with 400', () => {
     const answer = await deliver(api, question({ utterance: undefined }), { secret: 'wrong' });
     expect(answer.status).toBe(403);
   });
-  test('a delivery in the form of Kakao is 400 with the names of the missing fields', async () => {
+  test('contract 7.4: a delivery in the form of Kakao is 403, and a signed one learns what to send', async () => {
     const body = JSON.stringify({
       intent: { id: 'i', name: 'block' },
       userRequest: { timezone: 'Asia/Seoul', utterance: '영업시간', lang: 'ko', user: { id: 'u', type: 'botUserKey' } },
@@ -133,16 +133,29 @@ describe('deliveries that are refused with 400', () => {
       action: { id: 'a', name: 'skill', params: {}, detailParams: {}, clientExtra: {} },
     });
     const unsigned = await api.call('POST', WEBHOOK, { headers: { 'Content-Type': 'application/json' }, body });
-    expect(unsigned.status).toBe(400);
-    for (const missing of ['X-Messenger-Timestamp', 'X-Messenger-Signature', 'bot_id', 'user_id', 'utterance']) {
-      expect(unsigned.body.detail).toContain(missing);
-    }
+    expect(unsigned).toMatchObject({ status: 403, body: { detail: expect.stringContaining('a relay, must sign') } });
     const signed = await deliver(api, body);
     expect(signed).toMatchObject({
-      status: 400,
-      body: { detail: expect.stringContaining('bot_id, user_id, utterance') },
+      status: 403,
+      body: { detail: expect.stringContaining('"utterance"} and signs it') },
     });
-    expect(signed.body.detail).not.toContain('X-Messenger');
+  });
+  test.each([
+    ['no body', undefined, 'application/json'],
+    ['an empty body', '', 'application/json'],
+    ['a body that is not JSON', '{', 'application/json'],
+    ['a list', '[]', 'application/json'],
+    ['another content type', 'bot_id=bot-1', 'text/plain'],
+    ['a form', 'bot_id=bot-1', 'application/x-www-form-urlencoded'],
+    ['a body beyond the limit', 'x'.repeat(1_400_000), 'application/json'],
+  ])('contract 7.4: an unsigned delivery is 403 whatever its form: %s', async (_form, body, type) => {
+    const request = { headers: { 'Content-Type': type }, ...(body === undefined ? {} : { body }) };
+    expect(await api.call('POST', WEBHOOK, request)).toMatchObject({
+      status: 403,
+      body: { detail: expect.any(String) },
+    });
+    const stale = { ...request.headers, 'X-Messenger-Timestamp': '1', 'X-Messenger-Signature': 'a'.repeat(64) };
+    expect((await api.call('POST', WEBHOOK, { ...request, headers: stale })).status).toBe(403);
   });
 });
 

@@ -139,7 +139,7 @@ it('embedding a bucket anew, and its estimate, are refused to a caller from whom
   }
 });
 
-it('a job of a whole bucket is hidden from a caller from whom the bucket hides something, and names no number', async () => {
+it('a job of a whole bucket is hidden from a caller from whom the bucket hides something, and has a size in bytes', async () => {
   const name = await fill(3);
   const owner = await makeUserToken(test.appliance, { role: 'owner', authLevel: 9 });
   const bucket = await test.call('GET', `/v1/buckets/${name}`, { key: owner });
@@ -160,7 +160,10 @@ it('a job of a whole bucket is hidden from a caller from whom the bucket hides s
   expect(await seenBy(low)).toEqual([404, false]);
   expect(await seenBy(owner)).toEqual([200, true]);
   const { body } = await test.call('GET', `/v1/jobs/${deletion.body.job_id}`, { key: owner });
-  expect(body).toMatchObject({ file_name: 'documents', file_size: 1 });
+  const [sizes] = await test.appliance.sql`
+    SELECT sum(size_bytes)::int AS bytes FROM documents WHERE bucket_id = ${bucket.body.id} AND status = 'deleting'`;
+  expect(body).toMatchObject({ file_name: 'documents', file_size: sizes?.['bytes'] });
+  expect(body.file_size).toBeGreaterThan(2);
 });
 
 it('a job of a whole bucket stays hidden once the documents are removed that were hidden', async () => {

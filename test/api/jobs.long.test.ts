@@ -65,7 +65,10 @@ it('a queued job is cancelled, reprocessed and deleted, and its document stays',
     error_message: 'its job was cancelled; reprocess the job',
   });
   const again = await fixture.call('POST', `/v1/jobs/${job_id}/cancel`);
-  expect([again.status, again.body]).toEqual([200, { status: 'cancelled', detail: 'the job is already cancelled' }]);
+  expect([again.status, again.body]).toEqual([
+    200,
+    { status: 'cancelled', detail: 'the job is already terminal: it is cancelled' },
+  ]);
   const reprocessed = await fixture.call('POST', `/v1/jobs/${job_id}/reprocess`);
   expect([reprocessed.status, reprocessed.body]).toEqual([
     200,
@@ -189,7 +192,7 @@ it('every route of jobs answers the same 404 for ids that do not exist and ids o
   for (const [callerKey, ids] of [
     [others, [...mine, high]],
     [low, [high]],
-    [fixture.key, ['job_missing', 'null', '..%2f..', "'%20OR%201=1", '%E2%82%AC', '0', 'x'.repeat(128)]],
+    [fixture.key, ['job_missing', 'null', '..%2f..', "'%20OR%201=1", '%E2%82%AC', '0', 'x'.repeat(3_000)]],
   ] as const) {
     for (const id of ids) {
       for (const [method, path] of requestsFor(id)) {
@@ -198,8 +201,6 @@ it('every route of jobs answers the same 404 for ids that do not exist and ids o
       }
     }
   }
-  for (const [method, path] of requestsFor('x'.repeat(129)))
-    expect((await fixture.call(method, path)).status).toBe(400);
   for (const [method, path] of requestsFor('%00')) expect((await fixture.call(method, path)).status).toBe(400);
   const states = await Promise.all(mine.map(async (id) => (await fixture.call('GET', `/v1/jobs/${id}`)).body.status));
   expect(states).toEqual(['queued', 'ready', 'indexing']);

@@ -40,7 +40,7 @@ it.each(['ready', 'failed', 'cancelled'] as const)(
     for (const force of [false, true]) {
       expect(await cancelJob(under.operations, mine, id, { force })).toEqual({
         status,
-        detail: `the job is already ${status}`,
+        detail: `the job is already terminal: it is ${status}`,
       });
     }
     expect(await under.rowOf(id)).toMatchObject({ status, fence: 7, completed_at: null });
@@ -133,7 +133,7 @@ it('jobs cancelled as they complete have one terminal state each, and the work o
           }).catch((error) => error);
           cancelled.resolve();
           if (outcome.status === 'cancelled') report(id, 'cancelled');
-          else expect(outcome.detail ?? outcome.code).toMatch(/already ready|job_state_changed/);
+          else expect(outcome.detail ?? outcome.code).toMatch(/already terminal: it is ready|job_state_changed/);
         }),
       );
       await until(

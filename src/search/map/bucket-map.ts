@@ -4,6 +4,7 @@ import type { ChunkIndex, StoredChunk, TableVersion } from '../../index/chunk-in
 import { graphemeCut } from '../../language/graphemes.ts';
 import type { Sql } from '../../platform/postgres.ts';
 import type { Threads } from '../../platform/threads.ts';
+import { textInteger } from '../../platform/zod-integers.ts';
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
 import { findBucketIndex } from '../bucket-index-store.ts';
 import { PLANE_ROWS_MAX, type Plane, type PlaneTask } from './project-to-plane.ts';
@@ -12,7 +13,7 @@ import { type SampledDocument, sampleDocuments } from './sample-store.ts';
 const EXCERPT_CHARS = 160;
 
 export const BucketMapQuery = z.object({
-  sample: z.coerce.number().int().min(10).max(PLANE_ROWS_MAX).default(500).describe('chunks at most'),
+  sample: textInteger(z.int().min(10).max(PLANE_ROWS_MAX).default(500)).describe('chunks at most'),
 });
 
 /** Response of `GET /v1/buckets/{bucket}/map`. */
