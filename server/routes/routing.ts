@@ -33,7 +33,7 @@ export function routingRoutes(sql: Sql, { routing, backends }: Pick<Embedding, '
       responses: { 200: { description: 'The stored routing, with warnings', schema: RoutingView } },
       async handle({ body, caller }) {
         const view = await routing.set(caller, body);
-        const others = await warnOfOtherModels({ sql, backends }, caller.orgId, view.primary);
+        const others = await warnOfOtherModels({ sql, backends }, caller, view.primary);
         return { body: { ...view, warnings: [...view.warnings, ...others] } };
       },
     }),

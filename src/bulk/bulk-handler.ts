@@ -11,6 +11,7 @@ import {
   deleteFinishedChunks,
   type FinishedChunk,
   insertFinishedChunk,
+  type SwitchedSpec,
   selectBulkJob,
   selectFinishedChunks,
   updateBackend,
@@ -33,7 +34,7 @@ export function bulkHandler(context: BulkContext): JobHandler {
 
 async function run(context: BulkContext, lease: Lease): Promise<void> {
   const { orgId, id } = lease.job;
-  const job = await selectBulkJob(context.sql, orgId, id);
+  let job = await selectBulkJob(context.sql, orgId, id);
   if (job === null || job.isSwept) throw inputGone();
   const done = await collectFinished(context, lease, job);
   try {
@@ -41,7 +42,8 @@ async function run(context: BulkContext, lease: Lease): Promise<void> {
   } catch (error) {
     const fallback = await switchToFallback(context, lease, job, error);
     if (fallback === null) throw error;
-    await embedChunks(context, lease, { ...job, backend: fallback.backend }, fallback.keepsChunks ? done : new Map());
+    job = { ...job, ...fallback.spec };
+    await embedChunks(context, lease, job, fallback.keepsChunks ? done : new Map());
   }
   await lease.advance('indexing');
   await finishResult(context, lease, job);
@@ -51,21 +53,24 @@ async function run(context: BulkContext, lease: Lease): Promise<void> {
 const ATTEMPTS_BEFORE_FALLBACK = 2;
 
 /**
- * Give a job whose model stays unavailable to the fallback of the routing, as a whole. Chunks that cannot be compared
- * with those of the fallback are embedded again. Null if the failure has another cause, or if there is no fallback.
+ * Give a job whose model stays unavailable to the fallback of the routing, as a whole. As for a single request, the job
+ * then names the fallback and has its default dimension. Chunks that cannot be compared with those of the fallback, or
+ * that have another dimension, are embedded again. Null if the failure has another cause, or if there is no fallback.
  */
 async function switchToFallback(
   context: BulkContext,
   lease: Lease,
   job: BulkJob,
   error: unknown,
-): Promise<{ backend: string; keepsChunks: boolean } | null> {
+): Promise<{ spec: SwitchedSpec; keepsChunks: boolean } | null> {
   const isOutage = error instanceof JobError && error.failure.category === 'upstream_unavailable';
   if (!isOutage || lease.job.retryCount < ATTEMPTS_BEFORE_FALLBACK) return null;
-  const fallback = await context.embedder.fallbackForJob(job.orgId, job.model);
+  const fallback = await context.embedder.fallbackForJob(job.orgId, job);
   if (fallback === null || fallback.model.id === job.backend) return null;
-  const { isComparable, model } = fallback;
-  if (!isComparable) {
+  const { isComparable, model, dimensions } = fallback;
+  const spec = { model: model.id, backend: model.id, vectorDimensions: dimensions };
+  const keepsChunks = isComparable && dimensions === job.vectorDimensions;
+  if (!keepsChunks) {
     const chunks = (await selectFinishedChunks(context.sql, job.id)).map(({ chunk }) => chunk);
     if (!(await deleteFinishedChunks(context.sql, lease.held, chunks))) throw new LeaseLost(job.id);
     for (const chunk of chunks) {
@@ -73,9 +78,9 @@ async function switchToFallback(
       await context.objects.delete(chunkKey(job.orgId, job.id, chunk));
     }
   }
-  if (!(await updateBackend(context.sql, lease.held, model.id))) throw new LeaseLost(job.id);
+  if (!(await updateBackend(context.sql, lease.held, spec))) throw new LeaseLost(job.id);
   context.logger.warn({ job_id: job.id, from: job.backend, to: model.id }, 'the fallback finishes a bulk job');
-  return { backend: model.id, keepsChunks: isComparable };
+  return { spec, keepsChunks };
 }
 
 /**

@@ -1,14 +1,16 @@
 import type { Caller } from '../access/caller.ts';
+import { ALIAS_ID } from '../models/catalog.ts';
 import { type AppError, conflict, invalidRequest } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { settleBooked } from '../usage/booked-reservations.ts';
 import { findBulkJob } from './bulk.ts';
 import { type BulkJobView, type CancelledReply, EMBED_BULK } from './schema.ts';
-import { type BulkJob, cancelQueued, selectUsed } from './store.ts';
+import { type BulkJob, cancelQueued, selectUsed, selectUsedModels } from './store.ts';
 
 /** Return a bulk job for the API. @throws AppError `job_not_found` (404) */
 export async function getBulkJob(sql: Sql, caller: Caller, jobId: string): Promise<BulkJobView> {
-  return viewOf(await findBulkJob(sql, caller.orgId, jobId));
+  const job = await findBulkJob(sql, caller.orgId, jobId);
+  return viewOf(job, job.resultModel ?? (await selectUsedModels(sql, jobId)).join('+'));
 }
 
 /**
@@ -38,7 +40,8 @@ export async function settleBulkUsage(tx: Sql, jobId: string): Promise<void> {
   await settleBooked(tx, jobId, await selectUsed(tx, jobId));
 }
 
-function viewOf(job: BulkJob): BulkJobView {
+/** @param used models of the finished chunks, joined by `+`; empty if there are none */
+function viewOf(job: BulkJob, used: string): BulkJobView {
   const { failedPhase, errorCategory, errorMessage, retryable } = job;
   const isFailed = job.status === 'failed';
   return {
@@ -47,7 +50,8 @@ function viewOf(job: BulkJob): BulkJobView {
     org_id: job.orgId,
     metadata: {
       mode: EMBED_BULK,
-      model: job.model,
+      // Chunks name their models, among which may be a comparable fallback. The alias stands for its backends.
+      model: used === '' || job.model === ALIAS_ID ? job.model : used,
       dimensions: job.dimensions,
       task_type: job.taskType,
       input_count: job.inputCount,

@@ -35,6 +35,9 @@ export async function embedChunks(
   if (missing.length === 0) return;
   const input = await openInput(context, job, count);
   const counted = await selectTokenCounts(context.sql, job.id);
+  const fallback = await context.embedder.fallbackForJob(job.orgId, job);
+  // A fallback of another dimension takes over the whole job or nothing.
+  const exactly = fallback !== null && fallback.dimensions !== job.vectorDimensions;
   const calls = pLimit(context.callsInFlight);
   const queue = missing.values();
   let failure: { reason: unknown } | null = null;
@@ -42,7 +45,7 @@ export async function embedChunks(
     for (const chunk of queue) {
       if (failure !== null || lease.signal.aborted) return;
       try {
-        await embedChunk(context, lease, job, { input, counted, calls, done }, chunk);
+        await embedChunk(context, lease, job, { input, counted, exactly, calls, done }, chunk);
       } catch (error) {
         failure ??= { reason: asJobError(error, failureCategoryOf(error), rangeOf(job, chunk)) };
       }
@@ -58,6 +61,8 @@ interface Work {
   readonly input: StoredInput;
   /** Tokens of all texts of the job. */
   readonly counted: CountedTokens | null;
+  /** True if no fallback may embed single chunks. */
+  readonly exactly: boolean;
   readonly calls: <T>(run: () => Promise<T>) => Promise<T>;
   readonly done: Map<number, FinishedChunk>;
 }
@@ -66,7 +71,7 @@ async function embedChunk(
   context: BulkContext,
   lease: Lease,
   job: BulkJob,
-  { input, counted, calls, done }: Work,
+  { input, counted, exactly, calls, done }: Work,
   chunk: number,
 ): Promise<void> {
   const texts = await input.readChunk(chunk);
@@ -87,6 +92,7 @@ async function embedChunk(
       comparableWith: first ? { model: job.backend, revision: null, space: first.space } : null,
       isBulk: true,
       isForJob: true,
+      exactly,
       counted: counted && tokens && { model: counted.model, tokens },
       signal: lease.signal,
     });

@@ -8,7 +8,7 @@ import type { UsedModel } from '../usage/ledger.ts';
 import type { ResultChunkFacts } from './result-chunk.ts';
 import { tokenBytes } from './token-counts-store.ts';
 
-/** Specification of a bulk job, fixed at submit. Only the backend may change, to the fallback. */
+/** Specification of a bulk job, fixed at submit. Only the fallback may change it (`SwitchedSpec`). */
 export interface BulkSpec {
   readonly model: string;
   /** Backend of all texts: one model, or the alias if its backends are comparable. */
@@ -22,6 +22,9 @@ export interface BulkSpec {
   readonly tokenCount: number;
   readonly resumesJobId: string | null;
 }
+
+/** Part of a specification that changes when the fallback takes the job over. */
+export type SwitchedSpec = Pick<BulkSpec, 'model' | 'backend' | 'vectorDimensions'>;
 
 /** State of a bulk job: its specification and fields of its row in `jobs`. */
 export interface BulkJob extends BulkSpec {
@@ -56,9 +59,10 @@ export async function insertBulkJob(
 }
 
 /** Make another model embed the rest of a held job. Return false if the job is no longer held. */
-export async function updateBackend(sql: Sql, held: HeldJob, backend: string): Promise<boolean> {
+export async function updateBackend(sql: Sql, held: HeldJob, spec: SwitchedSpec): Promise<boolean> {
   const rows = await sql`
-    UPDATE bulk_jobs SET backend = ${backend} FROM jobs
+    UPDATE bulk_jobs
+    SET model = ${spec.model}, backend = ${spec.backend}, vector_dimensions = ${spec.vectorDimensions} FROM jobs
     WHERE bulk_jobs.job_id = ${held.id} AND jobs.id = bulk_jobs.job_id AND jobs.fence = ${held.fence}
       AND ${isInProgress(sql)} RETURNING 1`;
   return rows.length > 0;
@@ -163,6 +167,14 @@ export async function selectUsed(sql: Sql, jobId: string): Promise<UsedModel[]> 
     SELECT used.model, sum(used.texts)::bigint AS texts, sum(used.tokens)::bigint AS tokens
     FROM bulk_chunks, jsonb_to_recordset(used) AS used (model text, texts bigint, tokens bigint)
     WHERE job_id = ${jobId} AND NOT inherited GROUP BY used.model ORDER BY 2 DESC, 1`;
+}
+
+/** List the models of the finished chunks of a job, in the order of their first chunk. */
+export async function selectUsedModels(sql: Sql, jobId: string): Promise<string[]> {
+  const rows = await sql`
+    SELECT used.model FROM bulk_chunks, jsonb_to_recordset(used) AS used (model text)
+    WHERE job_id = ${jobId} GROUP BY used.model ORDER BY min(chunk)`;
+  return rows.map((row) => row['model'] as string);
 }
 
 /** Record the models that embedded a job. Return false if texts are still missing. */

@@ -49,6 +49,12 @@ export class Backends {
     });
   }
 
+  /** Return true if a provider of the model refuses calls after repeated failures. */
+  isBlocked(model: Model): boolean {
+    const ids = model.kind === 'alias' ? Object.values(this.#alias) : [model.id];
+    return ids.some((id) => this.#providers.get(this.catalog.find(id).vendor)?.isBlocked?.() === true);
+  }
+
   /**
    * Refuse a model without a provider, or an alias with a backend without a provider.
    *

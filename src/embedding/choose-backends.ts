@@ -14,9 +14,9 @@ export interface BackendGroup {
 }
 
 /**
- * Choose the backend of each text: the model of its language, else the default. A text of unknown language gets the
- * backend of the rest of its batch if that is unique, else the default. Split a batch between backends only if their
- * vectors are comparable. Otherwise the default embeds all of it.
+ * Choose the backend of each text by the text alone: the model of its language, else the default. If the vectors of the
+ * backends are not comparable, one backend embeds the whole batch: that of all texts whose language is known, if it is
+ * the same for all, else the default.
  *
  * @param areComparable returns true if the vectors of these models (at least two) share one latent space
  * @returns groups in order of first appearance, with every position exactly once; a promise only while the detector is
@@ -52,16 +52,16 @@ function groupTexts(
   areComparable: (modelIds: readonly string[]) => boolean,
 ): readonly BackendGroup[] {
   const detected = detections.map((detection) => (detection.reliable ? backendOf(detection, alias) : null));
-  const detectedBackends = new Set(detected.filter((modelId) => modelId !== null));
-  const [only] = detectedBackends;
-  const otherwise = only !== undefined && detectedBackends.size === 1 ? only : alias.default;
   const groups = new Map<string, number[]>();
   for (const [index, modelId] of detected.entries()) {
-    const indexes = groups.get(modelId ?? otherwise);
+    const indexes = groups.get(modelId ?? alias.default);
     if (indexes) indexes.push(index);
-    else groups.set(modelId ?? otherwise, [index]);
+    else groups.set(modelId ?? alias.default, [index]);
   }
-  if (groups.size > 1 && !areComparable([...groups.keys()])) return oneGroup(detections, alias.default);
+  if (groups.size > 1 && !areComparable([...groups.keys()])) {
+    const [only, ...others] = new Set(detected.filter((modelId) => modelId !== null));
+    return oneGroup(detections, only !== undefined && others.length === 0 ? only : alias.default);
+  }
   return Array.from(groups, ([modelId, indexes]) => ({ modelId, indexes }));
 }
 

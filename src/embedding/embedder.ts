@@ -123,9 +123,12 @@ export interface Embedder {
   /**
    * Find the model that finishes a bulk job whose model stays unavailable, or null if the routing names none.
    *
-   * @param modelId the requested model
+   * @param request the requested model, and the requested dimension if there is one
    */
-  fallbackForJob(orgId: string, modelId: string): Promise<{ model: Model; isComparable: boolean } | null>;
+  fallbackForJob(
+    orgId: string,
+    request: { readonly model: string; readonly dimensions: number | null },
+  ): Promise<{ model: Model; isComparable: boolean; dimensions: number } | null>;
   /**
    * Choose the models of a bulk job once, for all texts.
    *
@@ -162,10 +165,12 @@ export function openEmbedder(context: EmbedderContext): Embedder {
     async requireModel(orgId, model) {
       requireAvailable(backends, chooseModels(backends, await routing.of(orgId), { model }).stages);
     },
-    async fallbackForJob(orgId, modelId) {
-      const fallback = fallbackOf(backends, await routing.of(orgId), modelId);
+    async fallbackForJob(orgId, request) {
+      const fallback = fallbackOf(backends, await routing.of(orgId), request.model);
       if (fallback === null) return null;
-      return { model: fallback, isComparable: backends.areComparable([modelId, fallback.id]) };
+      const isComparable = backends.areComparable([request.model, fallback.id]);
+      const { dimensions } = dimensionsOf(fallback, { dimensions: request.dimensions });
+      return { model: fallback, isComparable, dimensions };
     },
     async chooseForJob(orgId, request) {
       const chosen = await chooseJobModels(backends, await routing.of(orgId), request);

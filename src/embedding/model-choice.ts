@@ -134,8 +134,8 @@ export interface JobModels extends OutputDimensions {
  * Choose models so that all vectors of a job are comparable, whatever the language of a chunk. If the backends of the
  * alias share one latent space, each chunk goes to the backend of most of its text. Otherwise one backend embeds the
  * whole job: the one that a single request with `sample` (texts from all parts of the job) would get. A comparable
- * fallback may replace it for single chunks, as for an index. If the primary model has no provider, its fallback embeds
- * the whole job.
+ * fallback may replace it for single chunks, as for an index. If the primary model has no provider, or its
+ * circuit breaker is open, its fallback embeds the whole job.
  *
  * @throws AppError `unknown_model` (400), `provider_unavailable` (502) if no model can embed it
  */
@@ -146,7 +146,8 @@ export async function chooseJobModels(
 ): Promise<JobModels> {
   const choice = chooseModels(backends, routing, request);
   // As for a single request, the fallback replaces an unavailable primary model, here for the whole job.
-  const asked = choice.stages.find((stage) => backends.isAvailable(stage)) ?? choice.asked;
+  const available = choice.stages.filter((stage) => backends.isAvailable(stage));
+  const asked = available.find((stage) => !backends.isBlocked(stage)) ?? available[0] ?? choice.asked;
   const groups = await backends.choose(asked, request.sample, false);
   const [first, ...others] = groups.map(({ modelId }) => backends.catalog.find(modelId));
   if (!first) throw new Error('nothing to embed');

@@ -250,15 +250,19 @@ export async function forgetIndex(tx: Sql, bucketId: string): Promise<void> {
 }
 
 /** List the buckets of an organization that hold searchable vectors, with the model of each, by name. */
-export async function listBucketModels(sql: Sql, orgId: string): Promise<{ name: string; model: string }[]> {
+export async function listBucketModels(
+  sql: Sql,
+  orgId: string,
+): Promise<{ id: string; name: string; model: string }[]> {
   const rows = await sql`
-    SELECT DISTINCT b.name, t.model, t.space
+    SELECT DISTINCT b.name, b.id, t.model, t.space
     FROM buckets b JOIN index_tables t ON t.bucket_id = b.id
     JOIN documents d ON d.bucket_id = b.id AND d.status <> 'deleting'
     JOIN generations g ON g.id = d.active_generation
     WHERE b.org_id = ${orgId} AND b.deleting_at IS NULL AND t.space IS NOT NULL
     ORDER BY 1`;
   return rows.map((row) => ({
+    id: row['id'] as string,
     name: row['name'] as string,
     model: (row['model'] as string | null) ?? modelOfSpace(row['space'] as string) ?? LEXICAL_ID,
   }));

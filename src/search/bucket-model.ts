@@ -39,24 +39,26 @@ export async function getBucketDetails(sql: Sql, caller: Caller, ref: string): P
 const NAMED_BUCKETS_MAX = 20;
 
 /**
- * Describe the buckets that keep another model than the routing of their organization chooses, each with the command
- * that moves it.
+ * Describe the buckets that keep another model than the routing of their organization chooses, each with the chunks that
+ * the caller may find and the command that moves it.
  */
 export async function warnOfOtherModels(
   { sql, backends }: { sql: Sql; backends: Backends },
-  orgId: string,
+  caller: Caller,
   primary: string,
 ): Promise<string[]> {
   const model = backends.catalog.get(primary);
   if (!model) return [];
   const ids = new Set([primary, ...backends.indexModelsOf(model).models.map(({ id }) => id)]);
-  const others = (await listBucketModels(sql, orgId)).filter((bucket) => !ids.has(bucket.model));
-  const warnings = others
-    .slice(0, NAMED_BUCKETS_MAX)
-    .map(
-      ({ name, model: own }) =>
-        `bucket ${name} stays with ${own}; run "service index reembed --bucket ${name}" to move it`,
+  const others = (await listBucketModels(sql, caller.orgId)).filter((bucket) => !ids.has(bucket.model));
+  const warnings: string[] = [];
+  for (const { id, name, model: own } of others.slice(0, NAMED_BUCKETS_MAX)) {
+    const { chunks } = await countInBucket(sql, caller, id);
+    const amount = `${chunks} ${chunks === 1 ? 'chunk' : 'chunks'}`;
+    warnings.push(
+      `bucket ${name} stays with ${own} (${amount}); run "service index reembed --bucket ${name}" to move it`,
     );
+  }
   const rest = others.length - warnings.length;
   if (rest > 0) warnings.push(`${rest} more buckets stay with other models; "service index stats" lists them`);
   return warnings;

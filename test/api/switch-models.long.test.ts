@@ -94,7 +94,7 @@ it('a bucket of the built-in model keeps working after a vendor is routed, and m
 
   const routed = await route(VENDOR);
   expect(routed.body.warnings.join()).toContain(
-    `bucket manuals stays with ${BUILT_IN}; run "service index reembed --bucket manuals"`,
+    `bucket manuals stays with ${BUILT_IN} (${DOCUMENTS} chunks); run "service index reembed --bucket manuals"`,
   );
   expect((await call('GET', '/v1/buckets/manuals')).body.embedding).toMatchObject({
     ...{ model: BUILT_IN, space: 'lexical-1', chunks: DOCUMENTS },

@@ -94,6 +94,34 @@ it('a bulk job whose primary dies in the middle is finished by the fallback as a
   expect(textsSentTo('small')).toHaveLength(1_500);
 });
 
+it('a bulk job that the fallback takes over has what a single request has: its name and default dimension', async () => {
+  await route(PRIMARY.id, FALLBACK.id);
+  breakPrimary();
+  const single = await test.appliance.embedding.embedder.embed({ texts: ['a'], orgId: operator.orgId, charge: null });
+  expect([single.model, single.dimensions]).toEqual([FALLBACK.id, 24]);
+  const { id } = await submit(3);
+  await finish(id);
+  const { metadata } = await getBulkJob(test.appliance.sql, operator, id);
+  expect(metadata).toMatchObject({ model: single.model, dimensions: null });
+  const [row] = await test.appliance.sql`SELECT vector_dimensions FROM bulk_jobs WHERE job_id = ${id}`;
+  expect(row).toEqual({ vector_dimensions: single.dimensions });
+});
+
+it('a bulk job submitted while the breaker of the primary is open is given to the fallback', async () => {
+  await route(PRIMARY.id, FALLBACK.id);
+  breakPrimary();
+  const { embedder } = test.appliance.embedding;
+  for (let call = 0; call < 5; call++)
+    await embedder.embed({ texts: [`call ${call}`], orgId: operator.orgId, charge: null });
+  const before = textsSentTo('tiny').length;
+  const { id, model } = await submit(3);
+  expect(model).toBe(FALLBACK.id);
+  await finish(id);
+  const { metadata } = await getBulkJob(test.appliance.sql, operator, id);
+  expect([metadata.model, await usedModels(id)]).toEqual([FALLBACK.id, [FALLBACK.id]]);
+  expect(textsSentTo('tiny')).toHaveLength(before);
+});
+
 it('a bulk job outlives an outage of its only model, and embeds nothing twice', async () => {
   await route(PRIMARY.id);
   breakPrimary();

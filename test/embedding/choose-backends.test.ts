@@ -70,11 +70,26 @@ describe('chooseBackends', () => {
     expect(chooseBackends([ENGLISH, JAPANESE], BY_SCRIPT, refuse)).toEqual([{ modelId: 'model-x', indexes: [0, 1] }]);
   });
 
-  it('texts too short for detection get the backend of the rest of the batch', () => {
+  it('texts too short for detection get the backend of the rest if backends are not comparable', () => {
     expect(chooseBackends(['ok', KOREAN, '42', 'AB-1234', '😀'], BY_SCRIPT, never)).toEqual([
       { modelId: 'model-ko', indexes: [0, 1, 2, 3, 4] },
     ]);
     expect(chooseBackends(['ok', '42', ''], BY_SCRIPT, never)).toEqual([{ modelId: 'model-x', indexes: [0, 1, 2] }]);
+  });
+
+  it('the backend of a text does not depend on its neighbours if backends are comparable', () => {
+    const texts = ['ok', KOREAN, '42', FRENCH, 'AB-1234', ENGLISH, '😀'];
+    const backendsOf = (batch: readonly string[]) => {
+      const groups = chooseBackends(batch, BY_WORDS, always) as { modelId: string; indexes: number[] }[];
+      return batch.map((_, at) => groups.find(({ indexes }) => indexes.includes(at))?.modelId);
+    };
+    const alone = texts.map((text) => backendsOf([text])[0]);
+    expect(alone).toEqual(['model-x', 'model-ko', 'model-x', 'model-fr', 'model-x', 'model-x', 'model-x']);
+    expect(backendsOf(texts)).toEqual(alone);
+    for (const [at, text] of texts.entries()) {
+      expect(backendsOf([text, KOREAN])).toEqual([alone[at], 'model-ko']);
+      expect(backendsOf([FRENCH, text])).toEqual(['model-fr', alone[at]]);
+    }
   });
 
   it('texts too short for detection get the default if the rest has several backends', () => {

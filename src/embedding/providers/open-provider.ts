@@ -102,6 +102,7 @@ export function openProvider(options: ProviderOptions): Provider {
       if (!caps.isKnown) await caps.find(call.signal);
       return dispatcher.embed(isWithin(caps.current, call) ? call : await withExactCounts(call));
     },
+    isBlocked: () => breaker.waitMs() > 0,
     async close() {
       unwatch?.();
       dispatcher.close(providerUnavailable(name, 'closing', 'the service is shutting down'));

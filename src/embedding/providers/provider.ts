@@ -48,5 +48,7 @@ export interface Provider {
    *   the vendor refused the input itself. The signal's reason once it is aborted.
    */
   embed(call: ProviderCall): Promise<ProviderReply>;
+  /** Return true while calls are refused after repeated failures. A provider without it refuses none. */
+  isBlocked?(): boolean;
   close(): Promise<void>;
 }

@@ -116,7 +116,7 @@ export const setRouting = forOrganization(
     const { sql, embedding } = appliance;
     const { warnings, ...chosen } = await embedding.routing.set(operator, request);
     const { backends } = embedding;
-    const others = await warnOfOtherModels({ sql, backends }, operator.orgId, chosen.primary);
+    const others = await warnOfOtherModels({ sql, backends }, operator, chosen.primary);
     return { ...chosen, warnings: [...warnings, ...others] };
   },
   ['embedding'],
