@@ -11,7 +11,7 @@ import {
 import { freeMemory } from '../../src/platform/free-memory.ts';
 import { JsonWriter } from '../../src/printing/json-writer.ts';
 import { renderEmbeddingList, writeVectorRowsInSlices } from '../../src/printing/print-floats.ts';
-import { type ClientSdk, readsOnlyBase64 } from '../client-sdk.ts';
+import { type ClientSdk, readsLists } from '../client-sdk.ts';
 import { printedReply } from '../printed-reply.ts';
 import { defineRoute, type Route, type RouteReply } from '../route.ts';
 
@@ -109,7 +109,7 @@ export function embeddingRoutes(
 }
 
 function answersInBase64(setting: 'auto' | 'always' | 'never', sdk: ClientSdk | null): boolean {
-  return setting === 'auto' ? readsOnlyBase64(sdk) : setting === 'always';
+  return setting === 'auto' ? !readsLists(sdk) : setting === 'always';
 }
 
 /** Render `{embeddings: number[][], model, dimensions, usage}`, the response of the batch and image endpoints. */

@@ -65,7 +65,11 @@ export const EmbeddingsRequest = z.object({
   model: ModelId.optional(),
   dimensions: Dimensions.nullish(),
   task_type: TaskType.nullish(),
-  encoding_format: z.string().max(32).nullish().describe('accepted and ignored unless the operator honours base64'),
+  encoding_format: z
+    .string()
+    .max(32)
+    .nullish()
+    .describe('base64 is honoured for clients that are not known to read lists; anything else is ignored'),
   user: z.string().nullish().describe('accepted and ignored'),
 });
 export type EmbeddingsRequest = z.output<typeof EmbeddingsRequest>;
@@ -79,7 +83,9 @@ export const EmbeddingsResponse = z
         index: z.int(),
         embedding: z
           .union([z.array(z.number()), z.string()])
-          .describe('numbers, or little-endian float32 in base64 on request if the operator honours that'),
+          .describe(
+            'numbers, or little-endian float32 in base64 for a client that asks for it and may not read numbers',
+          ),
       }),
     ),
     model: z.string(),

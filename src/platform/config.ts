@@ -122,7 +122,9 @@ export const ConfigFile = z.strictObject({
       base64: z
         .enum(['auto', 'always', 'never'])
         .default('auto')
-        .describe('answers in base64: auto for clients that cannot read anything else, always, or never'),
+        .describe(
+          'answers in base64: auto for clients that ask for it and are not known to read lists, always, or never',
+        ),
       deadline_seconds: z.number().positive().max(600).default(30).describe('time limit of a request'),
       image_deadline_seconds: z
         .number()

@@ -94,7 +94,7 @@ describe('POST /v1/embeddings', () => {
   it('members that are ignored are accepted', async () => {
     const json = {
       input: 'a',
-      encoding_format: 'base64',
+      encoding_format: 'other',
       user: 'u',
       unknown: { x: 1 },
       dimensions: null,

@@ -144,17 +144,19 @@ it.each([
 });
 
 it.each([
-  ['js', '5.22.9', 'array'],
+  ['js', '4.104.0', 'base64'],
+  ['js', '5.22.9', 'base64'],
   ['js', '5.23.0', 'base64'],
   ['js', '6.0.0', 'base64'],
-  ['js', '7.0.3', 'base64'],
-  ['js', '7.1.0', 'array'],
-  ['js', '4.104.0', 'array'],
-  ['js', '8.0.0', 'array'],
-  ['js', 'latest', 'array'],
-  ['js', undefined, 'array'],
-  ['python', '6.0.0', 'array'],
-  [undefined, '6.0.0', 'array'],
+  ['js', '7.1.0', 'base64'],
+  ['js', '7.29.0', 'base64'],
+  ['js', '7.30.0', 'array'],
+  ['JS', '8.0.0', 'array'],
+  ['js', 'latest', 'base64'],
+  ['js', undefined, 'base64'],
+  ['python', '1.55.0', 'array'],
+  ['csharp', '2.2.0', 'base64'],
+  [undefined, '6.0.0', 'base64'],
 ])('a request for base64 by library %s %s is answered with an embedding as %s', async (language, version, form) => {
   const headers: Record<string, string> = {};
   if (language !== undefined) headers['X-Stainless-Lang'] = language;
@@ -171,4 +173,28 @@ it.each([
   expect(await embeddingFrom(byDefault, 'base64')).toEqual(form === 'base64' ? inBase64 : floats);
   expect(await embeddingFrom(always, 'base64')).toEqual(inBase64);
   expect(await embeddingFrom(never, 'base64')).toEqual(floats);
+});
+
+it.each([
+  ['OpenAI/JS 4.104.0', 'base64'],
+  ['OpenAI/JS 5.22.0', 'base64'],
+  ['AzureOpenAI/JS 6.9.0', 'base64'],
+  ['OpenAI/JS 7.57.0', 'array'],
+  ['OpenAI/Python 3.57.0', 'array'],
+  ['AsyncOpenAI/Python 1.55.0', 'array'],
+  ['OpenAI/2.2.0 (.NET 9.0.4; Ubuntu 24.04)', 'base64'],
+  ['OpenAI/Go 1.2.0', 'base64'],
+  ['curl/8.5.0', 'base64'],
+])('behind a proxy that drops X-Stainless-*, a request for base64 by "%s" gets %s', async (agent, form) => {
+  const { test, key } = byDefault;
+  const headers = { 'User-Agent': agent };
+  const json = { model: MODEL, input: 'ferry', encoding_format: 'base64' };
+  const { body } = await test.call('POST', '/v1/embeddings', { key, json, headers });
+  expect(typeof body.data[0].embedding).toBe(form === 'base64' ? 'string' : 'object');
+  const plain = await test.call('POST', '/v1/embeddings', {
+    key,
+    json: { ...json, encoding_format: undefined },
+    headers,
+  });
+  expect(Array.isArray(plain.body.data[0].embedding)).toBe(true);
 });
