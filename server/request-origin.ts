@@ -24,7 +24,7 @@ export function requestOrigin(settings: {
 /** Build the address from the last entries of the headers, which the trusted proxy wrote. */
 function proxiedOrigin(req: IncomingMessage): string | null {
   const host = lastEntry(req.headers['x-forwarded-host']) ?? req.headers.host;
-  const scheme = lastEntry(req.headers['x-forwarded-proto']) ?? 'http';
+  const scheme = lastEntry(req.headers['x-forwarded-proto'])?.toLowerCase() ?? 'http';
   if (host === undefined || !/^https?$/.test(scheme)) return null;
   const address = `${scheme}://${host}`;
   return URL.canParse(address) && new URL(address).host === host.toLowerCase() ? address : null;

@@ -103,7 +103,7 @@ export class RequestState implements RouteContext<unknown, unknown, unknown> {
 
   /** True if the client asks for a page (the header Accept names HTML, and not JSON). */
   get prefersHtml(): boolean {
-    const accept = this.#req.headers.accept ?? '';
+    const accept = (this.#req.headers.accept ?? '').toLowerCase();
     return accept.includes('text/html') && !accept.includes('application/json');
   }
 

@@ -42,7 +42,12 @@ export function checkBodyHeaders(req: IncomingMessage, limit: SizeLimit): void {
     throw bodyTooLarge(limit.namedBytes ?? limit.limitBytes, limit.advice);
   }
   const encoding = req.headers['content-encoding'];
-  if (encoding === undefined || encoding.toLowerCase() === 'identity') return;
+  if (encoding === undefined) return;
+  if (/^\s*(?:identity)?\s*$/i.test(encoding)) {
+    // The readers of bodies know `identity` in lower case only.
+    delete req.headers['content-encoding'];
+    return;
+  }
   const message = 'send the body without Content-Encoding';
   throw new AppError({ code: 'unsupported_content_encoding', status: 415, message });
 }

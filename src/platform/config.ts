@@ -9,7 +9,7 @@ import { AppError } from './errors.ts';
 import { localModelSettings, localModelsConfigOf } from './local-model-settings.ts';
 import { isNetwork } from './networks.ts';
 import { projectionConfigOf, projectionSettings } from './projection-settings.ts';
-import { embeddingConfigOf, embeddingSettings } from './provider-settings.ts';
+import { embeddingConfigOf, embeddingSettings, warnOfDoubledPaths } from './provider-settings.ts';
 import { redisConfigOf, redisFaults, redisSettings } from './redis-settings.ts';
 import { searchConfigOf, searchSettings } from './search-settings.ts';
 import { Secret } from './secret.ts';
@@ -321,7 +321,8 @@ export function loadConfig(options: LoadOptions = {}): Config {
       message: `settings are not valid:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
     });
   }
-  return deepFreeze({ ...parsed.data, warnings: warningsOf(file), omissions: settings.omissions });
+  const warnings = [...warningsOf(file), ...warnOfDoubledPaths(parsed.data.providers)];
+  return deepFreeze({ ...parsed.data, warnings, omissions: settings.omissions });
 }
 
 /** Warn of a file that every user of this machine can read: it may hold keys of vendors and passwords. */

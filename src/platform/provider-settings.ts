@@ -94,6 +94,30 @@ function providerOf(provider: z.output<typeof Provider>): ProviderSettings {
   };
 }
 
+/** Path of the operation by protocol, which the calls add to `base_url`. */
+const OPERATIONS: Readonly<Record<string, string>> = {
+  openai: '/embeddings',
+  voyage: '/embeddings',
+  jina: '/embeddings',
+  cohere: '/v2/embed',
+  tei: '/embed',
+  ollama: '/api/embed',
+};
+
+/** Warn of addresses that already end in the path of the operation, and name the address that will be called. */
+export function warnOfDoubledPaths(providers: Readonly<Record<string, ProviderSettings>>): string[] {
+  return Object.entries(providers).flatMap(([vendor, { protocol, endpoints }]) => {
+    const path = OPERATIONS[protocol];
+    if (path === undefined) return [];
+    const doubled = endpoints.filter(({ baseUrl }) => baseUrl.toLowerCase().endsWith(path));
+    return doubled.map(
+      ({ baseUrl }) =>
+        `providers.${vendor}: base_url already ends in ${path}, so calls go to ${baseUrl}${path}; ` +
+        `set base_url to ${baseUrl.slice(0, -path.length)}`,
+    );
+  });
+}
+
 const TASK_TYPES = [
   'retrieval_query',
   'retrieval_document',

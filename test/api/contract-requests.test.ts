@@ -67,3 +67,32 @@ it('contract 4.14: an integer of a multipart field is decimal digits', async () 
   for (const text of ['0x100', '1e2', '+500', ' 500']) expect([text, (await upload(text)).status]).toEqual([text, 400]);
   expect((await upload('500')).status).toBe(202);
 });
+
+it.each(['IDENTITY', 'Identity', 'identity', ' identity '])(
+  'a body with Content-Encoding "%s" is read',
+  async (encoding) => {
+    const headers = { 'Content-Encoding': encoding, 'Content-Type': 'Application/JSON; Charset=UTF-8' };
+    const { status } = await test.call('POST', '/v1/embeddings', { key, headers, body: '{"input":"a"}' });
+    expect(status).toBe(200);
+  },
+);
+
+it.each(['GZIP', 'Br', 'identity, gzip'])('a body with Content-Encoding "%s" is a 415', async (encoding) => {
+  const headers = { 'Content-Encoding': encoding, 'Content-Type': 'application/json' };
+  expect((await test.call('POST', '/v1/embeddings', { key, headers, body: '{"input":"a"}' })).status).toBe(415);
+});
+
+it('values of headers that are case-insensitive are read in any case', async () => {
+  const uploads = await test.key({ scopes: ['documents:write'] });
+  const parts = [
+    '--Xy',
+    'CONTENT-DISPOSITION: Form-Data; Name="file"; FileName="b.txt"',
+    'Content-Transfer-Encoding: BINARY',
+  ];
+  const body = [...parts, '', 'text of the file', '--Xy--', ''].join('\r\n');
+  const headers = { 'Content-Type': 'Multipart/Form-Data; Boundary=Xy', Authorization: `BEARER ${uploads}` };
+  const upload = await test.call('POST', '/v1/buckets/default/documents', { headers, body });
+  expect([upload.status, upload.body.detail]).toEqual([202, undefined]);
+  const page = await fetch(`${test.api.url}/`, { headers: { Accept: 'Text/HTML' } });
+  expect(page.headers.get('content-type')).toContain('text/html');
+});

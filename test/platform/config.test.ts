@@ -293,3 +293,23 @@ describe('faults of service.yaml', () => {
     );
   });
 });
+
+it('an address of a vendor that ends in the path of the operation is told with the address that will be called', () => {
+  const dataDir = mkdtempSync(path.join(tmpdir(), 'config-'));
+  const warningsOf = (protocol: string, url: string) => {
+    const file = path.join(dataDir, 'service.yaml');
+    writeFileSync(file, `providers:\n  v: {protocol: ${protocol}, base_url: "${url}"}\n`, { mode: 0o600 });
+    return loadConfig({ env: { SERVICE_DATA_DIR: dataDir, SERVICE_CONFIG: file } }).warnings;
+  };
+  try {
+    expect(warningsOf('openai', 'https://x.example/v1/embeddings/')).toEqual([
+      'providers.v: base_url already ends in /embeddings, so calls go to https://x.example/v1/embeddings/embeddings; ' +
+        'set base_url to https://x.example/v1',
+    ]);
+    expect(warningsOf('cohere', 'https://x.example/v2/embed')[0]).toContain('https://x.example/v2/embed/v2/embed');
+    expect(warningsOf('ollama', 'https://x.example/api/embed')[0]).toContain('set base_url to https://x.example');
+    expect(warningsOf('openai', 'https://x.example/v1')).toEqual([]);
+  } finally {
+    rmSync(dataDir, { recursive: true });
+  }
+});

@@ -1,5 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Readable } from 'node:stream';
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import type { Dispatcher, Pool } from 'undici';
 import { UpstreamFault } from './upstream-fault.ts';
 import type { UpstreamHeaders } from './upstream-message.ts';
@@ -33,6 +35,20 @@ const load = createRequire(import.meta.url);
 const ERROR_BODY_BYTES_MAX = 65_536;
 /** Size of the chunks in which sockets are read. */
 const CHUNK_BYTES_TYPICAL = 65_536;
+/** Decoders of `Content-Encoding` by name. Each fails beyond `maxOutputLength`. */
+const DECODERS: Readonly<Record<string, (body: Buffer, limits: { maxOutputLength: number }) => Promise<Buffer>>> = {
+  gzip: promisify(gunzip),
+  'x-gzip': promisify(gunzip),
+  deflate: promisify(inflate),
+  br: promisify(brotliDecompress),
+};
+const BYTE_ORDER_MARK = Buffer.from('\ufeff');
+
+function withoutMark(body: Buffer): Buffer {
+  const hasMark = body.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
+  return hasMark ? body.subarray(BYTE_ORDER_MARK.length) : body;
+}
+
 /** Time to keep idle connections unless the server sets another one. */
 const KEEP_ALIVE_MS = 30_000;
 
@@ -176,7 +192,19 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#end(cutOff);
     const [first] = this.#chunks;
     const body = this.#body ?? (this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks));
-    this.#resolve({ status: this.#status, headers: this.#headers, body });
+    const encoding = String(this.#headers['content-encoding'] ?? '')
+      .trim()
+      .toLowerCase();
+    const decode = DECODERS[encoding];
+    if (decode === undefined) {
+      this.#resolve({ status: this.#status, headers: this.#headers, body: withoutMark(body) });
+      return;
+    }
+    // No header asked for a compressed answer, but some proxies compress all.
+    decode(body, { maxOutputLength: this.#bytesMax }).then(
+      (plain) => this.#resolve({ status: this.#status, headers: this.#headers, body: withoutMark(plain) }),
+      () => this.#reject(this.#fault('unreadable_encoding', `the answer cannot be decoded from ${encoding}`)),
+    );
   }
 
   #fail(reason: unknown): void {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type HttpCall, HttpUpstream } from '../../../src/platform/upstream/transport.ts';
 import { UpstreamFault } from '../../../src/platform/upstream/upstream-fault.ts';
@@ -182,5 +183,33 @@ describe('HttpUpstream', () => {
     });
     const { status, body } = await upstream.call(callOf());
     expect([status, body.length]).toEqual([500, 65_536]);
+  });
+});
+
+describe('answers that a proxy encoded', () => {
+  it.each([
+    ['gzip', gzipSync('{"a":"ä"}')],
+    ['GZIP', gzipSync('{"a":"ä"}')],
+    ['x-gzip', gzipSync('{"a":"ä"}')],
+    ['deflate', deflateSync('{"a":"ä"}')],
+    ['br', brotliCompressSync('{"a":"ä"}')],
+    ['identity', Buffer.from('{"a":"ä"}')],
+    ['gzip', gzipSync('\ufeff{"a":"ä"}')],
+    ['', Buffer.from('\ufeff{"a":"ä"}')],
+  ])('an answer in "%s" is read, without a byte order mark', async (encoding, bytes) => {
+    const { upstream } = await start((_request, response) => {
+      response.writeHead(200, encoding === '' ? {} : { 'content-encoding': encoding }).end(bytes);
+    });
+    expect((await upstream.call(callOf())).body.toString()).toBe('{"a":"ä"}');
+  });
+
+  it('an encoded answer that is damaged or too long is a fault', async () => {
+    const bodies = [Buffer.from('no gzip'), gzipSync('x'.repeat(200_000))];
+    const { upstream } = await start((_request, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(bodies.shift());
+    });
+    for (let call = 0; call < 2; call++) {
+      expect(await faultOf(upstream.call(callOf()))).toMatchObject({ kind: 'transient', code: 'unreadable_encoding' });
+    }
   });
 });
