@@ -45,6 +45,14 @@ export function isLonger(text: string, max: number): boolean {
   return text.length > max && (text.length > 2 * max || Array.from(text).length > max);
 }
 
+/** Rule for numbers that JSON readers round, so that another number would be stored or searched for. */
+export const ROUNDED_RULE = 'is an integer beyond 2^53, which JSON numbers round; send it as a string';
+
+/** Return true for an integer that may be a rounded one. */
+export function isRounded(value: unknown): boolean {
+  return typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value);
+}
+
 /** Return true for a key of the service, in any case, since readers could mistake `Schift.x` for `schift.x`. */
 function hasReservedPrefix(key: string): boolean {
   return RESERVED_PREFIXES.some((prefix) => key.toLowerCase().startsWith(prefix));
@@ -97,6 +105,7 @@ export const UserMetadataInput = z
       const keyFault = userKeyFault(key);
       if (keyFault !== null) fault([key], keyFault);
       if (typeof value === 'number' && !Number.isFinite(value)) fault([key], 'must be a finite number');
+      if (isRounded(value)) fault([key], ROUNDED_RULE);
       if (isLonger(String(value), METADATA_LIMITS.valueLength)) {
         fault([key], `value is longer than ${METADATA_LIMITS.valueLength} characters`);
       }

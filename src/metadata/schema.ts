@@ -4,9 +4,11 @@ import {
   ACCESS_POLICY_KEYS,
   DOCUMENT_STATE_KEYS,
   isLonger,
+  isRounded,
   METADATA_LIMITS,
   PIPELINE_RESERVED_KEYS,
   RESERVED_PREFIXES,
+  ROUNDED_RULE,
   UserMetadata,
   UserMetadataInput,
 } from '../documents/user-metadata.ts';
@@ -50,7 +52,8 @@ const whereText = z
     message: `value is longer than ${METADATA_LIMITS.valueLength} characters`,
   })
   .meta({ maxLength: METADATA_LIMITS.valueLength });
-const whereValue = z.union([whereText, z.number(), z.boolean(), z.null()]);
+const whereNumber = z.number().refine((value) => !isRounded(value), ROUNDED_RULE);
+const whereValue = z.union([whereText, whereNumber, z.boolean(), z.null()]);
 
 /** `PATCH …/documents/metadata/bulk`. A statement overrides `where` and the fields of an edit. */
 export const BulkEdit = DocumentEdit.extend({

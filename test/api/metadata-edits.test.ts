@@ -294,3 +294,20 @@ describe('reserved keys of metadata', () => {
     },
   );
 });
+
+it.each(['9007199254740993', '-9007199254740993', '1746714878034235397', '1e21'])(
+  'the integer %s, which JSON rounds, is refused as metadata and in where, and kept as a string',
+  async (number) => {
+    const headers = { 'Content-Type': 'application/json' };
+    const send = (method: string, path: string, body: string) => test.call(method, path, { key, body, headers });
+    const metadata = `"metadata":{"ext":${number}}`;
+    const refusal = { status: 400, body: { detail: expect.stringContaining('send it as a string') } };
+    expect(await send('POST', DOCUMENTS, `{"filename":"n.txt","text":"n",${metadata}}`)).toMatchObject(refusal);
+    const id = await upload({ ext: number });
+    expect((await find(id)).metadata).toEqual({ ext: number });
+    expect(await send('PATCH', `${DOCUMENTS}/${id}/metadata`, `{${metadata}}`)).toMatchObject(refusal);
+    const where = `{"where":{"ext":${number}},"dry_run":true}`;
+    expect((await send('PATCH', `${DOCUMENTS}/metadata/bulk`, where)).status).toBe(400);
+    expect((await bulk({ where: { ext: number }, dry_run: true })).body.matched).toBe(1);
+  },
+);

@@ -56,7 +56,7 @@ const INDEXED_VALUES_MAX = 50;
 
 /**
  * Translate the filter into a condition on a row of `documents`. Values are parameters, never SQL text. A missing key
- * matches only `ne` and `nin`. Order comparisons are numeric if both sides are numbers, otherwise by text.
+ * matches nothing, and order comparisons are numeric if both sides are numbers, otherwise by text, as in statements.
  */
 export function filterSql(sql: Sql, filter: Filter, use: FilterUse): SqlFragment {
   const part = simplify(filter);
@@ -94,11 +94,11 @@ function partSql(sql: Sql, part: Part, use: FilterUse): SqlFragment {
       if (use === 'check') return isOneOf(sql, part);
       return sql`(${field(sql, part.key)} = ANY(${sql.array(part.value.map(String))}::text[]))`;
     case 'nin':
-      return sql`(coalesce(${field(sql, part.key)} <> ALL(${sql.array(part.value.map(String))}::text[]), true))`;
+      return sql`((${field(sql, part.key)}) <> ALL(${sql.array(part.value.map(String))}::text[]))`;
     case 'eq':
       return sql`(${field(sql, part.key)} = ${String(part.value)})`;
     case 'ne':
-      return sql`(${field(sql, part.key)} IS DISTINCT FROM ${String(part.value)})`;
+      return sql`((${field(sql, part.key)}) <> ${String(part.value)})`;
     default:
       return comparison(sql, part.type, part.key, part.value);
   }
@@ -123,9 +123,9 @@ function containment(sql: Sql, any: Containment['any']): SqlFragment {
 function comparison(sql: Sql, type: 'gt' | 'gte' | 'lt' | 'lte', name: string, value: Scalar): SqlFragment {
   const operator = { gt: sql`>`, gte: sql`>=`, lt: sql`<`, lte: sql`<=` }[type];
   const left = field(sql, name);
-  if (typeof value !== 'number') return sql`(${left} COLLATE "C" ${operator} ${String(value)})`;
-  const numeric = sql`CASE WHEN ${left} ~ ${DECIMAL_TEXT}::text THEN (${left})::numeric END`;
-  return sql`(coalesce(${numeric} ${operator} ${value}, false))`;
+  const byText = sql`(${left} COLLATE "C" ${operator} ${String(value)})`;
+  if (typeof value !== 'number') return byText;
+  return sql`(CASE WHEN ${left} ~ ${DECIMAL_TEXT}::text THEN (${left})::numeric ${operator} ${value} ELSE ${byText} END)`;
 }
 
 function field(sql: Sql, name: string): SqlFragment {

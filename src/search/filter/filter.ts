@@ -1,15 +1,17 @@
 import { z } from 'zod';
+import { isRounded } from '../../documents/user-metadata.ts';
 import { mostTelling, PARSE_OPTIONS } from '../../platform/zod-faults.ts';
 import { filterKeyFault } from './filter-keys.ts';
 import { FILTER_SHAPE } from './filter-shape.ts';
 
 const wellFormed = (text: string) => text.isWellFormed();
 export type Scalar = string | number | boolean;
-const SCALAR_RULE = 'must be a string of at most 512 characters, a number, true or false';
+const SCALAR_RULE =
+  'must be a string of at most 512 characters, a number (an integer beyond 2^53 as a string), true or false';
 /** One function checks all values, since a filter may have a thousand of them. */
 const isScalar = (value: unknown) => {
   if (typeof value === 'string') return value.length <= 512 && wellFormed(value);
-  return typeof value === 'boolean' || Number.isFinite(value);
+  return typeof value === 'boolean' || (Number.isFinite(value) && !isRounded(value));
 };
 /** Metadata and names are stored in NFC, so values that macOS sends in NFD mean the same. */
 const scalar = z

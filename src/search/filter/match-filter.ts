@@ -31,20 +31,19 @@ export function matcherOf(filter: Filter): (document: FilteredFields) => boolean
     case 'nin': {
       const values = new Set(filter.value.map(String));
       const isIn = filter.type === 'in';
-      return testOf(filter.key, (field) => (field === null ? !isIn : values.has(field) === isIn));
+      return testOf(filter.key, (field) => field !== null && values.has(field) === isIn);
     }
     case 'eq':
     case 'ne': {
       const value = String(filter.value);
       const isEqual = filter.type === 'eq';
-      return testOf(filter.key, (field) => (field === value) === isEqual);
+      return testOf(filter.key, (field) => field !== null && (field === value) === isEqual);
     }
     default: {
       const holds = { gt: isAbove, gte: isAtLeast, lt: isBelow, lte: isAtMost }[filter.type];
       const order = orderTo(filter.value);
       return testOf(filter.key, (field) => {
-        const found = field === null ? null : order(field);
-        return found !== null && holds(found);
+        return field !== null && holds(order(field));
       });
     }
   }
@@ -61,20 +60,21 @@ function testOf(key: string, test: (field: string | null) => boolean): (document
 }
 
 /**
- * Make a function that compares a field with a value. It returns a number below, at or above 0, or null if they are not
- * comparable.
+ * Make a function that compares a field with a value: as numbers if both are, otherwise by text. It returns a number
+ * below, at or above 0.
  */
-function orderTo(value: Scalar): (field: string) => number | null {
+function orderTo(value: Scalar): (field: string) => number {
+  const bytes = Buffer.from(String(value));
+  const byText = (field: string) => Buffer.compare(Buffer.from(field), bytes);
   if (typeof value === 'number') {
     const isShort = isExact(String(value));
     return (field) => {
-      if (!NUMBER.test(field)) return null;
+      if (!NUMBER.test(field)) return byText(field);
       if (isShort && isExact(field)) return Number(field) - value;
       return compareDecimals(field, String(value));
     };
   }
-  const bytes = Buffer.from(String(value));
-  return (field) => Buffer.compare(Buffer.from(field), bytes);
+  return byText;
 }
 
 function isExact(number: string): boolean {

@@ -10,7 +10,8 @@ function faultOf(filter: unknown): string | null {
   return `${placeOf(path) ?? ''}: ${message}`;
 }
 
-const SCALAR = 'must be a string of at most 512 characters, a number, true or false';
+const SCALAR =
+  'must be a string of at most 512 characters, a number (an integer beyond 2^53 as a string), true or false';
 const TYPES = '"eq", "ne", "gt", "gte", "lt", "lte", "in", "nin", "and", "or"';
 const ok = { type: 'eq', key: 'a', value: 1 };
 

@@ -2,6 +2,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Caller } from '../../../src/access/caller.ts';
 import { createBucket } from '../../../src/documents/buckets.ts';
 import { BucketPolicy } from '../../../src/documents/schema.ts';
+import { parseStatement } from '../../../src/metadata/statement/parser.ts';
+import { selectVisibleMatches } from '../../../src/metadata/store.ts';
 import { readAllFacts } from '../../../src/search/documents/copy-store.ts';
 import { findLiveDocuments, listLiveDocumentIds } from '../../../src/search/documents/document-store.ts';
 import { Filter } from '../../../src/search/filter/filter.ts';
@@ -66,12 +68,11 @@ function matches(filter: Filter, fields: Fields): boolean {
   }
   const found = Object.hasOwn(fields, filter.key) ? fields[filter.key] : undefined;
   if (filter.type === 'in') return found !== undefined && filter.value.map(String).includes(found);
-  if (filter.type === 'nin') return found === undefined || !filter.value.map(String).includes(found);
+  if (filter.type === 'nin') return found !== undefined && !filter.value.map(String).includes(found);
   if (filter.type === 'eq') return found === String(filter.value);
-  if (filter.type === 'ne') return found !== String(filter.value);
+  if (filter.type === 'ne') return found !== undefined && found !== String(filter.value);
   if (found === undefined) return false;
-  const isNumeric = typeof filter.value === 'number';
-  if (isNumeric && !/^-?[0-9]+(\.[0-9]+)?$/.test(found)) return false;
+  const isNumeric = typeof filter.value === 'number' && /^-?[0-9]+(\.[0-9]+)?$/.test(found);
   const order = isNumeric
     ? Number(found) - Number(filter.value)
     : Buffer.compare(Buffer.from(found), Buffer.from(String(filter.value)));
@@ -159,7 +160,7 @@ it('documents are compared in memory as PostgreSQL compares numbers of any lengt
               ${sql.json({ value: text })})`;
   }
   const all = await readAllFacts(sql, operator.orgId, ordered, 1_000);
-  const values = [0, -0, 1, 5, 1000, 0.1, 0.3, 0.30000000000000004, 2 ** 53, 1e21, 12345.678901234567, ...texts, true];
+  const values = [0, -0, 1, 5, 1000, 0.1, 0.3, 0.30000000000000004, 2 ** 53 - 1, 12345.678901234567, ...texts, true];
   for (const type of ['gt', 'gte', 'lt', 'lte', 'eq', 'ne']) {
     for (const value of values) {
       const filter = Filter.parse({ type, key: 'value', value });
@@ -174,3 +175,56 @@ it('documents are compared in memory as PostgreSQL compares numbers of any lengt
     }
   }
 });
+
+it('a filter and a statement with the same comparison select the same documents', async () => {
+  const { sql } = database;
+  const { id: compared } = await createBucket(sql, operator, { name: 'compared', policy: BucketPolicy.parse({}) });
+  const metadata = [
+    ...['9.5', '10', 'v10', '2024-01-05', '9', '-3', '1e3', '', 'true'].map((depth) => ({ depth })),
+    ...[{ team: 'a' }, { team: 'b' }, {}],
+  ];
+  for (const [nth, fields] of metadata.entries()) {
+    await sql`
+      INSERT INTO documents (id, org_id, bucket_id, file_name, size_bytes, sha256, object_key, ingest_options, status,
+                             active_generation, metadata)
+      VALUES (${`compared_${nth}`}, ${operator.orgId}, ${compared}, 'f', 1, '\\x00', 'k', '{}', 'ready', 1,
+              ${sql.json(fields)})`;
+  }
+  const all = await readAllFacts(sql, operator.orgId, compared, 1_000);
+  const selectBoth = async (shape: object, where: string) => {
+    const filter = Filter.parse(shape);
+    const scope = { bucketIds: [compared], collectionId: null, filter };
+    const filtered = ((await listLiveDocumentIds(sql, operator, scope, 1_000)) ?? []).toSorted();
+    const matched = all?.documents.filter(matcherOf(filter)).map(({ id }) => id) ?? [];
+    const { where: condition } = parseStatement(`SELECT documents WHERE ${where}`);
+    const selected = await selectVisibleMatches(sql, { caller: operator, bucketId: compared, where: condition }, 1_000);
+    expect([where, matched.toSorted()]).toEqual([where, filtered]);
+    expect([where, selected.map(({ id }) => id).toSorted()]).toEqual([where, filtered]);
+    return filtered.map((id) => Number(id.replace('compared_', '')));
+  };
+  const signs = { gt: '>', gte: '>=', lt: '<', lte: '<=', eq: '=', ne: '!=' };
+  for (const [type, sign] of Object.entries(signs)) {
+    for (const key of ['depth', 'team', 'none']) {
+      for (const value of [9, 10, -3, 0.5, 'v10', '9', 'a', true]) {
+        const written = typeof value === 'string' ? `'${value}'` : String(value);
+        await selectBoth({ type, key, value }, `${key} ${sign} ${written}`);
+      }
+      await selectBoth({ type: 'in', key, value: ['a', 10] }, `${key} IN ('a', 10)`);
+      await selectBoth({ type: 'nin', key, value: ['a', 10] }, `${key} NOT IN ('a', 10)`);
+    }
+  }
+  // Numbers by value, other texts by their characters; a missing key matches nothing.
+  expect(await selectBoth({ type: 'gt', key: 'depth', value: 9 }, 'depth > 9')).toEqual([0, 1, 2, 6, 8]);
+  expect(await selectBoth({ type: 'gte', key: 'depth', value: 10 }, 'depth >= 10')).toEqual([1, 2, 3, 6, 8]);
+  expect(await selectBoth({ type: 'ne', key: 'team', value: 'a' }, "team != 'a'")).toEqual([10]);
+});
+
+it.each(['9007199254740992', '-9007199254740992', '9007199254740993', '1746714878034235397', '1e21'])(
+  'the integer %s, which may be a rounded one, is refused in filters',
+  (text) => {
+    const value = Number(text);
+    expect(() => Filter.parse({ ext: value })).toThrow('an integer beyond 2^53 as a string');
+    expect(() => Filter.parse({ type: 'gt', key: 'ext', value })).toThrow('an integer beyond 2^53 as a string');
+    expect(Filter.parse({ ext: text })).toMatchObject({ filters: [{ value: text }] });
+  },
+);
