@@ -113,7 +113,12 @@ function withLock<T>(data: DataDirectory, fn: () => Promise<T>): Promise<T> {
 /** Find the server or start it. Call this under the lock. */
 async function ensureRunning(data: DataDirectory, options: EmbeddedPostgresOptions): Promise<Postmaster> {
   const running = await findRunning(data);
-  if (running !== null) return running;
+  if (running !== null) {
+    // A server that may not enter its directory panics at its next checkpoint, so repair the mode.
+    const user = await findServerUser(data);
+    if (user !== null) await allowTraversal(data, user);
+    return running;
+  }
 
   const startedAt = performance.now();
   await forgetFormerUsers(data);

@@ -178,3 +178,13 @@ test.runIf(isRoot)(
     await expectGone(pid);
   },
 );
+
+test.runIf(isRoot)('a process that finds a running server repairs a data directory that was closed to it', async () => {
+  const first = await cluster.open();
+  await chmod(cluster.dataDir, 0o700);
+  const second = await cluster.open();
+  expect((await stat(cluster.dataDir)).mode & 0o777).toBe(0o710);
+  await withSql(second, (sql) => sql`CHECKPOINT`);
+  await second.release();
+  await first.release();
+});
