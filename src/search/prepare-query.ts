@@ -3,6 +3,7 @@ import { type EmbeddedTexts, type Embedder, embedForIndex } from '../embedding/e
 import type { VectorOrigin } from '../embedding/model-choice.ts';
 import type { IndexTable } from '../index/index-store.ts';
 import type { WeightedTerms } from '../language/analyser.ts';
+import { graphemeCut } from '../language/graphemes.ts';
 import { AppError } from '../platform/errors.ts';
 import { type Fusion, fusionFor } from './fuse.ts';
 import type { SearchRequest } from './schema.ts';
@@ -78,20 +79,39 @@ export async function embedQuery(
   if (request.mode === 'keyword' || isPunctuation(request.query)) return { embedded: null, warnings: [] };
   const account = { orgId: caller.orgId, plan: caller.plan, actor: caller.actor };
   try {
-    const embedded = await embedForIndex(embedder, {
-      texts: [request.query],
-      taskType: request.task,
-      orgId: caller.orgId,
-      comparableWith: origin,
-      charge: { account, axis: 'embed', internal: true },
-      signal,
-    });
-    return { embedded, warnings: [] };
+    const embed = (query: string) =>
+      embedForIndex(embedder, {
+        texts: [query],
+        taskType: request.task,
+        orgId: caller.orgId,
+        comparableWith: origin,
+        charge: { account, axis: 'embed', internal: true },
+        signal,
+      });
+    return await embedStart(request.query, embed);
   } catch (error) {
     if (!(error instanceof AppError) || !DEGRADING_CODES.has(error.code) || signal?.aborted) throw error;
     return {
       embedded: null,
       warnings: [`the query could not be embedded (${error.message}); searched by keyword only`],
     };
+  }
+}
+
+/** Embed a query, or as much of its start as the model takes: 8,000 Korean characters can be more than 8,192 tokens. */
+async function embedStart(
+  query: string,
+  embed: (query: string) => Promise<EmbeddedTexts>,
+  warnings: string[] = [],
+): Promise<QueryVector> {
+  try {
+    return { embedded: await embed(query), warnings };
+  } catch (error) {
+    const isTooLong = error instanceof AppError && error.code === 'token_limit_exceeded' && query.length > 1;
+    if (!isTooLong) throw error;
+    const start = query.slice(0, graphemeCut(query, Math.floor(query.length / 2)));
+    const warning = `the query is longer than its model takes; the vector is that of its first ${start.length} characters`;
+    if (start === '' || start.length === query.length) throw error;
+    return embedStart(start, embed, [warning]);
   }
 }

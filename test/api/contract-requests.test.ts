@@ -96,3 +96,18 @@ it('values of headers that are case-insensitive are read in any case', async () 
   const page = await fetch(`${test.api.url}/`, { headers: { Accept: 'Text/HTML' } });
   expect(page.headers.get('content-type')).toContain('text/html');
 });
+
+it.each(['hybrid', 'vector', 'keyword'])('a query of 8,000 Korean characters is valid in mode %s', async (mode) => {
+  const searches = await test.key({ scopes: ['search'] });
+  const korean = '항만 사무소는 매년 가을에 조석표를 발간한다 등대를 옮겼다 '.repeat(300).slice(0, 8_000);
+  const unbroken = '가나다라마바사아자차카타파하뷁펲똠뵀샾믜'.repeat(500).slice(0, 8_000);
+  for (const query of [korean, unbroken]) {
+    const { status, body } = await test.call('POST', '/v2/buckets/default/search', {
+      key: searches,
+      json: { query, mode },
+    });
+    expect([status, body.detail]).toEqual([200, undefined]);
+    const cut = body.warnings.filter((warning: string) => warning.includes('longer than its model takes'));
+    expect(cut).toHaveLength(mode === 'keyword' ? 0 : 1);
+  }
+});
