@@ -39,8 +39,8 @@ export function makeDataDir({ dataDir, databaseUrl }: Pick<Config, 'dataDir' | '
  */
 function closeToOthers(dataDir: string, { isEmbedded, logger }: { isEmbedded: boolean; logger: Logger }): void {
   const { uid, mode } = statSync(dataDir);
-  // The user of the embedded PostgreSQL needs to enter without reading. Its start closes the directory to all others. It
-  // may be running although these settings name another database.
+  // The user of the embedded PostgreSQL needs to enter without reading. Its start closes the directory to all others.
+  // It may be running although these settings name another database.
   const isRootWithPostgres = uid === 0 && (isEmbedded || existsSync(path.join(dataDir, 'postgres')));
   const opening = mode & (isRootWithPostgres ? 0o066 : 0o077);
   if (process.platform === 'win32' || opening === 0) return;

@@ -39,8 +39,8 @@ export async function getBucketDetails(sql: Sql, caller: Caller, ref: string): P
 const NAMED_BUCKETS_MAX = 20;
 
 /**
- * Describe the buckets that keep another model than the routing of their organization chooses, each with the chunks that
- * the caller may find and the command that moves it.
+ * Describe the buckets that keep another model than the routing of their organization chooses, each with the number of
+ * chunks that the caller may find and the command that moves it.
  */
 export async function warnOfOtherModels(
   { sql, backends }: { sql: Sql; backends: Backends },
