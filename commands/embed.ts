@@ -1,6 +1,7 @@
 import { Args, Flags } from '@oclif/core';
 import { BaseCommand } from '../src/cli/base-command.ts';
 import { orgFlag } from '../src/cli/flags.ts';
+import { printLine } from '../src/cli/output.ts';
 import { invalidRequest } from '../src/platform/errors.ts';
 
 export default class Embed extends BaseCommand {
@@ -56,7 +57,7 @@ export default class Embed extends BaseCommand {
     const reply = await this.call(flags, 'embedding.embed', request, { input: 'TEXT' });
     for (const warning of reply.warnings) this.logToStderr(`warning: ${warning}`);
     if (this.jsonEnabled()) {
-      process.stdout.write(`${reply.json}\n`);
+      printLine(reply.json);
       return;
     }
     const { data }: { data: { embedding: number[] }[] } = JSON.parse(reply.json);

@@ -24,9 +24,18 @@ export default class Serve extends BaseCommand {
   async run(): Promise<void> {
     const { flags } = await this.parse(Serve);
     const settings = { port: flags.port, host: flags.host };
-    const { dataDir } = await this.loadSettings(flags, settings);
+    const { dataDir, host, port } = await this.loadSettings(flags, settings);
     const servers = await import('../src/appliance/running-servers.ts');
     await servers.refuseForeignDataDir(dataDir);
+    const { inheritedSocket } = await import('../src/platform/config.ts');
+    const socket = inheritedSocket();
+    if (socket === null) {
+      // Before anything is created in the data directory.
+      const { checkAddress } = await import('../server/http-server.ts');
+      await checkAddress({ host, port }).catch(async (error: unknown) => {
+        throw await servers.explainPortInUse(error, { dataDir, host, port });
+      });
+    }
     await this.withAppliance(
       flags,
       async (appliance) => {
@@ -42,8 +51,6 @@ export default class Serve extends BaseCommand {
         const { runServices, serviceGroup } = await import('../src/platform/lifecycle.ts');
         const { logger, jobs, ingest, memory } = appliance;
         const { adminKeyFile } = appliance.access;
-        const { inheritedSocket } = await import('../src/platform/config.ts');
-        const socket = inheritedSocket();
         const api = apiService(appliance, { socket });
         const workers = [jobs.worker('ingest'), jobs.worker('embed'), api];
         const services = flags['no-workers']

@@ -198,12 +198,21 @@ async function listening(listener: Listener, address: ListenAt): Promise<void> {
   }
 }
 
+/** Find out before anything else is opened whether a server could listen here. @throws AppError `cannot_listen` */
+export async function checkAddress(address: { readonly host: string; readonly port: number }): Promise<void> {
+  const probe = createListener();
+  await listening(probe, address);
+  await new Promise((resolve) => probe.close(resolve));
+}
+
 function listenError(error: NodeJS.ErrnoException, host: string, port: number): unknown {
   const where = `${host} port ${port}`;
   const why: Record<string, string> = {
     EADDRINUSE: `${where} is already in use; stop what listens there, or choose another port`,
     EACCES: `${where} may not be used by this user; choose a port above 1023`,
     EADDRNOTAVAIL: `this machine has no address ${host}; choose another host`,
+    ENOTFOUND: `the host name ${host} is unknown; give an address of this machine`,
+    EAI_AGAIN: `the host name ${host} cannot be looked up; give an address of this machine`,
   };
   const message = why[error.code ?? ''];
   return message === undefined ? error : new AppError({ code: 'cannot_listen', status: 500, message, cause: error });

@@ -1,7 +1,7 @@
 import { Args, Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { forceFlag, orgFlag } from '../../src/cli/flags.ts';
-import { note } from '../../src/cli/output.ts';
+import { note, printLine } from '../../src/cli/output.ts';
 import { refuseExisting } from '../../src/cli/save-file.ts';
 
 export default class BulkResult extends BaseCommand {
@@ -30,7 +30,7 @@ export default class BulkResult extends BaseCommand {
     const { offset, limit } = flags;
     if (out === undefined) {
       const { json } = await this.call(flags, 'bulk.page', { id: args.id, offset, limit });
-      process.stdout.write(`${json}\n`);
+      printLine(json);
       return;
     }
     await this.withSession(flags, async (session, signal) => {

@@ -9,7 +9,7 @@ import { untilInterrupted } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { describeFailure, type Failure, withoutHelpHint } from './exit-codes.ts';
-import { hasScreen, hasSwitch, note, printFailure, printJson, setQuiet, wantsJson } from './output.ts';
+import { hasScreen, hasSwitch, note, printFailure, printJson, printLine, setQuiet, wantsJson } from './output.ts';
 import type { FieldNames, Session } from './session.ts';
 import type { Column } from './table.ts';
 import { describeUsageFault } from './usage-fault.ts';
@@ -80,6 +80,11 @@ export abstract class BaseCommand extends Command {
   override async init(): Promise<void> {
     await super.init();
     setQuiet(hasSwitch(this.config, this.argv, 'quiet'));
+  }
+
+  /** Print a line of the result, nothing with `--json`. oclif's own would ignore that a full disk takes nothing. */
+  override log(message = ''): void {
+    if (!this.jsonEnabled()) printLine(message);
   }
 
   override logToStderr(message = ''): void {

@@ -38,9 +38,14 @@ export function hasSwitch(config: Config, argv: readonly string[], name: 'json' 
   return flags.includes(`--${name}`) || /^(1|true|y|yes)$/i.test(config.scopedEnvVar(name.toUpperCase()) ?? '');
 }
 
+/** Print a line of the result. If a full disk takes nothing, the command line ends with a failure. */
+export function printLine(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
 /** Print the only JSON document of a command: on one line, or indented on a terminal. */
 export function printJson(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value, null, process.stdout.isTTY ? 2 : 0)}\n`);
+  printLine(JSON.stringify(value, null, process.stdout.isTTY ? 2 : 0));
 }
 
 /** Print a failure as a message on stderr, with `--json` also as a document on stdout, and set the exit code. */

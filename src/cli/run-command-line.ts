@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { getSystemErrorMessage } from 'node:util';
 import type { Interfaces } from '@oclif/core';
 import { commandNameOf, processEnvironment } from '../platform/environment.ts';
 import { asksForHelp, type Project, showHelp } from './show-help.ts';
@@ -15,10 +16,11 @@ import { asksForHelp, type Project, showHelp } from './show-help.ts';
  * @param argv without the executable and the script
  */
 export async function runCommandLine(root: URL, argv: readonly string[]): Promise<void> {
+  process.stdout.off('error', endUnlessClosed).on('error', endUnlessClosed);
   if (argv[0] === '--version') return printVersion(root);
   const options = { root: fileURLToPath(root), pjson: readProject(root) };
   try {
-    if (asksForHelp(argv) && (await showHelpOrStop(root, options.pjson, argv))) return;
+    if (asksForHelp(argv) && (await showHelp(root, options.pjson, argv))) return;
     await runOnce({ ...options, ...withoutPlugins(options.pjson, argv) }, argv);
   } catch (error) {
     const { isKnownCommand, reportUnstarted } = await import('./unstarted-command.ts');
@@ -34,10 +36,14 @@ function printVersion(root: URL): void {
   process.stdout.write(`${name}/${version} ${process.platform}-${process.arch} node-${process.version}\n`);
 }
 
-/** Show help, and stop at the end of a closed output (`| head`), whose error needs a listener. */
-async function showHelpOrStop(root: URL, pjson: Project, argv: readonly string[]): Promise<boolean> {
-  process.stdout.once('error', () => undefined);
-  return showHelp(root, pjson, argv);
+/**
+ * End the process if the output cannot be written, since nothing that a command does later would be seen. A reader that
+ * has left, as `head` does, is no failure.
+ */
+function endUnlessClosed(error: NodeJS.ErrnoException): void {
+  if (error.code === 'EPIPE') return;
+  process.stderr.write(`service: the output cannot be written: ${getSystemErrorMessage(error.errno ?? 0)}\n`);
+  process.exit(1);
 }
 
 /** Read package.json. The program takes the name by which the user called it. */
