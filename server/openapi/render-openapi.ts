@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { AccessPolicy, Route } from '../route.ts';
 import { renderHeaders, renderRefusals, renderResponses } from './responses.ts';
-import { allowNulls, type JsonObject, SchemaComponents } from './schemas.ts';
+import { allowNulls, type JsonObject, refuseOthers, SchemaComponents } from './schemas.ts';
 
 /** Render OpenAPI 3.1 from the routes themselves, so that the document matches the validation. */
 export function renderOpenApi(routes: readonly Route[], info: { title: string; version: string }): JsonObject {
@@ -120,7 +120,8 @@ function parametersOf(
 
 function requestBodyOf(route: Route, body: z.ZodType, components: SchemaComponents): JsonObject {
   const name = `${route.operationId.charAt(0).toUpperCase()}${route.operationId.slice(1)}Request`;
-  const content: JsonObject = { 'application/json': { schema: components.define(name, body, 'input', allowNulls) } };
+  const change = (rendered: JsonObject) => allowNulls(route.refusesUnknownFields ? refuseOthers(rendered) : rendered);
+  const content: JsonObject = { 'application/json': { schema: components.define(name, body, 'input', change) } };
   if (route.reads === 'upload') content['multipart/form-data'] = { schema: formOf(components.render(body, 'input')) };
   return { required: !body.safeParse(undefined).success, content };
 }

@@ -69,6 +69,17 @@ export function allowNulls(schema: JsonObject): JsonObject {
   return { ...schema, properties: Object.fromEntries(changed) };
 }
 
+/** Copy the schema of a request body whose unknown fields are refused, also in the objects inside it. */
+export function refuseOthers(schema: JsonObject): JsonObject {
+  const { properties, anyOf } = schema as { properties?: Record<string, JsonObject>; anyOf?: JsonObject[] };
+  if (properties === undefined) {
+    const isNullable = anyOf?.some(({ type }) => type === 'null');
+    return isNullable ? { ...schema, anyOf: anyOf?.map(refuseOthers) } : schema;
+  }
+  const inner = Object.entries(properties).map(([name, property]) => [name, refuseOthers(property)]);
+  return { ...schema, properties: Object.fromEntries(inner), additionalProperties: false };
+}
+
 function orNull({ description, default: value, ...property }: JsonObject): JsonObject {
   return {
     anyOf: [property, { type: 'null' }],

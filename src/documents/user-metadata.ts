@@ -53,6 +53,9 @@ export function isRounded(value: unknown): boolean {
   return typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value);
 }
 
+/** JSON Schema of the numbers that are not refused as rounded. */
+export const EXACT_NUMBER = { type: 'number', minimum: -Number.MAX_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
+
 /** Return true for a key of the service, in any case, since readers could mistake `Schift.x` for `schift.x`. */
 function hasReservedPrefix(key: string): boolean {
   return RESERVED_PREFIXES.some((prefix) => key.toLowerCase().startsWith(prefix));
@@ -129,7 +132,7 @@ export const UserMetadataInput = z
     additionalProperties: {
       anyOf: [
         { type: 'string', maxLength: METADATA_LIMITS.valueLength, pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$' },
-        ...[{ type: 'number' }, { type: 'boolean' }, { type: 'null' }],
+        ...[EXACT_NUMBER, { type: 'boolean' }, { type: 'null' }],
       ],
     },
     description: `scalars by key; at most ${METADATA_LIMITS.jsonBytes} bytes of JSON`,

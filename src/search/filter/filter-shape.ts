@@ -1,6 +1,7 @@
+import { EXACT_NUMBER } from '../../documents/user-metadata.ts';
 import { UNMATCHED_KEYS } from './filter-keys.ts';
 
-const scalar = { anyOf: [{ type: 'string', maxLength: 512 }, { type: 'number' }, { type: 'boolean' }] };
+const scalar = { anyOf: [{ type: 'string', maxLength: 512 }, EXACT_NUMBER, { type: 'boolean' }] };
 const scalars = { type: 'array', items: scalar, minItems: 1, maxItems: 100 };
 const name = { type: 'string', minLength: 1, maxLength: 64 };
 const unmatched = [...UNMATCHED_KEYS];
