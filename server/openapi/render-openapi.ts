@@ -132,5 +132,10 @@ function formOf(json: JsonObject): JsonObject {
   const ofJson = new Set([required, ...oneOf.map((each) => (each as { required: string[] }).required)].flat());
   const fields = Object.entries(properties).filter(([name]) => !ofJson.has(name));
   const file = { type: 'string', minLength: 1, contentMediaType: 'application/octet-stream' };
-  return { type: 'object', properties: { ...Object.fromEntries(fields), file }, required: ['file'] };
+  return {
+    type: 'object',
+    properties: { ...Object.fromEntries(fields), file },
+    required: ['file'],
+    additionalProperties: false,
+  };
 }

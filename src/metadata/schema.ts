@@ -3,6 +3,7 @@ import { AccessChange } from '../documents/access-policy.ts';
 import {
   ACCESS_POLICY_KEYS,
   DOCUMENT_STATE_KEYS,
+  EXACT_NUMBER,
   isLonger,
   isRounded,
   METADATA_LIMITS,
@@ -52,7 +53,10 @@ const whereText = z
     message: `value is longer than ${METADATA_LIMITS.valueLength} characters`,
   })
   .meta({ maxLength: METADATA_LIMITS.valueLength });
-const whereNumber = z.number().refine((value) => !isRounded(value), ROUNDED_RULE);
+const whereNumber = z
+  .number()
+  .refine((value) => !isRounded(value), ROUNDED_RULE)
+  .meta(EXACT_NUMBER);
 const whereValue = z.union([whereText, whereNumber, z.boolean(), z.null()]);
 
 /** `PATCH …/documents/metadata/bulk`. A statement overrides `where` and the fields of an edit. */
