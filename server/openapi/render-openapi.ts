@@ -114,8 +114,14 @@ function parametersOf(
     name,
     in: place,
     required: place === 'path' || required.has(name),
-    schema: property,
+    schema: withoutNul(property as JsonObject),
   }));
+}
+
+/** Add to the schema of a parameter that no URL may contain NUL, unless it has a stricter pattern. */
+function withoutNul(schema: JsonObject): JsonObject {
+  const isFree = schema['type'] === 'string' && !['pattern', 'format', 'enum'].some((key) => key in schema);
+  return isFree ? { ...schema, pattern: '^[^\\u0000]*$' } : schema;
 }
 
 function requestBodyOf(route: Route, body: z.ZodType, components: SchemaComponents): JsonObject {
