@@ -45,12 +45,12 @@ export async function enqueueSync(
     sourceEntryId: source.id,
     priority: SYNC_PRIORITY,
     s3Key: `sources/${source.id}`,
-    fileName: source.id,
+    fileName: source.name,
     fileSizeBytes: 0,
     fileType: source.type,
     processingType: SOURCE_CONNECTOR,
     reprocessOfJobId,
-    metadataSnapshot: { file_name: source.id, source_path: null, captured_at: new Date().toISOString() },
+    metadataSnapshot: { file_name: source.name, source_path: null, captured_at: new Date().toISOString() },
   });
   await recordQueued(tx, source, jobId);
   return job;

@@ -193,6 +193,7 @@ describe('connections of organizations', () => {
     await test.appliance.sql`UPDATE sources SET connection = 'others' WHERE id = ${body.id}`;
     const { job_id } = (await call('POST', `sources/${body.id}/sync`)).body;
     const job = async () => (await test.call('GET', `/v1/jobs/${job_id}`, { key })).body;
+    expect(await job()).toMatchObject({ file_name: 'lost' });
     await until(async () => (await job()).status === 'failed', { what: 'the end of the job' });
     expect((await job()).error_message).toContain('no connection "others" of type folder for this organization');
   });
