@@ -70,9 +70,9 @@ test('the tutorial has the steps of a first visit', () => {
 
 test('the server prints the lines that the tutorial shows', () => {
   const shown = steps.find(({ commands }) => commands === START)?.shown?.output ?? '';
-  expect(startLines.map((line) => withoutIds(line.replaceAll(home, '/home/you')))).toEqual(
-    shown.trimEnd().split('\n').map(withoutIds),
-  );
+  // Without a terminal, the line about Ctrl-C is left out.
+  const lines = shown.trimEnd().split('\n').slice(0, -1);
+  expect(startLines.map((line) => withoutIds(line.replaceAll(home, '/home/you')))).toEqual(lines.map(withoutIds));
 });
 
 test('each command of the tutorial has the output that the page shows', () => {
