@@ -53,7 +53,8 @@ export async function checkBrokenBackups(places: number, restores: number): Prom
       })),
     );
     await backUp(source.appliance, folder.location);
-    const files = filesOf(folder.directory);
+    // A check needs no secret key, so only a restore checks the signature.
+    const files = filesOf(folder.directory).filter((file) => path.basename(file) !== 'signature');
     expect(await verifyNewest(folder.location)).toMatchObject({ missing_files: 0 });
     for (let place = 0; place < places; place++) {
       const file = files[random.int(files.length)] as string;
