@@ -27,6 +27,11 @@ export default class Serve extends BaseCommand {
     const { dataDir, host, port } = await this.loadSettings(flags, settings);
     const servers = await import('../src/appliance/running-servers.ts');
     await servers.refuseForeignDataDir(dataDir);
+    for (const { url, process: other } of await servers.findOtherServers(dataDir)) {
+      note(
+        `another server works on the data directory ${dataDir}: ${url} (process ${other.pid}); both share its data, so stop one of them unless you want two`,
+      );
+    }
     const { inheritedSocket } = await import('../src/platform/config.ts');
     const socket = inheritedSocket();
     if (socket === null) {
@@ -39,11 +44,6 @@ export default class Serve extends BaseCommand {
     await this.withAppliance(
       flags,
       async (appliance) => {
-        for (const { url, process: other } of await servers.findOtherServers(dataDir)) {
-          note(
-            `another server works on the data directory ${dataDir}: ${url} (process ${other.pid}); both share its data, so stop one of them unless you want two`,
-          );
-        }
         if (appliance.access.isNew) note(`created a new installation in ${dataDir}`);
         appliance.search.prepare();
         const { apiService } = await import('../server/api-service.ts');

@@ -4,7 +4,7 @@ import { formatBytes } from '../../src/cli/table.ts';
 
 export default class DbVerify extends BaseCommand {
   static override description =
-    'Check every byte of a backup, and that no file is missing, without restoring it. Needs no installation.\n' +
+    'Check every byte of a backup, and that no file is missing, without restoring it. Needs no installation; the signature is checked where its secret key is.\n' +
     'A damaged backup exits with 4 and says what is wrong with it.';
   static override examples = [
     '<%= config.bin %> db verify /srv/backups/service',
@@ -24,16 +24,22 @@ export default class DbVerify extends BaseCommand {
     const { requireLocation, withSteps, withTarget } = await import('../../src/cli/backups.ts');
     const { findBackup } = await import('../../src/backup/layout.ts');
     const { verifyBackup } = await import('../../src/backup/verify-backup.ts');
-    const { report } = await this.untilDone((signal) =>
+    const { checkSignature } = await import('../../src/appliance/check-signature.ts');
+    const report = await this.untilDone((signal) =>
       withTarget(config, requireLocation(config), { logger }, (target) =>
-        withSteps(async (onProgress) =>
-          verifyBackup(target, await findBackup(target, flags.backup ?? null), { signal, onProgress }),
-        ),
+        withSteps(async (onProgress) => {
+          const id = await findBackup(target, flags.backup ?? null);
+          const verified = await verifyBackup(target, id, { signal, onProgress });
+          return { ...verified.report, signature_checked: await checkSignature(config, target, verified.manifest) };
+        }),
       ),
     );
     this.log(
       `backup ${report.id} of ${report.created_at} is complete: ${report.rows} rows of ${report.tables} tables, ${report.files} files (${formatBytes(report.bytes)}), schema ${report.schema_version}, release ${report.service_version}`,
     );
+    if (!report.signature_checked) {
+      this.logToStderr('note: the signature was not checked, since the secret key of the installation is not here');
+    }
     if (report.missing_files > 0) {
       this.logToStderr(`warning: ${report.missing_files} files were missing already when the backup was made`);
     }

@@ -22,7 +22,8 @@ import type { BackupLocation } from '../platform/backup-settings.ts';
 import type { Config } from '../platform/config.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Sql } from '../platform/postgres.ts';
-import { deriveKeyRing, readSecretKey, secretKeyFile } from '../platform/secret-key.ts';
+import { secretKeyFile } from '../platform/secret-key.ts';
+import { readKeyRing } from './check-signature.ts';
 import { withdrawClaim } from './claim-storage.ts';
 import { openAppliance } from './open-appliance.ts';
 import { MIGRATIONS, openDatabase, openObjects } from './stores.ts';
@@ -103,8 +104,7 @@ async function restoreData(
     try {
       const context = { sql: database.sql, objects, migrations: MIGRATIONS };
       const isResumed = (await unfinishedRestore(database.sql)) === manifest.id;
-      const secretKey = config.secretKey ?? readSecretKey(config.dataDir);
-      const keyRing = secretKey && deriveKeyRing(secretKey);
+      const keyRing = readKeyRing(config);
       const secretKeyCheck = keyRing && secretKeyCheckOf(keyRing).toString('hex');
       const keyFile = secretKeyFile(config.dataDir);
       await checkRestorable(context, manifest, {

@@ -53,20 +53,25 @@ export async function checkBrokenBackups(places: number, restores: number): Prom
       })),
     );
     await backUp(source.appliance, folder.location);
-    // A check needs no secret key, so only a restore checks the signature.
-    const files = filesOf(folder.directory).filter((file) => path.basename(file) !== 'signature');
-    expect(await verifyNewest(folder.location)).toMatchObject({ missing_files: 0 });
+    const files = filesOf(folder.directory);
+    expect(await verifyNewest(folder.location, source.dataDir)).toMatchObject({ missing_files: 0 });
     for (let place = 0; place < places; place++) {
       const file = files[random.int(files.length)] as string;
       const { what, mend } = breakFile(random, file);
-      const refusal = await verifyNewest(folder.location).then(
+      const refusal = await verifyNewest(folder.location, source.dataDir).then(
         () => null,
         (error: unknown) => error,
       );
       expect(refusal, what).toBeInstanceOf(AppError);
       const { code, message } = refusal as AppError;
       const isMarker = path.basename(file) === 'complete';
-      expect(code, what).toMatch(isMarker ? /^backup_(damaged|unfinished)$/ : /^backup_damaged$/);
+      const isSignature = path.basename(file) === 'signature';
+      const codes = isMarker
+        ? /^backup_(damaged|unfinished)$/
+        : isSignature
+          ? /^backup_(unsigned|forged)$/
+          : /^backup_damaged$/;
+      expect(code, what).toMatch(codes);
       expect(message, what).toContain(path.basename(file));
       if (place < restores) {
         await expect(other.restore(folder.location), what).rejects.toMatchObject({ code });
@@ -75,7 +80,7 @@ export async function checkBrokenBackups(places: number, restores: number): Prom
       }
       mend();
     }
-    expect(await verifyNewest(folder.location)).toMatchObject({ missing_files: 0 });
+    expect(await verifyNewest(folder.location, source.dataDir)).toMatchObject({ missing_files: 0 });
   } finally {
     await source.close();
     await other.remove();

@@ -1,8 +1,10 @@
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { expect } from 'vitest';
 import type { Caller } from '../../src/access/caller.ts';
 import type { Appliance } from '../../src/appliance/appliance.ts';
+import { checkSignature } from '../../src/appliance/check-signature.ts';
 import { openAppliance } from '../../src/appliance/open-appliance.ts';
 import { type RestoreReport, restoreInstallation } from '../../src/appliance/restore-installation.ts';
 import { findBackup } from '../../src/backup/layout.ts';
@@ -57,10 +59,13 @@ export function openPlace(location: BackupLocation): Promise<BackupTarget> {
   return openTarget(config, location, { logger, creates: false });
 }
 
-/** Verify the newest backup of a folder. */
-export async function verifyNewest(location: BackupLocation) {
+/** Verify the newest backup of a folder, and its signature if `dataDir` has the secret key. */
+export async function verifyNewest(location: BackupLocation, dataDir: string | null = null) {
   const target = await openPlace(location);
-  return (await verifyBackup(target, await findBackup(target, null), { signal: never() })).report;
+  const { manifest, report } = await verifyBackup(target, await findBackup(target, null), { signal: never() });
+  const isChecked = dataDir !== null && (await checkSignature({ secretKey: null, dataDir }, target, manifest));
+  expect(isChecked).toBe(dataDir !== null);
+  return report;
 }
 
 /** Another machine: an empty database and a data directory, which holds the secret key unless `key` is null. */

@@ -42,7 +42,17 @@ test('db backup, verify and restore copy an installation to another machine', as
   expect(again).toMatchObject({ location: to, new_files: 0, missing_files: 0 });
   const verified = await service('db', 'verify', to, '--json');
   expect(verified).toMatchObject({ code: 0 });
-  expect(verified.json()).toMatchObject({ id: again.id, rows: expect.any(Number), service_version: '0.1.0' });
+  expect(verified.json()).toMatchObject({
+    id: again.id,
+    rows: expect.any(Number),
+    service_version: '0.1.0',
+    signature_checked: true,
+  });
+  const elsewhereVerified = await runCommand(['db', 'verify', to], { SERVICE_DATA_DIR: '/nowhere/else' });
+  expect(elsewhereVerified).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('the signature was not checked'),
+  });
   expect((await service('db', 'verify', to, '--backup', 'bak_none')).code).toBe(3);
 
   const other = await openOtherMachine(secretKeyOf(source.dataDir));
