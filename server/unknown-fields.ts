@@ -1,18 +1,7 @@
-import type { z } from 'zod';
 import { type AppError, invalidRequest } from '../src/platform/errors.ts';
 import { findNearest } from '../src/platform/nearest-word.ts';
+import { definitionOf, innerOf, type Schema } from '../src/platform/zod-definition.ts';
 import { placeOf } from '../src/platform/zod-faults.ts';
-
-type Schema = z.core.$ZodType;
-
-/** Definition of a schema, with the fields that hold the schemas inside it. */
-interface Definition {
-  readonly type: string;
-  readonly innerType?: Schema;
-  readonly in?: Schema;
-  readonly out?: Schema;
-  readonly shape?: Readonly<Record<string, Schema>>;
-}
 
 const FIELD_CHARS_MAX = 60;
 
@@ -41,10 +30,9 @@ function findUnknown(schema: Schema, value: unknown, path: readonly string[]): A
 
 /** Find the fields of an object schema, through optional and transformed ones; null for another type. */
 function shapeOf(schema: Schema): Readonly<Record<string, Schema>> | null {
-  const definition = schema._zod.def as unknown as Definition;
-  if (definition.type === 'object') return definition.shape ?? null;
-  const isPreprocess = (definition.in?._zod.def as unknown as Definition | undefined)?.type === 'transform';
-  const inner = definition.innerType ?? (isPreprocess ? definition.out : definition.in);
+  const { type, shape } = definitionOf(schema);
+  if (type === 'object') return shape ?? null;
+  const inner = innerOf(schema);
   return inner === undefined ? null : shapeOf(inner);
 }
 

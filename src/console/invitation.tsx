@@ -3,7 +3,7 @@ import { t } from './lib/i18n.ts';
 import { useAction, useResource } from './lib/resource.ts';
 import { acceptSession, type SessionReply, session } from './lib/session.ts';
 import { ActionError, Button } from './ui/controls.tsx';
-import { BrandMark } from './ui/icons.tsx';
+import { SignInCard } from './ui/sign-in-card.tsx';
 import { Loaded } from './ui/states.tsx';
 
 interface InvitationView {
@@ -19,17 +19,7 @@ const PATH = '/v1/sessions/oidc/invitation';
  * @param token token of the link; null for a person who comes back from the identity provider
  */
 export function InvitationPage({ token }: { token: string | null }) {
-  return (
-    <main class="sign-in">
-      <div class="sign-in-card">
-        <span class="brand">
-          <BrandMark />
-          {t('Console')}
-        </span>
-        {token === null ? <Acceptance /> : <Invited token={token} />}
-      </div>
-    </main>
-  );
+  return <SignInCard>{token === null ? <Acceptance /> : <Invited token={token} />}</SignInCard>;
 }
 
 function Invited({ token }: { token: string }) {

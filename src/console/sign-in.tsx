@@ -7,48 +7,42 @@ import { acceptSession, type SessionReply, session } from './lib/session.ts';
 import { useStore } from './lib/store.ts';
 import { ActionError, Button, Check, Form, Notice, TextField } from './ui/controls.tsx';
 import { Dialog } from './ui/dialog.tsx';
-import { BrandMark } from './ui/icons.tsx';
+import { SignInCard } from './ui/sign-in-card.tsx';
 
 /** Page for people without a session. */
 export function SignIn() {
   const state = useStore(session);
   const reason = state.kind === 'signed_out' ? state.reason : null;
   return (
-    <main class="sign-in">
-      <div class="sign-in-card">
-        <span class="brand">
-          <BrandMark />
-          {t('Console')}
-        </span>
-        <div class="stack tight">
-          <h1>{t('Sign in')}</h1>
-          <p class="quiet">{t('Use an API key or a user token of this installation.')}</p>
-        </div>
-        {reason === 'link' && (
-          <Notice tone="warn" title={t('The sign-in link is not valid any more')}>
-            <span>
-              {t('A link works once and for a short time. Sign in with a key, or make a new link with this command:')}{' '}
-              <code>service console link</code>
-            </span>
-          </Notice>
-        )}
-        {reason === 'oidc' && (
-          <Notice tone="warn" title={t('The identity provider did not sign you in')}>
-            {t('Try again, or ask an administrator whether your account is known here.')}
-          </Notice>
-        )}
-        {reason === 'unreachable' && (
-          <Notice tone="warn" title={t('The service cannot be reached')}>
-            {t('Check that the service is running; then try again.')}
-          </Notice>
-        )}
-        <CredentialForm onSession={acceptSession} />
-        <OidcLink />
-        <p class="faint">
-          {t('An operator makes a key with this command:')} <code>service keys create --name browser</code>
-        </p>
+    <SignInCard>
+      <div class="stack tight">
+        <h1>{t('Sign in')}</h1>
+        <p class="quiet">{t('Use an API key or a user token of this installation.')}</p>
       </div>
-    </main>
+      {reason === 'link' && (
+        <Notice tone="warn" title={t('The sign-in link is not valid any more')}>
+          <span>
+            {t('A link works once and for a short time. Sign in with a key, or make a new link with this command:')}{' '}
+            <code>service console link</code>
+          </span>
+        </Notice>
+      )}
+      {reason === 'oidc' && (
+        <Notice tone="warn" title={t('The identity provider did not sign you in')}>
+          {t('Try again, or ask an administrator whether your account is known here.')}
+        </Notice>
+      )}
+      {reason === 'unreachable' && (
+        <Notice tone="warn" title={t('The service cannot be reached')}>
+          {t('Check that the service is running; then try again.')}
+        </Notice>
+      )}
+      <CredentialForm onSession={acceptSession} />
+      <OidcLink />
+      <p class="faint">
+        {t('An operator makes a key with this command:')} <code>service keys create --name browser</code>
+      </p>
+    </SignInCard>
   );
 }
 

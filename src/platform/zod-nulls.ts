@@ -1,17 +1,5 @@
 import type { z } from 'zod';
-
-type Schema = z.core.$ZodType;
-/** Definition of a schema, with the fields that hold the schemas inside it. */
-interface Definition {
-  readonly type: string;
-  readonly innerType?: Schema;
-  readonly in?: Schema;
-  readonly out?: Schema;
-  readonly element?: Schema;
-  readonly valueType?: Schema;
-  readonly shape?: Readonly<Record<string, Schema>>;
-  readonly options?: readonly Schema[];
-}
+import { definitionOf, innerOf, type Schema } from './zod-definition.ts';
 
 /**
  * Parse `value`; if it does not fit, parse it once more without the fields that are null and may be left out. So a
@@ -34,7 +22,7 @@ export function parseWithNulls<S extends z.ZodType>(
  */
 function withoutNulls(schema: Schema, value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
-  const definition = schema._zod.def as unknown as Definition;
+  const definition = definitionOf(schema);
   switch (definition.type) {
     case 'object':
       return mapEntries(value, (name, field) => fieldWithoutNulls(definition.shape?.[name], field));
@@ -44,16 +32,11 @@ function withoutNulls(schema: Schema, value: unknown): unknown {
       return mapItems(value, (item) => withoutNulls(definition.element as Schema, item));
     case 'union':
       return ofFittingOption(definition.options ?? [], value);
-    case 'pipe':
-      // The output of `preprocess` describes its value.
-      return withoutNulls((isTransform(definition.in) ? definition.out : definition.in) as Schema, value);
-    default:
-      return definition.innerType === undefined ? value : withoutNulls(definition.innerType, value);
+    default: {
+      const inner = innerOf(schema);
+      return inner === undefined ? value : withoutNulls(inner, value);
+    }
   }
-}
-
-function isTransform(schema: Schema | undefined): boolean {
-  return (schema?._zod.def as unknown as Definition | undefined)?.type === 'transform';
 }
 
 function fieldWithoutNulls(schema: Schema | undefined, value: unknown): unknown {
