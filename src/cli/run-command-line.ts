@@ -42,7 +42,9 @@ function printVersion(root: URL): void {
  */
 function endUnlessClosed(error: NodeJS.ErrnoException): void {
   if (error.code === 'EPIPE') return;
-  process.stderr.write(`service: the output cannot be written: ${getSystemErrorMessage(error.errno ?? 0)}\n`);
+  process.stderr.write(
+    `${commandNameOf(processEnvironment()) ?? 'service'}: the output cannot be written: ${getSystemErrorMessage(error.errno ?? 0)}\n`,
+  );
   process.exit(1);
 }
 

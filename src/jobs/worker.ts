@@ -7,12 +7,13 @@ import type { Sql } from '../platform/postgres.ts';
 import { SlotMap } from '../platform/slot-map.ts';
 import type { SpanAttributes, Tracing } from '../platform/span.ts';
 import { runFor } from '../platform/work-context.ts';
+import { ClaimReturns, RETURN_MS } from './claim-returns.ts';
 import type { JobHandler } from './handler.ts';
 import { Lease, LeaseLost } from './lease.ts';
 import type { JobNotifier } from './notifier.ts';
 import { Draining, type Outcome, OutcomeRecorder } from './outcome.ts';
 import type { Job } from './schema.ts';
-import { claimJobs, releaseUnknown, renewLeases } from './store.ts';
+import { claimJobs, renewLeases } from './store.ts';
 import { type SuspectTimes, SuspectTurns } from './suspect-turns.ts';
 import { processHost, removeWorker, touchWorker } from './worker-store.ts';
 
@@ -41,9 +42,6 @@ interface WorkerContext {
   readonly tracing?: Tracing | null;
 }
 
-/** Time for which a stopping worker tries to return jobs whose outcome was not written. */
-const RETURN_MS = 2_000;
-
 /** Attempt at a job that is in progress. */
 interface Run {
   readonly lease: Lease;
@@ -64,15 +62,12 @@ export class JobWorker implements Service {
   #isExclusive = false;
   #endWait: () => void = () => {};
   #isNotified = false;
-  /**
-   * Time by `performance.now()` of the last failed claim. PostgreSQL may have done it nevertheless, or may yet do it.
-   */
-  #failedClaimMs: number | null = null;
   #loops: Promise<void>[] = [];
   #heartbeat: Promise<void> = Promise.resolve();
   #nextHeartbeat: Promise<void> | null = null;
   readonly #outcomes: OutcomeRecorder;
   readonly #turns: SuspectTurns;
+  readonly #returns: ClaimReturns;
 
   constructor(context: WorkerContext, handler: JobHandler, options: WorkerOptions) {
     this.name = `${handler.kind} worker`;
@@ -82,6 +77,7 @@ export class JobWorker implements Service {
     this.#outcomes = new OutcomeRecorder(context.sql, handler, { ...this.#options, stop: this.#stop.signal });
     const { leaseMs, suspects } = this.#options;
     this.#turns = new SuspectTurns(context.sql, { id: this.id, kind: handler.kind, leaseMs }, suspects);
+    this.#returns = new ClaimReturns(context.sql, context.logger, { id: this.id, leaseMs });
   }
 
   async start(): Promise<void> {
@@ -114,7 +110,7 @@ export class JobWorker implements Service {
     for (const { lease } of this.#running) lease.abort(new Draining());
     // Work that does not end in time is fenced off: its jobs return to the queue, and no later write of it counts.
     await Promise.race([drained, delay(this.#options.abortMs, undefined, { ref: false })]);
-    await this.#returnAll();
+    if (await this.#returns.returnAll()) await this.#notifyOthers();
     await Promise.race([
       Promise.allSettled([...this.#loops, this.#nextHeartbeat, this.#heartbeat]),
       delay(RETURN_MS, undefined, { ref: false }),
@@ -157,46 +153,15 @@ export class JobWorker implements Service {
     while (!this.#stop.signal.aborted) {
       let claimed = 0;
       try {
-        await this.#returnUnknown();
+        await this.#returns.returnUnknown([...this.#running].map(({ lease }) => lease.held));
         claimed = await this.#claim();
       } catch (error) {
-        this.#failedClaimMs = performance.now();
+        this.#returns.claimFailed();
         this.#context.logger.warn({ err: error }, 'jobs could not be claimed; the worker tries again');
         await delay(1_000, undefined, { signal: this.#stop.signal }).catch(() => undefined);
         continue;
       }
       if (claimed === 0) await this.#waitForNotification();
-    }
-  }
-
-  /** After a failed claim, return the jobs that it claimed to the queue, for as long as the claim may still arrive. */
-  async #returnUnknown(): Promise<void> {
-    if (this.#failedClaimMs === null) return;
-    const isLast = performance.now() > this.#failedClaimMs + this.#options.leaseMs;
-    const known = [...this.#running].map(({ lease }) => lease.held);
-    const jobs = await releaseUnknown(this.#context.sql, this.id, known);
-    if (jobs > 0)
-      this.#context.logger.warn({ jobs }, 'jobs returned to the queue, since the answer to a claim was lost');
-    if (isLast) this.#failedClaimMs = null;
-  }
-
-  /** Return all jobs that the worker still holds to the queue when nothing runs any more. Never rejects. */
-  async #returnAll(): Promise<void> {
-    const endMs = performance.now() + RETURN_MS;
-    for (;;) {
-      try {
-        if ((await releaseUnknown(this.#context.sql, this.id, [])) > 0) await this.#notifyOthers();
-        return;
-      } catch (error) {
-        if (performance.now() > endMs) {
-          this.#context.logger.warn(
-            { err: error },
-            'jobs could not be returned to the queue; their leases will expire',
-          );
-          return;
-        }
-        await delay(RETURN_MS / 10);
-      }
     }
   }
 

@@ -141,6 +141,8 @@ export class Catalog {
   readonly #configured: ReadonlyMap<string, Model>;
   /** All models, including those installed now. */
   #models: ReadonlyMap<string, Model>;
+  /** All models by their vendors' own names, which several can share. */
+  #byVendorName: ReadonlyMap<string, readonly Model[]>;
   readonly #named: ReadonlySet<string>;
   /** Ids by the operator's further names. */
   readonly #moreNames: ReadonlyMap<string, string>;
@@ -176,6 +178,7 @@ export class Catalog {
     this.#moreNames = new Map(Object.entries(moreNames));
     this.#configured = models;
     this.#models = models;
+    this.#byVendorName = Map.groupBy(models.values(), withoutVendor);
     this.#named = new Set([...settings.map(({ id }) => id), ...Object.values(upstreamNames).flatMap(Object.keys)]);
   }
 
@@ -197,6 +200,7 @@ export class Catalog {
       } else models.set(known.id, servedBy(known, own));
     }
     this.#models = models;
+    this.#byVendorName = Map.groupBy(models.values(), withoutVendor);
     return faults;
   }
 
@@ -214,23 +218,23 @@ export class Catalog {
   find(name: string): Model {
     const found = this.#models.get(name) ?? this.#models.get(this.#moreNames.get(name) ?? '');
     if (found) return found;
-    const sameName = this.list().filter((model) => withoutVendor(model) === name);
-    const [only] = sameName;
-    if (only && sameName.length === 1) return only;
-    const ids = new Map(
-      this.list().flatMap((model) => [model.id, withoutVendor(model)].map((each) => [each, model.id])),
-    );
-    const nearest = ids.get(findNearest(name, ids.keys()) ?? '');
-    const hint =
-      sameName.length > 1
-        ? `${sameName.map(({ id }) => id).join(' and ')} have this name; name one of them`
-        : `${nearest === undefined ? '' : `did you mean "${nearest}"? `}GET /v1/models lists the models`;
+    const [only, ...others] = this.#byVendorName.get(name) ?? [];
+    if (only && others.length === 0) return only;
     throw new AppError({
       code: 'unknown_model',
       status: 400,
       param: 'model',
-      message: `unknown model "${name.slice(0, 200)}"; ${hint}`,
+      message: `unknown model "${name.slice(0, 200)}"; ${this.#hintFor(name)}`,
     });
+  }
+
+  /** Describe what to name instead of an unknown model. */
+  #hintFor(name: string): string {
+    const sameName = this.#byVendorName.get(name);
+    if (sameName) return `${sameName.map(({ id }) => id).join(' and ')} have this name; name one of them`;
+    const nearest = findNearest(name, [...this.#models.keys(), ...this.#byVendorName.keys()]) ?? '';
+    const model = this.#models.get(nearest) ?? this.#byVendorName.get(nearest)?.[0];
+    return `${model ? `did you mean "${model.id}"? ` : ''}GET /v1/models lists the models`;
   }
 
   get(id: string): Model | undefined {

@@ -294,7 +294,7 @@ describe('faults of service.yaml', () => {
   });
 });
 
-it('an address of a vendor that ends in the path of the operation is told with the address that will be called', () => {
+it('config check warns of a base URL that ends in the path of the operation, and shows the address it would call', () => {
   const dataDir = mkdtempSync(path.join(tmpdir(), 'config-'));
   const warningsOf = (protocol: string, url: string) => {
     const file = path.join(dataDir, 'service.yaml');

@@ -46,18 +46,18 @@ export function compileGlobs({ include = ['**'], exclude = [] }: Globs): {
 
 /** Return the fault of a glob, or null. */
 export function globFault(glob: string): string | null {
-  const alternatives = expandBraces(glob);
-  if (alternatives === null) return `must stand for at most ${ALTERNATIVES_MAX} patterns with its braces`;
-  return null;
+  return expandBraces(glob) === null ? `must stand for at most ${ALTERNATIVES_MAX} patterns with its braces` : null;
 }
 
 function segmentsOf(path: string): string[] {
   return path.normalize('NFC').split('/');
 }
 
-/** Compile one glob into a test for each pattern that its braces stand for. */
+/** Compile one glob into a test for each pattern that its braces stand for. @throws Error if it has a `globFault` */
 function compileGlob(glob: string, matchesHidden: boolean): ((segments: readonly string[]) => boolean)[] {
-  const alternatives = expandBraces(glob.normalize('NFC')) ?? [];
+  const alternatives = expandBraces(glob.normalize('NFC'));
+  // To match nothing instead would read what `exclude` keeps out.
+  if (alternatives === null) throw new Error(`the glob ${glob} stands for too many patterns`);
   return alternatives.map((alternative) => {
     const patterns = alternative
       .split('/')

@@ -86,7 +86,7 @@ test('depth and values of random JSON are counted over its bytes as in the parse
   }
 });
 
-test('a JSON body may have at most 256 kB, but for those that hold texts to embed, images, a document or a delivery', () => {
+test('only bodies with texts to embed, images, a document or a delivery may have more than 256 kB of JSON', () => {
   const nothing: object = new Proxy(() => nothing, { get: () => nothing });
   const limits = { bodyBytes: 16 * MIB, bulkBodyBytes: 64 * MIB, imageBodyBytes: 280 * MIB };
   const config = { limits, embeddings: {} };

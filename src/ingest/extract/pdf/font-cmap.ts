@@ -6,7 +6,7 @@ const GLYPHS_MAX = 65_536;
 
 /**
  * Read which characters the glyphs of a TrueType or OpenType font stand for, from its `cmap` table (ISO/IEC 14496-22).
- * Of several characters of a glyph the first counts. The map is empty if the font has no table of characters.
+ * A glyph that stands for several characters keeps the first. The map is empty if the font has no table of characters.
  */
 export function charactersByGlyph(font: Buffer): Map<number, number> {
   const glyphs = new Map<number, number>();
