@@ -2,6 +2,7 @@ import { eraseAuditedValues } from '../access/audit-store.ts';
 import { forgetResponsesAbout } from '../access/idempotency-store.ts';
 import { forgetDocumentsOfJobs, keepAccessInBucketJobs } from '../jobs/document-jobs-store.ts';
 import type { Logger } from '../platform/logger.ts';
+import { deleteEachPrefix } from '../platform/objects/each-object.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { BucketFaults } from './bucket-faults.ts';
@@ -59,10 +60,8 @@ export async function removeMarked(
   if (expunges) await index.expunge(bucketId, signal);
   onBatch();
   for (const batch of inBatches(documents)) {
-    for (const { id, orgId } of batch) {
-      signal.throwIfAborted();
-      await objects.deletePrefix(`documents/${orgId}/${id}/`);
-    }
+    const prefixes = batch.map(({ id, orgId }) => `documents/${orgId}/${id}/`);
+    await deleteEachPrefix(objects, prefixes, { signal });
     await forgetDocuments(context, batch);
     onBatch();
   }

@@ -80,11 +80,10 @@ export async function extractWindows(
   stream.on('error', () => {}); // The reader of the stream handles errors; none remains once the document is read.
   const onAbort = () => stream.destroy(signal?.reason);
   signal?.addEventListener('abort', onAbort, { once: true });
-  // This deadline covers a store that stalls; a child process has limits of its own.
+  // This deadline covers a store that stalls. The limits of a child process replace it.
   const hangMs = limits.deadlineMs * HANG_FACTOR;
   const deadlineError = () => (stream.readableEnded ? hostTooBusy : storeTooSlow)(hangMs);
-  const newDeadline = () => new Deadline(hangMs, () => stream.destroy(deadlineError()));
-  let deadline = newDeadline();
+  const deadline = new Deadline(hangMs, () => stream.destroy(deadlineError()));
   let texts: ImageTexts | null = null;
   try {
     const { head, whole } = await peek(stream);
@@ -117,18 +116,16 @@ export async function extractWindows(
     const orderedTexts = texts;
     const result = await withSlot(() => {
       signal?.throwIfAborted();
-      deadline = newDeadline();
       const ocrStrategy = pictures?.strategy ?? null;
       const reading = runChild(taskOf({ format, charset, ocrStrategy }, sizeBytes, limits), whole, {
         limits,
         signal,
         children: file.children,
-        onBlocks: (blocks) => deadline.pause(orderedTexts === null ? put(blocks) : orderedTexts.addBlocks(blocks)),
-        onImage: (image) => deadline.pause(addPicture(orderedTexts as ImageTexts, image, limits.imagesMax)),
+        onBlocks: (blocks) => (orderedTexts === null ? put(blocks) : orderedTexts.addBlocks(blocks)),
+        onImage: (image) => addPicture(orderedTexts as ImageTexts, image, limits.imagesMax),
       });
       return orderedTexts === null ? reading : reading.catch(asPictureFault);
     });
-    deadline.stop();
     await orderedTexts?.finish();
     await sink.finish();
     return orderedTexts?.mergeInto(result) ?? { ...result, recognisedPages: [], unsurePictures: [] };

@@ -37,6 +37,20 @@ export async function putEach(
   );
 }
 
+/** Delete the objects under each of these prefixes, side by side. */
+export async function deleteEachPrefix(
+  objects: Pick<Objects, 'deletePrefix'>,
+  prefixes: readonly string[],
+  options: { signal?: AbortSignal },
+): Promise<void> {
+  await settle(
+    prefixes.map((prefix) => () => {
+      options.signal?.throwIfAborted();
+      return objects.deletePrefix(prefix, options);
+    }),
+  );
+}
+
 /** Wait for all of them, then throw the error of the first one that failed. Nothing goes on in the background. */
 async function settle<T>(works: readonly (() => Promise<T>)[]): Promise<T[]> {
   const limit = pLimit(AT_ONCE_MAX);
