@@ -21,6 +21,8 @@ import { renderOpenApi } from './openapi/render-openapi.ts';
 import { ReplyMemory } from './reply-memory.ts';
 import { requestOrigin } from './request-origin.ts';
 import type { Route } from './route.ts';
+import { accountRoutes } from './routes/account.ts';
+import { accountSignInRoutes } from './routes/account-sign-in.ts';
 import { bucketMapRoutes } from './routes/bucket-map.ts';
 import { bucketRoutes } from './routes/buckets.ts';
 import { bulkRoutes } from './routes/bulk.ts';
@@ -121,9 +123,11 @@ export function apiRoutes(
     ...usageRoutes(appliance.usage),
     ...meRoutes(sql),
     ...sessionRoutes(sql, appliance.access),
+    ...accountRoutes(sql, appliance.access),
+    ...accountSignInRoutes(sql, appliance.access),
     ...oidcSignInRoutes(sql, appliance.access),
     ...keyRoutes(sql, appliance.keyRing),
-    ...userRoutes(sql, appliance.access.invitations),
+    ...userRoutes(sql, appliance.access),
     ...organizationRoutes(sql, appliance.access),
     ...bucketRoutes(sql, appliance.ingest.reembed, purge),
     ...synonymRoutes(sql),

@@ -6,17 +6,13 @@ import type { Sql } from '../../src/platform/postgres.ts';
 import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
 import { readCookie, renderCookie } from '../cookies.ts';
 import { defineRoute, type Route } from '../route.ts';
-import { isSecureOrigin, SessionView, sessionCookie, sessionReply } from './sessions.ts';
+import { InvitationView, isSecureOrigin, SessionView, sessionCookie, sessionReply } from './sessions.ts';
 
 const PATH = '/v1/sessions/oidc';
 /** Cookie of a sign-in in progress. */
 const COOKIE = 'sign_in';
 /** Cookie of a person who has signed in and may accept an invitation. */
 const INVITATION_COOKIE = 'invitation';
-
-const MethodsView = z
-  .object({ methods: z.array(z.enum(['credential', 'link', 'oidc'])) })
-  .meta({ id: 'SignInMethods' });
 
 // All of them together fit into the headers of a request.
 const parameter = z.string().max(2_048).optional();
@@ -39,14 +35,6 @@ export function oidcSignInRoutes(sql: Sql, access: Pick<Access, 'sessions' | 'oi
   const redirect = { 303: { description: 'To the issuer, or back to the console' } };
   return [
     ...invitationRoutes(sql, access),
-    defineRoute({
-      ...common,
-      path: '/v1/sessions/methods',
-      operationId: 'listSignInMethods',
-      summary: 'The ways in which a person can sign in to the console',
-      responses: { 200: { description: 'The ways', schema: MethodsView } },
-      handle: async () => ({ body: { methods: ['credential', 'link', ...(oidcSignIn === null ? [] : ['oidc'])] } }),
-    }),
     defineRoute({
       ...common,
       path: PATH,
@@ -89,14 +77,6 @@ export function oidcSignInRoutes(sql: Sql, access: Pick<Access, 'sessions' | 'oi
     }),
   ];
 }
-
-const InvitationView = z
-  .object({
-    organization: z.string(),
-    email: z.string().describe('address of the user that the person would become'),
-    invited_by: z.string(),
-  })
-  .meta({ id: 'Invitation' });
 
 function invitationCookie(value: string, maxAgeSeconds: number, origin: string | null): string {
   return renderCookie(INVITATION_COOKIE, value, { path: PATH, maxAgeSeconds, isSecure: isSecureOrigin(origin) });

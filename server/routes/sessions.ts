@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PASSWORD_CHARS_MAX } from '../../src/access/accounts/passwords.ts';
 import { CallerDescription, describeCaller } from '../../src/access/describe-caller.ts';
 import type { Access } from '../../src/access/open-access.ts';
 import type { Sessions, StartedSession } from '../../src/access/sessions/sessions.ts';
@@ -14,6 +15,7 @@ const CREDENTIAL_CHARS_MAX = 8_192;
 
 const SignIn = z.union([
   z.object({ credential: z.string().min(1).max(CREDENTIAL_CHARS_MAX).describe('an API key or a user token') }),
+  z.object({ email: z.string().min(1).max(254), password: z.string().min(1).max(PASSWORD_CHARS_MAX) }),
   z.object({ link: z.string().min(1).max(200).describe('the token of a one-time link') }),
 ]);
 
@@ -25,6 +27,14 @@ export const SessionView = z
     me: CallerDescription,
   })
   .meta({ id: 'Session' });
+
+export const InvitationView = z
+  .object({
+    organization: z.string(),
+    email: z.string().describe('address of the user that the person would become'),
+    invited_by: z.string(),
+  })
+  .meta({ id: 'Invitation' });
 
 /** Return true if browsers reach this service by https. */
 export function isSecureOrigin(origin: string | null): boolean {
@@ -38,14 +48,19 @@ export function sessionCookie(id: string | null, expiresAt: Date, origin: string
 }
 
 /** Make the routes by which a browser gets and ends a session. */
-export function sessionRoutes(sql: Sql, { sessions }: Pick<Access, 'sessions'>): Route[] {
+export function sessionRoutes(sql: Sql, { sessions, accounts }: Pick<Access, 'sessions' | 'accounts'>): Route[] {
+  async function start(body: z.output<typeof SignIn>, signal: AbortSignal): Promise<StartedSession> {
+    if ('link' in body) return sessions.signInByLink(body.link);
+    if ('credential' in body) return sessions.signIn(body.credential);
+    return sessions.signInAccount(await accounts.signIn(body.email, body.password, signal));
+  }
   const noSession = () => notFound('session', 'current');
   return [
     defineRoute({
       method: 'POST',
       path: '/v1/sessions',
       operationId: 'createSession',
-      summary: 'Start the session of a browser: an API key, a user token or a one-time link for a cookie',
+      summary: 'Start the session of a browser: an API key, a user token, a password or a one-time link for a cookie',
       access: 'public',
       signsIn: true,
       errors: 'detail',
@@ -55,7 +70,7 @@ export function sessionRoutes(sql: Sql, { sessions }: Pick<Access, 'sessions'>):
       responses: { 201: { description: 'The session, whose id is in the cookie', schema: SessionView } },
       refusals: [401, 429],
       async handle({ body, cookies, origin, signal }) {
-        const started = await ('link' in body ? sessions.signInByLink(body.link) : sessions.signIn(body.credential));
+        const started = await start(body, signal);
         return sessionReply(sql, sessions, started, { cookies, origin, signal });
       },
     }),
@@ -72,8 +87,9 @@ export function sessionRoutes(sql: Sql, { sessions }: Pick<Access, 'sessions'>):
       async handle({ caller, session, signal }) {
         if (session === null) throw noSession();
         const id = session.reveal();
-        const [expiresAt, me] = [await sessions.expiryOf(id), await describeCaller(reportQueries(sql, signal), caller)];
-        return { body: viewOf(sessions, sessions.csrfTokenOf(id), expiresAt, me) };
+        const limits = await sessions.limitsOf(id);
+        const me = await describeCaller(reportQueries(sql, signal), caller);
+        return { body: viewOf({ ...limits, csrfToken: sessions.csrfTokenOf(id) }, me) };
       },
     }),
     defineRoute({
@@ -113,29 +129,27 @@ export function sessionRoutes(sql: Sql, { sessions }: Pick<Access, 'sessions'>):
 export async function sessionReply(
   sql: Sql,
   sessions: Sessions,
-  { id, caller, csrfToken, expiresAt }: StartedSession,
+  started: StartedSession,
   { cookies, origin, signal }: Pick<RouteContext<unknown, unknown, unknown>, 'cookies' | 'origin' | 'signal'>,
 ): Promise<RouteReply & { readonly headers: Readonly<Record<string, string>> }> {
   const earlier = readCookie(cookies, SESSION_COOKIE);
   if (earlier !== null) await sessions.signOut(earlier);
-  const me = await describeCaller(reportQueries(sql, signal), caller);
+  const me = await describeCaller(reportQueries(sql, signal), started.caller);
   return {
     status: 201,
-    headers: { 'Set-Cookie': sessionCookie(id.reveal(), expiresAt, origin) },
-    body: viewOf(sessions, csrfToken, expiresAt, me),
+    headers: { 'Set-Cookie': sessionCookie(started.id.reveal(), started.expiresAt, origin) },
+    body: viewOf(started, me),
   };
 }
 
 function viewOf(
-  sessions: Sessions,
-  csrfToken: string,
-  expiresAt: Date,
+  { csrfToken, expiresAt, idleMs }: Pick<StartedSession, 'csrfToken' | 'expiresAt' | 'idleMs'>,
   me: CallerDescription,
 ): z.output<typeof SessionView> {
   return {
     csrf_token: csrfToken,
     expires_at: expiresAt.toISOString(),
-    idle_timeout_seconds: Math.round(sessions.idleMs / 1000),
+    idle_timeout_seconds: Math.round(idleMs / 1000),
     me,
   };
 }

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { Accounts } from '../../src/access/accounts/accounts.ts';
+import type { Access } from '../../src/access/open-access.ts';
 import { NewUser, User, UserChanges } from '../../src/access/schema.ts';
 import type { Invitations } from '../../src/access/sessions/invitations.ts';
 import { revokeToken, revokeUserTokens } from '../../src/access/tokens.ts';
@@ -22,16 +24,16 @@ const EditUserBody = z.object({
   auth_level: changedLevel.describe('with a new role, default: that of the role'),
 });
 const UserView = User.meta({ id: 'User' });
-const InvitationView = z
+const LinkView = z
   .object({ url: z.string().describe('works once'), expires_at: z.iso.datetime() })
   .meta({ id: 'InvitationLink' });
 
 const common = { access: 'users:manage', errors: 'detail' } as const;
 
 /** Make the routes of the people of an organization. */
-export function userRoutes(sql: Sql, invitations: Invitations): Route[] {
+export function userRoutes(sql: Sql, { invitations, accounts }: Pick<Access, 'invitations' | 'accounts'>): Route[] {
   return [
-    ...credentialRoutes(sql, invitations),
+    ...credentialRoutes(sql, invitations, accounts),
     defineRoute({
       ...common,
       method: 'POST',
@@ -98,22 +100,39 @@ export function userRoutes(sql: Sql, invitations: Invitations): Route[] {
 }
 
 /** Make the routes of what people sign in with. */
-function credentialRoutes(sql: Sql, invitations: Invitations): Route[] {
+function credentialRoutes(sql: Sql, invitations: Invitations, accounts: Accounts): Route[] {
   return [
     defineRoute({
       ...common,
       method: 'POST',
       path: '/v1/users/:user/invitation',
       operationId: 'inviteUser',
-      summary: 'Make a link by which a person connects an identity at the OIDC issuer with this user',
+      summary: 'Make a link by which a person becomes this user, with a password or an identity at the OIDC issuer',
       reads: 'none',
       params,
       repliesSecret: true,
-      responses: { 201: { description: 'The link, which replaces earlier ones', schema: InvitationView } },
+      responses: { 201: { description: 'The link, which replaces earlier ones', schema: LinkView } },
       refusals: [409],
       async handle({ caller, params, origin }) {
         const { token, expiresAt } = await invitations.create(caller, params.user);
         const url = `${origin ?? ''}/console#invitation=${token.reveal()}`;
+        return { status: 201, body: { url, expires_at: expiresAt.toISOString() } };
+      },
+    }),
+    defineRoute({
+      ...common,
+      method: 'POST',
+      path: '/v1/users/:user/password-reset',
+      operationId: 'resetPassword',
+      summary: 'Make a link by which a person sets a new password; nothing changes until it is used',
+      reads: 'none',
+      params,
+      repliesSecret: true,
+      responses: { 201: { description: 'The link, which replaces earlier ones', schema: LinkView } },
+      refusals: [409],
+      async handle({ caller, params, origin }) {
+        const { token, expiresAt } = await accounts.createReset(caller, params.user);
+        const url = `${origin ?? ''}/console#reset=${token.reveal()}`;
         return { status: 201, body: { url, expires_at: expiresAt.toISOString() } };
       },
     }),

@@ -20,6 +20,15 @@ export function invalidCredentials(): AppError {
   });
 }
 
+/** Create an error 401, equal for an unknown email address, a wrong password and a suspended user. */
+export function wrongPassword(): AppError {
+  return new AppError({
+    code: 'invalid_credentials',
+    status: 401,
+    message: 'this email address and password are not accepted; check both, or ask an administrator for a reset link',
+  });
+}
+
 /** Create an error 401 for an expired credential. Use it only for a credential that is proven to be genuine. */
 export function expiredCredentials(): AppError {
   return new AppError({

@@ -4,6 +4,8 @@ import type { Logger } from '../platform/logger.ts';
 import { osUserName } from '../platform/os-user.ts';
 import { inTransaction, type Sql } from '../platform/postgres.ts';
 import type { KeyRing } from '../platform/secret-key.ts';
+import { Accounts } from './accounts/accounts.ts';
+import { Passkeys } from './accounts/passkeys.ts';
 import { sweepAuditLog } from './audit.ts';
 import { adminKeyFile, bootstrap } from './bootstrap.ts';
 import type { Caller } from './caller.ts';
@@ -25,6 +27,8 @@ export interface Access {
   /** Sign-in of people by the OIDC issuer, or null if it is not configured. */
   readonly oidcSignIn: OidcSignIn | null;
   readonly invitations: Invitations;
+  readonly accounts: Accounts;
+  readonly passkeys: Passkeys;
   /** File that contains the admin key since the first start. */
   readonly adminKeyFile: string;
   /** True if this start set up the installation. */
@@ -70,12 +74,15 @@ export async function openAccess(context: AccessContext): Promise<Access> {
   const callers = openCallerResolver({ sql, keyRing, oidc: config.oidc, logger });
   const sessions = new Sessions({ sql, keyRing, callers, settings: config.console });
   const invitations = new Invitations({ sql, keyRing, emailDomains: config.oidc?.emailDomains ?? {} });
+  const accounts = new Accounts({ sql, keyRing, invitations });
   const actor = operatorActor(osUserName());
   return {
     callers,
     sessions,
     oidcSignIn: openOidcSignIn({ sql, keyRing, oidc: config.oidc, invitations }),
     invitations,
+    accounts,
+    passkeys: new Passkeys({ sql, keyRing }),
     adminKeyFile: adminKeyFile(dataDir),
     isNew,
     installationId: organizationId ?? (await findFirstOrganization(sql)),
@@ -90,6 +97,7 @@ export async function openAccess(context: AccessContext): Promise<Access> {
     chores: (everyMs) => [
       { name: 'removal of old idempotency keys', everyMs, run: async () => void (await sweepIdempotencyKeys(sql)) },
       { name: 'removal of ended sessions', everyMs, run: () => sessions.sweep() },
+      { name: 'removal of unused accounts', everyMs, run: () => accounts.sweep() },
       {
         name: 'removal of old audit entries',
         everyMs,

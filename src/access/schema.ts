@@ -26,6 +26,7 @@ export const User = z.object({
   department: z.string().nullable(),
   oidc_issuer: z.string().nullable(),
   oidc_subject: z.string().nullable(),
+  has_account: z.boolean().describe('true for a person who signs in with a password or a passkey'),
   suspended_at: timestamp.nullable(),
   created_at: timestamp,
 });

@@ -11,12 +11,15 @@ interface UserRow {
   department: string | null;
   oidc_issuer: string | null;
   oidc_subject: string | null;
+  has_account: boolean;
   suspended_at: Date | null;
   created_at: Date;
 }
 
 function columns(sql: Sql) {
-  return sql`id, org_id, email, role, auth_level, department, oidc_issuer, oidc_subject, suspended_at, created_at`;
+  return sql`
+    id, org_id, email, role, auth_level, department, oidc_issuer, oidc_subject, account_id IS NOT NULL AS has_account,
+    suspended_at, created_at`;
 }
 
 function toUser(row: UserRow): User {
@@ -28,7 +31,10 @@ function toUser(row: UserRow): User {
 }
 
 /** Insert a user. Return null if the email exists in the organization, or the OIDC identity anywhere. */
-export async function insertUser(sql: Sql, user: Omit<User, 'suspended_at' | 'created_at'>): Promise<User | null> {
+export async function insertUser(
+  sql: Sql,
+  user: Omit<User, 'has_account' | 'suspended_at' | 'created_at'>,
+): Promise<User | null> {
   const [row] = await sql<UserRow[]>`
     INSERT INTO users (id, org_id, email, role, auth_level, department, oidc_issuer, oidc_subject)
     VALUES (${user.id}, ${user.org_id}, ${user.email}, ${user.role}, ${user.auth_level}, ${user.department},

@@ -79,3 +79,8 @@ export function jsonOf(flag: string, text: string): unknown {
 export function authLevelFlag(description: string) {
   return Flags.integer({ description, min: 1, max: 10, env: 'SERVICE_AUTH_LEVEL' });
 }
+
+export const serverUrlFlag = Flags.string({
+  description: 'address of the server (default: base_url of the settings, or the server of the data directory)',
+  env: 'SERVICE_URL',
+});

@@ -7,6 +7,7 @@ import { useResource } from './lib/resource.ts';
 import { useLinks, usePlace } from './lib/router.ts';
 import { session } from './lib/session.ts';
 import { useStore } from './lib/store.ts';
+import { PasswordResetPage } from './password-reset.tsx';
 import { pageOf } from './routes.ts';
 import { Shell } from './shell.tsx';
 import { SessionDialog, SignIn } from './sign-in.tsx';
@@ -27,7 +28,8 @@ export function App() {
   }, [isSignedIn]);
   if (kind === 'loading') return <Loading />;
   if (kind === 'signed_out') return <SignIn />;
-  if (kind === 'invited') return <InvitationPage token={state.token} />;
+  if (kind === 'invited') return <InvitationPage token={state.token} active={state.active} />;
+  if (kind === 'resetting') return <PasswordResetPage token={state.token} />;
   return (
     <>
       <Shell>

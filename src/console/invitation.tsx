@@ -1,7 +1,10 @@
+import { useState } from 'preact/hooks';
 import { callOnce } from './lib/api.ts';
 import { t } from './lib/i18n.ts';
 import { useAction, useResource } from './lib/resource.ts';
-import { acceptSession, type SessionReply, session } from './lib/session.ts';
+import { type ActiveSession, acceptSession, type SessionReply, session } from './lib/session.ts';
+import { NewPasswordForm } from './new-password-form.tsx';
+import { SignInForms } from './sign-in-forms.tsx';
 import { ActionError, Button } from './ui/controls.tsx';
 import { SignInCard } from './ui/sign-in-card.tsx';
 import { Loaded } from './ui/states.tsx';
@@ -12,32 +15,89 @@ interface InvitationView {
   readonly invited_by: string;
 }
 
-const PATH = '/v1/sessions/oidc/invitation';
+const OIDC_PATH = '/v1/sessions/oidc/invitation';
 
 /**
- * Page for a person who follows an invitation: first to the identity provider, then back here to accept it.
+ * Page for a person who follows an invitation. The person chooses a password, joins with the account of this browser,
+ * or signs in at the identity provider, and comes back to accept.
+ *
  * @param token token of the link; null for a person who comes back from the identity provider
+ * @param active session of this browser, if there is one
  */
-export function InvitationPage({ token }: { token: string | null }) {
-  return <SignInCard>{token === null ? <Acceptance /> : <Invited token={token} />}</SignInCard>;
+export function InvitationPage({ token, active }: { token: string | null; active: ActiveSession | null }) {
+  return <SignInCard>{token === null ? <Acceptance /> : <Invited token={token} active={active} />}</SignInCard>;
 }
 
-function Invited({ token }: { token: string }) {
+function Invited({ token, active }: { token: string; active: ActiveSession | null }) {
+  const invitation = useResource('invitation', () =>
+    callOnce<InvitationView>('/v1/sessions/invitation/view', { method: 'POST', json: { invitation: token } }),
+  );
+  const [hasAccount, setHasAccount] = useState(active?.me.kind === 'user');
   return (
-    <div class="stack tight">
-      <h1>{t('You are invited')}</h1>
-      <p class="quiet">{t('Sign in with the identity provider. Then you see the organization, and can accept.')}</p>
-      <a class="button primary" href={`/v1/sessions/oidc?invitation=${encodeURIComponent(token)}`}>
-        {t('Sign in with the identity provider')}
-      </a>
+    <Loaded of={invitation}>
+      {({ organization, email, invited_by }) => (
+        <>
+          <div class="stack tight">
+            <h1>{t('Join {organization}?', { organization })}</h1>
+            <p class="quiet">{t('{name} invites {email}.', { name: invited_by, email })}</p>
+          </div>
+          {hasAccount ? <JoinForm token={token} active={active} /> : <NewAccountForm token={token} email={email} />}
+          <div>
+            <Button look="quiet" small onClick={() => setHasAccount(!hasAccount)}>
+              {hasAccount ? t('Choose a password instead') : t('I already have an account here')}
+            </Button>
+          </div>
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+function NewAccountForm({ token, email }: { token: string; email: string }) {
+  const methods = useResource('sign-in methods', () =>
+    callOnce<{ readonly methods: readonly string[] }>('/v1/sessions/methods'),
+  );
+  const accept = async (password: string) => {
+    const json = { invitation: token, password };
+    acceptSession(await callOnce<SessionReply>('/v1/sessions/invitation', { method: 'POST', json }));
+  };
+  return (
+    <>
+      <NewPasswordForm email={email} action={t('Join')} onSubmit={accept} />
+      {methods.data?.methods.includes('oidc') === true && (
+        <a class="button" href={`/v1/sessions/oidc?invitation=${encodeURIComponent(token)}`}>
+          {t('Sign in with the identity provider')}
+        </a>
+      )}
+    </>
+  );
+}
+
+/** Join with the account of this browser, after signing in if need be. */
+function JoinForm({ token, active }: { token: string; active: ActiveSession | null }) {
+  const join = useAction(async () => {
+    const json = { invitation: token };
+    acceptSession(await callOnce<SessionReply>('/v1/me/account/invitation', { method: 'POST', json }));
+  });
+  const keep = ({ me, csrf_token }: SessionReply) =>
+    session.set({ kind: 'invited', token, active: { me, csrfToken: csrf_token } });
+  if (active?.me.user === undefined) return <SignInForms onSession={keep} />;
+  return (
+    <div class="stack">
+      <p>{t('You are signed in as {email}.', { email: active.me.user.email })}</p>
+      <ActionError error={join.error} />
+      <Button look="primary" isBusy={join.isRunning} onClick={() => join.run()}>
+        {t('Join')}
+      </Button>
     </div>
   );
 }
 
+/** Last step of a person who comes back from the identity provider. */
 function Acceptance() {
-  const invitation = useResource('invitation', () => callOnce<InvitationView>(PATH));
+  const invitation = useResource('invitation', () => callOnce<InvitationView>(OIDC_PATH));
   const accept = useAction(async () => {
-    acceptSession(await callOnce<SessionReply>(PATH, { method: 'POST', json: { accept: true } }));
+    acceptSession(await callOnce<SessionReply>(OIDC_PATH, { method: 'POST', json: { accept: true } }));
   });
   const leave = () => session.set({ kind: 'signed_out', reason: null });
   return (

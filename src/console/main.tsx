@@ -26,6 +26,13 @@ function takeInvitation(): { readonly token: string | null } | null {
   return isInvited ? { token } : null;
 }
 
+/** Take the token of a link for a new password (`/console#reset=…`). */
+function takeReset(): string | null {
+  const token = /^#reset=(.+)$/.exec(location.hash)?.[1] ?? null;
+  if (token !== null) history.replaceState(null, '', location.pathname + location.search);
+  return token;
+}
+
 async function openSession(link: string | null, oidcFailed: boolean): Promise<void> {
   try {
     const reply =
@@ -47,10 +54,12 @@ async function openSession(link: string | null, oidcFailed: boolean): Promise<vo
 
 const link = takeLinkToken();
 const invitation = takeInvitation();
-if (invitation === null) await Promise.all([openLanguage(), openSession(link, hasOidcFailed())]);
-else {
-  await openLanguage();
-  session.set({ kind: 'invited', ...invitation });
-}
+const reset = takeReset();
+// A person with a session may accept an invitation with their own account.
+await Promise.all([openLanguage(), openSession(link, hasOidcFailed())]);
+const state = session.get();
+if (invitation !== null)
+  session.set({ kind: 'invited', ...invitation, active: state.kind === 'active' ? state : null });
+else if (reset !== null) session.set({ kind: 'resetting', token: reset });
 const root = document.getElementById('app');
 if (root) render(<App />, root);

@@ -126,7 +126,13 @@ function Account() {
   return (
     <div class="account">
       <div>
-        <div class="account-name">{user?.email ?? key?.name ?? t('Signed in as operator')}</div>
+        <div class="account-name">
+          {user !== undefined && key === undefined ? (
+            <a href={linkTo('account')}>{user.email}</a>
+          ) : (
+            (key?.name ?? t('Signed in as operator'))
+          )}
+        </div>
         <div class="faint">{org.name}</div>
       </div>
       <div>

@@ -11,6 +11,12 @@ export const consoleSettings = {
         .max(1_440)
         .default(60)
         .describe('time without a request after which a session ends'),
+      account_session_days: z
+        .number()
+        .min(1)
+        .max(90)
+        .default(30)
+        .describe('time without a request after which the session of a person with a password or passkey ends'),
       sign_in_link_minutes: z
         .number()
         .min(1)
@@ -25,6 +31,7 @@ export const consoleSettings = {
 export interface SessionSettings {
   readonly sessionMs: number;
   readonly sessionIdleMs: number;
+  readonly accountSessionIdleMs: number;
   readonly signInLinkMs: number;
 }
 
@@ -32,6 +39,7 @@ export interface SessionSettings {
 export function consoleConfigOf({ console: file }: z.output<z.ZodObject<typeof consoleSettings>>): SessionSettings {
   return {
     sessionMs: file.session_hours * 3_600_000,
+    accountSessionIdleMs: file.account_session_days * 86_400_000,
     sessionIdleMs: file.session_idle_minutes * 60_000,
     signInLinkMs: file.sign_in_link_minutes * 60_000,
   };

@@ -127,7 +127,8 @@ describe('every guarded route', () => {
         ...['getHealth', 'getHome', 'getOpenApi', 'getReadiness', 'retiredEmbed', 'showDocument'],
         ...['showConsole', 'showConsolePage', 'getConsoleAsset', 'showReference', 'getReferenceAsset'],
         ...['createSession', 'listSignInMethods', 'beginOidcSignIn', 'finishOidcSignIn'],
-        ...['getInvitation', 'acceptInvitation'],
+        ...['getInvitation', 'acceptInvitation', 'viewInvitation', 'signInByInvitation', 'signInByReset'],
+        ...['askToSignInByPasskey', 'signInByPasskey'],
       ].toSorted(),
     );
     const signed = routes.filter((route) => route.access === 'signature').map((route) => route.operationId);

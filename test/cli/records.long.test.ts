@@ -47,6 +47,30 @@ test('organizations are created and listed, and their plan is changed', async ()
   });
 });
 
+test('a person is invited by a link, and the password is reset by another', async () => {
+  const url = 'https://service.example.com';
+  await json('orgs', 'create', 'inviting', '--plan', 'free');
+  const org = ['--org', 'inviting'];
+  await json('users', 'create', 'ivy@example.com', ...org);
+  const invited = await json('users', 'invite', 'ivy@example.com', ...org, '--url', url);
+  expect(invited).toEqual({
+    url: expect.stringMatching(/^https:\/\/service\.example\.com\/console#invitation=[\w-]{43}$/),
+    expires_at: expect.any(String),
+  });
+  expect(await audited('user.invite')).toHaveLength(1);
+  const printed = await service('users', 'invite', 'ivy@example.com', ...org, '--url', url);
+  expect(printed).toMatchObject({ code: 0, stdout: expect.stringMatching(/^https:\S+\n$/) });
+  expect(printed.stderr).toContain('send it to ivy@example.com only');
+  const early = await service('users', 'reset-password', 'ivy@example.com', ...org, '--url', url);
+  expect(early).toMatchObject({ code: 4, stdout: '' });
+  expect(early.stderr).toContain('this user has no password yet; invite the user instead');
+  expect(await service('users', 'invite', 'nobody@example.com', ...org, '--url', url)).toMatchObject({ code: 3 });
+  expect(await service('users', 'invite', 'ivy@example.com', ...org, '--url', 'ftp://x')).toMatchObject({ code: 2 });
+  const offline = await service('users', 'invite', 'ivy@example.com', ...org);
+  expect(offline.code).not.toBe(0);
+  expect(offline.stderr).toContain('--url');
+});
+
 test('users and organizations are suspended and resumed', async () => {
   await json('orgs', 'create', 'paused', '--plan', 'free');
   await json('users', 'create', 'eve@example.com', '--org', 'paused');

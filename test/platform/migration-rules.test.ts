@@ -46,6 +46,7 @@ test.each([
   ["ALTER TABLE jobs ADD COLUMN region text NOT NULL DEFAULT 'eu', ADD COLUMN other numeric(10, 2);"],
   ["ALTER TABLE jobs DROP CONSTRAINT kinds; ALTER TABLE jobs ADD CONSTRAINT kinds CHECK (kind IN ('a', 'b', 'c'));"],
   ['ALTER TABLE jobs ADD COLUMN key text; CREATE UNIQUE INDEX jobs_by_key ON jobs (key) WHERE key IS NOT NULL;'],
+  ['ALTER TABLE jobs ADD COLUMN key text; CREATE UNIQUE INDEX jobs_by_key ON jobs (key, org_id);'],
   ['CREATE INDEX jobs_by_key ON jobs (s3_key); -- DROP TABLE jobs'],
   ["CREATE FUNCTION f() RETURNS text LANGUAGE sql AS $$ SELECT 'DROP TABLE jobs; TRUNCATE jobs' $$;"],
   ['-- minimum-compatible-version: 20\n-- unused-since: 20\nALTER TABLE jobs DROP COLUMN s3_key;'],

@@ -48,16 +48,18 @@ function brokenRules(statement: string, text: string, created: ReadonlySet<strin
     rules.push('adds a constraint to an existing table');
   }
   const [, indexed, columns = ''] = /\bCREATE\s+UNIQUE\s+INDEX\s+\w+\s+ON\s+(\w+)\s*\(([^)]*)\)/i.exec(statement) ?? [];
-  if (indexed !== undefined && created.has(indexed) && !isNew(columns, indexed, text)) {
+  if (indexed !== undefined && created.has(indexed) && !hasNew(columns, indexed, text)) {
     rules.push('adds a unique index to an existing table');
   }
   return rules;
 }
 
-/** One column that the same migration adds is null in all rows that older processes write, and nulls are not equal. */
-function isNew(column: string, table: string, text: string): boolean {
-  const added = new RegExp(`\\bALTER TABLE ${table} ADD COLUMN ${column.trim()} (?![^;]*\\bDEFAULT\\b)`, 'i');
-  return /^\s*\w+\s*$/.test(column) && added.test(text);
+/** A column that the same migration adds is null in all rows that older processes write, and nulls are not equal. */
+function hasNew(columns: string, table: string, text: string): boolean {
+  return columns.split(',').some((column) => {
+    const added = new RegExp(`\\bALTER TABLE ${table} ADD COLUMN ${column.trim()} (?![^;]*\\bDEFAULT\\b)`, 'i');
+    return /^\s*\w+\s*$/.test(column) && added.test(text);
+  });
 }
 
 /** A constraint that replaces the one of its name, dropped in the same migration, widens what the table accepts. */

@@ -76,6 +76,18 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   finishOidcSignIn: {},
   getInvitation: {},
   acceptInvitation: { json: () => ({ accept: true }) },
+  viewInvitation: { json: () => ({ invitation: 'wrong' }) },
+  signInByInvitation: { json: () => ({ invitation: 'wrong', password: 'long enough password' }) },
+  signInByReset: { json: () => ({ reset: 'wrong', password: 'long enough password' }) },
+  askToSignInByPasskey: {},
+  signInByPasskey: { json: () => ({ response: { id: 'wrong', type: 'public-key' } }) },
+  getAccount: {},
+  changePassword: { json: () => ({ current_password: 'wrong', new_password: 'long enough password' }) },
+  switchOrganization: { json: () => ({ organization: 'default' }) },
+  joinOrganization: { json: () => ({ invitation: 'wrong' }) },
+  askForPasskey: {},
+  addPasskey: { json: () => ({ name: 'phone', response: { id: 'wrong', type: 'public-key' } }) },
+  deletePasskey: {},
   endSession: {},
   endAllSessions: {},
   createKey: { json: ({ user }) => ({ name: 'key', scopes: ['embed'], auth_level: 1, user_id: user }) },
@@ -89,6 +101,7 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   getUser: {},
   editUser: { json: () => ({}) },
   inviteUser: {},
+  resetPassword: {},
   revokeUserTokens: {},
   revokeToken: { sessions: true },
   createOrganization: { json: () => ({ name: `organization-${fresh()}`, plan: 'free' }) },
@@ -209,7 +222,7 @@ const NO_IDS = new Set([
   ...['listWorkflows.cursor', 'listWorkflowRuns.cursor'],
   ...['streamEvents.last_event_id', 'listKeys.cursor', 'listUsers.cursor', 'listOrganizations.cursor'],
   ...['createChannelConfig.config', 'createMemorySource.user_id', 'listMemorySources.user_id', 'searchMemory.buckets'],
-  'searchBuckets.buckets',
+  ...['searchBuckets.buckets', 'deletePasskey.passkey'],
 ]);
 
 const LOOKS_LIKE_ID = /(?:^|_)(?:ids?|cursor)$|^(?:bucket|collection|document|job|config)s?$/;
@@ -245,7 +258,7 @@ export function requestOf(route: Route, ids: MatrixIds): { path: string; json: R
   const { query, json } = REQUESTS[route.operationId] ?? {};
   const path = route.path.replace(/[:*](\w+)/g, (_, name: string) => {
     if (name === 'id') return 'local/lexical-1';
-    if (['org', 'token', 'page', 'file'].includes(name)) return `${name}_missing`;
+    if (['org', 'token', 'passkey', 'page', 'file'].includes(name)) return `${name}_missing`;
     return ids[name === 'job' && isBulk(route) ? 'bulkJob' : (name as keyof MatrixIds)];
   });
   const search = query === undefined ? '' : `?${new URLSearchParams(query(ids))}`;

@@ -11,7 +11,11 @@ export interface TestSession {
 
 /** Start a session by a key or token, or by the token of a link. */
 export async function signIn(test: TestApi, by: { credential: string } | { link: string }): Promise<TestSession> {
-  const answer = await test.call('POST', '/v1/sessions', { json: by });
+  return sessionOf(await test.call('POST', '/v1/sessions', { json: by }));
+}
+
+/** Read the session of the reply to a sign-in. */
+export function sessionOf(answer: Answer): TestSession {
   const cookie = (answer.headers.get('set-cookie') ?? '').split(';')[0] as string;
   const csrf = answer.body.csrf_token as string;
   return { cookie, csrf, headers: { Cookie: cookie, 'X-CSRF-Token': csrf }, answer };

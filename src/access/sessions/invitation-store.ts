@@ -1,6 +1,6 @@
 import type { Sql } from '../../platform/postgres.ts';
 
-/** Invitation of a user, whose identity at the OIDC issuer is still unknown. */
+/** Invitation of a user who cannot sign in yet. */
 export interface Invitation {
   readonly orgId: string;
   readonly userId: string;
@@ -32,14 +32,14 @@ interface InvitationRow {
   invited_by: string;
 }
 
-/** Select a valid invitation of a user who is not suspended and has no identity yet; null if there is none. */
+/** Select a valid invitation of a user who is not suspended and cannot sign in yet; null if there is none. */
 export async function selectInvitation(sql: Sql, hash: Buffer): Promise<Invitation | null> {
   const [row] = await sql<InvitationRow[]>`
     SELECT i.org_id, i.user_id, o.name AS organization, u.email, i.invited_by
     FROM invitations i JOIN users u ON u.org_id = i.org_id AND u.id = i.user_id
     JOIN organizations o ON o.id = i.org_id
     WHERE i.hash = ${hash} AND i.expires_at > now() AND u.suspended_at IS NULL AND o.suspended_at IS NULL
-      AND u.oidc_subject IS NULL`;
+      AND u.oidc_subject IS NULL AND u.account_id IS NULL`;
   return row
     ? {
         orgId: row.org_id,
@@ -63,7 +63,8 @@ export async function selectUnboundUser(
 ): Promise<{ orgId: string; userId: string } | null> {
   const [row] = await sql<{ org_id: string; id: string }[]>`
     SELECT u.org_id, u.id FROM users u JOIN organizations o ON o.id = u.org_id
-    WHERE o.name = ${organization} AND u.email = ${email} AND u.oidc_subject IS NULL AND u.suspended_at IS NULL`;
+    WHERE o.name = ${organization} AND u.email = ${email} AND u.oidc_subject IS NULL AND u.account_id IS NULL
+      AND u.suspended_at IS NULL`;
   return row ? { orgId: row.org_id, userId: row.id } : null;
 }
 
@@ -79,7 +80,8 @@ export async function bindIdentity(
 ): Promise<boolean> {
   const { count } = await tx`
     UPDATE users SET oidc_issuer = ${issuer}, oidc_subject = ${subject}
-    WHERE org_id = ${orgId} AND id = ${userId} AND oidc_subject IS NULL AND suspended_at IS NULL`;
+    WHERE org_id = ${orgId} AND id = ${userId} AND oidc_subject IS NULL AND account_id IS NULL
+      AND suspended_at IS NULL`;
   return count === 1;
 }
 

@@ -49,8 +49,8 @@ export class Invitations {
   }
 
   /**
-   * Invite a user of the caller's organization to connect an identity. The link works once, for 7 days, and replaces
-   * earlier ones.
+   * Invite a user of the caller's organization to choose a password or connect an identity. The link works once, for 7
+   * days, and replaces earlier ones.
    *
    * @throws AppError `user_not_found` (404), `exceeds_own_rights`, `scope_missing` or `role_missing` (403),
    *   `identity_exists` (409)
@@ -61,6 +61,9 @@ export class Invitations {
     requireManaged(by, user);
     if (user.oidc_subject !== null) {
       throw conflict('this user already signs in at the identity provider', 'identity_exists');
+    }
+    if (user.has_account) {
+      throw conflict('this user already has a password; reset it instead', 'identity_exists');
     }
     const token = randomBytes(RANDOM_BYTES).toString('base64url');
     const expiresAt = await inTransaction(this.#sql, async (tx) => {
@@ -75,6 +78,13 @@ export class Invitations {
   /** Find a valid invitation; null if there is none. */
   async find(token: string): Promise<Invitation | null> {
     return TOKEN_SHAPE.test(token) ? selectInvitation(this.#sql, this.#hash(token)) : null;
+  }
+
+  /** Use up a valid invitation, in the transaction that connects its user; null if there is none. */
+  async take(tx: Sql, token: string): Promise<Pick<Invitation, 'orgId' | 'userId'> | null> {
+    const invitation = TOKEN_SHAPE.test(token) ? await selectInvitation(tx, this.#hash(token)) : null;
+    if (invitation !== null) await deleteInvitation(tx, this.#hash(token));
+    return invitation;
   }
 
   /**
@@ -130,7 +140,7 @@ export class Invitations {
   }
 }
 
-function invalidInvitation(): AppError {
+export function invalidInvitation(): AppError {
   return new AppError({
     code: 'invitation_invalid',
     status: 401,

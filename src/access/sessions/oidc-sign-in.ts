@@ -2,7 +2,6 @@ import { createHash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { AppError } from '../../platform/errors.ts';
 import type { Sql } from '../../platform/postgres.ts';
-import { seal, unseal } from '../../platform/seal.ts';
 import type { KeyRing } from '../../platform/secret-key.ts';
 import { isSameHash } from '../api-key-format.ts';
 import { selectUserFactsByOidc, type UserFacts } from '../credential-store.ts';
@@ -10,6 +9,7 @@ import { type OidcClaims, type OidcSettings, openOidcVerifier } from '../oidc.ts
 import { type Invitation, takeSignInState } from './invitation-store.ts';
 import type { Invitations } from './invitations.ts';
 import { openIssuerClient } from './issuer-client.ts';
+import { readSealed, sealFor } from './sealed-value.ts';
 
 /** Time limit for signing in at the issuer, and for accepting an invitation afterwards. */
 export const SIGN_IN_MS = 10 * 60_000;
@@ -110,8 +110,7 @@ export function openOidcSignIn(context: {
         code_challenge_method: 'S256',
       };
       for (const [name, value] of Object.entries(parameters)) location.searchParams.set(name, value);
-      const kept = seal(keyRing.encryption, JSON.stringify(attempt), ATTEMPT_CONTEXT).toString('base64url');
-      return { location: location.href, kept };
+      return { location: location.href, kept: sealFor(keyRing, attempt, ATTEMPT_CONTEXT) };
     },
     async finish({ code, state, iss }, kept, redirectUri) {
       const attempt = readSealed(keyRing, kept, Attempt, ATTEMPT_CONTEXT);
@@ -154,24 +153,7 @@ export function openOidcSignIn(context: {
       invitation,
       untilMs: Date.now() + SIGN_IN_MS,
     };
-    const sealed = seal(keyRing.encryption, JSON.stringify(acceptance), ACCEPTANCE_CONTEXT);
-    return { acceptance: sealed.toString('base64url') };
-  }
-}
-
-/** Read a value that this service sealed for a browser; null if it is none, or too old. */
-function readSealed<T extends { readonly untilMs: number }>(
-  keyRing: Pick<KeyRing, 'encryption'>,
-  sealed: string | null,
-  schema: z.ZodType<T>,
-  context: string,
-): T | null {
-  if (sealed === null) return null;
-  try {
-    const value = schema.parse(JSON.parse(unseal(keyRing.encryption, Buffer.from(sealed, 'base64url'), context)));
-    return value.untilMs < Date.now() ? null : value;
-  } catch {
-    return null;
+    return { acceptance: sealFor(keyRing, acceptance, ACCEPTANCE_CONTEXT) };
   }
 }
 

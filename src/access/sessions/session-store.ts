@@ -1,4 +1,4 @@
-import type { Sql } from '../../platform/postgres.ts';
+import type { Sql, SqlFragment } from '../../platform/postgres.ts';
 
 /** Stored session. It acts for a key, for a user, or else for the operator. */
 export interface StoredSession {
@@ -10,6 +10,8 @@ export interface StoredSession {
   readonly userId: string | null;
   readonly tokenId: string | null;
   readonly generation: number;
+  /** Time without use after which it ends; null: the setting for keys and tokens. */
+  readonly idleMs: number | null;
 }
 
 export interface LiveSession extends StoredSession {
@@ -28,6 +30,7 @@ interface SessionRow {
   user_id: string | null;
   token_id: string | null;
   generation: number;
+  idle_ms: string | null;
   expires_at: Date;
   ends_in_ms: number;
   last_used_is_old: boolean;
@@ -38,11 +41,11 @@ export async function insertSession(
   sql: Sql,
   session: StoredSession & { hash: Buffer; lifetimeMs: number; endsAtMs: number | null },
 ): Promise<Date> {
-  const { id, hash, orgId, actor, keyId, userId, tokenId, generation, lifetimeMs, endsAtMs } = session;
+  const { id, hash, orgId, actor, keyId, userId, tokenId, generation, idleMs, lifetimeMs, endsAtMs } = session;
   const end = endsAtMs === null ? null : new Date(endsAtMs);
   const [row] = await sql<[{ expires_at: Date }]>`
-    INSERT INTO sessions (id, hash, org_id, actor, key_id, user_id, token_id, generation, expires_at)
-    VALUES (${id}, ${hash}, ${orgId}, ${actor}, ${keyId}, ${userId}, ${tokenId}, ${generation},
+    INSERT INTO sessions (id, hash, org_id, actor, key_id, user_id, token_id, generation, idle_ms, expires_at)
+    VALUES (${id}, ${hash}, ${orgId}, ${actor}, ${keyId}, ${userId}, ${tokenId}, ${generation}, ${idleMs},
             least(now() + ${lifetimeMs}::double precision * interval '1 millisecond', ${end}::timestamptz))
     RETURNING expires_at`;
   return row.expires_at;
@@ -51,10 +54,10 @@ export async function insertSession(
 /** Select a session that has not ended by the hash of its secret id alone, since its organization is not known yet. */
 export async function selectSession(sql: Sql, hash: Buffer, idleMs: number): Promise<LiveSession | null> {
   const [row] = await sql<SessionRow[]>`
-    SELECT id, org_id, actor, key_id, user_id, token_id, generation, expires_at, last_used_is_old,
+    SELECT id, org_id, actor, key_id, user_id, token_id, generation, idle_ms, expires_at, last_used_is_old,
            (extract(epoch FROM ends_at - now()) * 1000)::double precision AS ends_in_ms
     FROM (
-      SELECT *, least(expires_at, last_used_at + ${idleMs}::double precision * interval '1 millisecond') AS ends_at,
+      SELECT *, least(expires_at, last_used_at + ${idleOf(sql, idleMs)}) AS ends_at,
              last_used_at <= now() - interval '1 minute' AS last_used_is_old
       FROM sessions WHERE hash = ${hash}
     ) AS session WHERE ends_at > now()`;
@@ -67,10 +70,16 @@ export async function selectSession(sql: Sql, hash: Buffer, idleMs: number): Pro
     userId: row.user_id,
     tokenId: row.token_id,
     generation: row.generation,
+    idleMs: row.idle_ms === null ? null : Number(row.idle_ms),
     expiresAt: row.expires_at,
     endsInMs: row.ends_in_ms,
     lastUsedIsOld: row.last_used_is_old,
   };
+}
+
+/** Return the time without use after which a row of `sessions` ends. */
+function idleOf(sql: Sql, idleMs: number): SqlFragment {
+  return sql`coalesce(idle_ms, ${idleMs})::double precision * interval '1 millisecond'`;
 }
 
 /** Record the use of a session, at most once a minute. */
@@ -130,5 +139,5 @@ export async function deleteEndedSessions(sql: Sql, idleMs: number): Promise<voi
   await sql`DELETE FROM sign_in_links WHERE expires_at <= now()`;
   await sql`
     DELETE FROM sessions WHERE expires_at <= now()
-      OR last_used_at <= now() - ${idleMs}::double precision * interval '1 millisecond'`;
+      OR last_used_at <= now() - ${idleOf(sql, idleMs)}`;
 }

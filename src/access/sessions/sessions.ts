@@ -36,7 +36,10 @@ const RANDOM_BYTES = 32;
 const RANDOM_SHAPE = /^[\w-]{43}$/;
 
 /** Fields of a session that acts for neither a key nor a user. */
-const NOBODY = { keyId: null, userId: null, tokenId: null, generation: 0, endsAtMs: null };
+const NOBODY = { keyId: null, userId: null, tokenId: null, generation: 0, endsAtMs: null, idleMs: null };
+
+/** Time after which the session of an account ends, however often it is used. Browsers keep no cookie for longer. */
+const ACCOUNT_SESSION_MS = 365 * 24 * 3_600_000;
 
 /** New session. Only the browser's cookie has its id. */
 export interface StartedSession {
@@ -44,9 +47,16 @@ export interface StartedSession {
   readonly caller: Caller;
   readonly csrfToken: string;
   readonly expiresAt: Date;
+  /** Time without a request after which it ends. */
+  readonly idleMs: number;
 }
 
-type NewSession = Omit<StoredSession, 'id'> & { readonly caller: Caller; readonly endsAtMs: number | null };
+type NewSession = Omit<StoredSession, 'id'> & {
+  readonly caller: Caller;
+  readonly endsAtMs: number | null;
+  /** By default that of the settings. */
+  readonly lifetimeMs?: number;
+};
 
 export interface SessionsContext {
   readonly sql: Sql;
@@ -73,11 +83,6 @@ export class Sessions {
     this.#cache = openCredentialCache({ cacheMs, cacheEntriesMax: 10_000 });
   }
 
-  /** Time without a request after which a session ends. */
-  get idleMs(): number {
-    return this.#settings.sessionIdleMs;
-  }
-
   /** Start a session with an API key or a user token. @throws AppError of `CallerResolver.verify` */
   async signIn(credential: string): Promise<StartedSession> {
     const verified = await this.#callers.verify(credential);
@@ -90,6 +95,12 @@ export class Sessions {
   /** Start a session for a user whom an OIDC issuer has identified. */
   async signInUser(user: UserFacts): Promise<StartedSession> {
     return this.#startForUser(user, null, null);
+  }
+
+  /** Start a session for a user who has signed in with a password or a passkey. */
+  async signInAccount(user: UserFacts): Promise<StartedSession> {
+    const { accountSessionIdleMs: idleMs } = this.#settings;
+    return this.#startForUser(user, null, null, { idleMs, lifetimeMs: ACCOUNT_SESSION_MS });
   }
 
   /**
@@ -130,9 +141,10 @@ export class Sessions {
     return this.#cache.get(cacheKey) ?? this.#cache.load(cacheKey, () => this.#lookUp(hash, true));
   }
 
-  /** Return the end of a live session. @throws AppError `session_ended` (401) */
-  async expiryOf(id: string): Promise<Date> {
-    return (await this.#select(this.#hmac('id', id))).expiresAt;
+  /** Return the end of a live session, and its limit on time without use. @throws AppError `session_ended` (401) */
+  async limitsOf(id: string): Promise<Pick<StartedSession, 'expiresAt' | 'idleMs'>> {
+    const { expiresAt, idleMs } = await this.#select(this.#hmac('id', id));
+    return { expiresAt, idleMs: idleMs ?? this.#settings.sessionIdleMs };
   }
 
   csrfTokenOf(id: string): string {
@@ -167,7 +179,7 @@ export class Sessions {
 
   /** Delete ended sessions, expired links and invitations. */
   async sweep(): Promise<void> {
-    await deleteEndedSessions(this.#sql, this.idleMs);
+    await deleteEndedSessions(this.#sql, this.#settings.sessionIdleMs);
     await deleteExpiredSignIns(this.#sql);
   }
 
@@ -176,24 +188,40 @@ export class Sessions {
     return createHmac('sha256', this.#hmacKey).update(`${purpose}:${text}`).digest();
   }
 
-  #startForUser(user: UserFacts, tokenId: string | null, endsAtMs: number | null): Promise<StartedSession> {
+  #startForUser(
+    user: UserFacts,
+    tokenId: string | null,
+    endsAtMs: number | null,
+    times?: { idleMs: number; lifetimeMs: number },
+  ): Promise<StartedSession> {
     const caller = callerOfUser(user);
     const { orgId, id: userId, generation } = user;
-    return this.#start({ ...NOBODY, caller, orgId, actor: caller.actor, userId, tokenId, generation, endsAtMs });
+    return this.#start({
+      ...NOBODY,
+      caller,
+      orgId,
+      actor: caller.actor,
+      userId,
+      tokenId,
+      generation,
+      endsAtMs,
+      ...times,
+    });
   }
 
   /** Store a session under a new id, never under one from a browser. */
-  async #start({ caller, ...stored }: NewSession): Promise<StartedSession> {
+  async #start({ caller, lifetimeMs = this.#settings.sessionMs, ...stored }: NewSession): Promise<StartedSession> {
     const secret = randomBytes(RANDOM_BYTES).toString('base64url');
     const session = { ...stored, id: newId('ses'), hash: this.#hmac('id', secret) };
     const { orgId, actor } = stored;
     const expiresAt = await inTransaction(this.#sql, async (tx) => {
-      const end = await insertSession(tx, { ...session, lifetimeMs: this.#settings.sessionMs });
+      const end = await insertSession(tx, { ...session, lifetimeMs });
       await deleteOldestSessions(tx, stored, SESSIONS_OF_ONE_MAX);
       await recordAudit(tx, { orgId, actor, action: 'session.create', target: session.id });
       return end;
     });
-    return { id: new Secret(secret), caller, csrfToken: this.csrfTokenOf(secret), expiresAt };
+    const idleMs = stored.idleMs ?? this.#settings.sessionIdleMs;
+    return { id: new Secret(secret), caller, csrfToken: this.csrfTokenOf(secret), expiresAt, idleMs };
   }
 
   async #lookUp(hash: Buffer, isUse: boolean): Promise<Resolved> {
@@ -205,7 +233,7 @@ export class Sessions {
 
   /** @throws AppError `session_ended` (401) */
   async #select(hash: Buffer): Promise<LiveSession> {
-    const session = await selectSession(this.#sql, hash, this.idleMs);
+    const session = await selectSession(this.#sql, hash, this.#settings.sessionIdleMs);
     if (!session) throw sessionEnded();
     return session;
   }

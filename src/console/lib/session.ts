@@ -1,19 +1,27 @@
 import type { CallerDescription, Scope } from '../types.ts';
 import { createStore } from './store.ts';
 
+/** Caller of a session, and the token that its requests need. */
+export interface ActiveSession {
+  readonly me: CallerDescription;
+  readonly csrfToken: string;
+}
+
 /**
- * Session of the browser. `invited`: the person follows an invitation. `expired`: it ended while pages were open, which
+ * Session of the browser. `invited`: the person follows an invitation. `resetting`: the person follows a link for a new
+ * password. `expired`: it ended while pages were open, which
  * stay until somebody signs in again.
  */
 export type SessionState =
   | { readonly kind: 'loading' }
   | { readonly kind: 'signed_out'; readonly reason: SignedOutReason | null }
-  | { readonly kind: 'invited'; readonly token: string | null }
-  | { readonly kind: 'active'; readonly me: CallerDescription; readonly csrfToken: string }
-  | { readonly kind: 'expired'; readonly me: CallerDescription; readonly csrfToken: string };
+  | { readonly kind: 'invited'; readonly token: string | null; readonly active: ActiveSession | null }
+  | { readonly kind: 'resetting'; readonly token: string }
+  | ({ readonly kind: 'active' } & ActiveSession)
+  | ({ readonly kind: 'expired' } & ActiveSession);
 
 /** Reason why nobody is signed in, if a person should know. */
-export type SignedOutReason = 'link' | 'oidc' | 'unreachable';
+export type SignedOutReason = 'link' | 'oidc' | 'password_reset' | 'unreachable';
 
 /** Answer to a sign-in. */
 export interface SessionReply {
@@ -54,6 +62,7 @@ export function waitForSignIn(signal?: AbortSignal): Promise<void> {
 
 export function csrfToken(): string | null {
   const state = session.get();
+  if (state.kind === 'invited') return state.active?.csrfToken ?? null;
   return 'csrfToken' in state ? state.csrfToken : null;
 }
 

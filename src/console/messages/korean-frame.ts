@@ -22,7 +22,6 @@ export const KOREAN_FRAME = {
   'Choose a page in the navigation.': '메뉴에서 페이지를 선택하세요.',
   'Sign in': '로그인',
   'Signing in…': '로그인 중…',
-  'Use an API key or a user token of this installation.': '이 설치의 API 키나 사용자 토큰을 입력하세요.',
   'The sign-in link is not valid any more': '로그인 링크가 더 이상 유효하지 않습니다',
   'A link works once and for a short time. Sign in with a key, or make a new link with this command:':
     '링크는 짧은 시간 동안 한 번만 쓸 수 있습니다. 키로 로그인하거나, 다음 명령으로 새 링크를 만드세요:',
@@ -35,9 +34,6 @@ export const KOREAN_FRAME = {
   'Drop what you have typed?': '입력한 내용을 버릴까요?',
   'Go on': '계속',
   Drop: '버리기',
-  'You are invited': '초대를 받았습니다',
-  'Sign in with the identity provider. Then you see the organization, and can accept.':
-    '인증 제공자로 로그인하면 조직을 확인하고 초대를 수락할 수 있습니다.',
   'Join {organization}?': '{organization}에 참여하시겠습니까?',
   'Your account at the identity provider will sign in as {email}, in this organization only.':
     '인증 제공자의 계정으로 {email} 사용자로 로그인하게 되며, 이 조직에서만 사용됩니다.',

@@ -39,18 +39,13 @@ export const KOREAN_PEOPLE = {
   'Highest privacy level of documents that it sees, up to {level}.':
     '볼 수 있는 문서의 최고 보안 등급입니다. 최대 {level}.',
   'Add a person': '사용자 추가',
-  'A person signs in with a token, or with the identity provider where one is configured.':
-    '사용자는 토큰으로, 또는 설정된 인증 제공자를 통해 로그인합니다.',
   'There are no people yet': '아직 사용자가 없습니다',
   'Keys work without people. People have roles and departments.':
     '키는 사용자 없이도 쓸 수 있습니다. 사용자에게는 역할과 부서가 있습니다.',
   'Revoke tokens': '토큰 폐기',
   Invite: '초대',
   'Invite {name}': '{name} 초대',
-  'The person signs in with the identity provider, and accepts the invitation.':
-    '초대받은 사람이 인증 제공자로 로그인한 뒤 초대를 수락합니다.',
   'Copy the link now': '지금 링크를 복사하세요',
-  'It works once, for 7 days, and replaces earlier ones.': '7일 동안 한 번만 사용할 수 있으며 이전 링크를 대신합니다.',
   'Make a link': '링크 만들기',
   Person: '사용자',
   Role: '역할',

@@ -1,3 +1,4 @@
+import { KOREAN_ACCOUNT } from './korean-account.ts';
 import { KOREAN_CHANNELS } from './korean-channels.ts';
 import { KOREAN_DOCUMENTS } from './korean-documents.ts';
 import { KOREAN_FRAME } from './korean-frame.ts';
@@ -16,6 +17,7 @@ import { KOREAN_WORKFLOWS } from './korean-workflows.ts';
 export const KOREAN = {
   ...KOREAN_NAMES,
   ...KOREAN_FRAME,
+  ...KOREAN_ACCOUNT,
   ...KOREAN_DOCUMENTS,
   ...KOREAN_SEARCH,
   ...KOREAN_JOBS,

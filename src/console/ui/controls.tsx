@@ -91,7 +91,8 @@ export function Field({
 
 interface InputAttributes {
   readonly type?: 'text' | 'password' | 'search' | 'email' | 'number';
-  readonly autocomplete?: 'off' | 'current-password';
+  readonly autocomplete?: 'off' | 'username' | 'current-password' | 'new-password';
+  readonly minLength?: number;
   readonly autocapitalize?: 'none';
   readonly spellcheck?: boolean;
   readonly required?: boolean;

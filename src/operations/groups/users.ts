@@ -4,6 +4,7 @@ import { LIST_ROWS_MAX } from '../../access/schema.ts';
 import { createUser, listUsers, setRole as setRoleOf, suspendUser, unsuspendUser } from '../../access/users.ts';
 import type { Config } from '../../platform/config.ts';
 import { invalidRequest } from '../../platform/errors.ts';
+import type { Secret } from '../../platform/secret.ts';
 import { listPage } from '../list-page.ts';
 import { forOrganization } from '../operation.ts';
 
@@ -54,6 +55,19 @@ export const setRole = forOrganization(
 
 /** Make a one-time link by which the operator signs in to the web console. */
 export const consoleLink = forOrganization(z.object({}), async (_, { appliance, operator }) => {
-  const { token, expiresAt } = await appliance.access.sessions.createLink(operator);
-  return { token: token.reveal(), expires_at: expiresAt.toISOString() };
+  return toLink(await appliance.access.sessions.createLink(operator));
 });
+
+/** Make a link by which a person becomes this user, with a password or at the identity provider. */
+export const invite = forOrganization(Named, async ({ user }, { appliance, operator }) =>
+  toLink(await appliance.access.invitations.create(operator, user)),
+);
+
+/** Make a link by which a person sets a new password. */
+export const resetPassword = forOrganization(Named, async ({ user }, { appliance, operator }) =>
+  toLink(await appliance.access.accounts.createReset(operator, user)),
+);
+
+function toLink({ token, expiresAt }: { token: Secret; expiresAt: Date }): { token: string; expires_at: string } {
+  return { token: token.reveal(), expires_at: expiresAt.toISOString() };
+}

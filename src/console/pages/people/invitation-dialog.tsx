@@ -7,20 +7,32 @@ import { CopyButton } from '../../ui/code.tsx';
 import { ActionError, Button, Notice } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 
-/** Dialog that makes the link by which a person connects an account at the identity provider. */
+/** Dialog that makes the link by which a person first signs in, or sets a new password. */
 export function InvitationDialog({ user, onClose }: { user: User; onClose: () => void }) {
+  const isReset = user.has_account;
   const [url, setUrl] = useState<string | null>(null);
   const invite = useAction(async () => {
-    const path = pathOf('v1', 'users', user.id, 'invitation');
+    const path = pathOf('v1', 'users', user.id, isReset ? 'password-reset' : 'invitation');
     setUrl((await call<{ readonly url: string }>(path, { method: 'POST' })).url);
   });
   return (
-    <Dialog title={t('Invite {name}', { name: user.email })} onClose={onClose}>
-      <p>{t('The person signs in with the identity provider, and accepts the invitation.')}</p>
+    <Dialog
+      title={
+        isReset ? t('Reset the password of {name}', { name: user.email }) : t('Invite {name}', { name: user.email })
+      }
+      onClose={onClose}
+    >
+      <p>
+        {isReset
+          ? t('The person chooses a new password by a link. Until then nothing changes.')
+          : t('The person opens a link, and chooses a password or signs in with the identity provider.')}
+      </p>
       {url !== null && (
         <>
           <Notice tone="warn" title={t('Copy the link now')}>
-            {t('It works once, for 7 days, and replaces earlier ones.')}
+            {isReset
+              ? t('It works once, for a day. Send it to this person only.')
+              : t('It works once, for 7 days. Send it to this person only.')}
           </Notice>
           <div class="secret-once">
             <code>{url}</code>

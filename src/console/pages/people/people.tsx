@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { call, pathOf } from '../../lib/api.ts';
 import { formatAgo } from '../../lib/format.ts';
 import { t, translateName } from '../../lib/i18n.ts';
-import { type Page, useAction, usePages, useResource } from '../../lib/resource.ts';
+import { type Page, useAction, usePages } from '../../lib/resource.ts';
 import { mayUse } from '../../lib/session.ts';
 import type { User } from '../../types.ts';
 import { ActionError, Button, Check, Form, SelectField, TextField } from '../../ui/controls.tsx';
@@ -17,7 +17,6 @@ import { PeopleTabs } from './people-tabs.tsx';
 
 const ROLES = ['member', 'admin', 'owner', 'org_admin', 'platform_admin'] as const;
 const PAGE_ROWS = 50;
-const METHODS_PATH = '/v1/sessions/methods';
 
 type Open = { readonly kind: 'create' } | { readonly kind: 'edit' | 'revoke' | 'invite'; readonly user: User };
 
@@ -28,8 +27,6 @@ export default function PeoplePage() {
     call<Page<User>>('/v1/users', { query: { cursor, limit: PAGE_ROWS }, signal }),
   );
   const canManage = mayUse('users:manage');
-  const methods = useResource('sign-in methods', () => call<{ readonly methods: readonly string[] }>(METHODS_PATH));
-  const canInvite = methods.data?.methods.includes('oidc') === true;
   const close = () => setOpen(null);
   return (
     <div class="page">
@@ -43,7 +40,7 @@ export default function PeoplePage() {
           )
         }
       >
-        {t('A person signs in with a token, or with the identity provider where one is configured.')}
+        {t('Invite a person by a link. The person signs in with a password, a passkey or the identity provider.')}
       </PageHeader>
       <PeopleTabs current="people" />
       <Panel>
@@ -55,7 +52,7 @@ export default function PeoplePage() {
               </Empty>
             ) : (
               <>
-                <UserTable rows={rows} canInvite={canInvite} {...(canManage ? { onOpen: setOpen } : {})} />
+                <UserTable rows={rows} {...(canManage ? { onOpen: setOpen } : {})} />
                 <MoreButton of={users} />
               </>
             )
@@ -72,21 +69,19 @@ export default function PeoplePage() {
 
 interface UserTableProps {
   readonly rows: readonly User[];
-  /** True if people can sign in with an identity provider. */
-  readonly canInvite: boolean;
   readonly onOpen?: (open: Open) => void;
 }
 
-function UserTable({ rows, canInvite, onOpen }: UserTableProps) {
+function UserTable({ rows, onOpen }: UserTableProps) {
   const actions = (user: User) =>
     onOpen && (
       <div class="row actions">
         <Button small look="quiet" onClick={() => onOpen({ kind: 'edit', user })}>
           {t('Edit')}
         </Button>
-        {canInvite && user.oidc_subject === null && (
+        {user.oidc_subject === null && (
           <Button small look="quiet" onClick={() => onOpen({ kind: 'invite', user })}>
-            {t('Invite')}
+            {user.has_account ? t('Reset the password') : t('Invite')}
           </Button>
         )}
         <Button small look="danger" onClick={() => onOpen({ kind: 'revoke', user })}>

@@ -1,0 +1,251 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { AppError, conflict, forbidden, invalidRequest, notFound } from '../../platform/errors.ts';
+import { newId } from '../../platform/ids.ts';
+import { inTransaction, isUniqueViolation, type Sql } from '../../platform/postgres.ts';
+import { Secret } from '../../platform/secret.ts';
+import type { KeyRing } from '../../platform/secret-key.ts';
+import { recordAudit } from '../audit.ts';
+import { type Caller, hasScope } from '../caller.ts';
+import { wrongPassword } from '../credential-errors.ts';
+import type { UserFacts } from '../credential-store.ts';
+import { FailedLogins } from '../failed-logins.ts';
+import { type Invitations, invalidInvitation } from '../sessions/invitations.ts';
+import { selectUser } from '../user-store.ts';
+import { requireManaged } from '../users.ts';
+import {
+  bindAccount,
+  deleteSessionsOfAccount,
+  deleteUnusedAccounts,
+  hasAccounts,
+  insertAccount,
+  insertPasswordReset,
+  type Membership,
+  selectAccount,
+  selectAccountIdOfUser,
+  selectAccountsByEmail,
+  selectMember,
+  selectMemberships,
+  selectUserOfAccount,
+  takePasswordReset,
+  updatePassword,
+} from './account-store.ts';
+import { deletePasskeys } from './passkey-store.ts';
+import { Passwords } from './passwords.ts';
+
+const RESET_MS = 24 * 3_600_000;
+const RANDOM_BYTES = 32;
+const TOKEN_SHAPE = /^[\w-]{43}$/;
+/** Wrong passwords of one email address in a minute before each further one is delayed. */
+const WRONG_PASSWORDS_PER_MINUTE = 10;
+
+/** Account of the person of a session. */
+export interface OwnAccount {
+  readonly id: string;
+  readonly email: string;
+}
+
+/**
+ * Accounts of people who sign in with a password or a passkey. An account begins with an invitation. It has one user
+ * in each of its organizations, and a session acts for one of them.
+ *
+ * Nobody confirms the email address of an account, so an address may have several accounts, and the password decides
+ * which of them signs in. Otherwise an administrator could take the address of a person of another organization.
+ */
+export class Accounts {
+  readonly #sql: Sql;
+  readonly #hmacKey: Buffer;
+  readonly #invitations: Invitations;
+  readonly #passwords = new Passwords();
+  readonly #wrongPasswords = new FailedLogins({ perMinute: WRONG_PASSWORDS_PER_MINUTE });
+
+  constructor(context: { sql: Sql; keyRing: Pick<KeyRing, 'sessions'>; invitations: Invitations }) {
+    this.#sql = context.sql;
+    this.#hmacKey = context.keyRing.sessions;
+    this.#invitations = context.invitations;
+  }
+
+  /** Return true if anybody can sign in with a password. */
+  exist(): Promise<boolean> {
+    return hasAccounts(this.#sql);
+  }
+
+  /**
+   * Find the user whom an email address and a password sign in.
+   *
+   * @param signal ends the delay after too many wrong passwords
+   * @throws AppError `invalid_credentials` (401), `too_many_failed_logins` or `too_many_sign_ins` (429)
+   */
+  async signIn(email: string, password: string, signal: AbortSignal): Promise<UserFacts> {
+    const address = email.trim().toLowerCase();
+    const accounts = await selectAccountsByEmail(this.#sql, address);
+    if (accounts.length === 0) await this.#passwords.verifyNothing(password);
+    for (const { id, passwordHash } of accounts) {
+      const isRight = await this.#passwords.verify(passwordHash, password);
+      const user = isRight ? await selectUserOfAccount(this.#sql, id) : null;
+      if (user !== null) return user;
+    }
+    await this.#wrongPasswords.brake([address], () => signal);
+    throw wrongPassword();
+  }
+
+  /**
+   * Accept an invitation by a new account with this password.
+   *
+   * @throws AppError `invitation_invalid` (401), `password_weak` (400)
+   */
+  async acceptInvitation(token: string, password: string): Promise<UserFacts> {
+    const invitation = await this.#invitations.find(token);
+    if (invitation === null) throw invalidInvitation();
+    const { email } = invitation;
+    const passwordHash = await this.#passwords.hash(password, email);
+    const id = newId('acc');
+    await inTransaction(this.#sql, async (tx) => {
+      await insertAccount(tx, { id, email, passwordHash });
+      await this.#bind(tx, token, id);
+    });
+    return this.#memberOf(id, invitation.orgId);
+  }
+
+  /**
+   * Accept an invitation by the account of a session, which then belongs to another organization, too.
+   *
+   * @throws AppError `invitation_invalid` (401), `already_member` (409)
+   */
+  async join(account: OwnAccount, token: string): Promise<UserFacts> {
+    const invitation = await this.#invitations.find(token);
+    if (invitation === null) throw invalidInvitation();
+    try {
+      await inTransaction(this.#sql, (tx) => this.#bind(tx, token, account.id));
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error;
+      throw conflict('your account already belongs to this organization', 'already_member');
+    }
+    return this.#memberOf(account.id, invitation.orgId);
+  }
+
+  /**
+   * Return the account of a caller.
+   *
+   * @throws AppError `account_missing` (403) for a caller who did not sign in with a password or a passkey
+   */
+  async of({ kind, orgId, userId }: Caller): Promise<OwnAccount> {
+    const id = kind === 'user' && userId !== null ? await selectAccountIdOfUser(this.#sql, orgId, userId) : null;
+    const account = id === null ? null : await selectAccount(this.#sql, id);
+    if (account !== null) return { id: account.id, email: account.email };
+    throw forbidden('this needs the session of a person who has a password here', 'account_missing');
+  }
+
+  membershipsOf(account: OwnAccount): Promise<Membership[]> {
+    return selectMemberships(this.#sql, account.id);
+  }
+
+  /** Find the user of an account in another of its organizations. @throws AppError `organization_not_found` (404) */
+  async memberIn(account: OwnAccount, organization: string): Promise<UserFacts> {
+    const memberships = await this.membershipsOf(account);
+    const found = memberships.find((each) => each.organization === organization || each.orgId === organization);
+    if (found === undefined) throw notFound('organization', organization);
+    return this.#memberOf(account.id, found.orgId);
+  }
+
+  /**
+   * Change the password of an account, and end all its sessions.
+   *
+   * @throws AppError `password_wrong` (400) for a wrong current password, `password_weak` (400)
+   */
+  async changePassword(by: Caller, current: string, next: string, signal: AbortSignal): Promise<UserFacts> {
+    const { id, email } = await this.of(by);
+    const account = await selectAccount(this.#sql, id);
+    if (account === null || !(await this.#passwords.verify(account.passwordHash, current))) {
+      await this.#wrongPasswords.brake([email], () => signal);
+      throw invalidRequest('the current password is not right', 'current_password', 'password_wrong');
+    }
+    const passwordHash = await this.#passwords.hash(next, email);
+    await inTransaction(this.#sql, async (tx) => {
+      await updatePassword(tx, id, passwordHash);
+      await deleteSessionsOfAccount(tx, id);
+      const { orgId, actor } = by;
+      await recordAudit(tx, { orgId, actor, action: 'account.change_password', target: by.userId });
+    });
+    return this.#memberOf(id, by.orgId);
+  }
+
+  /**
+   * Make a link by which a person sets a new password. An administrator can do so only for an account that belongs to
+   * no other organization, since the link gives access to all of them; the operator can do so for every account.
+   *
+   * @throws AppError `user_not_found` (404), `exceeds_own_rights`, `scope_missing` or `role_missing` (403),
+   *   `account_missing` or `account_shared` (409)
+   */
+  async createReset(by: Caller, userRef: string): Promise<{ readonly token: Secret; readonly expiresAt: Date }> {
+    const user = await selectUser(this.#sql, by.orgId, userRef);
+    if (user === null) throw notFound('user', userRef);
+    requireManaged(by, user);
+    const accountId = await selectAccountIdOfUser(this.#sql, by.orgId, user.id);
+    if (accountId === null) throw conflict('this user has no password yet; invite the user instead', 'account_missing');
+    const memberships = await selectMemberships(this.#sql, accountId);
+    if (memberships.some(({ orgId }) => orgId !== by.orgId) && !hasScope(by, 'platform_admin')) {
+      const message = 'this person also belongs to another organization; only the operator can reset the password';
+      throw conflict(message, 'account_shared');
+    }
+    const token = randomBytes(RANDOM_BYTES).toString('base64url');
+    const expiresAt = await inTransaction(this.#sql, async (tx) => {
+      const { orgId, actor } = by;
+      await recordAudit(tx, { orgId, actor, action: 'user.reset_password', target: user.id });
+      return insertPasswordReset(tx, { hash: this.#hash(token), accountId, orgId, lifetimeMs: RESET_MS });
+    });
+    return { token: new Secret(token), expiresAt };
+  }
+
+  /**
+   * Set a new password by a link. All sessions and passkeys of the account end.
+   *
+   * @throws AppError `reset_invalid` (401), `password_weak` (400)
+   */
+  async reset(token: string, password: string): Promise<UserFacts> {
+    if (!TOKEN_SHAPE.test(token)) throw invalidReset();
+    return inTransaction(this.#sql, async (tx) => {
+      const accountId = await takePasswordReset(tx, this.#hash(token));
+      const account = accountId === null ? null : await selectAccount(tx, accountId);
+      if (account === null) throw invalidReset();
+      const passwordHash = await this.#passwords.hash(password, account.email);
+      await updatePassword(tx, account.id, passwordHash);
+      await deletePasskeys(tx, account.id);
+      await deleteSessionsOfAccount(tx, account.id);
+      const user = await selectUserOfAccount(tx, account.id);
+      if (user === null) throw invalidReset();
+      const actor = `user:${user.id}`;
+      await recordAudit(tx, { orgId: user.orgId, actor, action: 'account.reset_password', target: user.id });
+      return user;
+    });
+  }
+
+  /** Delete accounts without users and expired links. */
+  sweep(): Promise<void> {
+    return deleteUnusedAccounts(this.#sql);
+  }
+
+  async #bind(tx: Sql, token: string, accountId: string): Promise<void> {
+    const user = await this.#invitations.take(tx, token);
+    if (user === null || !(await bindAccount(tx, user, accountId))) throw invalidInvitation();
+    const { orgId, userId } = user;
+    await recordAudit(tx, { orgId, actor: `user:${userId}`, action: 'user.connect_account', target: userId });
+  }
+
+  async #memberOf(accountId: string, orgId: string): Promise<UserFacts> {
+    const user = await selectMember(this.#sql, accountId, orgId);
+    if (user === null) throw wrongPassword();
+    return user;
+  }
+
+  #hash(token: string): Buffer {
+    return createHmac('sha256', this.#hmacKey).update(`password-reset:${token}`).digest();
+  }
+}
+
+function invalidReset(): AppError {
+  return new AppError({
+    code: 'reset_invalid',
+    status: 401,
+    message: 'the link is not valid any more; ask an administrator of your organization for another one',
+  });
+}
