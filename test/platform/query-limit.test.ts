@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { FairGate } from '../../src/platform/fair-gate.ts';
-import { mapPostgresError, openPostgres } from '../../src/platform/postgres.ts';
+import { mapPostgresError, openPostgres, type Sql } from '../../src/platform/postgres.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
 import { openPostgresProxy } from '../support/postgres-proxy.ts';
 import { until } from '../support/until.ts';
@@ -84,6 +84,24 @@ test('a query whose time is over while it waits for a place is never sent', asyn
   releases.resolve();
   await held;
   expect(await sql`select to_regclass('never_sent') as found`).toEqual([{ found: null }]);
+});
+
+test('the rows of a query that fails in the middle are no part of the next result', async () => {
+  const lone = await createTestDatabase({ isEmpty: true, poolMax: 1 });
+  const fails = (sql: Sql) => sql`select 1 / (50 - i) from generate_series(1, 100) as i`;
+  try {
+    await expect(fails(lone.sql)).rejects.toThrow('division by zero');
+    expect(await lone.sql`select 1 as one`).toEqual([{ one: 1 }]);
+    await expect(lone.sql.begin(fails)).rejects.toThrow('division by zero');
+    expect(await lone.sql`select 1 as one`).toEqual([{ one: 1 }]);
+    const rows = await lone.sql.begin(async (tx) => {
+      await tx.begin(fails).catch(() => undefined);
+      return tx`select 1 as one`;
+    });
+    expect(rows).toEqual([{ one: 1 }]);
+  } finally {
+    await lone.drop();
+  }
 });
 
 // The request to cancel arrives on a connection of its own, often after the query has ended by itself.

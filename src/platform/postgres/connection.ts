@@ -18,6 +18,11 @@ export class Connection {
   readonly #silence: SilenceWatch;
   #loss: { readonly error: unknown } | null = null;
   #reject: (error: unknown) => void = () => undefined;
+  /**
+   * True after a failed query. If it has sent rows, postgres.js 3.4.9 puts those of the next query behind as many empty
+   * places (github.com/porsager/postgres/issues/1181).
+   */
+  #hasFailed = false;
 
   constructor(connect: Connect, silence: SilenceWatch) {
     this.#silence = silence;
@@ -37,13 +42,17 @@ export class Connection {
   }
 
   /** Send a query, and pass the answer to `receive`. Return the result of `receive`. */
-  send<R>(query: Statement, receive: (sent: ReturnType<typeof sendTo>) => PromiseLike<R>): Promise<R> {
+  async send<R>(query: Statement, receive: (sent: ReturnType<typeof sendTo>) => PromiseLike<R>): Promise<R> {
+    // Once a statement has completed, rows are counted from the start.
+    if (this.#hasFailed) await this.run('select where false');
     return this.#answer((client) => receive(sendTo(client, query)));
   }
 
   /** Run statements that have no parameters. */
-  run(statements: string): Promise<unknown> {
-    return this.#answer((client) => client.unsafe(statements).simple());
+  async run(statements: string): Promise<unknown> {
+    const results = await this.#answer((client) => client.unsafe(statements).simple());
+    this.#hasFailed = false;
+    return results;
   }
 
   /** Give up the connection. Its statement fails with the error. */
@@ -64,6 +73,7 @@ export class Connection {
         ask(this.#client).then(resolve, reject);
       });
     } catch (error) {
+      this.#hasFailed = true;
       if (isConnectionLoss(error)) this.lose(error);
       throw error;
     } finally {
