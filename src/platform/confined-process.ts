@@ -2,7 +2,7 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { confine, findConfinement, spawnUser } from './confinement.ts';
+import { confine, findConfinement, releaseUser, spawnUser, withOwnUser } from './confinement.ts';
 import { LOWER_PRIORITY } from './lower-priority.ts';
 
 /** Main module of a process that gets its code on stdin. */
@@ -39,7 +39,7 @@ export async function startConfined(options: {
 }): Promise<ConfinedProcess> {
   const { sources = null } = options;
   const readable = sources === null ? options.readable : [...options.readable, RUN_STRIPPED];
-  const confinement = await findConfinement(readable);
+  const confinement = withOwnUser(await findConfinement(readable));
   const user = spawnUser(confinement);
   const node = [
     process.execPath,
@@ -74,6 +74,8 @@ export async function startConfined(options: {
     windowsHide: true,
     ...(user === null ? {} : { uid: user.uid, gid: user.gid }),
   });
+  child.once('close', () => releaseUser(confinement));
+  child.once('error', () => releaseUser(confinement));
   await once(child, 'spawn'); // Without free file descriptors, its pipes were not made either.
   if (sources !== null) {
     child.stdin.on('error', () => undefined); // It died before it read them, which its exit tells.

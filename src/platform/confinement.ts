@@ -9,7 +9,7 @@ import { run, type ServerUser } from './embedded-postgres/run.ts';
 export interface Confinement {
   /** Command that executes the command appended to it in the namespaces; null for none. */
   readonly enter: readonly string[] | null;
-  /** User of the process if this process is root; null for the user of this process. */
+  /** User without an account, if this process is root; null for the user of this process. */
   readonly user: ServerUser | null;
 }
 
@@ -80,7 +80,7 @@ async function probe(folders: readonly string[], file: string | undefined): Prom
   const tools = findTools();
   const prepared = tools === null ? null : prepareNamespaces(tools, folders);
   const enter = await prepared?.catch((error: unknown) => refuseWant(String(error)));
-  const own = isRoot() ? unusedUser() : null;
+  const own = isRoot() ? (unusedUsers()[0] ?? null) : null;
   const users = own === null ? [null] : [own, null];
   for (const confinement of [enter ?? null, null].flatMap((each) => users.map((user) => ({ enter: each, user })))) {
     if (confinement.enter === null && confinement.user === null) break;
@@ -170,11 +170,34 @@ function findTools(): Tools | null {
   return files.every((file) => file !== undefined) ? (tools as Tools) : null;
 }
 
-/** Choose a user id that has no account. A process under it owns nothing and can signal no other process. */
-function unusedUser(): ServerUser | null {
+/** Users of the confined processes of this process. */
+const usersInUse = new Set<number>();
+let lastUid = 0;
+
+/**
+ * Give a process a user that no other process of this one has, so that it can neither signal another one nor read its
+ * memory. Each process of the service begins with another id.
+ * @returns the same confinement if it changes no user; otherwise one whose user is in use until `releaseUser`
+ */
+export function withOwnUser(confinement: Confinement): Confinement {
+  if (confinement.user === null) return confinement;
+  const free = unusedUsers().filter(({ uid }) => !usersInUse.has(uid));
+  if (lastUid === 0) lastUid = UIDS.first + (process.pid % (UIDS.last - UIDS.first));
+  const user = free.find(({ uid }) => uid > lastUid) ?? free[0] ?? confinement.user;
+  lastUid = user.uid;
+  usersInUse.add(user.uid);
+  return { ...confinement, user };
+}
+
+export function releaseUser({ user }: Confinement): void {
+  if (user !== null) usersInUse.delete(user.uid);
+}
+
+/** List the user ids that have no account. A process under one of them owns nothing. */
+function unusedUsers(): ServerUser[] {
   const ids = new Set(accountIds());
-  for (let id = UIDS.first; id <= UIDS.last; id++) if (!ids.has(id)) return { uid: id, gid: id };
-  return null;
+  const all = Array.from({ length: UIDS.last - UIDS.first + 1 }, (_, nth) => UIDS.first + nth);
+  return all.filter((id) => !ids.has(id)).map((id) => ({ uid: id, gid: id }));
 }
 
 function accountIds(): number[] {
@@ -203,7 +226,7 @@ function rootFolders(readable: readonly string[]): string[] {
 /** Describe, for operators, how the kernel confines the processes that read documents, or which means are missing. */
 export async function describeConfinement(): Promise<{ isComplete: boolean; detail: string }> {
   const { enter, user } = await findConfinement([fileURLToPath(import.meta.url)]);
-  const ownUser = user === null ? '' : `, as user ${user.uid}`;
+  const ownUser = user === null ? '' : ', each as a user of its own';
   if (enter !== null) {
     return { isComplete: true, detail: `isolated from the network and from other files${ownUser}` };
   }
