@@ -1,5 +1,7 @@
 import type { JobHandler } from '../jobs/handler.ts';
 import { JobError, type Lease, LeaseLost } from '../jobs/lease.ts';
+import type { HeldJob } from '../jobs/store.ts';
+import type { Sql } from '../platform/postgres.ts';
 import type { BulkContext } from './bulk.ts';
 import { settleBulkUsage } from './bulk-jobs.ts';
 import { embedChunks } from './embed-chunks.ts';
@@ -142,10 +144,11 @@ async function adopt(
     const [first] = done.values();
     if (stored === null || (first && first.space !== stored.facts.space)) continue;
     if (inherited) await objects.put(chunkKey(job.orgId, job.id, chunk), stored.bytes);
-    if (!(await insertFinishedChunk(sql, lease.held, chunk, stored.facts, inherited))) throw new LeaseLost(job.id);
+    const record = (db: Sql, held: HeldJob) => insertFinishedChunk(db, held, chunk, stored.facts, inherited);
+    // A chunk that was stored right before a crash is progress of that attempt.
+    if (!inherited) await lease.progressedBy(record);
+    else if (await record(sql, lease.held)) lease.worked();
+    else throw new LeaseLost(job.id);
     done.set(chunk, { chunk, inherited, ...stored.facts });
-    lease.worked();
-    // The chunk was stored right before a crash, so that attempt made progress too.
-    if (!inherited) await lease.progressed();
   }
 }

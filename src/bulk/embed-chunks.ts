@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import { failureCategoryOf } from '../embedding/failure-category.ts';
-import { asJobError, JobError, type Lease, LeaseLost } from '../jobs/lease.ts';
+import { asJobError, JobError, type Lease } from '../jobs/lease.ts';
 import type { CountedTokens } from '../models/count-tokens.ts';
 import { AppError } from '../platform/errors.ts';
 import { freeMemory } from '../platform/free-memory.ts';
@@ -99,8 +99,7 @@ async function embedChunk(
   });
   const facts = await storeChunk(context.objects, lease, job, chunk, embedded);
   freeMemory(embedded.vectors);
-  if (!(await insertFinishedChunk(context.sql, lease.held, chunk, facts, false))) throw new LeaseLost(job.id);
-  await lease.progressed();
+  await lease.progressedBy((sql, held) => insertFinishedChunk(sql, held, chunk, facts, false));
   const [first] = done.values();
   done.set(chunk, { chunk, inherited: false, ...facts });
   if (first && first.space !== facts.space) {

@@ -1,4 +1,4 @@
-import type { Sql } from '../platform/postgres.ts';
+import { inTransaction, type Sql } from '../platform/postgres.ts';
 import type { Job, JobPhase } from './schema.ts';
 import { advanceJob, completeJob, forgetCrashes, type HeldJob, isHeld, type JobFailure } from './store.ts';
 
@@ -176,6 +176,29 @@ export class Lease {
     if (!this.#isSuspect) return;
     this.#isSuspect = false;
     await forgetCrashes(this.#sql, this.held);
+  }
+
+  /**
+   * Record progress, as `progressed` does, by a write that makes it visible. The count of lost leases is reset in the
+   * same transaction: otherwise a worker that is killed right after each write would count as one that its job kills.
+   *
+   * @param write returns false, and has done nothing, if the job is no longer held
+   * @throws LeaseLost, and the errors of `write`
+   */
+  async progressedBy(write: (sql: Sql, held: HeldJob) => Promise<boolean>): Promise<void> {
+    const record = async (sql: Sql) => {
+      if (!(await write(sql, this.held))) throw new LeaseLost(this.job.id);
+    };
+    if (!this.#isSuspect) await record(this.#sql);
+    else
+      await inTransaction(this.#sql, async (tx) => {
+        // The row is locked first, because two writes that share it would each wait for the other to change it.
+        await forgetCrashes(tx, this.held);
+        await record(tx);
+      });
+    this.#isSuspect = false;
+    this.worked();
+    this.passCheckpoint();
   }
 
   /**

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { JobHandler } from '../../src/jobs/handler.ts';
-import { JobError, Lease, LeaseLapsed } from '../../src/jobs/lease.ts';
+import { JobError, Lease, LeaseLapsed, LeaseLost } from '../../src/jobs/lease.ts';
 import { type JobNotifier, openPostgresNotifier } from '../../src/jobs/notifier.ts';
 import { CRASHES_MAX, recoverJobs } from '../../src/jobs/recovery.ts';
 import type { Job } from '../../src/jobs/schema.ts';
@@ -326,6 +326,28 @@ describe('recovery', () => {
       expect(await recoverJobs(db.sql, new Map(), silent)).toEqual({ requeued: 1, poisoned: 0 });
     }
     expect(await statusOf(job.id)).toBe('queued');
+  });
+
+  it('progress and the reset of the count of crashes are visible at the same moment', async () => {
+    const job = await submit();
+    await claim(1, 'none', -1_000);
+    await recoverJobs(db.sql, new Map(), silent);
+    const [held] = (await claim(1, 'only')) as [Job];
+    const crashes = async (sql: Sql) =>
+      (await sql`SELECT crash_count FROM jobs WHERE id = ${job.id}`)[0]?.['crash_count'];
+    const lease = new Lease(db.sql, held, 'extracting');
+    const fails = lease.progressedBy(async () => {
+      throw new Error('the write failed');
+    });
+    await expect(fails).rejects.toThrow('the write failed');
+    expect(await crashes(db.sql)).toBe(1);
+    await expect(lease.progressedBy(async () => false)).rejects.toThrow(LeaseLost);
+    expect(await crashes(db.sql)).toBe(1);
+    await lease.progressedBy(async (tx) => {
+      expect([await crashes(tx), await crashes(db.sql)]).toEqual([0, 1]);
+      return true;
+    });
+    expect(await crashes(db.sql)).toBe(0);
   });
 
   it('recovery and renewals skip a row that a hung process has locked', async () => {
