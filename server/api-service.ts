@@ -29,6 +29,7 @@ import { bulkRoutes } from './routes/bulk.ts';
 import { channelRecordRoutes } from './routes/channel-records.ts';
 import { channelRoutes } from './routes/channels.ts';
 import { consoleRoutes } from './routes/console.ts';
+import { demoRoutes } from './routes/demo.ts';
 import { documentPageRoutes } from './routes/document-page.ts';
 import { documentReadingRoutes } from './routes/document-reading.ts';
 import { documentTextRoutes } from './routes/document-text.ts';
@@ -133,6 +134,7 @@ export function apiRoutes(
     ...synonymRoutes(sql),
     ...bucketMapRoutes({ sql, chunks: appliance.search.chunks, threads: appliance.threads }),
     ...documentRoutes(appliance.ingest.uploads, { ...shared, threads: appliance.threads, purge }),
+    ...demoRoutes(appliance.ingest.uploads, purge),
     ...documentTextRoutes(appliance.ingest.reading, shared.queryShares),
     ...documentReadingRoutes(appliance.ingest.reading, shared.queryShares),
     ...documentPageRoutes(appliance.ingest.reading, { ...shared, keyRing: appliance.keyRing }),

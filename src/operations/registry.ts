@@ -6,6 +6,7 @@ const GROUPS = {
   buckets: () => import('./groups/buckets.ts'),
   bulk: () => import('./groups/bulk.ts'),
   channels: () => import('./groups/channels.ts'),
+  demo: () => import('./groups/demo.ts'),
   documents: () => import('./groups/documents.ts'),
   embedding: () => import('./groups/embedding.ts'),
   index: () => import('./groups/index.ts'),

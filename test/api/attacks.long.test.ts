@@ -50,7 +50,7 @@ test('a body of 16 MB to a search is refused before it is read', async () => {
 test('20 MB of open brackets in Markdown end in one attempt, while the server answers others', async () => {
   const brackets = Buffer.from((HOSTILE_MARKDOWN['brackets'] as (chars: number) => string)(20 * MIB));
   // Reading them takes more than a minute.
-  const server = await openTestApi({ settings: { limits: { document_seconds: 10 } } });
+  const server = await openTestApi({ settings: { limits: { document_seconds: 3 } } });
   onTestFinished(() => server.close());
   const reading = outcomeOf('brackets.md', brackets, server, await server.key({ org: 'attacker' }));
   const neighbour = await server.key({ org: 'other' });

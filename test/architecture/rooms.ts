@@ -52,6 +52,7 @@ export const ROOMS: readonly Room[] = [
   { folder: 'src/workflows', owns: 'definitions, versions and runs of workflows, approvals' },
   { folder: 'src/memory', owns: 'connected sources and their synchronisation, memory search' },
   { folder: 'src/channels', owns: 'messenger configurations, the signed webhook, notifications' },
+  { folder: 'src/demo', owns: 'the sample documents of `service demo`, and the questions that they answer' },
   {
     folder: 'src/metadata',
     owns: 'the restricted statement language, edits of document metadata, hard delete, history',

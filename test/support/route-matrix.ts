@@ -108,6 +108,8 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   listOrganizations: {},
   getOrganization: {},
   editOrganization: { json: () => ({}) },
+  loadDemo: {},
+  removeDemo: { sessions: true },
   createBucket: { json: () => ({ name: `bucket-${fresh()}` }) },
   listBuckets: {},
   getBucket: {},

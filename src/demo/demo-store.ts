@@ -1,0 +1,15 @@
+import type { Sql } from '../platform/postgres.ts';
+
+/** Count the documents of a bucket that have none of these paths. */
+export async function countOtherDocuments(
+  sql: Sql,
+  orgId: string,
+  bucketId: string,
+  paths: readonly string[],
+): Promise<number> {
+  const [row] = await sql<[{ n: number }]>`
+    SELECT count(*)::int AS n FROM documents
+    WHERE org_id = ${orgId} AND bucket_id = ${bucketId} AND status <> 'deleting'
+      AND (source_path IS NULL OR source_path <> ALL(${sql.array([...paths])}::text[]))`;
+  return row.n;
+}

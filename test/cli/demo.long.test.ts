@@ -1,0 +1,30 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { makeDataDir } from '../support/appliance.ts';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
+import { runCommand } from './service.ts';
+
+let database: TestDatabase;
+let dataDir: ReturnType<typeof makeDataDir>;
+let env: NodeJS.ProcessEnv;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  dataDir = makeDataDir();
+  env = { DATABASE_URL: database.url, SERVICE_DATA_DIR: dataDir.dataDir };
+});
+afterAll(async () => {
+  await database.drop();
+  dataDir.remove();
+});
+
+test('service demo loads documents, shows a search for each question, and demo remove takes them away', async () => {
+  const first = await runCommand(['demo'], env);
+  expect(first.code).toBe(0);
+  expect(first.stdout).toContain("search 'can a helmet be returned' --bucket demo");
+  expect(first.stdout).toContain('korean/warranty.md');
+  const again = await runCommand(['demo', '--json'], env);
+  expect(again.json()).toMatchObject({ bucket: 'demo', counts: { linked: 12, ready: 0, failed: 0 } });
+  expect((await runCommand(['demo', 'remove', '--json'], env)).json()).toMatchObject({ deleted: true });
+  expect(await runCommand(['demo', 'remove'], env)).toMatchObject({ code: 3, stdout: '' });
+  expect((await runCommand(['demo', '--nothing'], env)).code).toBe(2);
+});
