@@ -16,7 +16,12 @@ export default class BulkResult extends BaseCommand {
   static override flags = {
     org: orgFlag,
     offset: Flags.integer({ description: 'number of vectors to skip', default: 0, env: 'SERVICE_OFFSET' }),
-    limit: Flags.integer({ description: 'maximum number of vectors, up to 1,000', default: 100, env: 'SERVICE_LIMIT' }),
+    limit: Flags.integer({
+      description: 'maximum number of vectors, up to 1,000',
+      aliases: ['top-k'],
+      default: 100,
+      env: 'SERVICE_LIMIT',
+    }),
     out: Flags.string({ description: 'file for all vectors; its name ends in .npy or .jsonl', env: 'SERVICE_OUT' }),
     force: forceFlag,
   };

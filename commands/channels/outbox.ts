@@ -19,6 +19,7 @@ export default class ChannelsOutbox extends BaseCommand {
     channel: Flags.string({ description: 'list only notifications of this configuration', env: 'SERVICE_CHANNEL' }),
     limit: Flags.integer({
       description: 'maximum number of notifications',
+      aliases: ['top-k'],
       default: 50,
       min: 1,
       max: RECORDS_MAX,

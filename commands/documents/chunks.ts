@@ -19,6 +19,7 @@ export default class DocumentsChunks extends BaseCommand {
     from: Flags.integer({ description: 'number of the first chunk', default: 0, min: 0, env: 'SERVICE_FROM' }),
     limit: Flags.integer({
       description: 'maximum number of chunks for each document, up to 1000',
+      aliases: ['top-k'],
       default: 100,
       min: 1,
       max: 1000,

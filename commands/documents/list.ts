@@ -1,6 +1,7 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { bucketFlag, orgFlag } from '../../src/cli/flags.ts';
+import type { Column } from '../../src/cli/table.ts';
 
 export default class DocumentsList extends BaseCommand {
   static override setsUp = false;
@@ -17,7 +18,12 @@ export default class DocumentsList extends BaseCommand {
       description: 'only documents in this state: queued, processing, ready, failed or deleting',
       env: 'SERVICE_STATUS',
     }),
-    limit: Flags.integer({ description: 'maximum number of documents, up to 200', default: 50, env: 'SERVICE_LIMIT' }),
+    limit: Flags.integer({
+      description: 'maximum number of documents, up to 200',
+      aliases: ['top-k'],
+      default: 50,
+      env: 'SERVICE_LIMIT',
+    }),
     cursor: Flags.string({
       description: 'continue after this cursor, the next_cursor of the page before',
       env: 'SERVICE_CURSOR',
@@ -29,7 +35,8 @@ export default class DocumentsList extends BaseCommand {
     const { bucket, status, limit, cursor } = flags;
     const page = await this.call(flags, 'documents.list', { bucket, status, limit, cursor });
     const { formatBytes } = await import('../../src/cli/table.ts');
-    await this.showTable('documents', page.data, [
+    const hint = `upload some: ${this.config.bin} documents upload PATH --bucket ${bucket}`;
+    const columns: Column<(typeof page.data)[number]>[] = [
       ['id', (document) => document.id],
       ['file', (document) => document.source_path ?? document.file_name, 'may be cut'],
       ['type', (document) => document.file_type],
@@ -40,7 +47,13 @@ export default class DocumentsList extends BaseCommand {
       ['job', (document) => document.job_id],
       ['created', (document) => document.created_at],
       ['reason', (document) => document.error_message, 'may be cut'],
-    ]);
+    ];
+    await this.showTable(
+      'documents',
+      page.data,
+      columns,
+      status === undefined && cursor === undefined ? hint : undefined,
+    );
     if (page.next_cursor !== null)
       this.logToStderr(`there are more documents; continue with --cursor ${page.next_cursor}`);
     return page;

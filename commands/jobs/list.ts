@@ -17,7 +17,12 @@ export default class JobsList extends BaseCommand {
         'only jobs in this state: queued, extracting, chunking, embedding, indexing, ready, failed or cancelled',
       env: 'SERVICE_STATUS',
     }),
-    limit: Flags.integer({ description: 'maximum number of jobs, up to 200', default: 50, env: 'SERVICE_LIMIT' }),
+    limit: Flags.integer({
+      description: 'maximum number of jobs, up to 200',
+      aliases: ['top-k'],
+      default: 50,
+      env: 'SERVICE_LIMIT',
+    }),
   };
 
   async run(): Promise<unknown> {

@@ -11,8 +11,8 @@ export default class KeysRevoke extends BaseCommand {
     '<%= config.bin %> keys revoke 8h2kq0za --yes --json',
   ];
   static override args = {
-    id: Args.string({
-      description: 'id of the key, as in "keys list": the eight characters after "svc_"',
+    key: Args.string({
+      description: 'id of the key, as in "keys list": the eight characters after "svc_"; or its name',
       required: true,
       ignoreStdin: true,
     }),
@@ -22,9 +22,10 @@ export default class KeysRevoke extends BaseCommand {
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(KeysRevoke);
     return this.withSession(flags, async (session, signal) => {
-      await confirm(`Requests with the key ${args.id} will be refused. Revoke it?`, flags.yes, signal);
-      const revoked = await session.call('keys.revoke', { id: args.id });
-      this.log(`revoked key ${args.id}`);
+      const { id, name } = await session.call('keys.find', { key: args.key });
+      await confirm(`Requests with the key ${id} (${name}) will be refused. Revoke it?`, flags.yes, signal);
+      const revoked = await session.call('keys.revoke', { id });
+      this.log(`revoked key ${id} (${name})`);
       return revoked;
     });
   }

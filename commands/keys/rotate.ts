@@ -8,12 +8,12 @@ export default class KeysRotate extends BaseCommand {
   static override description =
     'Replace an API key with a new one that has the same rights.\nThe old key is refused at once, or after the time that --grace gives.';
   static override examples = [
-    '<%= config.bin %> keys rotate 8h2kq0za --grace 1d',
+    '<%= config.bin %> keys rotate shop --grace 1d',
     '<%= config.bin %> keys rotate 8h2kq0za --yes --json',
   ];
   static override args = {
-    id: Args.string({
-      description: 'id of the key, as in "keys list": the eight characters after "svc_"',
+    key: Args.string({
+      description: 'id of the key, as in "keys list": the eight characters after "svc_"; or its name',
       required: true,
       ignoreStdin: true,
     }),
@@ -30,9 +30,10 @@ export default class KeysRotate extends BaseCommand {
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(KeysRotate);
     return this.withSession(flags, async (session, signal) => {
-      const { id, grace } = { ...args, grace: flags.grace };
+      const { grace } = flags;
+      const { id, name } = await session.call('keys.find', { key: args.key });
       const when = grace === undefined ? 'at once' : `after ${grace}`;
-      await confirm(`Requests with the key ${id} will be refused ${when}. Replace it?`, flags.yes, signal);
+      await confirm(`Requests with the key ${id} (${name}) will be refused ${when}. Replace it?`, flags.yes, signal);
       const key = await session.call('keys.rotate', { id, grace });
       this.log(key.key);
       this.logToStderr(`created key ${key.id} in place of ${id}. Keep it; it is not shown again.`);

@@ -19,6 +19,7 @@ export default class MetadataHistory extends BaseCommand {
     org: orgFlag,
     limit: Flags.integer({
       description: 'maximum number of changes',
+      aliases: ['top-k'],
       default: 50,
       min: 1,
       max: ENTRIES_MAX,

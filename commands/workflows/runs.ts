@@ -21,6 +21,7 @@ export default class WorkflowsRuns extends BaseCommand {
     org: orgFlag,
     limit: Flags.integer({
       description: 'maximum number of runs',
+      aliases: ['top-k'],
       default: 50,
       min: 1,
       max: RUNS_MAX,

@@ -77,6 +77,16 @@ export async function selectApiKey(sql: Sql, orgId: string, id: string): Promise
   return row ? toApiKey(row) : null;
 }
 
+/** Select the keys with this id, or with this name if they are not revoked. */
+export async function selectKeysNamed(sql: Sql, orgId: string, idOrName: string): Promise<ApiKey[]> {
+  const rows = await sql<ApiKeyRow[]>`
+    SELECT ${columns(sql)} FROM api_keys
+    WHERE org_id = ${orgId} AND (id = ${idOrName}
+      OR (name = ${idOrName.normalize('NFC')} AND (revoked_at IS NULL OR revoked_at > now())))
+    ORDER BY id = ${idOrName} DESC, created_at DESC, id DESC`;
+  return rows.map(toApiKey);
+}
+
 /**
  * Change a key; call this on a locked row.
  *

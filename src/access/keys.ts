@@ -12,6 +12,7 @@ import {
   lockApiKey,
   selectApiKey,
   selectApiKeys,
+  selectKeysNamed,
   updateApiKey,
   updateRevocation,
 } from './key-store.ts';
@@ -85,6 +86,19 @@ export async function findKey(sql: Sql, by: Caller, id: string): Promise<ApiKey>
   const key = await selectApiKey(sql, by.orgId, id);
   if (!key) throw notFound('api key', id);
   return key;
+}
+
+/**
+ * Find a key by its id, or by its name.
+ *
+ * @throws AppError `api_key_not_found` (404), `name_ambiguous` (409) if several keys have the name
+ */
+export async function findKeyNamed(sql: Sql, by: Caller, idOrName: string): Promise<ApiKey> {
+  const [key, ...others] = await selectKeysNamed(sql, by.orgId, idOrName);
+  if (key === undefined) throw notFound('api key', idOrName);
+  if (key.id === idOrName || others.length === 0) return key;
+  const ids = [key, ...others].map(({ id }) => id).join(', ');
+  throw conflict(`several keys are named "${idOrName}"; use one of the ids ${ids}`, 'name_ambiguous');
 }
 
 /**

@@ -96,10 +96,15 @@ export abstract class BaseCommand extends Command {
   }
 
   /** Print rows as a table for people, or one line on stderr if there are none. Prints nothing with `--json`. */
-  protected async showTable<Row>(noun: string, rows: readonly Row[], columns: readonly Column<Row>[]): Promise<void> {
+  protected async showTable<Row>(
+    noun: string,
+    rows: readonly Row[],
+    columns: readonly Column<Row>[],
+    hint?: string,
+  ): Promise<void> {
     if (this.jsonEnabled()) return;
     const { renderTable } = await import('./table.ts');
-    if (rows.length === 0) this.logToStderr(`no ${noun}`);
+    if (rows.length === 0) this.logToStderr(hint === undefined ? `no ${noun}` : `no ${noun}; ${hint}`);
     else this.log(renderTable(rows, columns));
   }
 

@@ -55,7 +55,9 @@ function unknownFlags(flags: readonly string[], shape: CommandShape): string {
 
 function missing(args: readonly { name: string; description?: string }[], shape: CommandShape): string {
   const names = args.map(({ name, description }) => {
-    const meaning = description === undefined ? '' : ` (${description})`;
+    const { options } = shape.args[name] ?? {};
+    const choices = options === undefined ? description : `${description ?? 'value'}: ${options.join(', ')}`;
+    const meaning = choices === undefined ? '' : ` (${choices})`;
     return `${name.toUpperCase()}${meaning}`;
   });
   return `${names.join(' and ')} ${names.length === 1 ? 'is' : 'are'} missing; right form: ${rightForm(shape)}`;

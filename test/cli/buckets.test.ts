@@ -54,9 +54,11 @@ test('set-policy, keys rotate and projections activate change nothing without a 
   const refused = await buckets('set-policy', 'manuals', '--max-privacy-level', '2', '--json');
   expect([refused.code, refused.json().error.code]).toEqual([2, 'confirmation_missing']);
   expect((await buckets('show', 'manuals', '--json')).json()).toEqual(before.json());
-  const rotate = await runCommand(['keys', 'rotate', 'nothing', '--json'], env);
+  const key = (await runCommand(['keys', 'create', '--name', 'kept', '--json'], env)).json();
+  const rotate = await runCommand(['keys', 'rotate', key.id, '--json'], env);
   expect([rotate.code, rotate.json().error.code]).toEqual([2, 'confirmation_missing']);
-  // An unknown map is reported before anybody is asked.
+  // An unknown key or map is reported before anybody is asked.
+  expect(await runCommand(['keys', 'rotate', 'nothing'], env)).toMatchObject({ code: 3 });
   expect(await runCommand(['projections', 'activate', '99'], env)).toMatchObject({ code: 3 });
 });
 

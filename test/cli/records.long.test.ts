@@ -143,8 +143,19 @@ test('API keys are rotated and revoked', async () => {
   expect(await json('keys', 'revoke', second.id, '--yes')).toEqual({ revoked: true });
   // No variable confirms, because it would confirm every command from then on.
   expect(await runCommand(['keys', 'revoke', second.id], { ...env, SERVICE_YES: 'true' })).toMatchObject({ code: 2 });
-  expect(await service('keys', 'revoke', 'no-such-key', '--yes')).toMatchObject({ code: 3 });
-  expect((await audited('key.revoke')).map((row) => row.target)).toEqual([second.id]);
+  expect(await service('keys', 'revoke', 'no-such-key')).toMatchObject({ code: 3 });
+  const named = await json('keys', 'create', '--name', 'by its name');
+  expect((await service('keys', 'revoke', 'by its name', '--yes')).stdout).toBe(
+    `revoked key ${named.id} (by its name)\n`,
+  );
+  const twins = [await json('keys', 'create', '--name', 'twin'), await json('keys', 'create', '--name', 'twin')];
+  const ambiguous = await service('keys', 'rotate', 'twin', '--yes');
+  expect(ambiguous.code).toBe(4);
+  for (const { id } of twins) expect(ambiguous.stderr).toContain(id);
+  expect((await service('documents', 'list')).stderr).toContain('no documents; upload some: ');
+  expect((await service('jobs', 'list', '--top-k', '1')).code).toBe(0);
+  expect((await service('users', 'set-role', 'a@example.com')).stderr).toContain('member, admin, owner');
+  expect((await audited('key.revoke')).map((row) => row.target)).toEqual([second.id, named.id]);
 });
 
 test('a token is created for a user, who is added if there is none', async () => {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ROLES, SCOPES } from '../../access/caller.ts';
-import { type CreatedApiKey, createKey, listKeys, revokeKey, rotateKey } from '../../access/keys.ts';
+import { type CreatedApiKey, createKey, findKeyNamed, listKeys, revokeKey, rotateKey } from '../../access/keys.ts';
 import { LIST_ROWS_MAX } from '../../access/schema.ts';
 import { issueToken, revokeToken as revokeOneToken, revokeUserTokens } from '../../access/tokens.ts';
 import { parseDuration } from '../../platform/duration.ts';
@@ -30,6 +30,11 @@ export const create = forOrganization(
 export const list = forOrganization(z.object({}), async (_, { appliance, operator }) =>
   listPage(await listKeys(appliance.sql, operator), LIST_ROWS_MAX),
 );
+
+export const find = forOrganization(z.object({ key: z.string() }), async ({ key }, { appliance, operator }) => {
+  const { id, name } = await findKeyNamed(appliance.sql, operator, key);
+  return { id, name };
+});
 
 export const revoke = forOrganization(z.object({ id: z.string() }), async ({ id }, { appliance, operator }) => {
   await revokeKey(appliance.sql, operator, id);
