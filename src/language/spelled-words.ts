@@ -1,4 +1,5 @@
 import { stemEnglish } from './english-stem.ts';
+import { codeOf, FINAL_COUNT, INITIAL_COUNT, isSyllable, jamoOf, VOWEL_COUNT } from './hangul.ts';
 import { stemKorean } from './korean.ts';
 import { termsOf } from './words.ts';
 
@@ -19,11 +20,6 @@ const HANGUL_MIN = 2;
 const LENGTH_MAX = 32;
 
 const TOKENS = /[\p{L}\p{N}\p{M}]+(?:[-'’._/,&+#][\p{L}\p{N}\p{M}]*)*/gu;
-const FIRST_SYLLABLE = 0xac00;
-const LAST_SYLLABLE = 0xd7a3;
-const VOWELS = 21;
-const FINALS = 28;
-const INITIALS = 19;
 /** Vowels that sound alike, by their numbers: ㅐㅔ, ㅒㅖ, ㅙㅚㅞ. */
 const CONFUSED_VOWELS = [
   [1, 5],
@@ -97,7 +93,7 @@ export function hangulEdits(word: string, isUnknown: (at: number) => boolean): S
   const last = word.length - 1;
   for (let at = 0; at <= last; at++) {
     const code = word.charCodeAt(at);
-    if (code < FIRST_SYLLABLE || code > LAST_SYLLABLE) continue;
+    if (!isSyllable(code)) continue;
     const isOdd = at > 0 && at < last && isUnknown(at - 1) && isUnknown(at);
     for (const other of isOdd ? oneJamoFrom(code) : soundingAlike(code)) {
       edits.add(word.slice(0, at) + String.fromCharCode(other) + word.slice(at + 1));
@@ -113,30 +109,16 @@ export function hangulEdits(word: string, isUnknown: (at: number) => boolean): S
 
 /** Return the syllables that differ in the initial consonant, the vowel or the optional final consonant. */
 function oneJamoFrom(code: number): number[] {
-  const { initial, vowel, final } = jamoOf(code);
+  const jamo = jamoOf(code);
   return [
-    ...Array.from({ length: INITIALS }, (_, other) => syllable(other, vowel, final)),
-    ...Array.from({ length: VOWELS }, (_, other) => syllable(initial, other, final)),
-    ...Array.from({ length: FINALS }, (_, other) => syllable(initial, vowel, other)),
+    ...Array.from({ length: INITIAL_COUNT }, (_, initial) => codeOf({ ...jamo, initial })),
+    ...Array.from({ length: VOWEL_COUNT }, (_, vowel) => codeOf({ ...jamo, vowel })),
+    ...Array.from({ length: FINAL_COUNT }, (_, final) => codeOf({ ...jamo, final })),
   ];
 }
 
 function soundingAlike(code: number): number[] {
-  const { initial, vowel, final } = jamoOf(code);
-  const alike = CONFUSED_VOWELS.find((vowels) => vowels.includes(vowel)) ?? [];
-  return alike.map((other) => syllable(initial, other, final));
-}
-
-/** Return the numbers of the jamo of a syllable (The Unicode Standard, section 3.12). */
-function jamoOf(code: number): { initial: number; vowel: number; final: number } {
-  const index = code - FIRST_SYLLABLE;
-  return {
-    initial: Math.floor(index / (VOWELS * FINALS)),
-    vowel: Math.floor(index / FINALS) % VOWELS,
-    final: index % FINALS,
-  };
-}
-
-function syllable(initial: number, vowel: number, final: number): number {
-  return FIRST_SYLLABLE + (initial * VOWELS + vowel) * FINALS + final;
+  const jamo = jamoOf(code);
+  const alike = CONFUSED_VOWELS.find((vowels) => vowels.includes(jamo.vowel)) ?? [];
+  return alike.map((vowel) => codeOf({ ...jamo, vowel }));
 }

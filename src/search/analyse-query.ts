@@ -1,5 +1,6 @@
 import { analyse, type WeightedTerms, weighTerms } from '../language/analyser.ts';
 import { findCodeForms } from '../language/code-forms.ts';
+import { findVerbForms } from '../language/verb-terms.ts';
 import { type Alternatives, expandTerms, findAlternatives } from './synonyms/expand-terms.ts';
 import type { SearchedIndex } from './synonyms/synonym-cache.ts';
 
@@ -9,23 +10,23 @@ export interface AnalysedQuery {
   readonly sequence: readonly string[];
   /** The same terms, each once, with their weights. */
   readonly terms: readonly WeightedTerms[];
-  /** Terms that replace `terms` in a table, by its name: with other forms of codes and the synonyms of its bucket. */
+  /** Terms that replace `terms` in a table, by its name: with other forms and the synonyms of its bucket. */
   readonly ownTerms: ReadonlyMap<string, readonly WeightedTerms[]>;
-  /** Phrases of the query that have synonyms in one of the buckets. */
+  /** Phrases of the query that have other forms, or synonyms in one of the buckets. */
   readonly alternatives: readonly Alternatives[];
 }
 
-/** Analyse a query, and expand its terms by other forms of its codes and by the synonyms of each bucket. */
+/** Analyse a query, and expand its terms by other forms of its codes and verbs, and by the synonyms of each bucket. */
 export function analyseQuery(query: string, indexes: readonly SearchedIndex[]): AnalysedQuery {
   const sequence = analyse(query);
   const terms = weighTerms(sequence);
-  const codes = findCodeForms(query);
-  const alternatives: Alternatives[] = [...codes];
+  const forms: Alternatives[] = [...findCodeForms(query), ...findVerbForms(query)];
+  const alternatives = [...forms];
   const ownTerms = new Map<string, readonly WeightedTerms[]>();
   for (const { indexTable, synonyms } of indexes) {
-    if (indexTable === null || (synonyms === null && codes.length === 0)) continue;
+    if (indexTable === null || (synonyms === null && forms.length === 0)) continue;
     const own = synonyms === null ? [] : findAlternatives(sequence, synonyms);
-    const expanded = expandTerms(terms, [...codes, ...own]);
+    const expanded = expandTerms(terms, [...forms, ...own]);
     if (expanded) ownTerms.set(indexTable.name, expanded);
     alternatives.push(...own);
   }

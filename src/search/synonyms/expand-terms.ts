@@ -14,6 +14,8 @@ interface Phrase {
 export interface Alternatives {
   readonly phrase: readonly string[];
   readonly others: readonly (readonly string[])[];
+  /** Factor of the weight of the others: above 0, at most 1 (default). */
+  readonly share?: number;
 }
 
 /** Analysed synonyms of a bucket: phrases by their first term. */
@@ -55,9 +57,9 @@ export function expandTerms(
 ): WeightedTerms[] | null {
   const own = new Set(weighted.flatMap(({ terms }) => terms));
   const added = new Map<string, number>();
-  for (const { phrase, others } of alternatives) {
+  for (const { phrase, others, share = 1 } of alternatives) {
     for (const other of others) {
-      const weight = Math.min(WEIGHT_MAX, phrase.length / other.length);
+      const weight = share * Math.min(WEIGHT_MAX, phrase.length / other.length);
       for (const term of other) {
         if (own.has(term) || (added.size >= ADDED_TERMS_MAX && !added.has(term))) continue;
         added.set(term, Math.max(added.get(term) ?? 0, weight));
