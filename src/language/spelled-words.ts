@@ -5,7 +5,9 @@ import { termsOf } from './words.ts';
 
 /** Word of a query whose spelling can be corrected. */
 export interface SpelledWord {
-  /** Word in lower case, for a Hangul word its stem. */
+  /** Word in lower case, as the query has it. */
+  readonly token: string;
+  /** The same word, or the stem of a Hangul word. */
   readonly word: string;
   readonly script: 'latin' | 'hangul';
   /** Terms that the analyser makes of it. */
@@ -44,14 +46,14 @@ export function spelledWords(query: string): SpelledWord[] {
 function latinWord(token: string): SpelledWord | null {
   if (token.length < LATIN_MIN || token.length > LENGTH_MAX || !/^[a-z]+$/.test(token)) return null;
   const terms = termsOf(token);
-  return terms.length === 1 ? { word: token, script: 'latin', terms } : null;
+  return terms.length === 1 ? { token, word: token, script: 'latin', terms } : null;
 }
 
 function hangulWord(token: string): SpelledWord | null {
   if (!/^[가-힣]+$/.test(token) || token.length > LENGTH_MAX) return null;
   const [stem] = stemKorean(token);
   if (stem === undefined || stem.length < HANGUL_MIN) return null;
-  return { word: stem, script: 'hangul', terms: termsOf(token) };
+  return { token, word: stem, script: 'hangul', terms: termsOf(token) };
 }
 
 export function latinTerm(word: string): string {
@@ -82,24 +84,43 @@ export function latinEdits(word: string): Set<string> {
 }
 
 /**
- * Make the words at a distance of one jamo from a Hangul word, or with two swapped syllables. Hangul words are written
- * together and keep endings that the analyser does not know, so one unknown pair does not mean a mistake. Replace a
- * syllable by any other only if both of its pairs are unknown, and otherwise only by those that sound alike.
+ * Make the words that a Hangul word may stand for if it is no known word: a syllable may be one that sounds alike. If
+ * no text has a syllable beside either of its neighbours, it may be any syllable at a distance of one jamo, or may be
+ * swapped with its neighbour. Hangul words are written together and keep endings that the analyser does not know, so
+ * one unknown pair does not mean a mistake.
  *
  * @param isUnknown true if no text has the pair that begins at this syllable
  */
-export function hangulEdits(word: string, isUnknown: (at: number) => boolean): Set<string> {
-  const edits = new Set<string>();
+export function likelyHangulEdits(word: string, isUnknown: (at: number) => boolean): Set<string> {
   const last = word.length - 1;
-  for (let at = 0; at <= last; at++) {
+  return editSyllables(word, {
+    isOdd: (at) => at > 0 && at < last && isUnknown(at - 1) && isUnknown(at),
+    canSwap: (at) => [at - 1, at, at + 1].filter((pair) => pair >= 0 && pair < last && isUnknown(pair)).length > 1,
+  });
+}
+
+/** Make the words that sound like a Hangul word. */
+export function soundingLike(word: string): Set<string> {
+  return editSyllables(word, { isOdd: () => false, canSwap: () => false });
+}
+
+/** Make all words at a distance of one jamo from a Hangul word, or with two swapped syllables. */
+export function hangulEdits(word: string): Set<string> {
+  return editSyllables(word, { isOdd: () => true, canSwap: () => true });
+}
+
+function editSyllables(
+  word: string,
+  { isOdd, canSwap }: { readonly isOdd: (at: number) => boolean; readonly canSwap: (at: number) => boolean },
+): Set<string> {
+  const edits = new Set<string>();
+  for (let at = 0; at < word.length; at++) {
     const code = word.charCodeAt(at);
     if (!isSyllable(code)) continue;
-    const isOdd = at > 0 && at < last && isUnknown(at - 1) && isUnknown(at);
-    for (const other of isOdd ? oneJamoFrom(code) : soundingAlike(code)) {
+    for (const other of isOdd(at) ? oneJamoFrom(code) : soundingAlike(code)) {
       edits.add(word.slice(0, at) + String.fromCharCode(other) + word.slice(at + 1));
     }
-    const unknown = [at - 1, at, at + 1].filter((pair) => pair >= 0 && pair < last && isUnknown(pair));
-    if (at < last && unknown.length > 1) {
+    if (at < word.length - 1 && canSwap(at)) {
       edits.add(word.slice(0, at) + word.charAt(at + 1) + word.charAt(at) + word.slice(at + 2));
     }
   }

@@ -61,7 +61,7 @@ export interface KeywordQuery extends LegQuery {
 export interface KeywordLeg {
   readonly rows: LegRows;
   /** Words that no table has. */
-  readonly unknown: readonly SpelledWord[];
+  readonly misspelled: readonly SpelledWord[];
   readonly corrections: readonly Correction[];
 }
 

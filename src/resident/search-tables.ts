@@ -1,6 +1,6 @@
 import type { WeightedTerms } from '../language/analyser.ts';
 import { type Allowed, BestRows } from './best-rows.ts';
-import { type Correction, correctWords, isUnknown } from './keywords/correct-words.ts';
+import { type Correction, correctWords, isMisspelled } from './keywords/correct-words.ts';
 import { ROWS_MAX } from './keywords/postings.ts';
 import type { KeywordLeg, KeywordQuery, LegQuery, LegRows, VectorQuery } from './protocol.ts';
 import type { ResidentTable } from './resident-table.ts';
@@ -28,8 +28,8 @@ export function searchKeywords(
     corrections.push(...own);
     keywords.search(replaceTerms(ownTerms.get(number) ?? terms, own), allowed, { best, first });
   }
-  const unknown = words.filter((word) => searched.every(({ table }) => isUnknown(table.keywords, word)));
-  return { rows: toLegRows(searched, best), unknown, corrections };
+  const misspelled = words.filter((word) => searched.every(({ table }) => isMisspelled(table.keywords, word)));
+  return { rows: toLegRows(searched, best), misspelled, corrections };
 }
 
 /** Replace the terms of misspelled words by those of the corrections. Keep the weight of the group. */

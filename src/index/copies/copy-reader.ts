@@ -78,7 +78,7 @@ export function readCopies(
       const words = isKnown ? misspelled : options.spelled;
       let legs = await searchWords(terms, legOptions, { words, correct: isKnown });
       if (!isKnown && words.length > 0) {
-        misspelled = words.filter(({ word }) => legs.every((leg) => leg.unknown.some((own) => own.word === word)));
+        misspelled = words.filter(({ word }) => legs.every((leg) => leg.misspelled.some((own) => own.word === word)));
         if (misspelled.length > 0) legs = await searchWords(terms, legOptions, { words: misspelled, correct: true });
       }
       corrections = legs.flatMap((leg) => leg.corrections);

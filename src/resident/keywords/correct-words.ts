@@ -1,4 +1,15 @@
-import { hangulEdits, latinEdits, latinTerm, type SpelledWord, syllablePairs } from '../../language/spelled-words.ts';
+import { isEnglishWord } from '../../language/english-dictionary.ts';
+import { isKoreanWord } from '../../language/korean-dictionary.ts';
+import {
+  hangulEdits,
+  latinEdits,
+  latinTerm,
+  likelyHangulEdits,
+  type SpelledWord,
+  soundingLike,
+  syllablePairs,
+} from '../../language/spelled-words.ts';
+import { termsOf } from '../../language/words.ts';
 import { countEdits } from '../../platform/nearest-word.ts';
 import type { KeywordRows } from './keyword-rows.ts';
 
@@ -6,6 +17,8 @@ import type { KeywordRows } from './keyword-rows.ts';
 const CORRECTED_MAX = 4;
 /** Minimum length of a word in which two mistakes are corrected. */
 const TWO_MISTAKES_LENGTH = 8;
+/** Minimum length of a Hangul word in which any mistake is corrected. Shorter words are near too many others. */
+const DICTIONARY_LENGTH = 3;
 /** Number of terms of a table above which only single mistakes are corrected. */
 const SCANNED_TERMS_MAX = 300_000;
 
@@ -19,19 +32,21 @@ export interface Correction {
   readonly by: readonly string[];
 }
 
-/** Return true if no row has the word as it is spelled. */
-export function isUnknown(keywords: KeywordRows, { script, terms, word }: SpelledWord): boolean {
+/** Return true if no row has the word as it is spelled, and it is no word of its language. */
+export function isMisspelled(keywords: KeywordRows, spelled: SpelledWord): boolean {
+  const { script, terms, token, word } = spelled;
   const own = script === 'latin' ? terms : syllablePairs(word);
-  return own.some((term) => keywords.countRows(term) === 0);
+  if (own.every((term) => keywords.countRows(term) > 0)) return false;
+  return script === 'latin' ? !isEnglishWord(word) : !isKoreanWord(word) && !isKoreanWord(token);
 }
 
 /**
- * Find the nearest known word for each unknown word. Of several at the same distance, take the most frequent one, then
- * the first by code unit. Leave out words without a correction.
+ * Find the nearest known word for each misspelled word. Of several at the same distance, take the most frequent one,
+ * then the first by code unit. Leave out words without a correction.
  */
 export function correctWords(keywords: KeywordRows, words: readonly SpelledWord[]): Correction[] {
-  const unknown = words.filter((word) => isUnknown(keywords, word)).slice(0, CORRECTED_MAX);
-  return unknown.flatMap((word) =>
+  const misspelled = words.filter((word) => isMisspelled(keywords, word)).slice(0, CORRECTED_MAX);
+  return misspelled.flatMap((word) =>
     word.script === 'latin' ? correctLatin(keywords, word) : correctHangul(keywords, word),
   );
 }
@@ -47,13 +62,26 @@ function correctLatin(keywords: KeywordRows, { word, terms }: SpelledWord): Corr
   return found === null ? [] : [{ from: word, to: found, replaced: terms, by: [found] }];
 }
 
-/** The index has the pairs of syllables of a Hangul word, so it must know all pairs of the corrected word. */
-function correctHangul(keywords: KeywordRows, { word, terms }: SpelledWord): Correction[] {
-  const rowsOf = (edit: string) => Math.min(...syllablePairs(edit).map((pair) => keywords.countRows(pair)));
-  const pairs = syllablePairs(word).map((pair) => keywords.countRows(pair) === 0);
+/**
+ * Correct a Hangul word to a word of the dictionary. If there is none, correct it by a likelier mistake, since the word
+ * may be a name. The index has pairs of syllables, so it must know all pairs of the corrected word.
+ */
+function correctHangul(keywords: KeywordRows, { token, word, terms }: SpelledWord): Correction[] {
+  const rowsOf = (pairs: readonly string[]) => Math.min(...pairs.map((pair) => keywords.countRows(pair)));
+  const rowsOfWord = (edit: string) => {
+    const own = termsOf(edit);
+    return own.length > 0 && rowsOf(own) > 0 && isKoreanWord(edit) ? rowsOf(own) : 0;
+  };
+  // The stem first: the syllable that looks like an ending may belong to the word (청소기).
+  for (const form of new Set([word, token])) {
+    const wide = form.length < DICTIONARY_LENGTH ? [] : hangulEdits(form);
+    const near = mostFrequent(soundingLike(form), rowsOfWord) ?? mostFrequent(wide, rowsOfWord);
+    if (near !== null) return [{ from: form, to: near, replaced: terms, by: termsOf(near) }];
+  }
+  const unknown = syllablePairs(word).map((pair) => keywords.countRows(pair) === 0);
   const near = mostFrequent(
-    hangulEdits(word, (at) => pairs[at] === true),
-    rowsOf,
+    likelyHangulEdits(word, (at) => unknown[at] === true),
+    (edit) => rowsOf(syllablePairs(edit)),
   );
   return near === null ? [] : [{ from: word, to: near, replaced: terms, by: syllablePairs(near) }];
 }
