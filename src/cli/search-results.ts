@@ -11,8 +11,8 @@ const INDENT = '   ';
 const LINE_CELLS_MAX = 100;
 
 /**
- * Render results as a numbered list: score, file, page and heading path, then the passage. A terminal wraps the passage
- * and, with colours, highlights the words of the query. Elsewhere each line stays whole, for `grep`.
+ * Render results as a numbered list: relevance, file, page and heading path, then the passage. A terminal wraps the
+ * passage and, with colours, highlights the words of the query. Elsewhere each line stays whole, for `grep`.
  *
  * @param query words to highlight; empty: none
  * @param snippets part of each passage to print; null for whole passages
@@ -40,7 +40,7 @@ function titleOf(result: SearchResult, index: number): string {
     .map((part) => ` · ${part}`)
     .join('');
   const title = `${paint('bold', oneLine(source_path ?? file_name))}${paint('dim', oneLine(place))}`;
-  return `${index + 1}. [${result.score.toFixed(2)}] ${title}`;
+  return `${index + 1}. [${result.relevance_score?.toFixed(2) ?? '-'}] ${title}`;
 }
 
 /** Make a function that highlights all inflected forms of the words of a query. */

@@ -38,6 +38,7 @@ export const SearchResult = z.looseObject({
   text: z.string(),
   score: z.number(),
   relevance: z.string().nullish(),
+  relevance_score: z.number().nullish(),
   highlights: z
     .array(z.looseObject({ parts: z.array(z.looseObject({ text: z.string(), match: z.boolean() })) }))
     .optional(),
@@ -59,6 +60,7 @@ export type SearchResult = z.output<typeof SearchResult>;
 export const SearchReply = z.looseObject({
   results: z.array(SearchResult),
   relevance: z.string().nullish(),
+  relevance_score: z.number().nullish(),
   corrected: z.array(z.looseObject({ from: z.string(), to: z.string() })).optional(),
   warnings: z.array(z.string()).optional(),
 });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { METADATA_LIMITS, userKeyFault } from '../documents/user-metadata.ts';
 import { textInteger } from '../platform/zod-integers.ts';
-import { Relevance } from '../search/relevance/schema.ts';
+import { Relevance, RelevanceScore } from '../search/relevance/schema.ts';
 import { CorrectedWord } from '../search/results/describe-corrections.ts';
 import { BUCKETS_MAX, SearchRequest, SearchResult } from '../search/schema.ts';
 import { globFault } from './readers/globs.ts';
@@ -241,6 +241,7 @@ export const MemorySearchResponse = z
     model: z.string().nullable(),
     results: z.array(MemorySearchResult),
     relevance: Relevance.describe('relevance of the best result; none: no result seems to answer the query'),
+    relevance_score: RelevanceScore.describe('that of the most relevant result'),
     corrected: z.array(CorrectedWord).describe('words of the query that were replaced'),
     usage: z.object({ tokens: z.int() }),
     warnings: z.array(z.string()),

@@ -28,7 +28,7 @@ export async function searchMemory(
   const refs = named.length > 0 ? named : await listSourceBuckets(sql, caller, BUCKETS_MAX);
   if (refs.length === 0) {
     const warning = 'no source that you may read belongs to a bucket; name a bucket with "bucket"';
-    const nothing = { bucket_ids: [], model: null, results: [], relevance: 'none' as const, corrected: [] };
+    const nothing = { bucket_ids: [], model: null, results: [], ...relevanceOfAnswer([]), corrected: [] };
     return { object: 'list', ...nothing, usage: { tokens: 0 }, warnings: [warning] };
   }
   const { sources = [], tags = [], temporal } = request;
@@ -52,7 +52,7 @@ export async function searchMemory(
     bucket_ids: [...found.bucketIds],
     model: found.model,
     results: await highlightResults(results, found.terms, request),
-    relevance: relevanceOfAnswer(results),
+    ...relevanceOfAnswer(results),
     corrected: [...found.corrected],
     usage: { tokens: found.tokens },
     warnings: [...found.warnings],

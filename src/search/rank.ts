@@ -3,7 +3,7 @@ import type { Candidate, Passage } from '../index/chunk-index.ts';
 import type { DocumentDetails, LiveDocument } from './documents/document-store.ts';
 import { type FusedHit, fuseRankings } from './fuse.ts';
 import type { PreparedQuery } from './prepare-query.ts';
-import type { Relevance } from './relevance/schema.ts';
+import type { RelevanceFields } from './relevance/schema.ts';
 import { explainLegs, type FusedRanks } from './results/explain-results.ts';
 import type { SearchRequest, SearchResult } from './schema.ts';
 
@@ -40,7 +40,7 @@ export interface RankedChunk extends Candidate {
 export type FoundChunk = RankedChunk & Passage & { readonly details: DocumentDetails };
 
 /** Chunk with its estimated relevance. */
-export type JudgedChunk = FoundChunk & { readonly relevance: Relevance };
+export type JudgedChunk = FoundChunk & RelevanceFields;
 
 /**
  * Return true if a found document has another active generation by now, and no chunk of that generation was found. The
@@ -126,6 +126,7 @@ export function toResult(chunk: JudgedChunk, { explain }: Pick<SearchRequest, 'e
     text: chunk.text,
     score: chunk.score,
     relevance: chunk.relevance,
+    relevance_score: chunk.relevance_score,
     scores: { vector_score: chunk.cosine, bm25_score: chunk.bm25, rrf_score: chunk.rrf, rerank_score: null },
     ...(explain ? { explain: explainLegs(chunk.ranks, chunk.rrf) } : {}),
     metadata: chunk.details.metadata,

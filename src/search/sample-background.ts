@@ -2,7 +2,7 @@ import type { ChunkReader, ComparedRow } from '../index/chunk-index.ts';
 import type { AnalysedQuery } from './analyse-query.ts';
 import type { LiveDocuments } from './documents/live-documents.ts';
 import type { PreparedQuery, QueryVector } from './prepare-query.ts';
-import { backgroundOfQuery } from './relevance/judge.ts';
+import { backgroundOf } from './relevance/background.ts';
 
 /** Search whose results to judge. */
 interface JudgedSearch {
@@ -13,7 +13,7 @@ interface JudgedSearch {
 
 /**
  * Find the facts for judging the results of a query: a sample of the rows, compared with the query, and the background
- * of its vector.
+ * of its vector, if a semantic model made it.
  *
  * @param reader null if there are no rows
  */
@@ -24,11 +24,10 @@ export async function sampleBackground(
 ) {
   if (reader === null) return { sample: [], background: null, kind: null };
   const [{ embedded }, { vector }] = await Promise.all([query.embedding, query.preparing]);
-  const compared = { vector: embedded && vector, terms: [...new Set(search.query.sequence)] };
-  const rows = await reader.compareSample(compared);
-  const sample = await visibleOf(search, rows);
-  if (embedded === null || vector === null) return { sample, background: null, kind: null };
-  return { sample, background: backgroundOfQuery(embedded.kind, sample), kind: embedded.kind };
+  const kind = vector === null ? null : (embedded?.kind ?? null);
+  const compared = { vector: kind === 'semantic' ? vector : null, terms: [...new Set(search.query.sequence)] };
+  const sample = await visibleOf(search, await reader.compareSample(compared));
+  return { sample, background: kind === 'semantic' ? backgroundOf(sample) : null, kind };
 }
 
 /** Leave out rows of documents that the caller may not see, if the buckets hide any. */

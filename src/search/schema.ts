@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Locator } from '../documents/locator.ts';
 import { TaskType } from '../models/task-types.ts';
 import { Filter } from './filter/filter.ts';
-import { Relevance } from './relevance/schema.ts';
+import { Relevance, RelevanceScore } from './relevance/schema.ts';
 import { CorrectedWord } from './results/describe-corrections.ts';
 import { Explanation } from './results/explanation.ts';
 import { Highlight } from './results/highlight.ts';
@@ -44,6 +44,7 @@ export const SearchResult = z
       .describe('with highlights: true, at most 3 sentences of the text that have words of the query, in its order'),
     score: z.number().describe('0..1: the fused score over its possible maximum, or the rerank score'),
     relevance: Relevance,
+    relevance_score: RelevanceScore,
     scores: z.object({
       vector_score: z.number().nullable(),
       bm25_score: z
@@ -72,6 +73,7 @@ export const SearchResponse = z
     model: z.string().nullable().describe('the model of the query vector; null in keyword mode'),
     results: z.array(SearchResult),
     relevance: Relevance.describe('that of the most relevant result; none: nothing here seems to answer the query'),
+    relevance_score: RelevanceScore.describe('that of the most relevant result'),
     corrected: z.array(CorrectedWord).describe('words of the query that were replaced'),
     usage: z.object({ tokens: z.int() }),
     warnings: z.array(z.string()),

@@ -61,7 +61,7 @@ export async function searchSeveral(
     bucket_ids: [...found.bucketIds],
     model: found.model,
     results,
-    relevance: relevanceOfAnswer(results),
+    ...relevanceOfAnswer(results),
     corrected: [...found.corrected],
     usage: { tokens: found.tokens },
     warnings,

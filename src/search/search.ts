@@ -53,7 +53,7 @@ export async function searchBucket(
     bucket_id: target.indexes[0]?.bucketId as string,
     model: embedded?.model ?? null,
     results,
-    relevance: relevanceOfAnswer(results),
+    ...relevanceOfAnswer(results),
     corrected: [...corrected],
     usage: { tokens: embedded?.tokens ?? 0 },
     warnings,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Caller } from '../access/caller.ts';
 import { Filter } from './filter/filter.ts';
-import { Relevance } from './relevance/schema.ts';
+import { Relevance, RelevanceScore } from './relevance/schema.ts';
 import { Highlight } from './results/highlight.ts';
 import { SearchRequest } from './schema.ts';
 import { type SearchContext, searchBucket } from './search.ts';
@@ -32,6 +32,7 @@ export const VectorStoreSearchPage = z
         filename: z.string(),
         score: z.number(),
         relevance: Relevance,
+        relevance_score: RelevanceScore,
         highlights: z.array(Highlight).optional().describe('with highlights: true, as in searches of /v2'),
         attributes: z.record(z.string(), z.string()),
         content: z.array(z.object({ type: z.literal('text'), text: z.string() })),
@@ -71,6 +72,7 @@ export async function searchVectorStore(
       filename: result.citation.file_name,
       score: result.score,
       relevance: result.relevance,
+      relevance_score: result.relevance_score,
       ...(result.highlights === undefined ? {} : { highlights: result.highlights }),
       attributes: result.metadata,
       content: [{ type: 'text', text: result.text }],

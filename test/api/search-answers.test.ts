@@ -82,12 +82,33 @@ it('an answer tells whether anything in the bucket is relevant, and each result 
   expect(namesOf(good)[0]).toBe('warranty.txt');
   expect(['high', 'medium']).toContain(good.results[0].relevance);
   expect(good.relevance).toBe(good.results[0].relevance);
+  expect(good.relevance_score).toBe(good.results[0].relevance_score);
   const bad = await search('recipe for chocolate cake with almonds');
   expect(bad.relevance).toBe('none');
   expect(bad.results.every(({ relevance }: { relevance: string }) => relevance === 'none')).toBe(true);
-  expect(await search('zzzz', { mode: 'keyword' })).toMatchObject({ results: [], relevance: 'none' });
+  expect(await search('zzzz', { mode: 'keyword' })).toMatchObject({
+    results: [],
+    relevance: 'none',
+    relevance_score: 0,
+  });
   const grouped = await search('warranty of the pump', { group_by: 'document' });
   expect(grouped.results[0].relevance).toBe(grouped.results[0].passages[0].relevance);
+  expect(grouped.results[0].relevance_score).toBe(grouped.results[0].passages[0].relevance_score);
+});
+
+it('a passage has the same relevance in every mode, in every search', async () => {
+  const relevanceIn = async (mode: string, top_k: number) => {
+    const { results } = await search('warranty of the pump', { mode, top_k });
+    const [found] = results.filter(
+      (result: { citation: { file_name: string } }) => result.citation.file_name === 'warranty.txt',
+    );
+    return [found.relevance_score, found.relevance];
+  };
+  const first = await relevanceIn('hybrid', 5);
+  expect(first[0]).toBeGreaterThan(0.5);
+  for (const mode of ['hybrid', 'keyword', 'vector']) {
+    for (const topK of [1, 5, 20]) expect(await relevanceIn(mode, topK), `${mode} ${topK}`).toEqual(first);
+  }
 });
 
 it('relevance is the same from the table as from the copy in memory', async () => {
@@ -99,7 +120,7 @@ it('relevance is the same from the table as from the copy in memory', async () =
       'default',
       request,
     );
-    return new Map(results.map(({ id, relevance }) => [id, relevance]));
+    return new Map(results.map(({ id, relevance_score }) => [id, relevance_score]));
   };
   await untilSettled(test.appliance.sql, 'default');
   for (const query of ['warranty of the pump', 'grease', 'a page about mountains', 'AB-1234', '데이터베이스 연결']) {

@@ -58,6 +58,24 @@ it('a copy of few rows has the sample that is read from its table', async () => 
   for (const [at, { cosine }] of compared.entries()) expect(cosine).toBeCloseTo(expected[at]?.cosine as number, 5);
 });
 
+it('a table has the same sample after its files were merged, and nearly the same with a few new rows', async () => {
+  const index = await write('buc_many', 150);
+  const table = await tables.openForWriting(index.name);
+  const more = Array.from({ length: 150 }, (_, nth) => generationOf(nth + 151, [drawText(random, 40, 200)]));
+  await table.add(toArrowTable(more) as never);
+  const idsAt = async (version: number) => {
+    const [sample] = await new RowSamples().read(tables, [{ ...index, version }]);
+    return (sample?.compare(query) ?? []).map(({ documentId }) => documentId).toSorted();
+  };
+  const before = await idsAt(await table.version());
+  expect(new Set(before).size).toBe(SAMPLED_ROWS_MAX);
+  await table.optimize();
+  expect(await idsAt(await table.version())).toEqual(before);
+  await table.add(toArrowTable([generationOf(301, [drawText(random, 40, 200)])]) as never);
+  const after = await idsAt(await table.version());
+  expect(after.filter((id) => !before.includes(id)).length).toBeLessThanOrEqual(1);
+});
+
 it('rows that were removed are not in the sample of a copy', async () => {
   const index = await write('buc_removed', 50);
   await open(index);

@@ -16,11 +16,8 @@ it('the text of a search names replaced words, and tells if nothing seems to ans
 });
 
 it('the text of a relevant answer has the relevance of each result, and no notes', () => {
-  const text = render({ results: [{ ...result, relevance: 'high' }], relevance: 'high' });
-  expect(text.split('\n').slice(1, -1)).toEqual([
-    '[1] pump.md | score 1.00 | relevance high',
-    'The pump has a warranty.',
-  ]);
+  const text = render({ results: [{ ...result, relevance: 'high', relevance_score: 0.9 }], relevance: 'high' });
+  expect(text.split('\n').slice(1, -1)).toEqual(['[1] pump.md | relevance 0.90 (high)', 'The pump has a warranty.']);
   expect(render({ results: [], relevance: 'none' })).toBe('Nothing was found.');
 });
 

@@ -92,7 +92,7 @@ describe.each(WAYS)('the official client over %s in revision %s', (way, revision
       results: [{ text: expect.stringContaining('ferry'), citation: { file_name: 'ferry.md' } }],
     });
     expect(textOf(result)).toMatch(
-      /^BEGIN UNTRUSTED \w+\n\[1\] ferry\.md \| Boats \| score \d\.\d\d \| relevance (?:high|medium) \| http/,
+      /^BEGIN UNTRUSTED \w+\n\[1\] ferry\.md \| Boats \| relevance \d\.\d\d \((?:high|medium)\) \| http/,
     );
   });
 

@@ -5,8 +5,7 @@
  * the arithmetic uses only integers, +, *, / and the correctly rounded square root. Every change that alters a vector
  * needs a new model id.
  */
-import { ENGLISH_COMMON_WORDS } from '../../language/english-words.ts';
-import { KOREAN_COMMON_WORDS } from '../../language/korean.ts';
+import { isCommonTerm } from '../../language/common-terms.ts';
 import { termsOf } from '../../language/words.ts';
 
 export const LEXICAL_DIMENSIONS = 1024;
@@ -41,9 +40,6 @@ const SYMBOL_SEED = 0x510e527f;
 const CACHED_TERMS_MAX = 16_384;
 
 const SQRT_COPIES = Math.sqrt(COPIES);
-
-/** Terms of common words, collected for the first text. */
-let commonTerms: ReadonlySet<string> | null = null;
 
 /** Dimensions and weights of one term, for a term frequency of 1. */
 interface Feature {
@@ -154,8 +150,7 @@ function buildFeature(term: string): Feature {
     dimensions.push(hash % FEATURE_DIMENSIONS);
     weights.push(hash >>> 31 === 1 ? -weight : weight);
   };
-  commonTerms ??= new Set([...ENGLISH_COMMON_WORDS, ...KOREAN_COMMON_WORDS].flatMap((word) => termsOf(word)));
-  const weight = commonTerms.has(term) ? COMMON_WORD_WEIGHT : 1;
+  const weight = isCommonTerm(term) ? COMMON_WORD_WEIGHT : 1;
   for (const seed of COPY_SEEDS) add(hash32(term, seed), weight / SQRT_COPIES);
   if (term.length > 2 && term.charCodeAt(0) < DENSE_SCRIPTS_FROM && !/\p{N}/u.test(term)) {
     const bounded = `<${term}>`;

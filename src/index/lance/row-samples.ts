@@ -7,6 +7,8 @@ import { hashOf, RowSample, type SampledRow } from './row-sample.ts';
 
 /** Number of rows of a sample. A smaller table is its own sample. */
 export const SAMPLED_ROWS_MAX = 128;
+/** Number of rows above which a sample is spread over the table: its chunk ids take too long to read. */
+const DRAWN_ROWS_MAX = 200_000;
 /** Maximum number of samples to keep. Each takes half a megabyte. */
 const SAMPLES_MAX = 48;
 /** Time after which a sample of a larger table is read again. */
@@ -21,7 +23,7 @@ interface Sample {
   isWhole: boolean;
 }
 
-/** Samples of the rows of tables, spread evenly over each table. A small table with a copy in memory needs none. */
+/** Samples of the rows of tables. A small table with a copy in memory needs none. */
 export class RowSamples {
   readonly #byTable = new LRUCache<string, Sample>({ max: SAMPLES_MAX, ttl: KEPT_MS });
 
@@ -59,11 +61,32 @@ async function readSample(tables: LanceTables, name: string, version: number): P
 
 async function sampleTable(table: Table): Promise<SampledRow[]> {
   const rows = await table.countRows();
-  const count = Math.min(rows, SAMPLED_ROWS_MAX);
-  if (count === 0) return [];
-  const offsets = Array.from({ length: count }, (_, nth) => Math.floor(((nth + 0.5) * rows) / count));
-  const found = await table.takeOffsets(offsets).select(['document_id', 'tokens', 'vector']).toArrow();
+  if (rows === 0) return [];
+  const isDrawn = rows > SAMPLED_ROWS_MAX && rows <= DRAWN_ROWS_MAX;
+  const taken = isDrawn ? table.takeRowIds(await drawRowIds(table)) : table.takeOffsets(spreadOffsets(rows));
+  const found = await taken.select(['document_id', 'tokens', 'vector']).toArrow();
   return found.batches.flatMap((batch) => toSampledRows(batch as unknown as RecordBatch));
+}
+
+/**
+ * Draw the rows whose chunk ids have the lowest hashes. The sample of the same chunks is the same after a table has
+ * been settled, and a few new chunks change few of its rows, so that the relevance of a result stays.
+ */
+async function drawRowIds(table: Table): Promise<bigint[]> {
+  const found = await table.query().select(['chunk_id']).withRowId().toArrow();
+  const [chunkIds, rowIds] = [found.getChild('chunk_id'), found.getChild('_rowid')];
+  const hashed = Array.from({ length: found.numRows }, (_, row) => ({
+    hash: hashOf(String(chunkIds?.get(row))),
+    rowId: rowIds?.get(row) as bigint,
+  }));
+  hashed.sort((a, b) => a.hash - b.hash || Number(a.rowId - b.rowId));
+  return hashed.slice(0, SAMPLED_ROWS_MAX).map(({ rowId }) => rowId);
+}
+
+/** Spread offsets evenly over a table. */
+function spreadOffsets(rows: number): number[] {
+  const count = Math.min(rows, SAMPLED_ROWS_MAX);
+  return Array.from({ length: count }, (_, nth) => Math.floor(((nth + 0.5) * rows) / count));
 }
 
 function toSampledRows(batch: RecordBatch): SampledRow[] {

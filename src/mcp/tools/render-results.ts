@@ -29,8 +29,7 @@ export function renderResults({ results, relevance, corrected = [], warnings = [
       `[${index + 1}] ${file_name}`,
       ...placeOf(locator),
       ...(heading ? [heading] : []),
-      `score ${result.score.toFixed(2)}`,
-      ...(result.relevance ? [`relevance ${result.relevance}`] : []),
+      ...(result.relevance ? [`relevance ${result.relevance_score?.toFixed(2)} (${result.relevance})`] : []),
       ...(url ? [url] : []),
     ];
     return `${place.join(' | ')}\n${passageOf(result)}`;

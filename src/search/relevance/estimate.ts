@@ -1,4 +1,4 @@
-import type { Relevance } from './schema.ts';
+import type { RelevanceScore } from './schema.ts';
 
 /** Facts about a result and a query. */
 export interface RelevanceFeatures {
@@ -16,29 +16,25 @@ export interface Coefficients {
 }
 
 /**
- * Coefficients by kind of model. `npm run eval -- relevance` fitted them on judged results of Cranfield and korquad-a:
- * those of normal searches, and those of the same searches after the answers were removed (docs/search-quality.md).
+ * Coefficients of an estimate by words alone, and by words and the vector of a semantic model. `npm run eval --
+ * relevance` fitted them on judged results of Cranfield and korquad-a: those of normal searches, and those of the same
+ * searches after the answers were removed (docs/search-quality.md).
  */
-const COEFFICIENTS: Readonly<Record<'lexical' | 'semantic' | 'keyword', Coefficients>> = {
-  lexical: { constant: -6.73, coverage: 4.65, distance: 0.63 },
+export const COEFFICIENTS: Readonly<Record<'words' | 'semantic', Coefficients>> = {
+  words: { constant: -5.07, coverage: 7.06, distance: 0 },
   semantic: { constant: -6.69, coverage: 6.66, distance: 0.57 },
-  keyword: { constant: -5.36, coverage: 7.39, distance: 0 },
 };
 
-/** Minimum probability of each level. */
-export const LEVELS: readonly { readonly relevance: Relevance; readonly min: number }[] = [
-  { relevance: 'high', min: 0.6 },
-  { relevance: 'medium', min: 0.3 },
-  { relevance: 'low', min: 0.1 },
-  { relevance: 'none', min: 0 },
-];
-
-/** @param kind kind of the model of the query's vector; null if it has none */
-export function estimateRelevance(features: RelevanceFeatures, kind: 'lexical' | 'semantic' | null): Relevance {
+/**
+ * Estimate the probability that a result answers the query, in steps of 0.01. The vector of the built-in model does not
+ * count, since it knows the same words: a result has the same estimate in each mode.
+ *
+ * @param kind kind of the model of the query's vector; null if it has none
+ * @returns null for a semantic model without a background
+ */
+export function estimateRelevance(features: RelevanceFeatures, kind: 'lexical' | 'semantic' | null): RelevanceScore {
   if (kind === 'semantic' && features.distance === null) return null;
-  const own = COEFFICIENTS[features.distance === null ? 'keyword' : (kind ?? 'keyword')];
-  const probability = probabilityOf(features, own);
-  return LEVELS.find(({ min }) => probability >= min)?.relevance ?? 'none';
+  return Math.round(probabilityOf(features, COEFFICIENTS[kind === 'semantic' ? kind : 'words']) * 100) / 100;
 }
 
 export function probabilityOf({ coverage, distance }: RelevanceFeatures, own: Coefficients): number {

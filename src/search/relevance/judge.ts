@@ -1,27 +1,15 @@
 import type { ComparedRow } from '../../index/chunk-index.ts';
+import { weighTerms } from '../../language/analyser.ts';
 import { termFinder } from '../../language/find-terms.ts';
 import { mapYielding } from '../../platform/map-yielding.ts';
 import type { Alternatives } from '../synonyms/expand-terms.ts';
-import { backgroundOf, type CosineBackground, weightOf } from './background.ts';
+import { type CosineBackground, weightOf } from './background.ts';
 import { estimateRelevance, type RelevanceFeatures } from './estimate.ts';
-import type { Relevance } from './schema.ts';
+import { type RelevanceFields, relevanceOf } from './schema.ts';
 
 /** Number of chunks to judge at once. Each takes some tenths of a millisecond. */
 const CHUNKS_AT_ONCE = 10;
-/** Background of the built-in model: most texts share next to nothing with a query. */
-export const USUAL_BACKGROUND: CosineBackground = { mean: 0.03, deviation: 0.04 };
-
 type ModelKind = 'lexical' | 'semantic';
-
-/**
- * Estimate the background of a query's vector. Return null if there is none.
- *
- * @param kind kind of the model that made the vector
- * @param sample rows, compared with the vector
- */
-export function backgroundOfQuery(kind: ModelKind, sample: readonly ComparedRow[]): CosineBackground | null {
-  return backgroundOf(sample, kind === 'lexical' ? USUAL_BACKGROUND : null);
-}
 
 /** Facts about a query for judging its results. */
 interface JudgedQuery {
@@ -45,7 +33,7 @@ interface Judged {
  * Estimate the relevance of chunks. The estimate depends only on the query, the chunk and the sample of the index, not
  * on other results.
  *
- * @param query.background background of its vector, from `backgroundOfQuery`
+ * @param query.background background of the vector of a semantic model, from `backgroundOf`
  * @param query.kind kind of the model of its vector; null if it has none, or one that cannot be compared
  * @param query.lowestCosine upper bound for the cosine of chunks that the vector leg did not find; null if there is no
  *   bound
@@ -53,13 +41,13 @@ interface Judged {
 export async function judgeChunks<C extends Judged>(
   chunks: readonly C[],
   query: JudgedQuery & { readonly kind: ModelKind | null; readonly lowestCosine: number | null },
-): Promise<(C & { readonly relevance: Relevance })[]> {
+): Promise<(C & RelevanceFields)[]> {
   const { kind, lowestCosine } = query;
   const judge = weigh(query);
   return mapYielding(chunks, CHUNKS_AT_ONCE, (chunk) => {
     const bound = chunk.document.isKeywordOnly ? null : lowestCosine;
     const features = judge(chunk.text, chunk.cosine ?? bound);
-    return { ...chunk, relevance: estimateRelevance(features, kind) };
+    return { ...chunk, ...relevanceOf(estimateRelevance(features, kind)) };
   });
 }
 
@@ -70,7 +58,12 @@ export function featuresOf(text: string, cosine: number | null, query: JudgedQue
 
 /** Make a function that computes the features of texts for a query. */
 function weigh({ terms, alternatives, sample, background }: JudgedQuery) {
-  const weights = new Map([...new Set(terms)].map((term) => [term, weightOf(term, sample)]));
+  // Function words of a query have a share of their weight, as in the keyword leg.
+  const weights = new Map(
+    weighTerms(terms).flatMap((group) =>
+      group.terms.map((term) => [term, Math.min(1, group.weight) * weightOf(term, sample)] as const),
+    ),
+  );
   const all = [...weights.values()].reduce((sum, weight) => sum + weight, 0);
   const find = termFinder(new Set([...weights.keys(), ...alternatives.flatMap(({ others }) => others.flat())]));
   return (text: string, cosine: number | null): RelevanceFeatures => {

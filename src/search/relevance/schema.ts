@@ -1,16 +1,45 @@
 import { z } from 'zod';
 
+/** Minimum score of each level, highest first. */
+export const LEVELS = [
+  { relevance: 'high', min: 0.6 },
+  { relevance: 'medium', min: 0.3 },
+  { relevance: 'low', min: 0.1 },
+  { relevance: 'none', min: 0 },
+] as const;
+
 export const Relevance = z
   .enum(['high', 'medium', 'low', 'none'])
   .nullable()
-  .describe('estimate of how likely this answers the query, whatever else was found; null: it cannot be told');
+  .describe('level of relevance_score: high from 0.6, medium from 0.3, low from 0.1; null: it cannot be told');
 export type Relevance = z.output<typeof Relevance>;
 
-const LEVELS: readonly Relevance[] = [null, 'none', 'low', 'medium', 'high'];
+export const RelevanceScore = z
+  .number()
+  .min(0)
+  .max(1)
+  .nullable()
+  .describe(
+    'estimated probability that this answers the query, in steps of 0.01; comparable between searches, modes and ' +
+      'buckets; null: it cannot be told',
+  );
+export type RelevanceScore = z.output<typeof RelevanceScore>;
 
-/** Return the relevance of a whole answer: that of its most relevant result. */
-export function relevanceOfAnswer(results: readonly { readonly relevance: Relevance }[]): Relevance {
-  if (results.length === 0) return 'none';
-  const best = Math.max(...results.map(({ relevance }) => LEVELS.indexOf(relevance)));
-  return LEVELS[best] ?? null;
+/** Relevance of a result or of a whole answer. */
+export interface RelevanceFields {
+  readonly relevance: Relevance;
+  readonly relevance_score: RelevanceScore;
+}
+
+/** Return a score with its level. */
+export function relevanceOf(score: RelevanceScore): RelevanceFields {
+  const level = score === null ? undefined : LEVELS.find(({ min }) => score >= min);
+  return { relevance: level?.relevance ?? null, relevance_score: score };
+}
+
+/** Return the relevance of a whole answer: that of its most relevant result. Without results, the score is 0. */
+export function relevanceOfAnswer(results: readonly Pick<RelevanceFields, 'relevance_score'>[]): RelevanceFields {
+  const scores = results.flatMap(({ relevance_score: score }) => score ?? []);
+  if (scores.length === 0 && results.length > 0) return relevanceOf(null);
+  return relevanceOf(Math.max(0, ...scores));
 }

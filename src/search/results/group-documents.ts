@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Relevance, relevanceOfAnswer } from '../relevance/schema.ts';
+import { Relevance, RelevanceScore, relevanceOfAnswer } from '../relevance/schema.ts';
 import { type SearchRequest, SearchResponse, SearchResult } from '../schema.ts';
 
 /** Maximum number of passages to show for a document. */
@@ -18,6 +18,7 @@ export const DocumentResult = z
     document_id: z.string(),
     score: z.number().describe('that of its best passage'),
     relevance: Relevance.describe('that of its most relevant passage'),
+    relevance_score: RelevanceScore.describe('that of its most relevant passage'),
     metadata: z.record(z.string(), z.string()),
     citation: z.object({
       file_name: z.string(),
@@ -59,7 +60,7 @@ export function groupByDocument<R extends SearchResult & { readonly bucket_id?: 
     return {
       ...place,
       score,
-      relevance: relevanceOfAnswer(passages),
+      ...relevanceOfAnswer(passages),
       metadata,
       citation: { file_name, source_path, url },
       passages,

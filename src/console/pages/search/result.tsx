@@ -1,6 +1,5 @@
 import { Fragment } from 'preact';
 import { useState } from 'preact/hooks';
-import { formatScore } from '../../lib/format.ts';
 import { t } from '../../lib/i18n.ts';
 import { linkTo } from '../../lib/router.ts';
 import type { SearchResult } from '../../types.ts';
@@ -15,10 +14,13 @@ interface ResultProps {
   readonly query: string;
 }
 
-/** Search result: its text with the matched words, its source, its scores, and its explanation. */
+/**
+ * Search result: its text with the matched words, its source, its relevance, and on request its scores and
+ * explanation.
+ */
 export function Result({ result, rank, query }: ResultProps) {
   const [isOpen, setIsOpen] = useState(false);
-  const { citation, chunk_index: index, document_id: documentId, score, highlights = [] } = result;
+  const { citation, chunk_index: index, document_id: documentId, relevance_score: relevance, highlights = [] } = result;
   const where = [citation.locator.heading_path.join(' › '), placeOf(citation.locator)].filter(Boolean).join(' · ');
   return (
     <li class="result">
@@ -31,22 +33,22 @@ export function Result({ result, rank, query }: ResultProps) {
         </span>
         <span class="row">
           <RelevanceBadge of={result.relevance} />
-          <span class="number">{formatScore(score)}</span>
+          {relevance !== null && <span class="number">{relevance.toFixed(2)}</span>}
         </span>
       </div>
       {where !== '' && <span class="faint">{where}</span>}
-      <ScoreBar score={score} />
+      {relevance !== null && <ScoreBar score={relevance} />}
       {isOpen || highlights.length === 0 ? (
         <WholeText result={result} query={query} isOpen={isOpen} />
       ) : (
         <Highlights of={highlights} />
       )}
       <div class="row spread">
-        <Scores result={result} />
         <Button small look="quiet" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
           {isOpen ? t('Less') : t('Why is it here?')}
         </Button>
       </div>
+      {isOpen && <Scores result={result} />}
       {isOpen && <Reasons result={result} />}
     </li>
   );
