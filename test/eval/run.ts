@@ -1,5 +1,6 @@
 /** Runner of evaluations, `npm run eval -- NAME…`. They need data beside the checkout. */
 import { evaluateCorpus } from './corpus.ts';
+import { evaluateDocuments } from './documents/evaluate.ts';
 import { evaluateLanguages } from './languages.ts';
 import { evaluateWeights } from './leg-weights.ts';
 import { evaluateProjection } from './projection.ts';
@@ -15,6 +16,7 @@ const evaluations: Record<string, () => Promise<void>> = {
   projection: evaluateProjection,
   corpus: evaluateCorpus,
   statements: evaluateStatements,
+  documents: evaluateDocuments,
 };
 const names = process.argv.slice(2);
 for (const name of names.length > 0 ? names : Object.keys(evaluations)) {
