@@ -148,7 +148,7 @@ export function apiRoutes(
     ...workflowRoutes(appliance.workflows),
     ...memoryRoutes(appliance.memory, purge),
     ...eventRoutes(live),
-    ...overviewRoutes(sql, new InstallationGauge(appliance)),
+    ...overviewRoutes(sql, new InstallationGauge(appliance), appliance.search.counts),
     ...consoleRoutes(),
     ...referenceRoutes(),
     ...homeRoutes(),

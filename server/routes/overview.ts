@@ -2,11 +2,12 @@ import { hasScope } from '../../src/access/caller.ts';
 import { readOrganization } from '../../src/appliance/overview/read-overview.ts';
 import { Overview } from '../../src/appliance/overview/schema.ts';
 import type { Sql } from '../../src/platform/postgres.ts';
+import type { SearchCounts } from '../../src/search/search-counts.ts';
 import type { InstallationGauge } from '../installation-load.ts';
 import { reportQueries } from '../limited-queries.ts';
 import { defineRoute, type Route } from '../route.ts';
 
-export function overviewRoutes(sql: Sql, gauge: InstallationGauge): Route[] {
+export function overviewRoutes(sql: Sql, gauge: InstallationGauge, counts: Pick<SearchCounts, 'flush'>): Route[] {
   return [
     defineRoute({
       method: 'GET',
@@ -19,6 +20,7 @@ export function overviewRoutes(sql: Sql, gauge: InstallationGauge): Route[] {
       responses: { 200: { description: 'The overview', schema: Overview } },
       async handle({ caller, signal }) {
         const queries = reportQueries(sql, signal);
+        await counts.flush();
         const organization = await readOrganization(queries, caller);
         if (!hasScope(caller, 'platform_admin')) return { body: { ...organization, installation: null } };
         const installation = await gauge.read(queries, signal);

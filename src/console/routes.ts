@@ -24,6 +24,7 @@ const PAGES: readonly (readonly [pattern: string, load: Load])[] = [
   ['channels/*', () => import('./pages/channels/channels.tsx')],
   ['organizations', () => import('./pages/people/organizations.tsx')],
   ['account', () => import('./pages/account/account.tsx')],
+  ['system', () => import('./pages/system/system.tsx')],
   ['usage', () => import('./pages/usage/usage.tsx')],
   ['keys', () => import('./pages/people/keys.tsx')],
   ['people', () => import('./pages/people/people.tsx')],

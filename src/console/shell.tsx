@@ -4,8 +4,9 @@ import { callOnce } from './lib/api.ts';
 import { connection } from './lib/events.ts';
 import { type Message, t } from './lib/i18n.ts';
 import { linkTo, usePlace } from './lib/router.ts';
-import { currentCaller, session } from './lib/session.ts';
+import { currentCaller, mayUse, session } from './lib/session.ts';
 import { useStore } from './lib/store.ts';
+import type { Scope } from './types.ts';
 import { Badge, Button, IconButton } from './ui/controls.tsx';
 import { BrandMark, Icon, type IconName } from './ui/icons.tsx';
 
@@ -15,6 +16,8 @@ interface Entry {
   readonly icon: IconName;
   /** Further first segments of addresses that belong to the entry. */
   readonly also?: readonly string[];
+  /** Scope without which the page shows nothing. */
+  readonly scope?: Scope;
 }
 
 const NAVIGATION: readonly { readonly title?: Message; readonly entries: readonly Entry[] }[] = [
@@ -42,6 +45,7 @@ const NAVIGATION: readonly { readonly title?: Message; readonly entries: readonl
     entries: [
       { page: 'models', label: 'Models', icon: 'models' },
       { page: 'usage', label: 'Usage', icon: 'usage' },
+      { page: 'system', label: 'System', icon: 'system', scope: 'platform_admin' },
       { page: 'keys', label: 'Keys and people', icon: 'keys', also: ['people', 'organizations'] },
     ],
   },
@@ -99,17 +103,19 @@ function Navigation() {
         <div key={title ?? ''}>
           {title && <div class="navigation-title">{t(title)}</div>}
           <ul>
-            {entries.map(({ page, label, icon, also = [] }) => (
-              <li key={page}>
-                <a
-                  href={linkTo(page)}
-                  aria-current={current === page || also.includes(current ?? '') ? 'page' : undefined}
-                >
-                  <Icon name={icon} />
-                  {t(label)}
-                </a>
-              </li>
-            ))}
+            {entries
+              .filter(({ scope }) => scope === undefined || mayUse(scope))
+              .map(({ page, label, icon, also = [] }) => (
+                <li key={page}>
+                  <a
+                    href={linkTo(page)}
+                    aria-current={current === page || also.includes(current ?? '') ? 'page' : undefined}
+                  >
+                    <Icon name={icon} />
+                    {t(label)}
+                  </a>
+                </li>
+              ))}
           </ul>
         </div>
       ))}

@@ -47,12 +47,15 @@ export async function searchMemory(
     return own === undefined ? [] : [toResult(result, own, names)];
   });
   if (request.temporal === 'latest') results.sort((a, b) => b.score - a.score || timeOf(b) - timeOf(a));
+  const answer = relevanceOfAnswer(results);
+  const [bucketId = null, ...others] = found.bucketIds;
+  context.counts?.add(caller.orgId, others.length === 0 ? bucketId : null, { results, relevance: answer.relevance });
   return {
     object: 'list',
     bucket_ids: [...found.bucketIds],
     model: found.model,
     results: await highlightResults(results, found.terms, request),
-    ...relevanceOfAnswer(results),
+    ...answer,
     corrected: [...found.corrected],
     usage: { tokens: found.tokens },
     warnings: [...found.warnings],

@@ -23,6 +23,8 @@ import { removeOldChanges } from './documents/copy-store.ts';
 import { openDocumentCopies } from './documents/open-copies.ts';
 import type { Reranker } from './rerank/reranker.ts';
 import type { SearchContext } from './search.ts';
+import { openSearchCounts, type SearchCounts } from './search-counts.ts';
+import { deleteOldSearchCounts } from './search-counts-store.ts';
 import { SynonymCache } from './synonyms/synonym-cache.ts';
 
 /**
@@ -31,8 +33,12 @@ import { SynonymCache } from './synonyms/synonym-cache.ts';
  */
 const DELETED_TEXT: DeletedTextAge = { pauseMs: 10_000, smallChunks: 10_000, ageMs: 600_000 };
 
+/** Days for which searches by day are kept. */
+const COUNTS_DAYS = 400;
+
 /** The search index: reading, writing and maintenance. */
 export interface Search extends SearchContext {
+  readonly counts: SearchCounts;
   readonly chunks: LanceIndex;
   readonly index: IndexWriter;
   readonly removal: IndexRemoval;
@@ -65,6 +71,7 @@ export async function openSearch(context: {
   const documents = openDocumentCopies(config, { sql, logger, metrics });
   const index = new IndexWriter({ sql, direct, chunks, logger });
   const generations: SweepCursor = { after: null };
+  const counts = await openSearchCounts({ sql, logger });
   const reranker = config.rerank && (await openReranker(config.rerank, context));
   return {
     sql,
@@ -72,6 +79,7 @@ export async function openSearch(context: {
     embedder: embedding.embedder,
     reranker,
     synonyms: new SynonymCache(),
+    counts,
     documents,
     index,
     queryShares,
@@ -99,6 +107,7 @@ export async function openSearch(context: {
         run: (signal) => expungeDue({ sql, direct, chunks, logger }, DELETED_TEXT, signal),
       },
       { name: 'removal of noted changes of documents', everyMs, run: () => removeOldChanges(sql) },
+      { name: 'removal of old search counts', everyMs, run: () => deleteOldSearchCounts(sql, COUNTS_DAYS) },
       { name: 'settling of abandoned indexes', everyMs, run: (signal) => index.settleAbandoned(signal) },
     ],
     prepare() {
@@ -106,6 +115,7 @@ export async function openSearch(context: {
       copies?.prepare();
     },
     async close() {
+      await counts.close();
       await index.close();
       await reranker?.close();
       await documents?.close();

@@ -56,12 +56,14 @@ export async function searchSeveral(
   const ordered = await orderResults(context.reranker, request, found.results, warnings, signal);
   const highlighted = await highlightResults(ordered, found.terms, request);
   const results = await explainTerms(highlighted, found.terms);
+  const answer = relevanceOfAnswer(results);
+  context.counts?.add(caller.orgId, null, { results, relevance: answer.relevance });
   return {
     object: 'list',
     bucket_ids: [...found.bucketIds],
     model: found.model,
     results,
-    ...relevanceOfAnswer(results),
+    ...answer,
     corrected: [...found.corrected],
     usage: { tokens: found.tokens },
     warnings,

@@ -12,11 +12,14 @@ import { highlightResults } from './results/highlight-results.ts';
 import type { ResultLinks } from './results/link-results.ts';
 import { orderResults, wantedOf } from './results/order-results.ts';
 import type { SearchRequest, SearchResponse } from './schema.ts';
+import type { SearchCounts } from './search-counts.ts';
 import type { Found } from './search-index.ts';
 
 export interface SearchContext extends AttemptContext {
   readonly reranker: Reranker | null;
   readonly links: ResultLinks;
+  /** Counter of searches; null for searches that nobody asked for. */
+  readonly counts: Pick<SearchCounts, 'add'> | null;
   /** Shares of the organizations in the connections to PostgreSQL. */
   readonly queryShares: FairGate;
 }
@@ -48,12 +51,15 @@ export async function searchBucket(
   const returned = await orderResults(context.reranker, request, fused, warnings, signal);
   const highlighted = await highlightResults(await citePlaces(returned, terms), terms, request);
   const results = await explainTerms(highlighted, terms);
+  const bucketId = target.indexes[0]?.bucketId as string;
+  const answer = relevanceOfAnswer(results);
+  context.counts?.add(caller.orgId, bucketId, { results, relevance: answer.relevance });
   return {
     object: 'list',
-    bucket_id: target.indexes[0]?.bucketId as string,
+    bucket_id: bucketId,
     model: embedded?.model ?? null,
     results,
-    ...relevanceOfAnswer(results),
+    ...answer,
     corrected: [...corrected],
     usage: { tokens: embedded?.tokens ?? 0 },
     warnings,

@@ -121,7 +121,13 @@ async function searchLegs(
   signal: AbortSignal,
 ): Promise<Legs> {
   const search = async (mode: 'keyword' | 'vector') =>
-    searchBucket(context, caller, bucketRef, SearchRequest.parse({ query, mode, top_k: DEPTH }), signal);
+    searchBucket(
+      { ...context, counts: null },
+      caller,
+      bucketRef,
+      SearchRequest.parse({ query, mode, top_k: DEPTH }),
+      signal,
+    );
   const [keyword, vector] = [await search('keyword'), await search('vector')];
   if (vector.model === null) {
     throw conflict(`the queries cannot be embedded (${vector.warnings[0] ?? 'no model'}); tune later`, 'not_embedded');

@@ -155,6 +155,32 @@ export async function selectRecentRuns(sql: Sql, caller: Caller, limit: number):
   return rows.map(toSummary);
 }
 
+/** Run that waits for an approval. */
+export interface WaitingRun {
+  readonly run_id: string;
+  readonly workflow_id: string;
+  readonly workflow_name: string;
+  readonly actor: string;
+  readonly started_at: string;
+}
+
+/** List runs that wait for an approval and that the caller may see, newest first. */
+export async function selectWaitingRuns(sql: Sql, caller: Caller, limit: number): Promise<WaitingRun[]> {
+  const rows = await sql`
+    SELECT workflow_runs.id, workflow_id, workflows.name, actor, started_at
+    FROM workflow_runs JOIN workflows ON workflows.id = workflow_id
+    WHERE workflow_runs.status = 'needs_approval' AND ${visibleTo(sql, caller)}
+      AND NOT EXISTS (SELECT 1 FROM workflow_runs next WHERE next.continues = workflow_runs.id)
+    ORDER BY started_at DESC, workflow_runs.id DESC LIMIT ${limit}`;
+  return rows.map((row) => ({
+    run_id: row['id'] as string,
+    workflow_id: row['workflow_id'] as string,
+    workflow_name: row['name'] as string,
+    actor: row['actor'] as string,
+    started_at: (row['started_at'] as Date).toISOString(),
+  }));
+}
+
 /** Find a run. @throws AppError `workflow_run_not_found` (404), also if the caller may not see it */
 export async function findRun(sql: Sql, caller: Caller, workflowId: string, id: string): Promise<RunView> {
   const [row] = await sql`

@@ -34,6 +34,50 @@ it('an overview counts jobs, documents and buckets, and names what needs attenti
   });
 });
 
+const today = () => new Date().toISOString().slice(0, 10);
+
+it('an overview counts the documents and searches of each day, and the searches without an answer', async () => {
+  const key = await test.key({ scopes: ['search', 'documents:write'], authLevel: 10, org: 'searchers' });
+  const { id } = (await test.call('GET', '/v1/buckets', { key })).body.data[0] ?? {};
+  const bucket = id ?? 'default';
+  const json = { filename: 'crane.txt', text: 'The warranty of the crane lasts two years.' };
+  const upload = await test.call('POST', `/v1/buckets/${bucket}/documents`, { key, json });
+  await until(async () => (await test.call('GET', `/v1/jobs/${upload.body.job_id}`, { key })).body.status === 'ready', {
+    what: 'ingest',
+    withinMs: 60_000,
+  });
+  const search = (query: string) => test.call('POST', `/v2/buckets/${bucket}/search`, { key, json: { query } });
+  await search('warranty of the crane');
+  await search('zebra xylophone');
+  const body = await overview(key);
+  expect(body.documents.added).toEqual([{ date: today(), documents: 1 }]);
+  expect(body.searches).toEqual([{ date: today(), searches: 2, unanswered: 1 }]);
+  expect((await overview(await test.key({ org: 'other', authLevel: 10 }))).searches).toEqual([]);
+});
+
+it('an overview lists runs that wait for an approval, for those who may approve', async () => {
+  const scopes = ['documents:write', 'workflows:run', 'workflows:manage', 'platform_admin'] as const;
+  const runner = await test.key({ scopes: [...scopes], authLevel: 10 });
+  const json = {
+    name: 'Store',
+    definition: {
+      blocks: [{ id: 'store', type: 'upload_document', with: { bucket: 'default', filename: 'a.txt', text: 'a' } }],
+    },
+  };
+  const { id } = (await test.call('POST', '/v1/workflows', { key: runner, json })).body;
+  await test.call('POST', `/v1/workflows/${id}/publish`, { key: runner });
+  const run = await test.call('POST', `/v1/workflows/${id}/run`, { key: runner, json: { mode: 'live' } });
+  const waiting = { run_id: run.body.run_id, workflow_id: id, workflow_name: 'Store' };
+  expect((await overview(operator)).waiting_runs).toEqual([expect.objectContaining(waiting)]);
+  const reader = await test.key({ scopes: ['search'], authLevel: 10 });
+  expect((await overview(reader)).waiting_runs).toEqual([]);
+  await test.call('POST', `/v1/workflows/${id}/runs/${run.body.run_id}/approve`, {
+    key: operator,
+    json: { approvals: { store: false } },
+  });
+  expect((await overview(operator)).waiting_runs).toEqual([]);
+});
+
 it('those who run the installation see its queues, workers, requests, providers and storage', async () => {
   await overview(operator);
   const { installation } = await overview(operator);

@@ -167,17 +167,19 @@ inBrowser('an edited definition of a workflow is still there after the page was 
   await context.close();
 });
 
-inBrowser('the overview says what needs a person, and operators see the installation', async () => {
+inBrowser('the overview shows figures of the organization, and operators see the system', async () => {
   const { page, context, faults } = await console.open('/console');
   await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
-  await page.locator('.tile').first().waitFor();
+  await page.locator('.tile').filter({ hasText: 'Answers not found' }).waitFor();
+  expect(await page.getByRole('link', { name: 'System' }).count()).toBe(0);
   await expectGoodLooks(page, 'overview');
   expect(faults).toEqual([]);
   await context.close();
   const key = await console.test.key({ scopes: ['platform_admin'], authLevel: 10 });
   const operator = await console.open('/console/overview', { key });
+  await operator.page.getByRole('link', { name: 'System' }).click();
   await operator.page.getByRole('heading', { name: 'Storage' }).waitFor();
-  await expectGoodLooks(operator.page, 'overview-operator');
+  await expectGoodLooks(operator.page, 'system');
   await operator.page.goto(`${console.test.api.url}/console/organizations`);
   await operator.page.getByRole('cell', { name: 'default' }).waitFor();
   await expectGoodLooks(operator.page, 'organizations');

@@ -21,6 +21,21 @@ export async function countDocuments(sql: Sql, caller: Caller): Promise<Document
   };
 }
 
+/**
+ * Count the documents that the caller may see by the UTC day on which they were added, from the day `start`
+ * (`YYYY-MM-DD`) on.
+ */
+export async function countDocumentsByDay(
+  sql: Sql,
+  caller: Caller,
+  start: string,
+): Promise<{ date: string; documents: number }[]> {
+  return sql<{ date: string; documents: number }[]>`
+    SELECT to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS date, count(*)::int AS documents FROM documents
+    WHERE org_id = ${caller.orgId} AND created_at >= ${start}::date AT TIME ZONE 'UTC' AND ${visibleTo(sql, caller)}
+    GROUP BY 1 ORDER BY 1`;
+}
+
 export async function countBuckets(sql: Sql, orgId: string): Promise<number> {
   const [row] = await sql`
     SELECT count(*)::int AS n FROM buckets WHERE org_id = ${orgId} AND deleting_at IS NULL`;

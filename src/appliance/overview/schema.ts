@@ -12,6 +12,8 @@ export const Attention = z
     /** Part of the installation, as `service doctor` names it, or `jobs`. */
     name: z.string(),
     message: z.string().describe('what is wrong, and what to do'),
+    code: z.enum(['failed_jobs', 'keyword_only']).optional().describe('kind of a problem of the organization'),
+    count: count.optional().describe('number of the jobs or documents that `code` is about'),
   })
   .meta({ id: 'Attention' });
 export type Attention = z.output<typeof Attention>;
@@ -75,6 +77,15 @@ const InstallationLoad = z.object({
   }),
 });
 
+/** Run of a workflow that waits until a person approves its changes. */
+const WaitingRun = z.object({
+  run_id: z.string(),
+  workflow_id: z.string(),
+  workflow_name: z.string(),
+  actor: z.string().describe('who started it'),
+  started_at: z.iso.datetime(),
+});
+
 /** Response of `GET /v1/overview`: the parts of the organization that the caller may see. */
 export const Overview = z
   .object({
@@ -90,7 +101,20 @@ export const Overview = z
       by_status: z.record(z.string(), count),
       bytes: count,
       keyword_only: count.describe('documents that only keyword search finds until their model answers again'),
+      added: z
+        .array(z.object({ date: z.iso.date(), documents: count }))
+        .describe(
+          'documents that exist, by the UTC day of their upload; the last 30 days, without days that have none',
+        ),
     }),
+    searches: z
+      .array(z.object({ date: z.iso.date(), searches: count, unanswered: count }))
+      .describe(
+        'searches of the organization by UTC day; `unanswered`: no result seemed to answer the query; the last 30 days, without days that have none',
+      ),
+    waiting_runs: z
+      .array(WaitingRun)
+      .describe('runs that the caller may approve, newest first, at most 20; empty without `workflows:approve`'),
     buckets: count,
     attention: z.array(Attention),
     installation: InstallationLoad.nullable().describe('null without the scope `platform_admin`'),

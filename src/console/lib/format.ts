@@ -40,6 +40,20 @@ export function formatDate(iso: string): string {
   return new Date(iso).toLocaleDateString(currentLanguage(), { dateStyle: 'medium' });
 }
 
+/** Format a UTC day, such as `2026-11-22`. */
+export function formatDay(date: string): string {
+  return new Date(date).toLocaleDateString(currentLanguage(), { dateStyle: 'medium', timeZone: 'UTC' });
+}
+
+/** Format a UTC day without its year, for narrow places. @param seconds since 1970 */
+export function formatShortDay(seconds: number): string {
+  return new Date(seconds * 1000).toLocaleDateString(currentLanguage(), {
+    month: 'short',
+    day: 'numeric',
+    timeZone: 'UTC',
+  });
+}
+
 const STEPS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
   ['day', 86_400],
   ['hour', 3600],

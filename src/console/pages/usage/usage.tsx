@@ -1,6 +1,7 @@
 import { useMemo } from 'preact/hooks';
 import { call } from '../../lib/api.ts';
-import { formatNumber, formatPercent } from '../../lib/format.ts';
+import { daysBetween } from '../../lib/days.ts';
+import { formatDay, formatNumber, formatPercent } from '../../lib/format.ts';
 import { t, translateName } from '../../lib/i18n.ts';
 import { useResource } from '../../lib/resource.ts';
 import { type PageProps, replaceQuery } from '../../lib/router.ts';
@@ -131,7 +132,7 @@ function Days({ usage }: { usage: UsageSummary }) {
           rows={usage.by_day}
           keyOf={({ date }) => date}
           columns={[
-            { title: t('Day'), cell: ({ date }) => date },
+            { title: t('Day'), class: 'nowrap', cell: ({ date }) => formatDay(date) },
             { title: t('Requests'), numeric: true, cell: ({ requests }) => formatNumber(requests) },
             { title: t('Tokens'), numeric: true, cell: ({ tokens }) => formatNumber(tokens) },
           ]}
@@ -141,18 +142,13 @@ function Days({ usage }: { usage: UsageSummary }) {
   );
 }
 
-const DAY_MS = 86_400_000;
-
 /** Days of the period up to now, including those without usage. */
 function everyDay({ period, by_day }: UsageSummary): DayValue[] {
   const tokens = new Map(by_day.map((day) => [day.date, day.tokens]));
-  const days: DayValue[] = [];
-  const endMs = Math.min(Date.parse(period.end), Date.now());
-  for (let ms = Date.parse(period.start); ms < endMs; ms += DAY_MS) {
-    const date = new Date(ms).toISOString().slice(0, 10);
-    days.push({ date, value: tokens.get(date) ?? 0 });
-  }
-  return days;
+  return daysBetween(Date.parse(period.start), Math.min(Date.parse(period.end), Date.now())).map((date) => ({
+    date,
+    value: tokens.get(date) ?? 0,
+  }));
 }
 
 function Models({ usage }: { usage: UsageSummary }) {

@@ -1,0 +1,52 @@
+import type { Sql } from '../platform/postgres.ts';
+
+/** Searches of one organization, bucket and UTC day (`YYYY-MM-DD`). */
+export interface SearchCount {
+  readonly orgId: string;
+  readonly day: string;
+  /** Empty for searches of several buckets. */
+  readonly bucketId: string;
+  readonly searches: number;
+  readonly unanswered: number;
+}
+
+/** Add counts, each key at most once. Drop those of deleted organizations. */
+export async function addSearchCounts(sql: Sql, counts: readonly SearchCount[]): Promise<void> {
+  // The order of the keys is the same in all processes, so that they do not block each other.
+  const rows = counts.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+  await sql`
+    INSERT INTO search_counts AS known (org_id, day, bucket_id, searches, unanswered)
+    SELECT new.org_id, new.day::date, new.bucket_id, new.searches, new.unanswered
+    FROM unnest(${sql.array(rows.map(({ orgId }) => orgId))}::text[],
+                ${sql.array(rows.map(({ day }) => day))}::text[],
+                ${sql.array(rows.map(({ bucketId }) => bucketId))}::text[],
+                ${sql.array(rows.map(({ searches }) => searches))}::bigint[],
+                ${sql.array(rows.map(({ unanswered }) => unanswered))}::bigint[])
+      AS new (org_id, day, bucket_id, searches, unanswered)
+    JOIN organizations ON organizations.id = new.org_id
+    ON CONFLICT (org_id, day, bucket_id) DO UPDATE
+      SET searches = known.searches + excluded.searches, unanswered = known.unanswered + excluded.unanswered`;
+}
+
+function keyOf({ orgId, day, bucketId }: SearchCount): string {
+  return `${orgId} ${day} ${bucketId}`;
+}
+
+/** Searches of one UTC day. */
+export interface SearchDay {
+  readonly date: string;
+  readonly searches: number;
+  readonly unanswered: number;
+}
+
+/** Sum the searches of an organization by day, from the day `start` (`YYYY-MM-DD`) on. */
+export async function selectSearchDays(sql: Sql, orgId: string, start: string): Promise<SearchDay[]> {
+  return sql<SearchDay[]>`
+    SELECT to_char(day, 'YYYY-MM-DD') AS date, sum(searches)::bigint AS searches, sum(unanswered)::bigint AS unanswered
+    FROM search_counts WHERE org_id = ${orgId} AND day >= ${start}::date GROUP BY day ORDER BY day`;
+}
+
+/** Delete counts older than `days`, of all organizations. */
+export async function deleteOldSearchCounts(sql: Sql, days: number): Promise<void> {
+  await sql`DELETE FROM search_counts WHERE day < current_date - ${days}::int`;
+}

@@ -1,0 +1,69 @@
+import type { Logger } from '../platform/logger.ts';
+import type { Sql } from '../platform/postgres.ts';
+import { repeatingTask } from '../platform/repeating-task.ts';
+import { addSearchCounts, type SearchCount } from './search-counts-store.ts';
+
+const FLUSH_EVERY_MS = 5_000;
+/** Sums that one process keeps while the database is down. Searches of further buckets are then not counted. */
+const SUMS_MAX = 10_000;
+/** Bucket of a search of several buckets. */
+const SEVERAL_BUCKETS = '';
+
+/** Answer of a search, as far as it is counted. */
+interface CountedAnswer {
+  readonly results: readonly unknown[];
+  readonly relevance: string | null;
+}
+
+/** Counter of searches. It is a statistic: a crash loses the searches of the last seconds. */
+export interface SearchCounts {
+  /** Count a search. @param bucketId null for a search of several buckets */
+  add(orgId: string, bucketId: string | null, answer: CountedAnswer): void;
+  /** Write all searches counted before this call. */
+  flush(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openSearchCounts({ sql, logger }: { sql: Sql; logger: Logger }): Promise<SearchCounts> {
+  let open = new Map<string, SearchCount>();
+
+  const merge = ({ orgId, day, bucketId, searches, unanswered }: SearchCount) => {
+    const key = `${orgId} ${day} ${bucketId}`;
+    const sum = open.get(key);
+    if (sum === undefined && open.size >= SUMS_MAX) return;
+    open.set(key, {
+      orgId,
+      day,
+      bucketId,
+      searches: (sum?.searches ?? 0) + searches,
+      unanswered: (sum?.unanswered ?? 0) + unanswered,
+    });
+  };
+
+  const flush = async () => {
+    if (open.size === 0) return;
+    const written = [...open.values()];
+    open = new Map();
+    try {
+      await addSearchCounts(sql, written);
+    } catch (error) {
+      for (const count of written) merge(count);
+      throw error;
+    }
+  };
+
+  const writing = repeatingTask('search counts', FLUSH_EVERY_MS, logger, flush);
+  await writing.start(new AbortController().signal);
+  return {
+    add(orgId, bucketId, { results, relevance }) {
+      const day = new Date().toISOString().slice(0, 10);
+      const unanswered = results.length === 0 || relevance === 'none' ? 1 : 0;
+      merge({ orgId, day, bucketId: bucketId ?? SEVERAL_BUCKETS, searches: 1, unanswered });
+    },
+    flush,
+    async close() {
+      await writing.stop();
+      await flush().catch((error: unknown) => logger.warn({ err: error }, 'the last searches were not counted'));
+    },
+  };
+}
