@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { findDocumentOfAnyBucket } from '../../src/documents/documents.ts';
-import { DocumentView } from '../../src/documents/schema.ts';
+import { findDocumentRows } from '../../src/documents/list-store.ts';
+import { DocumentView, FindDocumentsQuery } from '../../src/documents/schema.ts';
 import {
   DocumentChunks,
   DocumentChunksQuery,
@@ -11,6 +12,7 @@ import { HistoryEntry, readHistory } from '../../src/metadata/read-history.ts';
 import type { FairGate } from '../../src/platform/fair-gate.ts';
 import { textInteger } from '../../src/platform/zod-integers.ts';
 import { reportQueries, sharedQueries } from '../limited-queries.ts';
+import { pageSchema } from '../pages.ts';
 import { defineRoute, type Route } from '../route.ts';
 
 const params = z.object({ document: z.string().min(1) });
@@ -22,6 +24,25 @@ const HistoryQuery = z.object({ limit: textInteger(z.int().min(1).max(HISTORY_EN
 export function documentReadingRoutes(context: ReadingContext, queryShares: FairGate): Route[] {
   const { sql } = context;
   return [
+    defineRoute({
+      method: 'GET',
+      path: '/v1/documents',
+      operationId: 'findDocuments',
+      summary: 'Documents of any bucket by a part of their names, newest first',
+      access: 'caller',
+      errors: 'detail',
+      reads: 'none',
+      query: FindDocumentsQuery,
+      responses: { 200: { description: 'The documents', schema: pageSchema(DocumentView) } },
+      handle: async ({ caller, query, signal }) => ({
+        body: {
+          object: 'list',
+          data: await findDocumentRows(reportQueries(sql, signal), caller, query),
+          has_more: false,
+          next_cursor: null,
+        },
+      }),
+    }),
     defineRoute({
       method: 'GET',
       path: '/v1/documents/:document',

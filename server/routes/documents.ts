@@ -1,11 +1,13 @@
 import { z } from 'zod';
-import { deleteDocument, getDocument, listDocuments } from '../../src/documents/documents.ts';
-import { DocumentView, ListDocumentsQuery } from '../../src/documents/schema.ts';
+import { deleteDocument, getDocument, listDocuments, readBucketContents } from '../../src/documents/documents.ts';
+import { BucketContents, DocumentView, FolderFilter, ListDocumentsQuery } from '../../src/documents/schema.ts';
 import { UploadReply, UploadRequest } from '../../src/ingest/schema.ts';
 import { type UploadContent, type UploadContext, uploadDocument } from '../../src/ingest/upload.ts';
 import type { FairGate } from '../../src/platform/fair-gate.ts';
+import type { Sql } from '../../src/platform/postgres.ts';
 import type { Threads } from '../../src/platform/threads.ts';
 import { editQueries, reportQueries, sharedQueries } from '../limited-queries.ts';
+import { pageSchema } from '../pages.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { parseUploadBody } from './parse-upload-body.ts';
 
@@ -51,31 +53,7 @@ export function documentRoutes(
         return { status: 202, body: await uploadDocument(shared, caller, params.bucket, content, fields) };
       },
     }),
-    defineRoute({
-      method: 'GET',
-      path: '/v1/buckets/:bucket/documents',
-      operationId: 'listDocuments',
-      summary: 'Documents of a bucket, newest first',
-      access: 'caller',
-      errors: 'detail',
-      reads: 'none',
-      params: BucketParams,
-      query: ListDocumentsQuery,
-      responses: {
-        200: {
-          description: 'A page',
-          schema: z.object({
-            object: z.literal('list'),
-            data: z.array(DocumentView),
-            has_more: z.boolean(),
-            next_cursor: z.string().nullable(),
-          }),
-        },
-      },
-      handle: async ({ caller, params, query, signal }) => ({
-        body: { object: 'list', ...(await listDocuments(reportQueries(sql, signal), caller, params.bucket, query)) },
-      }),
-    }),
+    ...listRoutes(sql),
     defineRoute({
       method: 'GET',
       path: '/v1/buckets/:bucket/documents/:document',
@@ -105,6 +83,46 @@ export function documentRoutes(
         purge();
         return { body: { id: params.document, deleted: true } };
       },
+    }),
+  ];
+}
+
+function listRoutes(sql: Sql): Route[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/v1/buckets/:bucket/documents',
+      operationId: 'listDocuments',
+      summary: 'Documents of a bucket, newest first or in another order, by name, format, folder and state',
+      access: 'caller',
+      errors: 'detail',
+      reads: 'none',
+      params: BucketParams,
+      query: ListDocumentsQuery,
+      responses: {
+        200: {
+          description: 'A page',
+          schema: pageSchema(DocumentView),
+        },
+      },
+      handle: async ({ caller, params, query, signal }) => ({
+        body: { object: 'list', ...(await listDocuments(reportQueries(sql, signal), caller, params.bucket, query)) },
+      }),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/v1/buckets/:bucket/contents',
+      operationId: 'getBucketContents',
+      summary: 'Folders of source paths and formats of the documents of a bucket, with their numbers',
+      access: 'caller',
+      errors: 'detail',
+      reads: 'none',
+      params: BucketParams,
+      query: z.object({ folder: FolderFilter }),
+      responses: { 200: { description: 'Folders and formats', schema: BucketContents } },
+      handle: async ({ caller, params, query, signal }) => ({
+        body: await readBucketContents(reportQueries(sql, signal), caller, params.bucket, query.folder),
+      }),
     }),
   ];
 }

@@ -6,7 +6,7 @@ export type { Overview } from '../appliance/overview/schema.ts';
 export type { DeliveryView } from '../channels/list-records.ts';
 export type { ChannelView, NotificationRecord } from '../channels/schema.ts';
 export type { Locator } from '../documents/locator.ts';
-export type { BucketView, CollectionView, DocumentStatus, DocumentView } from '../documents/schema.ts';
+export type { BucketContents, BucketView, CollectionView, DocumentStatus, DocumentView } from '../documents/schema.ts';
 export type { RoutingView } from '../embedding/routing.ts';
 export type { DocumentChunks } from '../ingest/document-text.ts';
 export type { ReembedReply } from '../ingest/reindex/reembed-job.ts';

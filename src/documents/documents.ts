@@ -4,7 +4,8 @@ import { cancelJobsOf, cancelJobsOfDocuments } from '../jobs/document-jobs-store
 import { newId } from '../platform/ids.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { markDocuments } from './deletion-store.ts';
-import type { DocumentView, ListDocumentsQuery } from './schema.ts';
+import { countContents, listDocumentPage } from './list-store.ts';
+import type { BucketContents, DocumentView, ListDocumentsQuery } from './schema.ts';
 import * as store from './store.ts';
 
 /** Return the object key of a document's bytes. It consists of ids, so that no uploaded name becomes a path. */
@@ -22,7 +23,7 @@ export function artifactKey(orgId: string, documentId: string, generation: numbe
   return `documents/${orgId}/${documentId}/chunks-${generation}`;
 }
 
-/** List documents of a bucket that the caller may see, newest first. */
+/** List documents of a bucket that the caller may see, in the order of the query. */
 export async function listDocuments(
   sql: Sql,
   caller: Caller,
@@ -30,10 +31,19 @@ export async function listDocuments(
   query: ListDocumentsQuery,
 ): Promise<{ data: DocumentView[]; has_more: boolean; next_cursor: string | null }> {
   const bucket = await store.findBucket(sql, caller.orgId, bucketRef);
-  const rows = await store.listDocumentRows(sql, caller, bucket.id, query, query.limit + 1);
-  const data = rows.slice(0, query.limit);
-  const hasMore = rows.length > query.limit;
-  return { data, has_more: hasMore, next_cursor: hasMore ? (data.at(-1)?.id ?? null) : null };
+  const { data, nextCursor } = await listDocumentPage(sql, caller, bucket.id, query, query.limit);
+  return { data, has_more: nextCursor !== null, next_cursor: nextCursor };
+}
+
+/** Count the documents of a bucket by the folders directly below one, and by format. */
+export async function readBucketContents(
+  sql: Sql,
+  caller: Caller,
+  bucketRef: string,
+  folder: string | undefined,
+): Promise<BucketContents> {
+  const bucket = await store.findBucket(sql, caller.orgId, bucketRef);
+  return { object: 'bucket.contents', ...(await countContents(sql, caller, bucket.id, folder)) };
 }
 
 /** @throws AppError `document_not_found` (404) if it is missing, of another organization, or hidden from the caller */

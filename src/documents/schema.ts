@@ -162,13 +162,58 @@ export const DocumentView = z
   .meta({ id: 'Document' });
 export type DocumentView = z.output<typeof DocumentView>;
 
+/** Fields by which a list of documents is ordered; `created` is the order of their uploads. */
+export const DOCUMENT_SORTS = ['created', 'changed', 'name', 'size'] as const;
+export type DocumentSort = (typeof DOCUMENT_SORTS)[number];
+
+/** An empty parameter of a query counts as absent. */
+const textFilter = (max: number) =>
+  z
+    .string()
+    .max(max)
+    .refine((text) => !text.includes('\0'), 'must not have a null character')
+    .optional()
+    .transform((text) => text?.normalize('NFC') || undefined);
+
+const NAME_CHARS_MAX = 200;
+const FOLDER_CHARS_MAX = 4_096;
+/** Characters of a cursor, which holds the position of a row: its id and a name of up to 4 bytes a character. */
+const CURSOR_CHARS_MAX = 8_192;
+
+export const FolderFilter = textFilter(FOLDER_CHARS_MAX).describe('folder of the source path, such as `reports/2026`');
+
 export const ListDocumentsQuery = z.object({
   cursor: z
     .string()
-    .regex(/^(?:doc_[0-9a-z]{26})?$/, 'must be the next_cursor of an earlier page')
+    .max(CURSOR_CHARS_MAX)
+    .regex(/^[\w-]*$/, 'must be the next_cursor of an earlier page')
     .optional()
+    .describe('next_cursor of the page before, with the same `sort`')
     .transform((cursor) => cursor || undefined),
   limit: textInteger(z.int().min(1).max(200).default(50)),
   status: z.enum(DOCUMENT_STATUSES).optional(),
+  name: textFilter(NAME_CHARS_MAX).describe('part of the file name or of the source path, in any case'),
+  type: textFilter(64).describe('format found in the bytes, such as `pdf`'),
+  folder: FolderFilter,
+  sort: z.enum(DOCUMENT_SORTS).optional().describe('default: created'),
+  order: z.enum(['asc', 'desc']).optional().describe('default: desc'),
 });
 export type ListDocumentsQuery = z.output<typeof ListDocumentsQuery>;
+
+export const FindDocumentsQuery = z.object({
+  name: z.string().trim().min(1).max(NAME_CHARS_MAX).normalize('NFC').describe('part of the file name or source path'),
+  limit: textInteger(z.int().min(1).max(50).default(10)),
+});
+export type FindDocumentsQuery = z.output<typeof FindDocumentsQuery>;
+
+/** Folders of source paths, and formats, of the documents of a bucket that the caller may see. */
+export const BucketContents = z
+  .object({
+    object: z.literal('bucket.contents'),
+    folders: z
+      .array(z.object({ name: z.string(), documents: z.int() }))
+      .describe('folders directly below `folder`, by name, at most 500; documents of their subfolders count'),
+    types: z.array(z.object({ type: z.string(), documents: z.int() })).describe('formats, most documents first'),
+  })
+  .meta({ id: 'BucketContents' });
+export type BucketContents = z.output<typeof BucketContents>;

@@ -1,14 +1,7 @@
 import type { Caller } from '../access/caller.ts';
 import { notFound } from '../platform/errors.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
-import type {
-  BucketPolicy,
-  BucketView,
-  CollectionView,
-  DocumentStatus,
-  DocumentView,
-  ListDocumentsQuery,
-} from './schema.ts';
+import type { BucketPolicy, BucketView, CollectionView, DocumentStatus, DocumentView } from './schema.ts';
 import { hidesFrom, readsEverything, visibleTo } from './visibility.ts';
 
 type Row = Record<string, unknown>;
@@ -192,23 +185,6 @@ export function isKept(sql: Sql, caller: Caller): SqlFragment {
 /** Build the expression for the id of a document's newest job. */
 export function lastJobOf(sql: Sql): SqlFragment {
   return sql`(SELECT j.id FROM jobs j WHERE j.document_id = documents.id ORDER BY j.created_at DESC, j.id DESC LIMIT 1)`;
-}
-
-/** List documents that the caller may see, newest first, after `query.cursor`. */
-export async function listDocumentRows(
-  sql: Sql,
-  caller: Caller,
-  bucketId: string,
-  query: ListDocumentsQuery,
-  rowsMax: number,
-): Promise<DocumentView[]> {
-  const rows = await sql`
-    SELECT documents.*, ${lastJobOf(sql)} AS job_id FROM documents
-    WHERE org_id = ${caller.orgId} AND bucket_id = ${bucketId} AND ${visibleTo(sql, caller)}
-      ${query.cursor === undefined ? sql`` : sql`AND id < ${query.cursor}`}
-      ${query.status === undefined ? sql`` : sql`AND status = ${query.status}`}
-    ORDER BY id DESC LIMIT ${rowsMax}`;
-  return rows.map((row) => toDocument(row as Row));
 }
 
 /**

@@ -69,6 +69,63 @@ inBrowser(
   },
 );
 
+inBrowser('documents are found by name and folder, put in order, chosen and deleted together', async () => {
+  const { body: bucket } = await console.test.call('POST', '/v1/buckets', { key: await key(), json: { name: 'many' } });
+  for (const filename of ['port/cranes/plan.txt', 'port/cranes/offer.txt', 'port/ferries.txt', 'menu.txt']) {
+    const json = { filename: filename.split('/').at(-1), text: `About ${filename}`, source_path: filename };
+    await console.test.call('POST', `/v1/buckets/${bucket.id}/documents`, { key: await key(), json });
+  }
+  const { page, context, faults } = await console.open(`/console/buckets/${bucket.id}`);
+  const table = page.getByRole('table', { name: 'Documents' });
+  const names = () => table.locator('tbody .main').allInnerTexts();
+  await table.getByRole('button', { name: 'Name' }).click();
+  await table.getByRole('columnheader', { name: 'Name' }).and(page.locator('[aria-sort=ascending]')).waitFor();
+  await expect.poll(names).toEqual(['ferries.txt', 'menu.txt', 'offer.txt', 'plan.txt']);
+  await page.getByRole('button', { name: 'Folders in port' }).click();
+  await page.getByRole('button', { name: /^cranes/ }).click();
+  await expect.poll(names).toEqual(['offer.txt', 'plan.txt']);
+  await expectGoodLooks(page, 'bucket-folders');
+  await page.getByRole('button', { name: 'All documents' }).click();
+  await page.getByLabel('Search in names').fill('FERR');
+  await expect.poll(names).toEqual(['ferries.txt']);
+  await page.getByLabel('Search in names').fill('');
+  await page.getByLabel('Select plan.txt').check();
+  await page.getByLabel('Select menu.txt').check();
+  await page.getByText('2 selected').waitFor();
+  await expectGoodLooks(page, 'bucket-selection');
+  await page.getByRole('button', { name: 'Delete for good' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete for good' }).click();
+  await page.getByText('Done for 2').waitFor();
+  await expect.poll(names).toEqual(['ferries.txt', 'offer.txt']);
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+inBrowser('files that are dropped beside the buckets go to the chosen one, ten thousand of them too', async () => {
+  const { page, context, faults } = await console.open('/console/documents');
+  await page.getByRole('link', { name: 'default' }).waitFor();
+  await page.route(/\/documents$/, (route) =>
+    route.request().method() === 'POST'
+      ? route.fulfill({ status: 400, json: { detail: 'this file is refused' } })
+      : route.continue(),
+  );
+  await page.evaluate(`{
+    const data = new DataTransfer();
+    for (let n = 0; n < 10_000; n++) data.items.add(new File(['file ' + n], 'file-' + n + '.txt'));
+    dispatchEvent(new DragEvent('drop', { dataTransfer: data, cancelable: true }));
+  }`);
+  const dialog = page.getByRole('dialog', { name: 'Where do these files go?' });
+  await dialog.getByText('10,000 files').waitFor();
+  await dialog.getByLabel('Bucket').selectOption({ label: 'default' });
+  await dialog.getByRole('button', { name: 'Upload' }).click();
+  await page.getByRole('heading', { name: 'default', level: 1 }).waitFor();
+  await page.getByText(/of 10,000 files are stored · .* not stored/).waitFor();
+  await page.getByText('this file is refused').first().waitFor();
+  await page.getByRole('button', { name: 'Try the failed ones again' }).waitFor();
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
 inBrowser('a collection is made, a file is uploaded into it, and a search is limited to it', async () => {
   const { page, context, faults } = await console.open('/console/documents');
   await page.getByRole('link', { name: 'default' }).click();

@@ -10,7 +10,8 @@ import { selectConfigs } from '../../src/channels/config-store.ts';
 import { selectDeliveries } from '../../src/channels/delivery-store.ts';
 import { selectNotifications } from '../../src/channels/notification-store.ts';
 import { listVisibleJobs } from '../../src/documents/job-documents.ts';
-import { listBuckets, listCollections, listDocumentRows } from '../../src/documents/store.ts';
+import { listDocumentPage } from '../../src/documents/list-store.ts';
+import { listBuckets, listCollections } from '../../src/documents/store.ts';
 import { ListJobsQuery } from '../../src/jobs/schema.ts';
 import { countFinished, countLive, listWatched } from '../../src/jobs/watch-store.ts';
 import { listSourceRows } from '../../src/memory/source-store.ts';
@@ -77,8 +78,8 @@ const within = () => ({ orgId: operator.orgId, visible: (sql: Sql) => sql`true` 
 type Query = (sql: Sql) => Promise<readonly unknown[]>;
 const documents =
   (caller: () => Caller, query: { status?: 'failed' | 'ready'; cursor?: string } = {}): Query =>
-  (sql) =>
-    listDocumentRows(sql, caller(), filled.bucketId, { limit: PAGE_ROWS, cursor: undefined, ...query }, PAGE_ROWS);
+  async (sql) =>
+    (await listDocumentPage(sql, caller(), filled.bucketId, query, PAGE_ROWS)).data;
 const jobs =
   (query: Partial<ListJobsQuery>): Query =>
   (sql) =>

@@ -91,6 +91,13 @@ export async function isAnswering(): Promise<boolean> {
   );
 }
 
+const ASK_AGAIN_MS = 2000;
+
+/** Wait until the service answers. */
+export async function untilAnswering(): Promise<void> {
+  while (!(await isAnswering())) await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS));
+}
+
 /**
  * Reconnect after a while. The browser alone would stop permanently after a status other than 200, for example from a
  * proxy while the service restarts. Meanwhile the pages poll.

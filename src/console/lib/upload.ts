@@ -1,5 +1,5 @@
 import { ApiError, errorOf } from './api.ts';
-import { refreshAll } from './events.ts';
+import { isAnswering, refreshAll, untilAnswering } from './events.ts';
 import { csrfToken, waitForSignIn } from './session.ts';
 import { createStore, type Store } from './store.ts';
 
@@ -10,31 +10,53 @@ export interface UploadReply {
   readonly warnings: readonly string[];
 }
 
-/** File that a person dropped on a bucket. */
+/** File that a person dropped, with its path if it came in a folder. */
+export interface DroppedFile {
+  readonly file: File;
+  readonly path: string | null;
+}
+
+/** Upload that has begun. */
 export interface Upload {
   readonly id: number;
   readonly name: string;
   readonly sizeBytes: number;
-  readonly state: 'waiting' | 'sending' | 'stored' | 'failed';
+  readonly state: 'sending' | 'stored' | 'failed';
   /** 0..1 of the bytes. */
   readonly progress: number;
   readonly reply: UploadReply | null;
   readonly error: ApiError | null;
 }
 
+/** Uploads that have begun, newest first, and the numbers of all. */
+export interface QueueState {
+  readonly uploads: readonly Upload[];
+  readonly total: number;
+  readonly stored: number;
+  readonly failed: number;
+}
+
 /** Fields of an upload besides its file. */
 type Fields = Readonly<Record<string, string>>;
 
+interface Waiting {
+  readonly dropped: DroppedFile;
+  readonly fields: Fields;
+}
+
+const EMPTY: QueueState = { uploads: [], total: 0, stored: 0, failed: 0 };
 const SENDING_MAX = 3;
-const SHOWN_MAX = 500;
+/** Uploads of each state in the list. More are counted. */
+const SHOWN_MAX = 100;
 
 let nextId = 1;
 
 /** Queue of files for a bucket, sent a few at a time. */
 export class UploadQueue {
-  readonly uploads: Store<readonly Upload[]> = createStore<readonly Upload[]>([]);
+  readonly state: Store<QueueState> = createStore<QueueState>(EMPTY);
   readonly #address: string;
-  readonly #files: { readonly id: number; readonly file: File; readonly fields: Fields }[] = [];
+  readonly #waiting: Waiting[] = [];
+  #failed: Waiting[] = [];
   #sending = 0;
 
   constructor(address: string) {
@@ -44,32 +66,34 @@ export class UploadQueue {
     });
   }
 
-  add(files: Iterable<File>, fields: Fields = {}): void {
-    for (const file of files) {
-      const id = nextId;
-      nextId += 1;
-      const upload: Upload = {
-        id,
-        name: file.name,
-        sizeBytes: file.size,
-        state: 'waiting',
-        progress: 0,
-        reply: null,
-        error: null,
-      };
-      this.uploads.set([upload, ...this.uploads.get()].slice(0, SHOWN_MAX));
-      this.#files.push({ id, file, fields });
-    }
+  add(files: readonly DroppedFile[], fields: Fields = {}): void {
+    for (const dropped of files) this.#waiting.push({ dropped, fields });
+    this.#change(({ total }) => ({ total: total + files.length }));
     this.#sendNext();
   }
 
+  /** Forget the uploads that have ended. */
   clearEnded(): void {
-    this.uploads.set(this.uploads.get().filter(({ state }) => state === 'waiting' || state === 'sending'));
+    this.#failed = [];
+    this.#change(({ uploads, total, stored, failed }) => ({
+      uploads: uploads.filter(({ state }) => state === 'sending'),
+      total: total - stored - failed,
+      stored: 0,
+      failed: 0,
+    }));
+  }
+
+  /** Send again all files that were not stored. */
+  retryFailed(): void {
+    this.#waiting.push(...this.#failed);
+    this.#failed = [];
+    this.#change(({ uploads }) => ({ uploads: uploads.filter(({ state }) => state !== 'failed'), failed: 0 }));
+    this.#sendNext();
   }
 
   #sendNext(): void {
     while (this.#sending < SENDING_MAX) {
-      const next = this.#files.shift();
+      const next = this.#waiting.shift();
       if (next === undefined) return;
       this.#sending += 1;
       this.#send(next).finally(() => {
@@ -79,21 +103,53 @@ export class UploadQueue {
     }
   }
 
-  async #send({ id, file, fields }: { id: number; file: File; fields: Fields }): Promise<void> {
-    this.#update(id, { state: 'sending' });
+  async #send(waiting: Waiting): Promise<void> {
+    const { file, path } = waiting.dropped;
+    const id = nextId;
+    nextId += 1;
+    const upload: Upload = {
+      id,
+      name: path ?? file.name,
+      sizeBytes: file.size,
+      state: 'sending',
+      progress: 0,
+      reply: null,
+      error: null,
+    };
+    this.#change(({ uploads }) => ({ uploads: limitEach([upload, ...uploads]) }));
+    const fields = path === null ? waiting.fields : { ...waiting.fields, source_path: path };
     try {
       const onProgress = (progress: number) => this.#update(id, { progress });
       const reply = await sendFile(this.#address, file, fields, onProgress);
+      this.#change(({ stored }) => ({ stored: stored + 1 }));
       this.#update(id, { state: 'stored', progress: 1, reply });
       refreshAll();
     } catch (error) {
+      this.#failed.push(waiting);
+      this.#change(({ failed }) => ({ failed: failed + 1 }));
       this.#update(id, { state: 'failed', error: error instanceof ApiError ? error : new ApiError(0, String(error)) });
     }
   }
 
-  #update(id: number, change: Partial<Upload>): void {
-    this.uploads.set(this.uploads.get().map((upload) => (upload.id === id ? { ...upload, ...change } : upload)));
+  #change(change: (state: QueueState) => Partial<QueueState>): void {
+    const before = this.state.get();
+    this.state.set({ ...before, ...change(before) });
   }
+
+  #update(id: number, change: Partial<Upload>): void {
+    this.#change(({ uploads }) => ({
+      uploads: uploads.map((upload) => (upload.id === id ? { ...upload, ...change } : upload)),
+    }));
+  }
+}
+
+/** Keep the newest uploads of each state. */
+function limitEach(uploads: readonly Upload[]): readonly Upload[] {
+  const counts = { sending: 0, stored: 0, failed: 0 };
+  return uploads.filter(({ state }) => {
+    counts[state] += 1;
+    return counts[state] <= SHOWN_MAX;
+  });
 }
 
 const queues = new Map<string, UploadQueue>();
@@ -105,6 +161,7 @@ export function uploadQueueOf(address: string): UploadQueue {
   return known;
 }
 
+/** Send a file. While the service does not answer, wait for it, and then send the file again. @throws ApiError */
 async function sendFile(
   address: string,
   file: File,
@@ -113,7 +170,10 @@ async function sendFile(
 ): Promise<UploadReply> {
   for (;;) {
     const answer = await post(address, file, fields, onProgress);
-    if (answer.status === 401) await waitForSignIn();
+    if (answer === null) {
+      if (await isAnswering()) throw new ApiError(0, '', { code: 'upload_interrupted' });
+      await untilAnswering();
+    } else if (answer.status === 401) await waitForSignIn();
     else if (answer.status >= 200 && answer.status < 300) return JSON.parse(answer.text) as UploadReply;
     else throw errorOf(answer.status, answer.text, answer.retryAfter);
   }
@@ -125,9 +185,14 @@ interface Answer {
   readonly retryAfter: string | null;
 }
 
-/** Send a file as multipart. `fetch` does not report the progress of a request. */
-function post(address: string, file: File, fields: Fields, onProgress: (share: number) => void): Promise<Answer> {
-  return new Promise((resolve, reject) => {
+/** Send a file as multipart, or return null if the connection was closed. `fetch` does not report the progress. */
+function post(
+  address: string,
+  file: File,
+  fields: Fields,
+  onProgress: (share: number) => void,
+): Promise<Answer | null> {
+  return new Promise((resolve) => {
     const request = new XMLHttpRequest();
     const body = new FormData();
     for (const [name, value] of Object.entries(fields)) body.append(name, value);
@@ -143,7 +208,7 @@ function post(address: string, file: File, fields: Fields, onProgress: (share: n
         retryAfter: request.getResponseHeader('Retry-After'),
       });
     // The server closes the connection of an oversized body while the browser still sends.
-    request.onerror = () => reject(new ApiError(0, '', { code: 'upload_interrupted' }));
+    request.onerror = () => resolve(null);
     request.send(body);
   });
 }

@@ -11,39 +11,56 @@ export interface Column<T> {
   /** Left out on narrow screens. */
   readonly wide?: boolean;
   readonly class?: string;
+  /** Name of the order by this column, if the list can have it. */
+  readonly sort?: string;
 }
 
 function classOf<T>(column: Column<T>): string {
   return [column.numeric ? 'numeric' : '', column.wide ? 'wide' : '', column.class ?? ''].filter(Boolean).join(' ');
 }
 
-export function Table<T>({
-  caption,
-  columns,
-  rows,
-  keyOf,
-}: {
-  caption: string;
-  columns: readonly Column<T>[];
-  rows: readonly T[];
-  keyOf: (row: T) => string;
-}) {
+/** Order of a table whose columns have a `sort`. */
+export interface Sorting {
+  readonly by: string;
+  readonly order: 'asc' | 'desc';
+  readonly onSort: (by: string, order: 'asc' | 'desc') => void;
+}
+
+/** Rows that a person has chosen, by their keys. */
+export interface Selection<T> {
+  readonly keys: ReadonlySet<string>;
+  readonly onKeys: (keys: ReadonlySet<string>) => void;
+  readonly nameOf: (row: T) => string;
+}
+
+interface TableProps<T> {
+  readonly caption: string;
+  readonly columns: readonly Column<T>[];
+  readonly rows: readonly T[];
+  readonly keyOf: (row: T) => string;
+  readonly sorting?: Sorting;
+  readonly selection?: Selection<T> | undefined;
+  /** Rows of one line. */
+  readonly dense?: boolean;
+}
+
+export function Table<T>({ caption, columns, rows, keyOf, sorting, selection, dense }: TableProps<T>) {
   return (
     <div class="table-scroll">
-      <table class="table">
+      <table class={dense ? 'table dense' : 'table'}>
         <caption class="hidden-visually">{caption}</caption>
         <thead>
           <tr>
+            {selection && <SelectAll selection={selection} keys={rows.map(keyOf)} />}
             {columns.map((column) => (
-              <th key={column.title} scope="col" class={classOf(column)}>
-                {column.title}
-              </th>
+              <Heading key={column.title} column={column} sorting={sorting} />
             ))}
           </tr>
         </thead>
         <tbody>
           {rows.map((row) => (
             <tr key={keyOf(row)}>
+              {selection && <SelectRow selection={selection} row={row} id={keyOf(row)} />}
               {columns.map((column) => (
                 <td key={column.title} class={classOf(column)}>
                   {column.cell(row)}
@@ -54,6 +71,64 @@ export function Table<T>({
         </tbody>
       </table>
     </div>
+  );
+}
+
+function Heading<T>({ column, sorting }: { column: Column<T>; sorting: Sorting | undefined }) {
+  const { title, sort } = column;
+  if (sorting === undefined || sort === undefined) {
+    return (
+      <th scope="col" class={classOf(column)}>
+        {title}
+      </th>
+    );
+  }
+  const isCurrent = sorting.by === sort;
+  const next = isCurrent && sorting.order === 'asc' ? 'desc' : 'asc';
+  return (
+    <th
+      scope="col"
+      class={classOf(column)}
+      aria-sort={!isCurrent ? undefined : sorting.order === 'asc' ? 'ascending' : 'descending'}
+    >
+      <button type="button" class="sort" onClick={() => sorting.onSort(sort, next)}>
+        {title}
+        <span aria-hidden="true">{!isCurrent ? '' : sorting.order === 'asc' ? ' ↑' : ' ↓'}</span>
+      </button>
+    </th>
+  );
+}
+
+function SelectAll<T>({ selection: { keys, onKeys }, keys: all }: { selection: Selection<T>; keys: string[] }) {
+  return (
+    <th scope="col" class="select">
+      <input
+        type="checkbox"
+        aria-label={t('Select all rows shown')}
+        checked={all.length > 0 && all.every((key) => keys.has(key))}
+        onChange={(event) => onKeys(event.currentTarget.checked ? new Set(all) : new Set())}
+      />
+    </th>
+  );
+}
+
+function SelectRow<T>({ selection, row, id }: { selection: Selection<T>; row: T; id: string }) {
+  const { keys, onKeys, nameOf } = selection;
+  const toggle = (isOn: boolean) => {
+    const next = new Set(keys);
+    if (isOn) next.add(id);
+    else next.delete(id);
+    onKeys(next);
+  };
+  return (
+    <td class="select">
+      <input
+        type="checkbox"
+        aria-label={t('Select {name}', { name: nameOf(row) })}
+        checked={keys.has(id)}
+        onChange={(event) => toggle(event.currentTarget.checked)}
+      />
+    </td>
   );
 }
 

@@ -1,38 +1,47 @@
 import { useState } from 'preact/hooks';
 import { call, pathOf } from '../../lib/api.ts';
-import { formatAgo, formatBytes, formatNumber } from '../../lib/format.ts';
-import { t, translateName } from '../../lib/i18n.ts';
-import { type Page, type PagedResource, usePages, useResource } from '../../lib/resource.ts';
-import { linkTo, type PageProps, replaceQuery } from '../../lib/router.ts';
+import { formatAgo } from '../../lib/format.ts';
+import { t } from '../../lib/i18n.ts';
+import { type Page, usePages, useResource } from '../../lib/resource.ts';
+import { linkTo, type PageProps } from '../../lib/router.ts';
 import { mayUse } from '../../lib/session.ts';
 import { uploadQueueOf } from '../../lib/upload.ts';
-import type { BucketDetails, CollectionView, DocumentStatus, DocumentView } from '../../types.ts';
+import type { BucketContents, BucketDetails, CollectionView, DocumentView } from '../../types.ts';
 import { Button } from '../../ui/controls.tsx';
 import { Facts, PageHeader, Panel } from '../../ui/page.tsx';
-import { Empty, Failure, Loaded } from '../../ui/states.tsx';
-import { Status } from '../../ui/status.tsx';
-import { MoreButton, Table } from '../../ui/table.tsx';
+import { Failure } from '../../ui/states.tsx';
 import { DeleteBucketDialog, PolicyDialog } from './bucket-dialogs.tsx';
 import { Collections } from './collections.tsx';
+import { DocumentFilters } from './document-filters.tsx';
+import { DocumentList } from './document-list.tsx';
+import { FolderTree } from './folder-tree.tsx';
 import { Uploads } from './uploads.tsx';
 
-const STATUSES: readonly DocumentStatus[] = ['queued', 'processing', 'ready', 'failed'];
+/** Parts of the address that narrow or order the list. */
+const FILTERS = ['name', 'type', 'status', 'folder', 'sort', 'order'] as const;
+type Filters = Readonly<Record<(typeof FILTERS)[number], string>>;
+
 const PAGE_ROWS = 50;
 
 /** Page `/console/buckets/{bucket}`: the documents of a bucket. */
 export default function BucketPage({ parameters, place }: PageProps) {
   const name = parameters[0] ?? '';
-  const status = place.query.get('status') ?? '';
+  const filters = Object.fromEntries(FILTERS.map((filter) => [filter, place.query.get(filter) ?? ''])) as Filters;
   const bucket = useResource(
     `bucket ${name}`,
     (signal) => call<BucketDetails>(pathOf('v1', 'buckets', name), { signal }),
     ['documents'],
   );
+  const contents = useResource(
+    `contents ${name}`,
+    (signal) => call<BucketContents>(pathOf('v1', 'buckets', name, 'contents'), { signal }),
+    ['documents'],
+  );
   const documents = usePages<DocumentView>(
-    `documents ${name} ${status}`,
+    `documents ${name} ${JSON.stringify(filters)}`,
     (cursor, signal) =>
       call<Page<DocumentView>>(pathOf('v1', 'buckets', name, 'documents'), {
-        query: { cursor, status, limit: PAGE_ROWS },
+        query: { ...filters, cursor, limit: PAGE_ROWS },
         signal,
       }),
     ['documents', 'jobs'],
@@ -44,14 +53,27 @@ export default function BucketPage({ parameters, place }: PageProps) {
     }),
   );
   const queue = uploadQueueOf(pathOf('v1', 'buckets', name, 'documents'));
+  const folders = contents.data?.folders ?? [];
   if (bucket.error?.status === 404) return <Gone name={name} onRetry={bucket.refresh} error={bucket.error} />;
   return (
     <div class="page">
       <Header name={name} bucket={bucket.data} onChange={bucket.refresh} />
       {mayUse('documents:write') && <Uploads queue={queue} collections={collections.data ?? []} />}
-      <Panel title={t('Documents')} actions={<StatusFilter status={status} />}>
-        <DocumentList documents={documents} isFiltered={status !== ''} />
-      </Panel>
+      <div class={folders.length > 0 ? 'with-tree' : undefined}>
+        {folders.length > 0 && <FolderTree bucket={name} folders={folders} chosen={filters.folder} />}
+        <Panel
+          title={filters.folder === '' ? t('Documents') : filters.folder}
+          actions={<DocumentFilters {...filters} types={contents.data?.types ?? []} />}
+        >
+          <DocumentList
+            bucket={name}
+            documents={documents}
+            isFiltered={[filters.name, filters.type, filters.status, filters.folder].some((value) => value !== '')}
+            sort={filters.sort}
+            order={filters.order}
+          />
+        </Panel>
+      </div>
       {bucket.data && <Collections bucket={bucket.data.name} of={collections} />}
       {bucket.data && <BucketFacts bucket={bucket.data} />}
     </div>
@@ -100,84 +122,6 @@ function Gone({
         <Failure error={error} onRetry={onRetry} />
       </div>
     </div>
-  );
-}
-
-function StatusFilter({ status }: { status: string }) {
-  return (
-    <select
-      class="input"
-      aria-label={t('State')}
-      value={status}
-      onChange={(event) => replaceQuery({ status: event.currentTarget.value })}
-    >
-      <option value="">{t('Every state')}</option>
-      {STATUSES.map((each) => (
-        <option key={each} value={each}>
-          {translateName(each)}
-        </option>
-      ))}
-    </select>
-  );
-}
-
-function DocumentList({ documents, isFiltered }: { documents: PagedResource<DocumentView>; isFiltered: boolean }) {
-  return (
-    <Loaded of={documents}>
-      {(rows) =>
-        rows.length === 0 ? (
-          <Empty title={isFiltered ? t('No document is in this state') : t('This bucket is empty')}>
-            {isFiltered ? t('Choose another state.') : t('Drop files on this page to upload them.')}
-          </Empty>
-        ) : (
-          <>
-            <Table
-              caption={t('Documents')}
-              rows={rows}
-              keyOf={({ id }) => id}
-              columns={[
-                { title: t('Name'), cell: nameCell },
-                {
-                  title: t('State'),
-                  cell: ({ status, searchable }) => <DocumentState status={status} searchable={searchable} />,
-                },
-                { title: t('Type'), wide: true, cell: ({ file_type }) => file_type ?? '–' },
-                {
-                  title: t('Chunks'),
-                  numeric: true,
-                  wide: true,
-                  cell: ({ chunks_count }) => (chunks_count === null ? '–' : formatNumber(chunks_count)),
-                },
-                { title: t('Size'), numeric: true, wide: true, cell: ({ size_bytes }) => formatBytes(size_bytes) },
-                { title: t('Changed'), wide: true, class: 'nowrap', cell: ({ updated_at }) => formatAgo(updated_at) },
-              ]}
-            />
-            <MoreButton of={documents} />
-          </>
-        )
-      }
-    </Loaded>
-  );
-}
-
-function nameCell({ id, file_name, source_path, error_message, status }: DocumentView) {
-  return (
-    <>
-      <a class="main" href={linkTo('documents', id)}>
-        {file_name}
-      </a>
-      {source_path && <span class="sub">{source_path}</span>}
-      {status === 'failed' && error_message && <span class="sub">{error_message}</span>}
-    </>
-  );
-}
-
-export function DocumentState({ status, searchable }: { status: string; searchable: boolean }) {
-  return (
-    <>
-      <Status of={status} />
-      {!searchable && <span class="sub">{t('not searchable')}</span>}
-    </>
   );
 }
 

@@ -1,16 +1,19 @@
 import { useState } from 'preact/hooks';
 import { call } from '../../lib/api.ts';
+import { useDrops } from '../../lib/drops.ts';
 import { formatAgo, formatNumber } from '../../lib/format.ts';
 import { t } from '../../lib/i18n.ts';
 import { type Page, useAction, usePages } from '../../lib/resource.ts';
 import { linkTo, navigate } from '../../lib/router.ts';
 import { mayUse } from '../../lib/session.ts';
+import type { DroppedFile } from '../../lib/upload.ts';
 import type { BucketView } from '../../types.ts';
-import { ActionError, Button, Form, TextField } from '../../ui/controls.tsx';
+import { ActionError, Button, Form, Notice, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { PageHeader, Panel } from '../../ui/page.tsx';
 import { Empty, Loaded } from '../../ui/states.tsx';
 import { MoreButton, Table } from '../../ui/table.tsx';
+import { ChooseBucketDialog } from './choose-bucket.tsx';
 
 const PAGE_ROWS = 50;
 
@@ -22,6 +25,8 @@ export default function BucketsPage() {
     (cursor, signal) => call<Page<BucketView>>('/v1/buckets', { query: { cursor, limit: PAGE_ROWS }, signal }),
     ['documents'],
   );
+  const [dropped, setDropped] = useState<readonly DroppedFile[]>([]);
+  const isOver = useDrops((files) => mayUse('documents:write') && setDropped(files));
   const create = mayUse('buckets:manage') && (
     <Button look="primary" icon="plus" onClick={() => setIsCreating(true)}>
       {t('New bucket')}
@@ -32,6 +37,7 @@ export default function BucketsPage() {
       <PageHeader title={t('Documents')} actions={create}>
         {t('A bucket is a set of documents that are searched together.')}
       </PageHeader>
+      {isOver && <Notice title={t('Drop the files, and then choose a bucket')} />}
       <Panel>
         <Loaded of={buckets}>
           {(rows) =>
@@ -48,6 +54,7 @@ export default function BucketsPage() {
           }
         </Loaded>
       </Panel>
+      {dropped.length > 0 && <ChooseBucketDialog files={dropped} onClose={() => setDropped([])} />}
       {isCreating && <CreateDialog onClose={() => setIsCreating(false)} />}
     </div>
   );

@@ -11,10 +11,10 @@ import { ConfirmDialog } from '../../ui/dialog.tsx';
 import { Facts, PageHeader, Panel } from '../../ui/page.tsx';
 import { Loaded } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
-import { DocumentState } from './bucket.tsx';
 import { HistoryPanel } from './document-history.tsx';
 import { MetadataPanel } from './document-metadata.tsx';
 import { PolicyPanel } from './document-policy.tsx';
+import { DocumentState } from './document-state.tsx';
 import { Reader } from './reader.tsx';
 
 /** Page `/console/documents/{id}#{chunk}`: one document, with a chunk of it marked. */

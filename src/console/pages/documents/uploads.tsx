@@ -1,11 +1,12 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { ApiError } from '../../lib/api.ts';
-import { formatBytes, formatPercent } from '../../lib/format.ts';
+import { useDrops } from '../../lib/drops.ts';
+import { formatBytes, formatNumber, formatPercent } from '../../lib/format.ts';
 import { t } from '../../lib/i18n.ts';
 import { linkTo } from '../../lib/router.ts';
 import { useStore } from '../../lib/store.ts';
-import type { Upload, UploadQueue } from '../../lib/upload.ts';
+import type { DroppedFile, QueueState, Upload, UploadQueue } from '../../lib/upload.ts';
 import type { CollectionView } from '../../types.ts';
 import { Badge, Button } from '../../ui/controls.tsx';
 import { Icon } from '../../ui/icons.tsx';
@@ -13,8 +14,8 @@ import { Icon } from '../../ui/icons.tsx';
 /** Drop area for files, and the dropped files. */
 export function Uploads({ queue, collections }: { queue: UploadQueue; collections: readonly CollectionView[] }) {
   const [collection, setCollection] = useState('');
-  const uploads = useStore(queue.uploads);
-  const hasEnded = uploads.some(({ state }) => state === 'stored' || state === 'failed');
+  const state = useStore(queue.state);
+  const { uploads, stored, failed } = state;
   return (
     <section class="panel" aria-label={t('Upload')}>
       <DropZone onFiles={(files) => queue.add(files, collection === '' ? {} : { collection_id: collection })}>
@@ -36,13 +37,19 @@ export function Uploads({ queue, collections }: { queue: UploadQueue; collection
       </DropZone>
       {uploads.length > 0 && (
         <>
+          <UploadSummary state={state} />
           <ul class="upload-list" aria-live="polite">
             {uploads.map((upload) => (
               <UploadItem key={upload.id} upload={upload} />
             ))}
           </ul>
-          {hasEnded && (
+          {stored + failed > 0 && (
             <div class="table-foot">
+              {failed > 0 && (
+                <Button small icon="refresh" onClick={() => queue.retryFailed()}>
+                  {t('Try the failed ones again')}
+                </Button>
+              )}
               <Button look="quiet" small onClick={() => queue.clearEnded()}>
                 {t('Clear the list')}
               </Button>
@@ -54,13 +61,33 @@ export function Uploads({ queue, collections }: { queue: UploadQueue; collection
   );
 }
 
-function DropZone({ onFiles, children }: { onFiles: (files: File[]) => void; children: ComponentChildren }) {
-  const [isOver, setIsOver] = useState(false);
+/** Numbers of a large upload, whose files do not all fit in the list. */
+function UploadSummary({ state: { total, stored, failed, uploads } }: { state: QueueState }) {
+  if (total <= 1) return null;
+  const sending = uploads.filter(({ state }) => state === 'sending').length;
+  return (
+    <div class="upload-summary" role="status">
+      <span>
+        {t('{stored} of {total} files are stored', { stored: formatNumber(stored), total: formatNumber(total) })}
+        {failed > 0 && ` · ${t('{count} not stored', { count: formatNumber(failed) })}`}
+        {` · ${t('{count} waiting', { count: formatNumber(total - stored - failed - sending) })}`}
+      </span>
+      <progress value={stored + failed} max={total} aria-label={t('Progress of all uploads')} />
+    </div>
+  );
+}
+
+interface DropZoneProps {
+  readonly onFiles: (files: readonly DroppedFile[]) => void;
+  readonly children: ComponentChildren;
+}
+
+function DropZone({ onFiles, children }: DropZoneProps) {
   const input = useRef<HTMLInputElement>(null);
-  useDrops(setIsOver, onFiles);
+  const isOver = useDrops(onFiles);
   const choose = () => {
     const element = input.current;
-    if (element?.files) onFiles([...element.files]);
+    if (element?.files) onFiles([...element.files].map((file) => ({ file, path: null })));
     if (element) element.value = '';
   };
   return (
@@ -75,36 +102,6 @@ function DropZone({ onFiles, children }: { onFiles: (files: File[]) => void; chi
       <Button onClick={() => input.current?.click()}>{t('Choose files')}</Button>
     </div>
   );
-}
-
-/** Accept files dropped anywhere on the page. */
-function useDrops(setIsOver: (isOver: boolean) => void, onFiles: (files: File[]) => void): void {
-  const take = useRef(onFiles);
-  take.current = onFiles;
-  useEffect(() => {
-    let depth = 0;
-    const enter = () => {
-      depth += 1;
-      setIsOver(true);
-    };
-    const leave = () => {
-      depth = Math.max(0, depth - 1);
-      if (depth === 0) setIsOver(false);
-    };
-    const over = (event: DragEvent) => event.preventDefault();
-    const drop = (event: DragEvent) => {
-      event.preventDefault();
-      depth = 0;
-      setIsOver(false);
-      const files = [...(event.dataTransfer?.files ?? [])];
-      if (files.length > 0) take.current(files);
-    };
-    const handlers = { dragenter: enter, dragleave: leave, dragover: over, drop } as const;
-    for (const [name, handler] of Object.entries(handlers)) addEventListener(name, handler as EventListener);
-    return () => {
-      for (const [name, handler] of Object.entries(handlers)) removeEventListener(name, handler as EventListener);
-    };
-  }, [setIsOver]);
 }
 
 function UploadItem({ upload }: { upload: Upload }) {
@@ -130,7 +127,6 @@ function UploadItem({ upload }: { upload: Upload }) {
 }
 
 function UploadState({ upload: { state, progress, reply } }: { upload: Upload }) {
-  if (state === 'waiting') return <Badge>{t('Waiting')}</Badge>;
   if (state === 'failed') return <Badge tone="bad">{t('Not stored')}</Badge>;
   if (state === 'sending') {
     return <Badge tone="info">{progress < 1 ? formatPercent(progress) : t('Storing')}</Badge>;

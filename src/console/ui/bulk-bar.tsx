@@ -1,0 +1,106 @@
+import { useState } from 'preact/hooks';
+import { t } from '../lib/i18n.ts';
+import { type Outcome, runEach } from '../lib/run-each.ts';
+import { Button, Notice } from './controls.tsx';
+import { ConfirmDialog } from './dialog.tsx';
+import type { IconName } from './icons.tsx';
+
+/** Action on each chosen row. */
+export interface BulkAction<T> {
+  readonly label: string;
+  readonly icon?: IconName;
+  readonly run: (row: T) => Promise<unknown>;
+  /** Question before it is run, for what cannot be undone. */
+  readonly question?: string;
+}
+
+interface BulkBarProps<T> {
+  readonly rows: readonly T[];
+  readonly actions: readonly BulkAction<T>[];
+  readonly nameOf: (row: T) => string;
+  readonly onEnd: () => void;
+}
+
+const FAULTS_SHOWN = 5;
+
+/** Actions on the chosen rows of a table, with their progress and the rows that failed. */
+export function BulkBar<T>({ rows, actions, nameOf, onEnd }: BulkBarProps<T>) {
+  const [progress, setProgress] = useState<{ ended: number; total: number } | null>(null);
+  const [outcome, setOutcome] = useState<Outcome<T> | null>(null);
+  const [asked, setAsked] = useState<BulkAction<T> | null>(null);
+  const start = async (action: BulkAction<T>) => {
+    if (progress !== null) return;
+    const total = rows.length;
+    setOutcome(null);
+    setProgress({ ended: 0, total });
+    setOutcome(await runEach(rows, action.run, (ended) => setProgress({ ended, total })));
+    setProgress(null);
+    onEnd();
+  };
+  if (rows.length === 0 && outcome === null) return null;
+  return (
+    <div class="bulk-bar">
+      {rows.length > 0 && (
+        <div class="row">
+          <strong>{t('{count} selected', { count: rows.length })}</strong>
+          {actions.map((action) => (
+            <Button
+              key={action.label}
+              small
+              look={action.question === undefined ? 'plain' : 'danger'}
+              isBusy={progress !== null}
+              {...(action.icon === undefined ? {} : { icon: action.icon })}
+              onClick={() => (action.question === undefined ? start(action) : setAsked(action))}
+            >
+              {action.label}
+            </Button>
+          ))}
+        </div>
+      )}
+      {progress !== null && (
+        <progress value={progress.ended} max={progress.total} aria-label={t('Progress of the action')} />
+      )}
+      {outcome !== null && <OutcomeNotice outcome={outcome} nameOf={nameOf} onClose={() => setOutcome(null)} />}
+      {asked !== null && (
+        <ConfirmDialog
+          title={asked.label}
+          action={asked.label}
+          onConfirm={() => start(asked)}
+          onClose={() => setAsked(null)}
+        >
+          <p>{asked.question}</p>
+        </ConfirmDialog>
+      )}
+    </div>
+  );
+}
+
+interface OutcomeNoticeProps<T> {
+  readonly outcome: Outcome<T>;
+  readonly nameOf: (row: T) => string;
+  readonly onClose: () => void;
+}
+
+function OutcomeNotice<T>({ outcome: { done, failed }, nameOf, onClose }: OutcomeNoticeProps<T>) {
+  const title =
+    failed.length === 0
+      ? t('Done for {count}', { count: done.length })
+      : t('Done for {count}, refused for {failed}', { count: done.length, failed: failed.length });
+  return (
+    <Notice tone={failed.length === 0 ? 'good' : 'warn'} title={title}>
+      {failed.length > 0 && (
+        <ul class="stack tight">
+          {failed.slice(0, FAULTS_SHOWN).map(({ row, error }) => (
+            <li key={nameOf(row)}>{`${nameOf(row)}: ${error.message}`}</li>
+          ))}
+          {failed.length > FAULTS_SHOWN && <li>{t('and {count} more', { count: failed.length - FAULTS_SHOWN })}</li>}
+        </ul>
+      )}
+      <div>
+        <Button small look="quiet" onClick={onClose}>
+          {t('Close')}
+        </Button>
+      </div>
+    </Notice>
+  );
+}
