@@ -48,7 +48,7 @@ async function showMore(page: Page, rows: number): Promise<void> {
 
 /** Open the row in the middle of the window. @returns where the list is scrolled to */
 async function openRow(page: Page, at: number): Promise<{ name: string; top: number }> {
-  const link = rowsOf(page).nth(at).getByRole('link');
+  const link = rowsOf(page).nth(at).getByRole('link').first();
   await link.evaluate((element: { scrollIntoView(options: object): void }) =>
     element.scrollIntoView({ block: 'center' }),
   );

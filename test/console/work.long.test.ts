@@ -29,7 +29,8 @@ inBrowser('a new job appears in the open list by itself, and is repeated and rem
   await console.test.call('POST', '/v1/buckets/default/documents', { key, json: upload });
   const row = page.getByRole('row').filter({ hasText: 'came-later.txt' });
   await row.getByText('ready').waitFor();
-  await row.getByRole('link').click();
+  await row.getByRole('link', { name: 'default' }).waitFor();
+  await row.getByRole('link', { name: 'came-later.txt' }).click();
   await page.getByRole('heading', { name: 'came-later.txt', level: 1 }).waitFor();
   await expectGoodLooks(page, 'job');
   const download = page.waitForEvent('download');
@@ -42,6 +43,26 @@ inBrowser('a new job appears in the open list by itself, and is repeated and rem
   await page.getByRole('button', { name: 'Remove' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
   await page.getByRole('heading', { name: 'Jobs', level: 1 }).waitFor();
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+inBrowser('chosen jobs are processed again together', async () => {
+  for (const filename of ['first.txt', 'second.txt']) {
+    const json = { filename, text: `The text of ${filename}.` };
+    await console.test.call('POST', '/v1/buckets/default/documents', { key, json });
+  }
+  const { page, context, faults } = await console.open('/console/jobs');
+  const row = (name: string) => page.getByRole('row').filter({ hasText: name });
+  await row('first.txt').getByText('ready').waitFor();
+  await row('second.txt').getByText('ready').waitFor();
+  await page.getByLabel('Select first.txt').check();
+  await page.getByLabel('Select second.txt').check();
+  await expectGoodLooks(page, 'jobs-selection');
+  await page.getByRole('button', { name: 'Process again' }).click();
+  await page.getByText('Done for 2').waitFor();
+  await row('first.txt').nth(1).waitFor();
+  await row('second.txt').nth(1).waitFor();
   expect(faults).toEqual([]);
   await context.close();
 });

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { call, pathOf } from '../../lib/api.ts';
 import { formatBytes, formatNumber, formatTime } from '../../lib/format.ts';
 import { t, translateName } from '../../lib/i18n.ts';
+import { useBuckets } from '../../lib/lists.ts';
 import { type Page, useAction, useResource } from '../../lib/resource.ts';
 import { linkTo, navigate, type PageProps } from '../../lib/router.ts';
 import { mayUse } from '../../lib/session.ts';
@@ -58,6 +59,7 @@ function JobDetails({ job }: { job: JobView }) {
 function JobFacts({ job }: { job: JobView }) {
   const timeOf = (iso: string | null) => (iso === null ? '–' : formatTime(iso));
   const { document_id, bucket_id, reprocess_of_job_id } = job;
+  const bucket = useBuckets().data?.find(({ id }) => id === bucket_id)?.name;
   return (
     <Facts
       of={[
@@ -78,7 +80,7 @@ function JobFacts({ job }: { job: JobView }) {
               [
                 t('Bucket'),
                 <a key="bucket" href={linkTo('buckets', bucket_id)}>
-                  {bucket_id}
+                  {bucket ?? bucket_id}
                 </a>,
               ] as const,
             ]

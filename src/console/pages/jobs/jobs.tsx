@@ -1,15 +1,11 @@
 import { call } from '../../lib/api.ts';
-import { formatAgo, formatBytes } from '../../lib/format.ts';
 import { t, translateName } from '../../lib/i18n.ts';
 import { toPage, useBuckets } from '../../lib/lists.ts';
-import { type PagedResource, usePages } from '../../lib/resource.ts';
-import { linkTo, type PageProps, replaceQuery } from '../../lib/router.ts';
-import type { JobView } from '../../types.ts';
+import { usePages } from '../../lib/resource.ts';
+import { type PageProps, replaceQuery } from '../../lib/router.ts';
+import type { BucketView, JobView } from '../../types.ts';
 import { PageHeader, Panel } from '../../ui/page.tsx';
-import { Empty, Loaded } from '../../ui/states.tsx';
-import { MoreButton, Table } from '../../ui/table.tsx';
-import { JobState } from './job-state.tsx';
-import { attemptsOf, lengthOf } from './job-times.ts';
+import { JobList } from './job-list.tsx';
 
 const STATUSES = ['queued', 'extracting', 'chunking', 'embedding', 'indexing', 'ready', 'failed', 'cancelled'];
 const PAGE_ROWS = 50;
@@ -18,6 +14,7 @@ const PAGE_ROWS = 50;
 export default function JobsPage({ place }: PageProps) {
   const status = place.query.get('status') ?? '';
   const bucket = place.query.get('bucket') ?? '';
+  const buckets = useBuckets();
   const jobs = usePages<JobView>(
     `jobs ${status} ${bucket}`,
     async (cursor, signal) => {
@@ -32,15 +29,23 @@ export default function JobsPage({ place }: PageProps) {
       <PageHeader title={t('Jobs')}>
         {t('Work in the background: documents, bulk embedding, sources and indexes.')}
       </PageHeader>
-      <Panel title={t('Newest first')} actions={<JobFilters status={status} bucket={bucket} />}>
-        <JobTable jobs={jobs} />
+      <Panel
+        title={t('Newest first')}
+        actions={<JobFilters status={status} bucket={bucket} buckets={buckets.data ?? []} />}
+      >
+        <JobList jobs={jobs} buckets={buckets.data ?? []} isFiltered={status !== '' || bucket !== ''} />
       </Panel>
     </div>
   );
 }
 
-function JobFilters({ status, bucket }: { status: string; bucket: string }) {
-  const buckets = useBuckets();
+interface JobFiltersProps {
+  readonly status: string;
+  readonly bucket: string;
+  readonly buckets: readonly BucketView[];
+}
+
+function JobFilters({ status, bucket, buckets }: JobFiltersProps) {
   return (
     <>
       <select
@@ -50,7 +55,7 @@ function JobFilters({ status, bucket }: { status: string; bucket: string }) {
         onChange={(event) => replaceQuery({ bucket: event.currentTarget.value })}
       >
         <option value="">{t('Every bucket')}</option>
-        {(buckets.data ?? []).map(({ name }) => (
+        {buckets.map(({ name }) => (
           <option key={name} value={name}>
             {name}
           </option>
@@ -69,52 +74,6 @@ function JobFilters({ status, bucket }: { status: string; bucket: string }) {
           </option>
         ))}
       </select>
-    </>
-  );
-}
-
-function JobTable({ jobs }: { jobs: PagedResource<JobView> }) {
-  return (
-    <Loaded of={jobs}>
-      {(rows) =>
-        rows.length === 0 ? (
-          <Empty title={t('There are no such jobs')}>{t('Jobs appear here when documents are uploaded.')}</Empty>
-        ) : (
-          <>
-            <Table
-              caption={t('Jobs')}
-              rows={rows}
-              keyOf={({ id }) => id}
-              columns={[
-                { title: t('Job'), cell: nameCell },
-                { title: t('State'), cell: (job) => <JobState job={job} /> },
-                {
-                  title: t('Size'),
-                  numeric: true,
-                  wide: true,
-                  cell: ({ file_size }) => (file_size === 0 ? '–' : formatBytes(file_size)),
-                },
-                { title: t('Attempts'), numeric: true, wide: true, cell: attemptsOf },
-                { title: t('Took'), numeric: true, wide: true, cell: lengthOf },
-                { title: t('Created'), wide: true, class: 'nowrap', cell: ({ created_at }) => formatAgo(created_at) },
-              ]}
-            />
-            <MoreButton of={jobs} />
-          </>
-        )
-      }
-    </Loaded>
-  );
-}
-
-function nameCell({ id, file_name, processing_type, error_message, file_type }: JobView) {
-  return (
-    <>
-      <a class="main" href={linkTo('jobs', id)}>
-        {file_name || id}
-      </a>
-      <span class="sub">{translateName(processing_type ?? file_type ?? '')}</span>
-      {error_message && <span class="sub">{error_message}</span>}
     </>
   );
 }
