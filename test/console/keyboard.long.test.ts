@@ -85,6 +85,7 @@ byKeyboard(
 
 byKeyboard('a query is searched, explained and opened by keyboard alone', '/console/search', async ({ page, keys }) => {
   await keys.type(page.getByLabel('Query', { exact: true }), 'rules about cranes');
+  await keys.press(page.getByText('More options'));
   await keys.press(page.getByLabel('By words'), 'Space');
   await keys.press(page.getByRole('button', { name: 'Add a condition' }));
   await keys.type(page.getByLabel('Key'), 'topic');
@@ -97,6 +98,7 @@ byKeyboard('a query is searched, explained and opened by keyboard alone', '/cons
   const first = words.getByRole('listitem').first();
   await keys.press(first.getByRole('button', { name: 'Why is it here?' }));
   await first.getByText('cranes', { exact: true }).first().waitFor();
+  await keys.press(page.getByText('The same request'));
   await keys.press(page.getByRole('button', { name: 'Python' }));
   await page.getByText('import urllib.request').waitFor();
   await keys.press(words.getByRole('link', { name: 'cranes.md' }));
@@ -121,7 +123,7 @@ byKeyboard(
     await (await chooser).setFiles({ name: 'tide.txt', mimeType: 'text/plain', buffer: Buffer.from('High tide.') });
     await page.getByRole('row').filter({ hasText: 'tide.txt' }).getByText('ready').waitFor();
     await keys.choose(page.getByLabel('State'), 'failed');
-    await page.getByText('No document is in this state').waitFor();
+    await page.getByText('No document matches').waitFor();
     await keys.press(page.getByRole('button', { name: 'Delete', exact: true }));
     await keys.type(dialog.getByLabel(/^Type/), 'by-keyboard');
     await page.keyboard.press('Enter');
@@ -280,7 +282,8 @@ byKeyboard('the months and days of usage are read by keyboard alone', '/console/
   await console.test.call('POST', '/v1/embeddings', { key, json: { input: ['a harbour', 'a ferry'] } });
   await page.reload();
   await keys.press(page.getByText('As a table'));
-  await page.getByRole('cell', { name: new Date().toISOString().slice(0, 10) }).waitFor();
+  const day = new Date().toLocaleDateString('en', { dateStyle: 'medium', timeZone: 'UTC' });
+  await page.getByRole('cell', { name: day }).waitFor();
   const months = page.getByLabel('Month');
   const [earliest] = (await months.locator('option').allInnerTexts()).toReversed();
   await keys.choose(months, earliest as string);

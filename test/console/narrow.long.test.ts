@@ -187,7 +187,7 @@ inBrowser('the file name of a search result has at least half of a narrow column
     { key },
   );
   const result = page.getByRole('listitem').filter({ hasText: 'rules-about' }).first();
-  await result.getByText(/^Relevance/).waitFor();
+  await result.waitFor();
   for (const width of WIDTHS) {
     await page.setViewportSize({ width, height: 860 });
     await takePicture(page, `search-columns-${width}`);

@@ -26,6 +26,7 @@ inBrowser(
     await page.getByText('Ask something').waitFor();
     await expectGoodLooks(page, 'search-empty');
     await page.getByLabel('Query', { exact: true }).fill('rules about cranes');
+    await page.getByText('More options').click();
     await page.getByLabel('By meaning').check();
     await page.getByLabel('By words').check();
     await page.getByRole('button', { name: 'Search' }).click();
@@ -68,10 +69,14 @@ inBrowser(
   async () => {
     const { page, context, faults } = await console.open('/console/search?bucket=default&q=five+rules+about+pilots');
     const first = page.getByRole('listitem').filter({ hasText: 'pilots.md' }).first();
-    await first.getByText(/^Relevance: (high|medium|low|none)$/).waitFor();
     const sentences = first.locator('.highlights');
+    await sentences.waitFor();
     expect((await sentences.locator('mark').allInnerTexts()).map((word) => word.toLowerCase())).toContain('pilots');
     await first.getByRole('button', { name: 'Why is it here?' }).click();
+    await first
+      .getByText(/^Relevance: (high|medium|low|none)$/)
+      .first()
+      .waitFor();
     await first.getByText('The harbour has').waitFor();
     await first
       .getByText(/^rank 1, score [0-9.]+; weight [0-9.]+ adds [0-9.]+ to the fused score$/)
@@ -132,6 +137,7 @@ inBrowser(
 inBrowser('conditions on metadata narrow the results', async () => {
   const { page, context, faults } = await console.open('/console/search?bucket=default&q=harbour');
   await page.getByRole('link', { name: 'tides.md' }).waitFor();
+  await page.getByText('More options').click();
   await page.getByRole('button', { name: 'Add a condition' }).click();
   await page.getByLabel('Key').fill('topic');
   await page.getByLabel('Comparison').selectOption('in');
@@ -149,6 +155,7 @@ inBrowser('the request shown as curl gives the same results as the page', async 
     "/console/search?bucket=default&q=the+harbour's+tides&filter=topic~eq~tides",
   );
   await page.getByRole('link', { name: 'tides.md' }).waitFor();
+  await page.getByText('The same request').click();
   const code = await page.locator('.code-block code').innerText();
   const { execFile } = await import('node:child_process');
   const { promisify } = await import('node:util');

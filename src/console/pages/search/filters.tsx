@@ -5,7 +5,16 @@ import { readList, useBuckets } from '../../lib/lists.ts';
 import { useOnceLoaded, useResource } from '../../lib/resource.ts';
 import type { CollectionView } from '../../types.ts';
 import { Button, Check, Form, IconButton, SelectField, TextField } from '../../ui/controls.tsx';
-import { type FilterRow, MODE_NAMES, MODES, OPERATORS, type Operator, type SearchForm } from './search-form.ts';
+import {
+  type FilterRow,
+  MODE_NAMES,
+  MODES,
+  type Mode,
+  OPERATORS,
+  type Operator,
+  type SearchForm,
+  TOP_K,
+} from './search-form.ts';
 
 const OPERATOR_SIGNS: Readonly<Record<Operator, string>> = {
   eq: '=',
@@ -59,25 +68,46 @@ export function Filters({
             {t('Search')}
           </Button>
         </div>
-        <fieldset>
-          <legend>{t('Modes, side by side')}</legend>
-          <div class="row">
-            {MODES.map((mode) => (
-              <Check
-                key={mode}
-                label={t(MODE_NAMES[mode])}
-                isOn={edited.modes.includes(mode)}
-                onToggle={(isOn) =>
-                  change({ modes: MODES.filter((each) => (each === mode ? isOn : edited.modes.includes(each))) })
-                }
-              />
-            ))}
+        <details>
+          <summary>{[t('More options'), ...namesOfSet(form)].join(' · ')}</summary>
+          <div class="stack search-options">
+            <Modes chosen={edited.modes} onModes={(modes) => change({ modes })} />
+            <Conditions rows={edited.filters} onRows={(filters) => change({ filters })} />
+            <Options bucket={bucket} edited={edited} change={change} />
           </div>
-        </fieldset>
-        <Conditions rows={edited.filters} onRows={(filters) => change({ filters })} />
-        <Options bucket={bucket} edited={edited} change={change} />
+        </details>
       </Form>
     </div>
+  );
+}
+
+/** Name the options that differ from their defaults, since the options are folded. */
+function namesOfSet({ modes, filters, rerank, correct, topK, collection }: SearchForm): string[] {
+  return [
+    modes.length === 1 && modes[0] === 'hybrid' ? '' : modes.map((mode) => t(MODE_NAMES[mode])).join(', '),
+    filters.length === 0 ? '' : t('{count|condition|conditions}', { count: filters.length }),
+    collection === '' ? '' : t('Collection'),
+    topK === TOP_K ? '' : t('{count|result|results}', { count: topK }),
+    rerank ? t('Rerank the results') : '',
+    correct ? '' : t('As it is spelled'),
+  ].filter(Boolean);
+}
+
+function Modes({ chosen, onModes }: { chosen: readonly Mode[]; onModes: (modes: readonly Mode[]) => void }) {
+  return (
+    <fieldset>
+      <legend>{t('Modes, side by side')}</legend>
+      <div class="row">
+        {MODES.map((mode) => (
+          <Check
+            key={mode}
+            label={t(MODE_NAMES[mode])}
+            isOn={chosen.includes(mode)}
+            onToggle={(isOn) => onModes(MODES.filter((each) => (each === mode ? isOn : chosen.includes(each))))}
+          />
+        ))}
+      </div>
+    </fieldset>
   );
 }
 
@@ -95,33 +125,30 @@ function Options({
   );
   const names = (collections.data ?? []).map(({ id, name }) => ({ value: id, label: name }));
   return (
-    <details>
-      <summary>{t('More options')}</summary>
-      <div class="form-grid options">
-        <SelectField
-          label={t('Results')}
-          value={String(edited.topK)}
-          options={RESULT_COUNTS.map((value) => ({ value, label: value }))}
-          onValue={(value) => change({ topK: Number(value) })}
-        />
-        <SelectField
-          label={t('Collection')}
-          value={edited.collection}
-          options={[{ value: '', label: t('All') }, ...names]}
-          onValue={(collection) => change({ collection })}
-        />
-        <TextField
-          label={t('Results of one document at most')}
-          type="number"
-          min={1}
-          max={100}
-          value={edited.maxPerDocument === null ? '' : String(edited.maxPerDocument)}
-          onValue={(value) => change({ maxPerDocument: Number(value) || null })}
-        />
-        <Check label={t('Rerank the results')} isOn={edited.rerank} onToggle={(rerank) => change({ rerank })} />
-        <Check label={t('Correct the spelling')} isOn={edited.correct} onToggle={(correct) => change({ correct })} />
-      </div>
-    </details>
+    <div class="form-grid options">
+      <SelectField
+        label={t('Results')}
+        value={String(edited.topK)}
+        options={RESULT_COUNTS.map((value) => ({ value, label: value }))}
+        onValue={(value) => change({ topK: Number(value) })}
+      />
+      <SelectField
+        label={t('Collection')}
+        value={edited.collection}
+        options={[{ value: '', label: t('All') }, ...names]}
+        onValue={(collection) => change({ collection })}
+      />
+      <TextField
+        label={t('Results of one document at most')}
+        type="number"
+        min={1}
+        max={100}
+        value={edited.maxPerDocument === null ? '' : String(edited.maxPerDocument)}
+        onValue={(value) => change({ maxPerDocument: Number(value) || null })}
+      />
+      <Check label={t('Rerank the results')} isOn={edited.rerank} onToggle={(rerank) => change({ rerank })} />
+      <Check label={t('Correct the spelling')} isOn={edited.correct} onToggle={(correct) => change({ correct })} />
+    </div>
   );
 }
 

@@ -3,7 +3,6 @@ import { pathOf } from '../../lib/api.ts';
 import { t } from '../../lib/i18n.ts';
 import { CodeBlock } from '../../ui/code.tsx';
 import { Button } from '../../ui/controls.tsx';
-import { Panel } from '../../ui/page.tsx';
 import { asCurl, asPython, asTypeScript } from './request-code.ts';
 import { bodyOf, type SearchForm } from './search-form.ts';
 
@@ -28,8 +27,12 @@ export function RequestCode({ form }: { form: SearchForm }) {
     </Button>
   ));
   return (
-    <Panel title={t('The same request')} actions={buttons} padded>
-      <CodeBlock code={LANGUAGES[language](request)} label={language} />
-    </Panel>
+    <details class="panel padded">
+      <summary>{t('The same request')}</summary>
+      <div class="stack search-options">
+        <div class="row">{buttons}</div>
+        <CodeBlock code={LANGUAGES[language](request)} label={language} />
+      </div>
+    </details>
   );
 }

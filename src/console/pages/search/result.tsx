@@ -12,13 +12,12 @@ interface ResultProps {
   readonly result: SearchResult;
   readonly rank: number;
   readonly query: string;
+  /** False if all results have the same relevance, which the verdict on the search tells. */
+  readonly showsRelevance: boolean;
 }
 
-/**
- * Search result: its text with the matched words, its source, its relevance, and on request its scores and
- * explanation.
- */
-export function Result({ result, rank, query }: ResultProps) {
+/** Search result: its text with the matched words, its source, its relevance, and its explanation with all scores. */
+export function Result({ result, rank, query, showsRelevance }: ResultProps) {
   const [isOpen, setIsOpen] = useState(false);
   const { citation, chunk_index: index, document_id: documentId, relevance_score: relevance, highlights = [] } = result;
   const where = [citation.locator.heading_path.join(' › '), placeOf(citation.locator)].filter(Boolean).join(' · ');
@@ -32,7 +31,7 @@ export function Result({ result, rank, query }: ResultProps) {
           </a>
         </span>
         <span class="row">
-          <RelevanceBadge of={result.relevance} />
+          {showsRelevance && <RelevanceBadge of={result.relevance} />}
           {relevance !== null && <span class="number">{relevance.toFixed(2)}</span>}
         </span>
       </div>
@@ -43,7 +42,7 @@ export function Result({ result, rank, query }: ResultProps) {
       ) : (
         <Highlights of={highlights} />
       )}
-      <div class="row spread">
+      <div>
         <Button small look="quiet" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
           {isOpen ? t('Less') : t('Why is it here?')}
         </Button>
@@ -100,46 +99,18 @@ function RelevanceBadge({ of }: { of: SearchResult['relevance'] }) {
   );
 }
 
-const BAR_STEPS = 20;
-
-/** Bar of a score from 0 to 1, drawn as an SVG, since a page of the console has no style attributes. */
-function ScoreBar({ score }: { score: number }) {
-  const width = Math.round(Math.min(Math.max(score, 0), 1) * BAR_STEPS * 5);
-  return (
-    <svg class="score-bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
-      <rect width={width} height="4" />
-    </svg>
-  );
-}
-
-function Scores({ result: { scores } }: { result: SearchResult }) {
-  const { vector_score, bm25_score, rrf_score, rerank_score } = scores;
-  const shown = [
-    [t('meaning'), vector_score],
-    [t('words'), bm25_score],
-    [t('fused'), rrf_score],
-    [t('rerank'), rerank_score],
-  ] as const;
-  return (
-    <div class="result-scores">
-      {shown.map(([name, value]) =>
-        value === null ? null : (
-          <span key={name}>
-            {name} {value.toPrecision(3)}
-          </span>
-        ),
-      )}
-    </div>
-  );
-}
-
 function Reasons({ result }: { result: SearchResult }) {
-  const { explain, scores } = result;
+  const { explain, scores, score, relevance } = result;
   const terms = explain?.keyword?.terms ?? null;
   const metadata = Object.entries(result.metadata);
   return (
     <Facts
       of={[
+        ...(relevance === null ? [] : [[t('Relevance'), <RelevanceBadge key="relevance" of={relevance} />] as const]),
+        [t('Score'), formatScore(score)],
+        ...(scores.rerank_score === null
+          ? []
+          : [[t('Score of the reranker'), formatScore(scores.rerank_score)] as const]),
         [t('By meaning'), legText(explain?.vector, scores.vector_score)],
         [t('By words'), legText(explain?.keyword, scores.bm25_score)],
         ...(terms === null ? [] : [[t('Words of the query in it'), <Terms key="terms" terms={terms} />] as const]),

@@ -32,7 +32,8 @@ export interface FilterRow {
   readonly value: string;
 }
 
-const TOP_K = 10;
+/** Number of results unless a person chooses another. */
+export const TOP_K = 10;
 
 export function readForm(query: URLSearchParams): SearchForm {
   const modes = MODES.filter((mode) => query.getAll('mode').includes(mode));

@@ -5,7 +5,7 @@ import { t } from '../../lib/i18n.ts';
 import { type Page, useResource } from '../../lib/resource.ts';
 import { linkTo, navigate, type PageProps } from '../../lib/router.ts';
 import type { SearchResponse } from '../../types.ts';
-import { ActionError, Button, Notice, Warnings } from '../../ui/controls.tsx';
+import { ActionError, Button, Warnings } from '../../ui/controls.tsx';
 import { PageHeader, Panel } from '../../ui/page.tsx';
 import { Empty, Loaded, Loading } from '../../ui/states.tsx';
 import { type Answer, searchAll } from './answers.ts';
@@ -13,6 +13,7 @@ import { Filters } from './filters.tsx';
 import { RequestCode } from './request-panel.tsx';
 import { Result } from './result.tsx';
 import { MODE_NAMES, readForm, type SearchForm, writeForm } from './search-form.ts';
+import { Verdict } from './verdict.tsx';
 
 /** Page `/console/search`: a search in up to three modes side by side. */
 export default function SearchPage({ place }: PageProps) {
@@ -26,7 +27,7 @@ export default function SearchPage({ place }: PageProps) {
   };
   return (
     <div class="page">
-      <PageHeader title={t('Search')}>{t('Try a query, and see why each result is there.')}</PageHeader>
+      <PageHeader title={t('Search')}>{t('Ask a question, and find the passages that answer it.')}</PageHeader>
       <Filters key={writeForm(form)} form={form} isBusy={answers.isLoading} onSearch={search} />
       {!isAsked ? (
         <Panel>
@@ -52,17 +53,20 @@ interface AnswersProps {
 
 function Answers({ answers, form, onAsSpelled }: AnswersProps) {
   return (
-    <div class={answers.length > 1 ? 'columns joined' : undefined}>
-      {answers.map((answer) => (
-        <section key={answer.mode} aria-label={t(MODE_NAMES[answer.mode])}>
-          <div class="panel-title">
-            <h2>{t(MODE_NAMES[answer.mode])}</h2>
-            <span class="faint">{summaryOf(answer)}</span>
-          </div>
-          <AnswerResults answer={answer} form={form} onAsSpelled={onAsSpelled} />
-        </section>
-      ))}
-    </div>
+    <>
+      <Verdict answers={answers} />
+      <div class={answers.length > 1 ? 'columns joined' : undefined}>
+        {answers.map((answer) => (
+          <section key={answer.mode} aria-label={t(MODE_NAMES[answer.mode])}>
+            <div class="panel-title">
+              <h2>{t(MODE_NAMES[answer.mode])}</h2>
+              <span class="faint">{summaryOf(answer)}</span>
+            </div>
+            <AnswerResults answer={answer} form={form} onAsSpelled={onAsSpelled} />
+          </section>
+        ))}
+      </div>
+    </>
   );
 }
 
@@ -89,12 +93,13 @@ function AnswerResults({ answer, form, onAsSpelled }: AnswerResultsProps) {
   if (response === null || response.results.length === 0) {
     return <NothingFound bucket={form.bucket} />;
   }
+  const isMixed = new Set(response.results.map(({ relevance }) => relevance)).size > 1;
   return (
     <>
       <Notes response={response} onAsSpelled={onAsSpelled} />
       <ol>
         {response.results.map((result, at) => (
-          <Result key={result.id} result={result} rank={at + 1} query={form.query} />
+          <Result key={result.id} result={result} rank={at + 1} query={form.query} showsRelevance={isMixed} />
         ))}
       </ol>
     </>
@@ -112,10 +117,10 @@ function NothingFound({ bucket }: { bucket: string }) {
   return <Empty title={t('Nothing was found')}>{t('Try other words, another mode or fewer conditions.')}</Empty>;
 }
 
-/** Remarks on a whole answer: warnings, corrected words, or that nothing seems to answer the query. */
+/** Remarks on an answer: warnings and corrected words. */
 function Notes({ response, onAsSpelled }: { response: SearchResponse; onAsSpelled: () => void }) {
-  const { warnings, corrected, relevance } = response;
-  if (warnings.length === 0 && corrected.length === 0 && relevance !== 'none') return null;
+  const { warnings, corrected } = response;
+  if (warnings.length === 0 && corrected.length === 0) return null;
   return (
     <div class="panel-body stack tight">
       <Warnings of={warnings} />
@@ -132,11 +137,6 @@ function Notes({ response, onAsSpelled }: { response: SearchResponse; onAsSpelle
             {t('Search as it is spelled')}
           </Button>
         </div>
-      )}
-      {relevance === 'none' && (
-        <Notice title={t('Nothing here seems to answer the query')}>
-          {t('These are the nearest passages of the bucket.')}
-        </Notice>
       )}
     </div>
   );
