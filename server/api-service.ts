@@ -36,8 +36,10 @@ import { documentTextRoutes } from './routes/document-text.ts';
 import { documentRoutes } from './routes/documents.ts';
 import { embeddingRoutes } from './routes/embeddings.ts';
 import { eventRoutes } from './routes/events.ts';
+import { helpRoutes } from './routes/help.ts';
 import { homeRoutes } from './routes/home.ts';
 import { imageRoutes } from './routes/images.ts';
+import { installationRoutes } from './routes/installation.ts';
 import { jobFileRoutes } from './routes/job-files.ts';
 import { jobOperationRoutes } from './routes/job-operations.ts';
 import { jobRoutes } from './routes/jobs.ts';
@@ -151,6 +153,8 @@ export function apiRoutes(
     ...overviewRoutes(sql, new InstallationGauge(appliance), appliance.search.counts),
     ...consoleRoutes(),
     ...referenceRoutes(),
+    ...helpRoutes(),
+    ...installationRoutes(config),
     ...homeRoutes(),
   ];
   const operations = operationRoutes({

@@ -6,6 +6,7 @@ import { defineRoute, type Route } from '../route.ts';
 /** Places that a visitor may look for, with a description. */
 const LINKS = [
   ['console', '/console', 'Console', 'Buckets, documents, searches and jobs in the browser.'],
+  ['help', '/help', 'Documentation', 'Guides, settings and commands.'],
   ['docs', '/docs', 'API reference', 'Every route, with its fields and answers.'],
   ['openapi', '/openapi.json', 'OpenAPI document', 'The same for programs.'],
   ['ready', '/readyz', 'Readiness', 'State of the database, the files and the search index.'],

@@ -1,8 +1,10 @@
+import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants } from 'node:zlib';
 import { build, type OutputFile } from 'esbuild';
+import { buildSite } from './site.ts';
 
 /**
  * Build the files that the server sends to browsers into `src/console/dist`: `node src/console/build.ts`.
@@ -10,6 +12,7 @@ import { build, type OutputFile } from 'esbuild';
  * - The console: its page, and under `assets/` files whose names have the hash of their content, so that browsers may
  *   keep them.
  * - The files of the API reference, under `reference/`.
+ * - The documentation, under `help/`.
  *
  * Beside every script, style and SVG is its Brotli form, `NAME.br`, so that the server never compresses a file.
  */
@@ -122,8 +125,12 @@ async function replaceFile(target: string, contents: Uint8Array): Promise<void> 
   await rename(temporary, target);
 }
 
+/** Folder of the documentation, which a package of the program alone does not have. */
+const DOCS = path.join(HERE, '../../docs');
+
 if (import.meta.main) {
   const files = await buildConsole();
+  if (existsSync(DOCS)) buildSite(path.join(HERE, 'dist/help'));
   const bytes = [...files.values()].reduce((sum, contents) => sum + contents.length, 0);
   process.stdout.write(`console: ${files.size} files, ${Math.round(bytes / 1024)} kB\n`);
 }

@@ -1,9 +1,17 @@
+import path from 'node:path';
 import { z } from 'zod';
 
 /** Settings of the web console and its sessions. */
 export const consoleSettings = {
   console: z
     .strictObject({
+      name: z.string().trim().min(1).max(60).optional().describe('name of this installation, which the console shows'),
+      logo: z
+        .string()
+        .refine((file) => path.isAbsolute(file), 'must be an absolute path')
+        .regex(/\.(?:svg|png)$/i, 'must be an SVG or PNG file')
+        .optional()
+        .describe('picture beside the name, an SVG or PNG file'),
       session_hours: z.number().min(0.1).max(720).default(12).describe('time after which a session ends in any case'),
       session_idle_minutes: z
         .number()
@@ -28,6 +36,12 @@ export const consoleSettings = {
     .describe('the web console'),
 };
 
+export interface ConsoleSettings extends SessionSettings {
+  readonly name: string | null;
+  /** Absolute path of an SVG or PNG file. */
+  readonly logo: string | null;
+}
+
 export interface SessionSettings {
   readonly sessionMs: number;
   readonly sessionIdleMs: number;
@@ -36,8 +50,10 @@ export interface SessionSettings {
 }
 
 /** Convert the settings of the file to the form that the program uses. */
-export function consoleConfigOf({ console: file }: z.output<z.ZodObject<typeof consoleSettings>>): SessionSettings {
+export function consoleConfigOf({ console: file }: z.output<z.ZodObject<typeof consoleSettings>>): ConsoleSettings {
   return {
+    name: file.name ?? null,
+    logo: file.logo ?? null,
     sessionMs: file.session_hours * 3_600_000,
     accountSessionIdleMs: file.account_session_days * 86_400_000,
     sessionIdleMs: file.session_idle_minutes * 60_000,

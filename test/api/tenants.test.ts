@@ -126,6 +126,7 @@ describe('every guarded route', () => {
       [
         ...['getHealth', 'getHome', 'getOpenApi', 'getReadiness', 'retiredEmbed', 'showDocument'],
         ...['showConsole', 'showConsolePage', 'getConsoleAsset', 'showReference', 'getReferenceAsset'],
+        ...['showHelp', 'showHelpPage', 'getInstallation', 'getInstallationLogo'],
         ...['createSession', 'listSignInMethods', 'beginOidcSignIn', 'finishOidcSignIn'],
         ...['getInvitation', 'acceptInvitation', 'viewInvitation', 'signInByInvitation', 'signInByReset'],
         ...['askToSignInByPasskey', 'signInByPasskey'],

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { buildSite } from './site.ts';
+import { buildSite } from '../../src/console/site.ts';
 
 const ROOT = path.join(import.meta.dirname, '../..');
 let folder: string;

@@ -3,7 +3,7 @@
 # shellcheck disable=SC2034,SC2154 # the parts share their variables
 
 # What a release consists of, besides the packages in node_modules.
-sources='bin commands server src migrations install.sh oclif.manifest.json package.json package-lock.json README.md CHANGELOG.md'
+sources='bin commands server src migrations install.sh oclif.manifest.json package.json package-lock.json README.md CONTRIBUTING.md CHANGELOG.md docs'
 
 # Prints the id of the release that this script installs: its version, and a checksum of its sources.
 find_release() {

@@ -1,6 +1,7 @@
 /**
- * Script that renders README.md, CONTRIBUTING.md, CHANGELOG.md and docs/ as static pages: `node test/docs/site.ts [DIR]`
- * (default: site/). The pages have no script, load nothing from elsewhere, and work from a folder or a web server.
+ * Script that renders README.md, CONTRIBUTING.md, CHANGELOG.md and docs/ as static pages:
+ * `node src/console/site.ts [DIR]` (default: site/). The pages have no script, load nothing from elsewhere, and work
+ * from a folder or a web server.
  */
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
