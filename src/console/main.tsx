@@ -2,6 +2,8 @@ import { render } from 'preact';
 import { App } from './app.tsx';
 import { ApiError, callOnce } from './lib/api.ts';
 import { openLanguage } from './lib/i18n.ts';
+import { readInstallation } from './lib/installation.ts';
+import { applyTheme, preferredLanguages } from './lib/preferences.ts';
 import { acceptSession, type SessionReply, type SignedOutReason, session } from './lib/session.ts';
 
 /** Take the token of a one-time link (`/console#link=…`), and remove it from the address at once. */
@@ -52,11 +54,12 @@ async function openSession(link: string | null, oidcFailed: boolean): Promise<vo
   }
 }
 
+applyTheme();
 const link = takeLinkToken();
 const invitation = takeInvitation();
 const reset = takeReset();
 // A person with a session may accept an invitation with their own account.
-await Promise.all([openLanguage(), openSession(link, hasOidcFailed())]);
+await Promise.all([openLanguage(preferredLanguages()), readInstallation(), openSession(link, hasOidcFailed())]);
 const state = session.get();
 if (invitation !== null)
   session.set({ kind: 'invited', ...invitation, active: state.kind === 'active' ? state : null });

@@ -2,59 +2,25 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { callOnce } from './lib/api.ts';
 import { connection } from './lib/events.ts';
-import { type Message, t } from './lib/i18n.ts';
+import { t } from './lib/i18n.ts';
+import { navigation } from './lib/navigation.ts';
 import { linkTo, usePlace } from './lib/router.ts';
-import { currentCaller, mayUse, session } from './lib/session.ts';
+import { currentCaller, session } from './lib/session.ts';
+import { useShortcut } from './lib/shortcut.ts';
 import { useStore } from './lib/store.ts';
-import type { Scope } from './types.ts';
+import { Brand } from './ui/brand.tsx';
 import { Badge, Button, IconButton } from './ui/controls.tsx';
-import { BrandMark, Icon, type IconName } from './ui/icons.tsx';
-
-interface Entry {
-  readonly page: string;
-  readonly label: Message;
-  readonly icon: IconName;
-  /** Further first segments of addresses that belong to the entry. */
-  readonly also?: readonly string[];
-  /** Scope without which the page shows nothing. */
-  readonly scope?: Scope;
-}
-
-const NAVIGATION: readonly { readonly title?: Message; readonly entries: readonly Entry[] }[] = [
-  { entries: [{ page: 'overview', label: 'Overview', icon: 'overview' }] },
-  {
-    title: 'Content',
-    entries: [
-      { page: 'documents', label: 'Documents', icon: 'documents', also: ['buckets'] },
-      { page: 'search', label: 'Search', icon: 'search' },
-      { page: 'metadata', label: 'Metadata', icon: 'metadata' },
-      { page: 'map', label: 'Map', icon: 'map' },
-      { page: 'jobs', label: 'Jobs', icon: 'jobs' },
-    ],
-  },
-  {
-    title: 'Connections',
-    entries: [
-      { page: 'channels', label: 'Channels', icon: 'channels' },
-      { page: 'sources', label: 'Sources', icon: 'sources' },
-      { page: 'workflows', label: 'Workflows', icon: 'workflows' },
-    ],
-  },
-  {
-    title: 'Service',
-    entries: [
-      { page: 'models', label: 'Models', icon: 'models' },
-      { page: 'usage', label: 'Usage', icon: 'usage' },
-      { page: 'system', label: 'System', icon: 'system', scope: 'platform_admin' },
-      { page: 'keys', label: 'Keys and people', icon: 'keys', also: ['people', 'organizations'] },
-    ],
-  },
-];
+import { Icon } from './ui/icons.tsx';
+import { Palette } from './ui/palette/palette.tsx';
+import { PaletteButton } from './ui/palette/palette-button.tsx';
+import { Preferences } from './ui/preferences.tsx';
 
 /** Frame of all pages: navigation, account, and the state of the connection to the service. */
 export function Shell({ children }: { children: ComponentChildren }) {
   const [isOpen, setIsOpen] = useState(false);
+  const [isFinding, setIsFinding] = useState(false);
   const { path } = usePlace();
+  useShortcut('k', () => setIsFinding(true));
   // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes when the page changes
   useEffect(() => setIsOpen(false), [path]);
   return (
@@ -63,7 +29,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
         {t('Skip to the content')}
       </a>
       <header class="topbar">
-        <Brand />
+        <BrandLink />
         <IconButton
           icon={isOpen ? 'close' : 'menu'}
           label={isOpen ? t('Close the navigation') : t('Open the navigation')}
@@ -73,49 +39,49 @@ export function Shell({ children }: { children: ComponentChildren }) {
         />
       </header>
       <aside id="sidebar" class={isOpen ? 'sidebar open' : 'sidebar'} aria-label={t('Navigation and account')}>
-        <Brand />
+        <BrandLink />
+        <PaletteButton onOpen={() => setIsFinding(true)} />
         <Navigation />
+        <Preferences />
         <Account />
       </aside>
       <main id="content" class="content" tabIndex={-1}>
         {children}
       </main>
       <ConnectionState />
+      {isFinding && <Palette onClose={() => setIsFinding(false)} />}
     </div>
   );
 }
 
-function Brand() {
+function BrandLink() {
   return (
     <a class="brand" href={linkTo()}>
-      <BrandMark />
-      {t('Console')}
+      <Brand />
     </a>
   );
 }
 
 function Navigation() {
   const { segments } = usePlace();
-  const current = segments[0] ?? NAVIGATION[0]?.entries[0]?.page;
+  const current = segments[0] ?? 'overview';
   return (
     <nav class="navigation" aria-label={t('Pages')}>
-      {NAVIGATION.map(({ title, entries }) => (
+      {navigation().map(({ title, entries }) => (
         <div key={title ?? ''}>
           {title && <div class="navigation-title">{t(title)}</div>}
           <ul>
-            {entries
-              .filter(({ scope }) => scope === undefined || mayUse(scope))
-              .map(({ page, label, icon, also = [] }) => (
-                <li key={page}>
-                  <a
-                    href={linkTo(page)}
-                    aria-current={current === page || also.includes(current ?? '') ? 'page' : undefined}
-                  >
-                    <Icon name={icon} />
-                    {t(label)}
-                  </a>
-                </li>
-              ))}
+            {entries.map(({ page, label, icon, also = [] }) => (
+              <li key={page}>
+                <a
+                  href={linkTo(page)}
+                  aria-current={current === page || also.includes(current ?? '') ? 'page' : undefined}
+                >
+                  <Icon name={icon} />
+                  {t(label)}
+                </a>
+              </li>
+            ))}
           </ul>
         </div>
       ))}

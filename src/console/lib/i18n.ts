@@ -11,7 +11,7 @@ let language: Language = 'en';
 let translations: Readonly<Record<string, string>> | null = null;
 
 /** Load the texts of the first browser language that the console supports. Call this once, before anything is shown. */
-export async function openLanguage(preferred: readonly string[] = navigator.languages): Promise<void> {
+export async function openLanguage(preferred: readonly string[]): Promise<void> {
   const known = preferred.map((tag) => tag.toLowerCase().split('-')[0]).find((tag) => tag === 'en' || tag === 'ko');
   language = known ?? 'en';
   if (language === 'ko') translations = (await import('../messages/korean.ts')).KOREAN;

@@ -1,5 +1,8 @@
 import { ApiError, errorOf } from './api.ts';
 import { isAnswering, refreshAll, untilAnswering } from './events.ts';
+import { formatBytes } from './format.ts';
+import { t } from './i18n.ts';
+import { installation } from './installation.ts';
 import { csrfToken, waitForSignIn } from './session.ts';
 import { createStore, type Store } from './store.ts';
 
@@ -119,6 +122,8 @@ export class UploadQueue {
     this.#change(({ uploads }) => ({ uploads: limitEach([upload, ...uploads]) }));
     const fields = path === null ? waiting.fields : { ...waiting.fields, source_path: path };
     try {
+      const max = installation.get()?.upload_bytes_max ?? Number.POSITIVE_INFINITY;
+      if (file.size > max) throw new ApiError(413, t('The file is larger than {limit}.', { limit: formatBytes(max) }));
       const onProgress = (progress: number) => this.#update(id, { progress });
       const reply = await sendFile(this.#address, file, fields, onProgress);
       this.#change(({ stored }) => ({ stored: stored + 1 }));

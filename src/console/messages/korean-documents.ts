@@ -35,6 +35,7 @@ export const KOREAN_DOCUMENTS = {
   'It has no job; upload it again.': '작업이 없습니다. 다시 업로드하세요.',
   'The chosen documents, their chunks and their files are removed. This cannot be undone.':
     '선택한 문서와 청크, 파일이 삭제됩니다. 되돌릴 수 없습니다.',
+  'The file is larger than {limit}.': '파일이 {limit}보다 큽니다.',
   'Try the failed ones again': '실패한 파일 다시 시도',
   '{stored} of {total} files are stored': '파일 {total}개 중 {stored}개 저장됨',
   '{count} not stored': '{count}개 저장 안 됨',

@@ -1,6 +1,15 @@
 /** Texts of the frame, the sign-in and the shared parts of pages. */
 export const KOREAN_FRAME = {
   Console: '콘솔',
+  'Go to': '이동',
+  'Page, bucket, document or job': '페이지, 버킷, 문서 또는 작업',
+  Places: '이동할 곳',
+  Page: '페이지',
+  Theme: '테마',
+  Automatic: '자동',
+  Light: '밝게',
+  Dark: '어둡게',
+  Language: '언어',
   Content: '콘텐츠',
   Connections: '연결',
   Service: '서비스',

@@ -2,6 +2,7 @@ import { KOREAN_ACCOUNT } from './korean-account.ts';
 import { KOREAN_CHANNELS } from './korean-channels.ts';
 import { KOREAN_DOCUMENTS } from './korean-documents.ts';
 import { KOREAN_FRAME } from './korean-frame.ts';
+import { KOREAN_HELP } from './korean-help.ts';
 import { KOREAN_JOBS } from './korean-jobs.ts';
 import { KOREAN_METADATA } from './korean-metadata.ts';
 import { KOREAN_MODELS } from './korean-models.ts';
@@ -18,6 +19,7 @@ export const KOREAN = {
   ...KOREAN_NAMES,
   ...KOREAN_FRAME,
   ...KOREAN_ACCOUNT,
+  ...KOREAN_HELP,
   ...KOREAN_DOCUMENTS,
   ...KOREAN_SEARCH,
   ...KOREAN_JOBS,

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
+import { colourOf } from '../lib/colours.ts';
 import { formatCompact, formatShortDay } from '../lib/format.ts';
 
 const HEIGHT_PX = 220;
@@ -21,15 +22,9 @@ export interface DayValue {
   readonly part?: number;
 }
 
-/** Colours of the page, which follow its light or dark theme. */
-function colours() {
-  const style = getComputedStyle(document.documentElement);
-  const of = (name: string) => style.getPropertyValue(name).trim();
-  return { accent: of('--accent'), warn: of('--warn'), line: of('--line'), text: of('--ink-faint') };
-}
-
 function optionsOf(label: string, partLabel: string | undefined, width: number): uPlot.Options {
-  const { accent, warn, line, text } = colours();
+  const [accent, warn] = [colourOf('--accent'), colourOf('--warn')];
+  const [line, text] = [colourOf('--line'), colourOf('--ink-faint')];
   const axis = { stroke: text, grid: { stroke: line, width: 1 }, ticks: { show: false }, font: '12px system-ui' };
   const bars = (name: string, colour: string): uPlot.Series => ({
     label: name,

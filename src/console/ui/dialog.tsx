@@ -14,10 +14,13 @@ const FIELDS = 'input:not([type=hidden]), select, textarea';
 export function Dialog({
   title,
   onClose,
+  keepsNothing,
   children,
 }: {
   title: string;
   onClose?: () => void;
+  /** Drop typed text without a question. */
+  keepsNothing?: boolean;
   children: ComponentChildren;
 }) {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -45,7 +48,7 @@ export function Dialog({
         leave();
       }}
       onInput={() => {
-        isEdited.current = true;
+        isEdited.current = keepsNothing !== true;
       }}
     >
       <div class="dialog-body">

@@ -2,6 +2,8 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { t } from '../lib/i18n.ts';
 import { usePlace } from '../lib/router.ts';
+import { brandName } from './brand.tsx';
+import { HelpLinks } from './help-links.tsx';
 
 export interface Crumb {
   readonly label: string;
@@ -26,7 +28,7 @@ export function PageHeader({
   const heading = useRef<HTMLHeadingElement>(null);
   const { path } = usePlace();
   useEffect(() => {
-    document.title = `${title} · ${t('Console')}`;
+    document.title = `${title} · ${brandName()}`;
   }, [title]);
   // Run before the page appears, so that it does not steal the focus from an element that a person chose.
   useLayoutEffect(() => {
@@ -52,7 +54,10 @@ export function PageHeader({
         </h1>
         {children && <p>{children}</p>}
       </div>
-      {actions && <div class="row">{actions}</div>}
+      <div class="row">
+        {actions}
+        <HelpLinks />
+      </div>
     </header>
   );
 }

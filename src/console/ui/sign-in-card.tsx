@@ -1,6 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { t } from '../lib/i18n.ts';
-import { BrandMark } from './icons.tsx';
+import { Brand } from './brand.tsx';
 
 /** Card in the middle of a page for people without a session. */
 export function SignInCard({ children }: { children: ComponentChildren }) {
@@ -8,8 +7,7 @@ export function SignInCard({ children }: { children: ComponentChildren }) {
     <main class="sign-in">
       <div class="sign-in-card">
         <span class="brand">
-          <BrandMark />
-          {t('Console')}
+          <Brand />
         </span>
         {children}
       </div>

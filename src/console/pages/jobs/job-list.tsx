@@ -11,6 +11,7 @@ import { Empty, Loaded } from '../../ui/states.tsx';
 import { type Column, MoreButton, Table } from '../../ui/table.tsx';
 import { hasEnded, JobState } from './job-state.tsx';
 import { lengthOf } from './job-times.ts';
+import { reasonOf } from './reason.ts';
 
 interface JobListProps {
   readonly jobs: PagedResource<JobView>;
@@ -91,7 +92,7 @@ function nameCell(job: JobView) {
       <a class="main" href={linkTo('jobs', job.id)}>
         {nameOf(job)}
       </a>
-      {job.error_message && <span class="sub">{job.error_message}</span>}
+      {job.error_message && <span class="sub">{reasonOf(job)}</span>}
     </>
   );
 }

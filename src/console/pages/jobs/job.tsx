@@ -14,6 +14,7 @@ import { Loaded } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { hasEnded, JobState } from './job-state.tsx';
 import { attemptsOf, lengthOf } from './job-times.ts';
+import { reasonOf } from './reason.ts';
 
 export default function JobPage({ parameters }: PageProps) {
   const id = parameters[0] ?? '';
@@ -40,7 +41,7 @@ function JobDetails({ job }: { job: JobView }) {
             job.failed_phase ? t('Failed while: {phase}', { phase: translateName(job.failed_phase) }) : t('Failed')
           }
         >
-          <span>{job.error_message}</span>
+          <span>{reasonOf(job)}</span>
           {job.retryable !== null && (
             <span>
               {job.retryable ? t('Processing it again may succeed.') : t('Processing it again will not help.')}

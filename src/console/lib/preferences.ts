@@ -1,0 +1,38 @@
+import type { Language } from './i18n.ts';
+
+/** Names of what a person has chosen in this browser. */
+const THEME = 'theme';
+const LANGUAGE = 'language';
+
+/** Colours of the pages; `system` follows the browser. */
+export type Theme = 'system' | 'light' | 'dark';
+
+export function chosenTheme(): Theme {
+  const theme = localStorage.getItem(THEME);
+  return theme === 'light' || theme === 'dark' ? theme : 'system';
+}
+
+/** Show the pages in the chosen theme. Call this once before anything is shown. */
+export function applyTheme(theme: Theme = chosenTheme()): void {
+  const root = document.documentElement;
+  if (theme === 'system') delete root.dataset['theme'];
+  else root.dataset['theme'] = theme;
+}
+
+export function chooseTheme(theme: Theme): void {
+  if (theme === 'system') localStorage.removeItem(THEME);
+  else localStorage.setItem(THEME, theme);
+  applyTheme(theme);
+}
+
+/** Languages in order of preference: the chosen one, and those of the browser. */
+export function preferredLanguages(): readonly string[] {
+  const chosen = localStorage.getItem(LANGUAGE);
+  return chosen === null ? navigator.languages : [chosen, ...navigator.languages];
+}
+
+/** Choose the language of the pages, which are then loaded again. */
+export function chooseLanguage(language: Language): void {
+  localStorage.setItem(LANGUAGE, language);
+  location.reload();
+}
