@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ConnectionView, listConnections } from '../../src/memory/list-connections.ts';
 import type { Memory } from '../../src/memory/open-memory.ts';
 import {
   DeletedSource,
@@ -15,6 +16,7 @@ import { searchMemory } from '../../src/memory/search-memory.ts';
 import { createSource, deleteSource, findSource, listSources, syncNow } from '../../src/memory/sources.ts';
 import { linkResults } from '../../src/search/results/link-results.ts';
 import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
+import { reportQueries } from '../limited-queries.ts';
 import { defineRoute, type Route } from '../route.ts';
 
 const params = z.object({ source: z.string().min(1).describe('id or name') });
@@ -103,8 +105,25 @@ export function memoryRoutes(memory: Memory, purge: () => void): Route[] {
         return { body: deleted };
       },
     }),
+    connectionsRoute(memory),
     searchRoute(memory),
   ];
+}
+
+function connectionsRoute(memory: Memory): Route {
+  return defineRoute({
+    method: 'GET',
+    path: '/v1/memory/connections',
+    operationId: 'listMemoryConnections',
+    summary: 'Connections that sources of the organization may use, with the schema of their configuration',
+    access: 'sources:manage',
+    errors: 'detail',
+    reads: 'none',
+    responses: { 200: { description: 'The connections', schema: z.array(ConnectionView) } },
+    handle: async ({ caller, signal }) => ({
+      body: await listConnections(reportQueries(memory.sql, signal), memory.connections, caller),
+    }),
+  });
 }
 
 function searchRoute(memory: Memory): Route {

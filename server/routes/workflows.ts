@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { approveRun } from '../../src/workflows/approve-run.ts';
+import { BlockTypeView, listBlockTypes } from '../../src/workflows/list-block-types.ts';
 import type { Workflows } from '../../src/workflows/open-workflows.ts';
 import { getRun, listRuns, runWorkflow } from '../../src/workflows/run-workflow.ts';
 import {
@@ -34,6 +35,7 @@ const RunParams = params.extend({ run: z.string().min(1) });
 export function workflowRoutes(workflows: Workflows): Route[] {
   const { sql } = workflows;
   return [
+    blockTypesRoute(workflows),
     defineRoute({
       method: 'POST',
       path: '/v1/workflows',
@@ -231,4 +233,18 @@ function historyRoutes({ sql }: Workflows): Route[] {
       handle: async ({ caller, params }) => ({ body: await getRun(sql, caller, params.workflow, params.run) }),
     }),
   ];
+}
+
+function blockTypesRoute({ blocks }: Workflows): Route {
+  return defineRoute({
+    method: 'GET',
+    path: '/v1/workflow_blocks',
+    operationId: 'listWorkflowBlockTypes',
+    summary: 'Types of blocks that a workflow can have, with the schema of their arguments',
+    access: 'workflows:manage',
+    errors: 'detail',
+    reads: 'none',
+    responses: { 200: { description: 'The types', schema: z.array(BlockTypeView) } },
+    handle: async () => ({ body: listBlockTypes(blocks) }),
+  });
 }

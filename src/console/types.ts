@@ -11,6 +11,7 @@ export type { RoutingView } from '../embedding/routing.ts';
 export type { DocumentChunks } from '../ingest/document-text.ts';
 export type { ReembedReply } from '../ingest/reindex/reembed-job.ts';
 export type { JobView } from '../jobs/schema.ts';
+export type { ConnectionView } from '../memory/list-connections.ts';
 export type { SourceView } from '../memory/schema.ts';
 export type { HistoryEntry } from '../metadata/read-history.ts';
 export type { BulkEditReply, EditReply, ReservedKeys } from '../metadata/schema.ts';
@@ -22,6 +23,7 @@ export type { BucketMap } from '../search/map/bucket-map.ts';
 export type { SearchResponse, SearchResult } from '../search/schema.ts';
 export type { UsageByKey } from '../usage/list-usage.ts';
 export type { UsageSummary } from '../usage/schema.ts';
+export type { BlockTypeView } from '../workflows/list-block-types.ts';
 export type {
   BlockResult,
   ContinuingRun,

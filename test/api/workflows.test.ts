@@ -363,3 +363,14 @@ test('large outputs and text that PostgreSQL cannot store do not fail a run; the
     expect(shown.body.blocks[0]).toMatchObject({ status: 'completed', output: kept });
   }
 });
+
+test('the types of blocks are listed with the schema of their arguments', async () => {
+  const { status, body } = await api.call('GET', '/v1/workflow_blocks', { key });
+  expect(status).toBe(200);
+  const upload = body.find(({ type }: { type: string }) => type === 'upload_document');
+  expect(upload.has_side_effect).toBe(true);
+  expect(upload.args_schema.required).toContain('bucket');
+  expect(Object.keys(upload.args_schema.properties)).toEqual(expect.arrayContaining(['bucket', 'filename', 'text']));
+  const runner = await api.key({ scopes: ['workflows:run'] });
+  expect((await api.call('GET', '/v1/workflow_blocks', { key: runner })).status).toBe(403);
+});

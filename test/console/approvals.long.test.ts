@@ -47,7 +47,7 @@ inBrowser('a run that waits is approved on its page, goes on from there, and is 
   await page.getByRole('link', { name: 'Show what waits' }).click();
   await page.getByRole('heading', { name: 'Waits for an approval' }).waitFor();
   const group = page.getByRole('group', { name: 'Approve what may be done' });
-  await group.getByText('berths.txt').waitFor();
+  await group.getByText('berths.txt', { exact: true }).waitFor();
   await expectGoodLooks(page, 'workflow-waiting');
   expect(await group.getByRole('button', { name: 'Approve and continue' }).isDisabled()).toBe(true);
   expect(await group.getByRole('button', { name: 'Decline' }).isDisabled()).toBe(true);
@@ -115,7 +115,7 @@ inBrowser('who may not approve sees what a run waits for, and no button', async 
   const key = await console.test.key({ scopes: ['search', 'documents:write', 'workflows:run'], authLevel: 10 });
   const { page, context, faults } = await console.open(await runLive(key, 'pilots'), { key });
   await page.getByText(/scopes workflows:run and workflows:approve/).waitFor();
-  await page.getByLabel('What write would do').getByText('pilots.txt').waitFor();
+  await page.getByLabel('What write would do').getByText('pilots.txt', { exact: true }).waitFor();
   expect(await page.getByRole('button', { name: /Approve/ }).count()).toBe(0);
   expect(await page.getByRole('checkbox').count()).toBe(0);
   await expectGoodLooks(page, 'workflow-waiting-member');

@@ -229,8 +229,8 @@ byKeyboard(
     await keys.expectDialog(create, dialog);
     await keys.press(create);
     await keys.type(dialog.getByLabel('Name'), 'handbook');
-    await keys.type(dialog.getByLabel('Connection'), 'docs');
-    await keys.type(dialog.getByLabel('Configuration as JSON'), '{"path": "handbook"}');
+    await keys.choose(dialog.getByLabel('Connection'), 'docs');
+    await keys.type(dialog.getByLabel('path', { exact: true }), 'handbook');
     await keys.press(dialog.getByRole('button', { name: 'Connect', exact: true }));
     await page.getByRole('heading', { name: 'handbook', level: 1 }).waitFor();
     await keys.press(page.getByRole('button', { name: 'Synchronise now' }));

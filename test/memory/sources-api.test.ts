@@ -47,6 +47,19 @@ async function synced(id: string, indexed: number) {
   );
 }
 
+it('lists the connections that the organization may use, with the schema of their configuration', async () => {
+  const { status, body } = await call('GET', 'connections');
+  expect(status).toBe(200);
+  expect(body.map(({ name, type }: { name: string; type: string }) => [name, type])).toEqual([
+    ['docs', 'folder'],
+    ['shared', 'folder'],
+  ]);
+  expect(Object.keys(body[0].config_schema.properties)).toEqual(['path', 'include', 'exclude']);
+  expect(JSON.stringify(body)).not.toContain(root.folder);
+  const reader = await test.key({ scopes: ['search'] });
+  expect((await call('GET', 'connections', undefined, reader)).status).toBe(403);
+});
+
 describe('a source', () => {
   it('is created, listed, synchronised, searched and deleted with its documents', async () => {
     write('whole/a.txt', 'Herons nest above the weir.');

@@ -1,4 +1,6 @@
 export const KOREAN_WORKFLOWS = {
+  'Picture of the workflow': '워크플로 그림',
+  'As JSON': 'JSON으로 보기',
   Workflows: '워크플로',
   Workflow: '워크플로',
   'New workflow': '새 워크플로',
@@ -23,7 +25,14 @@ export const KOREAN_WORKFLOWS = {
   Mode: '모드',
   Version: '버전',
   By: '실행자',
-  'Inputs as JSON': 'JSON 입력',
+  'Add a block': '블록 추가',
+  'Id of the block': '블록 ID',
+  'Lower-case letters, digits, - and _. Other blocks refer to it.':
+    '영문 소문자, 숫자, -, _ 를 쓸 수 있으며 다른 블록이 참조합니다.',
+  'A text may hold {{inputs.name}} or {{blocks.id.output}}.':
+    '텍스트에 {{inputs.name}} 또는 {{blocks.id.output}}을 쓸 수 있습니다.',
+  'It changes or sends something, so each run asks for an approval.':
+    '변경하거나 전송하므로 실행할 때마다 승인이 필요합니다.',
   'Try without side effects': '부작용 없이 시험',
   'Run the published version': '게시된 버전 실행',
   Output: '출력',

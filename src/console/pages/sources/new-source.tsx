@@ -1,30 +1,38 @@
 import { useState } from 'preact/hooks';
-import { ApiError, call } from '../../lib/api.ts';
-import { t } from '../../lib/i18n.ts';
+import { call } from '../../lib/api.ts';
+import { t, translateName } from '../../lib/i18n.ts';
 import { useBuckets } from '../../lib/lists.ts';
-import { useAction, useOnceLoaded } from '../../lib/resource.ts';
+import { useAction, useOnceLoaded, useResource } from '../../lib/resource.ts';
 import { linkTo, navigate } from '../../lib/router.ts';
-import type { SourceView } from '../../types.ts';
-import { ActionError, Button, Field, Form, SelectField, TextField } from '../../ui/controls.tsx';
+import type { ConnectionView, SourceView } from '../../types.ts';
+import { ActionError, Button, Form, SelectField, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { type FormTexts, type ObjectSchema, valuesOf } from '../../ui/schema-form/schema.ts';
+import { SchemaFields } from '../../ui/schema-form/schema-fields.tsx';
 
-/** Form of a new source. The fields of `config` depend on the type of the connection. The service checks them. */
+/** Form of a new source. The fields of its configuration come from the schema of the connection. */
 export function NewSourceDialog({ onClose, onSaved }: { onClose: () => void; onSaved: () => void }) {
   const buckets = useBuckets();
   const names = (buckets.data ?? []).map(({ name }) => name);
   const [name, setName] = useState('');
-  const [connection, setConnection] = useState('');
+  const connections = useResource('connections', (signal) =>
+    call<readonly ConnectionView[]>('/v1/memory/connections', { signal }),
+  );
+  const [chosenConnection, setConnection] = useState('');
   const [chosen, setBucket] = useState('');
-  const [config, setConfig] = useState('{}');
+  const [config, setConfig] = useState<FormTexts>({});
   const [tags, setTags] = useState('');
   const [schedule, setSchedule] = useState('');
   const bucket = chosen || (names[0] ?? '');
+  const all = connections.data ?? [];
+  const connection = all.find((each) => each.name === chosenConnection) ?? all[0];
+  const schema: ObjectSchema = connection?.config_schema ?? {};
   const create = useAction(async () => {
     const json = {
       name: name.trim(),
-      connection: connection.trim(),
+      connection: connection?.name ?? '',
       bucket,
-      config: parseConfig(config),
+      config: valuesOf(schema, config),
       tags: tags
         .split(',')
         .map((tag) => tag.trim())
@@ -41,13 +49,19 @@ export function NewSourceDialog({ onClose, onSaved }: { onClose: () => void; onS
       <Form onSubmit={submit}>
         <TextField label={t('Name')} required maxLength={100} value={name} onValue={setName} />
         <div class="form-grid">
-          <TextField
+          <SelectField
             label={t('Connection')}
-            hint={t('A name of the setting sources in service.yaml.')}
-            required
-            maxLength={64}
-            value={connection}
-            onValue={setConnection}
+            hint={
+              connections.data?.length === 0
+                ? t('There is none yet; an operator adds it to the setting sources in service.yaml.')
+                : t('The operator allows it in the setting sources.')
+            }
+            value={connection?.name ?? ''}
+            options={all.map((each) => ({ value: each.name, label: `${each.name} · ${translateName(each.type)}` }))}
+            onValue={(value) => {
+              setConnection(value);
+              setConfig({});
+            }}
           />
           <SelectField
             label={t('Bucket')}
@@ -56,21 +70,7 @@ export function NewSourceDialog({ onClose, onSaved }: { onClose: () => void; onS
             onValue={setBucket}
           />
         </div>
-        <Field
-          label={t('Configuration as JSON')}
-          hint={t('Folder: path, include, exclude. Table: table, text, title and more.')}
-        >
-          {(control) => (
-            <textarea
-              class="input code-input"
-              rows={4}
-              spellcheck={false}
-              {...control}
-              value={config}
-              onInput={(event) => setConfig(event.currentTarget.value)}
-            />
-          )}
-        </Field>
+        <SchemaFields schema={schema} texts={config} onTexts={setConfig} />
         <TextField label={t('Tags')} hint={t('key:value, with commas between them.')} value={tags} onValue={setTags} />
         <TextField
           label={t('Schedule')}
@@ -89,15 +89,4 @@ export function NewSourceDialog({ onClose, onSaved }: { onClose: () => void; onS
       </Form>
     </Dialog>
   );
-}
-
-function parseConfig(text: string): unknown {
-  try {
-    return JSON.parse(text === '' ? '{}' : text);
-  } catch (error) {
-    throw new ApiError(
-      400,
-      t('The configuration is no JSON: {fault}', { fault: error instanceof Error ? error.message : '' }),
-    );
-  }
 }

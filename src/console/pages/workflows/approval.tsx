@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { t, translateName } from '../../lib/i18n.ts';
 import type { BlockResult } from '../../types.ts';
-import { CodeBlock } from '../../ui/code.tsx';
 import { Check } from '../../ui/controls.tsx';
+import { WouldDo } from './would-do.tsx';
 
 /** Approvals of changes by the id of the block. */
 export type Approvals = Readonly<Record<string, boolean>>;
@@ -33,10 +33,4 @@ export function ApprovalFields({ blocks, approvals, onApprovals, children }: App
       <div class="form-actions">{children}</div>
     </fieldset>
   );
-}
-
-/** Arguments with which a block would make its change. */
-export function WouldDo({ block: { id, would } }: { block: BlockResult }) {
-  if (!would) return null;
-  return <CodeBlock code={JSON.stringify(would, null, 2)} label={t('What {name} would do', { name: id })} />;
 }

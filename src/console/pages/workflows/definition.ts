@@ -1,5 +1,6 @@
 import { ApiError } from '../../lib/api.ts';
 import { t } from '../../lib/i18n.ts';
+import type { ObjectSchema } from '../../ui/schema-form/schema.ts';
 
 /** Parse a definition or other typed JSON. @throws ApiError that describes the fault */
 export function parseDefinition(text: string): Record<string, unknown> {
@@ -10,11 +11,12 @@ export function parseDefinition(text: string): Record<string, unknown> {
   }
 }
 
-interface BlockShape {
+export interface BlockShape {
   readonly id: string;
   readonly type: string;
   readonly after?: readonly string[];
   readonly if?: string;
+  readonly with?: Readonly<Record<string, unknown>>;
 }
 
 /** Return the blocks of a stored definition, which the service has validated. */
@@ -22,9 +24,19 @@ export function blocksOf(definition: Readonly<Record<string, unknown>>): readonl
   return (definition['blocks'] ?? []) as readonly BlockShape[];
 }
 
-export function exampleInputs(definition: Readonly<Record<string, unknown>>): string {
-  const examples: Readonly<Record<string, unknown>> = { string: '', number: 0, boolean: false, object: {}, array: [] };
-  const inputs = (definition['inputs'] ?? {}) as Readonly<Record<string, { type: string; default?: unknown }>>;
-  const values = Object.entries(inputs).map(([name, input]) => [name, input.default ?? examples[input.type]]);
-  return JSON.stringify(Object.fromEntries(values), null, 2);
+interface InputShape {
+  readonly type: string;
+  readonly required?: boolean;
+  readonly default?: unknown;
+}
+
+/** Return the JSON Schema of the inputs of a stored definition. */
+export function inputSchemaOf(definition: Readonly<Record<string, unknown>>): ObjectSchema {
+  const inputs = Object.entries((definition['inputs'] ?? {}) as Readonly<Record<string, InputShape>>);
+  const fields = inputs.map(([name, { type, default: preset }]) => [
+    name,
+    { type, ...(preset === undefined ? {} : { default: preset }) },
+  ]);
+  const required = inputs.filter(([, input]) => input.required !== false && input.default === undefined);
+  return { properties: Object.fromEntries(fields), required: required.map(([name]) => name) };
 }

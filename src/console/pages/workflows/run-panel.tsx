@@ -5,19 +5,22 @@ import { useAction } from '../../lib/resource.ts';
 import { mayUse } from '../../lib/session.ts';
 import type { BlockResult, RunReply, WorkflowDetail } from '../../types.ts';
 import { CodeBlock } from '../../ui/code.tsx';
-import { ActionError, Button, Field, Form, Notice } from '../../ui/controls.tsx';
+import { ActionError, Button, Form, Notice } from '../../ui/controls.tsx';
 import { Panel } from '../../ui/page.tsx';
+import { type FormTexts, valuesOf } from '../../ui/schema-form/schema.ts';
+import { SchemaFields } from '../../ui/schema-form/schema-fields.tsx';
 import { ApprovalFields, type Approvals } from './approval.tsx';
 import { BlockList } from './block-list.tsx';
-import { exampleInputs, parseDefinition } from './definition.ts';
+import { inputSchemaOf } from './definition.ts';
 
 /** Panel to run a workflow: first without side effects, then with those that a person approves here. */
 export function RunPanel({ workflow, onRun }: { workflow: WorkflowDetail; onRun: () => void }) {
-  const [inputs, setInputs] = useState(() => exampleInputs(workflow.definition));
+  const schema = inputSchemaOf(workflow.definition);
+  const [inputs, setInputs] = useState<FormTexts>({});
   const [reply, setReply] = useState<RunReply | null>(null);
   const [approvals, setApprovals] = useState<Approvals>({});
   const send = async (action: 'dry-run' | 'run', more: Record<string, unknown>) => {
-    const json = { inputs: parseDefinition(inputs), ...more };
+    const json = { inputs: valuesOf(schema, inputs), ...more };
     setReply(await call<RunReply>(pathOf('v1', 'workflows', workflow.id, action), { method: 'POST', json }));
     onRun();
   };
@@ -30,18 +33,7 @@ export function RunPanel({ workflow, onRun }: { workflow: WorkflowDetail; onRun:
   return (
     <Panel title={t('Run')} padded>
       <Form onSubmit={() => dryRun.run()} aria-label={t('Run')}>
-        <Field label={t('Inputs as JSON')}>
-          {(control) => (
-            <textarea
-              class="input code-input"
-              rows={5}
-              spellcheck={false}
-              {...control}
-              value={inputs}
-              onInput={(event) => setInputs(event.currentTarget.value)}
-            />
-          )}
-        </Field>
+        <SchemaFields schema={schema} texts={inputs} onTexts={setInputs} />
         <ActionError error={dryRun.error ?? run.error} />
         <div class="form-actions">
           <Button type="submit" look="primary" isBusy={dryRun.isRunning}>

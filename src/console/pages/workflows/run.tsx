@@ -11,6 +11,7 @@ import { Facts, PageHeader, Panel } from '../../ui/page.tsx';
 import { Loaded } from '../../ui/states.tsx';
 import { Status } from '../../ui/status.tsx';
 import { BlockList } from './block-list.tsx';
+import { RunGraph } from './run-graph.tsx';
 import { WaitingRun } from './waiting-run.tsx';
 
 /** Page `/console/workflows/{id}/runs/{run}`. */
@@ -59,6 +60,7 @@ function RunDetails({ run }: { run: RunView }) {
         />
       </Panel>
       <Panel title={t('Blocks')} padded>
+        <RunGraph run={run} />
         <BlockList blocks={run.blocks} />
       </Panel>
       <Panel title={t('Inputs and output')} padded>

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { call, pathOf } from '../../lib/api.ts';
+import { formatAgo } from '../../lib/format.ts';
 import { t, translateName } from '../../lib/i18n.ts';
 import { useResource } from '../../lib/resource.ts';
 import { linkTo, navigate } from '../../lib/router.ts';
@@ -10,7 +11,8 @@ import { ConfirmDialog } from '../../ui/dialog.tsx';
 import { Panel } from '../../ui/page.tsx';
 import { Loaded } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
-import { ApprovalFields, type Approvals, WouldDo } from './approval.tsx';
+import { ApprovalFields, type Approvals } from './approval.tsx';
+import { WouldDo } from './would-do.tsx';
 
 /** Changes of a run that wait for approval, shown to people who may decide on them. */
 export function WaitingRun({ run }: { run: RunView }) {
@@ -18,6 +20,9 @@ export function WaitingRun({ run }: { run: RunView }) {
   return (
     <Panel title={t('Waits for an approval')} padded>
       <p>{t('This run has not made the changes below. They are made only if somebody approves them.')}</p>
+      <p class="quiet">
+        {t('Started by {actor}', { actor: run.actor })} · {formatAgo(run.started_at)}
+      </p>
       {run.continued_by === null ? (
         <Decide run={run} blocks={blocks} />
       ) : (

@@ -8,14 +8,16 @@ import { linkTo, navigate, type PageProps } from '../../lib/router.ts';
 import { mayUse } from '../../lib/session.ts';
 import type { RunSummary, WorkflowDetail } from '../../types.ts';
 import { CodeBlock } from '../../ui/code.tsx';
-import { ActionError, Badge, Button, Field, Form } from '../../ui/controls.tsx';
+import { ActionError, Button, Field, Form } from '../../ui/controls.tsx';
 import { ConfirmDialog } from '../../ui/dialog.tsx';
 import { Facts, PageHeader, Panel } from '../../ui/page.tsx';
 import { Empty, Loaded } from '../../ui/states.tsx';
 import { Status } from '../../ui/status.tsx';
 import { MoreButton, Table } from '../../ui/table.tsx';
 import { toast } from '../../ui/toast.tsx';
+import { AddBlock } from './add-block.tsx';
 import { blocksOf, parseDefinition } from './definition.ts';
+import { Graph } from './graph.tsx';
 import { RunPanel } from './run-panel.tsx';
 
 const PAGE_ROWS = 50;
@@ -46,6 +48,9 @@ export default function WorkflowPage({ parameters }: PageProps) {
         {(shown) => (
           <>
             <WorkflowFacts workflow={shown} />
+            <Panel title={t('Blocks')} padded>
+              <Graph blocks={blocksOf(shown.definition)} />
+            </Panel>
             {mayUse('workflows:run') && <RunPanel workflow={shown} onRun={runs.refresh} />}
             <DefinitionPanel workflow={shown} onSaved={workflow.refresh} />
           </>
@@ -105,16 +110,6 @@ function WorkflowFacts({ workflow }: { workflow: WorkflowDetail }) {
           [t('State'), <Status key="state" of={workflow.status} />],
           [t('Published version'), workflow.published_version ?? '–'],
           [t('Latest version'), workflow.latest_version],
-          [
-            t('Blocks'),
-            <span class="row" key="blocks">
-              {blocksOf(workflow.definition).map(({ id, type }) => (
-                <Badge key={id} plain>
-                  {id} · {translateName(type)}
-                </Badge>
-              ))}
-            </span>,
-          ],
           [t('Changed'), formatTime(workflow.updated_at)],
         ]}
       />
@@ -164,6 +159,7 @@ function DefinitionPanel({ workflow, onSaved }: { workflow: WorkflowDetail; onSa
               />
             )}
           </Field>
+          <AddBlock definition={text} onDefinition={setText} />
           <ActionError error={save.error} />
           <div class="form-actions">
             <Button onClick={() => startOver({ isEditing: false })}>{t('Cancel')}</Button>
