@@ -4,6 +4,7 @@ import path from 'node:path';
 import { FailedLogins } from '../src/access/failed-logins.ts';
 import type { Appliance } from '../src/appliance/appliance.ts';
 import { LiveEvents } from '../src/appliance/live/live-events.ts';
+import { listUsageByBucket } from '../src/appliance/overview/usage-by-bucket.ts';
 import { explainPortInUse, recordServer } from '../src/appliance/running-servers.ts';
 import { isAlive } from '../src/jobs/worker-store.ts';
 import { type OperatorSocket, openOperatorSocket } from '../src/operations/operator-socket.ts';
@@ -16,6 +17,7 @@ import { createApp } from './app.ts';
 import { BodyMemory } from './body/body-memory.ts';
 import { createHttpServer, type HttpServerBounds, type Listening } from './http-server.ts';
 import { InstallationGauge } from './installation-load.ts';
+import { reportQueries } from './limited-queries.ts';
 import { cronSecretCheck } from './middleware/authorize.ts';
 import { renderOpenApi } from './openapi/render-openapi.ts';
 import { ReplyMemory } from './reply-memory.ts';
@@ -123,7 +125,13 @@ export function apiRoutes(
     ...bulkRoutes(appliance.bulk, { bodyBytes: config.limits.bulkBodyBytes }),
     ...modelRoutes({ sql, projections, backends: embedding.backends }),
     ...routingRoutes(sql, embedding),
-    ...usageRoutes(appliance.usage),
+    ...usageRoutes({
+      ...appliance.usage,
+      async listByBucket(caller, period, signal) {
+        await appliance.search.counts.flush();
+        return listUsageByBucket(reportQueries(sql, signal), caller, period);
+      },
+    }),
     ...meRoutes(sql),
     ...sessionRoutes(sql, appliance.access),
     ...accountRoutes(sql, appliance.access),

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { Caller } from '../../src/access/caller.ts';
+import { UsageByBucket } from '../../src/appliance/overview/usage-by-bucket.ts';
 import { invalidRequest } from '../../src/platform/errors.ts';
 import { USAGE_GROUPS, UsageByKey, type UsageGroup, UsageList } from '../../src/usage/list-usage.ts';
 import type { Usage } from '../../src/usage/open-usage.ts';
@@ -14,6 +16,8 @@ const Period = z.object({
   from: Moment.optional().describe('first moment, ISO 8601; the start of this month by default'),
   to: Moment.optional().describe('first moment after the period, ISO 8601; the end of this month by default'),
 });
+
+type ListByBucket = (caller: Caller, period: z.output<typeof Period>, signal: AbortSignal) => Promise<UsageByBucket>;
 
 export type Summarize = (
   account: { orgId: string; plan: ReturnType<typeof accountOf>['plan'] },
@@ -40,7 +44,8 @@ export function usageRoutes({
   summarize,
   list,
   listByKey,
-}: Pick<Usage, 'list' | 'listByKey'> & { summarize: Summarize }): Route[] {
+  listByBucket,
+}: Pick<Usage, 'list' | 'listByKey'> & { summarize: Summarize; listByBucket: ListByBucket }): Route[] {
   return [
     defineRoute({
       method: 'GET',
@@ -65,6 +70,18 @@ export function usageRoutes({
       query: Period,
       responses: { 200: { description: 'The sums', schema: UsageByKey } },
       handle: async ({ caller, query, signal }) => ({ body: await listByKey(caller, query, signal) }),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/v1/usage/buckets',
+      operationId: 'listUsageByBucket',
+      summary: 'Searches, documents and bytes of the organization by bucket',
+      access: 'caller',
+      errors: 'embedding',
+      reads: 'none',
+      query: Period,
+      responses: { 200: { description: 'The sums', schema: UsageByBucket } },
+      handle: async ({ caller, query, signal }) => ({ body: await listByBucket(caller, query, signal) }),
     }),
     defineRoute({
       method: 'GET',

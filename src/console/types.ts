@@ -3,6 +3,7 @@ export type { Scope } from '../access/caller.ts';
 export type { CallerDescription } from '../access/describe-caller.ts';
 export type { ApiKey, Organization, User } from '../access/schema.ts';
 export type { Overview } from '../appliance/overview/schema.ts';
+export type { UsageByBucket } from '../appliance/overview/usage-by-bucket.ts';
 export type { DeliveryView } from '../channels/list-records.ts';
 export type { ChannelView, NotificationRecord } from '../channels/schema.ts';
 export type { Locator } from '../documents/locator.ts';

@@ -53,6 +53,14 @@ it('an overview counts the documents and searches of each day, and the searches 
   expect(body.documents.added).toEqual([{ date: today(), documents: 1 }]);
   expect(body.searches).toEqual([{ date: today(), searches: 2, unanswered: 1 }]);
   expect((await overview(await test.key({ org: 'other', authLevel: 10 }))).searches).toEqual([]);
+  const used = (by: string) => test.call('GET', '/v1/usage/buckets', { key: by });
+  expect((await used(key)).body.data).toEqual([
+    expect.objectContaining({ name: 'default', searches: 2, unanswered: 1, documents: 1 }),
+  ]);
+  const foreign = await used(await test.key({ org: 'other', authLevel: 10 }));
+  expect(foreign.body.data.map(({ searches, documents }: Record<string, number>) => [searches, documents])).toEqual(
+    foreign.body.data.map(() => [0, 0]),
+  );
 });
 
 it('an overview lists runs that wait for an approval, for those who may approve', async () => {

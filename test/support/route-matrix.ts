@@ -68,6 +68,7 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   getUsageSummary: {},
   listUsage: {},
   listUsageByKey: {},
+  listUsageByBucket: {},
   getMe: {},
   createSession: { json: () => ({ credential: 'svc_wrong' }) },
   getSession: {},

@@ -1,7 +1,8 @@
 export const KOREAN_USAGE = {
   Usage: '사용량',
   Month: '월',
-  'Requests that succeeded, by day, model, axis and key.': '성공한 요청을 날짜, 모델, 항목, 키별로 보여 줍니다.',
+  'Requests that succeeded, by day, model, axis, key and bucket.':
+    '성공한 요청을 날짜, 모델, 항목, 키, 버킷별로 보여 줍니다.',
   'Nothing was used in this month': '이 달에는 사용 기록이 없습니다',
   'Embedding and searches count from the first request.': '임베딩과 검색은 첫 요청부터 집계됩니다.',
   '{requests|request|requests}, {tokens|token|tokens}': '요청 {requests}건, 토큰 {tokens}개',
@@ -14,6 +15,8 @@ export const KOREAN_USAGE = {
   Requests: '요청',
   'By model': '모델별',
   'By key': '키별',
+  'By bucket': '버킷별',
+  'Export as CSV': 'CSV로 내보내기',
   'Key or person': '키 또는 사용자',
   Share: '비율',
   embed: '임베딩',

@@ -5,22 +5,17 @@ import { formatDay, formatNumber, formatPercent } from '../../lib/format.ts';
 import { t, translateName } from '../../lib/i18n.ts';
 import { useResource } from '../../lib/resource.ts';
 import { type PageProps, replaceQuery } from '../../lib/router.ts';
-import type { UsageByKey, UsageSummary } from '../../types.ts';
+import type { UsageSummary } from '../../types.ts';
 import { DayChart, type DayValue } from '../../ui/chart.tsx';
 import { PageHeader, Panel } from '../../ui/page.tsx';
 import { Empty, Loaded } from '../../ui/states.tsx';
 import { Table } from '../../ui/table.tsx';
+import { BucketUsage } from './bucket-usage.tsx';
+import { ExportButton } from './export-button.tsx';
+import { KeyUsage } from './key-usage.tsx';
+import { periodOf } from './period.ts';
 
 const MONTHS_OFFERED = 12;
-
-/** Return the first moments of a month and of the next one, in UTC; `month` is `2026-11`. */
-function periodOf(month: string): { from: string; to: string } {
-  const [year = 0, number = 1] = month.split('-').map(Number);
-  return {
-    from: new Date(Date.UTC(year, number - 1, 1)).toISOString(),
-    to: new Date(Date.UTC(year, number, 1)).toISOString(),
-  };
-}
 
 function recentMonths(now = new Date()): string[] {
   return Array.from({ length: MONTHS_OFFERED }, (_, back) =>
@@ -52,7 +47,7 @@ export default function UsagePage({ place }: PageProps) {
   return (
     <div class="page">
       <PageHeader title={t('Usage')} actions={choice}>
-        {t('Requests that succeeded, by day, model, axis and key.')}
+        {t('Requests that succeeded, by day, model, axis, key and bucket.')}
       </PageHeader>
       <Loaded of={usage}>{(summary) => <Summary usage={summary} month={month} />}</Loaded>
     </div>
@@ -71,11 +66,12 @@ function Summary({ usage, month }: { usage: UsageSummary; month: string }) {
         </Panel>
       ) : (
         <>
-          <Days usage={usage} />
-          <Models usage={usage} />
-          <Keys month={month} />
+          <Days usage={usage} month={month} />
+          <Models usage={usage} month={month} />
+          <KeyUsage month={month} />
         </>
       )}
+      <BucketUsage month={month} />
     </>
   );
 }
@@ -120,10 +116,25 @@ function Quotas({ usage }: { usage: UsageSummary }) {
   );
 }
 
-function Days({ usage }: { usage: UsageSummary }) {
+interface PartProps {
+  readonly usage: UsageSummary;
+  readonly month: string;
+}
+
+function Days({ usage, month }: PartProps) {
   const days = useMemo<DayValue[]>(() => everyDay(usage), [usage]);
   return (
-    <Panel title={t('Tokens by day')} padded>
+    <Panel
+      title={t('Tokens by day')}
+      actions={
+        <ExportButton
+          name={`usage-days-${month}`}
+          columns={['day', 'requests', 'tokens']}
+          rows={usage.by_day.map(({ date, requests, tokens }) => [date, requests, tokens])}
+        />
+      }
+      padded
+    >
       <DayChart label={t('Tokens by day')} days={days} />
       <details>
         <summary>{t('As a table')}</summary>
@@ -151,10 +162,19 @@ function everyDay({ period, by_day }: UsageSummary): DayValue[] {
   }));
 }
 
-function Models({ usage }: { usage: UsageSummary }) {
+function Models({ usage, month }: PartProps) {
   const total = usage.by_model.reduce((sum, { tokens }) => sum + tokens, 0);
   return (
-    <Panel title={t('By model')}>
+    <Panel
+      title={t('By model')}
+      actions={
+        <ExportButton
+          name={`usage-models-${month}`}
+          columns={['model', 'requests', 'tokens']}
+          rows={usage.by_model.map(({ model, requests, tokens }) => [model, requests, tokens])}
+        />
+      }
+    >
       <Table
         caption={t('By model')}
         rows={usage.by_model}
@@ -170,43 +190,6 @@ function Models({ usage }: { usage: UsageSummary }) {
           },
         ]}
       />
-    </Panel>
-  );
-}
-
-/** Usage of each key and user; without the scope `keys:manage` only the caller's own. */
-function Keys({ month }: { month: string }) {
-  const keys = useResource(`usage keys ${month}`, (signal) =>
-    call<UsageByKey>('/v1/usage/keys', { query: periodOf(month), signal }),
-  );
-  return (
-    <Panel title={t('By key')}>
-      <Loaded of={keys}>
-        {({ data }) =>
-          data.length === 0 ? (
-            <Empty title={t('Nothing was used in this month')} />
-          ) : (
-            <Table
-              caption={t('By key')}
-              rows={data}
-              keyOf={({ actor }) => actor}
-              columns={[
-                {
-                  title: t('Key or person'),
-                  cell: ({ actor, name }) => (
-                    <>
-                      <span class="main">{name ?? actor}</span>
-                      {name !== null && <span class="sub">{actor}</span>}
-                    </>
-                  ),
-                },
-                { title: t('Requests'), numeric: true, wide: true, cell: ({ requests }) => formatNumber(requests) },
-                { title: t('Tokens'), numeric: true, cell: ({ tokens }) => formatNumber(tokens) },
-              ]}
-            />
-          )
-        }
-      </Loaded>
     </Panel>
   );
 }

@@ -1,0 +1,8 @@
+/** Return the first moments of a month and of the next one, in UTC; `month` is `2026-11`. */
+export function periodOf(month: string): { from: string; to: string } {
+  const [year = 0, number = 1] = month.split('-').map(Number);
+  return {
+    from: new Date(Date.UTC(year, number - 1, 1)).toISOString(),
+    to: new Date(Date.UTC(year, number, 1)).toISOString(),
+  };
+}
