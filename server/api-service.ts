@@ -61,6 +61,7 @@ import { sessionRoutes } from './routes/sessions.ts';
 import { synonymRoutes } from './routes/synonyms.ts';
 import { usageRoutes } from './routes/usage.ts';
 import { userRoutes } from './routes/users.ts';
+import { vendorRoutes } from './routes/vendors.ts';
 import { workflowRoutes } from './routes/workflows.ts';
 import { storedIdempotency } from './stored-idempotency.ts';
 import { trustedProxies } from './trusted-proxies.ts';
@@ -124,6 +125,7 @@ export function apiRoutes(
     ),
     ...bulkRoutes(appliance.bulk, { bodyBytes: config.limits.bulkBodyBytes }),
     ...modelRoutes({ sql, projections, backends: embedding.backends }),
+    ...vendorRoutes(embedding.backends, config.providers),
     ...routingRoutes(sql, embedding),
     ...usageRoutes({
       ...appliance.usage,

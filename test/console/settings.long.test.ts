@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ingestAll } from '../support/ingest-all.ts';
 import { until } from '../support/until.ts';
@@ -19,6 +20,11 @@ inBrowser('the catalog, the calibration and the models of buckets are shown, eac
   const { page, context, faults } = await console.open('/console/models');
   await page.getByRole('cell', { name: /local\/lexical-1/ }).waitFor();
   await expectGoodLooks(page, 'models');
+  await page.getByRole('link', { name: 'Vendors' }).click();
+  const vendor = page.getByRole('row').filter({ hasText: 'vendor-a' }).first();
+  await vendor.getByText('It speaks the protocol of OpenAI.').waitFor();
+  await vendor.getByText('Not set up').waitFor();
+  await expectGoodLooks(page, 'models-vendors');
   await page.getByRole('link', { name: 'Calibration' }).click();
   await page.getByText('No model has been calibrated').waitFor();
   await expectGoodLooks(page, 'models-calibration');
@@ -55,9 +61,16 @@ inBrowser('the usage of this month is shown as a chart and as a table', async ()
   await page.locator('.chart canvas').waitFor();
   const byKey = page.locator('section.panel', { has: page.getByRole('heading', { name: 'By key' }) });
   await byKey.getByRole('row').filter({ hasText: 'key:' }).first().waitFor();
+  await page.getByRole('table', { name: 'By bucket' }).getByRole('link', { name: 'default' }).waitFor();
   await expectGoodLooks(page, 'usage');
+  const download = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Export as CSV' }).first().click();
+  const file = await download;
+  expect(file.suggestedFilename()).toMatch(/^usage-days-\d{4}-\d\d\.csv$/);
+  expect(readFileSync(await file.path(), 'utf8')).toMatch(/^\uFEFFday,requests,tokens\r\n\d{4}-/);
   await page.getByText('As a table').click();
-  await page.getByRole('cell', { name: new Date().toISOString().slice(0, 10) }).waitFor();
+  const day = new Date().toLocaleDateString('en', { dateStyle: 'medium', timeZone: 'UTC' });
+  await page.getByRole('cell', { name: day }).waitFor();
   const months = page.getByLabel('Month');
   await months.selectOption({ index: 3 });
   await page.getByText('Nothing was used in this month').waitFor();

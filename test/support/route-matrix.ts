@@ -62,6 +62,7 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   cancelBulkJob: {},
   getBulkResult: {},
   listModels: {},
+  listVendors: {},
   getModel: {},
   getRouting: {},
   setRouting: { json: () => ({ primary: 'service-embed-1-small' }) },

@@ -1,4 +1,17 @@
 export const KOREAN_MODELS = {
+  Vendors: '제공사',
+  Vendor: '제공사',
+  'A vendor serves models over the network. An operator adds one with this command, which makes a test call:':
+    '제공사는 네트워크로 모델을 제공합니다. 운영자가 다음 명령으로 추가하며, 시험 호출도 합니다:',
+  'Set up': '설정됨',
+  'Not set up': '설정 안 됨',
+  'Test call': '시험 호출',
+  Test: '시험',
+  'Test {model}': '{model} 시험',
+  'It answered in {time} with {count} dimensions.': '{time} 만에 {count}차원으로 응답했습니다.',
+  'Any protocol; the settings of the vendor name it.': '프로토콜은 제공사 설정에서 정합니다.',
+  'It speaks the protocol of {name}.': '{name} 프로토콜을 사용합니다.',
+  '{price} for a million tokens': '토큰 백만 개당 {price}',
   Models: '모델',
   'What turns texts into vectors, and which vectors can be compared.':
     '텍스트를 벡터로 바꾸는 모델과, 서로 비교할 수 있는 벡터를 보여 줍니다.',

@@ -11,9 +11,11 @@ import { Table } from '../../ui/table.tsx';
 import { BucketModels } from './bucket-models.tsx';
 import { Calibration } from './calibration.tsx';
 import { RoutingPanel } from './routing.tsx';
+import { Vendors } from './vendors.tsx';
 
 const PARTS = [
   { part: '', label: 'Catalog' },
+  { part: 'vendors', label: 'Vendors' },
   { part: 'routing', label: 'Routing' },
   { part: 'calibration', label: 'Calibration' },
   { part: 'buckets', label: 'Buckets and their models' },
@@ -38,6 +40,7 @@ export default function ModelsPage({ parameters }: PageProps) {
       />
       <Loaded of={models}>
         {({ data }) => {
+          if (current === 'vendors') return <Vendors />;
           if (current === 'routing') return <RoutingPanel models={data} />;
           if (current === 'calibration') return <Calibration />;
           if (current === 'buckets') return <BucketModels models={data} />;
