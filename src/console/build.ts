@@ -95,7 +95,7 @@ function renderPage(files: readonly OutputFile[]): string {
 <script type="module" src="${address(/console-\w+\.js$/)}"></script>
 </head>
 <body>
-<noscript>The console needs JavaScript. The command line (service --help) and the API do without it.</noscript>
+<noscript>This page needs JavaScript. Allow it in the settings of your browser, and then load the page again.</noscript>
 <div id="app"></div>
 </body>
 </html>

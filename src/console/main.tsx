@@ -3,7 +3,7 @@ import { App } from './app.tsx';
 import { ApiError, callOnce } from './lib/api.ts';
 import { openLanguage } from './lib/i18n.ts';
 import { readInstallation } from './lib/installation.ts';
-import { applyTheme, preferredLanguages } from './lib/preferences.ts';
+import { openTheme, preferredLanguages } from './lib/preferences.ts';
 import { acceptSession, type SessionReply, type SignedOutReason, session } from './lib/session.ts';
 
 /** Take the token of a one-time link (`/console#link=…`), and remove it from the address at once. */
@@ -54,7 +54,7 @@ async function openSession(link: string | null, oidcFailed: boolean): Promise<vo
   }
 }
 
-applyTheme();
+openTheme();
 const link = takeLinkToken();
 const invitation = takeInvitation();
 const reset = takeReset();

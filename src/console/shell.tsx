@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { callOnce } from './lib/api.ts';
-import { connection } from './lib/events.ts';
+import { connection, openEvents } from './lib/events.ts';
 import { t } from './lib/i18n.ts';
 import { navigation } from './lib/navigation.ts';
 import { linkTo, usePlace } from './lib/router.ts';
@@ -127,6 +127,9 @@ function ConnectionState() {
         {t('Offline')}
       </Badge>
       {t('The connection to the service is interrupted. Connecting again…')}
+      <Button small onClick={openEvents}>
+        {t('Try now')}
+      </Button>
     </div>
   );
 }

@@ -103,3 +103,44 @@ inBrowser('each page explains itself, and leads to its documentation and its par
   expect(faults).toEqual([]);
   await context.close();
 });
+
+inBrowser('a window of 2,560 px shows each page without an empty half, and nothing is wider than it', async () => {
+  const { page, context, faults } = await console.open('/console');
+  await page.setViewportSize({ width: 2560, height: 1440 });
+  for (const address of ['/console', '/console/documents', '/console/jobs', '/console/usage', '/console/models']) {
+    await page.goto(console.test.api.url + address);
+    await page.locator('.panel').first().waitFor();
+    const [over, width] = (await page.evaluate(
+      '[document.documentElement.scrollWidth - innerWidth, document.querySelector("main").clientWidth]',
+    )) as [number, number];
+    expect([address, over]).toEqual([address, 0]);
+    expect(width).toBeGreaterThan(1280);
+  }
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+inBrowser('a browser without JavaScript shows a sentence that says what to do', async () => {
+  const context = await console.browser.newContext({ javaScriptEnabled: false });
+  const page = await context.newPage();
+  await page.goto(`${console.test.api.url}/console`);
+  expect(await page.locator('noscript').innerText()).toContain('This page needs JavaScript. Allow it');
+  await context.close();
+});
+
+inBrowser('two tabs have one theme, and one that is signed out asks for the key in both', async () => {
+  const key = await console.test.key({ scopes: ['search'], authLevel: 10 });
+  const { page, context, faults } = await console.open('/console', { key });
+  const second = await context.newPage();
+  await second.goto(`${console.test.api.url}/console/documents`);
+  await second.getByRole('heading', { name: 'Documents', level: 1 }).waitFor();
+  await page.getByLabel('Theme').selectOption('dark');
+  await second.locator('html[data-theme=dark]').waitFor();
+  await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  await second.getByRole('link', { name: 'Jobs' }).click();
+  const ended = second.getByRole('dialog', { name: 'Your session has ended' });
+  await ended.waitFor();
+  expect(faults).toEqual([]);
+  await context.close();
+});

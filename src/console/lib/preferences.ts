@@ -12,8 +12,13 @@ export function chosenTheme(): Theme {
   return theme === 'light' || theme === 'dark' ? theme : 'system';
 }
 
-/** Show the pages in the chosen theme. Call this once before anything is shown. */
-export function applyTheme(theme: Theme = chosenTheme()): void {
+/** Show the chosen theme, also if it is chosen in another tab. Call this once before anything is shown. */
+export function openTheme(): void {
+  applyTheme(chosenTheme());
+  addEventListener('storage', ({ key }) => key === THEME && applyTheme(chosenTheme()));
+}
+
+function applyTheme(theme: Theme): void {
   const root = document.documentElement;
   if (theme === 'system') delete root.dataset['theme'];
   else root.dataset['theme'] = theme;

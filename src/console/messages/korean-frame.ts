@@ -24,6 +24,7 @@ export const KOREAN_FRAME = {
   'Signed in as operator': '운영자로 로그인함',
   Offline: '연결 끊김',
   'The connection to the service is interrupted. Connecting again…': '서비스와의 연결이 끊겼습니다. 다시 연결하는 중…',
+  'Try now': '지금 시도',
   'This page could not be loaded': '페이지를 불러오지 못했습니다',
   'The service answers, but not with this page': '서비스는 응답하지만 이 페이지가 오지 않았습니다',
   'Its file is missing or blocked.': '페이지 파일이 없거나 차단되었습니다.',
