@@ -1,5 +1,6 @@
 import { Fragment } from 'preact';
 import { useState } from 'preact/hooks';
+import { formatScore } from '../../lib/format.ts';
 import { t } from '../../lib/i18n.ts';
 import { linkTo } from '../../lib/router.ts';
 import type { SearchResult } from '../../types.ts';
@@ -36,7 +37,6 @@ export function Result({ result, rank, query, showsRelevance }: ResultProps) {
         </span>
       </div>
       {where !== '' && <span class="faint">{where}</span>}
-      {relevance !== null && <ScoreBar score={relevance} />}
       {isOpen || highlights.length === 0 ? (
         <WholeText result={result} query={query} isOpen={isOpen} />
       ) : (
@@ -47,7 +47,6 @@ export function Result({ result, rank, query, showsRelevance }: ResultProps) {
           {isOpen ? t('Less') : t('Why is it here?')}
         </Button>
       </div>
-      {isOpen && <Scores result={result} />}
       {isOpen && <Reasons result={result} />}
     </li>
   );
