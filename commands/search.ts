@@ -1,5 +1,5 @@
 import { Args, Flags } from '@oclif/core';
-import { BaseCommand } from '../src/cli/base-command.ts';
+import { BaseCommand, type SessionFlags } from '../src/cli/base-command.ts';
 import { bucketFlag, jsonOf, numberOf, orgFlag } from '../src/cli/flags.ts';
 
 export default class Search extends BaseCommand {
@@ -86,10 +86,18 @@ export default class Search extends BaseCommand {
       this.logToStderr(`no document has "${from}"; searched for "${to}" (--no-correct searches for words as they are)`);
     }
     const { renderResults } = await import('../src/cli/search-results.ts');
-    if (response.results.length === 0) this.logToStderr('nothing found');
+    if (response.results.length === 0) this.logToStderr(await this.#whyNothing(flags));
     else if (response.relevance === 'none') this.logToStderr('no passage seems to answer the query; the nearest are:');
     if (response.results.length > 0)
       this.log(renderResults(response.results, flags.highlight ? args.query : '', flags.full ? null : snippets));
     return response;
+  }
+
+  /** Tell an empty bucket from a query without an answer. */
+  async #whyNothing(flags: SessionFlags & { bucket: string }): Promise<string> {
+    const { bucket } = flags;
+    const { data } = await this.call(flags, 'documents.list', { bucket, limit: 1 });
+    if (data.length > 0) return 'nothing found';
+    return `the bucket "${bucket}" has no documents; upload some: ${this.config.bin} documents upload PATH --bucket ${bucket}`;
   }
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DEMO_QUESTIONS } from '../../src/demo/demo.ts';
+import { DEMO_BUCKET, DEMO_QUESTIONS } from '../../src/demo/demo.ts';
 import { loadDemo, removeDemo } from '../../src/demo/load-demo.ts';
 import type { UploadContext } from '../../src/ingest/upload.ts';
 import { editQueries } from '../limited-queries.ts';
@@ -8,6 +8,7 @@ import { defineRoute, type Route } from '../route.ts';
 const DemoView = z
   .object({
     bucket_id: z.string(),
+    bucket: z.literal(DEMO_BUCKET).describe('its name'),
     documents: z.int(),
     questions: z.array(z.string()).describe('questions that the documents answer'),
   })
@@ -28,7 +29,7 @@ export function demoRoutes(context: UploadContext, purge: () => void): Route[] {
       async handle({ caller }) {
         const { bucketId, documents } = await loadDemo(context, caller);
         const questions = DEMO_QUESTIONS.map(({ question }) => question);
-        return { status: 202, body: { bucket_id: bucketId, documents, questions } };
+        return { status: 202, body: { bucket_id: bucketId, bucket: DEMO_BUCKET, documents, questions } };
       },
     }),
     defineRoute({

@@ -1,5 +1,14 @@
 /** Texts of the overview, the map and the channels. */
 export const KOREAN_OVERVIEW = {
+  'First steps': '첫 단계',
+  'Upload your documents, or load a small handbook in English and Korean to try the search.':
+    '문서를 올리거나, 영어와 한국어로 된 작은 안내서를 불러와 검색해 보세요.',
+  'Upload documents': '문서 올리기',
+  'Load sample documents': '예제 문서 불러오기',
+  'Ask the sample documents': '예제 문서에 질문하기',
+  '{ready} of {count|document is|documents are} ready.': '문서 {count}개 중 {ready}개가 준비되었습니다.',
+  'The documents are ready. Ask one of these questions:': '문서가 준비되었습니다. 다음 질문을 해 보세요:',
+  'To take them away, delete the bucket "demo".': '없애려면 버킷 "demo"를 삭제하세요.',
   Overview: '개요',
   'Your documents and searches, and what waits for you.': '문서와 검색 현황, 그리고 처리를 기다리는 항목입니다.',
   'Nothing waits for you': '처리를 기다리는 항목이 없습니다',

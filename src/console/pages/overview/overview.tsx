@@ -2,10 +2,12 @@ import { formatNumber } from '../../lib/format.ts';
 import { t } from '../../lib/i18n.ts';
 import { useOverview } from '../../lib/overview.ts';
 import { linkTo } from '../../lib/router.ts';
+import { mayUse } from '../../lib/session.ts';
 import { PageHeader, Panel } from '../../ui/page.tsx';
 import { Loaded } from '../../ui/states.tsx';
 import { Status } from '../../ui/status.tsx';
 import { Activity } from './activity.tsx';
+import { FirstSteps } from './first-steps.tsx';
 import { OverviewTiles } from './tiles.tsx';
 import { Waiting } from './waiting.tsx';
 
@@ -18,6 +20,7 @@ export default function OverviewPage() {
       <Loaded of={overview}>
         {(shown) => (
           <>
+            {mayUse('buckets:manage') && <FirstSteps documents={shown.documents} />}
             <Waiting overview={shown} />
             <OverviewTiles overview={shown} />
             <Activity overview={shown} />
