@@ -24,7 +24,7 @@ STATEMENTS = [
 ]
 # Lists by name, and a cursor of each: one that the service has made, or a name.
 CURSORS = {"listBuckets": "YQ", "listCollections": "YQ", "listWorkflows": "YQ", "listMemorySources": "a"}
-USAGE = {"getUsageSummary", "listUsage", "listUsageByKey"}
+USAGE = {"getUsageSummary", "listUsage", "listUsageByKey", "listUsageByBucket"}
 # Operations that remove what the other requests need.
 DESTRUCTIVE = {"deleteBucket", "deleteDocument", "deleteJob"}
 
@@ -50,6 +50,9 @@ def map_case(context, case):
             adjust_body(operation, case.body, seed)
         if operation in CURSORS and case.query and "cursor" in case.query:
             case.query = {**case.query, "cursor": CURSORS[operation]}
+        if operation == "listDocuments" and case.query:
+            # A cursor belongs to the `sort` of its page.
+            case.query = {key: value for key, value in case.query.items() if key != "cursor"}
         if operation in USAGE and case.query:
             # A period is a pair of dates in order.
             known = {"from": "2026-01-01", "to": "2026-02-01", "by": "day,model"}
@@ -119,7 +122,7 @@ def adjust_body(operation, body, seed):
         body["definition"] = {"blocks": [{"id": "say", "type": "template", "with": {"text": "x"}}]}
     if operation == "createWorkflow":
         body["name"] = uuid.uuid4().hex
-    if operation in ("createKey", "editKey", "createOrganization") and "name" in body:
+    if operation in ("createKey", "editKey", "createOrganization", "addPasskey") and "name" in body:
         # Names have no control characters, and those of organizations are unique.
         body["name"] = uuid.uuid4().hex
     if operation == "createKey":
