@@ -10,7 +10,8 @@ CREATE TABLE accounts (
 );
 CREATE INDEX accounts_by_email ON accounts (email);
 
-ALTER TABLE users ADD COLUMN account_id text REFERENCES accounts (id) ON DELETE SET NULL;
+-- No foreign key: tables are restored in the order of their creation. Only accounts without users are deleted.
+ALTER TABLE users ADD COLUMN account_id text;
 CREATE UNIQUE INDEX users_by_account ON users (account_id, org_id);
 
 CREATE TABLE passkeys (

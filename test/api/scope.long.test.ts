@@ -102,6 +102,7 @@ const query = ({ word }: Document, rest: object = {}) => ({ query: `where the ${
 /** Probes of a document, by operation of the API. */
 const PROBES: Readonly<Record<string, readonly Probe[]>> = {
   listDocuments: [listedBy(idOf, DOCUMENTS), listedBy(idOf, `${DOCUMENTS}?status=ready&limit=200`)],
+  findDocuments: [listedBy(idOf, '/v1/documents?name=copy&limit=50')],
   getDocument: [openedBy(({ id }) => `${DOCUMENTS}/${id}`)],
   getDocumentText: [openedBy(({ id }) => `${DOCUMENTS}/${id}/text`)],
   findDocument: [openedBy(({ id }) => `/v1/documents/${id}`)],
@@ -173,6 +174,8 @@ const SHOW_NOTHING: Readonly<Record<string, string>> = {
   },
   ...{ createMemorySource: 'no documents yet', syncMemorySource: 'a job alone', deleteMemorySource: 'a count alone' },
   ...{ listMemorySources: 'counts of visible documents', getMemorySource: 'counts of visible documents' },
+  ...{ getBucketContents: 'counts of visible documents', listUsageByBucket: 'counts of visible documents' },
+  ...{ listMemoryConnections: 'no documents' },
   ...{ listCollections: 'no documents', createCollection: 'no documents' },
   ...{ deleteDocument: 'see below', editDocumentMetadata: 'see below' },
   ...{ cancelJob: 'see below', reprocessJob: 'see below', deleteJob: 'see below' },
