@@ -93,6 +93,7 @@ const FAILED_LOGINS: ReadonlySet<string> = new Set([
   'invalid_credentials',
   'invalid_cron_secret',
   'invitation_invalid',
+  'reset_invalid',
 ]);
 
 /** Return true for the refusal of credentials that somebody may have guessed. */

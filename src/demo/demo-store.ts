@@ -13,3 +13,17 @@ export async function countOtherDocuments(
       AND (source_path IS NULL OR source_path <> ALL(${sql.array([...paths])}::text[]))`;
   return row.n;
 }
+
+/** Return which of these paths a document of the bucket has. */
+export async function selectPaths(
+  sql: Sql,
+  orgId: string,
+  bucketId: string,
+  paths: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const rows = await sql<{ source_path: string }[]>`
+    SELECT DISTINCT source_path FROM documents
+    WHERE org_id = ${orgId} AND bucket_id = ${bucketId} AND status <> 'deleting'
+      AND source_path = ANY(${sql.array([...paths])}::text[])`;
+  return new Set(rows.map((row) => row.source_path));
+}

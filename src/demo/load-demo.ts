@@ -8,7 +8,7 @@ import { type UploadContext, uploadDocument } from '../ingest/upload.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { DEMO_BUCKET, DEMO_FOLDER, listDemoPaths } from './demo.ts';
-import { countOtherDocuments } from './demo-store.ts';
+import { countOtherDocuments, selectPaths } from './demo-store.ts';
 
 /** Create the bucket of the sample documents if there is none. @returns its id */
 export async function ensureDemoBucket(sql: Sql, by: Caller): Promise<string> {
@@ -28,7 +28,8 @@ export async function ensureDemoBucket(sql: Sql, by: Caller): Promise<string> {
 export async function loadDemo(context: UploadContext, by: Caller): Promise<{ bucketId: string; documents: number }> {
   const bucketId = await ensureDemoBucket(context.sql, by);
   const paths = await listDemoPaths();
-  for (const each of paths) {
+  const known = await selectPaths(context.sql, by.orgId, bucketId, paths);
+  for (const each of paths.filter((path) => !known.has(path))) {
     const content = {
       bytes: await readFile(path.join(DEMO_FOLDER, each)),
       fileName: path.basename(each),
