@@ -20,7 +20,11 @@ const FOLDERS_UNUSED = [
   // Only the packed legacy build is loaded, and nothing is drawn.
   ...['build', 'iccs', 'image_decoders', 'standard_fonts', 'types', 'web'].map((folder) => `pdfjs-dist/${folder}`),
   // The pages of the console are already built.
-  ...['esbuild', '@esbuild', 'preact', 'uplot'],
+  ...['esbuild', '@esbuild', 'preact', 'uplot', '@simplewebauthn/browser'],
+  // Node loads the other of two builds of these.
+  ...['@simplewebauthn/server/script', 'hono/dist/cjs', 'tsyringe/dist/esm2015', 'tsyringe/dist/esm5'],
+  // Samples, sources and tests.
+  ...['bintrees/dist', 'bintrees/test', '@swc/helpers/src'],
   // Sources of compiled code, and editions of a standard that no package asks for.
   ...['apache-arrow/src', 'koffi/doc', 'koffi/vendor', 'zod/src'],
   ...['5', '2015', '2016', '2017', '2018', '2020', '2021', '2022', '2023'].map((year) => `es-abstract/${year}`),
@@ -32,6 +36,15 @@ const FOLDERS_UNUSED = [
 
 /** Removed folders of all packages of a scope: Node loads `dist-cjs`, bundlers of browsers load `dist-es`. */
 const SCOPES_WITH_BUNDLES = ['@aws-sdk', '@smithy'];
+
+/** Removed files of packages with two builds side by side, of which Node loads the other one. */
+const BUILDS_UNUSED: readonly (readonly [folder: string, files: RegExp])[] = [
+  ['es-toolkit/dist', /\.js$/],
+  // `prom-client` requires that of the API.
+  ['@opentelemetry', /^(?!api[\\/]).*\.cjs$/],
+  ['@peculiar', /[\\/](?:es2015|esm)[\\/].*\.js$|x509\.(?:es\.)?js$/],
+  ['react-reconciler/cjs', /\.profiling\.js$/],
+];
 
 const ONNX_RUNTIME = /^(package\.json|README\.md|libonnxruntime\.(so|dylib))$/;
 
@@ -59,6 +72,10 @@ export async function slimModules(modules: string): Promise<void> {
     for (const name of await readdir(path.join(modules, scope)).catch(() => [])) {
       await rm(path.join(modules, scope, name, 'dist-es'), { recursive: true, force: true });
     }
+  }
+  for (const [folder, unused] of BUILDS_UNUSED) {
+    const entries = await readdir(path.join(modules, folder), { recursive: true }).catch(() => []);
+    for (const name of entries) if (unused.test(name)) await rm(path.join(modules, folder, name));
   }
   for (const [folder, kept] of Object.entries(KEPT_FILES)) {
     const directory = path.join(modules, folder);

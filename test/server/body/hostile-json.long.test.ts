@@ -89,7 +89,7 @@ test('depth and values of random JSON are counted over its bytes as in the parse
 test('only bodies with texts to embed, images, a document or a delivery may have more than 256 kB of JSON', () => {
   const nothing: object = new Proxy(() => nothing, { get: () => nothing });
   const limits = { bodyBytes: 16 * MIB, bulkBodyBytes: 64 * MIB, imageBodyBytes: 280 * MIB };
-  const config = { limits, embeddings: {} };
+  const config = { limits, embeddings: {}, console: { name: null, logo: null } };
   const appliance = new Proxy({}, { get: (_, name) => (name === 'config' ? config : nothing) }) as Appliance;
   const large = apiRoutes(appliance, () => undefined)
     .filter(({ reads, bodyLimitBytes = Number.POSITIVE_INFINITY }) => reads !== 'none' && bodyLimitBytes > 256 * 1024)
