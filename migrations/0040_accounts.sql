@@ -35,4 +35,6 @@ CREATE TABLE password_resets (
 );
 CREATE INDEX password_resets_by_account ON password_resets (account_id);
 
-ALTER TABLE sessions ADD COLUMN idle_ms bigint; -- null: the setting for keys and tokens
+-- True for a session that began with a password or a passkey. No other one may manage the account of its user: an
+-- administrator can make a token of a user, who may belong to further organizations.
+ALTER TABLE sessions ADD COLUMN is_of_account boolean NOT NULL DEFAULT false;

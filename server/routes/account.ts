@@ -1,7 +1,7 @@
 import type { RegistrationResponseJSON } from '@simplewebauthn/server';
 import { z } from 'zod';
-import type { Accounts, OwnAccount } from '../../src/access/accounts/accounts.ts';
-import { PASSKEY_MS, type Passkeys } from '../../src/access/accounts/passkeys.ts';
+import type { Account } from '../../src/access/accounts/account-store.ts';
+import { PASSKEY_MS } from '../../src/access/accounts/passkeys.ts';
 import { PASSWORD_CHARS_MAX } from '../../src/access/accounts/passwords.ts';
 import { type Caller, ROLES } from '../../src/access/caller.ts';
 import type { Access } from '../../src/access/open-access.ts';
@@ -43,22 +43,27 @@ const common = { access: 'caller', errors: 'detail', refusals: [403, 404, 409] }
 const json = { reads: 'json', bodyLimitBytes: SMALL_BODY_BYTES_MAX } as const;
 const sessionResponse = { 201: { description: 'The new session, whose id is in the cookie', schema: SessionView } };
 
+type AccountAccess = Pick<Access, 'sessions' | 'accounts' | 'passkeys'>;
 type Own = { readonly caller: Caller; readonly session: Secret | null };
 
-/** Return the account of the person of a session. @throws AppError `session_required`, `account_missing` (403) */
-async function accountOf(accounts: Accounts, { caller, session }: Own): Promise<OwnAccount> {
-  if (session === null) throw forbidden('this needs the session of a browser', 'session_required');
+/**
+ * Return the account of the person of a session that began with a password or a passkey. A session of a token does not
+ * manage the account, since an administrator can make a token of a user.
+ *
+ * @throws AppError `session_required`, `account_missing` (403)
+ */
+async function accountOf({ sessions, accounts }: AccountAccess, { caller, session }: Own): Promise<Account> {
+  const isOwn = session !== null && (await sessions.isOfAccount(session.reveal()));
+  if (!isOwn) throw forbidden('sign in to the console with your password or passkey first', 'session_required');
   return accounts.of(caller);
 }
 
 /** Make the routes by which a person manages their own account. Each needs the session of a browser. */
-export function accountRoutes(
-  sql: Sql,
-  { sessions, accounts, passkeys }: Pick<Access, 'sessions' | 'accounts' | 'passkeys'>,
-): Route[] {
-  const ownAccount = (context: Own) => accountOf(accounts, context);
+export function accountRoutes(sql: Sql, access: AccountAccess): Route[] {
+  const { sessions, accounts, passkeys } = access;
+  const ownAccount = (context: Own) => accountOf(access, context);
   return [
-    ...passkeyRoutes(accounts, passkeys),
+    ...passkeyRoutes(access),
     defineRoute({
       ...common,
       method: 'GET',
@@ -138,8 +143,9 @@ export function accountRoutes(
 }
 
 /** Make the routes by which a person adds and deletes passkeys. */
-function passkeyRoutes(accounts: Accounts, passkeys: Passkeys): Route[] {
-  const ownAccount = (context: Own) => accountOf(accounts, context);
+function passkeyRoutes(access: AccountAccess): Route[] {
+  const { passkeys } = access;
+  const ownAccount = (context: Own) => accountOf(access, context);
   const passkeyCookie = (value: string, origin: string | null) => {
     const maxAgeSeconds = value === '' ? 0 : PASSKEY_MS / 1000;
     return renderCookie(COOKIE, value, { path: PATH, maxAgeSeconds, isSecure: isSecureOrigin(origin) });

@@ -1,4 +1,4 @@
-import type { Sql } from '../platform/postgres.ts';
+import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import type { Plan, Role, Scope } from './caller.ts';
 import type { OidcClaims } from './oidc.ts';
 import type { OwnTokenClaims } from './own-token.ts';
@@ -98,6 +98,14 @@ interface UserFactsRow {
   token_generation: number;
 }
 
+/** Begin a query of users, up to its conditions. */
+function userFacts(sql: Sql): SqlFragment {
+  return sql`
+    SELECT u.id, u.org_id, o.plan, u.role, u.auth_level, u.department, u.token_generation,
+           u.suspended_at IS NOT NULL OR o.suspended_at IS NOT NULL AS suspended
+    FROM users u JOIN organizations o ON o.id = u.org_id`;
+}
+
 function toUserFacts(row: UserFactsRow): UserFacts {
   return {
     id: row.id,
@@ -111,15 +119,19 @@ function toUserFacts(row: UserFactsRow): UserFacts {
   };
 }
 
+/** Select a user by the id in our records. */
+export async function selectUserFactsById(sql: Sql, orgId: string, userId: string): Promise<UserFacts | null> {
+  const [row] = await sql<UserFactsRow[]>`${userFacts(sql)} WHERE u.org_id = ${orgId} AND u.id = ${userId}`;
+  return row ? toUserFacts(row) : null;
+}
+
 /** Select the user of an own token. Return null also if the token was revoked. */
 export async function selectUserFacts(
   sql: Sql,
   { orgId, userId, tokenId, generation }: Pick<OwnTokenClaims, 'orgId' | 'userId' | 'tokenId' | 'generation'>,
 ): Promise<UserFacts | null> {
   const [row] = await sql<UserFactsRow[]>`
-    SELECT u.id, u.org_id, o.plan, u.role, u.auth_level, u.department, u.token_generation,
-           u.suspended_at IS NOT NULL OR o.suspended_at IS NOT NULL AS suspended
-    FROM users u JOIN organizations o ON o.id = u.org_id
+    ${userFacts(sql)}
     WHERE u.org_id = ${orgId} AND u.id = ${userId} AND u.token_generation = ${generation}
       AND NOT EXISTS (SELECT 1 FROM revoked_tokens r WHERE r.id = ${tokenId})`;
   return row ? toUserFacts(row) : null;
@@ -134,9 +146,7 @@ export async function selectUserFactsByOidc(
   { issuer, subject, issuedAtMs }: Pick<OidcClaims, 'issuer' | 'subject' | 'issuedAtMs'>,
 ): Promise<UserFacts | null> {
   const [row] = await sql<UserFactsRow[]>`
-    SELECT u.id, u.org_id, o.plan, u.role, u.auth_level, u.department, u.token_generation,
-           u.suspended_at IS NOT NULL OR o.suspended_at IS NOT NULL AS suspended
-    FROM users u JOIN organizations o ON o.id = u.org_id
+    ${userFacts(sql)}
     WHERE u.oidc_issuer = ${issuer} AND u.oidc_subject = ${subject}
       AND (u.tokens_revoked_at IS NULL OR u.tokens_revoked_at < ${new Date(issuedAtMs)})`;
   return row ? toUserFacts(row) : null;

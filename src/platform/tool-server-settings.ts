@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { processEnvironment } from './environment.ts';
 import { AppError } from './errors.ts';
+import { isLoopbackHost } from './networks.ts';
 import { Secret } from './secret.ts';
 
 const MIB = 1024 * 1024;
@@ -122,11 +123,6 @@ export function loadHttpSettings(options: LoadOptions = {}): HttpToolServerSetti
     sessionIdleMs: env.SERVICE_MCP_SESSION_IDLE_SECONDS * 1000,
   };
   return { ...settings, auth: authOf(env) };
-}
-
-/** Return true for addresses and names of this machine that no other machine can reach. */
-export function isLoopbackHost(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(host);
 }
 
 type Env = z.output<typeof Environment>;

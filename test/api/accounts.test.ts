@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SCOPES } from '../../src/access/caller.ts';
-import { createUser, suspendUser, unsuspendUser } from '../../src/access/users.ts';
+import { createToken } from '../../src/access/tokens.ts';
+import { createUser, findUser, suspendUser, unsuspendUser } from '../../src/access/users.ts';
 import { type Answer, openTestApi, type TestApi } from '../support/api.ts';
 import { sessionOf, type TestSession } from '../support/sessions.ts';
 import { SoftwarePasskey } from '../support/software-passkey.ts';
@@ -292,13 +293,47 @@ it('an account is managed by its own session only, not by a key or a token', asy
   const { token, id } = await invite();
   await accept(token);
   const key = await test.key(MANAGER);
-  expect((await test.call('GET', '/v1/me/account', { key })).body.detail).toBe('this needs the session of a browser');
-  const byKey = sessionOf(await post('/v1/sessions', { credential: key }));
-  expect((await account(byKey)).body.detail).toBe('this needs the session of a person who has a password here');
+  const refused = [403, 'sign in to the console with your password or passkey first'];
+  const answered = ({ status, body }: Answer) => [status, body.detail];
+  expect(answered(await test.call('GET', '/v1/me/account', { key }))).toEqual(refused);
+  expect(answered(await account(sessionOf(await post('/v1/sessions', { credential: key }))))).toEqual(refused);
   const other = await createUser(test.appliance.sql, test.operator, { email: email() });
   expect(other.id).not.toBe(id);
   const none = await test.call('POST', `/v1/users/${other.id}/password-reset`, { key });
   expect([none.status, none.body.detail]).toEqual([409, 'this user has no password yet; invite the user instead']);
+});
+
+it('an administrator who makes a token of a person does not get into another organization of the person', async () => {
+  const { sql, keyRing } = test.appliance;
+  const first = await invite();
+  const session = await accept(first.token);
+  const second = await invite('second', first.address);
+  await post('/v1/me/account/invitation', { invitation: second.token }, session.headers);
+  const user = await findUser(sql, test.operator, first.id);
+  const { token } = await createToken(sql, keyRing, test.operator, { user, ttlMs: 3_600_000 });
+  const byToken = sessionOf(await post('/v1/sessions', { credential: token.reveal() }));
+  expect(byToken.answer.body).toMatchObject({ idle_timeout_seconds: 3600, me: { user: { id: first.id } } });
+  for (const path of ['organization', 'passkeys/options', 'invitation']) {
+    const json = { organization: 'second', invitation: 'x' };
+    expect([path, (await post(`/v1/me/account/${path}`, json, byToken.headers)).status]).toEqual([path, 403]);
+  }
+  expect((await account(byToken)).status).toBe(403);
+});
+
+it('a link for a new password ends when the person joins another organization, and is refused while suspended there', async () => {
+  const { sql } = test.appliance;
+  const first = await invite();
+  const session = await accept(first.token);
+  const { body } = await test.call('POST', `/v1/users/${first.id}/password-reset`, { key: first.key });
+  const reset = new URL(body.url).hash.replace('#reset=', '');
+  const second = await invite('second', first.address);
+  await post('/v1/me/account/invitation', { invitation: second.token }, session.headers);
+  const used = await post('/v1/sessions/password-reset', { reset, password: 'password of the administrator' });
+  expect(used.status).toBe(401);
+  await suspendUser(sql, await test.appliance.access.operator('second'), first.address);
+  const again = await test.call('POST', `/v1/users/${first.id}/password-reset`, { key: first.key });
+  expect(again.status).toBe(409);
+  expect((await signIn(first.address)).answer.status).toBe(201);
 });
 
 it('an account without users is removed', async () => {

@@ -1,12 +1,22 @@
 import type { Sql } from '../../platform/postgres.ts';
 import type { Role } from '../caller.ts';
-import { selectUserFacts, type UserFacts } from '../credential-store.ts';
+import { selectUserFactsById, type UserFacts } from '../credential-store.ts';
 
-/** Account whose password is to be checked. */
-export interface PasswordAccount {
+export interface Account {
   readonly id: string;
+  readonly email: string;
   /** Argon2id in the PHC string format. */
   readonly passwordHash: string;
+}
+
+interface AccountRow {
+  id: string;
+  email: string;
+  password_hash: string;
+}
+
+function toAccount(row: AccountRow): Account {
+  return { id: row.id, email: row.email, passwordHash: row.password_hash };
 }
 
 /** Organization of an account, with its user there. */
@@ -17,24 +27,23 @@ export interface Membership {
   readonly role: Role;
 }
 
-export async function insertAccount(
-  tx: Sql,
-  { id, email, passwordHash }: { id: string; email: string; passwordHash: string },
-): Promise<void> {
+export async function insertAccount(tx: Sql, { id, email, passwordHash }: Account): Promise<void> {
   await tx`INSERT INTO accounts (id, email, password_hash) VALUES (${id}, ${email}, ${passwordHash})`;
 }
 
 /** Select the accounts with an email address. Nobody has confirmed the address, so there may be several. */
-export async function selectAccountsByEmail(sql: Sql, email: string): Promise<PasswordAccount[]> {
-  const rows = await sql<{ id: string; password_hash: string }[]>`
-    SELECT id, password_hash FROM accounts WHERE email = ${email} ORDER BY created_at, id`;
-  return rows.map((row) => ({ id: row.id, passwordHash: row.password_hash }));
+export async function selectAccountsByEmail(sql: Sql, email: string): Promise<Account[]> {
+  const rows = await sql<AccountRow[]>`
+    SELECT id, email, password_hash FROM accounts WHERE email = ${email} ORDER BY created_at, id`;
+  return rows.map(toAccount);
 }
 
-export async function selectAccount(sql: Sql, id: string): Promise<(PasswordAccount & { email: string }) | null> {
-  const [row] = await sql<{ id: string; email: string; password_hash: string }[]>`
-    SELECT id, email, password_hash FROM accounts WHERE id = ${id}`;
-  return row ? { id: row.id, email: row.email, passwordHash: row.password_hash } : null;
+/** Select the account of a user; null if the user has none. */
+export async function selectAccountOfUser(sql: Sql, orgId: string, userId: string): Promise<Account | null> {
+  const [row] = await sql<AccountRow[]>`
+    SELECT a.id, a.email, a.password_hash FROM accounts a JOIN users u ON u.account_id = a.id
+    WHERE u.org_id = ${orgId} AND u.id = ${userId}`;
+  return row ? toAccount(row) : null;
 }
 
 export async function updatePassword(tx: Sql, accountId: string, passwordHash: string): Promise<void> {
@@ -46,10 +55,9 @@ export async function hasAccounts(sql: Sql): Promise<boolean> {
   return (await sql`SELECT 1 FROM accounts LIMIT 1`).length > 0;
 }
 
-export async function selectAccountIdOfUser(sql: Sql, orgId: string, userId: string): Promise<string | null> {
-  const [row] = await sql<{ account_id: string | null }[]>`
-    SELECT account_id FROM users WHERE org_id = ${orgId} AND id = ${userId}`;
-  return row?.account_id ?? null;
+/** Return true if an account belongs to another organization, too, even if it is suspended there. */
+export async function belongsElsewhere(sql: Sql, accountId: string, orgId: string): Promise<boolean> {
+  return (await sql`SELECT 1 FROM users WHERE account_id = ${accountId} AND org_id <> ${orgId} LIMIT 1`).length > 0;
 }
 
 /**
@@ -87,21 +95,15 @@ export async function selectUserOfAccount(sql: Sql, accountId: string): Promise<
     ORDER BY (SELECT max(s.last_used_at) FROM sessions s WHERE s.org_id = u.org_id AND s.user_id = u.id)
                DESC NULLS LAST, u.created_at, u.id
     LIMIT 1`;
-  return row ? selectCurrentUser(sql, row.org_id, row.id) : null;
+  return row ? selectUserFactsById(sql, row.org_id, row.id) : null;
 }
 
 /** Select a user of an account in one organization; null if there is none who is not suspended. */
 export async function selectMember(sql: Sql, accountId: string, orgId: string): Promise<UserFacts | null> {
   const [row] = await sql<{ id: string }[]>`
     SELECT id FROM users WHERE account_id = ${accountId} AND org_id = ${orgId}`;
-  const user = row ? await selectCurrentUser(sql, orgId, row.id) : null;
+  const user = row ? await selectUserFactsById(sql, orgId, row.id) : null;
   return user === null || user.suspended ? null : user;
-}
-
-async function selectCurrentUser(sql: Sql, orgId: string, userId: string): Promise<UserFacts | null> {
-  const [row] = await sql<{ token_generation: number }[]>`
-    SELECT token_generation FROM users WHERE org_id = ${orgId} AND id = ${userId}`;
-  return row ? selectUserFacts(sql, { orgId, userId, tokenId: '', generation: row.token_generation }) : null;
 }
 
 /** Delete the sessions of all users of an account, in all its organizations. */
@@ -122,7 +124,7 @@ export async function insertPasswordReset(
   tx: Sql,
   reset: { hash: Buffer; accountId: string; orgId: string; lifetimeMs: number },
 ): Promise<Date> {
-  await tx`DELETE FROM password_resets WHERE account_id = ${reset.accountId}`;
+  await deletePasswordResets(tx, reset.accountId);
   const [row] = await tx<[{ expires_at: Date }]>`
     INSERT INTO password_resets (hash, account_id, org_id, expires_at)
     VALUES (${reset.hash}, ${reset.accountId}, ${reset.orgId},
@@ -131,9 +133,20 @@ export async function insertPasswordReset(
   return row.expires_at;
 }
 
-/** Consume a valid link for a new password. The first caller gets its account, and every later one null. */
-export async function takePasswordReset(tx: Sql, hash: Buffer): Promise<string | null> {
-  const [row] = await tx<{ account_id: string }[]>`
-    DELETE FROM password_resets WHERE hash = ${hash} AND expires_at > now() RETURNING account_id`;
-  return row?.account_id ?? null;
+/** Select the account of a valid link for a new password; null if there is none. */
+export async function selectPasswordReset(sql: Sql, hash: Buffer): Promise<Account | null> {
+  const [row] = await sql<AccountRow[]>`
+    SELECT a.id, a.email, a.password_hash FROM accounts a JOIN password_resets r ON r.account_id = a.id
+    WHERE r.hash = ${hash} AND r.expires_at > now()`;
+  return row ? toAccount(row) : null;
+}
+
+/** Delete the links for a new password of an account. */
+export async function deletePasswordResets(sql: Sql, accountId: string): Promise<void> {
+  await sql`DELETE FROM password_resets WHERE account_id = ${accountId}`;
+}
+
+/** Consume a valid link for a new password. Return true for the first caller only. */
+export async function takePasswordReset(tx: Sql, hash: Buffer): Promise<boolean> {
+  return (await tx`DELETE FROM password_resets WHERE hash = ${hash} AND expires_at > now()`).count === 1;
 }

@@ -1,4 +1,3 @@
-import { createHmac, randomBytes } from 'node:crypto';
 import { AppError, conflict, forbidden, invalidRequest, notFound } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { inTransaction, isUniqueViolation, type Sql } from '../../platform/postgres.ts';
@@ -10,21 +9,25 @@ import { wrongPassword } from '../credential-errors.ts';
 import type { UserFacts } from '../credential-store.ts';
 import { FailedLogins } from '../failed-logins.ts';
 import { type Invitations, invalidInvitation } from '../sessions/invitations.ts';
+import { hashLinkToken, isLinkToken, newLinkToken } from '../sessions/link-token.ts';
 import { selectUser } from '../user-store.ts';
 import { requireManaged } from '../users.ts';
 import {
+  type Account,
+  belongsElsewhere,
   bindAccount,
+  deletePasswordResets,
   deleteSessionsOfAccount,
   deleteUnusedAccounts,
   hasAccounts,
   insertAccount,
   insertPasswordReset,
   type Membership,
-  selectAccount,
-  selectAccountIdOfUser,
+  selectAccountOfUser,
   selectAccountsByEmail,
   selectMember,
   selectMemberships,
+  selectPasswordReset,
   selectUserOfAccount,
   takePasswordReset,
   updatePassword,
@@ -33,16 +36,8 @@ import { deletePasskeys } from './passkey-store.ts';
 import { Passwords } from './passwords.ts';
 
 const RESET_MS = 24 * 3_600_000;
-const RANDOM_BYTES = 32;
-const TOKEN_SHAPE = /^[\w-]{43}$/;
 /** Wrong passwords of one email address in a minute before each further one is delayed. */
 const WRONG_PASSWORDS_PER_MINUTE = 10;
-
-/** Account of the person of a session. */
-export interface OwnAccount {
-  readonly id: string;
-  readonly email: string;
-}
 
 /**
  * Accounts of people who sign in with a password or a passkey. An account begins with an invitation. It has one user
@@ -111,11 +106,15 @@ export class Accounts {
    *
    * @throws AppError `invitation_invalid` (401), `already_member` (409)
    */
-  async join(account: OwnAccount, token: string): Promise<UserFacts> {
+  async join(account: Account, token: string): Promise<UserFacts> {
     const invitation = await this.#invitations.find(token);
     if (invitation === null) throw invalidInvitation();
     try {
-      await inTransaction(this.#sql, (tx) => this.#bind(tx, token, account.id));
+      await inTransaction(this.#sql, async (tx) => {
+        await this.#bind(tx, token, account.id);
+        // An administrator of the former organization must not get into this one by an earlier link.
+        await deletePasswordResets(tx, account.id);
+      });
     } catch (error) {
       if (!isUniqueViolation(error)) throw error;
       throw conflict('your account already belongs to this organization', 'already_member');
@@ -126,21 +125,20 @@ export class Accounts {
   /**
    * Return the account of a caller.
    *
-   * @throws AppError `account_missing` (403) for a caller who did not sign in with a password or a passkey
+   * @throws AppError `account_missing` (403) for a caller without an account
    */
-  async of({ kind, orgId, userId }: Caller): Promise<OwnAccount> {
-    const id = kind === 'user' && userId !== null ? await selectAccountIdOfUser(this.#sql, orgId, userId) : null;
-    const account = id === null ? null : await selectAccount(this.#sql, id);
-    if (account !== null) return { id: account.id, email: account.email };
-    throw forbidden('this needs the session of a person who has a password here', 'account_missing');
+  async of({ kind, orgId, userId }: Caller): Promise<Account> {
+    const account = kind === 'user' && userId !== null ? await selectAccountOfUser(this.#sql, orgId, userId) : null;
+    if (account === null) throw noAccount();
+    return account;
   }
 
-  membershipsOf(account: OwnAccount): Promise<Membership[]> {
+  membershipsOf(account: Account): Promise<Membership[]> {
     return selectMemberships(this.#sql, account.id);
   }
 
   /** Find the user of an account in another of its organizations. @throws AppError `organization_not_found` (404) */
-  async memberIn(account: OwnAccount, organization: string): Promise<UserFacts> {
+  async memberIn(account: Account, organization: string): Promise<UserFacts> {
     const memberships = await this.membershipsOf(account);
     const found = memberships.find((each) => each.organization === organization || each.orgId === organization);
     if (found === undefined) throw notFound('organization', organization);
@@ -153,9 +151,8 @@ export class Accounts {
    * @throws AppError `password_wrong` (400) for a wrong current password, `password_weak` (400)
    */
   async changePassword(by: Caller, current: string, next: string, signal: AbortSignal): Promise<UserFacts> {
-    const { id, email } = await this.of(by);
-    const account = await selectAccount(this.#sql, id);
-    if (account === null || !(await this.#passwords.verify(account.passwordHash, current))) {
+    const { id, email, passwordHash: currentHash } = await this.of(by);
+    if (!(await this.#passwords.verify(currentHash, current))) {
       await this.#wrongPasswords.brake([email], () => signal);
       throw invalidRequest('the current password is not right', 'current_password', 'password_wrong');
     }
@@ -180,18 +177,17 @@ export class Accounts {
     const user = await selectUser(this.#sql, by.orgId, userRef);
     if (user === null) throw notFound('user', userRef);
     requireManaged(by, user);
-    const accountId = await selectAccountIdOfUser(this.#sql, by.orgId, user.id);
-    if (accountId === null) throw conflict('this user has no password yet; invite the user instead', 'account_missing');
-    const memberships = await selectMemberships(this.#sql, accountId);
-    if (memberships.some(({ orgId }) => orgId !== by.orgId) && !hasScope(by, 'platform_admin')) {
+    const account = await selectAccountOfUser(this.#sql, by.orgId, user.id);
+    if (account === null) throw conflict('this user has no password yet; invite the user instead', 'account_missing');
+    if (!hasScope(by, 'platform_admin') && (await belongsElsewhere(this.#sql, account.id, by.orgId))) {
       const message = 'this person also belongs to another organization; only the operator can reset the password';
       throw conflict(message, 'account_shared');
     }
-    const token = randomBytes(RANDOM_BYTES).toString('base64url');
+    const token = newLinkToken();
     const expiresAt = await inTransaction(this.#sql, async (tx) => {
       const { orgId, actor } = by;
       await recordAudit(tx, { orgId, actor, action: 'user.reset_password', target: user.id });
-      return insertPasswordReset(tx, { hash: this.#hash(token), accountId, orgId, lifetimeMs: RESET_MS });
+      return insertPasswordReset(tx, { hash: this.#hash(token), accountId: account.id, orgId, lifetimeMs: RESET_MS });
     });
     return { token: new Secret(token), expiresAt };
   }
@@ -202,12 +198,12 @@ export class Accounts {
    * @throws AppError `reset_invalid` (401), `password_weak` (400)
    */
   async reset(token: string, password: string): Promise<UserFacts> {
-    if (!TOKEN_SHAPE.test(token)) throw invalidReset();
+    const hash = this.#hash(token);
+    const account = isLinkToken(token) ? await selectPasswordReset(this.#sql, hash) : null;
+    if (account === null) throw invalidReset();
+    const passwordHash = await this.#passwords.hash(password, account.email);
     return inTransaction(this.#sql, async (tx) => {
-      const accountId = await takePasswordReset(tx, this.#hash(token));
-      const account = accountId === null ? null : await selectAccount(tx, accountId);
-      if (account === null) throw invalidReset();
-      const passwordHash = await this.#passwords.hash(password, account.email);
+      if (!(await takePasswordReset(tx, hash))) throw invalidReset();
       await updatePassword(tx, account.id, passwordHash);
       await deletePasskeys(tx, account.id);
       await deleteSessionsOfAccount(tx, account.id);
@@ -238,8 +234,12 @@ export class Accounts {
   }
 
   #hash(token: string): Buffer {
-    return createHmac('sha256', this.#hmacKey).update(`password-reset:${token}`).digest();
+    return hashLinkToken(this.#hmacKey, 'password-reset', token);
   }
+}
+
+function noAccount(): AppError {
+  return forbidden('sign in to the console with your password or passkey first', 'account_missing');
 }
 
 function invalidReset(): AppError {

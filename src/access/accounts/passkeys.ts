@@ -9,6 +9,7 @@ import type {
 } from '@simplewebauthn/server';
 import { z } from 'zod';
 import { conflict, invalidRequest, notFound } from '../../platform/errors.ts';
+import { isLoopbackHost } from '../../platform/networks.ts';
 import type { Sql } from '../../platform/postgres.ts';
 import type { KeyRing } from '../../platform/secret-key.ts';
 import { recordAudit } from '../audit.ts';
@@ -17,8 +18,7 @@ import { invalidCredentials } from '../credential-errors.ts';
 import type { UserFacts } from '../credential-store.ts';
 import { takeSignInState } from '../sessions/invitation-store.ts';
 import { readSealed, sealFor } from '../sessions/sealed-value.ts';
-import { selectUserOfAccount } from './account-store.ts';
-import type { OwnAccount } from './accounts.ts';
+import { type Account, selectUserOfAccount } from './account-store.ts';
 import {
   deletePasskey,
   hasPasskeys,
@@ -65,12 +65,12 @@ export class Passkeys {
     return siteOf(origin) !== null && hasPasskeys(this.#sql);
   }
 
-  list(account: OwnAccount): Promise<Passkey[]> {
+  list(account: Account): Promise<Passkey[]> {
     return selectPasskeys(this.#sql, account.id);
   }
 
   /** Ask the device for a new passkey. @throws AppError `passkeys_unavailable` or `too_many_passkeys` (409) */
-  async askForNew(account: OwnAccount, origin: string | null): Promise<Asked<PublicKeyCredentialCreationOptionsJSON>> {
+  async askForNew(account: Account, origin: string | null): Promise<Asked<PublicKeyCredentialCreationOptionsJSON>> {
     const { host } = requireSite(origin);
     const known = await this.list(account);
     if (known.length >= PASSKEYS_MAX) {
@@ -97,7 +97,7 @@ export class Passkeys {
    */
   async add(
     by: Caller,
-    account: OwnAccount,
+    account: Account,
     answer: { name: string; response: RegistrationResponseJSON; kept: string | null; origin: string | null },
   ): Promise<void> {
     const site = requireSite(answer.origin);
@@ -121,7 +121,7 @@ export class Passkeys {
   }
 
   /** @throws AppError `passkey_not_found` (404) */
-  async delete(by: Caller, account: OwnAccount, id: string): Promise<void> {
+  async delete(by: Caller, account: Account, id: string): Promise<void> {
     if (!(await deletePasskey(this.#sql, account.id, id))) throw notFound('passkey', id);
     const { orgId, actor } = by;
     await recordAudit(this.#sql, { orgId, actor, action: 'account.delete_passkey', target: by.userId });
@@ -189,14 +189,10 @@ export class Passkeys {
 function siteOf(origin: string | null): Site | null {
   if (origin === null || !URL.canParse(origin)) return null;
   const { hostname, protocol, port } = new URL(origin);
-  if (isLoopback(hostname))
+  if (isLoopbackHost(hostname))
     return { origin: `${protocol}//localhost${port === '' ? '' : `:${port}`}`, host: 'localhost' };
   if (protocol !== 'https:' || isIP(hostname.replace(/^\[|\]$/g, '')) !== 0) return null;
   return { origin, host: hostname };
-}
-
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\./.test(hostname);
 }
 
 function requireSite(origin: string | null): Site {

@@ -1,4 +1,3 @@
-import { createHmac, randomBytes } from 'node:crypto';
 import { AppError, conflict, notFound } from '../../platform/errors.ts';
 import { inTransaction, isUniqueViolation, type Sql } from '../../platform/postgres.ts';
 import { Secret } from '../../platform/secret.ts';
@@ -17,10 +16,9 @@ import {
   selectInvitation,
   selectUnboundUser,
 } from './invitation-store.ts';
+import { hashLinkToken, isLinkToken, newLinkToken } from './link-token.ts';
 
 const INVITATION_MS = 7 * 24 * 3_600_000;
-const RANDOM_BYTES = 32;
-const TOKEN_SHAPE = /^[\w-]{43}$/;
 
 /** Identity of a person at the OIDC issuer. */
 type Identity = Pick<OidcClaims, 'issuer' | 'subject' | 'issuedAtMs'>;
@@ -65,7 +63,7 @@ export class Invitations {
     if (user.has_account) {
       throw conflict('this user already has a password; reset it instead', 'identity_exists');
     }
-    const token = randomBytes(RANDOM_BYTES).toString('base64url');
+    const token = newLinkToken();
     const expiresAt = await inTransaction(this.#sql, async (tx) => {
       const { orgId, actor } = by;
       await recordAudit(tx, { orgId, actor, action: 'user.invite', target: user.id });
@@ -77,12 +75,12 @@ export class Invitations {
 
   /** Find a valid invitation; null if there is none. */
   async find(token: string): Promise<Invitation | null> {
-    return TOKEN_SHAPE.test(token) ? selectInvitation(this.#sql, this.#hash(token)) : null;
+    return isLinkToken(token) ? selectInvitation(this.#sql, this.#hash(token)) : null;
   }
 
   /** Use up a valid invitation, in the transaction that connects its user; null if there is none. */
   async take(tx: Sql, token: string): Promise<Pick<Invitation, 'orgId' | 'userId'> | null> {
-    const invitation = TOKEN_SHAPE.test(token) ? await selectInvitation(tx, this.#hash(token)) : null;
+    const invitation = isLinkToken(token) ? await selectInvitation(tx, this.#hash(token)) : null;
     if (invitation !== null) await deleteInvitation(tx, this.#hash(token));
     return invitation;
   }
@@ -136,7 +134,7 @@ export class Invitations {
   }
 
   #hash(token: string): Buffer {
-    return createHmac('sha256', this.#hmacKey).update(`invitation:${token}`).digest();
+    return hashLinkToken(this.#hmacKey, 'invitation', token);
   }
 }
 

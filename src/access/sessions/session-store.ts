@@ -1,3 +1,4 @@
+import type { SessionSettings } from '../../platform/console-settings.ts';
 import type { Sql, SqlFragment } from '../../platform/postgres.ts';
 
 /** Stored session. It acts for a key, for a user, or else for the operator. */
@@ -10,8 +11,8 @@ export interface StoredSession {
   readonly userId: string | null;
   readonly tokenId: string | null;
   readonly generation: number;
-  /** Time without use after which it ends; null: the setting for keys and tokens. */
-  readonly idleMs: number | null;
+  /** True if it began with a password or a passkey, so that it manages the account and lasts longer without use. */
+  readonly isOfAccount: boolean;
 }
 
 export interface LiveSession extends StoredSession {
@@ -22,6 +23,9 @@ export interface LiveSession extends StoredSession {
   readonly lastUsedIsOld: boolean;
 }
 
+/** Times without use after which sessions end. */
+type IdleLimits = Pick<SessionSettings, 'sessionIdleMs' | 'accountSessionIdleMs'>;
+
 interface SessionRow {
   id: string;
   org_id: string;
@@ -30,7 +34,7 @@ interface SessionRow {
   user_id: string | null;
   token_id: string | null;
   generation: number;
-  idle_ms: string | null;
+  is_of_account: boolean;
   expires_at: Date;
   ends_in_ms: number;
   last_used_is_old: boolean;
@@ -41,23 +45,23 @@ export async function insertSession(
   sql: Sql,
   session: StoredSession & { hash: Buffer; lifetimeMs: number; endsAtMs: number | null },
 ): Promise<Date> {
-  const { id, hash, orgId, actor, keyId, userId, tokenId, generation, idleMs, lifetimeMs, endsAtMs } = session;
+  const { id, hash, orgId, actor, keyId, userId, tokenId, generation, isOfAccount, lifetimeMs, endsAtMs } = session;
   const end = endsAtMs === null ? null : new Date(endsAtMs);
   const [row] = await sql<[{ expires_at: Date }]>`
-    INSERT INTO sessions (id, hash, org_id, actor, key_id, user_id, token_id, generation, idle_ms, expires_at)
-    VALUES (${id}, ${hash}, ${orgId}, ${actor}, ${keyId}, ${userId}, ${tokenId}, ${generation}, ${idleMs},
+    INSERT INTO sessions (id, hash, org_id, actor, key_id, user_id, token_id, generation, is_of_account, expires_at)
+    VALUES (${id}, ${hash}, ${orgId}, ${actor}, ${keyId}, ${userId}, ${tokenId}, ${generation}, ${isOfAccount},
             least(now() + ${lifetimeMs}::double precision * interval '1 millisecond', ${end}::timestamptz))
     RETURNING expires_at`;
   return row.expires_at;
 }
 
 /** Select a session that has not ended by the hash of its secret id alone, since its organization is not known yet. */
-export async function selectSession(sql: Sql, hash: Buffer, idleMs: number): Promise<LiveSession | null> {
+export async function selectSession(sql: Sql, hash: Buffer, idle: IdleLimits): Promise<LiveSession | null> {
   const [row] = await sql<SessionRow[]>`
-    SELECT id, org_id, actor, key_id, user_id, token_id, generation, idle_ms, expires_at, last_used_is_old,
+    SELECT id, org_id, actor, key_id, user_id, token_id, generation, is_of_account, expires_at, last_used_is_old,
            (extract(epoch FROM ends_at - now()) * 1000)::double precision AS ends_in_ms
     FROM (
-      SELECT *, least(expires_at, last_used_at + ${idleOf(sql, idleMs)}) AS ends_at,
+      SELECT *, least(expires_at, last_used_at + (${idleOf(sql, idle)})) AS ends_at,
              last_used_at <= now() - interval '1 minute' AS last_used_is_old
       FROM sessions WHERE hash = ${hash}
     ) AS session WHERE ends_at > now()`;
@@ -70,7 +74,7 @@ export async function selectSession(sql: Sql, hash: Buffer, idleMs: number): Pro
     userId: row.user_id,
     tokenId: row.token_id,
     generation: row.generation,
-    idleMs: row.idle_ms === null ? null : Number(row.idle_ms),
+    isOfAccount: row.is_of_account,
     expiresAt: row.expires_at,
     endsInMs: row.ends_in_ms,
     lastUsedIsOld: row.last_used_is_old,
@@ -78,8 +82,10 @@ export async function selectSession(sql: Sql, hash: Buffer, idleMs: number): Pro
 }
 
 /** Return the time without use after which a row of `sessions` ends. */
-function idleOf(sql: Sql, idleMs: number): SqlFragment {
-  return sql`coalesce(idle_ms, ${idleMs})::double precision * interval '1 millisecond'`;
+function idleOf(sql: Sql, { sessionIdleMs, accountSessionIdleMs }: IdleLimits): SqlFragment {
+  return sql`
+    CASE WHEN is_of_account THEN ${accountSessionIdleMs}::double precision ELSE ${sessionIdleMs}::double precision END
+      * interval '1 millisecond'`;
 }
 
 /** Record the use of a session, at most once a minute. */
@@ -135,9 +141,9 @@ export async function takeSignInLink(sql: Sql, hash: Buffer): Promise<{ orgId: s
 }
 
 /** Delete ended sessions and expired links, of all organizations. */
-export async function deleteEndedSessions(sql: Sql, idleMs: number): Promise<void> {
+export async function deleteEndedSessions(sql: Sql, idle: IdleLimits): Promise<void> {
   await sql`DELETE FROM sign_in_links WHERE expires_at <= now()`;
   await sql`
     DELETE FROM sessions WHERE expires_at <= now()
-      OR last_used_at <= now() - ${idleOf(sql, idleMs)}`;
+      OR last_used_at <= now() - (${idleOf(sql, idle)})`;
 }

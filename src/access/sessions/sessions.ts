@@ -1,4 +1,3 @@
-import { createHmac, randomBytes } from 'node:crypto';
 import type { SessionSettings } from '../../platform/console-settings.ts';
 import { newId } from '../../platform/ids.ts';
 import { inTransaction, type Sql } from '../../platform/postgres.ts';
@@ -15,6 +14,7 @@ import { operatorCallerNamed } from '../operator.ts';
 import { selectOrganization } from '../organization-store.ts';
 import type { CallerResolver } from '../resolve-caller.ts';
 import { deleteExpiredSignIns } from './invitation-store.ts';
+import { hashLinkToken, isLinkToken, newLinkToken } from './link-token.ts';
 import {
   deleteEndedSessions,
   deleteOldestSessions,
@@ -31,12 +31,9 @@ import {
 
 /** Maximum number of concurrent sessions of one key, user or operator. Beyond it the oldest ends. */
 const SESSIONS_OF_ONE_MAX = 20;
-/** Random bytes of the id of a session, and of the token of a link. */
-const RANDOM_BYTES = 32;
-const RANDOM_SHAPE = /^[\w-]{43}$/;
 
 /** Fields of a session that acts for neither a key nor a user. */
-const NOBODY = { keyId: null, userId: null, tokenId: null, generation: 0, endsAtMs: null, idleMs: null };
+const NOBODY = { keyId: null, userId: null, tokenId: null, generation: 0, endsAtMs: null, isOfAccount: false };
 
 /** Time after which the session of an account ends, however often it is used. Browsers keep no cookie for longer. */
 const ACCOUNT_SESSION_MS = 365 * 24 * 3_600_000;
@@ -54,8 +51,6 @@ export interface StartedSession {
 type NewSession = Omit<StoredSession, 'id'> & {
   readonly caller: Caller;
   readonly endsAtMs: number | null;
-  /** By default that of the settings. */
-  readonly lifetimeMs?: number;
 };
 
 export interface SessionsContext {
@@ -99,8 +94,7 @@ export class Sessions {
 
   /** Start a session for a user who has signed in with a password or a passkey. */
   async signInAccount(user: UserFacts): Promise<StartedSession> {
-    const { accountSessionIdleMs: idleMs } = this.#settings;
-    return this.#startForUser(user, null, null, { idleMs, lifetimeMs: ACCOUNT_SESSION_MS });
+    return this.#startForUser(user, null, null, true);
   }
 
   /**
@@ -109,7 +103,7 @@ export class Sessions {
    * @throws AppError `invalid_credentials` (401)
    */
   async signInByLink(token: string): Promise<StartedSession> {
-    if (!RANDOM_SHAPE.test(token)) throw invalidCredentials();
+    if (!isLinkToken(token)) throw invalidCredentials();
     const link = await takeSignInLink(this.#sql, this.#hmac('link', token));
     const organization = link && (await selectOrganization(this.#sql, link.orgId));
     if (!link || !organization || organization.suspended_at !== null) throw invalidCredentials();
@@ -118,7 +112,7 @@ export class Sessions {
 
   /** Make a one-time link for the person at the command line, as the caller for an organization. */
   async createLink({ orgId, actor }: Caller): Promise<{ readonly token: Secret; readonly expiresAt: Date }> {
-    const token = randomBytes(RANDOM_BYTES).toString('base64url');
+    const token = newLinkToken();
     const expiresAt = await inTransaction(this.#sql, async (tx) => {
       await recordAudit(tx, { orgId, actor, action: 'sign_in_link.create', target: null });
       const { signInLinkMs: lifetimeMs } = this.#settings;
@@ -134,7 +128,7 @@ export class Sessions {
    * @throws AppError `session_ended` (401)
    */
   async resolve(id: string, { isUse = true }: { readonly isUse?: boolean } = {}): Promise<Caller> {
-    if (!RANDOM_SHAPE.test(id)) throw sessionEnded();
+    if (!isLinkToken(id)) throw sessionEnded();
     const hash = this.#hmac('id', id);
     if (!isUse) return (await this.#lookUp(hash, false)).caller;
     const cacheKey = hash.toString('base64');
@@ -143,8 +137,13 @@ export class Sessions {
 
   /** Return the end of a live session, and its limit on time without use. @throws AppError `session_ended` (401) */
   async limitsOf(id: string): Promise<Pick<StartedSession, 'expiresAt' | 'idleMs'>> {
-    const { expiresAt, idleMs } = await this.#select(this.#hmac('id', id));
-    return { expiresAt, idleMs: idleMs ?? this.#settings.sessionIdleMs };
+    const { expiresAt, isOfAccount } = await this.#select(this.#hmac('id', id));
+    return { expiresAt, idleMs: this.#idleMsOf(isOfAccount) };
+  }
+
+  /** Return true for a live session that began with a password or a passkey. @throws AppError `session_ended` (401) */
+  async isOfAccount(id: string): Promise<boolean> {
+    return (await this.#select(this.#hmac('id', id))).isOfAccount;
   }
 
   csrfTokenOf(id: string): string {
@@ -179,20 +178,23 @@ export class Sessions {
 
   /** Delete ended sessions, expired links and invitations. */
   async sweep(): Promise<void> {
-    await deleteEndedSessions(this.#sql, this.#settings.sessionIdleMs);
+    await deleteEndedSessions(this.#sql, this.#settings);
     await deleteExpiredSignIns(this.#sql);
   }
 
-  /** Compute the keyed hash of a secret. Each purpose gives another hash. */
   #hmac(purpose: 'id' | 'csrf' | 'link', text: string): Buffer {
-    return createHmac('sha256', this.#hmacKey).update(`${purpose}:${text}`).digest();
+    return hashLinkToken(this.#hmacKey, purpose, text);
+  }
+
+  #idleMsOf(isOfAccount: boolean): number {
+    return isOfAccount ? this.#settings.accountSessionIdleMs : this.#settings.sessionIdleMs;
   }
 
   #startForUser(
     user: UserFacts,
     tokenId: string | null,
     endsAtMs: number | null,
-    times?: { idleMs: number; lifetimeMs: number },
+    isOfAccount = false,
   ): Promise<StartedSession> {
     const caller = callerOfUser(user);
     const { orgId, id: userId, generation } = user;
@@ -205,22 +207,23 @@ export class Sessions {
       tokenId,
       generation,
       endsAtMs,
-      ...times,
+      isOfAccount,
     });
   }
 
   /** Store a session under a new id, never under one from a browser. */
-  async #start({ caller, lifetimeMs = this.#settings.sessionMs, ...stored }: NewSession): Promise<StartedSession> {
-    const secret = randomBytes(RANDOM_BYTES).toString('base64url');
+  async #start({ caller, ...stored }: NewSession): Promise<StartedSession> {
+    const secret = newLinkToken();
     const session = { ...stored, id: newId('ses'), hash: this.#hmac('id', secret) };
     const { orgId, actor } = stored;
     const expiresAt = await inTransaction(this.#sql, async (tx) => {
+      const lifetimeMs = stored.isOfAccount ? ACCOUNT_SESSION_MS : this.#settings.sessionMs;
       const end = await insertSession(tx, { ...session, lifetimeMs });
       await deleteOldestSessions(tx, stored, SESSIONS_OF_ONE_MAX);
       await recordAudit(tx, { orgId, actor, action: 'session.create', target: session.id });
       return end;
     });
-    const idleMs = stored.idleMs ?? this.#settings.sessionIdleMs;
+    const idleMs = this.#idleMsOf(stored.isOfAccount);
     return { id: new Secret(secret), caller, csrfToken: this.csrfTokenOf(secret), expiresAt, idleMs };
   }
 
@@ -233,7 +236,7 @@ export class Sessions {
 
   /** @throws AppError `session_ended` (401) */
   async #select(hash: Buffer): Promise<LiveSession> {
-    const session = await selectSession(this.#sql, hash, this.#settings.sessionIdleMs);
+    const session = await selectSession(this.#sql, hash, this.#settings);
     if (!session) throw sessionEnded();
     return session;
   }

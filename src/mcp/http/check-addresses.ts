@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { hostname, networkInterfaces } from 'node:os';
 import { localhostAllowedHostnames, validateHostHeader, validateOriginHeader } from '@modelcontextprotocol/server';
 import { forbidden } from '../../platform/errors.ts';
-import { isLoopbackHost } from '../../platform/tool-server-settings.ts';
+import { isLoopbackHost } from '../../platform/networks.ts';
 
 /** Pattern of a host name or an address with an optional port, without any other part of a URL. */
 const HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
