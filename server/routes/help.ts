@@ -14,6 +14,14 @@ const FOLDER = /^(?:[A-Za-z0-9][\w-]*\/){0,5}$/;
 /** Make the routes of the documentation, which `npm run build:console` renders. */
 export function helpRoutes(directory: string = `${BUILT_PAGES}help/`): Route[] {
   const common = { method: 'GET', access: 'public', errors: 'detail', reads: 'none', capacity: 'none' } as const;
+  const folders = new Map<string, StaticFolder>();
+  /** Read a file. Folders that have pages are kept, so that requests for a file at the same time read it once. */
+  const read = async (folder: string, name: string, accepts: string | undefined) => {
+    const opened = folders.get(folder) ?? new StaticFolder(directory + folder);
+    const file = await opened.read(name, { accepts, isFixed: false });
+    if (file !== null) folders.set(folder, opened);
+    return file;
+  };
   return [
     defineRoute({
       ...common,
@@ -23,7 +31,7 @@ export function helpRoutes(directory: string = `${BUILT_PAGES}help/`): Route[] {
       responses: { 200: { description: 'The page', mediaType: 'text/html' } },
       refusals: [404],
       async handle() {
-        const file = await new StaticFolder(directory).read(FIRST_PAGE, { accepts: undefined, isFixed: false });
+        const file = await read('', FIRST_PAGE, undefined);
         if (file === null) throw notFound('page', FIRST_PAGE);
         // Its links are relative to /help/, and this address has no slash at its end.
         const body = Buffer.from(file.body.toString('utf8').replaceAll(RELATIVE, '/help/'));
@@ -40,9 +48,7 @@ export function helpRoutes(directory: string = `${BUILT_PAGES}help/`): Route[] {
       async handle({ params, encodings }) {
         const name = path.posix.basename(params.page);
         const folder = params.page.slice(0, params.page.length - name.length);
-        const file = FOLDER.test(folder)
-          ? await new StaticFolder(directory + folder).read(name, { accepts: encodings, isFixed: false })
-          : null;
+        const file = FOLDER.test(folder) ? await read(folder, name, encodings) : null;
         if (file === null) throw notFound('page', params.page);
         return { body: file.body, type: file.type, headers: { ...PAGE_HEADERS, ...file.headers } };
       },

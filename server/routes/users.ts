@@ -6,10 +6,11 @@ import type { Invitations } from '../../src/access/sessions/invitations.ts';
 import { revokeToken, revokeUserTokens } from '../../src/access/tokens.ts';
 import { createUser, editUser, findUser, listUsers } from '../../src/access/users.ts';
 import type { Sql } from '../../src/platform/postgres.ts';
+import type { Secret } from '../../src/platform/secret.ts';
 import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
 import { editQueries, reportQueries } from '../limited-queries.ts';
 import { PageQuery, pageSchema, readPage } from '../pages.ts';
-import { defineRoute, type Route } from '../route.ts';
+import { defineRoute, type Route, type RouteReply } from '../route.ts';
 
 const params = z.object({ user: z.string().min(1).describe('id or email') });
 const { authLevel: newLevel, ...newUser } = NewUser.shape;
@@ -114,9 +115,7 @@ function credentialRoutes(sql: Sql, invitations: Invitations, accounts: Accounts
       responses: { 201: { description: 'The link, which replaces earlier ones', schema: LinkView } },
       refusals: [409],
       async handle({ caller, params, origin }) {
-        const { token, expiresAt } = await invitations.create(caller, params.user);
-        const url = `${origin ?? ''}/console#invitation=${token.reveal()}`;
-        return { status: 201, body: { url, expires_at: expiresAt.toISOString() } };
+        return linkReply(origin, 'invitation', await invitations.create(caller, params.user));
       },
     }),
     defineRoute({
@@ -131,9 +130,7 @@ function credentialRoutes(sql: Sql, invitations: Invitations, accounts: Accounts
       responses: { 201: { description: 'The link, which replaces earlier ones', schema: LinkView } },
       refusals: [409],
       async handle({ caller, params, origin }) {
-        const { token, expiresAt } = await accounts.createReset(caller, params.user);
-        const url = `${origin ?? ''}/console#reset=${token.reveal()}`;
-        return { status: 201, body: { url, expires_at: expiresAt.toISOString() } };
+        return linkReply(origin, 'reset', await accounts.createReset(caller, params.user));
       },
     }),
     defineRoute({
@@ -162,4 +159,14 @@ function credentialRoutes(sql: Sql, invitations: Invitations, accounts: Accounts
       },
     }),
   ];
+}
+
+/** Reply with the address of a page of the console that takes a token. Browsers do not send the part behind the `#`. */
+function linkReply(
+  origin: string | null,
+  page: 'invitation' | 'reset',
+  { token, expiresAt }: { readonly token: Secret; readonly expiresAt: Date },
+): RouteReply {
+  const url = `${origin ?? ''}/console#${page}=${token.reveal()}`;
+  return { status: 201, body: { url, expires_at: expiresAt.toISOString() } };
 }

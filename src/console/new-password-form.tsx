@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { t } from './lib/i18n.ts';
 import { useAction } from './lib/resource.ts';
@@ -10,20 +11,24 @@ const CHARS_MAX = 200;
 export function NewPasswordForm({
   email,
   action,
+  children,
   onSubmit,
 }: {
   /** Address for the password manager of the browser. */
   email?: string;
   action: string;
+  /** Fields before that of the new password. */
+  children?: ComponentChildren;
   onSubmit: (password: string) => Promise<void>;
 }) {
   const [password, setPassword] = useState('');
   const [isShown, setIsShown] = useState(false);
   const save = useAction(() => onSubmit(password));
-  const isWeak = save.error?.status === 400;
+  const isWeak = save.error?.status === 400 && save.error.message.startsWith('password:');
   return (
     <Form onSubmit={() => save.run()} aria-label={action}>
       {email !== undefined && <input type="hidden" name="username" autocomplete="username" value={email} />}
+      {children}
       <TextField
         label={t('New password')}
         hint={t('At least {count} characters.', { count: CHARS_MIN })}

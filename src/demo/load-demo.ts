@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Caller } from '../access/caller.ts';
+import { type Caller, requireScope } from '../access/caller.ts';
 import { createBucket, deleteBucket, findBucket } from '../documents/buckets.ts';
 import { BucketPolicy } from '../documents/schema.ts';
 import { UploadRequest } from '../ingest/schema.ts';
@@ -21,11 +21,12 @@ export async function ensureDemoBucket(sql: Sql, by: Caller): Promise<string> {
 }
 
 /**
- * Upload the sample documents. Jobs make them searchable afterwards. Documents that are there already stay.
+ * Upload the sample documents that the bucket does not have yet. Jobs make them searchable afterwards.
  *
- * @throws AppError of `uploadDocument`
+ * @throws AppError `scope_missing` (403) without `documents:write`, and those of `uploadDocument`
  */
 export async function loadDemo(context: UploadContext, by: Caller): Promise<{ bucketId: string; documents: number }> {
+  requireScope(by, 'documents:write');
   const bucketId = await ensureDemoBucket(context.sql, by);
   const paths = await listDemoPaths();
   const known = await selectPaths(context.sql, by.orgId, bucketId, paths);

@@ -193,8 +193,15 @@ export function releaseUser({ user }: Confinement): void {
   if (user !== null) usersInUse.delete(user.uid);
 }
 
-/** List the user ids that have no account. A process under one of them owns nothing. */
-function unusedUsers(): ServerUser[] {
+let unused: readonly ServerUser[] | null = null;
+
+/** List the user ids that have no account, as they were at the first call. A process under one of them owns nothing. */
+function unusedUsers(): readonly ServerUser[] {
+  unused ??= listUnusedUsers();
+  return unused;
+}
+
+function listUnusedUsers(): ServerUser[] {
   const ids = new Set(accountIds());
   const all = Array.from({ length: UIDS.last - UIDS.first + 1 }, (_, nth) => UIDS.first + nth);
   return all.filter((id) => !ids.has(id)).map((id) => ({ uid: id, gid: id }));

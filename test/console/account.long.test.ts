@@ -77,6 +77,10 @@ inBrowser('a person signs in with a password, changes it, and a key still works'
   await page.keyboard.press('Enter');
   await page.getByRole('link', { name: 'omar@example.com' }).click();
   await page.getByRole('button', { name: 'Change the password' }).click();
+  await page.getByLabel('Current password').fill('not the password');
+  await page.getByLabel('New password').fill('another long password');
+  await page.keyboard.press('Enter');
+  await page.getByText('the current password is not right').waitFor();
   await page.getByLabel('Current password').fill(PASSWORD);
   await page.getByLabel('New password').fill('another long password');
   await page.keyboard.press('Enter');

@@ -18,16 +18,17 @@ export function PasswordDialog({ onClose }: { onClose: () => void }) {
   };
   return (
     <Dialog title={t('Change the password')} onClose={onClose}>
-      <TextField
-        label={t('Current password')}
-        type="password"
-        autocomplete="current-password"
-        required
-        maxLength={200}
-        value={current}
-        onValue={setCurrent}
-      />
-      <NewPasswordForm action={t('Save')} onSubmit={save} />
+      <NewPasswordForm action={t('Save')} onSubmit={save}>
+        <TextField
+          label={t('Current password')}
+          type="password"
+          autocomplete="current-password"
+          required
+          maxLength={200}
+          value={current}
+          onValue={setCurrent}
+        />
+      </NewPasswordForm>
     </Dialog>
   );
 }

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { t, translateName } from '../../lib/i18n.ts';
 import { replaceQuery } from '../../lib/router.ts';
 import type { BucketContents, DocumentStatus } from '../../types.ts';
+import { QuerySelect } from '../../ui/query-select.tsx';
 
 const STATUSES: readonly DocumentStatus[] = ['queued', 'processing', 'ready', 'failed'];
 /** Time after the last key before the list is searched. */
@@ -34,32 +35,20 @@ export function DocumentFilters({ name, type, status, types }: DocumentFiltersPr
         value={typed}
         onInput={(event) => setTyped(event.currentTarget.value)}
       />
-      <select
-        class="input"
-        aria-label={t('Type')}
+      <QuerySelect
+        label={t('Type')}
+        parameter="type"
         value={type}
-        onChange={(event) => replaceQuery({ type: event.currentTarget.value })}
-      >
-        <option value="">{t('Every type')}</option>
-        {types.map((each) => (
-          <option key={each.type} value={each.type}>
-            {`${each.type} (${each.documents})`}
-          </option>
-        ))}
-      </select>
-      <select
-        class="input"
-        aria-label={t('State')}
+        all={t('Every type')}
+        options={types.map((each) => ({ value: each.type, label: `${each.type} (${each.documents})` }))}
+      />
+      <QuerySelect
+        label={t('State')}
+        parameter="status"
         value={status}
-        onChange={(event) => replaceQuery({ status: event.currentTarget.value })}
-      >
-        <option value="">{t('Every state')}</option>
-        {STATUSES.map((each) => (
-          <option key={each} value={each}>
-            {translateName(each)}
-          </option>
-        ))}
-      </select>
+        all={t('Every state')}
+        options={STATUSES.map((each) => ({ value: each, label: translateName(each) }))}
+      />
     </>
   );
 }

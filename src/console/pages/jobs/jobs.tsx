@@ -2,9 +2,10 @@ import { call } from '../../lib/api.ts';
 import { t, translateName } from '../../lib/i18n.ts';
 import { toPage, useBuckets } from '../../lib/lists.ts';
 import { usePages } from '../../lib/resource.ts';
-import { type PageProps, replaceQuery } from '../../lib/router.ts';
+import type { PageProps } from '../../lib/router.ts';
 import type { BucketView, JobView } from '../../types.ts';
 import { PageHeader, Panel } from '../../ui/page.tsx';
+import { QuerySelect } from '../../ui/query-select.tsx';
 import { JobList } from './job-list.tsx';
 
 const STATUSES = ['queued', 'extracting', 'chunking', 'embedding', 'indexing', 'ready', 'failed', 'cancelled'];
@@ -48,32 +49,20 @@ interface JobFiltersProps {
 function JobFilters({ status, bucket, buckets }: JobFiltersProps) {
   return (
     <>
-      <select
-        class="input"
-        aria-label={t('Bucket')}
+      <QuerySelect
+        label={t('Bucket')}
+        parameter="bucket"
         value={bucket}
-        onChange={(event) => replaceQuery({ bucket: event.currentTarget.value })}
-      >
-        <option value="">{t('Every bucket')}</option>
-        {buckets.map(({ name }) => (
-          <option key={name} value={name}>
-            {name}
-          </option>
-        ))}
-      </select>
-      <select
-        class="input"
-        aria-label={t('State')}
+        all={t('Every bucket')}
+        options={buckets.map(({ name }) => ({ value: name, label: name }))}
+      />
+      <QuerySelect
+        label={t('State')}
+        parameter="status"
         value={status}
-        onChange={(event) => replaceQuery({ status: event.currentTarget.value })}
-      >
-        <option value="">{t('Every state')}</option>
-        {STATUSES.map((each) => (
-          <option key={each} value={each}>
-            {translateName(each)}
-          </option>
-        ))}
-      </select>
+        all={t('Every state')}
+        options={STATUSES.map((each) => ({ value: each, label: translateName(each) }))}
+      />
     </>
   );
 }

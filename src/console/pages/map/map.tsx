@@ -4,9 +4,10 @@ import { formatPercent } from '../../lib/format.ts';
 import { t } from '../../lib/i18n.ts';
 import { useBuckets } from '../../lib/lists.ts';
 import { useResource } from '../../lib/resource.ts';
-import { linkTo, type PageProps, replaceQuery } from '../../lib/router.ts';
+import { linkTo, type PageProps } from '../../lib/router.ts';
 import type { BucketMap } from '../../types.ts';
 import { PageHeader, Panel } from '../../ui/page.tsx';
+import { QuerySelect } from '../../ui/query-select.tsx';
 import { Empty, Loaded } from '../../ui/states.tsx';
 import { Table } from '../../ui/table.tsx';
 import { type Point, Scatter } from './scatter.tsx';
@@ -25,30 +26,18 @@ export default function MapPage({ place }: PageProps) {
   );
   const choices = (
     <>
-      <select
-        class="input"
-        aria-label={t('Bucket')}
+      <QuerySelect
+        label={t('Bucket')}
+        parameter="bucket"
         value={bucket}
-        onChange={(event) => replaceQuery({ bucket: event.currentTarget.value })}
-      >
-        {names.map((name) => (
-          <option key={name} value={name}>
-            {name}
-          </option>
-        ))}
-      </select>
-      <select
-        class="input"
-        aria-label={t('Sample')}
+        options={names.map((name) => ({ value: name, label: name }))}
+      />
+      <QuerySelect
+        label={t('Sample')}
+        parameter="sample"
         value={sample}
-        onChange={(event) => replaceQuery({ sample: event.currentTarget.value })}
-      >
-        {SAMPLES.map((each) => (
-          <option key={each} value={each}>
-            {t('{count|chunk|chunks}', { count: Number(each) })}
-          </option>
-        ))}
-      </select>
+        options={SAMPLES.map((each) => ({ value: each, label: t('{count|chunk|chunks}', { count: Number(each) }) }))}
+      />
     </>
   );
   return (

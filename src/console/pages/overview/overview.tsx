@@ -20,7 +20,7 @@ export default function OverviewPage() {
       <Loaded of={overview}>
         {(shown) => (
           <>
-            {mayUse('buckets:manage') && <FirstSteps documents={shown.documents} />}
+            {mayUse('buckets:manage') && mayUse('documents:write') && <FirstSteps documents={shown.documents} />}
             <Waiting overview={shown} />
             <OverviewTiles overview={shown} />
             <Activity overview={shown} />

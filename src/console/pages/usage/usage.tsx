@@ -4,10 +4,11 @@ import { daysBetween } from '../../lib/days.ts';
 import { formatDay, formatNumber, formatPercent } from '../../lib/format.ts';
 import { t, translateName } from '../../lib/i18n.ts';
 import { useResource } from '../../lib/resource.ts';
-import { type PageProps, replaceQuery } from '../../lib/router.ts';
+import type { PageProps } from '../../lib/router.ts';
 import type { UsageSummary } from '../../types.ts';
 import { DayChart, type DayValue } from '../../ui/chart.tsx';
 import { PageHeader, Panel } from '../../ui/page.tsx';
+import { QuerySelect } from '../../ui/query-select.tsx';
 import { Empty, Loaded } from '../../ui/states.tsx';
 import { Table } from '../../ui/table.tsx';
 import { BucketUsage } from './bucket-usage.tsx';
@@ -31,18 +32,12 @@ export default function UsagePage({ place }: PageProps) {
     call<UsageSummary>('/v1/usage/summary', { query: periodOf(month), signal }),
   );
   const choice = (
-    <select
-      class="input"
-      aria-label={t('Month')}
+    <QuerySelect
+      label={t('Month')}
+      parameter="month"
       value={month}
-      onChange={(event) => replaceQuery({ month: event.currentTarget.value })}
-    >
-      {months.map((each) => (
-        <option key={each} value={each}>
-          {each}
-        </option>
-      ))}
-    </select>
+      options={months.map((each) => ({ value: each, label: each }))}
+    />
   );
   return (
     <div class="page">
