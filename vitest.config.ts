@@ -8,6 +8,8 @@ export default defineConfig({
     globalSetup: ['test/support/global-setup.ts'],
     setupFiles: ['test/support/compile-cache.ts', 'test/support/report-seed.ts'],
     // Node reads the sources itself, as in production, and caches what it compiled for the next process.
+    // Most tests need no meanings, and the lexical model starts no process.
+    env: { SERVICE_BUILT_IN_MODEL: 'lexical' },
     experimental: { viteModuleRunner: false, nodeLoader: false },
     pool: 'forks',
     // The files share two processes, since reading the sources anew for each takes a third of the time; `test:long` isolates its own.

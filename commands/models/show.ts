@@ -3,9 +3,10 @@ import { BaseCommand } from '../../src/cli/base-command.ts';
 
 export default class ModelsShow extends BaseCommand {
   static override setsUp = false;
-  static override description = 'Show an installed model: its source, settings and files.';
+  static override description =
+    'Show an installed model, or local/semantic-1: its source, settings, files and licence.';
   static override examples = [
-    '<%= config.bin %> models show local/multilingual-e5-small',
+    '<%= config.bin %> models show local/semantic-1',
     '<%= config.bin %> models show local/bge-reranker --json',
   ];
   static override args = {
@@ -15,13 +16,14 @@ export default class ModelsShow extends BaseCommand {
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(ModelsShow);
     const shown = await this.call(flags, 'embedding.showInstalled', { model: args.model }, { model: 'MODEL' });
-    const { prefixes, files, ...view } = shown;
+    const { prefixes, files, licence, ...view } = shown;
     await this.showFields({ ...view, prompts: JSON.stringify(prefixes) });
     await this.showTable('files', files, [
       ['file', (file) => file.path],
       ['bytes', (file) => file.sizeBytes],
       ['sha256', (file) => file.sha256],
     ]);
+    if (licence !== null) this.log(`\n${licence}`);
     return shown;
   }
 }

@@ -5,7 +5,7 @@ import { readQueueDepths } from '../jobs/queue-store.ts';
 import { selectReaperAge } from '../jobs/reaper-store.ts';
 import type { JobKind } from '../jobs/schema.ts';
 import { countLiveWorkers } from '../jobs/worker-store.ts';
-import { LEXICAL_ID } from '../models/catalog.ts';
+import { LEXICAL_ID, SEMANTIC_ID } from '../models/catalog.ts';
 import type { Config } from '../platform/config.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { selectActiveMaps } from '../projection/store.ts';
@@ -67,10 +67,10 @@ async function findMissingReaper(sql: Sql): Promise<Warning | null> {
 }
 
 async function findLexicalModel(sql: Sql, config: Config): Promise<Warning | null> {
-  if (!aliasBackendsOf(config).includes(LEXICAL_ID)) return null;
+  if (aliasBackendsOf(config).some((id) => id !== LEXICAL_ID)) return null;
   const documents = await countDocumentsOfModel(sql, LEXICAL_ID);
   if (documents === 0) return null;
-  const detail = `${LEXICAL_ID} embedded ${documents === 1 ? '1 document' : `${documents} documents`}, and it knows words but not meanings; set up a vendor with "service init", then move each bucket with "service index reembed"`;
+  const detail = `${LEXICAL_ID} embedded ${documents === 1 ? '1 document' : `${documents} documents`}, and it knows words but not meanings; move each bucket with "service index reembed --bucket B --model ${SEMANTIC_ID}", which runs on this host`;
   return { name: 'default model', detail };
 }
 

@@ -1,10 +1,12 @@
 import { loadLanguageDetector } from '../language/detect-language.ts';
-import { ALIAS_ID, type Catalog, LEXICAL_ID, type Model } from '../models/catalog.ts';
+import { ALIAS_ID, type Catalog, LEXICAL_ID, type Model, SEMANTIC_ID } from '../models/catalog.ts';
 import { AppError } from '../platform/errors.ts';
 import { mapInto, type Projections, spaceOf } from '../projection/projections.ts';
 import { type AliasSettings, type BackendGroup, chooseBackends, needsLanguageDetector } from './choose-backends.ts';
 import type { Provider } from './providers/provider.ts';
 
+const SEMANTIC_ALIAS: AliasSettings = { default: SEMANTIC_ID };
+const LEXICAL_ALIAS: AliasSettings = { default: LEXICAL_ID };
 /** Default backends of the alias. Only configured ones are used. */
 const ALIAS_PREFERENCES = { ko: 'vendor-d/bge-m3-ko', default: 'vendor-e/embeddings-v3' } as const;
 
@@ -14,6 +16,8 @@ interface BackendsContext {
   readonly providers: ReadonlyMap<string, Provider>;
   readonly projections: Projections;
   readonly alias: AliasSettings | null;
+  /** Built-in model that serves the alias if the settings and vendors name none. */
+  readonly builtIn: 'semantic' | 'lexical';
 }
 
 /** Models with their providers, and the rules for comparing vectors of different models. */
@@ -21,7 +25,9 @@ export class Backends {
   readonly catalog: Catalog;
   readonly #providers: ReadonlyMap<string, Provider>;
   readonly #projections: Projections;
-  readonly #alias: AliasSettings;
+  /** Backends of the settings, or of the vendors; null if the built-in model serves the alias. */
+  readonly #chosen: AliasSettings | null;
+  readonly #builtIn: 'semantic' | 'lexical';
   /** True if the operator named the backends of the alias. */
   readonly #isAliasSet: boolean;
   readonly #uncalibratedUses = new Set<Model>();
@@ -32,8 +38,16 @@ export class Backends {
     this.#providers = context.providers;
     this.#projections = context.projections;
     this.#isAliasSet = context.alias !== null;
-    this.#alias = context.alias ?? this.#defaultAlias();
-    for (const id of Object.values(this.#alias)) this.#checkBackend(id);
+    this.#builtIn = context.builtIn;
+    this.#chosen = context.alias ?? this.#vendorAlias();
+    for (const id of Object.values(this.#chosen ?? {})) this.#checkBackend(id);
+  }
+
+  /** Backends of the alias. Without the semantic built-in model, the lexical one serves in its place. */
+  get #alias(): AliasSettings {
+    if (this.#chosen !== null) return this.#chosen;
+    const isSemantic = this.#builtIn === 'semantic' && this.catalog.get(SEMANTIC_ID)?.local?.isInstalled === true;
+    return isSemantic ? SEMANTIC_ALIAS : LEXICAL_ALIAS;
   }
 
   /** Load the language detector if the alias needs one. */
@@ -114,6 +128,11 @@ export class Backends {
     return new Set(Object.values(this.#alias)).size > 1 && this.areComparable([ALIAS_ID]);
   }
 
+  /** True if neither the settings nor a vendor serve the alias. */
+  get isAliasBuiltIn(): boolean {
+    return this.#chosen === null;
+  }
+
   get aliasBackends(): readonly Model[] {
     return [...new Set(Object.values(this.#alias))].map((id) => this.catalog.find(id));
   }
@@ -125,9 +144,15 @@ export class Backends {
     return [...byVendor.values()].map((own) => own.find(({ id }) => this.catalog.isNamed(id)) ?? (own[0] as Model));
   }
 
+  /** True for the built-in model as long as no other model matches meanings, so that there is nothing to compare. */
+  needsNoMap({ id }: Model): boolean {
+    if (id !== SEMANTIC_ID) return false;
+    return !this.catalog.list().some((each) => each.kind === 'semantic' && each.id !== id && this.isAvailable(each));
+  }
+
   /** Remember the use of a model without a map, so that it gets calibrated. */
   noteUncalibratedUse(model: Model): void {
-    if (model.kind === 'semantic') this.#uncalibratedUses.add(model);
+    if (model.kind === 'semantic' && !this.needsNoMap(model)) this.#uncalibratedUses.add(model);
   }
 
   /** Return the models without a map that were used since the previous call. */
@@ -167,15 +192,17 @@ export class Backends {
     return all(groups.reduce((most, group) => (sizeOf(group) > sizeOf(most) ? group : most)).modelId);
   }
 
-  #defaultAlias(): AliasSettings {
-    // The alias uses a local model only if the settings name it, so that installing a model moves no vectors.
+  /** Choose the configured vendors that serve the alias; null if there is none. */
+  #vendorAlias(): AliasSettings | null {
+    // The alias uses an installed model only if the settings name it, so that installing a model moves no vectors.
     const isServed = (id: string) => {
       const { vendor, local } = this.catalog.find(id);
       return local === null && this.#providers.has(vendor);
     };
     const served = this.catalog.list().filter((model) => model.kind === 'semantic' && isServed(model.id));
-    const fallback = served[0]?.id ?? LEXICAL_ID;
-    const byDefault = isServed(ALIAS_PREFERENCES.default) ? ALIAS_PREFERENCES.default : fallback;
+    const [first] = served;
+    if (first === undefined) return null;
+    const byDefault = isServed(ALIAS_PREFERENCES.default) ? ALIAS_PREFERENCES.default : first.id;
     return isServed(ALIAS_PREFERENCES.ko) ? { default: byDefault, ko: ALIAS_PREFERENCES.ko } : { default: byDefault };
   }
 

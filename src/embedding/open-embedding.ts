@@ -70,7 +70,8 @@ export async function openEmbedding(context: EmbeddingContext): Promise<Embeddin
   const upstreamMetrics = openUpstreamMetrics(metrics.registry);
   const local = openLocalProvider(threads, context.localModels);
   const providers = await openProviders(config.providers, { local, threads, logger, metrics: upstreamMetrics });
-  const backends = new Backends({ catalog, providers, projections, alias: config.alias });
+  const { builtIn } = context.localModels;
+  const backends = new Backends({ catalog, providers, projections, alias: config.alias, builtIn });
   const counters = openTokenCounters(threads);
   const natives = openNativeVectors({
     cacheBytes: config.embeddings.cacheBytes * (1 - PROJECTED_SHARE),
@@ -124,14 +125,18 @@ export function openCatalog(config: Pick<Config, 'models' | 'modelNames' | 'prov
   );
 }
 
-/** List the models of the alias from the settings alone. @throws AppError `config_invalid` */
+/**
+ * List the models of the alias from the settings alone; none if the built-in model serves it.
+ *
+ * @throws AppError `config_invalid`
+ */
 export function aliasBackendsOf(config: Pick<Config, 'models' | 'modelNames' | 'providers' | 'alias'>): string[] {
   const catalog = openCatalog(config);
   const projections: Projections = { mapOf: () => null, stateOf: () => null };
   // Only the names of the providers matter here.
   const providers = new Map(['local', ...Object.keys(config.providers)].map((name) => [name, {} as Provider]));
-  const backends = new Backends({ catalog, providers, projections, alias: config.alias });
-  return backends.aliasBackends.map(({ id }) => id);
+  const backends = new Backends({ catalog, providers, projections, alias: config.alias, builtIn: 'lexical' });
+  return backends.isAliasBuiltIn ? [] : backends.aliasBackends.map(({ id }) => id);
 }
 
 /** Check that models, alias and providers match, without opening anything. @throws AppError `config_invalid` */
@@ -141,7 +146,7 @@ export function checkEmbeddingSettings(config: Pick<Config, 'models' | 'modelNam
   // Installed models are known only once the database is open.
   const aliases = Object.entries(config.alias ?? {}).filter(([, id]) => id === LEXICAL_ID || !id.startsWith('local/'));
   const alias = { default: LEXICAL_ID, ...Object.fromEntries(aliases) };
-  new Backends({ catalog, providers: new Map(), projections, alias });
+  new Backends({ catalog, providers: new Map(), projections, alias, builtIn: 'lexical' });
   const served = new Set(['local', ...Object.keys(config.providers)]);
   for (const [language, id] of aliases) {
     const { vendor } = catalog.find(id);

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import type { InstalledModel } from '../models/catalog.ts';
+import { type InstalledModel, SEMANTIC_ID } from '../models/catalog.ts';
 import type { Config } from '../platform/config.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
@@ -9,21 +9,29 @@ import type { Metrics } from '../platform/metrics.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { repeatingTask } from '../platform/repeating-task.ts';
+import { BUILT_IN_FOLDER, BUILT_IN_MODEL, chooseBuiltIn, faultOfFiles } from './built-in/built-in-model.ts';
 import { ensureFiles, folderOf, removeRevision, sweepIncoming } from './model-folders.ts';
 import { openRunnerMetrics } from './runner-metrics.ts';
 import { findLibrary } from './runtime/find-library.ts';
 import { ModelRunner, type RunnerState } from './runtime/model-runner.ts';
 import type { ModelArgument } from './runtime/protocol.ts';
-import type { LocalModel, ModelSpec } from './schema.ts';
+import type { BuiltInChoice, LocalModel, ModelSpec } from './schema.ts';
 import { selectLocalModels } from './store.ts';
 
 /** Interval of refreshes, after which a model that another process installed is usable. */
 const REFRESH_MS = 5_000;
-/** Bound of the tokens of a batch, including padding. */
-const BATCH_TOKENS_MAX = 2048;
+/**
+ * Bound of the tokens of a batch, including padding. A request waits for the batch that is being computed: at most half
+ * a second on one core.
+ */
+const BATCH_TOKENS_MAX = 512;
+/** Tokens that `local/semantic-1` takes as the mean of its parts. */
+const BUILT_IN_TOKENS_MAX = 8192;
 
-/** Models installed on this host, each in a separate process while it is needed. */
+/** Models that run on this host, each in a separate process while it is needed. */
 export interface LocalModels {
+  /** Built-in model that embeds by default. */
+  readonly builtIn: BuiltInChoice;
   /**
    * Embed texts with an installed model.
    *
@@ -39,7 +47,7 @@ export interface LocalModels {
   ): Promise<Float32Array>;
   /** Score how well each text answers a query, from 0 to 1. @throws AppError as `embed` does */
   score(name: string, query: string, texts: readonly string[], signal: AbortSignal): Promise<number[]>;
-  /** Installed models whose files are on this host. */
+  /** Models whose files are on this host: `local/semantic-1` and the installed ones. */
   list(): readonly LocalModel[];
   states(): readonly RunnerState[];
   /** Call `listener` with the embedding models now and after every change. @returns a function that stops the calls */
@@ -49,7 +57,7 @@ export interface LocalModels {
 }
 
 export interface LocalModelsContext {
-  readonly config: Pick<Config, 'dataDir' | 'objects' | 'localModels'>;
+  readonly config: Pick<Config, 'dataDir' | 'objects' | 'localModels' | 'embeddings'>;
   readonly sql: Sql;
   readonly objects: Objects;
   readonly logger: Logger;
@@ -57,6 +65,7 @@ export interface LocalModelsContext {
 }
 
 export async function openLocalModels(context: LocalModelsContext): Promise<LocalModels> {
+  const builtIn = await chooseBuiltIn(context.sql, context.config.embeddings.builtIn);
   const registry = new Registry(context);
   await registry.refresh();
   const unregister = openRunnerMetrics(context.metrics.registry, () => registry.states());
@@ -64,6 +73,7 @@ export async function openLocalModels(context: LocalModelsContext): Promise<Loca
   await service.start(new AbortController().signal);
   await sweepIncoming(context.config.dataDir);
   return {
+    builtIn,
     embed: (name, texts, { isBackground }, signal) => registry.run(name, { texts, query: null, isBackground }, signal),
     async score(name, query, texts, signal) {
       return [...(await registry.run(name, { texts, query, isBackground: false }, signal))];
@@ -89,10 +99,12 @@ export function argumentOf(
   return {
     library: findLibrary(settings.runtimeLibrary),
     model: path.join(folder, spec.modelFile),
+    sha256: null,
     tokenizer: path.join(folder, 'tokenizer.json'),
     kind: spec.kind,
     pooling: spec.pooling,
     maxTokens: spec.maxTokens,
+    longTexts: 'cut',
     padId: spec.padId,
     threads: Math.min(settings.threads ?? Number.POSITIVE_INFINITY, os.availableParallelism()),
     batchTokensMax: BATCH_TOKENS_MAX,
@@ -110,6 +122,8 @@ class Registry {
   /** Revisions whose files are being fetched, or never can be. */
   readonly #fetched = new Map<string, Promise<void>>();
   #models: readonly LocalModel[] = [];
+  /** Reason why `local/semantic-1` cannot run, or null. */
+  #builtInFault: string | null;
   /** Installed models whose files are not on this host, or not yet. */
   #absent: readonly LocalModel[] = [];
   #absentKey = '';
@@ -117,10 +131,11 @@ class Registry {
 
   constructor(context: LocalModelsContext) {
     this.#context = context;
+    this.#builtInFault = this.#checkBuiltIn();
   }
 
   list(): readonly LocalModel[] {
-    return this.#models;
+    return this.#builtInFault === null ? [BUILT_IN_MODEL, ...this.#models] : this.#models;
   }
 
   states(): readonly RunnerState[] {
@@ -171,7 +186,7 @@ class Registry {
     this.#absentKey = absentKey;
     if (isSame) return;
     for (const [name, { revision, runner }] of this.#runners) {
-      if (isAmong(found, name, revision)) continue;
+      if (name === SEMANTIC_ID || isAmong(found, name, revision)) continue;
       this.#runners.delete(name);
       void runner.close();
     }
@@ -218,28 +233,90 @@ class Registry {
     }
   }
 
+  /** Return why `local/semantic-1` cannot run, after a warning. */
+  #checkBuiltIn(): string | null {
+    const { localModels } = this.#context.config;
+    let fault = faultOfFiles(BUILT_IN_FOLDER);
+    try {
+      findLibrary(localModels.runtimeLibrary);
+    } catch (error) {
+      fault ??= (error as Error).message;
+    }
+    if (fault !== null) this.#warnOfBuiltIn(fault);
+    return fault;
+  }
+
+  #warnOfBuiltIn(fault: string): void {
+    const message = `${SEMANTIC_ID} cannot run, so the built-in model matches words only; install the service again`;
+    this.#context.logger.warn({ fault }, message);
+  }
+
+  /** Do without the built-in model once its process finds that it cannot be loaded. */
+  #dropBuiltIn(fault: string): void {
+    if (this.#builtInFault !== null) return;
+    this.#builtInFault = fault;
+    this.#warnOfBuiltIn(fault);
+    for (const listener of this.#listeners) listener(this.#installed());
+  }
+
   #installed(): InstalledModel[] {
     const { dataDir } = this.#context.config;
-    return [...this.#models, ...this.#absent].flatMap((model) => {
+    const installed = [...this.#models, ...this.#absent].flatMap((model): InstalledModel[] => {
       const { spec, revision } = model;
       if (spec.kind !== 'embedding') return [];
-      const tokenizer = path.join(folderOf(dataDir, spec.name, revision), 'tokenizer.json');
+      const tokenizer = {
+        kind: 'file',
+        path: path.join(folderOf(dataDir, spec.name, revision), 'tokenizer.json'),
+      } as const;
       const { name, dimension, maxTokens, prefixes } = spec;
       return [{ name, revision, dimension, maxTokens, prefixes, tokenizer, isHere: this.#models.includes(model) }];
     });
+    const { spec, revision } = BUILT_IN_MODEL;
+    const builtIn = {
+      name: spec.name,
+      revision,
+      dimension: spec.dimension,
+      maxTokens: BUILT_IN_TOKENS_MAX,
+      prefixes: spec.prefixes,
+      // It costs nothing and takes long texts, so that no process needs its vocabulary for an exact count.
+      tokenizer: { kind: 'estimate' },
+      isHere: this.#builtInFault === null,
+    } as const;
+    return [builtIn, ...installed];
   }
 
   #runnerOf(name: string): ModelRunner {
-    const model = this.#models.find(({ spec }) => spec.name === name);
-    if (model === undefined) throw notInstalled(name);
     const known = this.#runners.get(name);
     if (known) return known.runner;
     const { config, logger } = this.#context;
-    const argument = argumentOf(model.spec, folderOf(config.dataDir, name, model.revision), config.localModels);
-    const runner = new ModelRunner({ name, argument, idleMs: config.localModels.idleMs, logger });
+    const model = this.list().find(({ spec }) => spec.name === name);
+    if (model === undefined) throw notInstalled(name);
+    const { idleMs } = config.localModels;
+    const runner =
+      model === BUILT_IN_MODEL
+        ? new ModelRunner({
+            name,
+            argument: argumentOfBuiltIn(config.localModels),
+            idleMs,
+            logger,
+            onUnusable: (fault) => this.#dropBuiltIn(fault),
+          })
+        : new ModelRunner({
+            name,
+            argument: argumentOf(model.spec, folderOf(config.dataDir, name, model.revision), config.localModels),
+            idleMs,
+            logger,
+          });
     this.#runners.set(name, { revision: model.revision, runner });
     return runner;
   }
+}
+
+/** Make the argument of the process of `local/semantic-1`. @throws AppError `model_runtime_missing` (503) */
+export function argumentOfBuiltIn(settings: Config['localModels']): ModelArgument {
+  const { spec } = BUILT_IN_MODEL;
+  const sha256 = spec.files.find(({ path: file }) => file === spec.modelFile)?.sha256 ?? null;
+  return { ...argumentOf(spec, BUILT_IN_FOLDER, settings), sha256, longTexts: 'mean' };
 }
 
 function isAmong(models: readonly LocalModel[], name: string, revision: string): boolean {

@@ -1,5 +1,6 @@
 import { recordAudit } from '../access/audit.ts';
-import { notFound } from '../platform/errors.ts';
+import { LEXICAL_ID, SEMANTIC_ID } from '../models/catalog.ts';
+import { invalidRequest, notFound } from '../platform/errors.ts';
 import { inTransaction } from '../platform/postgres.ts';
 import type { InstallContext } from './install/install-model.ts';
 import { deleteSharedFiles, removeFolders } from './model-folders.ts';
@@ -17,6 +18,12 @@ export async function removeModel(
   signal: AbortSignal,
 ): Promise<void> {
   const { sql, config, objects } = context;
+  if (name === LEXICAL_ID || name === SEMANTIC_ID) {
+    throw invalidRequest(
+      `${name} is built in; embeddings.built_in of service.yaml chooses between the built-in models`,
+      'model',
+    );
+  }
   const model = await selectLocalModel(sql, name);
   if (model === null) throw notFound('model', name);
   await inTransaction(sql, async (tx) => {

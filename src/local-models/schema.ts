@@ -36,6 +36,9 @@ export const ModelSpec = z.object({
 });
 export type ModelSpec = z.output<typeof ModelSpec>;
 
+/** Built-in model that embeds by default: one that matches meanings, or one that matches words. */
+export type BuiltInChoice = 'semantic' | 'lexical';
+
 export interface LocalModel {
   readonly spec: ModelSpec;
   /** Digest of the files and settings that determine its vectors. */

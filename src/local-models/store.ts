@@ -1,5 +1,5 @@
 import type { Sql } from '../platform/postgres.ts';
-import { type LocalModel, ModelSpec } from './schema.ts';
+import { type BuiltInChoice, type LocalModel, ModelSpec } from './schema.ts';
 
 interface Row {
   readonly revision: string;
@@ -29,6 +29,18 @@ export async function upsertLocalModel(sql: Sql, { spec, revision }: Omit<LocalM
 /** @returns false if it did not exist */
 export async function deleteLocalModel(sql: Sql, name: string): Promise<boolean> {
   return (await sql`DELETE FROM local_models WHERE name = ${name}`).count > 0;
+}
+
+/** Select the built-in model that embeds by default; null before the first start. */
+export async function selectBuiltIn(sql: Sql): Promise<BuiltInChoice | null> {
+  const [row] = await sql<{ built_in_model: BuiltInChoice | null }[]>`SELECT built_in_model FROM installation`;
+  return row?.built_in_model ?? null;
+}
+
+/** Record the built-in model that embeds by default, unless another process was faster. @returns the recorded one */
+export async function recordBuiltIn(sql: Sql, choice: BuiltInChoice): Promise<BuiltInChoice> {
+  await sql`UPDATE installation SET built_in_model = ${choice} WHERE built_in_model IS NULL`;
+  return (await selectBuiltIn(sql)) ?? choice;
 }
 
 function toModel({ revision, spec, installed_at }: Row): LocalModel {

@@ -12,7 +12,7 @@ export type TokenizerChoice =
 /** Model that a request can name. */
 export interface Model {
   readonly id: string;
-  /** Vendor from the catalog or the settings; `local` for the built-in model, `service` for the alias. */
+  /** Vendor from the catalog or the settings; `local` for models of this host, `service` for the alias. */
   readonly vendor: string;
   /** `lexical` models match words, not meanings; `alias` chooses a backend by the language of the input. */
   readonly kind: 'semantic' | 'lexical' | 'alias';
@@ -32,11 +32,11 @@ export interface Model {
   readonly upstreamDimensions: number | null;
   /** Price of a million tokens, in the operator's currency; 0 if unset. */
   readonly pricePerMillion: number;
-  /** Local model that serves it, or null for a vendor's or the built-in model. */
+  /** Local model that serves it, or null for a vendor's model and `local/lexical-1`. */
   readonly local: { readonly name: string; readonly isInstalled: boolean } | null;
 }
 
-/** Embedding model installed on this host. */
+/** Embedding model that runs on this host: an installed one, or `local/semantic-1`. */
 export interface InstalledModel {
   /** Id: `local/NAME`. */
   readonly name: string;
@@ -44,8 +44,7 @@ export interface InstalledModel {
   readonly dimension: number;
   readonly maxTokens: number;
   readonly prefixes: Model['prefixes'];
-  /** Path of its `tokenizer.json`. */
-  readonly tokenizer: string;
+  readonly tokenizer: TokenizerChoice;
   /** False while its files are being fetched to this host. */
   readonly isHere: boolean;
 }
@@ -67,7 +66,10 @@ export interface ModelSettings {
 }
 
 export const ALIAS_ID = 'service-embed-1-small';
+/** Built-in model that matches words. */
 export const LEXICAL_ID = 'local/lexical-1';
+/** Built-in model that matches meanings. Its weights come with the program. */
+export const SEMANTIC_ID = 'local/semantic-1';
 
 /** Models of the contract (2.1) and the built-in model. */
 const MODELS: readonly Model[] = [
@@ -253,7 +255,7 @@ export class Catalog {
 function installedModel(own: InstalledModel): Model {
   return {
     ...model(own.name, 'local', own.dimension, own.maxTokens, false, {
-      tokenizer: { kind: 'file', path: own.tokenizer },
+      tokenizer: own.tokenizer,
     }),
     revision: own.revision,
     prefixes: own.prefixes,
@@ -268,7 +270,7 @@ function servedBy(known: Model, own: InstalledModel): Model {
     revision: `${known.revision}@${own.name}@${own.revision}`,
     maxTokens: Math.min(known.maxTokens, own.maxTokens),
     prefixes: { ...own.prefixes, ...known.prefixes },
-    tokenizer: { kind: 'file', path: own.tokenizer },
+    tokenizer: own.tokenizer,
     local: { name: own.name, isInstalled: own.isHere },
   };
 }

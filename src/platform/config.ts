@@ -138,6 +138,12 @@ export const ConfigFile = z.strictObject({
         .min(0)
         .default(128 * MIB)
         .describe('memory of the cache of vectors; 0 switches it off'),
+      built_in: z
+        .enum(['semantic', 'lexical'])
+        .optional()
+        .describe(
+          'built-in model that embeds where no vendor does: semantic matches meanings, lexical matches words (default: semantic; lexical in installations of earlier versions and on hosts with less than 3 GB of memory)',
+        ),
     })
     .prefault({})
     .describe('requests for embeddings'),
@@ -253,6 +259,7 @@ const ConfigSchema = CheckedFile.transform((file) => ({
     deadlineMs: file.embeddings.deadline_seconds * 1000,
     imageDeadlineMs: file.embeddings.image_deadline_seconds * 1000,
     cacheBytes: file.embeddings.cache_bytes,
+    builtIn: file.embeddings.built_in ?? null,
   },
   limits: {
     bodyBytes: file.limits.body_bytes,

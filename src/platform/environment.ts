@@ -25,6 +25,7 @@ export const SETTING_VARIABLES = {
   AWS_SESSION_TOKEN: ['objects', 'session_token'],
   OTEL_EXPORTER_OTLP_ENDPOINT: ['tracing', 'endpoint'],
   OTEL_SERVICE_NAME: ['tracing', 'service_name'],
+  SERVICE_BUILT_IN_MODEL: ['embeddings', 'built_in'],
   HF_ENDPOINT: ['local_models', 'hub_url'],
   HF_TOKEN: ['local_models', 'hub_token'],
 } as const satisfies Record<string, readonly string[]>;

@@ -131,7 +131,8 @@ const TASK_TYPES = [
 ] as const;
 
 /** Prefixes that models of the e5 family are trained with. */
-const E5_PREFIXES = Object.fromEntries(
+/** Prefixes of the E5 models by task type, from their cards. */
+export const E5_PREFIXES = Object.fromEntries(
   TASK_TYPES.map((task) => [task, task === 'retrieval_document' ? 'passage: ' : 'query: ']),
 ) as Record<(typeof TASK_TYPES)[number], string>;
 

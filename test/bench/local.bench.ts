@@ -106,7 +106,7 @@ async function compare(name: string, model: string, texts: readonly string[], sh
   const own = await ModelProcess.start(
     {
       ...{ library: findLibrary(null), model, tokenizer, kind: 'embedding', pooling: 'mean', padId: 0 },
-      ...{ maxTokens: 512, threads: availableParallelism(), batchTokensMax: 2048 },
+      ...{ sha256: null, longTexts: 'cut', maxTokens: 512, threads: availableParallelism(), batchTokensMax: 2048 },
     },
     120_000,
   );

@@ -72,7 +72,8 @@ describe('installing a model from a folder', () => {
     expect(chooseName('./Some Model.tar.gz', undefined)).toBe('local/some-model');
     expect(chooseName('x/y', 'local/mine')).toBe('local/mine');
     expect(() => chooseName('x/y', 'mine')).toThrow(/--as: mine must be local\/NAME/);
-    expect(() => chooseName('x/lexical-1', undefined)).toThrow(/built-in/);
+    expect(() => chooseName('x/lexical-1', undefined)).toThrow(/local\/lexical-1 is built in/);
+    expect(() => chooseName('x/semantic-1', undefined)).toThrow(/local\/semantic-1 is built in/);
   });
 });
 

@@ -18,7 +18,10 @@ function open(more: Partial<RunnerOptions> = {}): ModelRunner {
 }
 
 const encoded = (...lengths: number[]) =>
-  lengths.map((length) => ({ ids: Array.from({ length }, () => 5), secondFrom: Number.POSITIVE_INFINITY }));
+  lengths.map((length, index) => ({
+    index,
+    text: { ids: Array.from({ length }, () => 5), secondFrom: Number.POSITIVE_INFINITY },
+  }));
 const lengthsOf = (queue: BatchQueue) => queue.take().map(({ requestId, text }) => `${requestId}:${text.ids.length}`);
 
 describe('the process of a local model', () => {

@@ -78,7 +78,9 @@ export async function openTestAppliance(
   const bulk = { retry_window_hours: 0, ...(overrides['bulk'] as object | undefined) };
   // Tests of refusals send many, which are not slowed unless a test asks for it.
   const limits = { failed_logins_per_minute: 1e6, ...(overrides['limits'] as object | undefined) };
-  const config = loadConfig({ env: {}, overrides: { ...settings, bulk, limits } });
+  // Most tests need no meanings, and the lexical model starts no process.
+  const embeddings = { built_in: 'lexical', ...(overrides['embeddings'] as object | undefined) };
+  const config = loadConfig({ env: {}, overrides: { ...settings, bulk, limits, embeddings } });
   const appliance = await openAppliance(config, { logger, poolMax: 10 });
   return {
     appliance,

@@ -74,10 +74,12 @@ export function argumentOf(name: 'bert' | 'decoder' | 'reranker', more: Partial<
   return {
     library: findLibrary(null),
     model: path.join(folder, 'onnx/model.onnx'),
+    sha256: null,
     tokenizer: path.join(folder, 'tokenizer.json'),
     kind: name === 'reranker' ? 'reranker' : 'embedding',
     pooling: name === 'decoder' ? 'last' : 'mean',
     maxTokens: name === 'reranker' ? 256 : TOKENS_MAX,
+    longTexts: 'cut',
     padId: 0,
     threads: 1,
     batchTokensMax: 2048,

@@ -5,8 +5,8 @@ import { insertWanted, selectCalibrationStates } from '../../projection/auto/sta
 import { selectNamedModels } from './store.ts';
 
 /**
- * List the models that routings, the backends of the alias, buckets or requests name. A configured vendor without a
- * model among them adds one model.
+ * List the models to calibrate: those that routings, the backends of the alias, buckets or requests name. A configured
+ * vendor without a model among them adds one model.
  */
 export async function listModelsInUse(sql: Sql, backends: Backends): Promise<Model[]> {
   const wanted = (await selectCalibrationStates(sql)).map(({ model }) => model);
@@ -17,9 +17,9 @@ export async function listModelsInUse(sql: Sql, backends: Backends): Promise<Mod
     if (!model) continue;
     for (const each of model.kind === 'alias' ? backends.aliasBackends : [model]) inUse.add(each);
   }
-  const vendors = new Set([...inUse].map(({ vendor }) => vendor));
+  const vendors = new Set(['local', ...[...inUse].map(({ vendor }) => vendor)]);
   for (const model of backends.modelOfEachVendor()) if (!vendors.has(model.vendor)) inUse.add(model);
-  return [...inUse];
+  return [...inUse].filter((model) => !backends.needsNoMap(model));
 }
 
 /** Record the models without a map that requests to this process have used since the last call. */

@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises';
+import { LEXICAL_ID, SEMANTIC_ID } from '../../models/catalog.ts';
 import type { Config } from '../../platform/config.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import { LocalName } from '../schema.ts';
@@ -7,7 +8,7 @@ import type { ModelSource } from './source.ts';
 
 /** Ids at a hub: organization and name. */
 const HUB_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,95}\/[A-Za-z0-9][A-Za-z0-9._-]{0,95}$/;
-const RESERVED = 'local/lexical-1';
+const RESERVED: readonly string[] = [LEXICAL_ID, SEMANTIC_ID];
 
 /**
  * Open the source of a model: a folder, a tar archive, or an id at the hub.
@@ -48,6 +49,6 @@ export function chooseName(source: string, asked: string | undefined): string {
   const name = asked ?? `local/${derived}`;
   const parsed = LocalName.safeParse(name);
   if (!parsed.success) throw invalidRequest(`--as: ${name} ${parsed.error.issues[0]?.message}`, 'as');
-  if (name === RESERVED) throw invalidRequest(`--as: ${RESERVED} is the built-in model; choose another name`, 'as');
+  if (RESERVED.includes(name)) throw invalidRequest(`--as: ${name} is built in; choose another name`, 'as');
   return name;
 }

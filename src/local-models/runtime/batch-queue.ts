@@ -38,9 +38,10 @@ export class BatchQueue {
     return this.#requests.size === 0;
   }
 
-  add(id: number, texts: readonly EncodedText[], isBackground: boolean): void {
+  /** @param texts each with its position in the request */
+  add(id: number, texts: readonly Omit<QueuedText, 'requestId'>[], isBackground: boolean): void {
     if (texts.length === 0) return;
-    const waiting = texts.map((text, index) => ({ requestId: id, index, text }));
+    const waiting = texts.map((text) => ({ requestId: id, ...text }));
     waiting.sort((a, b) => a.text.ids.length - b.text.ids.length);
     this.#requests.set(id, { id, isBackground, waiting });
   }

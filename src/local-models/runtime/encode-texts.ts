@@ -8,6 +8,8 @@ export interface EncodedText {
   readonly secondFrom: number;
 }
 
+/** Parts of a long text. The rest is left out. */
+const PARTS_MAX = 64;
 /** Texts with more characters are tokenised in segments, since some tokenizers take quadratic time. */
 const WHOLE_CHARS_MAX = 8192;
 
@@ -57,6 +59,20 @@ export class TextEncoder {
     return { ids: ids.length === 0 ? [this.#padId] : ids, secondFrom: Number.POSITIVE_INFINITY };
   }
 
+  /** Encode a text in parts that the model takes, each with the special tokens around it. Most texts are one part. */
+  encodeParts(text: string): EncodedText[] {
+    const { before, after } = this.#single;
+    const room = Math.max(1, this.#maxTokens - before.length - after.length);
+    const tokens = this.#tokensOf(text, PARTS_MAX * room).slice(0, PARTS_MAX * room);
+    const parts = Math.max(1, Math.ceil(tokens.length / room));
+    // Parts of equal length, so that none is a short rest.
+    const length = Math.ceil(tokens.length / parts);
+    return Array.from({ length: parts }, (_, nth) => {
+      const ids = [...before, ...tokens.slice(nth * length, (nth + 1) * length), ...after];
+      return { ids: ids.length === 0 ? [this.#padId] : ids, secondFrom: Number.POSITIVE_INFINITY };
+    });
+  }
+
   /** Encode a query once for all texts to compare it with. Cut the text first, and the query to half the length. */
   encodePairs(query: string): (text: string) => EncodedText {
     const { before, between, after } = this.#pair;
@@ -72,14 +88,14 @@ export class TextEncoder {
   /**
    * Return the tokens of a text without special ones. A lone surrogate becomes the replacement character, as in UTF-8.
    */
-  #tokensOf(text: string): number[] {
+  #tokensOf(text: string, needed = this.#maxTokens): number[] {
     const whole = text.toWellFormed();
     const encode = (part: string) => this.#tokenizer.encode(part, { add_special_tokens: false }).ids;
     if (whole.length <= WHOLE_CHARS_MAX) return encode(whole);
     const ids: number[] = [];
     for (const { segment } of segmentsOf(whole)) {
       ids.push(...encode(segment));
-      if (ids.length >= this.#maxTokens) break;
+      if (ids.length >= needed) break;
     }
     return ids;
   }

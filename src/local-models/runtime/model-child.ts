@@ -2,16 +2,21 @@
  * Main module of the process that holds a model (see protocol.ts). It loads the model, then computes batches until its
  * parent disconnects. A fault of the runtime ends at most this process.
  */
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
 import { BatchQueue, type QueuedText } from './batch-queue.ts';
-import { TextEncoder } from './encode-texts.ts';
-import { poolVectors, scoreLogits } from './pool-vectors.ts';
+import { type EncodedText, TextEncoder } from './encode-texts.ts';
+import { normalize, poolVectors, scoreLogits } from './pool-vectors.ts';
 import type { ModelArgument, ModelReply, ModelRequest } from './protocol.ts';
 import { Session, type TokenBatch } from './session.ts';
 
 /** Results of a request, as far as they are computed. */
 interface Results {
   readonly values: Float32Array;
+  /** Number of texts, or parts of texts, that are not computed. */
   missing: number;
+  /** Positions of texts in several parts, whose vectors are sums until all parts are computed. */
+  readonly sums: ReadonlySet<number>;
 }
 
 type RunRequest = Extract<ModelRequest, { type: 'run' }>;
@@ -50,6 +55,7 @@ class Model {
 
   /** @throws OrtError, or the error of reading the tokenizer */
   static async load(argument: ModelArgument): Promise<Model> {
+    if (argument.sha256 !== null) await checkFile(argument.model, argument.sha256);
     const encoder = await TextEncoder.open(argument);
     const output =
       argument.kind === 'embedding' ? ['sentence_embedding', 'last_hidden_state', 'token_embeddings'] : ['logits'];
@@ -67,20 +73,25 @@ class Model {
       return;
     }
     try {
+      const texts = this.#encode(request);
+      const parts = texts.flatMap((own, index) => own.map((text) => ({ index, text })));
       this.#results.set(request.id, {
-        values: new Float32Array(request.texts.length * this.dimension),
-        missing: request.texts.length,
+        values: new Float32Array(texts.length * this.dimension),
+        missing: parts.length,
+        sums: new Set(texts.flatMap((own, index) => (own.length > 1 ? [index] : []))),
       });
-      this.#queue.add(request.id, this.#encode(request), request.isBackground);
+      this.#queue.add(request.id, parts, request.isBackground);
       void this.#work();
     } catch (error) {
       this.#fail(request.id, error);
     }
   }
 
-  #encode({ query, texts }: RunRequest) {
-    const encode = query === null ? (text: string) => this.#encoder.encode(text) : this.#encoder.encodePairs(query);
-    return texts.map(encode);
+  /** Encode each text, in one part or several. */
+  #encode({ query, texts }: RunRequest): EncodedText[][] {
+    if (query !== null) return texts.map(this.#encoder.encodePairs(query)).map((text) => [text]);
+    if (this.#argument.longTexts === 'mean') return texts.map((text) => this.#encoder.encodeParts(text));
+    return texts.map((text) => [this.#encoder.encode(text)]);
   }
 
   async #work(): Promise<void> {
@@ -109,11 +120,15 @@ class Model {
     return { values: poolVectors(output, lengths, this.#argument.pooling), columns };
   }
 
-  #store({ requestId, index }: QueuedText, row: Float32Array): void {
+  #store({ requestId, index, text }: QueuedText, row: Float32Array): void {
     const results = this.#results.get(requestId);
     if (results === undefined) return;
-    results.values.set(row.subarray(0, this.dimension), index * this.dimension);
+    const { values, sums } = results;
+    const own = values.subarray(index * this.dimension, (index + 1) * this.dimension);
+    const weight = sums.has(index) ? text.ids.length : 1;
+    for (let axis = 0; axis < own.length; axis++) own[axis] = (own[axis] as number) + weight * (row[axis] as number);
     if (--results.missing > 0) return;
+    for (const at of sums) normalize(values.subarray(at * this.dimension, (at + 1) * this.dimension));
     this.#results.delete(requestId);
     reply({ type: 'done', id: requestId, values: results.values, residentBytes: process.memoryUsage.rss() });
   }
@@ -122,6 +137,13 @@ class Model {
     this.#queue.remove(id);
     if (this.#results.delete(id)) reply({ type: 'failed', id, reason: messageOf(error) });
   }
+}
+
+/** @throws Error if the file does not have this SHA-256 */
+async function checkFile(file: string, sha256: string): Promise<void> {
+  const hash = createHash('sha256');
+  for await (const part of createReadStream(file)) hash.update(part as Buffer);
+  if (hash.digest('hex') !== sha256) throw new Error(`${file} is damaged`);
 }
 
 function toTokens(batch: readonly QueuedText[], padId: number): TokenBatch {

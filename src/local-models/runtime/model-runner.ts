@@ -12,6 +12,8 @@ export interface RunnerOptions {
   readonly idleMs: number;
   /** Time without a computed batch after which a process with tasks counts as hung and is killed; default: 5 min. */
   readonly silenceMs?: number | undefined;
+  /** Called with the reason once the model cannot be loaded, so that another start would fail, too. */
+  readonly onUnusable?: (fault: string) => void;
   readonly logger: Logger;
 }
 
@@ -144,6 +146,7 @@ export class ModelRunner {
       const isFinal = !(error instanceof ModelFault) || error.isFinal;
       this.#failedStart = isFinal ? { atMs: performance.now(), error: failure } : null;
       logger.error({ model: name, err: error }, 'a local model cannot be loaded');
+      if (isFinal) this.#options.onUnusable?.(why);
       throw failure;
     }
   }

@@ -34,7 +34,8 @@ function range(pooling: Pooling, length: number): readonly [number, number] {
   return pooling === 'last' ? [Math.max(0, length - 1), length] : [0, length];
 }
 
-function normalize(vector: Float32Array): void {
+/** Give a vector unit length, unless it is zero. */
+export function normalize(vector: Float32Array): void {
   let squares = 0;
   for (const value of vector) squares += value * value;
   const norm = Math.sqrt(squares);

@@ -8,12 +8,15 @@ export interface ModelArgument {
   readonly library: string;
   /** Path of the model, in ONNX. */
   readonly model: string;
+  /** SHA-256 that the file of the model must have, or null. */
+  readonly sha256: string | null;
   /** Path of its `tokenizer.json`. */
   readonly tokenizer: string;
   readonly kind: 'embedding' | 'reranker';
   readonly pooling: Pooling;
-  /** Longer texts are cut. The caller already refuses them if the contract says so. */
   readonly maxTokens: number;
+  /** Treatment of a longer text: it is cut, or its vector is the mean of its parts, weighted by their tokens. */
+  readonly longTexts: 'cut' | 'mean';
   readonly padId: number;
   readonly threads: number;
   /** Bound of the tokens of a batch, padding included. */

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { z } from 'zod';
 import { embedInput, textsOf } from '../../embedding/embed-input.ts';
 import { axisOf } from '../../embedding/embedder.ts';
@@ -5,10 +7,11 @@ import { listModels } from '../../embedding/list-models.ts';
 import { RoutingRequest } from '../../embedding/routing.ts';
 import { EmbeddingsRequest } from '../../embedding/schema.ts';
 import { type ModelTest, testModels, testReranker } from '../../embedding/test-models.ts';
+import { BUILT_IN_FOLDER, BUILT_IN_MODEL } from '../../local-models/built-in/built-in-model.ts';
 import { folderOf } from '../../local-models/model-folders.ts';
 import type { LocalModel } from '../../local-models/schema.ts';
 import { selectLocalModel } from '../../local-models/store.ts';
-import { LEXICAL_ID } from '../../models/catalog.ts';
+import { LEXICAL_ID, SEMANTIC_ID } from '../../models/catalog.ts';
 import { invalidRequest, notFound } from '../../platform/errors.ts';
 import { renderEmbeddingList } from '../../printing/print-floats.ts';
 import { warnOfOtherModels } from '../../search/bucket-model.ts';
@@ -50,10 +53,8 @@ export const installed = forInstallation(z.object({}), (_, { appliance }) => [..
 export const showInstalled = forInstallation(
   z.object({ model: z.string() }),
   async ({ model }, { appliance: { sql, config } }) => {
-    const found = await selectLocalModel(sql, model);
-    if (model === LEXICAL_ID) {
-      throw invalidRequest(`model: ${model} is built in; only installed models are shown`, 'model');
-    }
+    if (model === LEXICAL_ID) throw invalidRequest(`model: ${model} is code and has no files to show`, 'model');
+    const found = model === SEMANTIC_ID ? BUILT_IN_MODEL : await selectLocalModel(sql, model);
     if (found === null) throw notFound('model', model);
     const { spec, revision, installedAt } = found;
     const { name, kind, source, variant, dimension, pooling, prefixes, files } = spec;
@@ -66,8 +67,9 @@ export const showInstalled = forInstallation(
       dimension,
       max_tokens: spec.maxTokens,
       pooling,
-      installed_at: installedAt.toISOString(),
-      folder: folderOf(config.dataDir, name, revision),
+      installed_at: found === BUILT_IN_MODEL ? null : installedAt.toISOString(),
+      folder: found === BUILT_IN_MODEL ? BUILT_IN_FOLDER : folderOf(config.dataDir, name, revision),
+      licence: found === BUILT_IN_MODEL ? readFileSync(path.join(BUILT_IN_FOLDER, 'LICENSE'), 'utf8') : null,
       bytes: files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
       prefixes,
       files,

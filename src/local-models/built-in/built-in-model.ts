@@ -1,0 +1,75 @@
+import { statSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { SEMANTIC_ID } from '../../models/catalog.ts';
+import type { Sql } from '../../platform/postgres.ts';
+import { E5_PREFIXES } from '../../platform/provider-settings.ts';
+import type { BuiltInChoice, LocalModel } from '../schema.ts';
+import { recordBuiltIn, selectBuiltIn } from '../store.ts';
+
+/** Folder of the weights of `local/semantic-1`, which come with the program. */
+export const BUILT_IN_FOLDER = import.meta.dirname;
+
+/**
+ * The model `local/semantic-1`: multilingual-e5-small with 92,000 pieces of its vocabulary, word vectors of 4 bits and
+ * matrices of 8 bits. `test/eval/built-in-model/make.py` makes its files. Another file needs another model id.
+ */
+export const BUILT_IN_MODEL: LocalModel = {
+  spec: {
+    name: SEMANTIC_ID,
+    kind: 'embedding',
+    source: 'built in: multilingual-e5-small (Microsoft, MIT), see NOTICE',
+    variant: 'int8',
+    modelFile: 'model.onnx',
+    dimension: 384,
+    maxTokens: 512,
+    pooling: 'mean',
+    padId: 1,
+    prefixes: E5_PREFIXES,
+    files: [
+      {
+        path: 'model.onnx',
+        sizeBytes: 42_033_667,
+        sha256: '2e6fc85d4390d0a687bc907ce8d8b8a363234b477695464c3e47e2387c331cbd',
+      },
+      {
+        path: 'tokenizer.json',
+        sizeBytes: 2_315_011,
+        sha256: '3127547a5c0da44d23529ba755ca8463c302da02a46faa908721119da37a31ed',
+      },
+    ],
+  },
+  revision: '2e6fc85d4390',
+  installedAt: new Date(0),
+};
+
+/** Hosts with less memory embed by words unless the settings say otherwise. */
+const SEMANTIC_MEMORY_MIN = 3 * 1024 ** 3;
+
+/** Return why the files of the built-in model cannot be used, or null. The process of the model checks their bytes. */
+export function faultOfFiles(folder: string): string | null {
+  for (const { path: file, sizeBytes } of BUILT_IN_MODEL.spec.files) {
+    const info = statSync(path.join(folder, file), { throwIfNoEntry: false });
+    if (info === undefined) return `${path.join(folder, file)} is missing`;
+    if (info.size !== sizeBytes) return `${path.join(folder, file)} is damaged`;
+  }
+  return null;
+}
+
+/**
+ * Return the built-in model that embeds by default: that of the settings, else the one that this installation began
+ * with. The first start decides by the memory of its host.
+ */
+export async function chooseBuiltIn(sql: Sql, setting: BuiltInChoice | null): Promise<BuiltInChoice> {
+  if (setting !== null) return setting;
+  const recorded = await selectBuiltIn(sql);
+  if (recorded !== null) return recorded;
+  const choice = memoryOfHost() < SEMANTIC_MEMORY_MIN ? 'lexical' : 'semantic';
+  return recordBuiltIn(sql, choice);
+}
+
+/** Return the memory that this process may use: that of the host, or less in a container. */
+function memoryOfHost(): number {
+  const limit = process.constrainedMemory();
+  return limit > 0 ? Math.min(limit, os.totalmem()) : os.totalmem();
+}
