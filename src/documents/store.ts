@@ -42,12 +42,17 @@ export async function countInBucket(
   sql: Sql,
   caller: Caller,
   bucketId: string,
-): Promise<{ documents: number; chunks: number }> {
+): Promise<{ documents: number; chunks: number; chunksByWords: number }> {
   const [row] = await sql`
     SELECT count(*)::int AS documents,
+           coalesce(sum(chunks_count) FILTER (WHERE keyword_only AND status = 'ready'), 0)::bigint AS by_words,
            coalesce(sum(chunks_count) FILTER (WHERE active_generation IS NOT NULL), 0)::bigint AS chunks
     FROM documents WHERE bucket_id = ${bucketId} AND ${visibleTo(sql, caller)}`;
-  return { documents: row?.['documents'] as number, chunks: row?.['chunks'] as number };
+  return {
+    documents: row?.['documents'] as number,
+    chunks: Number(row?.['chunks']),
+    chunksByWords: Number(row?.['by_words']),
+  };
 }
 
 /** Build the end of a query by name: rows after the previous page, up to the page size. */

@@ -85,6 +85,22 @@ function chooseForIndex(backends: Backends, { primary, fallback }: Routing, orig
   return { asked, stages: stages.size === 0 ? [asked] : [...stages] };
 }
 
+/**
+ * Choose the model that embeds documents of an index: an alias only if its backends share a space.
+ *
+ * @param origin vectors of the index; null if it has none
+ * @throws AppError `not_comparable` (409)
+ */
+export function chooseIndexModel(backends: Backends, routing: Routing, origin: VectorOrigin | null): Model {
+  const { asked, stages } = chooseModels(backends, routing, { comparableWith: origin });
+  return backends.indexModelsOf(stages.find((stage) => backends.isAvailable(stage)) ?? asked).embedder;
+}
+
+/** Return true if a model, or a backend of the alias, runs on this host. It then takes longer than a vendor's. */
+export function runsOnHost(backends: Backends, model: Model): boolean {
+  return backends.indexModelsOf(model).models.some(({ local }) => local !== null);
+}
+
 function notComparable({ model, space }: VectorOrigin): AppError {
   return new AppError({
     code: 'not_comparable',

@@ -13,6 +13,8 @@ export interface WrittenIngest {
   readonly fileType: string;
   readonly pageCount: number | null;
   readonly cost: number;
+  /** Table of the rows if they have no vectors yet; null if they have. */
+  readonly tableName: string | null;
   /** Facts to add to the snapshot of the job; null for none. */
   readonly snapshot: Readonly<Record<string, unknown>> | null;
 }
@@ -20,7 +22,8 @@ export interface WrittenIngest {
 /**
  * - `ready`: the job is finished, and searches find the generation.
  * - `lost`: the job is no longer held, or its document is deleted or being deleted.
- * - `moved`: the index of the bucket has vectors of another latent space, or will have soon.
+ * - `moved`: the index of the bucket has vectors of another latent space, or will have soon; or rows without vectors are
+ *   in a table that was replaced.
  */
 export type IngestOutcome = 'ready' | 'lost' | 'moved';
 
@@ -46,6 +49,7 @@ export async function finishIngests(
     document_id: ['text', ({ generation }) => generation.documentId],
     generation: ['bigint', ({ generation }) => generation.id],
     space: ['text', ({ generation }) => generation.space],
+    table_name: ['text', ({ tableName }) => tableName],
     chunks_count: ['integer', ({ generation }) => generation.chunksCount],
     embed_model: ['text', ({ generation }) => generation.embedModel],
     file_type: ['text', ({ fileType }) => fileType],
@@ -59,21 +63,23 @@ export async function finishIngests(
       SELECT written.* FROM jobs JOIN written ON written.job_id = jobs.id AND written.fence = jobs.fence
       WHERE ${isInProgress(sql)} ORDER BY jobs.id FOR NO KEY UPDATE OF jobs ${skipped}),
     indexes AS MATERIALIZED (
-      SELECT index_tables.bucket_id, index_tables.space FROM index_tables
+      SELECT index_tables.bucket_id, index_tables.space,
+             coalesce(index_tables.table_name, index_tables.bucket_id) AS name FROM index_tables
       WHERE index_tables.bucket_id = ANY(ARRAY(SELECT bucket_id FROM held)) AND NOT ${isClosing(sql)}
       ORDER BY index_tables.bucket_id FOR KEY SHARE OF index_tables ${skipped}),
     found AS MATERIALIZED (
       SELECT documents.id AS found_id, held.*
       FROM documents
       JOIN held ON held.document_id = documents.id AND held.org_id = documents.org_id
-      JOIN indexes ON indexes.bucket_id = held.bucket_id AND indexes.space = held.space
+      JOIN indexes ON indexes.bucket_id = held.bucket_id
+                  AND (indexes.space = held.space OR indexes.name = held.table_name)
       WHERE documents.status <> 'deleting' ORDER BY documents.id FOR NO KEY UPDATE OF documents ${skipped}),
     activated AS (
       UPDATE documents SET active_generation = CASE WHEN searchable THEN found.generation END, stored_generation = NULL,
-             status = 'ready', keyword_only = false, content_pending = false, error_message = NULL,
+             status = 'ready', keyword_only = searchable AND found.table_name IS NOT NULL, content_pending = false, error_message = NULL,
              file_type = found.file_type, page_count = found.page_count,
              chunks_count = CASE WHEN searchable THEN found.chunks_count END,
-             embed_model = found.embed_model, updated_at = now()
+             embed_model = CASE WHEN found.table_name IS NULL THEN found.embed_model END, updated_at = now()
       FROM (SELECT DISTINCT ON (found_id) * FROM found ORDER BY found_id, generation DESC) AS found
       WHERE documents.id = found.found_id),
     finished AS (
@@ -82,7 +88,8 @@ export async function finishIngests(
                ELSE coalesce(metadata_snapshot, '{}') || found.snapshot::jsonb END
       FROM found WHERE jobs.id = found.job_id)
     SELECT job_id, CASE WHEN job_id IN (SELECT job_id FROM found) THEN 'ready'
-                        WHEN (bucket_id, space) IN (SELECT bucket_id, space FROM indexes) THEN 'lost'
+                        WHEN EXISTS (SELECT 1 FROM indexes WHERE indexes.bucket_id = held.bucket_id AND
+                          (indexes.space = held.space OR indexes.name = held.table_name)) THEN 'lost'
                         ELSE 'moved' END AS outcome
     FROM held`;
   const outcomes = new Map(rows.map(({ job_id: jobId, outcome }) => [jobId, outcome]));

@@ -2,6 +2,8 @@ import { availableParallelism } from 'node:os';
 import pLimit from 'p-limit';
 import { artifactKey } from '../documents/documents.ts';
 import type { Embedder } from '../embedding/embedder.ts';
+import type { VectorOrigin } from '../embedding/model-choice.ts';
+import { getIndexTable } from '../index/index-store.ts';
 import type { IndexWriter } from '../index/writing/index-writer.ts';
 import { cancelJobs } from '../jobs/document-jobs-store.ts';
 import type { JobHandler } from '../jobs/handler.ts';
@@ -38,6 +40,10 @@ export interface IngestContext {
   readonly objects: Objects;
   readonly threads: Threads;
   readonly embedder: Embedder;
+  /** Return true if the model for such documents is slow, so that their vectors are made later. */
+  readonly isDeferred: (orgId: string, origin: VectorOrigin | null) => Promise<boolean>;
+  /** Note that documents of a bucket wait for vectors. */
+  readonly onDeferred: (bucketId: string) => void;
   readonly index: IndexWriter;
   readonly pictures: DocumentImages;
   /** Pool of processes for documents that need a complex parser. */
@@ -96,7 +102,7 @@ async function ingestClaimed(context: WorkContext, lease: Lease, claimed: Claime
     const restored = await restoreGeneration(context, lease, source).catch(throwAsIndexMoved);
     if (restored !== null) {
       const found = { format: source.fileType as string, pages: source.pageCount };
-      await finish(context, lease, restored, { found, cost: 0, extraction: null });
+      await finish(context, lease, restored, { found, cost: 0, extraction: null, tableName: null });
       return;
     }
   }
@@ -110,13 +116,14 @@ async function ingestClaimed(context: WorkContext, lease: Lease, claimed: Claime
   if (buffer.count === 0) throw noText(extracted, source);
 
   await lease.advance('embedding');
-  const { generation, cost, outage } = await write(context, lease, source, buffer);
+  const { generation, cost, outage, tableName } = await write(context, lease, source, buffer);
   if (outage !== null) {
     signal.throwIfAborted();
     await activateWithoutVectors(sql, lease.held, generation, { ...extracted, outage });
     throw outage.error;
   }
-  await finish(context, lease, generation, { found: extracted, cost, extraction: extracted });
+  await finish(context, lease, generation, { found: extracted, cost, extraction: extracted, tableName });
+  if (tableName !== null) context.onDeferred(source.bucketId);
 }
 
 /** Finish the job and make searches find its generation, in one statement. */
@@ -128,13 +135,15 @@ async function finish(
     readonly found: { readonly format: string; readonly pages: number | null };
     readonly cost: number;
     readonly extraction: ExtractionRecord | null;
+    /** Table of the rows if they have no vectors, which fit into any table. */
+    readonly tableName: string | null;
   },
 ): Promise<void> {
-  const { found, cost, extraction } = result;
+  const { found, cost, extraction, tableName } = result;
   const snapshot = extraction && extractionSnapshot(extraction);
   lease.signal.throwIfAborted();
   await lease.completeBy(async (held) => {
-    const written = { held, generation, fileType: found.format, pageCount: found.pages, cost, snapshot };
+    const written = { held, generation, fileType: found.format, pageCount: found.pages, cost, snapshot, tableName };
     const outcome = await statements.finish(written);
     if (outcome === 'moved') throw indexMoved();
     return outcome === 'ready';
@@ -219,19 +228,24 @@ async function cut(buffer: ChunkBuffer, window: TextWindow, lease: Lease): Promi
  * Embed and write the chunks, a page at a time. The first page determines model and latent space of the generation.
  * Stored vectors of the same chunks are used again. If no provider can embed the first page of a document that
  * nothing else finds, all pages are written without vectors.
- * @returns `outage`: reason why the generation has no vectors; null if it has them
+ * If the model is slow, all pages are written without vectors, which another job adds.
+ * @returns `outage`: reason why the generation has no vectors; null if it has them, or will have them soon;
+ *   `tableName`: table of the rows if they get their vectors later, else null
  */
 async function write(
   context: WorkContext,
   lease: Lease,
   source: IngestSource,
   buffer: ChunkBuffer,
-): Promise<{ generation: NewGeneration; cost: number; outage: Outage | null }> {
+): Promise<{ generation: NewGeneration; cost: number; outage: Outage | null; tableName: string | null }> {
   const { job, signal } = lease;
   const { orgId, documentId, origin: comparableWith } = source;
   const stored = source.hasGeneration
     ? await findStoredVectors(context, { orgId, documentId, buffer, comparableWith, signal })
     : null;
+  const isDeferred = stored === null && (await context.isDeferred(orgId, comparableWith));
+  // A later table would lack the rows.
+  const tableName = isDeferred ? await nameOfTable(context.sql, source.bucketId) : null;
   const embedder = new ChunkEmbedder(context.embedder, orgId, {
     signal,
     comparableWith,
@@ -248,7 +262,7 @@ async function write(
   const vectorsOf = async (page: readonly PreparedChunk[]): Promise<EmbeddedChunks> => {
     const kept = await stored?.take(page.length);
     if (kept) return kept;
-    if (outage !== null) return withoutVectors(page.length);
+    if (outage !== null || isDeferred) return withoutVectors(page.length);
     try {
       return await embedder.embed(page.map((chunk) => chunk.embedText));
     } catch (error) {
@@ -280,7 +294,11 @@ async function write(
     await stored?.close();
   }
   if (generation === null) throw new Error('nothing to write');
-  return { generation, cost: embedder.cost, outage };
+  return { generation, cost: embedder.cost, outage, tableName };
+}
+
+async function nameOfTable(sql: Sql, bucketId: string): Promise<string> {
+  return (await getIndexTable(sql, bucketId))?.name ?? bucketId;
 }
 
 function generationOf(job: Job, source: IngestSource, chunksCount: number, embedded: EmbeddedChunks): NewGeneration {

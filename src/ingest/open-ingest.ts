@@ -1,4 +1,5 @@
 import { RecentBuckets } from '../documents/recent-buckets.ts';
+import { chooseIndexModel, runsOnHost } from '../embedding/model-choice.ts';
 import type { Embedding } from '../embedding/open-embedding.ts';
 import type { ChunkIndex } from '../index/chunk-index.ts';
 import type { IndexWriter } from '../index/writing/index-writer.ts';
@@ -17,6 +18,7 @@ import type { DocumentImages } from '../recognition/document-images.ts';
 import type { ReadingContext } from './document-text.ts';
 import { openChildPool } from './extract/child-pool.ts';
 import { ingestOperations } from './job-operations.ts';
+import { DeferredVectors } from './reindex/deferred-vectors.ts';
 import { reembedHandler } from './reindex/reembed-handler.ts';
 import { type ReembedJobs, reembedOperations } from './reindex/reembed-job.ts';
 import type { ReindexContext } from './reindex/reindex-bucket.ts';
@@ -56,13 +58,20 @@ export function openIngest(context: {
   readonly search: { readonly index: IndexWriter; readonly chunks: ChunkIndex };
 }): Ingest {
   const { config, sql, direct, objects, threads, notifier, logger, pictures, projections } = context;
-  const { embedder } = context.embedding;
+  const { embedder, backends, routing } = context.embedding;
   const { index, chunks } = context.search;
   const children = openChildPool();
+  const deferred = new DeferredVectors({ sql, notifier, logger });
   const handler = lazyHandler({ kind: 'ingest', firstPhase: 'extracting' }, async () => {
     const { ingestHandler } = await import('./ingest-handler.ts');
     const parts = { sql, objects, threads, embedder, index, pictures, children };
-    return ingestHandler({ ...parts, limits: config.limits });
+    return ingestHandler({
+      ...parts,
+      limits: config.limits,
+      isDeferred: async (orgId, origin) =>
+        runsOnHost(backends, chooseIndexModel(backends, await routing.of(orgId), origin)),
+      onDeferred: (bucketId) => deferred.soon(bucketId),
+    });
   });
   const refreshModels = async () => {
     await projections.refresh();
@@ -94,11 +103,11 @@ export function openIngest(context: {
     reembed,
     async autoCalibration() {
       const { autoCalibration } = await import('./calibration/auto-calibration.ts');
-      const { backends } = context.embedding;
       return autoCalibration({ config, direct, backends, calibration: context.calibration, projections, reembed });
     },
-    chores: (everyMs) => [retryChore({ sql, notifier, logger }, everyMs)],
+    chores: (everyMs) => [retryChore({ sql, notifier, logger }, everyMs), deferred.chore(everyMs)],
     async close() {
+      deferred.close();
       children.close();
     },
   };

@@ -17,7 +17,10 @@ export const BucketDetails = BucketView.extend({
       chunks: z.int().describe('chunks that the caller may find'),
     })
     .nullable()
-    .describe('null: the bucket is empty; its first document is embedded by the model of the routing'),
+    .describe('null: the bucket has no vectors; its first document is embedded by the model of the routing'),
+  words_only_chunks: z
+    .int()
+    .describe('chunks that the caller finds by words only so far: a model of this host is making their vectors'),
 }).meta({ id: 'BucketDetails' });
 export type BucketDetails = z.output<typeof BucketDetails>;
 
@@ -28,11 +31,16 @@ export type BucketDetails = z.output<typeof BucketDetails>;
  */
 export async function getBucketDetails(sql: Sql, caller: Caller, ref: string): Promise<BucketDetails> {
   const bucket = await findBucket(sql, caller.orgId, ref);
-  const [origin, { documents, chunks }] = await Promise.all([
+  const [origin, { documents, chunks, chunksByWords }] = await Promise.all([
     findBucketOrigin(sql, bucket.id),
     countInBucket(sql, caller, bucket.id),
   ]);
-  return { ...bucket, document_count: documents, embedding: origin && { ...origin, chunks } };
+  return {
+    ...bucket,
+    document_count: documents,
+    embedding: origin && { ...origin, chunks },
+    words_only_chunks: chunksByWords,
+  };
 }
 
 /** Maximum number of buckets that one warning names. */

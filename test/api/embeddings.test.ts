@@ -189,14 +189,14 @@ describe('POST /v1/embed', () => {
 describe('GET /v1/models', () => {
   it('the list of models is the catalog, with the models that are available', async () => {
     const { body } = await test.call('GET', '/v1/models', { key });
-    expect(body.data).toHaveLength(12);
+    expect(body.data).toHaveLength(13);
     expect(body.data.find((model: { id: string }) => model.id === 'local/lexical-1')).toMatchObject({
       kind: 'lexical',
       available: true,
       default_dimension: 1024,
       variable_dimensions: true,
     });
-    expect(body.data.filter((model: { available: boolean }) => model.available)).toHaveLength(2);
+    expect(body.data.filter((model: { available: boolean }) => model.available)).toHaveLength(3);
   });
 
   it('a model is read by an id with a slash, and an unknown id is a 404', async () => {

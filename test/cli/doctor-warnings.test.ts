@@ -75,7 +75,9 @@ test('documents that the built-in model embeds are a warning while it is the def
   expect(await warnings()).toEqual([
     {
       name: 'default model',
-      detail: expect.stringMatching(/^local\/lexical-1 embedded 1 document, .*"service init"/),
+      detail: expect.stringMatching(
+        /^local\/lexical-1 embedded 1 document, .*"service index reembed --bucket B --model local\/semantic-1"/,
+      ),
     },
   ]);
   const providers = { 'vendor-a': { models: {} } };

@@ -28,11 +28,11 @@ export interface Running {
   readonly finished: Promise<Finished>;
 }
 
-/** Start `bin/service` as a shell does, with only `env`, the search path and HOME as its environment. */
+/** Start `bin/service` as a shell does, with only `env`, the search path, HOME and the tests' built-in model. */
 export function startService(args: readonly string[], env: NodeJS.ProcessEnv, input = ''): Running {
-  const { PATH, HOME } = process.env;
+  const { PATH, HOME, SERVICE_BUILT_IN_MODEL } = process.env;
   const child = spawn(SERVICE, args, {
-    env: { PATH, HOME, ...env },
+    env: { PATH, HOME, SERVICE_BUILT_IN_MODEL, ...env },
     stdio: 'pipe',
     timeout: COMMAND_MS_MAX,
     killSignal: 'SIGKILL',
@@ -73,11 +73,11 @@ export function runCommand(args: readonly string[], env: NodeJS.ProcessEnv): Pro
 async function runInChild(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Finished> {
   commandChild ??= startCommandChild();
   const { child, exited } = commandChild;
-  const { PATH, HOME } = process.env;
+  const { PATH, HOME, SERVICE_BUILT_IN_MODEL } = process.env;
   const timer = setTimeout(() => child.kill('SIGKILL'), COMMAND_MS_MAX);
   const report = Promise.race([new Promise<{ code: number }>((resolve) => child.once('message', resolve)), exited]);
   const streams = Promise.all([readCommand(child.stdout as Readable), readCommand(child.stderr as Readable)]);
-  child.send({ args, env: { PATH, HOME, ...env }, end: END_OF_COMMAND } satisfies CommandCall);
+  child.send({ args, env: { PATH, HOME, SERVICE_BUILT_IN_MODEL, ...env }, end: END_OF_COMMAND } satisfies CommandCall);
   const [ended, [stdout, stderr]] = await Promise.all([report, streams]);
   clearTimeout(timer);
   if (ended === null) {
@@ -116,10 +116,10 @@ export const CAN_MAKE_TERMINAL = spawnSync('script', ['--version'], { encoding: 
 
 /** Run `bin/service` on a terminal of 100 columns, made by `script`; stdout is the content of the terminal. */
 export async function runOnTerminal(args: readonly string[], env: NodeJS.ProcessEnv, input = ''): Promise<Finished> {
-  const { PATH, HOME } = process.env;
+  const { PATH, HOME, SERVICE_BUILT_IN_MODEL } = process.env;
   const command = `stty cols 100 rows 30; exec ${[SERVICE, ...args].map((arg) => `'${arg}'`).join(' ')}`;
   const child = spawn('script', ['-qefc', command, '/dev/null'], {
-    env: { PATH, HOME, SHELL: '/bin/sh', TERM: 'xterm-256color', ...env },
+    env: { PATH, HOME, SERVICE_BUILT_IN_MODEL, SHELL: '/bin/sh', TERM: 'xterm-256color', ...env },
     stdio: ['pipe', 'pipe', 'inherit'],
     timeout: COMMAND_MS_MAX,
     killSignal: 'SIGKILL',

@@ -50,7 +50,15 @@ beforeEach(async () => {
       ...{ mapVersion: null, nativeDimension: null, replaces: null },
     };
     const held = { id: job.id, fence: job.fence };
-    return { held, generation, fileType: 'txt', pageCount: null, cost: nth / 2, snapshot: nth === 1 ? { a: 1 } : null };
+    return {
+      held,
+      generation,
+      fileType: 'txt',
+      pageCount: null,
+      cost: nth / 2,
+      tableName: null,
+      snapshot: nth === 1 ? { a: 1 } : null,
+    };
   });
   await registerGenerations(
     sql,

@@ -25,17 +25,18 @@ export interface ServiceProcess {
 }
 
 /**
- * Start `service …` with `--json` and wait until it is ready. Of the test's environment it gets only `env`, `PATH` and
- * `HOME`.
+ * Start `service …` with `--json` and wait until it is ready. Of the test's environment it gets only `env`, `PATH`,
+ * `HOME` and the built-in model.
  */
 export async function startServiceProcess(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
   readyMsMax = READY_MS_MAX,
 ): Promise<ServiceProcess> {
+  const { PATH, HOME, SERVICE_BUILT_IN_MODEL } = process.env;
   const child: ChildProcess = spawn(SERVICE, [...args, '--json'], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
+    env: { PATH, HOME, SERVICE_BUILT_IN_MODEL, ...env },
   });
   let stderr = '';
   child.stderr?.setEncoding('utf8').on('data', (part: string) => {

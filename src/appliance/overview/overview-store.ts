@@ -5,18 +5,23 @@ import type { Sql } from '../../platform/postgres.ts';
 export interface DocumentTotals {
   readonly byStatus: Record<string, number>;
   readonly bytes: number;
+  /** Documents without vectors, since their model does not answer. */
   readonly keywordOnly: number;
+  /** Documents whose vectors are being made. */
+  readonly wordsOnly: number;
 }
 
 /** Count the documents of the organization that the caller may see, by status. */
 export async function countDocuments(sql: Sql, caller: Caller): Promise<DocumentTotals> {
   const rows = await sql`
     SELECT status, count(*)::int AS n, sum(size_bytes)::float8 AS bytes,
-           count(*) FILTER (WHERE keyword_only)::int AS keyword_only
+           count(*) FILTER (WHERE keyword_only AND status <> 'ready')::int AS keyword_only,
+           count(*) FILTER (WHERE keyword_only AND status = 'ready')::int AS words_only
     FROM documents WHERE org_id = ${caller.orgId} AND ${visibleTo(sql, caller)} GROUP BY status ORDER BY status`;
   return {
     byStatus: Object.fromEntries(rows.map((row) => [row['status'] as string, row['n'] as number])),
     bytes: rows.reduce((sum, row) => sum + (row['bytes'] as number), 0),
+    wordsOnly: rows.reduce((sum, row) => sum + (row['words_only'] as number), 0),
     keywordOnly: rows.reduce((sum, row) => sum + (row['keyword_only'] as number), 0),
   };
 }

@@ -40,6 +40,7 @@ export async function readOrganization(sql: Sql, caller: Caller): Promise<Omit<O
         by_status: documents.byStatus,
         bytes: documents.bytes,
         keyword_only: documents.keywordOnly,
+        words_only: documents.wordsOnly,
         added,
       },
       searches,

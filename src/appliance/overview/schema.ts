@@ -101,6 +101,7 @@ export const Overview = z
       by_status: z.record(z.string(), count),
       bytes: count,
       keyword_only: count.describe('documents that only keyword search finds until their model answers again'),
+      words_only: count.describe('documents found by words only so far: a model of this host is making their vectors'),
       added: z
         .array(z.object({ date: z.iso.date(), documents: count }))
         .describe(

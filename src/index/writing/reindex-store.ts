@@ -92,10 +92,15 @@ export async function countReindexedChunks(
   );
 }
 
-/** Find the unfinished job that builds the index of a bucket again. */
-export async function findReindexJob(sql: Sql, bucketId: string): Promise<string | null> {
+/**
+ * Find the unfinished job that works on the index of a bucket.
+ *
+ * @param processingType the only type of jobs to look for
+ */
+export async function findReindexJob(sql: Sql, bucketId: string, processingType?: string): Promise<string | null> {
+  const ofType = processingType === undefined ? sql`` : sql`AND processing_type = ${processingType}`;
   const [row] = await sql`
-    SELECT id FROM jobs WHERE kind = 'reindex' AND bucket_id = ${bucketId} AND ${isUnfinished(sql)} LIMIT 1`;
+    SELECT id FROM jobs WHERE kind = 'reindex' AND bucket_id = ${bucketId} AND ${isUnfinished(sql)} ${ofType} LIMIT 1`;
   return (row?.['id'] as string | undefined) ?? null;
 }
 

@@ -31,5 +31,7 @@ export interface ReindexPlan {
   /** Documents and chunks that get new rows. */
   readonly documents: number;
   readonly chunks: number;
+  /** Chunks of a batch, of which one is embedded at a time; undefined for large batches side by side. */
+  readonly batchChunks?: number;
   readonly warnings: readonly string[];
 }

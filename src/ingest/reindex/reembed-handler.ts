@@ -3,9 +3,12 @@ import { dropReindexRunOfJob } from '../../index/writing/reindex-store.ts';
 import type { JobHandler } from '../../jobs/handler.ts';
 import { asJobError, JobError, type Lease } from '../../jobs/lease.ts';
 import { AppError } from '../../platform/errors.ts';
+import type { Sql } from '../../platform/postgres.ts';
+import { planDeferred } from './plan-deferred.ts';
 import { planReembed, type ReembedContext } from './plan-reembed.ts';
-import { REINDEX, requestOfJob } from './reembed-job.ts';
+import { DEFERRED, REINDEX, requestOfJob } from './reembed-job.ts';
 import { type ReindexContext, reindexBucket } from './reindex-bucket.ts';
+import type { RunResult } from './run.ts';
 
 /** This job reads no file of a user, so a lost lease has another cause, such as a killed worker. */
 const CRASHES_MAX = 20;
@@ -16,8 +19,9 @@ export interface ReembedHandlerContext extends ReindexContext, ReembedContext {
 }
 
 /**
- * Create the handler of the job that embeds a bucket by another model. The job builds a new table while searches use
- * the present one, and follows uploads, edits and deletions. It finishes in the transaction that replaces the table.
+ * Create the handler of the jobs that embed a bucket. A job that embeds it by another model builds a new table while
+ * searches use the present one, and follows uploads, edits and deletions. It finishes in the transaction that replaces
+ * the table. A job that makes missing vectors adds them to the present table.
  */
 export function reembedHandler(context: ReembedHandlerContext): JobHandler {
   return {
@@ -36,15 +40,24 @@ async function reembed(context: ReembedHandlerContext, lease: Lease): Promise<vo
   try {
     // A new map or a new model may have caused the job. This process has not read it yet.
     await context.refreshModels();
-    const { plan, result } = await reindexBucket(context, caller, () => planReembed(context, caller, request), {
+    const options = {
       signal,
       jobId: job.id,
       onWork: () => lease.worked(),
       onProgress: () => void lease.progressed().catch(() => undefined),
-      detail: ({ from, origin }) => ({ from, to: origin, job_id: job.id }),
-      onDone: (tx, done) =>
+      onDone: (tx: Sql, done: RunResult) =>
         lease.complete(tx, { chunksCount: done.covered.chunks, fileType: null, actualCost: done.cost }),
-    });
+    };
+    const { plan, result } =
+      job.processingType === DEFERRED
+        ? await reindexBucket(context, caller, () => planDeferred(context, caller, job.bucketId), {
+            ...options,
+            detail: ({ origin }) => ({ to: origin, job_id: job.id }),
+          })
+        : await reindexBucket(context, caller, () => planReembed(context, caller, request), {
+            ...options,
+            detail: ({ from, origin }) => ({ from, to: origin, job_id: job.id }),
+          });
     // Nothing was left to do when the turn of the job came.
     if (plan.mode === 'nothing') {
       await lease.complete(context.sql, { chunksCount: plan.chunks, fileType: null, actualCost: result.cost });

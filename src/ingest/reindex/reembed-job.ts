@@ -3,6 +3,7 @@ import { type Caller, requireScope } from '../../access/caller.ts';
 import { findBucket, requireReach } from '../../documents/buckets.ts';
 import { lockBucket } from '../../documents/store.ts';
 import { dropReindexRunOfJob, findReindexJob } from '../../index/writing/reindex-store.ts';
+import { cancelJobs } from '../../jobs/document-jobs-store.ts';
 import type { JobKindOperations } from '../../jobs/handler.ts';
 import type { JobNotifier } from '../../jobs/notifier.ts';
 import type { Job, JobView } from '../../jobs/schema.ts';
@@ -16,6 +17,8 @@ import { planReembed, type ReembedContext, type ReembedPlan, type ReembedRequest
 /** Kind of the jobs that rebuild the index of a bucket. */
 export const REINDEX = 'reindex';
 const PROCESSING_TYPE = 'bucket_reembed';
+/** Processing type of the jobs that make the vectors of documents whose words are already searchable. */
+export const DEFERRED = 'bucket_vectors';
 /** Lower priority than uploads and edits, which people wait for. */
 const PRIORITY = 5;
 
@@ -81,6 +84,7 @@ export async function enqueueReembed(
   const jobId = newId('job');
   await context.sql.begin(async (tx) => {
     await lockBucket(tx, orgId, plan.bucketId);
+    await cancelDeferred(tx, orgId, plan.bucketId);
     await refuseSecond(tx, plan.bucketId);
     await enqueueJob(tx, {
       id: jobId,
@@ -105,6 +109,14 @@ export async function enqueueReembed(
     .notifyQueued(REINDEX)
     .catch((error) => context.logger.debug({ err: error }, 'notification of a queued job was lost'));
   return jobId;
+}
+
+/** Cancel the job that makes missing vectors, since the new job makes them, too. */
+async function cancelDeferred(tx: Sql, orgId: string, bucketId: string): Promise<void> {
+  const jobId = await findReindexJob(tx, bucketId, DEFERRED);
+  if (jobId === null) return;
+  await cancelJobs(tx, orgId, [jobId]);
+  await dropReindexRunOfJob(tx, jobId);
 }
 
 /**
@@ -165,7 +177,7 @@ export function reembedOperations(): JobKindOperations {
         s3Key: job.s3Key,
         fileName: job.fileName,
         fileSizeBytes: job.fileSizeBytes,
-        processingType: PROCESSING_TYPE,
+        processingType: job.processingType ?? PROCESSING_TYPE,
         estimatedCost: job.view.estimated_cost,
         reprocessOfJobId: job.id,
         metadataSnapshot: job.view.metadata_snapshot,

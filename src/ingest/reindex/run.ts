@@ -218,12 +218,13 @@ export class Reindexing {
     const failure = new AbortController();
     const signal = AbortSignal.any([this.#options.signal, failure.signal]);
     const atWork = new Set<Promise<void>>();
+    const chunksAtWorkMax = this.#plan.batchChunks ?? CHUNKS_AT_WORK_MAX;
     let chunksAtWork = 0;
     let due = 0;
     try {
       for await (const batch of this.#batches(run, signal)) {
         const chunks = batch.reduce((sum, { chunksCount }) => sum + chunksCount, 0);
-        while (atWork.size > 0 && chunksAtWork + chunks > CHUNKS_AT_WORK_MAX) await Promise.race(atWork);
+        while (atWork.size > 0 && chunksAtWork + chunks > chunksAtWorkMax) await Promise.race(atWork);
         signal.throwIfAborted();
         due += batch.length;
         chunksAtWork += chunks;
@@ -245,12 +246,13 @@ export class Reindexing {
   }
 
   async *#batches(run: ReindexRun, signal: AbortSignal): AsyncGenerator<store.LiveDocument[]> {
+    const chunksMax = this.#plan.batchChunks ?? BATCH_CHUNKS;
     let batch: store.LiveDocument[] = [];
     let chunks = 0;
     for await (const document of this.#liveDocuments()) {
       signal.throwIfAborted();
       if (!this.#isDue(run, document)) continue;
-      const isFull = chunks + document.chunksCount > BATCH_CHUNKS || batch.length === BATCH_DOCUMENTS;
+      const isFull = chunks + document.chunksCount > chunksMax || batch.length === BATCH_DOCUMENTS;
       if (isFull && batch.length > 0) {
         yield batch;
         batch = [];

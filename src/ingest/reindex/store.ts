@@ -108,6 +108,36 @@ export async function selectRunGenerations(sql: Sql, runId: string): Promise<Run
   }));
 }
 
+/** Bucket with documents that have no vectors yet. */
+export interface DeferredBucket {
+  readonly orgId: string;
+  readonly bucketId: string;
+  readonly name: string;
+}
+
+/** Time after which vectors are tried again if their job failed or was cancelled. */
+const DEFERRED_AGAIN_MS = 10 * 60_000;
+
+/**
+ * Select the buckets with documents that are ready and have no vectors yet.
+ *
+ * @param bucketId the only bucket to look at; null for all
+ */
+export async function selectDeferredBuckets(sql: Sql, bucketId: string | null): Promise<DeferredBucket[]> {
+  const rows = await sql`
+    SELECT id, org_id, name FROM buckets
+    WHERE deleting_at IS NULL ${bucketId === null ? sql`` : sql`AND id = ${bucketId}`}
+      AND EXISTS (SELECT 1 FROM documents WHERE bucket_id = buckets.id AND keyword_only AND status = 'ready')
+      AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.bucket_id = buckets.id AND kind = 'reindex'
+        AND status IN ('failed', 'cancelled')
+        AND completed_at > now() - ${DEFERRED_AGAIN_MS} * interval '1 millisecond')`;
+  return rows.map((row) => ({
+    orgId: row['org_id'] as string,
+    bucketId: row['id'] as string,
+    name: row['name'] as string,
+  }));
+}
+
 /**
  * Make generations of a run (null: all of them) live in place of those from which they were made. Call this in a
  * transaction. A document that was ingested again or deleted in the meantime stays as it is.

@@ -1,0 +1,116 @@
+import { lockBucket } from '../../documents/store.ts';
+import { findReindexJob } from '../../index/writing/reindex-store.ts';
+import type { JobNotifier } from '../../jobs/notifier.ts';
+import { enqueueJob } from '../../jobs/store.ts';
+import type { Chore } from '../../platform/chores.ts';
+import { AppError } from '../../platform/errors.ts';
+import { newId } from '../../platform/ids.ts';
+import type { Logger } from '../../platform/logger.ts';
+import type { Sql } from '../../platform/postgres.ts';
+import { DEFERRED, REINDEX } from './reembed-job.ts';
+import { type DeferredBucket, selectDeferredBuckets } from './store.ts';
+
+/** Lower priority than uploads and edits, so that documents are found by their words first. */
+const PRIORITY = 5;
+/** Time after a document is ready before its vectors are begun, so that documents of one upload share a job. */
+const PAUSE_MS = 500;
+/** Interval at which documents that became ready beside a job get another job. */
+const REPEAT_MS = 2_000;
+
+interface Context {
+  readonly sql: Sql;
+  readonly notifier: JobNotifier;
+  readonly logger: Logger;
+}
+
+/**
+ * Queues the jobs that make the vectors of documents whose words are already searchable. A model of this host takes a
+ * fraction of a second for each chunk, so no upload waits for it.
+ */
+export class DeferredVectors {
+  readonly #context: Context;
+  readonly #timers = new Map<string, NodeJS.Timeout>();
+  #isClosed = false;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /** Queue a job for a bucket soon, unless one is queued by then. */
+  soon(bucketId: string, afterMs = PAUSE_MS): void {
+    if (this.#isClosed || this.#timers.has(bucketId)) return;
+    const timer = setTimeout(() => {
+      this.#timers.delete(bucketId);
+      void this.#queue(bucketId);
+    }, afterMs);
+    this.#timers.set(bucketId, timer.unref());
+  }
+
+  /** Create the chore that finds what was left when a process ended. */
+  chore(everyMs: number): Chore {
+    const { sql } = this.#context;
+    return {
+      name: 'vectors of documents',
+      everyMs,
+      run: async (signal) => {
+        for (const bucket of await selectDeferredBuckets(sql, null)) {
+          signal.throwIfAborted();
+          await enqueueDeferred(this.#context, bucket);
+        }
+      },
+    };
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const timer of this.#timers.values()) clearTimeout(timer);
+    this.#timers.clear();
+  }
+
+  async #queue(bucketId: string): Promise<void> {
+    try {
+      const [bucket] = await selectDeferredBuckets(this.#context.sql, bucketId);
+      if (bucket === undefined) return;
+      // The job in progress may have passed the newest documents.
+      if (!(await enqueueDeferred(this.#context, bucket))) this.soon(bucketId, REPEAT_MS);
+    } catch (error) {
+      this.#context.logger.debug({ err: error, bucketId }, 'a job for vectors was not queued; the reaper queues it');
+    }
+  }
+}
+
+/** Queue a job for the vectors of a bucket. @returns false if another job works on the index of the bucket */
+async function enqueueDeferred(
+  { sql, notifier, logger }: Context,
+  { orgId, bucketId, name }: DeferredBucket,
+): Promise<boolean> {
+  const isQueued = await sql
+    .begin(async (tx) => {
+      await lockBucket(tx, orgId, bucketId);
+      if ((await findReindexJob(tx, bucketId)) !== null) return false;
+      await enqueueJob(tx, {
+        id: newId('job'),
+        kind: REINDEX,
+        orgId,
+        bucketId,
+        priority: PRIORITY,
+        s3Key: '',
+        fileName: name,
+        fileSizeBytes: 0,
+        processingType: DEFERRED,
+        metadataSnapshot: { requested_by: 'service' },
+      });
+      return true;
+    })
+    .catch((error: unknown) => {
+      // The bucket is being deleted.
+      if (error instanceof AppError && error.code === 'bucket_not_found') return true;
+      throw error;
+    });
+  if (isQueued) {
+    await notifier
+      .notifyQueued(REINDEX)
+      .catch((error) => logger.debug({ err: error }, 'notification of a queued job was lost'));
+  }
+  return isQueued;
+}

@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createBucket } from '../../src/documents/buckets.ts';
+import { CreateBucket } from '../../src/documents/schema.ts';
+import { UploadRequest } from '../../src/ingest/schema.ts';
+import { uploadDocument } from '../../src/ingest/upload.ts';
+import { openTestApi, type TestApi } from '../support/api.ts';
+import { ingestAll } from '../support/ingest-all.ts';
+import { until } from '../support/until.ts';
+
+const NOTES = [
+  { id: 'ferry', fileName: 'ferry.txt', text: 'The last boat to the island leaves the pier at 22:40 on weekdays.' },
+  { id: 'leave', fileName: 'leave.txt', text: 'Annual leave must be requested at least two weeks in advance.' },
+  { id: 'refund', fileName: 'refund.txt', text: '환불은 구매 후 7일 이내에 고객센터에서 신청할 수 있습니다.' },
+  { id: 'wifi', fileName: 'wifi.txt', text: 'The passphrase of the wireless network is printed on the router.' },
+];
+
+let api: TestApi;
+let key: string;
+beforeAll(async () => {
+  api = await openTestApi({ settings: { embeddings: { built_in: 'semantic' } } });
+  key = await api.key();
+});
+afterAll(() => api.close());
+
+async function details(bucket: string) {
+  return (await api.call('GET', `/v1/buckets/${bucket}`, { key })).body;
+}
+
+async function best(bucket: string, query: string) {
+  const { body } = await api.call('POST', `/v2/buckets/${bucket}/search`, { key, json: { query } });
+  return body.results[0]?.citation.file_name ?? null;
+}
+
+async function jobsOf(bucket: string) {
+  const { body } = await api.call('GET', `/v1/jobs?bucket_id=${bucket}&limit=100`, { key });
+  return body.filter((job: { processing_type: string }) => job.processing_type === 'bucket_vectors');
+}
+
+async function newBucket(name: string): Promise<string> {
+  return (await createBucket(api.appliance.sql, api.operator, CreateBucket.parse({ name }))).id;
+}
+
+async function upload(bucket: string, { fileName, text }: (typeof NOTES)[number]): Promise<void> {
+  const content = { bytes: Buffer.from(text), fileName, contentType: null };
+  await uploadDocument(api.appliance.ingest.uploads, api.operator, bucket, content, UploadRequest.parse({}));
+}
+
+describe('documents of a model of this host', () => {
+  it('are found by words when they are ready, and by meaning once their vectors are made', async () => {
+    const bucket = await newBucket('notes');
+    await ingestAll(api.appliance, api.operator, 'notes', NOTES);
+    expect(await best(bucket, 'last boat island')).toBe('ferry.txt');
+    const done = await until(
+      async () => {
+        const now = await details(bucket);
+        return now.words_only_chunks === 0 && now;
+      },
+      { withinMs: 120_000, what: 'vectors' },
+    );
+    expect(done.embedding).toMatchObject({ model: 'local/semantic-1', chunks: NOTES.length });
+    // No word of these questions is in the document that answers it.
+    expect(await best(bucket, 'how early must I ask for vacation?')).toBe('leave.txt');
+    expect(await best(bucket, 'can I get my money back?')).toBe('refund.txt');
+    const jobs = await jobsOf(bucket);
+    expect(new Set(jobs.map(({ status }: { status: string }) => status))).toEqual(new Set(['ready']));
+    const { body } = await api.call('GET', '/v1/documents?name=txt&limit=50', { key });
+    expect(body.data.filter((each: { bucket_id: string }) => each.bucket_id === bucket)).toHaveLength(NOTES.length);
+  });
+
+  it('that come while others get their vectors get theirs soon after', async () => {
+    const bucket = await newBucket('growing');
+    for (const [nth, note] of NOTES.entries()) {
+      await upload(bucket, note);
+      await until(async () => (await details(bucket)).embedding?.chunks === nth + 1 || nth > 1, {
+        withinMs: 120_000,
+        what: 'the vectors of the first documents',
+      });
+    }
+    await until(async () => (await details(bucket)).embedding?.chunks === NOTES.length, { withinMs: 120_000 });
+    await until(async () => (await details(bucket)).words_only_chunks === 0, { withinMs: 120_000, what: 'vectors' });
+    expect(await best(bucket, 'wann fährt das letzte Schiff?')).toBe('ferry.txt');
+  });
+
+  it('keep their state and are not tried again at once after the job is cancelled', async () => {
+    const bucket = await newBucket('cancelled');
+    const { sql } = api.appliance;
+    await ingestAll(api.appliance, api.operator, 'cancelled', NOTES.slice(0, 1));
+    const id = await until(async () => (await jobsOf(bucket))[0]?.id as string | undefined, { what: 'a job' });
+    await sql`UPDATE jobs SET status = 'cancelled', completed_at = now() WHERE id = ${id}`;
+    await upload(bucket, NOTES[1] as (typeof NOTES)[number]);
+    await until(async () => (await best(bucket, 'annual leave')) === 'leave.txt', { what: 'the second document' });
+    expect(await jobsOf(bucket)).toHaveLength(1);
+  });
+});
