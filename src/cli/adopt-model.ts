@@ -42,9 +42,19 @@ export async function adoptModel(
       throw error;
     }
   }
-  await appliance.embedding.routing.set(operator, { primary: spec.name, fallback: undefined, mode: 'single' });
-  note(`${spec.name} is the primary model of organization ${options.org}`);
-  return { primary: true, jobs: await reembedAll(appliance, operator, spec.name) };
+  return makePrimary(appliance, operator, spec.name, options.org);
+}
+
+/** Make a model the primary model of an organization, and queue jobs that embed its buckets with it. */
+export async function makePrimary(
+  appliance: Appliance,
+  operator: Caller,
+  model: string,
+  org: string,
+): Promise<Adopted> {
+  await appliance.embedding.routing.set(operator, { primary: model, fallback: undefined, mode: 'single' });
+  note(`${model} is the primary model of organization ${org}`);
+  return { primary: true, jobs: await reembedAll(appliance, operator, model, { dryRun: false }) };
 }
 
 /** Return true if requests without a model match words only, so that any model with meaning is better. */
@@ -55,19 +65,25 @@ async function isFirst({ embedding }: Appliance, { orgId }: Caller): Promise<boo
   return backends.indexModelsOf(primary).models.every(({ kind }) => kind === 'lexical');
 }
 
-async function reembedAll(appliance: Appliance, operator: Caller, model: string): Promise<string[]> {
+/**
+ * Queue jobs that embed all buckets with a model. With `dryRun`, only say what they would do.
+ *
+ * @returns ids of the jobs
+ */
+export async function reembedAll(
+  appliance: Appliance,
+  operator: Caller,
+  model: string,
+  { dryRun }: { readonly dryRun: boolean },
+): Promise<string[]> {
   const jobs: string[] = [];
   for (const bucket of await listBuckets(appliance.sql, operator)) {
     try {
-      const reply = await queueReembed(
-        appliance.ingest.reembed,
-        operator,
-        { bucket: bucket.id, model },
-        { dryRun: false },
-      );
-      if (reply.job_id === null) continue;
-      jobs.push(reply.job_id);
-      note(`bucket ${bucket.name}: ${reply.chunks} chunks will be embedded by ${model} (job ${reply.job_id})`);
+      const reply = await queueReembed(appliance.ingest.reembed, operator, { bucket: bucket.id, model }, { dryRun });
+      if (reply.job_id !== null) jobs.push(reply.job_id);
+      const job = reply.job_id === null ? '' : ` (job ${reply.job_id})`;
+      if (reply.texts > 0)
+        note(`bucket ${bucket.name}: ${model} embeds ${reply.texts} of ${reply.chunks} chunks${job}`);
     } catch (error) {
       // If a bucket cannot be embedded now, it keeps its vectors and the others go on.
       if (!(error instanceof AppError)) throw error;

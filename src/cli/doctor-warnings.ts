@@ -70,7 +70,7 @@ async function findLexicalModel(sql: Sql, config: Config): Promise<Warning | nul
   if (aliasBackendsOf(config).some((id) => id !== LEXICAL_ID)) return null;
   const documents = await countDocumentsOfModel(sql, LEXICAL_ID);
   if (documents === 0) return null;
-  const detail = `${LEXICAL_ID} embedded ${documents === 1 ? '1 document' : `${documents} documents`}, and it knows words but not meanings; move each bucket with "service index reembed --bucket B --model ${SEMANTIC_ID}", which runs on this host`;
+  const detail = `${LEXICAL_ID} embedded ${documents === 1 ? '1 document' : `${documents} documents`}, and it knows words but not meanings; "service models adopt ${SEMANTIC_ID}" moves the buckets to the built-in model that matches meanings`;
   return { name: 'default model', detail };
 }
 

@@ -1,10 +1,10 @@
 import type { Appliance } from '../appliance/appliance.ts';
 
-/** Hint at the local model that searches by meaning without a vendor. */
+/** Hint at the built-in model that searches by meaning, in installations that began with the other one. */
 export const MEANING_HINT =
-  'search matches words only; to search by meaning, install a model (about 490 MB): service models install intfloat/multilingual-e5-small --prompts e5';
+  'search matches words only; to search by meaning, move the buckets to the built-in model local/semantic-1: service models adopt local/semantic-1';
 
-/** Return true if the built-in model is the only one that can embed. */
+/** Return true if the lexical model embeds what names no model. */
 export function knowsWordsOnly({ embedding: { backends } }: Pick<Appliance, 'embedding'>): boolean {
-  return !backends.catalog.list().some((model) => model.kind === 'semantic' && backends.isAvailable(model));
+  return backends.aliasBackends.every(({ kind }) => kind === 'lexical');
 }

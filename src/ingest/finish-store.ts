@@ -22,8 +22,8 @@ export interface WrittenIngest {
 /**
  * - `ready`: the job is finished, and searches find the generation.
  * - `lost`: the job is no longer held, or its document is deleted or being deleted.
- * - `moved`: the index of the bucket has vectors of another latent space, or will have soon; or rows without vectors are
- *   in a table that was replaced.
+ * - `moved`: the index of the bucket has vectors of another latent space, or will have soon; or rows without vectors
+ *   are in a table that was replaced.
  */
 export type IngestOutcome = 'ready' | 'lost' | 'moved';
 

@@ -76,7 +76,7 @@ test('documents that the built-in model embeds are a warning while it is the def
     {
       name: 'default model',
       detail: expect.stringMatching(
-        /^local\/lexical-1 embedded 1 document, .*"service index reembed --bucket B --model local\/semantic-1"/,
+        /^local\/lexical-1 embedded 1 document, .*"service models adopt local\/semantic-1"/,
       ),
     },
   ]);

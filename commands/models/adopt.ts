@@ -1,0 +1,39 @@
+import { Args, Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { confirm } from '../../src/cli/confirm.ts';
+import { orgFlag, yesFlag } from '../../src/cli/flags.ts';
+
+export default class ModelsAdopt extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'Make a model the primary model of an organization, and embed its buckets with it.\n' +
+    'Each bucket gets a job. Searches use its present vectors until the job is done.';
+  static override examples = [
+    '<%= config.bin %> models adopt local/semantic-1 --dry-run',
+    '<%= config.bin %> models adopt local/semantic-1 --yes --json',
+  ];
+  static override args = {
+    model: Args.string({ description: 'id of the model, as in "models list"', required: true, ignoreStdin: true }),
+  };
+  static override flags = {
+    org: orgFlag,
+    'dry-run': Flags.boolean({ description: 'show what would be done, and change nothing', env: 'SERVICE_DRY_RUN' }),
+    yes: yesFlag,
+  };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(ModelsAdopt);
+    return this.withOperator(flags, async (appliance, operator, signal) => {
+      const { makePrimary, reembedAll } = await import('../../src/cli/adopt-model.ts');
+      const model = appliance.embedding.backends.catalog.find(args.model).id;
+      if (flags['dry-run']) {
+        await reembedAll(appliance, operator, model, { dryRun: true });
+        return { model, dry_run: true, jobs: [] };
+      }
+      const question = `Make ${model} the primary model of organization ${flags.org}, and embed its buckets with it?`;
+      await confirm(question, flags.yes, signal);
+      const { jobs } = await makePrimary(appliance, operator, model, flags.org);
+      return { model, dry_run: false, jobs };
+    });
+  }
+}
