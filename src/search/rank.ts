@@ -31,6 +31,8 @@ export interface RankedChunk extends Candidate {
   readonly document: LiveDocument;
   readonly score: number;
   readonly rrf: number;
+  /** Factor of both scores: below 1 for boilerplate. */
+  readonly share: number;
   readonly bm25: number | null;
   readonly cosine: number | null;
   readonly ranks: FusedRanks;
@@ -71,10 +73,12 @@ function fuseCandidates(
   keyword: readonly Candidate[],
   vector: readonly Candidate[],
   { fusion, mode }: PreparedQuery,
+  background: number | null,
 ): FusedHit[] {
   const rankings = {
     keyword: keyword.map(({ chunkId, score }) => ({ id: chunkId, score })),
-    vector: vector.map(({ chunkId }) => chunkId),
+    vector: vector.map(({ chunkId, score }) => ({ id: chunkId, score })),
+    background,
   };
   return fuseRankings(rankings, fusion, mode);
 }
@@ -86,9 +90,16 @@ function shareOf({ isBoilerplate }: Candidate): number {
 /**
  * Fuse the visible chunks of both legs, best first. BM25 counts words in all documents of the index, so its value would
  * reveal words of hidden documents. If the bucket has hidden documents, `bm25` is therefore the reciprocal of the rank
- * among the visible chunks (docs/decisions/0023-scores-beside-hidden-documents.md).
+ * among the visible chunks, and the legs are fused by ranks (docs/decisions/0023-scores-beside-hidden-documents.md).
+ *
+ * @param background mean cosine of the query to unrelated texts; null if unknown
  */
-export function rank({ keyword, vector, live, hiding }: Candidates, query: PreparedQuery): RankedChunk[] {
+export function rank(
+  { keyword, vector, live, hiding }: Candidates,
+  asked: PreparedQuery,
+  background: number | null,
+): RankedChunk[] {
+  const query = hiding.size > 0 ? withoutScores(asked) : asked;
   const { mode } = query;
   const { weights } = query.fusion;
   const visible = isVisible(live);
@@ -100,7 +111,7 @@ export function rank({ keyword, vector, live, hiding }: Candidates, query: Prepa
     const hides = hiding.has((live.get(documentId) as LiveDocument).bucketId);
     bm25.set(chunkId, hides ? 1 / (bm25.size + 1) : score);
   }
-  const fused = fuseCandidates([...byKeyword.values()], [...byVector.values()], query);
+  const fused = fuseCandidates([...byKeyword.values()], [...byVector.values()], query, background);
   const ranked = fused.map((hit) => {
     const { id, score, rrf } = hit;
     const candidate = (byKeyword.get(id) ?? byVector.get(id)) as Candidate;
@@ -112,10 +123,17 @@ export function rank({ keyword, vector, live, hiding }: Candidates, query: Prepa
       rrf: rrf * share,
       bm25: bm25.get(id) ?? null,
       cosine: byVector.get(id)?.score ?? null,
+      share,
       ranks: { hit, weights, mode },
     };
   });
-  return ranked.sort((a, b) => b.rrf - a.rrf);
+  return ranked.sort((a, b) => b.score - a.score);
+}
+
+/** Fuse by ranks where scores would be fused. */
+function withoutScores(query: PreparedQuery): PreparedQuery {
+  const { weights, rule } = query.fusion;
+  return rule === 'scores' ? { ...query, fusion: { weights, rule: 'ranks' } } : query;
 }
 
 export function toResult(chunk: JudgedChunk, { explain }: Pick<SearchRequest, 'explain'>): SearchResult {
@@ -128,7 +146,7 @@ export function toResult(chunk: JudgedChunk, { explain }: Pick<SearchRequest, 'e
     relevance: chunk.relevance,
     relevance_score: chunk.relevance_score,
     scores: { vector_score: chunk.cosine, bm25_score: chunk.bm25, rrf_score: chunk.rrf, rerank_score: null },
-    ...(explain ? { explain: explainLegs(chunk.ranks, chunk.rrf) } : {}),
+    ...(explain ? { explain: explainLegs(chunk.ranks, chunk.share) } : {}),
     metadata: chunk.details.metadata,
     citation: {
       file_name: chunk.details.fileName,

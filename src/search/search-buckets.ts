@@ -1,7 +1,7 @@
 import type { Caller } from '../access/caller.ts';
 import { type AttemptContext, searchTarget } from './attempt.ts';
 import type { DocumentCondition } from './documents/document-store.ts';
-import { fuseRankings, type KeywordHit, weightsFor } from './fuse.ts';
+import { fuseRankings, type LegHit, weightsFor } from './fuse.ts';
 import { type JudgedChunk, toResult } from './rank.ts';
 import { readBucketsTarget } from './read-target.ts';
 import { citePlaces } from './results/cite-place.ts';
@@ -82,21 +82,21 @@ function fuseChunks(
   const byId = new Map(chunks.map((chunk) => [chunk.chunkId, chunk]));
   const rankings = {
     keyword: ranking(chunks, ({ bm25 }) => bm25),
-    vector: interleave([...bySpace.values()].map((own) => ranking(own, ({ cosine }) => cosine).map(({ id }) => id))),
+    vector: interleave([...bySpace.values()].map((own) => ranking(own, ({ cosine }) => cosine))),
   };
   const weights = weightsFor(kinds.includes('semantic') ? 'semantic' : 'lexical');
   const searched = kinds.length === 0 ? 'keyword' : mode;
-  // Scores of different indexes show no clear lead.
-  return fuseRankings(rankings, { weights, keepsClearLeads: false }, searched)
+  // Scores of different indexes cannot be compared.
+  return fuseRankings(rankings, { weights, rule: 'ranks' }, searched)
     .slice(0, topK)
     .map((hit) => {
       const { score, rrf } = hit;
-      return { ...(byId.get(hit.id) as BucketChunk), score, rrf, ranks: { hit, weights, mode: searched } };
+      return { ...(byId.get(hit.id) as BucketChunk), score, rrf, share: 1, ranks: { hit, weights, mode: searched } };
     });
 }
 
 /** List the chunks that have a score, best first. */
-function ranking(chunks: readonly BucketChunk[], scoreOf: (chunk: BucketChunk) => number | null): KeywordHit[] {
+function ranking(chunks: readonly BucketChunk[], scoreOf: (chunk: BucketChunk) => number | null): LegHit[] {
   return chunks
     .flatMap((chunk) => {
       const score = scoreOf(chunk);
@@ -106,7 +106,7 @@ function ranking(chunks: readonly BucketChunk[], scoreOf: (chunk: BucketChunk) =
 }
 
 /** Merge rankings whose scores cannot be compared: the first of each, then the second of each. */
-function interleave(rankings: readonly (readonly string[])[]): string[] {
+function interleave(rankings: readonly (readonly LegHit[])[]): LegHit[] {
   const longest = Math.max(0, ...rankings.map(({ length }) => length));
-  return Array.from({ length: longest }, (_, place) => rankings.flatMap((ids) => ids[place] ?? [])).flat();
+  return Array.from({ length: longest }, (_, place) => rankings.flatMap((hits) => hits[place] ?? [])).flat();
 }

@@ -82,7 +82,8 @@ async function searchTables(
     embedding.then((vector) => prepareQuery(request, query.terms, vector, describeTables(indexTables))),
   );
   const sampling = awaitLater(sampleBackground(search, reader, { embedding, preparing }));
-  const best = reader === null ? NOTHING : await findBest(reader, search, preparing);
+  const background = sampling.then((found) => found.background?.mean ?? null);
+  const best = reader === null ? NOTHING : await findBest(reader, search, { preparing, background });
   const corrections = reader?.corrections() ?? [];
   const replaced = corrections.map(({ replaced: phrase, by }) => ({ phrase, others: [by] }));
   const judged = {
@@ -124,7 +125,11 @@ const NOTHING: Best = { chunks: [], isStale: false, lowestCosine: null, warnings
 /**
  * Search both legs, drop the chunks that the caller may not see, and fuse the others; fetch more candidates as needed.
  */
-async function findBest(reader: ChunkReader, search: IndexSearch, preparing: Promise<PreparedQuery>): Promise<Best> {
+async function findBest(
+  reader: ChunkReader,
+  search: IndexSearch,
+  { preparing, background }: { preparing: Promise<PreparedQuery>; background: Promise<number | null> },
+): Promise<Best> {
   const { documents, scope, request, wanted, hiding } = search;
   const bounds = { wanted, perDocumentMax: request.max_per_document ?? null };
   const limitMin = Math.max(CANDIDATES_MIN, wanted * 4);
@@ -143,7 +148,7 @@ async function findBest(reader: ChunkReader, search: IndexSearch, preparing: Pro
     const cut = mapLegs(rows, (leg) => withinLimit(leg, limit));
     const legs = isWide ? mapLegs(cut, (leg) => leg.filter(({ documentId }) => live.has(documentId))) : cut;
     const candidates = { ...mapLegs(legs, (leg) => (isWide ? leg.slice(0, limitMin) : leg)), live, hiding };
-    const ranked = rank(candidates, await preparing);
+    const ranked = rank(candidates, await preparing, await background);
     const chunks = await readBest(reader, ranked, bounds, documents);
     const best: Best = {
       chunks,

@@ -5,7 +5,7 @@ import { type LegWeights, updateLegWeights } from '../index/index-store.ts';
 import { conflict, invalidRequest } from '../platform/errors.ts';
 import { inTransaction } from '../platform/postgres.ts';
 import { findBucketIndex } from './bucket-index-store.ts';
-import { fuseRankings, fusionFor, type KeywordHit, weightsFor } from './fuse.ts';
+import { fuseRankings, fusionFor, type LegHit, weightsFor } from './fuse.ts';
 import { SearchRequest, type SearchResult } from './schema.ts';
 import { type SearchContext, searchBucket } from './search.ts';
 
@@ -49,8 +49,10 @@ const QUERIES_MAX = 10_000;
 /** Chunks that the legs found for a query, with the names of their documents. */
 interface Legs {
   readonly kind: 'lexical' | 'semantic';
-  readonly keyword: readonly KeywordHit[];
-  readonly vector: readonly string[];
+  readonly keyword: readonly LegHit[];
+  readonly vector: readonly LegHit[];
+  /** False if the bucket hides documents, so that searches show and fuse no BM25 scores. */
+  readonly showsScores: boolean;
   readonly documents: ReadonlyMap<string, string>;
   readonly relevant: ReadonlyMap<string, number>;
 }
@@ -137,7 +139,8 @@ async function searchLegs(
   return {
     kind: vector.model.startsWith('local/lexical') ? 'lexical' : 'semantic',
     keyword: keyword.results.map(({ id, scores }) => ({ id, score: showsScores ? (scores.bm25_score as number) : 1 })),
-    vector: vector.results.map(({ id }) => id),
+    vector: vector.results.map(({ id, scores }) => ({ id, score: scores.vector_score ?? 0 })),
+    showsScores,
     documents,
     relevant,
   };
@@ -175,8 +178,10 @@ function meanNdcg(legs: readonly Legs[], weights: LegWeights): number {
 /**
  * Compute nDCG@10 of the fused chunks' documents, each at the rank of its first chunk (Järvelin and Kekäläinen, 2002).
  */
-function ndcg({ kind, keyword, vector, documents, relevant }: Legs, weights: LegWeights): number {
-  const fused = fuseRankings({ keyword, vector }, fusionFor(kind, weights), 'hybrid').filter(({ rrf }) => rrf > 0);
+function ndcg({ kind, keyword, vector, showsScores, documents, relevant }: Legs, weights: LegWeights): number {
+  const fusion = fusionFor(kind, weights);
+  const shown = showsScores || fusion.rule !== 'scores' ? fusion : ({ weights, rule: 'ranks' } as const);
+  const fused = fuseRankings({ keyword, vector }, shown, 'hybrid').filter(({ score }) => score > 0);
   const ranked = [...new Set(fused.map(({ id }) => documents.get(id) as string))].slice(0, CUT);
   const gainAt = (gain: number, at: number) => gain / Math.log2(at + 2);
   const reached = ranked.reduce((sum, name, at) => sum + gainAt(relevant.get(name) ?? 0, at), 0);

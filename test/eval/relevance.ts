@@ -186,7 +186,9 @@ function judgeQuery(
   const found = best.toSorted().map(({ row, score }) => ({ id: String(row), score }));
   const cosines = texts.map((_, at) => dot(vector, rowOf(at)));
   const byCosine = cosines.map((_, at) => at).sort((a, b) => (cosines[b] as number) - (cosines[a] as number));
-  const nearest = byCosine.slice(0, DEPTH + wanted.size).map((row) => String(row));
+  const nearest = byCosine
+    .slice(0, DEPTH + wanted.size)
+    .map((row) => ({ id: String(row), score: cosines[row] as number }));
   const compared = sample.compare({ vector: kind === 'semantic' ? vector : null, terms });
   const given = { terms, alternatives: [], sample: compared };
   const background = kind === 'semantic' ? backgroundOf(compared) : null;
@@ -194,7 +196,8 @@ function judgeQuery(
     const kept = (name: string) => !isBarren || !wanted.has(Number(name));
     const rankings = {
       keyword: mode === 'vector' ? [] : found.filter(({ id }) => kept(id)),
-      vector: mode === 'keyword' ? [] : nearest.filter(kept),
+      vector: mode === 'keyword' ? [] : nearest.filter(({ id }) => kept(id)),
+      background: background?.mean ?? null,
     };
     const fused = fuseRankings(rankings, fusionFor(kind === 'semantic' ? 'semantic' : 'lexical'), mode);
     return fused.slice(0, RESULTS).map(({ id }, rank) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { LegWeights } from '../../src/index/index-store.ts';
-import { fuseRankings, fusionFor, type KeywordHit, weightsFor } from '../../src/search/fuse.ts';
+import { fuseRankings, fusionFor, type LegHit, weightsFor } from '../../src/search/fuse.ts';
 import { explainLegs } from '../../src/search/results/explain-results.ts';
 import { randomFrom } from '../index/draw-rows.ts';
 
@@ -8,17 +8,22 @@ const EQUAL = plain({ keyword: 1, vector: 1 });
 const ids = (hits: { id: string }[]) => hits.map((hit) => hit.id).join(' ');
 
 function plain(weights: LegWeights) {
-  return { weights, keepsClearLeads: false };
+  return { weights, rule: 'ranks' as const };
 }
 
 /** Make hits of the keyword leg whose scores are close to each other. */
-function close(...names: string[]): KeywordHit[] {
+function close(...names: string[]): LegHit[] {
   return names.map((id, at) => ({ id, score: 10 - at / 10 }));
+}
+
+/** Make hits of the vector leg, whose cosines fall slowly. */
+function near(...names: string[]): LegHit[] {
+  return names.map((id, at) => ({ id, score: 0.9 - at / 1000 }));
 }
 
 describe('fuseRankings', () => {
   it('fusion adds weight / (60 + rank) over the legs', () => {
-    const rankings = { keyword: close('a', 'b'), vector: ['c', 'a'] };
+    const rankings = { keyword: close('a', 'b'), vector: near('c', 'a') };
     const [both, one] = fuseRankings(rankings, plain({ keyword: 2, vector: 1 }), 'hybrid');
     expect(both).toMatchObject({ id: 'a', keywordRank: 1, vectorRank: 2 });
     expect(both?.rrf).toBeCloseTo(2 / 61 + 1 / 62, 12);
@@ -27,24 +32,26 @@ describe('fuseRankings', () => {
   });
 
   it('fusion scores 1 for a hit that is first in every leg of the mode', () => {
-    const first = { keyword: close('a'), vector: ['a'] };
+    const first = { keyword: close('a'), vector: near('a') };
     expect(fuseRankings(first, fusionFor('lexical'), 'hybrid')[0]?.score).toBeCloseTo(1, 12);
     expect(fuseRankings({ keyword: close('a'), vector: [] }, EQUAL, 'keyword')[0]?.score).toBeCloseTo(1, 12);
-    expect(fuseRankings({ keyword: [], vector: ['a'] }, EQUAL, 'vector')[0]?.score).toBeCloseTo(1, 12);
+    expect(fuseRankings({ keyword: [], vector: near('a') }, EQUAL, 'vector')[0]?.score).toBeCloseTo(1, 12);
     expect(fuseRankings({ keyword: close('a'), vector: [] }, EQUAL, 'hybrid')[0]?.score).toBeCloseTo(0.5, 12);
   });
 
   it('fusion ranks a hit of both legs above a single first place', () => {
-    expect(ids(fuseRankings({ keyword: close('a', 'b'), vector: ['c', 'b'] }, EQUAL, 'hybrid'))).toBe('b a c');
+    expect(ids(fuseRankings({ keyword: close('a', 'b'), vector: near('c', 'b') }, EQUAL, 'hybrid'))).toBe('b a c');
   });
 
   it('fusion orders equal scores by the keyword leg, then the vector leg', () => {
-    const rankings = { keyword: close('k1', 'k2'), vector: ['v1', 'v2'] };
+    const rankings = { keyword: close('k1', 'k2'), vector: near('v1', 'v2') };
     expect(ids(fuseRankings(rankings, EQUAL, 'hybrid'))).toBe('k1 v1 k2 v2');
   });
 
   it('fusion keeps the order of a single leg, and accepts empty legs', () => {
-    expect(ids(fuseRankings({ keyword: [], vector: ['x', 'y', 'z'] }, fusionFor('lexical'), 'hybrid'))).toBe('x y z');
+    expect(ids(fuseRankings({ keyword: [], vector: near('x', 'y', 'z') }, fusionFor('lexical'), 'hybrid'))).toBe(
+      'x y z',
+    );
     expect(fuseRankings({ keyword: [], vector: [] }, EQUAL, 'hybrid')).toEqual([]);
     expect(fuseRankings({ keyword: [], vector: [] }, fusionFor('lexical'), 'hybrid')).toEqual([]);
   });
@@ -59,7 +66,7 @@ describe('a clear lead in BM25 scores', () => {
       { id: 'c', score: 9.9 },
       { id: 'd', score: 9.8 },
     ],
-    vector: ['c', 'd', 'other', ...Array.from({ length: 30 }, (_, at) => `v${at}`), 'code'],
+    vector: near('c', 'd', 'other', ...Array.from({ length: 30 }, (_, at) => `v${at}`), 'code'),
   };
 
   it('is kept beside a lexical model: the vectors order only what has close scores', () => {
@@ -67,14 +74,13 @@ describe('a clear lead in BM25 scores', () => {
     expect(ids(fuseRankings(rankings, fusionFor('lexical'), 'hybrid').slice(0, 4))).toBe('code c d b');
   });
 
-  it('is not kept beside a semantic model, or if the bucket has no weight for keywords', () => {
-    expect(ids(fuseRankings(rankings, fusionFor('semantic'), 'hybrid').slice(0, 2))).toBe('c d');
+  it('is not kept if the bucket has no weight for keywords', () => {
     const vectors = fusionFor('lexical', { keyword: 0, vector: 1 });
     expect(ids(fuseRankings(rankings, vectors, 'hybrid').slice(0, 2))).toBe('c d');
   });
 
   it('is no lead if the score is less than half as high again', () => {
-    const [lead, ...others] = rankings.keyword as [KeywordHit, ...KeywordHit[]];
+    const [lead, ...others] = rankings.keyword as [LegHit, ...LegHit[]];
     const nearly = { ...rankings, keyword: [{ ...lead, score: 14.7 }, ...others] };
     expect(ids(fuseRankings(nearly, fusionFor('lexical'), 'hybrid').slice(0, 2))).toBe('c code');
   });
@@ -84,7 +90,7 @@ describe('a clear lead in BM25 scores', () => {
     expect(first).toMatchObject({ id: 'code', rrf: second?.rrf, score: second?.score });
     const explained = explainLegs(
       { hit: first as NonNullable<typeof first>, weights: weightsFor('lexical'), mode: 'hybrid' },
-      first?.rrf as number,
+      1,
     );
     expect(explained.keyword).toMatchObject({ rank: 1 });
     expect(explained.keyword?.contribution).toBeGreaterThan(1 / 61);
@@ -100,10 +106,10 @@ describe('a clear lead in BM25 scores', () => {
       const vector = [...keyword.map(({ id }) => id), ...Array.from({ length: 20 }, (_, at) => `v${at}`)]
         .map((id) => ({ id, at: random() }))
         .sort((a, b) => a.at - b.at)
-        .map(({ id }) => id)
-        .slice(0, 30);
+        .slice(0, 30)
+        .map(({ id, at }) => ({ id, score: 1 - at }));
       const hits = fuseRankings({ keyword, vector }, fusionFor('lexical', { keyword: 1, vector: random() }), 'hybrid');
-      const all = new Set([...keyword.map(({ id }) => id), ...vector]);
+      const all = new Set([...keyword, ...vector].map(({ id }) => id));
       expect(new Set(hits.map(({ id }) => id))).toEqual(all);
       expect(hits).toHaveLength(all.size);
       const scores = new Map(keyword.map(({ id, score }) => [id, score]));
@@ -111,18 +117,70 @@ describe('a clear lead in BM25 scores', () => {
       for (const { id, rrf } of hits.toReversed()) {
         const own = hits.findIndex((hit) => hit.id === id);
         expect(rrf).toBeGreaterThanOrEqual(hits[own + 1]?.rrf ?? 0);
-        expect(highest).toBeLessThan(1.5 * (scores.get(id) ?? (keyword.at(-1) as KeywordHit).score));
+        expect(highest).toBeLessThan(1.5 * (scores.get(id) ?? (keyword.at(-1) as LegHit).score));
         highest = Math.max(highest, scores.get(id) ?? 0);
       }
     }
   });
 });
 
+describe('scores of a semantic model', () => {
+  const rankings = {
+    keyword: [
+      { id: 'a', score: 20 },
+      { id: 'b', score: 10 },
+      { id: 'c', score: 5 },
+    ],
+    vector: [
+      { id: 'c', score: 0.9 },
+      { id: 'b', score: 0.85 },
+      { id: 'd', score: 0.81 },
+    ],
+    background: 0.8,
+  };
+
+  it('are added in terms of the best BM25 score, and of the best cosine above the background', () => {
+    const hits = fuseRankings(rankings, fusionFor('semantic'), 'hybrid');
+    const parts = hits.map(({ id, keywordPart, vectorPart, score }) => [id, keywordPart, vectorPart, score]);
+    const wanted = [
+      ['c', 0.125, 0.5, 0.625],
+      ['a', 0.5, 0, 0.5],
+      ['b', 0.25, 0.25, 0.5],
+      ['d', 0, 0.05, 0.05],
+    ];
+    expect(parts.map(([id]) => id)).toEqual(wanted.map(([id]) => id));
+    for (const [at, part] of parts.entries()) {
+      for (const nth of [1, 2, 3]) expect(part[nth]).toBeCloseTo(wanted[at]?.[nth] as number, 12);
+    }
+    expect(hits[0]?.rrf).toBeCloseTo(1 / 63 + 1 / 61, 12);
+  });
+
+  it('weigh as the bucket says, and a first place in both legs scores 1', () => {
+    const tuned = fuseRankings(rankings, fusionFor('semantic', { keyword: 1, vector: 0.25 }), 'hybrid');
+    expect(ids(tuned)).toBe('a b c d');
+    const first = { keyword: [{ id: 'a', score: 3 }], vector: [{ id: 'a', score: 0.8 }], background: 0.7 };
+    expect(fuseRankings(first, fusionFor('semantic'), 'hybrid')[0]?.score).toBeCloseTo(1, 12);
+  });
+
+  it('without a background, the lowest cosine counts as unrelated, and cosines below the background count nothing', () => {
+    const unknown = fuseRankings({ ...rankings, background: null }, fusionFor('semantic'), 'hybrid');
+    expect(unknown.find(({ id }) => id === 'd')?.score).toBe(0);
+    const high = fuseRankings({ ...rankings, background: 0.84 }, fusionFor('semantic'), 'hybrid');
+    expect(high.find(({ id }) => id === 'd')?.score).toBe(0);
+  });
+
+  it('leave the order of a single leg, with the scores of ranks', () => {
+    const [first, second] = fuseRankings({ ...rankings, keyword: [] }, fusionFor('semantic'), 'vector');
+    expect([first?.id, second?.id]).toEqual(['c', 'b']);
+    expect(second?.score).toBeCloseTo(61 / 62, 12);
+  });
+});
+
 describe('weightsFor', () => {
   it('a lexical model reorders neighbours of the keyword leg but does not overturn it', () => {
-    const rankings = { keyword: close('a', 'b', 'c'), vector: ['b', 'z'] };
+    const rankings = { keyword: close('a', 'b', 'c'), vector: near('b', 'z') };
     expect(ids(fuseRankings(rankings, fusionFor('lexical'), 'hybrid'))).toBe('b a c z');
-    const far = { keyword: close('a', ...Array.from({ length: 20 }, (_, i) => `k${i}`)), vector: ['k19'] };
+    const far = { keyword: close('a', ...Array.from({ length: 20 }, (_, i) => `k${i}`)), vector: near('k19') };
     expect(fuseRankings(far, fusionFor('lexical'), 'hybrid')[0]?.id).toBe('a');
   });
 

@@ -35,9 +35,17 @@ function makeChunk(documentId: string): RankedChunk {
   const document: LiveDocument = { bucketId: 'bkt_1', generation: 1, isKeywordOnly: false };
   return {
     ...{ chunkId: `${documentId}_1_0`, documentId, generation: 1, chunkIndex: 0, isBoilerplate: false },
-    ...{ document, score: 1, rrf: 1, bm25: 1, cosine: 1 },
+    ...{ document, score: 1, rrf: 1, share: 1, bm25: 1, cosine: 1 },
     ranks: {
-      hit: { id: `${documentId}_1_0`, score: 1, rrf: 1, keywordRank: 1, vectorRank: 1 },
+      hit: {
+        id: `${documentId}_1_0`,
+        score: 1,
+        rrf: 1,
+        keywordRank: 1,
+        vectorRank: 1,
+        keywordPart: 0.5,
+        vectorPart: 0.5,
+      },
       ...{ weights: { keyword: 1, vector: 1 }, mode: 'hybrid' },
     },
   };

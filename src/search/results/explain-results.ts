@@ -1,7 +1,7 @@
 import type { LegWeights } from '../../index/index-store.ts';
 import { locateTerms } from '../../language/locate-terms.ts';
 import { mapYielding } from '../../platform/map-yielding.ts';
-import { contributionOf, type FusedHit } from '../fuse.ts';
+import type { FusedHit } from '../fuse.ts';
 import type { SearchRequest, SearchResult } from '../schema.ts';
 import { RESULTS_AT_ONCE } from './cite-place.ts';
 import { type Explanation, TERMS_MAX, WORDS_MAX } from './explanation.ts';
@@ -17,17 +17,13 @@ export interface FusedRanks {
 /**
  * Explain the fused score of a chunk by its legs. `explainTerms` adds the terms.
  *
- * @param rrf fused score of the chunk
+ * @param share factor of the scores of the chunk, which is below 1 for boilerplate
  */
-export function explainLegs({ hit, weights, mode }: FusedRanks, rrf: number): Explanation {
-  const share = hit.rrf === 0 ? 1 : rrf / hit.rrf;
-  const ofVector = contributionOf(weights.vector, hit.vectorRank);
-  // Includes the gain from a clear lead.
-  const ofKeyword = hit.rrf - ofVector;
+export function explainLegs({ hit, weights, mode }: FusedRanks, share: number): Explanation {
   const legOf = (rank: number | null, weight: number, part: number) => ({ rank, weight, contribution: share * part });
   return {
-    keyword: mode === 'vector' ? null : { ...legOf(hit.keywordRank, weights.keyword, ofKeyword), terms: [] },
-    vector: mode === 'keyword' ? null : legOf(hit.vectorRank, weights.vector, ofVector),
+    keyword: mode === 'vector' ? null : { ...legOf(hit.keywordRank, weights.keyword, hit.keywordPart), terms: [] },
+    vector: mode === 'keyword' ? null : legOf(hit.vectorRank, weights.vector, hit.vectorPart),
   };
 }
 

@@ -14,7 +14,7 @@ const leg = {
   contribution: z
     .number()
     .describe(
-      'part of rrf_score that comes from this leg: weight / (60 + rank); more for keywords if their score has a clear lead',
+      'part of rrf_score that comes from this leg: weight / (60 + rank); more for keywords if their score has a clear lead. Where a model that matches meanings orders the results by scores: part of score',
     ),
 };
 
