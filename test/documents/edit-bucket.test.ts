@@ -45,7 +45,7 @@ describe('PATCH /v1/buckets/{bucket}', () => {
     expect(open.body.policy).toEqual({ ...DEFAULT, max_privacy_level: 6, allow_public: false });
     const { warnings: _, ...shown } = open.body;
     expect((await test.call('GET', `/v1/buckets/${bucketId}`, { key })).body).toEqual({
-      ...{ ...shown, document_count: 0, embedding: null },
+      ...{ ...shown, document_count: 0, embedding: null, words_only_chunks: 0 },
     });
     expect(await edit({}, bucketId)).toMatchObject({ status: 200, body: { ...shown, updated_at: expect.any(String) } });
   });

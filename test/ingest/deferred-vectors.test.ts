@@ -88,7 +88,10 @@ describe('documents of a model of this host', () => {
     const id = await until(async () => (await jobsOf(bucket))[0]?.id as string | undefined, { what: 'a job' });
     await sql`UPDATE jobs SET status = 'cancelled', completed_at = now() WHERE id = ${id}`;
     await upload(bucket, NOTES[1] as (typeof NOTES)[number]);
-    await until(async () => (await best(bucket, 'annual leave')) === 'leave.txt', { what: 'the second document' });
+    await until(async () => (await best(bucket, 'annual leave')) === 'leave.txt', {
+      withinMs: 120_000,
+      what: 'the second document',
+    });
     expect(await jobsOf(bucket)).toHaveLength(1);
   });
 });
