@@ -107,12 +107,15 @@ export async function planFit(
     );
   }
   const space = record ? await readSpace(context.objects, record) : null;
-  const all = request.corpus ?? space?.texts ?? builtIn();
+  const given = request.corpus ?? space?.texts;
+  const all = given ?? builtIn();
   const { kept } = checkCorpus(
     all.map(({ text }) => text),
     { allowFewPairs: request.allowFewPairs },
   );
-  const chosen = sample(kept, request.pairsMax).map((index) => all[index] as CalibrationText);
+  // The built-in texts are in order of preference. Texts of the operator or of a space are in any order.
+  const rows = given ? sample(kept, request.pairsMax) : [...kept.subarray(0, request.pairsMax)];
+  const chosen = rows.map((index) => all[index] as CalibrationText);
   const places = new Map(space?.texts.map(({ text, kind }, index) => [`${kind}\n${text}`, index]));
   const frozen = Int32Array.from(chosen, ({ text, kind }) => places.get(`${kind}\n${text}`) ?? -1);
   const tokensOf = (texts: readonly CalibrationText[]) => texts.reduce((sum, { text }) => sum + countTokens(text), 0);
