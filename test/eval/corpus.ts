@@ -1,9 +1,10 @@
 /**
  * `npm run eval -- corpus`: quality of the built-in calibration corpus compared with real text.
  *
- * Real models are not available here, so the models are synthetic (see `synthetic-model.ts`), except for the built-in
- * lexical one. The reference and the model embed the calibration texts, from which a space and a map are fitted. Then
- * texts of real collections that no source contains are searched across the two models.
+ * The models are synthetic (see `synthetic-model.ts`), except for the built-in lexical one, so that the evaluation needs
+ * no Python; `npm run eval -- projections` measures real models. The reference and the model embed the calibration
+ * texts, from which a space and a map are fitted. Then texts of real collections that no source contains are searched
+ * across the two models.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { embedLexical, LEXICAL_DIMENSIONS } from '../../src/embedding/providers/local.ts';

@@ -28,7 +28,7 @@ export function setsAtHand(): string[] {
 /** Ingest the documents of a set into a new bucket of its name. */
 export async function ingestSet(appliance: Appliance, operator: Caller, set: string) {
   await createBucket(appliance.sql, operator, { name: set, policy: BucketPolicy.parse({}) });
-  const documents = readLines<{ id: string; title: string; text: string }>(set, 'docs.jsonl').map((doc) => ({
+  const documents = readDocuments(set).map((doc) => ({
     id: doc.id,
     fileName: `${doc.id}.md`,
     text: `# ${doc.title}\n\n${doc.text}`,
@@ -50,6 +50,10 @@ export function readRelevant(set: string): Map<string, Set<string>> {
     relevant.set(query, documents.add(document));
   }
   return relevant;
+}
+
+export function readDocuments(set: string): { id: string; title: string; text: string }[] {
+  return readLines(set, 'docs.jsonl');
 }
 
 export function readQueries(set: string): { id: string; text: string }[] {

@@ -25,7 +25,7 @@ export function readAll(names: readonly string[]): Vectors {
 }
 
 /** Read a matrix of little-endian float32 in C order, NPY format 1.0 (numpy.lib.format). */
-function readNpy(file: URL): Vectors {
+export function readNpy(file: URL): Vectors {
   const bytes = readFileSync(file);
   const headerEnd = 10 + bytes.readUInt16LE(8);
   const header = bytes.toString('latin1', 10, headerEnd);

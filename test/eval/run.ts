@@ -3,7 +3,7 @@ import { evaluateCorpus } from './corpus.ts';
 import { evaluateDocuments } from './documents/evaluate.ts';
 import { evaluateLanguages } from './languages.ts';
 import { evaluateWeights } from './leg-weights.ts';
-import { evaluateProjection } from './projection.ts';
+import { evaluateProjections } from './projections.ts';
 import { evaluateRelevance } from './relevance.ts';
 import { evaluateSearch } from './search.ts';
 import { evaluateStatements } from './statements.ts';
@@ -13,7 +13,7 @@ const evaluations: Record<string, () => Promise<void>> = {
   weights: evaluateWeights,
   languages: evaluateLanguages,
   relevance: evaluateRelevance,
-  projection: evaluateProjection,
+  projections: evaluateProjections,
   corpus: evaluateCorpus,
   statements: evaluateStatements,
   documents: evaluateDocuments,

@@ -82,6 +82,17 @@ const registry = () => openProjectionRegistry({ sql: database.sql, objects, thre
 const model = (id: string): Model => catalog.find(id);
 const cosine = (a: Float32Array, b: Float32Array) => a.reduce((sum, x, i) => sum + x * (b[i] as number), 0);
 
+describe('planFit', () => {
+  it('the first built-in texts are fitted, and a sample of the texts of an operator', async () => {
+    const asked = request(REFERENCE, { reference: true, pairsMax: 500 });
+    const { texts: builtIn } = await planFit(context, asked, () => texts);
+    expect(builtIn).toEqual(texts.slice(0, 500));
+    const { texts: sampled } = await planFit(context, { ...asked, corpus: texts }, () => []);
+    expect(sampled).toHaveLength(500);
+    expect(sampled.filter((text) => texts.indexOf(text) >= 500).length).toBeGreaterThan(50);
+  });
+});
+
 describe('fitProjection', () => {
   it('the space is created from the reference, another model is mapped into it, and both can be compared', async () => {
     const { report: reference } = await fitModel(request(REFERENCE, { reference: true }));

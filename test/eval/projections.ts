@@ -1,6 +1,7 @@
 /**
- * `npm run eval -- projection`: quality of maps between real models, on vectors of the same texts by both. The space is
- * created from the fitted part alone. Figures are means over seeded splits, 80 % fitted, 20 % held out.
+ * `npm run eval -- projections`: quality of maps between real models. The first part uses stored vectors of the same
+ * texts by two models. It creates the space from the fitted part alone; figures are means over seeded splits, 80 %
+ * fitted, 20 % held out. The second part fits maps on the built-in corpus (`real-models/`).
  */
 import { existsSync } from 'node:fs';
 import { createSpace, mapOfReference } from '../../src/projection/fit/create-space.ts';
@@ -10,6 +11,7 @@ import { projectRows } from '../../src/projection/fit/project-rows.ts';
 import { splitPairs } from '../../src/projection/fit/split-pairs.ts';
 import { SPACE_DIMENSIONS } from '../../src/projection/schema.ts';
 import { dropDuplicates, fileOf, pick, readAll, type Vectors } from './paired-vectors.ts';
+import { evaluateRealModels } from './real-models/evaluate.ts';
 import { scoreUnseenDomains } from './unseen-domain.ts';
 
 const SPLITS = 5;
@@ -62,7 +64,12 @@ const CASES: readonly Case[] = [
   },
 ];
 
-export async function evaluateProjection(): Promise<void> {
+export async function evaluateProjections(): Promise<void> {
+  evaluateStoredVectors();
+  await evaluateRealModels();
+}
+
+function evaluateStoredVectors(): void {
   const files = CASES.flatMap((entry) => [...entry.model, ...entry.reference]);
   if (!files.every((file) => existsSync(fileOf(file)))) {
     console.log('skipped: the directory ../shared/data/paired is missing');
