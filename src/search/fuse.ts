@@ -11,10 +11,10 @@ const SCORE_ERROR = 1e-5;
  * Rule for fusing the legs of a search.
  *
  * - `ranks`: weighted reciprocal ranks.
- * - `clear_leads`: the same, but vectors cannot move a chunk ahead of one whose BM25 score is at least `CLEAR_LEAD` times
- *   its own.
- * - `scores`: weighted sum of BM25 scores, in terms of the best one, and of cosines, in terms of the best one above the
- *   background of the query.
+ * - `clear_leads`: the same, but vectors cannot move a chunk ahead of one whose BM25 score is at least `CLEAR_LEAD`
+ *   times its own.
+ * - `scores`: weighted sum of BM25 scores, in terms of the best one, and of cosines, in terms of the best one above
+ *   the background of the query.
  */
 export interface Fusion {
   readonly weights: LegWeights;
@@ -107,7 +107,7 @@ export function fuseRankings(
   return rule === 'clear_leads' ? keepClearLeads(hits, keyword) : hits;
 }
 
-/** Make a function that returns the parts of both legs in the score of a hit, of which the highest possible sum is 1. */
+/** Make a function that returns the parts of both legs in the score of a hit. The highest possible sum is 1. */
 function scoreParts({ keyword, vector, background = null }: Rankings, weights: LegWeights, legs: number) {
   const bestKeyword = keyword[0]?.score ?? 0;
   const bestCosine = vector[0]?.score ?? 0;

