@@ -1,4 +1,4 @@
-import { analyse } from '../language/analyser.ts';
+import { matchingTerms } from '../language/analyser.ts';
 import { collapse } from '../search/results/collapse.ts';
 import type { SearchResult } from '../search/schema.ts';
 import { cutText, excerptOf, toOneLine } from './excerpt.ts';
@@ -28,7 +28,7 @@ export function resultsReply(
   question: string,
   language: ReplyLanguage,
 ): ChannelReply | null {
-  const terms = new Set(analyse(question));
+  const terms = matchingTerms(question);
   // All passages get the same document id, since `collapse` compares only passages of one document.
   const passages = results.map((result) => ({ documentId: '', text: result.text, result }));
   const kept = collapse(passages, { wanted: RESULTS_MAX, perDocumentMax: null });

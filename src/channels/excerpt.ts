@@ -1,6 +1,7 @@
 import { analyse } from '../language/analyser.ts';
 import { graphemeCut } from '../language/graphemes.ts';
 import { segmentSentences } from '../language/sentences.ts';
+import { languageOfText } from '../language/text-language.ts';
 import { oneLine } from '../platform/printable.ts';
 
 const ELLIPSIS = '…';
@@ -34,7 +35,8 @@ export function excerptOf(passage: string, terms: ReadonlySet<string>, charsMax:
   const text = toOneLine(passage);
   if (text.length <= charsMax) return text;
   const sentences = segmentSentences(text).map(({ start, end }) => text.slice(start, end));
-  const shared = sentences.map((sentence) => analyse(sentence).filter((term) => terms.has(term)));
+  const language = languageOfText(text);
+  const shared = sentences.map((sentence) => analyse(sentence, language).filter((term) => terms.has(term)));
   let best = { first: 0, end: 1, count: -1 };
   for (let first = 0; first < sentences.length; first++) {
     const end = endOfRun(sentences, first, charsMax - (first > 0 ? ELLIPSIS.length + 1 : 0));

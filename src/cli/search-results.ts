@@ -1,4 +1,4 @@
-import { analyse } from '../language/analyser.ts';
+import { matchingTerms } from '../language/analyser.ts';
 import { locateTerms } from '../language/locate-terms.ts';
 import { oneLine, printable } from '../platform/printable.ts';
 import type { SearchResult } from '../search/schema.ts';
@@ -45,7 +45,7 @@ function titleOf(result: SearchResult, index: number): string {
 
 /** Make a function that highlights all inflected forms of the words of a query. */
 function highlighter(query: string): (line: string) => string {
-  const terms = new Set(analyse(query));
+  const terms = matchingTerms(query);
   return (line) => {
     let painted = '';
     let at = 0;

@@ -22,6 +22,7 @@ import { DeferredVectors } from './reindex/deferred-vectors.ts';
 import { reembedHandler } from './reindex/reembed-handler.ts';
 import { type ReembedJobs, reembedOperations } from './reindex/reembed-job.ts';
 import type { ReindexContext } from './reindex/reindex-bucket.ts';
+import { renewTermsChore } from './reindex/renew-terms.ts';
 import { retryChore } from './retry-failed.ts';
 import type { UploadContext } from './upload.ts';
 import { UploadStatements } from './upload-statements.ts';
@@ -105,7 +106,11 @@ export function openIngest(context: {
       const { autoCalibration } = await import('./calibration/auto-calibration.ts');
       return autoCalibration({ config, direct, backends, calibration: context.calibration, projections, reembed });
     },
-    chores: (everyMs) => [retryChore({ sql, notifier, logger }, everyMs), deferred.chore(everyMs)],
+    chores: (everyMs) => [
+      retryChore({ sql, notifier, logger }, everyMs),
+      deferred.chore(everyMs),
+      renewTermsChore({ ...reindex, logger }, everyMs),
+    ],
     async close() {
       deferred.close();
       children.close();

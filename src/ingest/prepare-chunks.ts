@@ -2,6 +2,7 @@ import { promisify } from 'node:util';
 import { deflateRawSync, inflateRaw } from 'node:zlib';
 import type { Locator } from '../documents/locator.ts';
 import { analyse } from '../language/analyser.ts';
+import { languageOfText } from '../language/text-language.ts';
 import { countTokens } from '../models/tokens.ts';
 import { type Threads, transferResult } from '../platform/threads.ts';
 import { headingsAfter, type OpenHeading, streamChunks } from './chunk.ts';
@@ -12,7 +13,7 @@ import type { TextWindow } from './extract/blocks.ts';
 export interface PreparedChunk extends Chunk {
   /** Input of the model: the headings that enclose the chunk, the header of its table, then its text. */
   readonly embedText: string;
-  /** Tokens for keyword search: the analysed `embedText`, joined by spaces. */
+  /** Tokens for keyword search: the analysed `embedText`, then its headings once more, joined by spaces. */
   readonly tokens: string;
 }
 
@@ -79,7 +80,7 @@ export function prepareHere({
     if (prepared.length === CHUNKS_MAX) return null;
     const embedText = embedTextOf(chunk);
     const locator = moved(chunk.locator, window.start);
-    prepared.push({ ...chunk, locator, embedText, tokens: tokensOf(embedText) });
+    prepared.push({ ...chunk, locator, embedText, tokens: tokensOf(chunk, embedText) });
   }
   const pages: ChunkPage[] = [];
   for (let at = 0; at < prepared.length; at += PAGE_CHUNKS) {
@@ -113,7 +114,7 @@ const inflate = promisify<Uint8Array, Buffer>(inflateRaw);
 
 /** Compute `tokens` of stored chunks on the calling thread. */
 export function analyseKept(chunks: readonly KeptChunk[]): string[] {
-  return chunks.map((chunk) => tokensOf(embedTextOf(chunk)));
+  return chunks.map((chunk) => tokensOf(chunk, embedTextOf(chunk)));
 }
 
 /** Fields of a chunk from which all its texts are derived. */
@@ -139,6 +140,9 @@ function moved(locator: Locator, by: number): Locator {
   return { ...locator, ...offsets, places: places.map((place) => ({ ...place, start: place.start + by })) };
 }
 
-function tokensOf(embedText: string): string {
-  return analyse(embedText).join(' ');
+/** Analyse a chunk. Its headings count twice, so that a title weighs more than a mention. */
+function tokensOf({ locator }: Pick<KeptChunk, 'locator'>, embedText: string): string {
+  const language = languageOfText(embedText);
+  const headings = analyse(locator.heading_path.join('\n'), language);
+  return [...analyse(embedText, language), ...headings].join(' ');
 }

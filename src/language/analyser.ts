@@ -1,20 +1,48 @@
 import { FUNCTION_WORDS } from './function-words.ts';
-import { termsOf } from './words.ts';
+import { indexTerms } from './index-terms.ts';
+import { findStemForms } from './stem-forms.ts';
+import type { StemmedLanguage } from './stemmers.ts';
+import { languageOfText } from './text-language.ts';
 
 /** Maximum number of query terms. LanceDB takes about 1 ms per thirty terms. */
 const QUERY_TERMS_MAX = 1_024;
 /** Maximum weight of a term, since each weight is a separate clause of the index query. */
 const TERM_WEIGHT_MAX = 8;
-/** Weight factor of a function word, and the number of function words that determine a query's language. */
+/** Weight factor of a function word. */
 const FUNCTION_WEIGHT = 0.1;
-const FUNCTION_WORDS_MIN = 2;
+/**
+ * Weight factor of a term that is a whole word, in a query that also has words in pieces. A word of several pieces
+ * would otherwise count several times as much.
+ */
+const WHOLE_WORD_WEIGHT = 3;
+/** Weight factor of a Korean word that the index has as a whole, beside its pairs of syllables. */
+const COMPOUND_WEIGHT = 2;
+const COMPOUND = /^\p{sc=Hangul}{5,}$/u;
+/** Pieces of words, and words of scripts without spaces. */
+const PIECE = /[\p{sc=Hangul}\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u;
 
 /**
- * Extract the terms that keyword search matches, from a chunk at index time (stored joined by single spaces, in a
- * column with a whitespace tokenizer) and from a query. The rules are in `words.ts`.
+ * Extract the terms that keyword search matches from a chunk. The index stores them joined by single spaces, in a
+ * column with a whitespace tokenizer. The rules are in `index-terms.ts`.
+ *
+ * @param language of the stems; by default the language of the text, which is null for English
  */
-export function analyse(text: string): string[] {
-  return termsOf(text);
+export function analyse(text: string, language: StemmedLanguage | null = languageOfText(text)): string[] {
+  return indexTerms(text, language);
+}
+
+/**
+ * Extract the terms of a query, or of a phrase that queries may contain, in its order. Latin-script words have English
+ * stems, since a short query does not reveal its language. `findStemForms` returns the stems of other languages.
+ */
+export function analyseQueryText(query: string): string[] {
+  return indexTerms(query, null);
+}
+
+/** Return all terms that texts may have for the words of a query. */
+export function matchingTerms(query: string): Set<string> {
+  const forms = findStemForms(query).flatMap(({ others }) => others.flat());
+  return new Set([...analyseQueryText(query), ...forms]);
 }
 
 /** Query terms with the same weight. */
@@ -25,42 +53,46 @@ export interface WeightedTerms {
 }
 
 /**
- * Group the distinct terms of a query by their number of occurrences, most frequent first. BM25 multiplies the score of
- * a term by its frequency in the query, while LanceDB counts each distinct term once. Function words of a German or
- * Spanish query weigh a tenth. In a small bucket they are so rare that they would outweigh the meaningful words.
+ * Group the distinct terms of a query by their weight, largest first. BM25 multiplies the score of a term by its
+ * frequency in the query, while LanceDB counts each distinct term once. Function words weigh a tenth. In a small bucket
+ * they are so rare that they would outweigh the meaningful words.
  *
- * @param terms the result of `analyse` for the query
+ * @param terms the result of `analyseQueryText`
+ * @param language likely language of the query; null for English or unknown
  */
-export function weighTerms(terms: readonly string[]): WeightedTerms[] {
+export function weighTerms(terms: readonly string[], language: StemmedLanguage | null = null): WeightedTerms[] {
   const counts = new Map<string, number>();
   for (const term of terms) {
     const count = counts.get(term);
     if (count !== undefined || counts.size < QUERY_TERMS_MAX) counts.set(term, (count ?? 0) + 1);
   }
-  const functionTerms = functionTermsOf(counts);
+  const functionTerms = functionTermsIn(counts, language);
+  const hasPieces = terms.some((term) => PIECE.test(term));
+  const factorOf = (term: string) => {
+    if (!hasPieces) return 1;
+    if (COMPOUND.test(term)) return COMPOUND_WEIGHT;
+    return PIECE.test(term) ? 1 : WHOLE_WORD_WEIGHT;
+  };
   const groups = new Map<number, string[]>();
   for (const [term, count] of counts) {
-    const weight = Math.min(count, TERM_WEIGHT_MAX) * (functionTerms?.has(term) ? FUNCTION_WEIGHT : 1);
+    const weight = Math.min(count, TERM_WEIGHT_MAX) * (functionTerms.has(term) ? FUNCTION_WEIGHT : factorOf(term));
     groups.set(weight, [...(groups.get(weight) ?? []), term]);
   }
   return [...groups].sort(([a], [b]) => b - a).map(([weight, members]) => ({ terms: members, weight }));
 }
 
-const FUNCTION_TERMS = FUNCTION_WORDS.map(({ own, shared }) => {
-  const ownTerms = new Set(termsOf(own));
-  return { own: ownTerms, all: new Set([...ownTerms, ...termsOf(shared)]) };
-});
+const functionTermsOf = new Map<string, ReadonlySet<string>>();
 
-/** Find the function words of a query's language. Return null if it has none of them, or only such words. */
-function functionTermsOf(terms: ReadonlyMap<string, number>): ReadonlySet<string> | null {
-  for (const { own, all } of FUNCTION_TERMS) {
-    let found = 0;
-    let others = 0;
-    for (const term of terms.keys()) {
-      if (own.has(term)) found++;
-      if (!all.has(term)) others++;
+/** Find the function words of a query: those of its language and Russian ones. Find none if it has no other words. */
+function functionTermsIn(terms: ReadonlyMap<string, number>, language: StemmedLanguage | null): ReadonlySet<string> {
+  const found = new Set<string>();
+  for (const each of language === null ? (['ru'] as const) : (['ru', language] as const)) {
+    let known = functionTermsOf.get(each);
+    if (known === undefined) {
+      known = new Set([...(FUNCTION_WORDS.get(each) ?? [])].flatMap((word) => analyseQueryText(word)));
+      functionTermsOf.set(each, known);
     }
-    if (found >= FUNCTION_WORDS_MIN) return others > 0 ? all : null;
+    for (const term of terms.keys()) if (known.has(term)) found.add(term);
   }
-  return null;
+  return found.size < terms.size ? found : new Set();
 }

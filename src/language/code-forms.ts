@@ -1,4 +1,4 @@
-import { termsOf } from './words.ts';
+import { analyseQueryText } from './analyser.ts';
 
 /** Terms of a code in a query, and the terms of other ways to write the same code. */
 export interface CodeForms {
@@ -20,7 +20,7 @@ export function findCodeForms(query: string): CodeForms[] {
   const forms = new Map<string, CodeForms>();
   for (const [code] of query.normalize('NFKC').toLowerCase().matchAll(CODES)) {
     const others = otherForms(code);
-    if (others.length > 0) forms.set(code, { phrase: termsOf(code), others: others.map((other) => [other]) });
+    if (others.length > 0) forms.set(code, { phrase: analyseQueryText(code), others: others.map((other) => [other]) });
     if (forms.size === CODES_MAX) break;
   }
   return [...forms.values()];

@@ -1,9 +1,10 @@
 import { beginningsOfWords } from './english-stem.ts';
-import { termsOf, wordTerms } from './words.ts';
+import { indexTerms, indexWordTerms } from './index-terms.ts';
+import { languageOfText } from './text-language.ts';
 
-/** Terms of scripts whose words are cut into pairs of characters. */
+/** Terms of scripts whose words are cut into pieces. */
 const PAIR =
-  /^[\p{sc=Hangul}\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}ー\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]{1,2}$/u;
+  /^[\p{sc=Hangul}\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}ー\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]+$/u;
 const HANGUL = /[가-힣]+/g;
 const NOT_ASCII = /[^\0-\x7f]/g;
 const SPACE = /\s/;
@@ -20,8 +21,8 @@ for (const character of 'abcdefghijklmnopqrstuvwxyz0123456789')
 for (const character of `-'._/,&+#`) WORD_CHARACTERS[character.charCodeAt(0)] = JOINING;
 
 /**
- * Make a function that finds the terms in a text much faster than an analysis. It searches for pairs of characters
- * directly, so that it also finds a pair within an ending. It analyses only those ASCII words with a part that begins
+ * Make a function that finds the terms in a text much faster than an analysis. It searches for pieces of words
+ * directly, so that it also finds a piece within an ending. It analyses only those ASCII words with a part that begins
  * like a wanted term.
  */
 export function termFinder(wanted: ReadonlySet<string>): (text: string) => Set<string> {
@@ -32,12 +33,17 @@ export function termFinder(wanted: ReadonlySet<string>): (text: string) => Set<s
     const composed = text.normalize('NFC');
     const found = new Set(pairs.filter((term) => composed.includes(term)));
     if (words.length === 0) return found;
+    const language = languageOfText(composed);
+    if (language !== null) {
+      for (const term of indexTerms(composed, language)) if (wanted.has(term)) found.add(term);
+      return found;
+    }
     const plain = composed.replace(HANGUL, ' ');
     const note = (terms: readonly string[]) => {
       for (const term of terms) if (wanted.has(term)) found.add(term);
     };
     const others = partsBeyondAscii(plain);
-    if (others !== '') note(termsOf(others));
+    if (others !== '') note(indexTerms(others, null));
     findInAscii(plain.toLowerCase(), beginnings, { found, note });
     return found;
   };
@@ -86,7 +92,7 @@ function findInAscii(
     if (kinds >= BEYOND_ASCII || noted.has(from)) return end;
     noted.add(from);
     const word = text.slice(from, end);
-    note(kinds === LETTER_OR_DIGIT ? wordTerms(word) : termsOf(word));
+    note(kinds === LETTER_OR_DIGIT ? indexWordTerms(word, null) : indexTerms(word, null));
     return end;
   };
   let end = 0;

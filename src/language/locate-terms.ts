@@ -1,5 +1,7 @@
 import { analyse } from './analyser.ts';
 import type { Range } from './sentences.ts';
+import type { StemmedLanguage } from './stemmers.ts';
+import { languageOfText } from './text-language.ts';
 
 const WORD_CHARACTER = '[\\p{L}\\p{N}\\p{M}]';
 /** Words with the characters that join their parts, as the analyser reads them. */
@@ -19,45 +21,56 @@ export interface LocatedTerms extends Range {
  */
 export function locateTerms(text: string, wanted: ReadonlySet<string>): LocatedTerms[] {
   const located: LocatedTerms[] = [];
+  const language = languageOfText(text);
   for (const { 0: word, index } of text.matchAll(WORDS)) {
-    const terms = termsIn(word, wanted);
+    const terms = termsIn(word, wanted, language);
     if (terms.length === 0) continue;
     const parts = [...word.matchAll(PARTS)].flatMap((part) =>
       part.groups?.['dense'] === undefined
-        ? locatePart(part[0], index + part.index, wanted)
-        : locatePairs(part[0], index + part.index, wanted),
+        ? locatePart(part[0], index + part.index, { wanted, language })
+        : locateDense(part[0], index + part.index, wanted),
     );
     located.push(...(parts.length > 0 ? parts : [{ start: index, end: index + word.length, terms }]));
   }
   return located;
 }
 
-function locatePart(part: string, start: number, wanted: ReadonlySet<string>): LocatedTerms[] {
-  const terms = termsIn(part, wanted);
+function locatePart(
+  part: string,
+  start: number,
+  { wanted, language }: { readonly wanted: ReadonlySet<string>; readonly language: StemmedLanguage | null },
+): LocatedTerms[] {
+  const terms = termsIn(part, wanted, language);
   return terms.length === 0 ? [] : [{ start, end: start + part.length, terms }];
 }
 
-/** Find pairs of characters that are terms, and join adjacent ones. */
-function locatePairs(run: string, start: number, wanted: ReadonlySet<string>): LocatedTerms[] {
+/** Find the terms in a run of a script without spaces, and join overlapping and adjacent ones. */
+function locateDense(run: string, start: number, wanted: ReadonlySet<string>): LocatedTerms[] {
   const located: { start: number; end: number; terms: string[] }[] = [];
   const characters = [...run];
+  const lengths = [...new Set([...wanted].map((term) => [...term].length))].sort((a, b) => b - a);
+  // A single character is a word only if it stands alone.
+  const lengthMin = Math.min(2, characters.length);
   let at = start;
   for (const [nth, character] of characters.entries()) {
-    const next = characters[nth + 1] ?? '';
-    const terms = termsIn(character + next, wanted);
-    const end = at + character.length + next.length;
-    const last = located.at(-1);
-    if (terms.length > 0 && (next !== '' || characters.length === 1)) {
+    for (const length of lengths) {
+      const found = characters.slice(nth, nth + length).join('');
+      const term = found.normalize('NFKC').toLowerCase();
+      if (length < lengthMin || nth + length > characters.length || !wanted.has(term)) continue;
+      const end = at + found.length;
+      const last = located.at(-1);
       if (last && last.end >= at) {
-        last.end = end;
-        last.terms.push(...terms);
-      } else located.push({ start: at, end, terms });
+        last.end = Math.max(last.end, end);
+        last.terms.push(term);
+      } else located.push({ start: at, end, terms: [term] });
     }
     at += character.length;
   }
   return located;
 }
 
-function termsIn(text: string, wanted: ReadonlySet<string>): string[] {
-  return analyse(text).filter((term) => wanted.has(term));
+/** Find the wanted terms of a word in a text, by the stems of the text's language and by English ones. */
+function termsIn(word: string, wanted: ReadonlySet<string>, language: StemmedLanguage | null): string[] {
+  const terms = language === null ? [] : analyse(word, language);
+  return [...new Set([...terms, ...analyse(word, null)])].filter((term) => wanted.has(term));
 }

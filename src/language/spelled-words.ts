@@ -1,7 +1,7 @@
 import { stemEnglish } from './english-stem.ts';
 import { codeOf, FINAL_COUNT, INITIAL_COUNT, isSyllable, jamoOf, VOWEL_COUNT } from './hangul.ts';
+import { indexTerms } from './index-terms.ts';
 import { stemKorean } from './korean.ts';
-import { termsOf } from './words.ts';
 
 /** Word of a query whose spelling can be corrected. */
 export interface SpelledWord {
@@ -45,7 +45,7 @@ export function spelledWords(query: string): SpelledWord[] {
 
 function latinWord(token: string): SpelledWord | null {
   if (token.length < LATIN_MIN || token.length > LENGTH_MAX || !/^[a-z]+$/.test(token)) return null;
-  const terms = termsOf(token);
+  const terms = indexTerms(token, null);
   return terms.length === 1 ? { token, word: token, script: 'latin', terms } : null;
 }
 
@@ -53,7 +53,7 @@ function hangulWord(token: string): SpelledWord | null {
   if (!/^[가-힣]+$/.test(token) || token.length > LENGTH_MAX) return null;
   const [stem] = stemKorean(token);
   if (stem === undefined || stem.length < HANGUL_MIN) return null;
-  return { token, word: stem, script: 'hangul', terms: termsOf(token) };
+  return { token, word: stem, script: 'hangul', terms: indexTerms(token, null) };
 }
 
 export function latinTerm(word: string): string {

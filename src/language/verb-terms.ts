@@ -1,7 +1,7 @@
 import { finalOf } from './hangul.ts';
+import { indexTerms } from './index-terms.ts';
 import { inflectDictionaryForm, inflectNominal } from './korean-verbs.ts';
 import { syllablePairs } from './spelled-words.ts';
-import { termsOf } from './words.ts';
 
 /** Terms of a Korean verb in a query, and the terms of its inflected forms. */
 export interface VerbTerms {
@@ -31,7 +31,7 @@ export function findVerbForms(query: string): VerbTerms[] {
     if (seen.has(word) || seen.size === VERBS_MAX || REMOVED_WHOLE.test(word)) continue;
     const stemLength = word.endsWith('다') ? word.length - 1 : word.length;
     const forms = inflectDictionaryForm(word) ?? inflectNominal(word);
-    const phrase = termsOf(word);
+    const phrase = indexedTerms(word);
     if (forms === null || phrase.length === 0) continue;
     seen.add(word);
     const isClear = (terms: readonly string[]) => terms.every((term) => term.length > 1 || finalOf(term) === 'ㅆ');
@@ -51,9 +51,13 @@ export function findVerbForms(query: string): VerbTerms[] {
  */
 function termsOfForm(form: string, stemLength: number): (readonly string[])[] {
   const beginning = syllablePairs(form.slice(0, Math.max(2, stemLength)));
-  const whole = termsOf(form);
+  const whole = indexedTerms(form);
   const isShort = whole.length > 0 && whole.length <= beginning.length && whole[0] !== beginning[0];
   return [beginning, ...(isShort || stemLength === 1 ? [whole] : [])].filter((terms) => terms.length > 0);
+}
+
+function indexedTerms(word: string): string[] {
+  return indexTerms(word, null);
 }
 
 function distinct(lists: readonly (readonly string[])[]): (readonly string[])[] {

@@ -32,56 +32,81 @@ const cachedWords = new Map<string, readonly string[]>();
 const cachedHangul = new Map<string, readonly string[]>();
 
 /**
- * Extract the terms of a text in its order, as the keyword index stores them and the built-in model embeds them. Words
+ * Extract the terms of a text in its order, as the built-in model embeds them. Words
  * in Latin script are folded (case, accents, width), English endings are removed and stop words dropped. Hangul words
  * lose their particles and endings and are cut into pairs of syllables; other scripts without spaces are cut into pairs
  * of characters. Numbers and codes (`3.14`, `AB-1234`, `v2.0.1`) are kept whole, codes with their parts beside them.
  * Every string is accepted, in time linear in its length. No term contains white space or has more than 39 UTF-8 bytes.
  *
- * A change here changes the index and the vectors of `local/lexical-1`: it needs a new model id and a rebuild.
+ * A change here changes the vectors of `local/lexical-1`, so it needs a new model id. The index has its own rules
+ * (`index-terms.ts`).
  */
 export function termsOf(text: string): string[] {
+  return extractTerms(text, MODEL_RULES);
+}
+
+/** Functions that make the terms of words, which are in lower case and NFKC. */
+export interface TermRules {
+  /** Make the terms of a word with its joiners, in a script other than Hangul and the dense ones. */
+  readonly word: (word: string) => readonly string[];
+  /** Make the terms of a run of Hangul. `foreignBefore`: it follows a Latin word or a number without a space. */
+  readonly hangul: (run: string, foreignBefore: boolean) => readonly string[];
+  /** Make the terms of a run of a script without spaces. */
+  readonly dense: (run: string) => readonly string[];
+}
+
+/** Extract the terms of a text in its order, by these rules. */
+export function extractTerms(text: string, rules: TermRules): string[] {
   const terms: string[] = [];
   if (!NOT_ASCII.test(text)) {
-    for (const word of text.toLowerCase().match(ASCII_WORDS) ?? []) append(terms, wordTerms(word));
+    for (const word of text.toLowerCase().match(ASCII_WORDS) ?? []) append(terms, rules.word(word));
     return terms;
   }
   let wordEnd = -1;
-  const plain = text.replace(/\p{M}{31,}/gu, (marks) => Array.from(marks).slice(0, MARKS_MAX).join(''));
-  for (const match of plain.normalize('NFKC').toLowerCase().matchAll(WORDS)) {
+  for (const match of normalize(text).matchAll(WORDS)) {
     const [all, hangul, dense] = match;
-    if (hangul !== undefined) append(terms, hangulTerms(hangul, wordEnd === match.index));
-    else if (dense !== undefined) appendPairs(terms, dense);
+    if (hangul !== undefined) append(terms, rules.hangul(hangul, wordEnd === match.index));
+    else if (dense !== undefined) append(terms, rules.dense(dense));
     else {
-      append(terms, wordTerms(all));
+      append(terms, rules.word(all));
       wordEnd = match.index + all.length;
     }
   }
   return terms;
 }
 
+/** List the words of a text in lower case, with their joiners, in scripts other than Hangul and the dense ones. */
+export function findWords(text: string): string[] {
+  const words: string[] = [];
+  for (const [all, hangul, dense] of normalize(text).matchAll(WORDS)) if (!hangul && !dense) words.push(all);
+  return words;
+}
+
+/** Return a text in lower case and NFKC. Shorten long runs of marks. */
+function normalize(text: string): string {
+  const plain = text.replace(/\p{M}{31,}/gu, (marks) => Array.from(marks).slice(0, MARKS_MAX).join(''));
+  return plain.normalize('NFKC').toLowerCase();
+}
+
 function append(terms: string[], more: readonly string[]): void {
   for (const term of more) terms.push(term);
 }
 
-/** Append all pairs of adjacent characters, or the character if there is only one. */
-function appendPairs(terms: string[], run: string): void {
-  let before = '';
-  let count = 0;
-  for (const character of run) {
-    if (before !== '') terms.push(before + character);
-    before = character;
-    count++;
-  }
-  if (count === 1) terms.push(run);
+/** Return all sequences of `length` adjacent characters of a run, or the run if it is shorter. */
+export function characterGrams(run: string, length: number): string[] {
+  const characters = Array.from(run);
+  if (characters.length <= length) return [run];
+  const grams: string[] = [];
+  for (let at = 0; at + length <= characters.length; at++) grams.push(characters.slice(at, at + length).join(''));
+  return grams;
 }
 
-function hangulTerms(run: string, foreignBefore: boolean): readonly string[] {
+/** Return the pairs of syllables of a run of Hangul, without its particles and endings. */
+export function hangulTerms(run: string, foreignBefore: boolean): readonly string[] {
   const key = foreignBefore ? `-${run}` : run;
   const known = cachedHangul.get(key);
   if (known) return known;
-  const terms: string[] = [];
-  for (const stem of stemKorean(run, foreignBefore)) appendPairs(terms, stem);
+  const terms = stemKorean(run, foreignBefore).flatMap((stem) => characterGrams(stem, 2));
   return remember(cachedHangul, key, terms);
 }
 
@@ -89,63 +114,79 @@ function hangulTerms(run: string, foreignBefore: boolean): readonly string[] {
 export function wordTerms(word: string): readonly string[] {
   const known = cachedWords.get(word);
   if (known) return known;
-  const terms = compoundTerms(fold(word)).map(cutToBytes);
+  const terms = compoundTerms(fold(word), simpleTerms).map(cutToBytes);
   return remember(cachedWords, word, terms);
 }
 
+/** Rules of the terms that `local/lexical-1` embeds. They never change. */
+const MODEL_RULES: TermRules = { word: wordTerms, hangul: hangulTerms, dense: (run) => characterGrams(run, 2) };
+
 /** Cache the terms of a word. A full cache is emptied, which costs less than tracking the order of use. */
-function remember(cache: Map<string, readonly string[]>, key: string, terms: readonly string[]): readonly string[] {
+export function remember(
+  cache: Map<string, readonly string[]>,
+  key: string,
+  terms: readonly string[],
+): readonly string[] {
   if (key.length > CACHED_WORD_CHARS_MAX) return terms;
   if (cache.size >= CACHED_WORDS_MAX) cache.clear();
   cache.set(key, terms);
   return terms;
 }
 
-function fold(word: string): string {
+/** Remove accents and other marks of a lower-case word, and replace letters that have none, such as `ø`. */
+export function fold(word: string): string {
   if (!NOT_ASCII.test(word)) return word;
   const bare = word.replaceAll('’', "'").normalize('NFD').replace(FOLDED_MARKS, '');
   return bare.replace(/[ßæœøłđðþı]/g, (letter) => FOLDED_LETTERS.get(letter) ?? letter).normalize('NFC');
 }
 
-/** Return the terms of a word that may have several parts: contractions, codes, hyphenated words, paths. */
-function compoundTerms(joined: string): string[] {
+/** Function that makes the terms of a word without joiners. */
+type PartRule = (part: string) => string[];
+
+/**
+ * Return the terms of a word that may have several parts: contractions, codes, hyphenated words, paths.
+ * @param simple makes the terms of a part
+ */
+export function compoundTerms(joined: string, simple: PartRule): string[] {
   const suffixed = /^(.*?)(?:\+\+|#)$/s.exec(joined);
   // In C++, C# and F# the sign is part of the name.
   if (suffixed && /^\p{L}{1,2}$/u.test(suffixed[1] ?? '')) return [joined];
   const word = suffixed?.[1] ?? joined;
-  if (word.includes("'")) return contractionTerms(word);
+  if (word.includes("'")) return contractionTerms(word, simple);
   if (word.includes(',')) {
     if (/^\d{1,3}(?:,\d{3})+(?:\.\d+)?$/.test(word)) return [word.replaceAll(',', '')];
-    return word.split(',').flatMap(compoundTerms);
+    return word.split(',').flatMap((part) => compoundTerms(part, simple));
   }
   if (/^[\d.]+$/.test(word)) return [word];
-  if (/^\p{L}(?:\.\p{L}){1,4}$/u.test(word)) return simpleTerms(word.replaceAll('.', ''));
+  if (/^\p{L}(?:\.\p{L}){1,4}$/u.test(word)) return simple(word.replaceAll('.', ''));
   // AT&T and R&D are names, salt&pepper is not.
   if (word.includes('&') && word.length <= AMPERSAND_NAME_MAX) return [word];
   const parts = word.split(/[-._/&]/);
-  if (parts.length === 1) return simpleTerms(word);
+  if (parts.length === 1) return simple(word);
   if (parts.length <= CODE_PARTS_MAX) {
-    if (/\p{N}/u.test(word)) return [word, ...parts.filter((part) => part.length > 1).flatMap(simpleTerms)];
+    if (/\p{N}/u.test(word)) return [word, ...parts.filter((part) => part.length > 1).flatMap(simple)];
     // With this, e-mail matches email, and x-ray matches xray.
     const [first = '', second = ''] = parts;
-    if (parts.length === 2 && first.length === 1) return [...simpleTerms(first + second), ...simpleTerms(second)];
+    if (parts.length === 2 && first.length === 1) return [...simple(first + second), ...simple(second)];
   }
-  return parts.flatMap(simpleTerms);
+  return parts.flatMap(simple);
 }
 
-function contractionTerms(word: string): string[] {
+function contractionTerms(word: string, simple: PartRule): string[] {
   if (ENGLISH_STOP_WORDS.has(word.replaceAll("'", ''))) return [];
   const parts = word.replace(/'s$/, '').split("'");
   // Drop the article of l'avion and the remainder of a cut word.
-  return parts.filter((part) => part.length > 1).flatMap(compoundTerms);
+  return parts.filter((part) => part.length > 1).flatMap((part) => compoundTerms(part, simple));
 }
 
-function simpleTerms(word: string): string[] {
+/** Return the English stem of a folded word, or nothing for a stop word. */
+export function simpleTerms(word: string): string[] {
   if (word === '' || ENGLISH_STOP_WORDS.has(word)) return [];
   return [word.length <= TERM_BYTES_MAX && /^[a-z]+$/.test(word) ? stemEnglish(word) : word];
 }
 
-function cutToBytes(term: string): string {
+/** Cut a term to the maximum length. */
+export function cutToBytes(term: string): string {
   if (term.length * 3 <= TERM_BYTES_MAX) return term;
   let bytes = 0;
   let cut = '';

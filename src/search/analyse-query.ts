@@ -1,11 +1,19 @@
-import { analyse, type WeightedTerms, weighTerms } from '../language/analyser.ts';
+import { analyseQueryText, type WeightedTerms, weighTerms } from '../language/analyser.ts';
 import { findCodeForms } from '../language/code-forms.ts';
+import { findStemForms } from '../language/stem-forms.ts';
+import type { StemmedLanguage } from '../language/stemmers.ts';
+import { languagesOfQuery } from '../language/text-language.ts';
 import { findVerbForms } from '../language/verb-terms.ts';
+import { termsOf } from '../language/words.ts';
 import { type Alternatives, expandTerms, findAlternatives } from './synonyms/expand-terms.ts';
 import type { SearchedIndex } from './synonyms/synonym-cache.ts';
 
 /** Terms that the keyword leg looks for. */
 export interface AnalysedQuery {
+  /** Likely language; null for English or unknown. */
+  readonly language: StemmedLanguage | null;
+  /** True if the built-in model embeds the query by the terms that the index has for it. */
+  readonly isModelled: boolean;
   /** Analysed terms in the order of the query. */
   readonly sequence: readonly string[];
   /** The same terms, each once, with their weights. */
@@ -16,11 +24,15 @@ export interface AnalysedQuery {
   readonly alternatives: readonly Alternatives[];
 }
 
-/** Analyse a query, and expand its terms by other forms of its codes and verbs, and by the synonyms of each bucket. */
+/**
+ * Analyse a query, and expand its terms by other forms of its codes and verbs, by stems of other languages, and by the
+ * synonyms of each bucket.
+ */
 export function analyseQuery(query: string, indexes: readonly SearchedIndex[]): AnalysedQuery {
-  const sequence = analyse(query);
-  const terms = weighTerms(sequence);
-  const forms: Alternatives[] = [...findCodeForms(query), ...findVerbForms(query)];
+  const language = languagesOfQuery(query).likely;
+  const sequence = analyseQueryText(query);
+  const terms = weighTerms(sequence, language);
+  const forms: Alternatives[] = [...findCodeForms(query), ...findVerbForms(query), ...findStemForms(query)];
   const alternatives = [...forms];
   const ownTerms = new Map<string, readonly WeightedTerms[]>();
   for (const { indexTable, synonyms } of indexes) {
@@ -30,5 +42,16 @@ export function analyseQuery(query: string, indexes: readonly SearchedIndex[]): 
     if (expanded) ownTerms.set(indexTable.name, expanded);
     alternatives.push(...own);
   }
-  return { sequence, terms, ownTerms, alternatives };
+  return {
+    language,
+    isModelled: language === null && isEqual(termsOf(query), sequence),
+    sequence,
+    terms,
+    ownTerms,
+    alternatives,
+  };
+}
+
+function isEqual(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((term, at) => term === other[at]);
 }

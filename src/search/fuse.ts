@@ -61,6 +61,9 @@ export function weightsFor(kind: 'lexical' | 'semantic'): LegWeights {
   return kind === 'lexical' ? { keyword: 1, vector: 0.1 } : { keyword: 1, vector: 1 };
 }
 
+/** Weights with the built-in model for a query of which the index has terms that the model does not know. */
+export const WEIGHTS_OF_UNKNOWN_TERMS: LegWeights = { keyword: 1, vector: 0.01 };
+
 /**
  * Return how to fuse the legs for a kind of embedding model. With a lexical model, a clear lead in BM25 scores stays:
  * the model sees the same words as BM25, so it has no reason to contradict. An example is the only text with a rare

@@ -2,10 +2,10 @@ import type { Caller } from '../access/caller.ts';
 import { type EmbeddedTexts, type Embedder, embedForIndex } from '../embedding/embedder.ts';
 import type { VectorOrigin } from '../embedding/model-choice.ts';
 import type { IndexTable } from '../index/index-store.ts';
-import type { WeightedTerms } from '../language/analyser.ts';
 import { graphemeCut } from '../language/graphemes.ts';
 import { AppError } from '../platform/errors.ts';
-import { type Fusion, fusionFor } from './fuse.ts';
+import type { AnalysedQuery } from './analyse-query.ts';
+import { type Fusion, fusionFor, WEIGHTS_OF_UNKNOWN_TERMS, weightsFor } from './fuse.ts';
 import type { SearchRequest } from './schema.ts';
 
 /** Outcome of embedding a query. */
@@ -27,18 +27,18 @@ export interface PreparedQuery {
  * Decide which legs to search. If the query vector is missing or belongs to another space than the bucket's vectors,
  * search only the keyword leg and add a line to `warnings`.
  *
- * @param terms of the query, analysed
  * @param table index of the bucket; null if there is none yet
  */
 export function prepareQuery(
   request: SearchRequest,
-  terms: readonly WeightedTerms[],
+  { terms, isModelled }: Pick<AnalysedQuery, 'terms' | 'isModelled'>,
   { embedded, warnings }: QueryVector,
   table: Pick<IndexTable, 'origin' | 'weights'> | null,
 ): PreparedQuery {
   const origin = table?.origin ?? null;
   if (embedded === null) return { mode: 'keyword', vector: null, fusion: fusionFor('lexical'), warnings };
-  const fusion = fusionFor(embedded.kind, table?.weights ?? undefined);
+  const weights = embedded.kind === 'lexical' && !isModelled ? WEIGHTS_OF_UNKNOWN_TERMS : weightsFor(embedded.kind);
+  const fusion = fusionFor(embedded.kind, table?.weights ?? weights);
   if (origin !== null && origin.space !== embedded.space) {
     const warning = `the bucket's vectors (${origin.space}) cannot be compared with ${embedded.model} (${embedded.space}); searched by keyword only`;
     return { mode: 'keyword', vector: null, fusion, warnings: [...warnings, warning] };

@@ -79,7 +79,7 @@ async function searchTables(
   const spelled = request.correct && hiding.size === 0 ? spelledWords(request.query) : [];
   const reader = await search.chunks.open(indexTables, { ownTerms: query.ownTerms, spelled });
   const preparing = awaitLater(
-    embedding.then((vector) => prepareQuery(request, query.terms, vector, describeTables(indexTables))),
+    embedding.then((vector) => prepareQuery(request, query, vector, describeTables(indexTables))),
   );
   const sampling = awaitLater(sampleBackground(search, reader, { embedding, preparing }));
   const background = sampling.then((found) => found.background?.mean ?? null);
@@ -89,6 +89,7 @@ async function searchTables(
   const judged = {
     ...(await sampling),
     terms: query.sequence,
+    language: query.language,
     alternatives: [...query.alternatives, ...replaced],
     lowestCosine: best.lowestCosine,
   };

@@ -29,8 +29,15 @@ describe('analyse', () => {
     ['a noun that looks like one with a particle', '휴가', '휴 휴가'],
     ['Korean question words', '임종석이 언제 무엇을', '임종 종석'],
     ['Hangul glued to others', '1989년 KBS는 3만', '1989 년 kbs 3 만'],
-    ['Han and kana in pairs', '東京タワー 山', '東京 京タ タワ ワー 山'],
-    ['several scripts in a row', '삼성전자(三星電子) Samsung', '삼성 성전 전자 三星 星電 電子 samsung'],
+    ['long Korean words, in pairs and whole', '데이터베이스는', '데이 이터 터베 베이 이스 데이터베이스'],
+    ['Han and kana in pairs and words', '東京タワー 山', '東京 京タ タワ ワー 東京タワー 山'],
+    ['Thai in threes and words', 'แมวดำ', 'แมว มวด วดำ แมว ดำ'],
+    ['Russian endings', 'Книги в библиотеках, её ёлка', 'книг в библиотек е елк'],
+    ['German endings in a German text', 'Die Häuser und der Bahnhof', 'die haus und der bahnhof'],
+    ['Spanish endings in a Spanish text', 'las informaciones de la biblioteca', 'las inform de la bibliotec'],
+    ['a Spanish word without its accent', 'la informacion de los libros', 'la inform de los libr'],
+    ['English endings where no language is seen', 'Häuser Bahnhof', 'hauser bahnhof'],
+    ['several scripts in a row', '삼성전자(三星電子) Samsung', '삼성 성전 전자 三星 星電 電子 三星 電子 samsung'],
     ['nothing to find', 'the of and ?!… \u0000 \ud800', ''],
   ])('analyse gives the expected terms: %s', (_, text, terms) => {
     expect(analyse(text).join(' ')).toBe(terms);
@@ -64,8 +71,8 @@ describe('analyse', () => {
 
   it.each([
     ['one letter', 'a'.repeat(1_000_000), 1],
-    ['one Hangul word', '가'.repeat(1_000_000), 999_997],
-    ['one Han run', '漢'.repeat(1_000_000), 999_999],
+    ['one Hangul word', '가'.repeat(1_000_000), 999_998],
+    ['one Han run', '漢'.repeat(1_000_000), 1_999_999],
     ['hyphens', 'x-'.repeat(500_000), 500_000],
     ['apostrophes', "x'".repeat(500_000), 0],
     ['commas', '1,'.repeat(500_000), 500_000],

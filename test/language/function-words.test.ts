@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest';
-import { analyse, weighTerms } from '../../src/language/analyser.ts';
+import { analyseQueryText, weighTerms } from '../../src/language/analyser.ts';
+import { languagesOfQuery } from '../../src/language/text-language.ts';
 
 const weigh = (query: string) => {
-  const groups = weighTerms(analyse(query));
+  const groups = weighTerms(analyseQueryText(query), languagesOfQuery(query).likely);
   return Object.fromEntries(groups.flatMap(({ terms, weight }) => terms.map((term) => [term, weight])));
 };
 
@@ -14,7 +15,7 @@ it('function words of a German or Spanish query weigh a tenth of the others', ()
 it('words of other languages that look like function words keep their weight', () => {
   expect(weigh('to die in the war of man')).toEqual({ die: 1, war: 1, man: 1 });
   expect(weigh('el nino')).toEqual({ el: 1, nino: 1 });
-  expect(weigh('항구 der 만조')).toMatchObject({ der: 1 });
+  expect(weigh('항구 der 만조')).toEqual({ der: 3, 항구: 1, 만조: 1 });
 });
 
 it('a query of function words alone keeps their weights', () => {

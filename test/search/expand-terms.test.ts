@@ -18,9 +18,9 @@ const weightsOf = (query: string, groups?: readonly (readonly string[])[]) =>
 it('a word of a query brings its synonyms, whose words weigh together as much as it', () => {
   expect(weightsOf('k8s errors')).toEqual({
     ...{ k8s: 1, error: 1, kubernet: 1 },
-    ...{ 쿠버: 0.25, 버네: 0.25, 네티: 0.25, 티스: 0.25 },
+    ...{ 쿠버: 0.2, 버네: 0.2, 네티: 0.2, 티스: 0.2, 쿠버네티스: 0.2 },
   });
-  expect(weightsOf('쿠버네티스에서')).toMatchObject({ k8s: 4, kubernet: 4 });
+  expect(weightsOf('쿠버네티스에서')).toMatchObject({ k8s: 5, kubernet: 5 });
   expect(weightsOf('ai models')).toMatchObject({ artifici: 0.5, intellig: 0.5 });
 });
 

@@ -1,4 +1,5 @@
 import type { VectorOrigin } from '../../embedding/model-choice.ts';
+import { INDEX_TERMS_VERSION } from '../../language/terms-version.ts';
 import type { Sql } from '../../platform/postgres.ts';
 import type { TableState } from '../chunk-index.ts';
 import { PAGE_ROWS } from './in-pages.ts';
@@ -17,10 +18,11 @@ export async function publishVersion(
 ): Promise<void> {
   // Only the first table of a bucket, which has its id as name, can be new to PostgreSQL.
   const rows = await sql`
-    INSERT INTO index_tables (bucket_id, version, model, revision, space, settled, fragments, unindexed_rows)
+    INSERT INTO index_tables (bucket_id, version, model, revision, space, settled, fragments, unindexed_rows,
+                              terms_version)
     SELECT ${bucketId}, ${table.version}, ${table.origin?.model ?? null}, ${table.origin?.revision ?? null},
            ${table.origin?.space ?? null}, ${table.settled}, ${table.fragments}::integer,
-           ${table.unindexedRows}::bigint
+           ${table.unindexedRows}::bigint, ${INDEX_TERMS_VERSION}::integer
     WHERE ${table.name === bucketId} OR EXISTS (SELECT 1 FROM index_tables WHERE bucket_id = ${bucketId})
     ON CONFLICT (bucket_id) DO UPDATE
       SET version = greatest(index_tables.version, excluded.version),

@@ -1,5 +1,6 @@
 import type { VectorOrigin } from '../../embedding/model-choice.ts';
 import { isUnfinished } from '../../jobs/state-store.ts';
+import { INDEX_TERMS_VERSION } from '../../language/terms-version.ts';
 import type { Sql, SqlFragment } from '../../platform/postgres.ts';
 import { KEYWORD_ONLY } from '../../projection/projections.ts';
 import { PAGE_ROWS } from './in-pages.ts';
@@ -155,7 +156,7 @@ export async function lockIndexTable(tx: Sql, bucketId: string): Promise<void> {
 /** Let searches of the bucket use this table from now on. Call in a transaction. */
 export async function replaceTable(
   tx: Sql,
-  { bucketId, tableName, origin }: ReindexRun,
+  { bucketId, kind, tableName, origin }: ReindexRun,
   version: number,
 ): Promise<void> {
   const [row] = await tx`
@@ -164,6 +165,9 @@ export async function replaceTable(
     UPDATE index_tables SET table_name = ${tableName}, version = ${version}, settled = false, cleaned_at = now(),
            updated_at = now()
     WHERE bucket_id = ${bucketId}`;
+  // Other runs keep the terms of the rows that they replace.
+  if (kind === 'rebuild')
+    await tx`UPDATE index_tables SET terms_version = ${INDEX_TERMS_VERSION} WHERE bucket_id = ${bucketId}`;
   if (origin !== null)
     await tx`
       UPDATE index_tables SET model = ${origin.model}, revision = ${origin.revision}, space = ${origin.space}

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { excerptOf } from '../../channels/excerpt.ts';
-import { analyse } from '../../language/analyser.ts';
+import { matchingTerms } from '../../language/analyser.ts';
 import { SearchRequest } from '../../search/schema.ts';
 import { searchBucket } from '../../search/search.ts';
 import { forOrganization } from '../operation.ts';
@@ -13,7 +13,7 @@ export const bucket = forOrganization(
   SearchRequest.extend({ bucket: z.string() }),
   async ({ bucket: name, ...request }, { appliance, operator, signal }) => {
     const response = await searchBucket(appliance.search, operator, name, request, signal);
-    const terms = new Set(analyse(request.query));
+    const terms = matchingTerms(request.query);
     const snippets = response.results.map(({ text }) =>
       text.length <= SNIPPET_CHARS_MAX ? text : excerptOf(text, terms, SNIPPET_CHARS_MAX),
     );

@@ -1,4 +1,5 @@
 import { isEnglishWord } from '../../language/english-dictionary.ts';
+import { indexTerms } from '../../language/index-terms.ts';
 import { isKoreanWord } from '../../language/korean-dictionary.ts';
 import {
   hangulEdits,
@@ -9,7 +10,7 @@ import {
   soundingLike,
   syllablePairs,
 } from '../../language/spelled-words.ts';
-import { termsOf } from '../../language/words.ts';
+import { hangulTerms } from '../../language/words.ts';
 import { countEdits } from '../../platform/nearest-word.ts';
 import type { KeywordRows } from './keyword-rows.ts';
 
@@ -69,14 +70,14 @@ function correctLatin(keywords: KeywordRows, { word, terms }: SpelledWord): Corr
 function correctHangul(keywords: KeywordRows, { token, word, terms }: SpelledWord): Correction[] {
   const rowsOf = (pairs: readonly string[]) => Math.min(...pairs.map((pair) => keywords.countRows(pair)));
   const rowsOfWord = (edit: string) => {
-    const own = termsOf(edit);
+    const own = hangulTerms(edit, false);
     return own.length > 0 && rowsOf(own) > 0 && isKoreanWord(edit) ? rowsOf(own) : 0;
   };
   // The stem first: the syllable that looks like an ending may belong to the word (청소기).
   for (const form of new Set([word, token])) {
     const wide = form.length < DICTIONARY_LENGTH ? [] : hangulEdits(form);
     const near = mostFrequent(soundingLike(form), rowsOfWord) ?? mostFrequent(wide, rowsOfWord);
-    if (near !== null) return [{ from: form, to: near, replaced: terms, by: termsOf(near) }];
+    if (near !== null) return [{ from: form, to: near, replaced: terms, by: indexTerms(near, null) }];
   }
   const unknown = syllablePairs(word).map((pair) => keywords.countRows(pair) === 0);
   const near = mostFrequent(

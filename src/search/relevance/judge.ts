@@ -1,6 +1,7 @@
 import type { ComparedRow } from '../../index/chunk-index.ts';
 import { weighTerms } from '../../language/analyser.ts';
 import { termFinder } from '../../language/find-terms.ts';
+import type { StemmedLanguage } from '../../language/stemmers.ts';
 import { mapYielding } from '../../platform/map-yielding.ts';
 import type { Alternatives } from '../synonyms/expand-terms.ts';
 import { type CosineBackground, weightOf } from './background.ts';
@@ -15,6 +16,8 @@ type ModelKind = 'lexical' | 'semantic';
 interface JudgedQuery {
   /** Terms of the query in their order. */
   readonly terms: readonly string[];
+  /** Likely language of the query; null for English or unknown. */
+  readonly language?: StemmedLanguage | null;
   /** Other terms that count as some of these. */
   readonly alternatives: readonly Alternatives[];
   /** Sample of the index, compared with the query. */
@@ -57,10 +60,10 @@ export function featuresOf(text: string, cosine: number | null, query: JudgedQue
 }
 
 /** Make a function that computes the features of texts for a query. */
-function weigh({ terms, alternatives, sample, background }: JudgedQuery) {
+function weigh({ terms, language, alternatives, sample, background }: JudgedQuery) {
   // Function words of a query have a share of their weight, as in the keyword leg.
   const weights = new Map(
-    weighTerms(terms).flatMap((group) =>
+    weighTerms(terms, language ?? null).flatMap((group) =>
       group.terms.map((term) => [term, Math.min(1, group.weight) * weightOf(term, sample)] as const),
     ),
   );

@@ -1,6 +1,7 @@
 import type { ChunkPlace, Locator } from '../../documents/locator.ts';
 import { analyse } from '../../language/analyser.ts';
 import { segmentSentences } from '../../language/sentences.ts';
+import { languageOfText } from '../../language/text-language.ts';
 import { mapYielding } from '../../platform/map-yielding.ts';
 import type { SearchResult } from '../schema.ts';
 
@@ -37,11 +38,12 @@ function bestPlace(
 ): ChunkPlace | null {
   // The header of a table may precede the text of the chunk.
   const shift = text.length - end;
+  const language = languageOfText(text);
   const sentences = places.flatMap((place, at) => {
     const from = place.start + shift;
     const part = text.slice(from, (places[at + 1]?.start ?? end) + shift);
     return segmentSentences(part).map((range) => {
-      const found = analyse(part.slice(range.start, range.end)).filter((term) => terms.has(term));
+      const found = analyse(part.slice(range.start, range.end), language).filter((term) => terms.has(term));
       return { place, found: new Set(found) };
     });
   });

@@ -1,4 +1,4 @@
-import { analyse, type WeightedTerms } from '../../language/analyser.ts';
+import { analyseQueryText, type WeightedTerms } from '../../language/analyser.ts';
 
 /** Maximum number of terms that synonyms add to a query. Each costs the search as much as a word of the query. */
 const ADDED_TERMS_MAX = 64;
@@ -24,7 +24,7 @@ export type Synonyms = ReadonlyMap<string, readonly Phrase[]>;
 export function compileSynonyms(groups: readonly (readonly string[])[]): Synonyms {
   const byFirst = new Map<string, Phrase[]>();
   for (const group of groups) {
-    const phrases = group.map((phrase) => analyse(phrase)).filter(({ length }) => length > 0);
+    const phrases = group.map((phrase) => analyseQueryText(phrase)).filter(({ length }) => length > 0);
     for (const terms of phrases) {
       const first = terms[0] as string;
       const others = phrases.filter((other) => other !== terms);

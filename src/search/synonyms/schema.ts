@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { analyse } from '../../language/analyser.ts';
+import { analyseQueryText } from '../../language/analyser.ts';
 
 export const GROUPS_MAX = 1_000;
 const GROUP_SIZE_MAX = 20;
@@ -15,7 +15,7 @@ const Phrase = z
   .min(1, 'must not be empty')
   .max(PHRASE_CHARS_MAX)
   .superRefine((phrase, context) => {
-    const { length } = analyse(phrase);
+    const { length } = analyseQueryText(phrase);
     if (length > 0 && length <= PHRASE_TERMS_MAX) return;
     const fault = length === 0 ? 'has no word that a search looks for' : 'has too many words';
     context.addIssue({ code: 'custom', message: `"${phrase}" ${fault}` });
@@ -25,7 +25,7 @@ const Group = z
   .array(Phrase)
   .min(2, 'must have at least two words or phrases')
   .max(GROUP_SIZE_MAX)
-  .refine((phrases) => new Set(phrases.map((phrase) => analyse(phrase).join(' '))).size === phrases.length, {
+  .refine((phrases) => new Set(phrases.map((phrase) => analyseQueryText(phrase).join(' '))).size === phrases.length, {
     message: 'has two forms of one word, which searches do not distinguish; remove one',
   });
 
