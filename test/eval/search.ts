@@ -2,8 +2,9 @@
  * `npm run eval -- search`: retrieval quality and latency of the whole product, by set and mode. Every document is
  * uploaded, ingested by a worker and searched by the operation of `POST /v2/buckets/{bucket}/search`. With a filter,
  * each query searches one half of the documents, chosen by their ids, and only answers in that half count.
- * `EVAL_SETS` names a directory of other judged sets (`judged-data.ts` describes their files). `EVAL_RANKINGS` names a
- * file to which each query's passages are appended in their order, so that the rankings of two versions can be compared.
+ * bm25s is measured beside it if Python has it (`bm25s.ts`). `EVAL_SETS` names another directory of judged sets
+ * (`judged-data.ts` describes their files). `EVAL_RANKINGS` names a file to which each query's passages are appended in
+ * their order, so that the rankings of two versions can be compared.
  */
 import { appendFileSync } from 'node:fs';
 import type { Caller } from '../../src/access/caller.ts';
@@ -15,6 +16,7 @@ import { ndcgAt, recallAt } from '../../src/projection/retrieval-metrics.ts';
 import { SearchRequest } from '../../src/search/schema.ts';
 import { searchBucket } from '../../src/search/search.ts';
 import { makeDataDir } from '../support/appliance.ts';
+import { type Baseline, measureBm25s } from './bm25s.ts';
 import { HALVES, halfOf, ingestSet, readQueries, readRelevant, SETS_DIR, setsAtHand } from './judged-data.ts';
 
 const MODES = ['keyword', 'vector', 'hybrid'] as const;
@@ -50,6 +52,7 @@ export async function evaluateSearch(): Promise<void> {
     console.log('set        documents docs/s  mode     filter queries  nDCG@10  recall@10  p50 ms  p95 ms');
     for (const set of sets) {
       const { rate, count, fileIds } = await ingestSet(appliance, operator, set);
+      const baseline = await measureBm25s(set);
       for (const isFiltered of [false, true]) {
         const ndcg: Record<string, number> = {};
         for (const mode of MODES) {
@@ -67,6 +70,7 @@ export async function evaluateSearch(): Promise<void> {
         console.log(
           `${set.padEnd(10)} hybrid less the better of the others: ${(hybrid - Math.max(keyword, vector)).toFixed(4)}`,
         );
+        if (!isFiltered) console.log(`${set.padEnd(10)} ${describeBaseline(baseline, keyword, hybrid)}`);
       }
     }
   } finally {
@@ -74,6 +78,13 @@ export async function evaluateSearch(): Promise<void> {
     await appliance.close();
     remove();
   }
+}
+
+function describeBaseline(baseline: Baseline | string, keyword: number, hybrid: number): string {
+  if (typeof baseline === 'string') return `without a baseline: ${baseline}`;
+  const { analysis, ndcg } = baseline;
+  const [ofKeyword, ofHybrid] = [keyword, hybrid].map((own) => `${own < ndcg ? '' : '+'}${(own - ndcg).toFixed(4)}`);
+  return `bm25s (${analysis}) ${ndcg.toFixed(4)}: keyword ${ofKeyword}, hybrid ${ofHybrid}`;
 }
 
 async function scoreSet(
