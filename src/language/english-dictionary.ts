@@ -5,6 +5,9 @@ import nspell from 'nspell';
 
 const require = createRequire(import.meta.url);
 
+/** Minimum length of the parts of a compound. Shorter parts are found in most misspelled words. */
+const PART_MIN = 4;
+
 /** American and British dictionary, for the first word that is looked up. */
 let dictionaries: ReturnType<typeof nspell>[] | null = null;
 
@@ -16,6 +19,14 @@ export function isEnglishWord(word: string): boolean {
   dictionaries ??= [require.resolve('dictionary-en'), require.resolve('dictionary-en-gb')].map(readDictionary);
   const capitalised = word.charAt(0).toUpperCase() + word.slice(1);
   return dictionaries.some((dictionary) => dictionary.correct(word) || dictionary.correct(capitalised));
+}
+
+/** Return true for a word in lower case that joins two English words: `datetime`, `hypersonic`. */
+export function isEnglishCompound(word: string): boolean {
+  for (let at = PART_MIN; at <= word.length - PART_MIN; at++) {
+    if (isEnglishWord(word.slice(0, at)) && isEnglishWord(word.slice(at))) return true;
+  }
+  return false;
 }
 
 /** @param main path of the module of its package */

@@ -1,7 +1,10 @@
 import { stemEnglish } from './english-stem.ts';
+import { FUNCTION_WORDS } from './function-words.ts';
 import { codeOf, FINAL_COUNT, INITIAL_COUNT, isSyllable, jamoOf, VOWEL_COUNT } from './hangul.ts';
 import { indexTerms } from './index-terms.ts';
 import { stemKorean } from './korean.ts';
+import { STEMMED_LANGUAGES, type StemmedLanguage, stemIn } from './stemmers.ts';
+import { languagesOfQuery } from './text-language.ts';
 
 /** Word of a query whose spelling can be corrected. */
 export interface SpelledWord {
@@ -12,6 +15,8 @@ export interface SpelledWord {
   readonly script: 'latin' | 'hangul';
   /** Terms that the analyser makes of it. */
   readonly terms: readonly string[];
+  /** Likely language of the query; null for English or unknown. */
+  readonly language: StemmedLanguage | null;
 }
 
 /** Maximum number of words to examine in one query. */
@@ -35,29 +40,37 @@ const LETTERS = [...'abcdefghijklmnopqrstuvwxyz'];
  */
 export function spelledWords(query: string): SpelledWord[] {
   const words = new Map<string, SpelledWord>();
+  const language = languagesOfQuery(query).likely;
   for (const [token] of query.normalize('NFKC').toLowerCase().matchAll(TOKENS)) {
-    const spelled = latinWord(token) ?? hangulWord(token);
+    const spelled = latinWord(token, language) ?? hangulWord(token);
     if (spelled) words.set(spelled.word, spelled);
     if (words.size === WORDS_MAX) break;
   }
   return [...words.values()];
 }
 
-function latinWord(token: string): SpelledWord | null {
+function latinWord(token: string, language: StemmedLanguage | null): SpelledWord | null {
   if (token.length < LATIN_MIN || token.length > LENGTH_MAX || !/^[a-z]+$/.test(token)) return null;
   const terms = indexTerms(token, null);
-  return terms.length === 1 ? { token, word: token, script: 'latin', terms } : null;
+  if (language !== null && FUNCTION_WORDS.get(language)?.has(token)) return null;
+  return terms.length === 1 ? { token, word: token, script: 'latin', terms, language } : null;
 }
 
 function hangulWord(token: string): SpelledWord | null {
   if (!/^[가-힣]+$/.test(token) || token.length > LENGTH_MAX) return null;
   const [stem] = stemKorean(token);
   if (stem === undefined || stem.length < HANGUL_MIN) return null;
-  return { token, word: stem, script: 'hangul', terms: indexTerms(token, null) };
+  return { token, word: stem, script: 'hangul', terms: indexTerms(token, null), language: null };
 }
 
 export function latinTerm(word: string): string {
   return stemEnglish(word);
+}
+
+/** Return the terms that texts may have for a word in Latin letters: its stems in English and in other languages. */
+export function latinTerms(word: string, language: StemmedLanguage | null): string[] {
+  const languages = language === null ? STEMMED_LANGUAGES : [language];
+  return [...new Set([stemEnglish(word), ...languages.map((each) => stemIn(each, word))])];
 }
 
 export function syllablePairs(word: string): string[] {

@@ -42,3 +42,35 @@ describe.each(SPELLING_SETS)('$language words', ({ language, indexed, others, mi
     expect(right).toBeGreaterThanOrEqual(RIGHT_MIN[language]);
   });
 });
+
+describe('queries', () => {
+  const rows = fill([
+    'The kind of measurement, the gene and the kings of Denmark. The ferry carries cars.',
+    'Tidal measurement at the harbour. Sonic waves and the date of the string.',
+    'Die Häuser der Stadt stehen am Hafen, und die Fähren fahren in der Nacht.',
+  ]);
+  const corrected = (query: string) => correctWords(rows, spelledWords(query)).map(({ from, to }) => [from, to]);
+
+  it('valid English words and compounds that the bucket does not have are not corrected', () => {
+    expect(corrected('what kinds of music genre are there')).toEqual([]);
+    expect(corrected('datetime hypersonic ferryboat')).toEqual([]);
+  });
+
+  it('a word of which the bucket has another form is not corrected, in the language of its text', () => {
+    expect(corrected('wo ist das Haus in der Stadt')).toEqual([]);
+    expect(corrected('Fähre Hafen Haus')).toEqual([]);
+  });
+
+  it('a word in a query of another language is not corrected to an English word', () => {
+    expect(corrected('wann ist der Ferri und der Kind')).toEqual([]);
+  });
+
+  it('typing errors are corrected to words of the dictionary, and to other words that several texts have', () => {
+    expect(corrected('mesurement')).toEqual([['mesurement', 'measurement']]);
+    const more = Array.from({ length: 500 }, () => 'The tide comes in.');
+    const names = fill(['Kubernetes runs containers.', 'Kubernetes starts pods.', 'Zookeperr keeps keys.', ...more]);
+    const correct = (word: string) => correctWords(names, spelledWords(word)).map(({ to }) => to);
+    expect(correct('kubernates')).toEqual(['kubernetes']);
+    expect(correct('zookeperry')).toEqual([]);
+  });
+});

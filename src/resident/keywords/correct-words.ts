@@ -1,27 +1,35 @@
-import { isEnglishWord } from '../../language/english-dictionary.ts';
+import { isEnglishCompound, isEnglishWord } from '../../language/english-dictionary.ts';
 import { indexTerms } from '../../language/index-terms.ts';
 import { isKoreanWord } from '../../language/korean-dictionary.ts';
 import {
   hangulEdits,
   latinEdits,
   latinTerm,
+  latinTerms,
   likelyHangulEdits,
   type SpelledWord,
   soundingLike,
   syllablePairs,
 } from '../../language/spelled-words.ts';
+import { type StemmedLanguage, stemIn } from '../../language/stemmers.ts';
 import { hangulTerms } from '../../language/words.ts';
 import { countEdits } from '../../platform/nearest-word.ts';
 import type { KeywordRows } from './keyword-rows.ts';
 
 /** Maximum number of words of a query to correct. */
 const CORRECTED_MAX = 4;
-/** Minimum length of a word in which two mistakes are corrected. */
+/** Minimum lengths of a word, and of its stem, in which two mistakes are corrected. */
 const TWO_MISTAKES_LENGTH = 8;
+const TWO_MISTAKES_TERM_LENGTH = 6;
 /** Minimum length of a Hangul word in which any mistake is corrected. Shorter words are near too many others. */
 const DICTIONARY_LENGTH = 3;
 /** Number of terms of a table above which only single mistakes are corrected. */
 const SCANNED_TERMS_MAX = 300_000;
+
+/** Number of rows from which on a word outside the dictionary is a name or a term, and no misspelling. */
+const ROWS_OF_NAME_MIN = 2;
+/** Number of rows of a table below which one row is enough, since most names occur once. */
+const SMALL_TABLE_ROWS = 500;
 
 /** Correction of a word of the query that no row of a table has. */
 export interface Correction {
@@ -33,12 +41,20 @@ export interface Correction {
   readonly by: readonly string[];
 }
 
-/** Return true if no row has the word as it is spelled, and it is no word of its language. */
+/** Return true if no row has the word with any ending, and it is no word of its language. */
 export function isMisspelled(keywords: KeywordRows, spelled: SpelledWord): boolean {
-  const { script, terms, token, word } = spelled;
-  const own = script === 'latin' ? terms : syllablePairs(word);
-  if (own.every((term) => keywords.countRows(term) > 0)) return false;
-  return script === 'latin' ? !isEnglishWord(word) : !isKoreanWord(word) && !isKoreanWord(token);
+  const { script, terms, token, word, language } = spelled;
+  if (script === 'hangul') {
+    if (syllablePairs(word).every((term) => keywords.countRows(term) > 0)) return false;
+    return !isKoreanWord(word) && !isKoreanWord(token);
+  }
+  if (terms.every((term) => keywords.countRows(term) > 0)) return false;
+  if (language !== null && hasRows(keywords, latinTerms(word, language))) return false;
+  return !isEnglishWord(word);
+}
+
+function hasRows(keywords: KeywordRows, terms: readonly string[]): boolean {
+  return terms.some((term) => keywords.countRows(term) > 0);
 }
 
 /**
@@ -52,14 +68,46 @@ export function correctWords(keywords: KeywordRows, words: readonly SpelledWord[
   );
 }
 
-function correctLatin(keywords: KeywordRows, { word, terms }: SpelledWord): Correction[] {
-  const near = mostFrequent(latinEdits(word), (edit) => keywords.countRows(latinTerm(edit)));
-  if (near !== null) return [{ from: word, to: near, replaced: terms, by: [latinTerm(near)] }];
+function correctLatin(keywords: KeywordRows, spelled: SpelledWord): Correction[] {
+  const { word, terms, language } = spelled;
+  const rowsOf = (edit: string) => Math.max(...termsOfEdit(edit, language).map((term) => keywords.countRows(term)));
+  const edits = [...latinEdits(word)].filter((edit) => rowsOf(edit) > 0);
+  const toNear = (near: string) => {
+    const by = termsOfEdit(near, language).filter((term) => keywords.countRows(term) > 0);
+    return [{ from: word, to: near, replaced: terms, by }];
+  };
+  if (language !== null) {
+    // Such a query does not mean an English word.
+    const isOther = (edit: string) => !isEnglishWord(edit) && !isEnglishWord(stemIn(language, edit));
+    const near = mostFrequent(edits.filter(isOther), rowsOf);
+    return near === null ? [] : toNear(near);
+  }
+  const near = mostFrequent(edits.filter(isEnglishWord), rowsOf);
+  if (near !== null) return toNear(near);
+  if (isEnglishCompound(word) || hasRows(keywords, latinTerms(word, null))) return [];
+  const rowsMin = keywords.rowCount < SMALL_TABLE_ROWS ? 1 : ROWS_OF_NAME_MIN;
+  const nearName = mostFrequent(edits, (edit) => (rowsOf(edit) >= rowsMin ? rowsOf(edit) : 0));
+  return nearName === null ? correctTwoMistakes(keywords, spelled, rowsMin) : toNear(nearName);
+}
+
+/** Return the terms of a corrected word. The English stem alone is faster, and enough for words of the dictionary. */
+function termsOfEdit(edit: string, language: StemmedLanguage | null): string[] {
+  return language === null ? [latinTerm(edit)] : latinTerms(edit, language);
+}
+
+/** Correct a long word to the stem of an English word, or to one that `rowsMin` rows have. */
+function correctTwoMistakes(keywords: KeywordRows, { word, terms }: SpelledWord, rowsMin: number): Correction[] {
   const [term = ''] = terms;
-  if (word.length < TWO_MISTAKES_LENGTH || keywords.termCount > SCANNED_TERMS_MAX) return [];
-  const isNear = (other: string) => /^[a-z]+$/.test(other) && countEdits(term, other) <= 2;
-  const alike = keywords.termsLike(term.charCodeAt(0), term.length - 2, term.length + 2).filter(isNear);
-  const found = mostFrequent(alike, (other) => keywords.countRows(other));
+  if (word.length < TWO_MISTAKES_LENGTH || term.length < TWO_MISTAKES_TERM_LENGTH) return [];
+  if (keywords.termCount > SCANNED_TERMS_MAX) return [];
+  const ending = word.startsWith(term) ? word.slice(term.length) : '';
+  const alike = keywords
+    .termsLike(term.charCodeAt(0), term.length - 2, term.length + 2)
+    .filter((other) => /^[a-z]+$/.test(other) && countEdits(term, other) <= 2);
+  const found = mostFrequent(alike, (other) => {
+    const rows = keywords.countRows(other);
+    return rows >= rowsMin || isEnglishWord(other + ending) ? rows : 0;
+  });
   return found === null ? [] : [{ from: word, to: found, replaced: terms, by: [found] }];
 }
 
