@@ -4,6 +4,8 @@ import { type SearchRequest, SearchResponse, SearchResult } from '../schema.ts';
 
 /** Maximum number of passages to show for a document. */
 const PASSAGES_MAX = 3;
+/** Share of the score of a chunk with which the next best chunk of its document counts. */
+const NEXT_SHARE = 0.1;
 /** Maximum number of chunks to rerank in a search for documents. */
 const RERANKED_MAX = 100;
 
@@ -47,23 +49,53 @@ export function chunksForDocuments<R extends Omit<SearchRequest, 'collection'>>(
   };
 }
 
-/** Group ranked chunks into at most `topK` documents, in the order of their best chunks. */
+/**
+ * Group ranked chunks into at most `topK` documents. They are in the order of their best chunks, but the next best
+ * chunks of a document can move it up.
+ */
 export function groupByDocument<R extends SearchResult & { readonly bucket_id?: string }>(
   chunks: readonly R[],
   topK: number,
 ): DocumentResult[] {
-  const groups = Map.groupBy(chunks, ({ document_id: id }) => id);
-  return [...groups.values()].slice(0, topK).map((passages) => {
-    const { document_id, bucket_id, score, metadata, citation } = passages[0] as R;
-    const { file_name, source_path, url } = citation;
-    const place = bucket_id === undefined ? { document_id } : { document_id, bucket_id };
-    return {
-      ...place,
-      score,
-      ...relevanceOfAnswer(passages),
-      metadata,
-      citation: { file_name, source_path, url },
-      passages,
-    };
-  });
+  const groups = [...Map.groupBy(chunks, ({ document_id: id }) => id).values()];
+  return orderDocuments(groups)
+    .slice(0, topK)
+    .map((passages) => {
+      const { document_id, bucket_id, score, metadata, citation } = passages[0] as R;
+      const { file_name, source_path, url } = citation;
+      const place = bucket_id === undefined ? { document_id } : { document_id, bucket_id };
+      return {
+        ...place,
+        score,
+        ...relevanceOfAnswer(passages),
+        metadata,
+        citation: { file_name, source_path, url },
+        passages,
+      };
+    });
+}
+
+/**
+ * Move a document ahead of its predecessor if its BM25 scores are larger as a whole, while that of its best chunk is
+ * not. Where the best chunks disagree with the order, vectors or a reranker made the order, and it stays.
+ */
+function orderDocuments<R extends SearchResult>(groups: readonly R[][]): R[][] {
+  const ordered: { readonly passages: R[]; readonly best: number; readonly whole: number }[] = [];
+  for (const passages of groups) {
+    const own = { passages, ...keywordScoreOf(passages) };
+    let at = ordered.length;
+    for (; at > 0; at--) {
+      const before = ordered[at - 1] as (typeof ordered)[number];
+      if (!(own.whole > before.whole && own.best <= before.best)) break;
+    }
+    ordered.splice(at, 0, own);
+  }
+  return ordered.map(({ passages }) => passages);
+}
+
+/** Return the BM25 score of the best chunk, and the sum of all, in which each counts a tenth of the one before. */
+function keywordScoreOf(passages: readonly SearchResult[]): { readonly best: number; readonly whole: number } {
+  const scores = passages.map(({ scores }) => (scores.rerank_score === null ? (scores.bm25_score ?? 0) : 0));
+  const sorted = scores.toSorted((a, b) => b - a);
+  return { best: sorted[0] ?? 0, whole: sorted.reduce((sum, score, nth) => sum + score * NEXT_SHARE ** nth, 0) };
 }
