@@ -42,6 +42,7 @@ const BUILDS_UNUSED: readonly (readonly [folder: string, files: RegExp])[] = [
   ['es-toolkit/dist', /\.js$/],
   // `prom-client` requires that of the API.
   ['@opentelemetry', /^(?!api[\\/]).*\.cjs$/],
+  ['@orama/stemmers/dist', /\.js$/],
   ['@peculiar', /[\\/](?:es2015|esm)[\\/].*\.js$|x509\.(?:es\.)?js$/],
   ['react-reconciler/cjs', /\.profiling\.js$/],
 ];
