@@ -1,5 +1,6 @@
 import { FUNCTION_WORDS } from './function-words.ts';
 import { indexWordTerms } from './index-terms.ts';
+import { STEMMED_LANGUAGES, type StemmedLanguage } from './stemmers.ts';
 import { languagesOfQuery } from './text-language.ts';
 import { findWords } from './words.ts';
 
@@ -13,29 +14,41 @@ export interface StemForms {
 
 /** Maximum number of words to stem in one query. */
 const WORDS_MAX = 64;
-/** Share of the stems of a language that the query may not have. Some of them are stems of other English words. */
+/** Share of the stems of a language that the query may have. Some of them are stems of other English words. */
 const UNSURE_SHARE = 0.5;
+/** Share of the stems of all other languages, by which a name in the query still finds texts of any language. */
+const OTHER_SHARE = 0.1;
 
 /**
  * Find the words of a query whose stem in another language differs from the English one. The index has the stems of the
- * language of each text, so a query looks for both. Leave out the function words of the query's language.
+ * language of each text, so a query looks for all of them. Leave out the function words of the query's language.
  */
 export function findStemForms(query: string): StemForms[] {
   const { likely, possible } = languagesOfQuery(query);
-  if (possible.length === 0) return [];
-  const share = likely === null ? UNSURE_SHARE : 1;
   const functionWords = likely === null ? null : FUNCTION_WORDS.get(likely);
   const found: StemForms[] = [];
   for (const word of new Set(findWords(query).slice(0, WORDS_MAX))) {
     if (functionWords?.has(word)) continue;
     const phrase = indexWordTerms(word, null);
     if (phrase.length === 0) continue;
-    const others = new Map<string, readonly string[]>();
-    for (const language of possible) {
-      const terms = indexWordTerms(word, language);
-      if (terms.some((term) => !phrase.includes(term))) others.set(terms.join(' '), terms);
-    }
-    if (others.size > 0) found.push({ phrase, others: [...others.values()], share });
+    const seen = new Set([phrase.join(' ')]);
+    const add = (languages: readonly StemmedLanguage[], share: number) => {
+      const others = languages.map((language) => indexWordTerms(word, language)).filter((terms) => isNew(seen, terms));
+      if (others.length > 0) found.push({ phrase, others, share });
+    };
+    add(possible, likely === null ? UNSURE_SHARE : 1);
+    add(
+      STEMMED_LANGUAGES.filter((language) => !possible.includes(language)),
+      OTHER_SHARE,
+    );
   }
-  return found;
+  // The most important terms first, since their number has a limit.
+  return found.sort((a, b) => b.share - a.share);
+}
+
+function isNew(seen: Set<string>, terms: readonly string[]): boolean {
+  const key = terms.join(' ');
+  if (seen.has(key)) return false;
+  seen.add(key);
+  return true;
 }

@@ -32,13 +32,14 @@ export function analyseQuery(query: string, indexes: readonly SearchedIndex[]): 
   const language = languagesOfQuery(query).likely;
   const sequence = analyseQueryText(query);
   const terms = weighTerms(sequence, language);
-  const forms: Alternatives[] = [...findCodeForms(query), ...findVerbForms(query), ...findStemForms(query)];
-  const alternatives = [...forms];
+  const forms: Alternatives[] = [...findCodeForms(query), ...findVerbForms(query)];
+  const stems = findStemForms(query);
+  const alternatives = [...forms, ...stems];
   const ownTerms = new Map<string, readonly WeightedTerms[]>();
   for (const { indexTable, synonyms } of indexes) {
-    if (indexTable === null || (synonyms === null && forms.length === 0)) continue;
+    if (indexTable === null || (synonyms === null && forms.length + stems.length === 0)) continue;
     const own = synonyms === null ? [] : findAlternatives(sequence, synonyms);
-    const expanded = expandTerms(terms, [...forms, ...own]);
+    const expanded = expandTerms(terms, [...forms, ...own, ...stems]);
     if (expanded) ownTerms.set(indexTable.name, expanded);
     alternatives.push(...own);
   }

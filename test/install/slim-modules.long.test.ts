@@ -41,7 +41,7 @@ function copyInstallation(): string {
 
 // --parents and --link are flags of the cp of GNU.
 test.runIf(process.platform === 'linux')(
-  'slimmed packages still read documents, recognise text in pictures and count tokens',
+  'slimmed packages still read documents, recognise text in pictures, count tokens and find stems',
   async () => {
     const tree = copyInstallation();
     await slimModules(path.join(tree, 'node_modules'));
@@ -67,6 +67,7 @@ test.runIf(process.platform === 'linux')(
       'korean.png': expect.stringContaining('한국어'),
       'page.html': 'Title\n\nA paragraph.',
       tokens: 2,
+      terms: ['die', 'haus', 'und', 'der', 'bahnhof'],
     });
 
     const bytes = (await measureParts(tree)).reduce((sum, part) => sum + part.bytes, 0);
