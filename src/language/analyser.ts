@@ -11,15 +11,19 @@ const TERM_WEIGHT_MAX = 8;
 /** Weight factor of a function word. */
 const FUNCTION_WEIGHT = 0.1;
 /**
- * Weight factor of a term that is a whole word, in a query that also has words in pieces. A word of several pieces
- * would otherwise count several times as much.
+ * Weight factors of a term that is a whole word, in a query that also has words in Hangul or in a script without
+ * spaces. Such a word has several terms, and would otherwise count several times as much.
  */
-const WHOLE_WORD_WEIGHT = 3;
-/** Weight factor of a Korean word that the index has as a whole, beside its pairs of syllables. */
-const COMPOUND_WEIGHT = 2;
-const COMPOUND = /^\p{sc=Hangul}{5,}$/u;
-/** Pieces of words, and words of scripts without spaces. */
-const PIECE = /[\p{sc=Hangul}\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u;
+const WHOLE_BESIDE_HANGUL_WEIGHT = 2;
+const WHOLE_BESIDE_DENSE_WEIGHT = 5;
+/** Weight factors of long words that the index has as a whole beside their pieces. */
+const LONG_HANGUL_WEIGHT = 2;
+const LONG_DENSE_WEIGHT = 1.5;
+const HANGUL = /\p{sc=Hangul}/u;
+const LONG_HANGUL = /^\p{sc=Hangul}{5,}$/u;
+const DENSE = '[\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}ー\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}]';
+const HAS_DENSE = new RegExp(DENSE, 'u');
+const LONG_DENSE = new RegExp(`^${DENSE}{4,}$`, 'u');
 
 /**
  * Extract the terms that keyword search matches from a chunk. The index stores them joined by single spaces, in a
@@ -67,18 +71,25 @@ export function weighTerms(terms: readonly string[], language: StemmedLanguage |
     if (count !== undefined || counts.size < QUERY_TERMS_MAX) counts.set(term, (count ?? 0) + 1);
   }
   const functionTerms = functionTermsIn(counts, language);
-  const hasPieces = terms.some((term) => PIECE.test(term));
-  const factorOf = (term: string) => {
-    if (!hasPieces) return 1;
-    if (COMPOUND.test(term)) return COMPOUND_WEIGHT;
-    return PIECE.test(term) ? 1 : WHOLE_WORD_WEIGHT;
-  };
+  const factorOf = factorsFor(terms);
   const groups = new Map<number, string[]>();
   for (const [term, count] of counts) {
     const weight = Math.min(count, TERM_WEIGHT_MAX) * (functionTerms.has(term) ? FUNCTION_WEIGHT : factorOf(term));
     groups.set(weight, [...(groups.get(weight) ?? []), term]);
   }
   return [...groups].sort(([a], [b]) => b - a).map(([weight, members]) => ({ terms: members, weight }));
+}
+
+/** Make a function that returns the weight factor of a term beside the other terms of a query. */
+function factorsFor(terms: readonly string[]): (term: string) => number {
+  const hasDense = terms.some((term) => HAS_DENSE.test(term));
+  if (!hasDense && !terms.some((term) => HANGUL.test(term))) return () => 1;
+  const whole = hasDense ? WHOLE_BESIDE_DENSE_WEIGHT : WHOLE_BESIDE_HANGUL_WEIGHT;
+  return (term) => {
+    if (HAS_DENSE.test(term)) return LONG_DENSE.test(term) ? LONG_DENSE_WEIGHT : 1;
+    if (HANGUL.test(term)) return LONG_HANGUL.test(term) ? LONG_HANGUL_WEIGHT : 1;
+    return whole;
+  };
 }
 
 const functionTermsOf = new Map<string, ReadonlySet<string>>();
