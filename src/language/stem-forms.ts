@@ -14,6 +14,7 @@ export interface StemForms {
 
 /** Maximum number of words to stem in one query. */
 const WORDS_MAX = 64;
+const HAS_LATIN = /\p{sc=Latin}/u;
 /** Share of the stems of a language that the query may have. Some of them are stems of other English words. */
 const UNSURE_SHARE = 0.5;
 /** Share of the stems of all other languages, by which a name in the query still finds texts of any language. */
@@ -28,7 +29,7 @@ export function findStemForms(query: string): StemForms[] {
   const functionWords = likely === null ? null : FUNCTION_WORDS.get(likely);
   const found: StemForms[] = [];
   for (const word of new Set(findWords(query).slice(0, WORDS_MAX))) {
-    if (functionWords?.has(word)) continue;
+    if (!HAS_LATIN.test(word) || functionWords?.has(word)) continue;
     const phrase = indexWordTerms(word, null);
     if (phrase.length === 0) continue;
     const seen = new Set([phrase.join(' ')]);
