@@ -7,7 +7,7 @@ import { startCleanRoot } from './clean-root.ts';
 import { Host, install } from './installer.ts';
 import { givenBundle, skipReason } from './requested.ts';
 
-const INSTALLED_MB_MAX = 500;
+const INSTALLED_MB_MAX = 550;
 const MINUTES = 60_000;
 /** Time within which a killed installer is anywhere in a step. */
 const STEP_MS = 1_500;
