@@ -30,6 +30,8 @@ export interface LegHit {
 /** Hits of each leg, best first, without repeats; empty if a leg found nothing or was not searched. */
 export interface Rankings {
   readonly keyword: readonly LegHit[];
+  /** Ids of hits whose vectors are not made yet. Where scores are fused, their words count for both legs. */
+  readonly withoutVectors?: ReadonlySet<string>;
   readonly vector: readonly LegHit[];
   /** Mean cosine of the query to unrelated texts; null if unknown, so that the lowest cosine of the leg counts. */
   readonly background?: number | null;
@@ -100,7 +102,7 @@ export function fuseRankings(
       contributionOf(weights.keyword, rank.keyword),
       contributionOf(weights.vector, rank.vector),
     ] as const;
-    const [keywordPart, vectorPart] = partsOf?.(rank) ?? ofRanks;
+    const [keywordPart, vectorPart] = partsOf?.(id, rank) ?? ofRanks;
     const rrf = ofRanks[0] + ofRanks[1];
     const score = partsOf === null ? rrf / best : keywordPart + vectorPart;
     return { id, score, rrf, keywordRank: rank.keyword, vectorRank: rank.vector, keywordPart, vectorPart };
@@ -111,15 +113,21 @@ export function fuseRankings(
 }
 
 /** Make a function that returns the parts of both legs in the score of a hit. The highest possible sum is 1. */
-function scoreParts({ keyword, vector, background = null }: Rankings, weights: LegWeights, legs: number) {
+function scoreParts(
+  { keyword, vector, withoutVectors, background = null }: Rankings,
+  weights: LegWeights,
+  legs: number,
+) {
   const bestKeyword = keyword[0]?.score ?? 0;
   const bestCosine = vector[0]?.score ?? 0;
   const base = background ?? vector.at(-1)?.score ?? 0;
-  return (rank: { keyword: number | null; vector: number | null }): readonly [number, number] => {
+  return (id: string, rank: { keyword: number | null; vector: number | null }): readonly [number, number] => {
     const bm25 = rank.keyword === null ? 0 : (keyword[rank.keyword - 1] as LegHit).score;
     const cosine = rank.vector === null ? null : (vector[rank.vector - 1] as LegHit).score;
+    const keywordShare = shareOf(bm25, 0, bestKeyword);
+    if (withoutVectors?.has(id)) return [keywordShare, 0];
     return [
-      (weights.keyword / legs) * shareOf(bm25, 0, bestKeyword),
+      (weights.keyword / legs) * keywordShare,
       cosine === null ? 0 : (weights.vector / legs) * shareOf(cosine, base, bestCosine),
     ];
   };

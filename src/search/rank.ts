@@ -1,7 +1,7 @@
 import type { Locator } from '../documents/locator.ts';
 import type { Candidate, Passage } from '../index/chunk-index.ts';
 import type { DocumentDetails, LiveDocument } from './documents/document-store.ts';
-import { type FusedHit, fuseRankings } from './fuse.ts';
+import { type FusedHit, fuseRankings, type Rankings } from './fuse.ts';
 import type { PreparedQuery } from './prepare-query.ts';
 import type { RelevanceFields } from './relevance/schema.ts';
 import { explainLegs, type FusedRanks } from './results/explain-results.ts';
@@ -73,12 +73,12 @@ function fuseCandidates(
   keyword: readonly Candidate[],
   vector: readonly Candidate[],
   { fusion, mode }: PreparedQuery,
-  background: number | null,
+  known: Pick<Rankings, 'withoutVectors' | 'background'>,
 ): FusedHit[] {
   const rankings = {
+    ...known,
     keyword: keyword.map(({ chunkId, score }) => ({ id: chunkId, score })),
     vector: vector.map(({ chunkId, score }) => ({ id: chunkId, score })),
-    background,
   };
   return fuseRankings(rankings, fusion, mode);
 }
@@ -111,7 +111,9 @@ export function rank(
     const hides = hiding.has((live.get(documentId) as LiveDocument).bucketId);
     bm25.set(chunkId, hides ? 1 / (bm25.size + 1) : score);
   }
-  const fused = fuseCandidates([...byKeyword.values()], [...byVector.values()], query, background);
+  const found = [...byKeyword.values()];
+  const withoutVectors = new Set(found.filter((each) => !hasVector(each)).map(({ chunkId }) => chunkId));
+  const fused = fuseCandidates(found, [...byVector.values()], query, { withoutVectors, background });
   const ranked = fused.map((hit) => {
     const { id, score, rrf } = hit;
     const candidate = (byKeyword.get(id) ?? byVector.get(id)) as Candidate;

@@ -146,6 +146,7 @@ describe('models', () => {
       [KOREAN, 'ok'],
       [MULTILINGUAL, 'ok'],
       ['local/lexical-1', 'ok'],
+      ['local/semantic-1', 'ok'],
     ]);
     expect(await get('/v1/usage/summary')).toEqual(before);
   });

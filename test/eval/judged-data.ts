@@ -15,9 +15,6 @@ import { until } from '../support/until.ts';
 
 export const SETS_DIR =
   process.env.EVAL_SETS ?? fileURLToPath(new URL('../../../shared/data/retrieval', import.meta.url));
-/** A model of the host takes some minutes for a large set on two busy cores. */
-const VECTORS_MS_MAX = 3_600_000;
-
 export const HALVES = ['even', 'odd'] as const;
 
 /** Return the names of the sets of the directory; none if it is missing. */
@@ -38,12 +35,6 @@ export async function ingestSet(appliance: Appliance, operator: Caller, set: str
     metadata: { half: halfOf(doc.id) },
   }));
   const { idOf, perSecond } = await ingestAll(appliance, operator, set, documents);
-  // A model of the host makes the vectors after the documents are ready.
-  await until(async () => (await appliance.sql`SELECT 1 FROM documents WHERE keyword_only LIMIT 1`).length === 0, {
-    withinMs: VECTORS_MS_MAX,
-    everyMs: 500,
-    what: 'vectors of all documents',
-  });
   // Scores are those of a settled index. The writer settles it when writes pause.
   await until(async () => (await appliance.sql`SELECT 1 FROM index_tables WHERE NOT settled`).length === 0);
   return { rate: perSecond, count: documents.length, fileIds: idOf };

@@ -4,7 +4,6 @@ import { CreateBucket } from '../../src/documents/schema.ts';
 import { UploadRequest } from '../../src/ingest/schema.ts';
 import { uploadDocument } from '../../src/ingest/upload.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
-import { ingestAll } from '../support/ingest-all.ts';
 import { until } from '../support/until.ts';
 
 const NOTES = [
@@ -48,12 +47,15 @@ async function upload(bucket: string, { fileName, text }: (typeof NOTES)[number]
 describe('documents of a model of this host', () => {
   it('are found by words when they are ready, and by meaning once their vectors are made', async () => {
     const bucket = await newBucket('notes');
-    await ingestAll(api.appliance, api.operator, 'notes', NOTES);
-    expect(await best(bucket, 'last boat island')).toBe('ferry.txt');
+    for (const note of NOTES) await upload(bucket, note);
+    await until(async () => (await best(bucket, 'last boat island')) === 'ferry.txt', {
+      withinMs: 120_000,
+      what: 'words',
+    });
     const done = await until(
       async () => {
         const now = await details(bucket);
-        return now.words_only_chunks === 0 && now;
+        return now.words_only_chunks === 0 && now.embedding?.chunks === NOTES.length && now;
       },
       { withinMs: 120_000, what: 'vectors' },
     );
@@ -84,7 +86,7 @@ describe('documents of a model of this host', () => {
   it('keep their state and are not tried again at once after the job is cancelled', async () => {
     const bucket = await newBucket('cancelled');
     const { sql } = api.appliance;
-    await ingestAll(api.appliance, api.operator, 'cancelled', NOTES.slice(0, 1));
+    await upload(bucket, NOTES[0] as (typeof NOTES)[number]);
     const id = await until(async () => (await jobsOf(bucket))[0]?.id as string | undefined, { what: 'a job' });
     await sql`UPDATE jobs SET status = 'cancelled', completed_at = now() WHERE id = ${id}`;
     await upload(bucket, NOTES[1] as (typeof NOTES)[number]);

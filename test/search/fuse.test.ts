@@ -169,6 +169,16 @@ describe('scores of a semantic model', () => {
     expect(high.find(({ id }) => id === 'd')?.score).toBe(0);
   });
 
+  it('of a chunk whose vector is not made yet are those of its words alone', () => {
+    const waiting = {
+      ...rankings,
+      withoutVectors: new Set(['b']),
+      vector: rankings.vector.filter(({ id }) => id !== 'b'),
+    };
+    const hits = fuseRankings(waiting, fusionFor('semantic'), 'hybrid');
+    expect(hits.find(({ id }) => id === 'b')).toMatchObject({ score: 0.5, keywordPart: 0.5, vectorPart: 0 });
+  });
+
   it('leave the order of a single leg, with the scores of ranks', () => {
     const [first, second] = fuseRankings({ ...rankings, keyword: [] }, fusionFor('semantic'), 'vector');
     expect([first?.id, second?.id]).toEqual(['c', 'b']);
