@@ -94,7 +94,7 @@ export function openIngest(context: {
     jobs: [
       { ...handler, ...ingestOperations(), worker: 'ingest', concurrency: config.workers.ingestConcurrency },
       {
-        ...reembedHandler({ ...reindex, ...reembed, refreshModels }),
+        ...reembedHandler({ ...reindex, ...reembed, refreshModels, onDeferred: (bucketId) => deferred.soon(bucketId) }),
         ...reembedOperations(),
         worker: 'ingest',
         concurrency: 1,

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createBucket } from '../../src/documents/buckets.ts';
+import { createBucket, findBucket } from '../../src/documents/buckets.ts';
 import { CreateBucket } from '../../src/documents/schema.ts';
+import { planDeferred } from '../../src/ingest/reindex/plan-deferred.ts';
+import { reindexBucket } from '../../src/ingest/reindex/reindex-bucket.ts';
 import { UploadRequest } from '../../src/ingest/schema.ts';
 import { uploadDocument } from '../../src/ingest/upload.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
@@ -95,5 +97,26 @@ describe('documents of a model of this host', () => {
       what: 'the second document',
     });
     expect(await jobsOf(bucket)).toHaveLength(1);
+  });
+
+  it('get them in jobs of a bounded number of chunks, so that the next bucket has its turn', async () => {
+    const { id: bucket } = await findBucket(api.appliance.sql, api.operator.orgId, 'cancelled');
+    for (const note of NOTES.slice(2)) await upload(bucket, note);
+    const waiting = await until(
+      async () => {
+        const { words_only_chunks: chunks } = await details(bucket);
+        return chunks >= NOTES.length - 2 && chunks;
+      },
+      { withinMs: 120_000, what: 'the other documents' },
+    );
+    const { reindex, reembed } = api.appliance.ingest;
+    const plan = async () => ({
+      ...(await planDeferred(reembed, api.operator, bucket)),
+      bounds: { batchChunks: 1, chunks: 1 },
+    });
+    const { signal } = new AbortController();
+    const { result } = await reindexBucket(reindex, api.operator, plan, { signal, detail: null });
+    expect(result).toMatchObject({ documents: 1, chunks: 1 });
+    expect((await details(bucket)).words_only_chunks).toBe(waiting - 1);
   });
 });

@@ -12,8 +12,12 @@ import { type DeferredBucket, selectDeferredBuckets } from './store.ts';
 
 /** Lower priority than uploads and edits, so that documents are found by their words first. */
 const PRIORITY = 5;
-/** Time after a document is ready before its vectors are begun, so that documents of one upload share a job. */
+/**
+ * Pause after the last ready document of a bucket before its vectors are begun, so that the model does not slow down
+ * the other documents of an upload; and the longest time that a stream of documents may put them off.
+ */
 const PAUSE_MS = 500;
+const PUT_OFF_MS_MAX = 10_000;
 /** Interval at which documents that became ready beside a job get another job. */
 const REPEAT_MS = 2_000;
 
@@ -29,21 +33,26 @@ interface Context {
  */
 export class DeferredVectors {
   readonly #context: Context;
-  readonly #timers = new Map<string, NodeJS.Timeout>();
+  /** Timers by bucket, with the time of the first document that each waits for. */
+  readonly #waiting = new Map<string, { readonly timer: NodeJS.Timeout; readonly sinceMs: number }>();
   #isClosed = false;
 
   constructor(context: Context) {
     this.#context = context;
   }
 
-  /** Queue a job for a bucket soon, unless one is queued by then. */
+  /** Queue a job for a bucket once no document has become ready for a moment, unless one is queued by then. */
   soon(bucketId: string, afterMs = PAUSE_MS): void {
-    if (this.#isClosed || this.#timers.has(bucketId)) return;
+    if (this.#isClosed) return;
+    const waiting = this.#waiting.get(bucketId);
+    const now = performance.now();
+    if (waiting !== undefined && now + afterMs > waiting.sinceMs + PUT_OFF_MS_MAX) return;
+    clearTimeout(waiting?.timer);
     const timer = setTimeout(() => {
-      this.#timers.delete(bucketId);
+      this.#waiting.delete(bucketId);
       void this.#queue(bucketId);
     }, afterMs);
-    this.#timers.set(bucketId, timer.unref());
+    this.#waiting.set(bucketId, { timer: timer.unref(), sinceMs: waiting?.sinceMs ?? now });
   }
 
   /** Create the chore that finds what was left when a process ended. */
@@ -63,8 +72,8 @@ export class DeferredVectors {
 
   close(): void {
     this.#isClosed = true;
-    for (const timer of this.#timers.values()) clearTimeout(timer);
-    this.#timers.clear();
+    for (const { timer } of this.#waiting.values()) clearTimeout(timer);
+    this.#waiting.clear();
   }
 
   async #queue(bucketId: string): Promise<void> {

@@ -6,12 +6,15 @@ import { KEYWORD_ONLY, spaceOf } from '../../projection/projections.ts';
 import type { ReindexPlan } from './plan.ts';
 import type { ReembedContext } from './plan-reembed.ts';
 
-/** Chunks whose vectors become searchable together. A slow model takes some seconds for them. */
-const BATCH_CHUNKS = 128;
+/**
+ * Chunks whose vectors become searchable together, and chunks of one job. A slow model takes some seconds for the
+ * first, and some minutes for the second.
+ */
+const BOUNDS = { batchChunks: 128, chunks: 2_048 } as const;
 
 /**
- * Plan to make the vectors of the documents of a bucket that have none yet. The rows go into the table of the bucket,
- * and each batch is found by its vectors as soon as it is written.
+ * Plan to make the vectors of the documents of a bucket that have none yet, as many as one job may. The rows go into
+ * the table of the bucket, and each batch is found by its vectors as soon as it is written.
  *
  * @throws AppError `bucket_not_found` (404), `not_comparable` (409): no model makes vectors like those of the bucket
  */
@@ -37,8 +40,11 @@ export async function planDeferred(
     mapOf: (id) => projections.mapOf(backends.catalog.find(id)),
     embedder,
     documents: groups.reduce((sum, group) => sum + group.documents, 0),
-    chunks: groups.reduce((sum, group) => sum + group.chunks, 0),
-    batchChunks: BATCH_CHUNKS,
+    chunks: Math.min(
+      BOUNDS.chunks,
+      groups.reduce((sum, group) => sum + group.chunks, 0),
+    ),
+    bounds: BOUNDS,
     warnings: [],
   };
 }

@@ -31,7 +31,10 @@ export interface ReindexPlan {
   /** Documents and chunks that get new rows. */
   readonly documents: number;
   readonly chunks: number;
-  /** Chunks of a batch, of which one is embedded at a time; undefined for large batches side by side. */
-  readonly batchChunks?: number;
+  /**
+   * Bounds of a run that shares a slow model: chunks of a batch, of which one is embedded at a time, and chunks after
+   * which the run ends, so that other buckets have their turn. Undefined for large batches side by side.
+   */
+  readonly bounds?: { readonly batchChunks: number; readonly chunks: number };
   readonly warnings: readonly string[];
 }

@@ -16,6 +16,8 @@ const CRASHES_MAX = 20;
 export interface ReembedHandlerContext extends ReindexContext, ReembedContext {
   /** Make this process use the maps that are active and the local models that are installed now. */
   readonly refreshModels: () => Promise<void>;
+  /** Note that documents of a bucket may still wait for vectors. */
+  readonly onDeferred: (bucketId: string) => void;
 }
 
 /**
@@ -52,7 +54,7 @@ async function reembed(context: ReembedHandlerContext, lease: Lease): Promise<vo
       job.processingType === DEFERRED
         ? await reindexBucket(context, caller, () => planDeferred(context, caller, job.bucketId), {
             ...options,
-            detail: ({ origin }) => ({ to: origin, job_id: job.id }),
+            detail: null,
           })
         : await reindexBucket(context, caller, () => planReembed(context, caller, request), {
             ...options,
@@ -62,6 +64,7 @@ async function reembed(context: ReembedHandlerContext, lease: Lease): Promise<vo
     if (plan.mode === 'nothing') {
       await lease.complete(context.sql, { chunksCount: plan.chunks, fileType: null, actualCost: result.cost });
     }
+    if (job.processingType === DEFERRED) context.onDeferred(job.bucketId);
   } catch (error) {
     signal.throwIfAborted();
     throw failureOf(error);

@@ -14,14 +14,17 @@ type Options = Pick<RunOptions, 'signal' | 'jobId' | 'leaveOutDamaged' | 'onProg
 /**
  * Rebuild the index of a bucket by the plan that `makePlan` returns once no other run works on the bucket. A new
  * table replaces the present one in one transaction; searches use the present one until then.
- * @param detail facts for the audit log, beside the number of documents
+ * @param detail facts for the audit log, beside the number of documents; null for a run that nobody asked for, which is
+ *   not recorded
  * @throws AppError of `makePlan`; those of `Reindexing.run`; the signal's reason
  */
 export async function reindexBucket<Plan extends ReindexPlan>(
   context: ReindexContext,
   caller: Actor,
   makePlan: () => Promise<Plan>,
-  options: Options & { readonly detail: (plan: Plan) => Record<string, unknown> } & Partial<Pick<RunOptions, 'onDone'>>,
+  options: Options & { readonly detail: ((plan: Plan) => Record<string, unknown>) | null } & Partial<
+      Pick<RunOptions, 'onDone'>
+    >,
 ): Promise<{ plan: Plan; result: RunResult }> {
   const { bucketId } = await makePlan();
   const run = async (_stillHeld: unknown, lost: AbortSignal) => {
@@ -31,13 +34,16 @@ export async function reindexBucket<Plan extends ReindexPlan>(
       ...options,
       signal: AbortSignal.any([options.signal, lost]),
       async onDone(tx, done) {
-        await recordAudit(tx, {
-          orgId: caller.orgId,
-          actor: caller.actor,
-          action: `index.${plan.kind}`,
-          target: bucketId,
-          detail: { ...options.detail(plan), documents: done.documents, left_out: done.leftOut.slice(0, 100) },
-        });
+        const detail = options.detail?.(plan);
+        if (detail !== undefined) {
+          await recordAudit(tx, {
+            orgId: caller.orgId,
+            actor: caller.actor,
+            action: `index.${plan.kind}`,
+            target: bucketId,
+            detail: { ...detail, documents: done.documents, left_out: done.leftOut.slice(0, 100) },
+          });
+        }
         await options.onDone?.(tx, done);
       },
     }).run();

@@ -102,6 +102,8 @@ export class Reindexing {
   #chunks = 0;
   /** Chunks that an earlier run had written. */
   #chunksBefore = 0;
+  /** Chunks of the documents that were taken up. */
+  #chunksTaken = 0;
   /** Chunks whose new vectors are made, written or not. */
   #chunksMade = 0;
   /** Run whose progress is recorded. */
@@ -218,7 +220,7 @@ export class Reindexing {
     const failure = new AbortController();
     const signal = AbortSignal.any([this.#options.signal, failure.signal]);
     const atWork = new Set<Promise<void>>();
-    const chunksAtWorkMax = this.#plan.batchChunks ?? CHUNKS_AT_WORK_MAX;
+    const chunksAtWorkMax = this.#plan.bounds?.batchChunks ?? CHUNKS_AT_WORK_MAX;
     let chunksAtWork = 0;
     let due = 0;
     try {
@@ -246,12 +248,15 @@ export class Reindexing {
   }
 
   async *#batches(run: ReindexRun, signal: AbortSignal): AsyncGenerator<store.LiveDocument[]> {
-    const chunksMax = this.#plan.batchChunks ?? BATCH_CHUNKS;
+    const chunksMax = this.#plan.bounds?.batchChunks ?? BATCH_CHUNKS;
     let batch: store.LiveDocument[] = [];
     let chunks = 0;
+    const atMost = this.#plan.bounds?.chunks ?? Number.POSITIVE_INFINITY;
     for await (const document of this.#liveDocuments()) {
       signal.throwIfAborted();
       if (!this.#isDue(run, document)) continue;
+      if (this.#chunksTaken >= atMost) break;
+      this.#chunksTaken += document.chunksCount;
       const isFull = chunks + document.chunksCount > chunksMax || batch.length === BATCH_DOCUMENTS;
       if (isFull && batch.length > 0) {
         yield batch;
