@@ -1,13 +1,15 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { orgFlag } from '../../src/cli/flags.ts';
+import type { Column } from '../../src/cli/table.ts';
 
 export default class IndexStats extends BaseCommand {
   static override setsUp = false;
   static override description =
     'Show statistics of the search indexes of all buckets, or of one bucket with --bucket.\n' +
     'For each index: documents, chunks and rows, the latent space, the models and maps that made the vectors, ' +
-    'and the rows that are not indexed yet.';
+    'and the rows that are not indexed yet. "By words only" is the number of chunks whose vectors a model of this host ' +
+    'is making; the column is there while there are any.';
   static override examples = ['<%= config.bin %> index stats', '<%= config.bin %> index stats --bucket manuals --json'];
   static override flags = {
     org: orgFlag,
@@ -18,12 +20,16 @@ export default class IndexStats extends BaseCommand {
     const { flags } = await this.parse(IndexStats);
     const page = await this.call(flags, 'index.stats', { bucket: flags.bucket });
     const stats = page.data;
+    type Stats = (typeof stats)[number];
+    const hasSome = stats.some((each) => each.words_only_chunks > 0);
+    const wordsOnly: Column<Stats> = ['by words only', (each) => each.words_only_chunks];
     await this.showTable('buckets', stats, [
       ['bucket', (each) => each.bucket],
       ['model', (each) => each.model],
       ['space', (each) => each.space],
       ['documents', (each) => each.documents],
       ['chunks', (each) => each.chunks],
+      ...(hasSome ? [wordsOnly] : []),
       ['rows', (each) => each.rows],
       ['fragments', (each) => each.fragments],
       ['unindexed', (each) => each.unindexed_rows],

@@ -1,4 +1,5 @@
-import { findBucket, listBucketNames } from '../documents/store.ts';
+import type { Caller } from '../access/caller.ts';
+import { countInBucket, findBucket, listBucketNames } from '../documents/store.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { ChunkIndex } from './chunk-index.ts';
 import { getIndexTable, selectLiveGroups } from './index-store.ts';
@@ -15,6 +16,8 @@ export interface IndexStats {
   readonly documents: number;
   /** Chunks that searches can find, according to PostgreSQL. */
   readonly chunks: number;
+  /** Chunks that are found by words only so far: a model of this host is making their vectors. */
+  readonly words_only_chunks: number;
   /** Number of rows of the table, including rows that are yet to be removed. */
   readonly rows: number;
   /** Number of files with rows. Many small files make searches slow until they are merged. */
@@ -38,12 +41,13 @@ export interface IndexStats {
 
 async function readIndexStats(
   { sql, chunks }: { sql: Sql; chunks: ChunkIndex },
-  orgId: string,
+  caller: Caller,
   bucket: { id: string; name: string },
 ): Promise<IndexStats> {
   const own = await getIndexTable(sql, bucket.id);
   const table = own && (await chunks.statistics(own));
-  const models = await selectLiveGroups(sql, orgId, bucket.id);
+  const models = await selectLiveGroups(sql, caller.orgId, bucket.id);
+  const { chunksByWords } = await countInBucket(sql, caller, bucket.id);
   return {
     bucket_id: bucket.id,
     bucket: bucket.name,
@@ -51,6 +55,7 @@ async function readIndexStats(
     space: own?.origin?.space ?? null,
     documents: models.reduce((sum, each) => sum + each.documents, 0),
     chunks: models.reduce((sum, each) => sum + each.chunks, 0),
+    words_only_chunks: chunksByWords,
     rows: table?.rows ?? 0,
     fragments: table?.fragments ?? 0,
     small_fragments: table?.smallFragments ?? 0,
@@ -67,15 +72,21 @@ async function readIndexStats(
   };
 }
 
-/** Read the index statistics of one bucket (name or id), or of all. @throws AppError `bucket_not_found` (404) */
+/**
+ * Read the index statistics of one bucket (name or id), or of all.
+ *
+ * @param caller an operator: the statistics include documents of every level
+ * @throws AppError `bucket_not_found` (404)
+ */
 export async function listIndexStats(
   context: { sql: Sql; chunks: ChunkIndex },
-  orgId: string,
+  caller: Caller,
   bucketRef: string | null,
 ): Promise<IndexStats[]> {
   const { sql } = context;
-  const buckets = bucketRef === null ? await listBucketNames(sql, orgId) : [await findBucket(sql, orgId, bucketRef)];
+  const buckets =
+    bucketRef === null ? await listBucketNames(sql, caller.orgId) : [await findBucket(sql, caller.orgId, bucketRef)];
   const stats: IndexStats[] = [];
-  for (const bucket of buckets) stats.push(await readIndexStats(context, orgId, bucket));
+  for (const bucket of buckets) stats.push(await readIndexStats(context, caller, bucket));
   return stats;
 }

@@ -269,6 +269,6 @@ it('a reembed whose worker is stopped three times in the middle ends as one that
   const [row] = await sql`
     SELECT sum(g.chunks_count)::int AS chunks FROM documents d JOIN generations g ON g.id = d.active_generation
     JOIN buckets b ON b.id = d.bucket_id WHERE b.name = 'stopped'`;
-  const stats = await listIndexStats(test.appliance.search, test.operator.orgId, 'stopped');
+  const stats = await listIndexStats(test.appliance.search, test.operator, 'stopped');
   expect(stats[0]).toMatchObject({ model: VENDOR, chunks: row?.['chunks'], rows: row?.['chunks'] });
 });

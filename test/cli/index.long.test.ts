@@ -58,13 +58,24 @@ it('index stats shows the vectors that reproject will convert', async () => {
     SELECT sum(chunks_count)::int AS chunks FROM documents`;
   expect(await stats()).toEqual({
     ...{ bucket_id: expect.stringMatching(/^bkt_/), bucket: 'default', model: BETA, space: `native:${BETA}@1` },
-    ...{ documents: DOCUMENTS, chunks, rows: chunks, reprojecting_to: null },
+    ...{ documents: DOCUMENTS, chunks, words_only_chunks: 0, rows: chunks, reprojecting_to: null },
     ...{ fragments: expect.any(Number), small_fragments: expect.any(Number), unindexed_rows: expect.any(Number) },
     models: [{ model: BETA, revision: '1', map_version: null, documents: DOCUMENTS, chunks, native: true }],
   });
   const shown = await service('index', 'stats');
   expect(shown.code).toBe(0);
   for (const word of ['default', `native:${BETA}@1`, 'kept']) expect(shown.stdout).toContain(word);
+  expect(shown.stdout.toLowerCase()).not.toContain('by words only');
+});
+
+it('index stats shows the chunks that are found by words only so far', async () => {
+  const { sql } = test.appliance;
+  const [document] = await sql`
+    UPDATE documents SET keyword_only = true WHERE id = (SELECT min(id) FROM documents) RETURNING id, chunks_count`;
+  const shown = await service('index', 'stats');
+  expect(await stats()).toMatchObject({ words_only_chunks: document?.['chunks_count'] });
+  await sql`UPDATE documents SET keyword_only = false WHERE id = ${document?.['id']}`;
+  expect(shown.stdout).toMatch(new RegExp(String.raw`BY WORDS ONLY[^]*\n\s*default .* ${document?.['chunks_count']} `));
 });
 
 it('index reproject refuses without a map, and names the command that makes one', async () => {

@@ -33,7 +33,7 @@ export const progress = forOrganization(
 export const stats = forOrganization(
   z.object({ bucket: z.string().optional() }),
   async ({ bucket }, { appliance, operator }) =>
-    listPage(await listIndexStats(appliance.search, operator.orgId, bucket ?? null)),
+    listPage(await listIndexStats(appliance.search, operator, bucket ?? null)),
   ['search'],
 );
 
