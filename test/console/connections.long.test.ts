@@ -215,6 +215,22 @@ inBrowser('the overview shows figures of the organization, and operators see the
   await operator.context.close();
 });
 
+inBrowser('the overview tells how many documents are found by words only so far, and does not warn', async () => {
+  const { sql } = console.test.appliance;
+  const [document] = await sql`
+    UPDATE documents SET keyword_only = true WHERE id = (SELECT min(id) FROM documents WHERE status = 'ready')
+    RETURNING id`;
+  const { page, context, faults } = await console.open('/console');
+  const line = page.getByText('1 document is found by words only so far; its vectors are being made');
+  await line.waitFor();
+  expect(await page.locator('.notice').filter({ has: line }).count()).toBe(0);
+  await expectGoodLooks(page, 'overview-words-only');
+  await sql`UPDATE documents SET keyword_only = false WHERE id = ${document?.['id']}`;
+  await line.waitFor({ state: 'detached' });
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
 inBrowser('the map shows a sample of a bucket, and a point leads to its document', async () => {
   const { page, context, faults } = await console.open('/console/map');
   await page.getByRole('img', { name: /^Map of \d+ chunks/ }).waitFor();

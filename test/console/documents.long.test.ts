@@ -126,6 +126,35 @@ inBrowser('files that are dropped beside the buckets go to the chosen one, ten t
   await context.close();
 });
 
+inBrowser('a bucket shows how many chunks are found by words only, until their vectors are made', async () => {
+  const { sql } = console.test.appliance;
+  const { body: bucket } = await console.test.call('POST', '/v1/buckets', {
+    key: await key(),
+    json: { name: 'growing' },
+  });
+  const upload = async (name: string) => {
+    const json = { filename: name, text: `About ${name}` };
+    return (await console.test.call('POST', `/v1/buckets/${bucket.id}/documents`, { key: await key(), json })).body.id;
+  };
+  const row = (name: string) => page.getByRole('row').filter({ hasText: name }).getByText('ready');
+  const { page, context, faults } = await console.open(`/console/buckets/${bucket.id}`);
+  const first = await upload('first.txt');
+  await row('first.txt').waitFor();
+  expect(await page.getByText('by words only').count()).toBe(0);
+  await sql`UPDATE documents SET keyword_only = true, chunks_count = 1412 WHERE id = ${first}`;
+  await upload('second.txt');
+  await page.getByText('1,412 of 1,413 chunks by words only').waitFor();
+  const progress = page.getByRole('progressbar', { name: 'Progress of the vectors' });
+  expect([await progress.getAttribute('value'), await progress.getAttribute('max')]).toEqual(['1', '1413']);
+  await expectGoodLooks(page, 'bucket-words-only');
+  await sql`UPDATE documents SET keyword_only = false WHERE id = ${first}`;
+  await upload('third.txt');
+  await page.getByText('by words only').waitFor({ state: 'detached' });
+  expect(await progress.count()).toBe(0);
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
 inBrowser('a collection is made, a file is uploaded into it, and a search is limited to it', async () => {
   const { page, context, faults } = await console.open('/console/documents');
   await page.getByRole('link', { name: 'default' }).click();

@@ -47,6 +47,8 @@ export const KOREAN_DOCUMENTS = {
   'Drop files on this page to upload them.': '이 페이지에 파일을 끌어다 놓으면 업로드됩니다.',
   'not searchable': '검색 제외',
   'About this bucket': '버킷 정보',
+  '{words} of {count|chunk|chunks} by words only': '청크 {count}개 중 {words}개는 단어로만 검색됩니다',
+  'Progress of the vectors': '벡터 계산 진행률',
   Model: '모델',
   'Chosen with the first document': '첫 문서를 올릴 때 정해집니다',
   Collections: '컬렉션',

@@ -17,6 +17,8 @@ export const KOREAN_OVERVIEW = {
   '{count|job failed|jobs failed} in the last 24 hours': '최근 24시간 동안 작업 {count}건이 실패했습니다',
   '{count|document is|documents are} found by words only, until the model answers again':
     '모델이 다시 응답할 때까지 문서 {count}개는 단어로만 검색됩니다',
+  '{count|document is found by words only so far; its|documents are found by words only so far; their} vectors are being made':
+    '문서 {count}개는 아직 단어로만 검색되며, 벡터를 만드는 중입니다',
   'Documents by state': '상태별 문서',
   'Jobs of the last 24 hours': '최근 24시간 작업',
   '{count} added in 30 days': '30일 동안 {count}개 추가',

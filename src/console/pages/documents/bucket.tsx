@@ -30,7 +30,8 @@ export default function BucketPage({ parameters, place }: PageProps) {
   const bucket = useResource(
     `bucket ${name}`,
     (signal) => call<BucketDetails>(pathOf('v1', 'buckets', name), { signal }),
-    ['documents'],
+    // The jobs that make vectors tell their progress.
+    ['documents', 'jobs'],
   );
   const contents = useResource(
     `contents ${name}`,
@@ -58,6 +59,7 @@ export default function BucketPage({ parameters, place }: PageProps) {
   return (
     <div class="page">
       <Header name={name} bucket={bucket.data} onChange={bucket.refresh} />
+      {bucket.data && <WordsOnly bucket={bucket.data} />}
       {mayUse('documents:write') && <Uploads queue={queue} collections={collections.data ?? []} />}
       <div class={folders.length > 0 ? 'with-tree' : undefined}>
         {folders.length > 0 && <FolderTree bucket={name} folders={folders} chosen={filters.folder} />}
@@ -103,6 +105,19 @@ function Header({ name, bucket, onChange }: { name: string; bucket: BucketDetail
       {bucket && open === 'policy' && <PolicyDialog bucket={bucket} onClose={close} onSaved={onChange} />}
       {bucket && open === 'delete' && <DeleteBucketDialog bucket={bucket} onClose={close} />}
     </>
+  );
+}
+
+/** Chunks that are found by words only, while their vectors are being made. */
+function WordsOnly({ bucket: { embedding, words_only_chunks: count } }: { bucket: BucketDetails }) {
+  if (count === 0) return null;
+  // The bucket has no vectors at all before the first ones are made.
+  const total = Math.max(embedding?.chunks ?? 0, count);
+  return (
+    <div class="stack tight">
+      <p class="quiet">{t('{words} of {count|chunk|chunks} by words only', { words: count, count: total })}</p>
+      <progress value={total - count} max={total} aria-label={t('Progress of the vectors')} />
+    </div>
   );
 }
 

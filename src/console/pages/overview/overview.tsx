@@ -22,6 +22,7 @@ export default function OverviewPage() {
           <>
             {mayUse('buckets:manage') && mayUse('documents:write') && <FirstSteps documents={shown.documents} />}
             <Waiting overview={shown} />
+            <WordsOnly count={shown.documents.words_only} />
             <OverviewTiles overview={shown} />
             <Activity overview={shown} />
             <div class="columns">
@@ -39,6 +40,19 @@ export default function OverviewPage() {
         )}
       </Loaded>
     </div>
+  );
+}
+
+/** Documents whose vectors a model of this host is making. Nobody needs to do anything. */
+function WordsOnly({ count }: { count: number }) {
+  if (count === 0) return null;
+  return (
+    <p class="quiet">
+      {t(
+        '{count|document is found by words only so far; its|documents are found by words only so far; their} vectors are being made',
+        { count },
+      )}
+    </p>
   );
 }
 
