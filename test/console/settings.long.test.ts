@@ -36,6 +36,64 @@ inBrowser('the catalog, the calibration and the models of buckets are shown, eac
   await context.close();
 });
 
+inBrowser('buckets that match words only are moved together to the built-in model of meanings', async () => {
+  const key = await console.test.key({ org: 'movers', scopes: [...ALL_SCOPES], authLevel: 10 });
+  for (const name of ['ferries', 'ships']) {
+    await console.test.call('POST', '/v1/buckets', { key, json: { name } });
+    const json = { filename: `${name}.txt`, text: `A note about ${name}.` };
+    const { body } = await console.test.call('POST', `/v1/buckets/${name}/documents`, { key, json });
+    const isReady = async () =>
+      (await console.test.call('GET', `/v1/documents/${body.id}`, { key })).body.status === 'ready';
+    await until(isReady, { withinMs: 60_000, what: `the document of ${name}` });
+  }
+  const modelOf = async (name: string) =>
+    (await console.test.call('GET', `/v1/buckets/${name}`, { key })).body.embedding.model;
+  const { body: ships } = await console.test.call('GET', '/v1/buckets/ships', { key });
+  const { page, context, faults } = await console.open('/console/models/buckets', { key });
+  await page.getByText('2 buckets match words only').waitFor();
+  await expectGoodLooks(page, 'models-by-words');
+  await page.getByRole('button', { name: 'Move the buckets' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Move the buckets to local/semantic-1?' });
+  await dialog.getByText('Requests that name no model go to local/semantic-1').waitFor();
+  expect(await dialog.locator('dl > *').allInnerTexts()).toEqual(['ferries', '1 chunk', 'ships', '1 chunk']);
+  await expectGoodLooks(page, 'models-move-all');
+  // The dry run has changed nothing.
+  const { body: jobs } = await console.test.call('GET', '/v1/jobs', { key });
+  expect(jobs.map((job: { processing_type: string }) => job.processing_type)).toEqual(Array(2).fill('document_upload'));
+  expect((await console.test.call('GET', '/v1/routing', { key })).body.primary).toBe('service-embed-1-small');
+  // A bucket that is refused stays in the dialog, and the next try is for it alone.
+  await page.route(/\/reembed$/, (route) =>
+    route.request().url().includes(ships.id)
+      ? route.fulfill({ status: 409, json: { detail: 'the index is busy' } })
+      : route.continue(),
+  );
+  await dialog.getByRole('button', { name: 'Move the buckets' }).click();
+  await dialog.getByText('ships: the index is busy').waitFor();
+  expect(await dialog.locator('dl > *').allInnerTexts()).toEqual(['ships', '1 chunk']);
+  await page.unroute(/\/reembed$/);
+  await dialog.getByRole('button', { name: 'Move the buckets' }).click();
+  await page.getByRole('heading', { name: 'Jobs', level: 1 }).waitFor();
+  expect((await console.test.call('GET', '/v1/routing', { key })).body.primary).toBe('local/semantic-1');
+  for (const name of ['ferries', 'ships']) {
+    const isMoved = async () => (await modelOf(name)) === 'local/semantic-1';
+    await until(isMoved, { withinMs: 120_000, what: `vectors of ${name}` });
+  }
+  await page.goto(`${console.test.api.url}/console/models/buckets`);
+  await page.getByRole('row').filter({ hasText: 'ships' }).getByText('local/semantic-1', { exact: true }).waitFor();
+  expect(await page.getByRole('button', { name: 'Move the buckets' }).count()).toBe(0);
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+inBrowser('a person who may not change the routing is not offered to move the buckets', async () => {
+  const key = await console.test.key({ scopes: ['search', 'buckets:manage'], authLevel: 10 });
+  const { page, context, faults } = await console.open('/console/models/buckets', { key });
+  await page.getByRole('row').filter({ hasText: 'default' }).getByText('local/lexical-1').waitFor();
+  expect(await page.getByText('match words only').or(page.getByText('matches words only')).count()).toBe(0);
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
 inBrowser('a change of the routing says what it would do before it is made', async () => {
   const { page, context, faults } = await console.open('/console/models/routing');
   await page.getByLabel('Primary model').selectOption('local/lexical-1');

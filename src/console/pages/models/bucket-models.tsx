@@ -11,6 +11,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { Facts, Panel } from '../../ui/page.tsx';
 import { Empty, Loaded } from '../../ui/states.tsx';
 import { Table } from '../../ui/table.tsx';
+import { MeaningsCard } from './meanings-card.tsx';
 import { type BucketModel, readBucketModels } from './read-bucket-models.ts';
 
 /** Models of the vectors of each bucket, and moving a bucket to another model. */
@@ -18,33 +19,41 @@ export function BucketModels({ models }: { models: readonly ModelView[] }) {
   const [moving, setMoving] = useState<BucketModel | null>(null);
   const buckets = useResource('bucket models', readBucketModels, ['jobs']);
   return (
-    <Panel title={t('Buckets and their models')}>
-      <Loaded of={buckets}>
-        {(rows) =>
-          rows.length === 0 ? (
-            <Empty title={t('There are no buckets yet')} />
-          ) : (
-            <Table
-              caption={t('Buckets and their models')}
-              rows={rows}
-              keyOf={({ name }) => name}
-              columns={[
-                {
-                  title: t('Bucket'),
-                  class: 'main',
-                  cell: ({ id, name }) => <a href={linkTo('buckets', id)}>{name}</a>,
-                },
-                { title: t('Model'), cell: ({ model }) => model ?? t('Chosen with the first document') },
-                { title: t('Space'), wide: true, cell: ({ space }) => space ?? '–' },
-                { title: t('Documents'), numeric: true, wide: true, cell: ({ documents }) => formatNumber(documents) },
-                { title: t('Change'), numeric: true, cell: (bucket) => moveCell(bucket, setMoving) },
-              ]}
-            />
-          )
-        }
-      </Loaded>
-      {moving && <MoveDialog bucket={moving} models={models} onClose={() => setMoving(null)} />}
-    </Panel>
+    <>
+      {buckets.data && <MeaningsCard buckets={buckets.data} models={models} />}
+      <Panel title={t('Buckets and their models')}>
+        <Loaded of={buckets}>
+          {(rows) =>
+            rows.length === 0 ? (
+              <Empty title={t('There are no buckets yet')} />
+            ) : (
+              <Table
+                caption={t('Buckets and their models')}
+                rows={rows}
+                keyOf={({ name }) => name}
+                columns={[
+                  {
+                    title: t('Bucket'),
+                    class: 'main',
+                    cell: ({ id, name }) => <a href={linkTo('buckets', id)}>{name}</a>,
+                  },
+                  { title: t('Model'), cell: ({ model }) => model ?? t('Chosen with the first document') },
+                  { title: t('Space'), wide: true, cell: ({ space }) => space ?? '–' },
+                  {
+                    title: t('Documents'),
+                    numeric: true,
+                    wide: true,
+                    cell: ({ documents }) => formatNumber(documents),
+                  },
+                  { title: t('Change'), numeric: true, cell: (bucket) => moveCell(bucket, setMoving) },
+                ]}
+              />
+            )
+          }
+        </Loaded>
+        {moving && <MoveDialog bucket={moving} models={models} onClose={() => setMoving(null)} />}
+      </Panel>
+    </>
   );
 }
 

@@ -1,0 +1,146 @@
+import { useState } from 'preact/hooks';
+import { call, pathOf } from '../../lib/api.ts';
+import { t } from '../../lib/i18n.ts';
+import { useAction, useResource } from '../../lib/resource.ts';
+import { linkTo, navigate } from '../../lib/router.ts';
+import { type Outcome, runEach } from '../../lib/run-each.ts';
+import { mayUse } from '../../lib/session.ts';
+import type { ModelView, ReembedReply, RoutingView } from '../../types.ts';
+import { ActionError, Button, Notice } from '../../ui/controls.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Facts, Panel } from '../../ui/page.tsx';
+import { Loaded } from '../../ui/states.tsx';
+import type { BucketModel } from './read-bucket-models.ts';
+
+/** Built-in model that matches words. */
+const LEXICAL = 'local/lexical-1';
+/** Built-in model that matches meanings. */
+const SEMANTIC = 'local/semantic-1';
+
+/** Offer to move the buckets that match words only to the built-in model that matches meanings. */
+export function MeaningsCard({ buckets, models }: { buckets: readonly BucketModel[]; models: readonly ModelView[] }) {
+  const [isAsking, setIsAsking] = useState(false);
+  const byWords = buckets.filter(({ model }) => model === LEXICAL);
+  const isThere = models.some(({ id, available }) => id === SEMANTIC && available);
+  const isAllowed = mayUse('buckets:manage') && mayUse('routing:manage');
+  if (byWords.length === 0 || !isThere || !isAllowed) return null;
+  return (
+    <Panel title={t('Search by meaning')} padded>
+      <div class="stack">
+        <p>
+          {t(
+            '{count|bucket matches|buckets match} words only; the built-in model {model} also matches meanings, in about 40 languages and across them.',
+            { count: byWords.length, model: SEMANTIC },
+          )}
+        </p>
+        <div class="row">
+          <Button look="primary" onClick={() => setIsAsking(true)}>
+            {t('Move the buckets')}
+          </Button>
+        </div>
+      </div>
+      {isAsking && <MoveAllDialog buckets={byWords} onClose={() => setIsAsking(false)} />}
+    </Panel>
+  );
+}
+
+interface Preview {
+  readonly routing: RoutingView;
+  /** Plan of each bucket, by its id. */
+  readonly plans: ReadonlyMap<string, ReembedReply>;
+  readonly refused: Outcome<BucketModel>['failed'];
+}
+
+const reembed = (bucket: BucketModel, dryRun: boolean, signal?: AbortSignal) =>
+  call<ReembedReply>(pathOf('v1', 'buckets', bucket.id, 'reembed'), {
+    method: 'POST',
+    json: { model: SEMANTIC, dry_run: dryRun },
+    signal,
+  });
+
+async function readPreview(buckets: readonly BucketModel[], signal: AbortSignal): Promise<Preview> {
+  const routing = await call<RoutingView>('/v1/routing', { signal });
+  const plans = new Map<string, ReembedReply>();
+  const { failed } = await runEach(
+    buckets,
+    async (bucket) => plans.set(bucket.id, await reembed(bucket, true, signal)),
+    () => signal.throwIfAborted(),
+  );
+  return { routing, plans, refused: failed };
+}
+
+/** Ask before all buckets are moved, with their numbers of chunks. */
+function MoveAllDialog({ buckets: all, onClose }: { buckets: readonly BucketModel[]; onClose: () => void }) {
+  // A list that is read again meanwhile does not change what the person agrees to.
+  const [buckets] = useState(all);
+  const preview = useResource('plan of the move', (signal) => readPreview(buckets, signal));
+  return (
+    <Dialog title={t('Move the buckets to {model}?', { model: SEMANTIC })} onClose={onClose}>
+      <Loaded of={preview}>{(shown) => <Plan of={shown} buckets={buckets} onClose={onClose} />}</Loaded>
+    </Dialog>
+  );
+}
+
+function Plan({
+  of: { routing, plans, refused },
+  buckets,
+  onClose,
+}: {
+  of: Preview;
+  buckets: readonly BucketModel[];
+  onClose: () => void;
+}) {
+  const [due, setDue] = useState(buckets.filter(({ id }) => plans.has(id)));
+  const [failed, setFailed] = useState(refused);
+  const move = useAction(async () => {
+    await makePrimary(routing);
+    const outcome = await runEach(
+      due,
+      (bucket) => reembed(bucket, false),
+      () => {},
+    );
+    if (outcome.failed.length === 0) return navigate(linkTo('jobs'));
+    setDue(outcome.failed.map(({ row }) => row));
+    setFailed(outcome.failed);
+  });
+  return (
+    <div class="stack">
+      <p>{t('Each bucket gets a job. Searches go on meanwhile with the vectors that are there.')}</p>
+      {routing.primary !== SEMANTIC && (
+        <p>
+          {t('Requests that name no model go to {model} instead of {before}.', {
+            model: SEMANTIC,
+            before: routing.primary,
+          })}
+        </p>
+      )}
+      <Facts of={due.map(({ id, name }) => [name, t('{count|chunk|chunks}', { count: plans.get(id)?.chunks ?? 0 })])} />
+      {failed.length > 0 && (
+        <Notice tone="warn" title={t('These buckets stay as they are')}>
+          <ul class="stack tight">
+            {failed.map(({ row, error }) => (
+              <li key={row.id}>
+                {row.name}: {error.message}
+              </li>
+            ))}
+          </ul>
+        </Notice>
+      )}
+      <ActionError error={move.error} />
+      <div class="form-actions">
+        <Button onClick={onClose}>{t('Cancel')}</Button>
+        <Button look="primary" isBusy={move.isRunning} disabled={due.length === 0} onClick={() => move.run()}>
+          {t('Move the buckets')}
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+/** Make the model the primary one, and keep the fallback. */
+async function makePrimary({ primary, fallback, mode }: RoutingView): Promise<void> {
+  if (primary === SEMANTIC) return;
+  const keepsFallback = mode === 'fallback' && fallback !== null && fallback !== SEMANTIC;
+  const json = keepsFallback ? { primary: SEMANTIC, fallback, mode } : { primary: SEMANTIC, mode: 'single' };
+  await call<RoutingView>('/v1/routing', { method: 'PUT', json });
+}
