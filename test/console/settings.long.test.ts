@@ -85,6 +85,24 @@ inBrowser('buckets that match words only are moved together to the built-in mode
   await context.close();
 });
 
+inBrowser('buckets that are on the way to the model of meanings are not offered again', async () => {
+  const { page, context, faults } = await console.open('/console/models/buckets');
+  const bucket = (await console.test.call('GET', '/v1/buckets/default', { key: await console.test.key() })).body.id;
+  const job = {
+    processing_type: 'bucket_reembed',
+    bucket_id: bucket,
+    metadata_snapshot: { model: 'local/semantic-1' },
+  };
+  await page.getByText('1 bucket matches words only').waitFor();
+  await page.route(/\/v1\/jobs\?status=queued/, (route) => route.fulfill({ json: [job] }));
+  await page.reload();
+  await page.getByRole('link', { name: '1 bucket is on the way to local/semantic-1.' }).waitFor();
+  expect(await page.getByRole('button', { name: 'Move the buckets' }).count()).toBe(0);
+  await expectGoodLooks(page, 'models-on-the-way');
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
 inBrowser('a person who may not change the routing is not offered to move the buckets', async () => {
   const key = await console.test.key({ scopes: ['search', 'buckets:manage'], authLevel: 10 });
   const { page, context, faults } = await console.open('/console/models/buckets', { key });

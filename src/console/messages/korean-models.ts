@@ -66,6 +66,7 @@ export const KOREAN_MODELS = {
   'Search by meaning': '의미로 검색',
   '{count|bucket matches|buckets match} words only; the built-in model {model} also matches meanings, in about 40 languages and across them.':
     '버킷 {count}개는 단어만 비교합니다. 내장 모델 {model}은(는) 약 40개 언어에서, 언어가 서로 달라도 의미까지 비교합니다.',
+  '{count|bucket is|buckets are} on the way to {model}.': '버킷 {count}개를 {model}(으)로 옮기는 중입니다.',
   'Move the buckets': '버킷 이동',
   'Move the buckets to {model}?': '버킷의 모델을 {model}(으)로 바꿀까요?',
   'Each bucket gets a job. Searches go on meanwhile with the vectors that are there.':

@@ -5,7 +5,7 @@ import { useAction, useResource } from '../../lib/resource.ts';
 import { linkTo, navigate } from '../../lib/router.ts';
 import { type Outcome, runEach } from '../../lib/run-each.ts';
 import { mayUse } from '../../lib/session.ts';
-import type { ModelView, ReembedReply, RoutingView } from '../../types.ts';
+import type { JobView, ModelView, ReembedReply, RoutingView } from '../../types.ts';
 import { ActionError, Button, Notice } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Facts, Panel } from '../../ui/page.tsx';
@@ -23,25 +23,65 @@ export function MeaningsCard({ buckets, models }: { buckets: readonly BucketMode
   const byWords = buckets.filter(({ model }) => model === LEXICAL);
   const isThere = models.some(({ id, available }) => id === SEMANTIC && available);
   const isAllowed = mayUse('buckets:manage') && mayUse('routing:manage');
-  if (byWords.length === 0 || !isThere || !isAllowed) return null;
+  const isDue = byWords.length > 0 && isThere && isAllowed;
+  const moving = useResource(isDue ? 'moves to meanings' : null, readMoving, ['jobs']);
+  // A person who may not see the jobs is told about them by the refusal of a second one.
+  if (!isDue || (moving.data === null && moving.error === null)) return null;
+  const left = byWords.filter(({ id }) => !moving.data?.has(id));
   return (
     <Panel title={t('Search by meaning')} padded>
       <div class="stack">
-        <p>
-          {t(
-            '{count|bucket matches|buckets match} words only; the built-in model {model} also matches meanings, in about 40 languages and across them.',
-            { count: byWords.length, model: SEMANTIC },
-          )}
-        </p>
-        <div class="row">
-          <Button look="primary" onClick={() => setIsAsking(true)}>
-            {t('Move the buckets')}
-          </Button>
-        </div>
+        {left.length < byWords.length && (
+          <p>
+            <a href={linkTo('jobs')}>
+              {t('{count|bucket is|buckets are} on the way to {model}.', {
+                count: byWords.length - left.length,
+                model: SEMANTIC,
+              })}
+            </a>
+          </p>
+        )}
+        {left.length > 0 && <Offer count={left.length} onMove={() => setIsAsking(true)} />}
       </div>
-      {isAsking && <MoveAllDialog buckets={byWords} onClose={() => setIsAsking(false)} />}
+      {isAsking && <MoveAllDialog buckets={left} onClose={() => setIsAsking(false)} />}
     </Panel>
   );
+}
+
+function Offer({ count, onMove }: { count: number; onMove: () => void }) {
+  return (
+    <>
+      <p>
+        {t(
+          '{count|bucket matches|buckets match} words only; the built-in model {model} also matches meanings, in about 40 languages and across them.',
+          { count, model: SEMANTIC },
+        )}
+      </p>
+      <div class="row">
+        <Button look="primary" onClick={onMove}>
+          {t('Move the buckets')}
+        </Button>
+      </div>
+    </>
+  );
+}
+
+/** States in which a job embeds a bucket, or waits to do so. */
+const UNFINISHED = ['queued', 'embedding'];
+const JOBS_MAX = 200;
+
+/** Read the ids of the buckets that the newest unfinished jobs move to the model. */
+async function readMoving(signal: AbortSignal): Promise<ReadonlySet<string>> {
+  const jobs = await Promise.all(
+    UNFINISHED.map((status) => call<readonly JobView[]>('/v1/jobs', { query: { status, limit: JOBS_MAX }, signal })),
+  );
+  const moves = jobs
+    .flat()
+    .filter(
+      ({ processing_type, metadata_snapshot }) =>
+        processing_type === 'bucket_reembed' && metadata_snapshot?.['model'] === SEMANTIC,
+    );
+  return new Set(moves.map(({ bucket_id }) => bucket_id));
 }
 
 interface Preview {
