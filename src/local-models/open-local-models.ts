@@ -65,8 +65,8 @@ export interface LocalModelsContext {
 }
 
 export async function openLocalModels(context: LocalModelsContext): Promise<LocalModels> {
-  const builtIn = await chooseBuiltIn(context.sql, context.config.embeddings.builtIn);
-  const registry = new Registry(context);
+  const builtIn = await chooseBuiltIn(context.sql, context.config.embeddings.builtIn, context.logger);
+  const registry = new Registry(context, builtIn);
   await registry.refresh();
   const unregister = openRunnerMetrics(context.metrics.registry, () => registry.states());
   const service = repeatingTask('refresh of local models', REFRESH_MS, context.logger, () => registry.refresh());
@@ -116,6 +116,7 @@ type Listener = (installed: readonly InstalledModel[]) => void;
 /** Installed models and the processes that run them. */
 class Registry {
   readonly #context: LocalModelsContext;
+  readonly #builtIn: BuiltInChoice;
   readonly #runners = new Map<string, { readonly revision: string; readonly runner: ModelRunner }>();
   readonly #listeners = new Set<Listener>();
   readonly #closing = new AbortController();
@@ -129,8 +130,9 @@ class Registry {
   #absentKey = '';
   #last: Promise<void> = Promise.resolve();
 
-  constructor(context: LocalModelsContext) {
+  constructor(context: LocalModelsContext, builtIn: BuiltInChoice) {
     this.#context = context;
+    this.#builtIn = builtIn;
     this.#builtInFault = this.#checkBuiltIn();
   }
 
@@ -247,6 +249,7 @@ class Registry {
   }
 
   #warnOfBuiltIn(fault: string): void {
+    if (this.#builtIn === 'lexical') return;
     const message = `${SEMANTIC_ID} cannot run, so the built-in model matches words only; install the service again`;
     this.#context.logger.warn({ fault }, message);
   }

@@ -11,6 +11,7 @@ import {
 import { argumentOfBuiltIn } from '../../src/local-models/open-local-models.ts';
 import { ModelProcess } from '../../src/local-models/runtime/model-process.ts';
 import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
+import { keepLogs } from '../support/logs.ts';
 
 const SETTINGS = { threads: 1, idleMs: 0, hubUrl: '', hubToken: null, runtimeLibrary: null };
 const never = new AbortController().signal;
@@ -103,22 +104,30 @@ describe('the built-in model of an installation', () => {
 
   it('is that of the settings, else the one that the installation began with', async () => {
     const { sql } = own.appliance;
-    expect(await chooseBuiltIn(sql, 'lexical')).toBe('lexical');
-    const chosen = await chooseBuiltIn(sql, null);
-    expect(await sql`SELECT built_in_model FROM installation`).toEqual([{ built_in_model: chosen }]);
-    await sql`UPDATE installation SET built_in_model = 'lexical'`;
-    expect(await chooseBuiltIn(sql, null)).toBe('lexical');
-    expect(await chooseBuiltIn(sql, 'semantic')).toBe('semantic');
+    const { messages, logger } = keepLogs();
+    expect(await chooseBuiltIn(sql, 'lexical', logger)).toBe('lexical');
+    expect(await sql`SELECT built_in_model FROM installation`).toEqual([{ built_in_model: null }]);
+    expect(await chooseBuiltIn(sql, null, logger, 2e9)).toBe('lexical');
+    expect(messages()).toEqual([expect.stringContaining('less than 3 GB of memory')]);
+    expect(await chooseBuiltIn(sql, null, logger, 8e9)).toBe('lexical');
+    await sql`UPDATE installation SET built_in_model = NULL`;
+    expect(await chooseBuiltIn(sql, null, logger, 8e9)).toBe('semantic');
+    expect(await sql`SELECT built_in_model FROM installation`).toEqual([{ built_in_model: 'semantic' }]);
+    expect(await chooseBuiltIn(sql, 'lexical', logger)).toBe('lexical');
+    expect(messages()).toHaveLength(1);
   });
 
   it('serves the alias, and the lexical model serves it after the files turned out to be damaged', async () => {
-    const logs: string[] = [];
+    const { messages, logger } = keepLogs();
     const damaged = path.join(copyFiles(), 'libonnxruntime.so');
     writeFileSync(damaged, 'no library');
-    const semantic = await openTestAppliance({
-      embeddings: { built_in: 'semantic' },
-      local_models: { runtime_library: damaged },
-    });
+    const semantic = await openTestAppliance(
+      {
+        embeddings: { built_in: 'semantic' },
+        local_models: { runtime_library: damaged },
+      },
+      { logger },
+    );
     onTestFinished(() => semantic.close());
     const { backends, embedder } = semantic.appliance.embedding;
     const alias = backends.catalog.find('service-embed-1-small');
@@ -133,6 +142,6 @@ describe('the built-in model of an installation', () => {
     await expect(embed()).rejects.toMatchObject({ code: 'provider_unavailable' });
     expect(backends.indexModelsOf(alias).embedder.id).toBe('local/lexical-1');
     expect(await embed()).toMatchObject({ model: 'local/lexical-1' });
-    expect(logs).toEqual([]);
+    expect(messages().filter((message) => message.includes('matches words only'))).toHaveLength(1);
   });
 });

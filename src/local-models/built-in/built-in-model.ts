@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { SEMANTIC_ID } from '../../models/catalog.ts';
+import type { Logger } from '../../platform/logger.ts';
 import type { Sql } from '../../platform/postgres.ts';
 import { E5_PREFIXES } from '../../platform/provider-settings.ts';
 import type { BuiltInChoice, LocalModel } from '../schema.ts';
@@ -46,6 +47,9 @@ export const BUILT_IN_MODEL: LocalModel = {
 /** Hosts with less memory embed by words unless the settings say otherwise. */
 const SEMANTIC_MEMORY_MIN = 3 * 1024 ** 3;
 
+const SMALL_HOST =
+  'this host has less than 3 GB of memory, so the built-in model matches words only; embeddings.built_in: semantic chooses the one that matches meanings';
+
 /** Return why the files of the built-in model cannot be used, or null. The process of the model checks their bytes. */
 export function faultOfFiles(folder: string): string | null {
   for (const { path: file, sizeBytes } of BUILT_IN_MODEL.spec.files) {
@@ -60,11 +64,17 @@ export function faultOfFiles(folder: string): string | null {
  * Return the built-in model that embeds by default: that of the settings, else the one that this installation began
  * with. The first start decides by the memory of its host.
  */
-export async function chooseBuiltIn(sql: Sql, setting: BuiltInChoice | null): Promise<BuiltInChoice> {
+export async function chooseBuiltIn(
+  sql: Sql,
+  setting: BuiltInChoice | null,
+  logger: Logger,
+  memoryBytes = memoryOfHost(),
+): Promise<BuiltInChoice> {
   if (setting !== null) return setting;
   const recorded = await selectBuiltIn(sql);
   if (recorded !== null) return recorded;
-  const choice = memoryOfHost() < SEMANTIC_MEMORY_MIN ? 'lexical' : 'semantic';
+  const choice = memoryBytes < SEMANTIC_MEMORY_MIN ? 'lexical' : 'semantic';
+  if (choice === 'lexical') logger.warn({ memoryBytes }, SMALL_HOST);
   return recordBuiltIn(sql, choice);
 }
 
