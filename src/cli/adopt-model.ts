@@ -77,9 +77,11 @@ export async function reembedAll(
   { dryRun }: { readonly dryRun: boolean },
 ): Promise<string[]> {
   const jobs: string[] = [];
+  let texts = 0;
   for (const bucket of await listBuckets(appliance.sql, operator)) {
     try {
       const reply = await queueReembed(appliance.ingest.reembed, operator, { bucket: bucket.id, model }, { dryRun });
+      texts += reply.texts;
       if (reply.job_id !== null) jobs.push(reply.job_id);
       const job = reply.job_id === null ? '' : ` (job ${reply.job_id})`;
       if (reply.texts > 0)
@@ -90,5 +92,6 @@ export async function reembedAll(
       note(`bucket ${bucket.name} keeps its vectors: ${error.message}`);
     }
   }
+  if (texts === 0) note(`${model} has no chunks of a bucket to embed`);
   return jobs;
 }
