@@ -21,6 +21,7 @@ const FOR_THE_SERVICE = [
   'src/ingest/calibration/store.ts',
   'src/ingest/job-store.ts',
   'src/ingest/reindex/store.ts',
+  'src/ingest/reindex/terms-store.ts',
   'src/ingest/retry-store.ts',
   'src/ingest/store.ts',
   'src/jobs/operation-store.ts',
