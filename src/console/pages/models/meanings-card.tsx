@@ -14,8 +14,16 @@ import type { BucketModel } from './read-bucket-models.ts';
 
 /** Built-in model that matches words. */
 const LEXICAL = 'local/lexical-1';
+/** Alias, which a built-in model serves if there is no vendor. */
+const ALIAS = 'service-embed-1-small';
 /** Built-in model that matches meanings. */
 const SEMANTIC = 'local/semantic-1';
+
+/** Return true if requests that name no model are embedded by words. A vendor that was chosen stays. */
+function matchesWords({ primary }: RoutingView, models: readonly ModelView[]): boolean {
+  const space = (id: string) => models.find((model) => model.id === id)?.space;
+  return primary === LEXICAL || (primary === ALIAS && space(ALIAS) === space(LEXICAL));
+}
 
 /** Offer to move the buckets that match words only to the built-in model that matches meanings. */
 export function MeaningsCard({ buckets, models }: { buckets: readonly BucketModel[]; models: readonly ModelView[] }) {
@@ -43,7 +51,7 @@ export function MeaningsCard({ buckets, models }: { buckets: readonly BucketMode
         )}
         {left.length > 0 && <Offer count={left.length} onMove={() => setIsAsking(true)} />}
       </div>
-      {isAsking && <MoveAllDialog buckets={left} onClose={() => setIsAsking(false)} />}
+      {isAsking && <MoveAllDialog buckets={left} models={models} onClose={() => setIsAsking(false)} />}
     </Panel>
   );
 }
@@ -110,13 +118,21 @@ async function readPreview(buckets: readonly BucketModel[], signal: AbortSignal)
 }
 
 /** Ask before all buckets are moved, with their numbers of chunks. */
-function MoveAllDialog({ buckets: all, onClose }: { buckets: readonly BucketModel[]; onClose: () => void }) {
+function MoveAllDialog({
+  buckets: all,
+  models,
+  onClose,
+}: {
+  buckets: readonly BucketModel[];
+  models: readonly ModelView[];
+  onClose: () => void;
+}) {
   // A list that is read again meanwhile does not change what the person agrees to.
   const [buckets] = useState(all);
   const preview = useResource('plan of the move', (signal) => readPreview(buckets, signal));
   return (
     <Dialog title={t('Move the buckets to {model}?', { model: SEMANTIC })} onClose={onClose}>
-      <Loaded of={preview}>{(shown) => <Plan of={shown} buckets={buckets} onClose={onClose} />}</Loaded>
+      <Loaded of={preview}>{(shown) => <Plan of={shown} buckets={buckets} models={models} onClose={onClose} />}</Loaded>
     </Dialog>
   );
 }
@@ -124,16 +140,19 @@ function MoveAllDialog({ buckets: all, onClose }: { buckets: readonly BucketMode
 function Plan({
   of: { routing, plans, refused },
   buckets,
+  models,
   onClose,
 }: {
   of: Preview;
   buckets: readonly BucketModel[];
+  models: readonly ModelView[];
   onClose: () => void;
 }) {
   const [due, setDue] = useState(buckets.filter(({ id }) => plans.has(id)));
   const [failed, setFailed] = useState(refused);
+  const takesOver = matchesWords(routing, models);
   const move = useAction(async () => {
-    await makePrimary(routing);
+    if (takesOver) await makePrimary(routing);
     const outcome = await runEach(
       due,
       (bucket) => reembed(bucket, false),
@@ -146,7 +165,7 @@ function Plan({
   return (
     <div class="stack">
       <p>{t('Each bucket gets a job. Searches go on meanwhile with the vectors that are there.')}</p>
-      {routing.primary !== SEMANTIC && (
+      {takesOver && (
         <p>
           {t('Requests that name no model go to {model} instead of {before}.', {
             model: SEMANTIC,
@@ -178,8 +197,7 @@ function Plan({
 }
 
 /** Make the model the primary one, and keep the fallback. */
-async function makePrimary({ primary, fallback, mode }: RoutingView): Promise<void> {
-  if (primary === SEMANTIC) return;
+async function makePrimary({ fallback, mode }: RoutingView): Promise<void> {
   const keepsFallback = mode === 'fallback' && fallback !== null && fallback !== SEMANTIC;
   const json = keepsFallback ? { primary: SEMANTIC, fallback, mode } : { primary: SEMANTIC, mode: 'single' };
   await call<RoutingView>('/v1/routing', { method: 'PUT', json });
