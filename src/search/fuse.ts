@@ -55,12 +55,13 @@ export interface FusedHit {
 }
 
 /**
- * Return the weights for a kind of embedding model. A semantic model finds what keywords cannot, so both legs count the
- * same. A lexical model uses the same words as BM25 with less detail: it orders hits of close BM25 scores, and finds
- * chunks where BM25 finds none. Measured in docs/search-quality.md.
+ * Return the weights for a kind of embedding model. A semantic model finds what keywords cannot: its scores count more
+ * than those of keywords, and its ranks the same. A lexical model uses the same words as BM25 with less detail: it
+ * orders hits of close BM25 scores, and finds chunks where BM25 finds none. Measured in docs/search-quality.md.
  */
-export function weightsFor(kind: 'lexical' | 'semantic'): LegWeights {
-  return kind === 'lexical' ? { keyword: 1, vector: 0.1 } : { keyword: 1, vector: 1 };
+export function weightsFor(kind: 'lexical' | 'semantic', rule: 'ranks' | 'scores' = 'scores'): LegWeights {
+  if (kind === 'lexical') return { keyword: 1, vector: 0.1 };
+  return { keyword: 1, vector: rule === 'scores' ? 1.5 : 1 };
 }
 
 /** Weights with the built-in model for a query of which the index has terms that the model does not know. */
@@ -71,10 +72,19 @@ export const WEIGHTS_OF_UNKNOWN_TERMS: LegWeights = { keyword: 1, vector: 0.01 }
  * the model sees the same words as BM25, so it has no reason to contradict. An example is the only text with a rare
  * code. With a semantic model, the scores tell more than the ranks: a chunk far above all others stays there.
  *
- * @param weights those of the bucket; by default those of the kind
+ * @param tuned weights of the bucket; by default those of the kind
+ * @param options.showsScores false if the bucket hides documents, so that BM25 scores must not be seen in the results
  */
-export function fusionFor(kind: 'lexical' | 'semantic', weights: LegWeights = weightsFor(kind)): Fusion {
-  if (kind === 'semantic') return { weights, rule: 'scores' };
+export function fusionFor(
+  kind: 'lexical' | 'semantic',
+  tuned?: LegWeights,
+  { showsScores = true }: { readonly showsScores?: boolean } = {},
+): Fusion {
+  if (kind === 'semantic') {
+    const rule = showsScores ? 'scores' : 'ranks';
+    return { weights: tuned ?? weightsFor(kind, rule), rule };
+  }
+  const weights = tuned ?? weightsFor(kind);
   return { weights, rule: weights.keyword > 0 ? 'clear_leads' : 'ranks' };
 }
 

@@ -5,7 +5,7 @@ import type { IndexTable } from '../index/index-store.ts';
 import { graphemeCut } from '../language/graphemes.ts';
 import { AppError } from '../platform/errors.ts';
 import type { AnalysedQuery } from './analyse-query.ts';
-import { type Fusion, fusionFor, WEIGHTS_OF_UNKNOWN_TERMS, weightsFor } from './fuse.ts';
+import { type Fusion, fusionFor, WEIGHTS_OF_UNKNOWN_TERMS } from './fuse.ts';
 import type { SearchRequest } from './schema.ts';
 
 /** Outcome of embedding a query. */
@@ -28,17 +28,19 @@ export interface PreparedQuery {
  * search only the keyword leg and add a line to `warnings`.
  *
  * @param table index of the bucket; null if there is none yet
+ * @param options.showsScores false if the bucket hides documents from the caller
  */
 export function prepareQuery(
   request: SearchRequest,
   { terms, isModelled }: Pick<AnalysedQuery, 'terms' | 'isModelled'>,
   { embedded, warnings }: QueryVector,
   table: Pick<IndexTable, 'origin' | 'weights'> | null,
+  { showsScores }: { readonly showsScores: boolean },
 ): PreparedQuery {
   const origin = table?.origin ?? null;
   if (embedded === null) return { mode: 'keyword', vector: null, fusion: fusionFor('lexical'), warnings };
-  const weights = embedded.kind === 'lexical' && !isModelled ? WEIGHTS_OF_UNKNOWN_TERMS : weightsFor(embedded.kind);
-  const fusion = fusionFor(embedded.kind, table?.weights ?? weights);
+  const weights = embedded.kind === 'lexical' && !isModelled ? WEIGHTS_OF_UNKNOWN_TERMS : undefined;
+  const fusion = fusionFor(embedded.kind, table?.weights ?? weights, { showsScores });
   if (origin !== null && origin.space !== embedded.space) {
     const warning = `the bucket's vectors (${origin.space}) cannot be compared with ${embedded.model} (${embedded.space}); searched by keyword only`;
     return { mode: 'keyword', vector: null, fusion, warnings: [...warnings, warning] };

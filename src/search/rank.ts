@@ -96,10 +96,9 @@ function shareOf({ isBoilerplate }: Candidate): number {
  */
 export function rank(
   { keyword, vector, live, hiding }: Candidates,
-  asked: PreparedQuery,
+  query: PreparedQuery,
   background: number | null,
 ): RankedChunk[] {
-  const query = hiding.size > 0 ? withoutScores(asked) : asked;
   const { mode } = query;
   const { weights } = query.fusion;
   const visible = isVisible(live);
@@ -130,12 +129,6 @@ export function rank(
     };
   });
   return ranked.sort((a, b) => b.score - a.score);
-}
-
-/** Fuse by ranks where scores would be fused. */
-function withoutScores(query: PreparedQuery): PreparedQuery {
-  const { weights, rule } = query.fusion;
-  return rule === 'scores' ? { ...query, fusion: { weights, rule: 'ranks' } } : query;
 }
 
 export function toResult(chunk: JudgedChunk, { explain }: Pick<SearchRequest, 'explain'>): SearchResult {

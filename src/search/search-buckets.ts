@@ -84,7 +84,7 @@ function fuseChunks(
     keyword: ranking(chunks, ({ bm25 }) => bm25),
     vector: interleave([...bySpace.values()].map((own) => ranking(own, ({ cosine }) => cosine))),
   };
-  const weights = weightsFor(kinds.includes('semantic') ? 'semantic' : 'lexical');
+  const weights = weightsFor(kinds.includes('semantic') ? 'semantic' : 'lexical', 'ranks');
   const searched = kinds.length === 0 ? 'keyword' : mode;
   // Scores of different indexes cannot be compared.
   return fuseRankings(rankings, { weights, rule: 'ranks' }, searched)

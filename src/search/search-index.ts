@@ -79,7 +79,9 @@ async function searchTables(
   const spelled = request.correct && hiding.size === 0 ? spelledWords(request.query) : [];
   const reader = await search.chunks.open(indexTables, { ownTerms: query.ownTerms, spelled });
   const preparing = awaitLater(
-    embedding.then((vector) => prepareQuery(request, query, vector, describeTables(indexTables))),
+    embedding.then((vector) =>
+      prepareQuery(request, query, vector, describeTables(indexTables), { showsScores: hiding.size === 0 }),
+    ),
   );
   const sampling = awaitLater(sampleBackground(search, reader, { embedding, preparing }));
   const background = sampling.then((found) => found.background?.mean ?? null);

@@ -5,7 +5,7 @@ import { type LegWeights, updateLegWeights } from '../index/index-store.ts';
 import { conflict, invalidRequest } from '../platform/errors.ts';
 import { inTransaction } from '../platform/postgres.ts';
 import { findBucketIndex } from './bucket-index-store.ts';
-import { fuseRankings, fusionFor, type LegHit, weightsFor } from './fuse.ts';
+import { fuseRankings, fusionFor, type LegHit } from './fuse.ts';
 import { SearchRequest, type SearchResult } from './schema.ts';
 import { type SearchContext, searchBucket } from './search.ts';
 
@@ -34,7 +34,7 @@ export interface TunedWeights {
 }
 
 /** Weights of the vector leg to try, with a keyword weight of 1. The last is a search by vectors alone. */
-const VECTOR_WEIGHTS = [0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.4, 2, 3, 5, 10];
+const VECTOR_WEIGHTS = [0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10];
 const CANDIDATES: readonly LegWeights[] = [
   ...VECTOR_WEIGHTS.map((vector) => ({ keyword: 1, vector })),
   { keyword: 0, vector: 1 },
@@ -88,7 +88,7 @@ export async function tuneWeights(
       'queries',
     );
   }
-  const present = indexTable.weights ?? weightsFor(legs.at(-1)?.kind ?? 'semantic');
+  const present = indexTable.weights ?? fusionFor(legs.at(-1)?.kind ?? 'semantic', undefined, { showsScores }).weights;
   const best = bestOf(legs, present);
   if (options.apply) await keep(context, caller, bucketId, present, best);
   return {
@@ -179,9 +179,8 @@ function meanNdcg(legs: readonly Legs[], weights: LegWeights): number {
  * Compute nDCG@10 of the fused chunks' documents, each at the rank of its first chunk (Järvelin and Kekäläinen, 2002).
  */
 function ndcg({ kind, keyword, vector, showsScores, documents, relevant }: Legs, weights: LegWeights): number {
-  const fusion = fusionFor(kind, weights);
-  const shown = showsScores || fusion.rule !== 'scores' ? fusion : ({ weights, rule: 'ranks' } as const);
-  const fused = fuseRankings({ keyword, vector }, shown, 'hybrid').filter(({ score }) => score > 0);
+  const fusion = fusionFor(kind, weights, { showsScores });
+  const fused = fuseRankings({ keyword, vector }, fusion, 'hybrid').filter(({ score }) => score > 0);
   const ranked = [...new Set(fused.map(({ id }) => documents.get(id) as string))].slice(0, CUT);
   const gainAt = (gain: number, at: number) => gain / Math.log2(at + 2);
   const reached = ranked.reduce((sum, name, at) => sum + gainAt(relevant.get(name) ?? 0, at), 0);

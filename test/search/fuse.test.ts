@@ -124,6 +124,9 @@ describe('a clear lead in BM25 scores', () => {
   });
 });
 
+/** Fusion of scores with equal weights. */
+const EQUAL_SCORES = fusionFor('semantic', { keyword: 1, vector: 1 });
+
 describe('scores of a semantic model', () => {
   const rankings = {
     keyword: [
@@ -140,7 +143,7 @@ describe('scores of a semantic model', () => {
   };
 
   it('are added in terms of the best BM25 score, and of the best cosine above the background', () => {
-    const hits = fuseRankings(rankings, fusionFor('semantic'), 'hybrid');
+    const hits = fuseRankings(rankings, EQUAL_SCORES, 'hybrid');
     const parts = hits.map(({ id, keywordPart, vectorPart, score }) => [id, keywordPart, vectorPart, score]);
     const wanted = [
       ['c', 0.125, 0.5, 0.625],
@@ -159,13 +162,13 @@ describe('scores of a semantic model', () => {
     const tuned = fuseRankings(rankings, fusionFor('semantic', { keyword: 1, vector: 0.25 }), 'hybrid');
     expect(ids(tuned)).toBe('a b c d');
     const first = { keyword: [{ id: 'a', score: 3 }], vector: [{ id: 'a', score: 0.8 }], background: 0.7 };
-    expect(fuseRankings(first, fusionFor('semantic'), 'hybrid')[0]?.score).toBeCloseTo(1, 12);
+    expect(fuseRankings(first, EQUAL_SCORES, 'hybrid')[0]?.score).toBeCloseTo(1, 12);
   });
 
   it('without a background, the lowest cosine counts as unrelated, and cosines below the background count nothing', () => {
-    const unknown = fuseRankings({ ...rankings, background: null }, fusionFor('semantic'), 'hybrid');
+    const unknown = fuseRankings({ ...rankings, background: null }, EQUAL_SCORES, 'hybrid');
     expect(unknown.find(({ id }) => id === 'd')?.score).toBe(0);
-    const high = fuseRankings({ ...rankings, background: 0.84 }, fusionFor('semantic'), 'hybrid');
+    const high = fuseRankings({ ...rankings, background: 0.84 }, EQUAL_SCORES, 'hybrid');
     expect(high.find(({ id }) => id === 'd')?.score).toBe(0);
   });
 
@@ -175,12 +178,12 @@ describe('scores of a semantic model', () => {
       withoutVectors: new Set(['b']),
       vector: rankings.vector.filter(({ id }) => id !== 'b'),
     };
-    const hits = fuseRankings(waiting, fusionFor('semantic'), 'hybrid');
+    const hits = fuseRankings(waiting, EQUAL_SCORES, 'hybrid');
     expect(hits.find(({ id }) => id === 'b')).toMatchObject({ score: 0.5, keywordPart: 0.5, vectorPart: 0 });
   });
 
   it('leave the order of a single leg, with the scores of ranks', () => {
-    const [first, second] = fuseRankings({ ...rankings, keyword: [] }, fusionFor('semantic'), 'vector');
+    const [first, second] = fuseRankings({ ...rankings, keyword: [] }, EQUAL_SCORES, 'vector');
     expect([first?.id, second?.id]).toEqual(['c', 'b']);
     expect(second?.score).toBeCloseTo(61 / 62, 12);
   });
@@ -194,8 +197,9 @@ describe('weightsFor', () => {
     expect(fuseRankings(far, fusionFor('lexical'), 'hybrid')[0]?.id).toBe('a');
   });
 
-  it('a semantic model counts as much as keywords', () => {
-    const { keyword, vector } = weightsFor('semantic');
-    expect(keyword).toBe(vector);
+  it('scores of a semantic model count more than those of keywords, and its ranks the same', () => {
+    expect(fusionFor('semantic')).toEqual({ weights: { keyword: 1, vector: 1.5 }, rule: 'scores' });
+    const hidden = fusionFor('semantic', undefined, { showsScores: false });
+    expect(hidden).toEqual({ weights: { keyword: 1, vector: 1 }, rule: 'ranks' });
   });
 });
