@@ -204,6 +204,8 @@ export interface ChunkReader {
   corrections(): readonly Correction[];
   /** Compare a sample of the rows with a query. */
   compareSample(query: SampleQuery): Promise<readonly ComparedRow[]>;
+  /** Compute the cosine similarity of candidates that this reader has found, in their order. */
+  readCosines(vector: Float32Array, candidates: readonly Candidate[]): Promise<readonly number[]>;
   /** Read the passages of candidates that this reader has found, in their order. */
   readPassages<C extends Candidate>(candidates: readonly C[]): Promise<(C & Passage)[]>;
 }

@@ -22,6 +22,16 @@ export function joinReaders(readers: readonly PartReader[]): PartReader {
     searchVectors: (vector, options) => search(options, (reader) => reader.searchVectors(vector, options)),
     searchKeywords: (terms, options) => search(options, (reader) => reader.searchKeywords(terms, options)),
     corrections: () => readers.flatMap((reader) => reader.corrections()),
+    async readCosines(vector, candidates) {
+      const cosines = new Map<string, number>();
+      const own = Map.groupBy(candidates, ({ chunkId }) => readerOf.get(chunkId) as PartReader);
+      const readings = Array.from(own, async ([reader, wanted]) => {
+        const read = await reader.readCosines(vector, wanted);
+        for (const [at, { chunkId }] of wanted.entries()) cosines.set(chunkId, read[at] as number);
+      });
+      await Promise.all(readings);
+      return candidates.map(({ chunkId }) => cosines.get(chunkId) as number);
+    },
     async readPassages<C extends Candidate>(candidates: readonly C[]) {
       const read = new Map<string, C & Passage>();
       const own = Map.groupBy(candidates, ({ chunkId }) => readerOf.get(chunkId) as PartReader);

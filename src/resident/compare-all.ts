@@ -12,6 +12,11 @@ export function compareAll(table: ResidentTable, { vector, terms }: Omit<RowQuer
   };
 }
 
+/** Compute the cosine similarity of a row to a vector: Float32Array [1024]. */
+export function cosineOf(table: ResidentTable, row: number, vector: Float32Array): number {
+  return cosinesOf(table, [row], vector)[0] as number;
+}
+
 function cosinesOf({ vectors }: ResidentTable, rows: readonly number[], vector: Float32Array): Float64Array {
   const best = new BestRows(rows.length, String);
   vectors.offerRows(vector, rows, { best, first: 0 });

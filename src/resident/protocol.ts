@@ -95,6 +95,12 @@ export interface ComparedColumns {
   readonly terms: Uint8Array;
 }
 
+/** Rows of resident tables, by the numbers of both. */
+export interface RowPlaces {
+  readonly tables: Uint32Array;
+  readonly rows: Uint32Array;
+}
+
 /** Text of a row, and its locator as JSON. */
 export interface RowText {
   readonly text: string;
@@ -121,8 +127,10 @@ export interface Operations {
   searchKeywords: { argument: KeywordQuery; result: KeywordLeg };
   searchVectors: { argument: VectorQuery; result: LegRows };
   compareAll: { argument: RowQuery; result: ComparedColumns };
+  /** Compute the cosine similarity of rows to a vector: Float32Array [1024]. */
+  readCosines: { argument: RowPlaces & { vector: Float32Array }; result: Float64Array };
   /** Read the texts of rows; null for a row of a table that no longer exists. */
-  readTexts: { argument: { tables: Uint32Array; rows: Uint32Array }; result: (RowText | null)[] };
+  readTexts: { argument: RowPlaces; result: (RowText | null)[] };
 }
 
 export type OperationName = keyof Operations;

@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { parentPort } from 'node:worker_threads';
 import { messageOf, type ThreadCall, type ThreadReply } from '../platform/dedicated-thread.ts';
-import { compareAll } from './compare-all.ts';
+import { compareAll, cosineOf } from './compare-all.ts';
 import type { Operation, OperationName, Operations } from './protocol.ts';
 import { ResidentTable } from './resident-table.ts';
 import { searchKeywords, searchVectors } from './search-tables.ts';
@@ -46,6 +46,8 @@ const handlers: Handlers = {
   searchKeywords: (query) => searchKeywords(tables, query),
   searchVectors: (query) => searchVectors(tables, query),
   compareAll: ({ table, ...query }) => compareAll(tableOf(table), query),
+  readCosines: ({ vector, tables: numbers, rows }) =>
+    Float64Array.from(rows, (row, at) => cosineOf(tableOf(numbers[at] as number), row, vector)),
   readTexts: (places) =>
     Array.from(places.rows, (row, at) => tables.get(places.tables[at] as number)?.textOf(row) ?? null),
 };

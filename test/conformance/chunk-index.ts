@@ -278,6 +278,23 @@ export function describeChunkIndex(open: () => { readonly own: ChunkIndex; reado
     expect(words?.map(({ cosine }) => cosine)).toEqual([null, null]);
   });
 
+  test('the cosines of found chunks are read in their order', async () => {
+    const { own } = open();
+    const texts = ['heron in reeds', 'a heron and a stork on a roof', 'heron'];
+    const table = await own.append(newTable(), [makeGeneration('doc_1', 1, texts)]);
+    const vector = embedLexicalPassages(['heron in reeds']);
+    await read(own, table, async (reader) => {
+      const byWords = await reader.searchKeywords(weighTerms(analyse('heron')), EVERYTHING);
+      const byCosine = await reader.searchVectors(vector, EVERYTHING);
+      const cosines = await reader.readCosines(vector, byWords);
+      expect(byWords).toHaveLength(3);
+      for (const [at, { chunkId }] of byWords.entries()) {
+        expect(cosines[at]).toBeCloseTo(byCosine.find((found) => found.chunkId === chunkId)?.score as number, 5);
+      }
+      expect(await reader.readCosines(vector, byWords.toReversed())).toEqual([...cosines].reverse());
+    });
+  });
+
   test('the engine can be probed', async () => {
     const { own } = open();
     await own.probe();

@@ -76,6 +76,24 @@ it('a table has the same sample after its files were merged, and nearly the same
   expect(after.filter((id) => !before.includes(id)).length).toBeLessThanOrEqual(1);
 });
 
+it('a table that grew has the sample that another process reads', async () => {
+  const index = await write('buc_grows', SAMPLED_ROWS_MAX + 22);
+  const samples = new RowSamples();
+  const compareBy = async (own: RowSamples, version: number) => {
+    const [sample] = await own.read(tables, [{ ...index, version }]);
+    return sample?.compare(query);
+  };
+  const before = await compareBy(samples, index.version);
+  const table = await tables.openForWriting(index.name);
+  const more = Array.from({ length: 300 }, (_, nth) => generationOf(nth + 151, [drawText(random, 40, 200)]));
+  await table.add(toArrowTable(more) as never);
+  const version = await table.version();
+  const after = await compareBy(samples, version);
+  expect(after).toEqual(await compareBy(new RowSamples(), version));
+  expect(after).not.toEqual(before);
+  expect(await compareBy(samples, version)).toEqual(after);
+});
+
 it('rows that were removed are not in the sample of a copy', async () => {
   const index = await write('buc_removed', 50);
   await open(index);

@@ -88,6 +88,13 @@ it.each(['all documents', 'some documents', 'few documents'])(
       expectEqual(await source.searchKeywords(terms, options), await fromTable.searchKeywords(terms, options));
       const vector = embedLexical([query]);
       expectEqual(await source.searchVectors(vector, options), await fromTable.searchVectors(vector, options));
+      const found = await source.searchKeywords(terms, options);
+      await fromTable.searchKeywords(terms, options);
+      const [inMemory, stored] = await Promise.all([source, fromTable].map((own) => own.readCosines(vector, found)));
+      for (const [at, { chunkId }] of found.entries()) {
+        const exact = (vectors.get(chunkId) as Float32Array).reduce((sum, x, nth) => sum + x * (vector[nth] ?? 0), 0);
+        for (const cosines of [inMemory, stored]) expect(Math.abs((cosines?.[at] ?? 0) - exact)).toBeLessThan(1e-5);
+      }
     }
   },
 );

@@ -1,7 +1,7 @@
 import type { WeightedTerms } from '../../language/analyser.ts';
 import type { SpelledWord } from '../../language/spelled-words.ts';
 import type { Correction } from '../../resident/keywords/correct-words.ts';
-import type { KeywordQuery, LegRows, RowText } from '../../resident/protocol.ts';
+import type { KeywordQuery, LegRows, RowPlaces } from '../../resident/protocol.ts';
 import type { ResidentThread } from '../../resident/resident-thread.ts';
 import type { Candidate, ComparedRow, LegOptions, SampleQuery } from '../chunk-index.ts';
 import { ReaderGone } from '../chunk-index.ts';
@@ -87,9 +87,21 @@ export function readCopies(
     compareSample: async (query) =>
       sampled.every(isWholeSample) ? orGone(owner, copies, compareSample(sampled, query)) : null,
     corrections: () => corrections,
+    async readCosines(vector, candidates) {
+      const wanted = candidates.map(({ chunkId }) => places.get(chunkId) as Place);
+      return orGone(
+        owner,
+        copies,
+        readAt(wanted, (thread, at) => thread.call('readCosines', { vector, ...at })),
+      );
+    },
     async readPassages(candidates) {
       const wanted = candidates.map(({ chunkId }) => places.get(chunkId) as Place);
-      const texts = await orGone(owner, copies, readTexts(wanted));
+      const texts = await orGone(
+        owner,
+        copies,
+        readAt(wanted, (thread, at) => thread.call('readTexts', at)),
+      );
       return candidates.map((candidate, at) => {
         const text = texts[at];
         if (!text) throw new ReaderGone('a chunk was removed from memory');
@@ -117,19 +129,22 @@ async function compareSample(copies: readonly TableCopy[], { vector, terms }: Sa
   return (await Promise.all(compared)).flat();
 }
 
-/** Read texts in the order of their places, with one call to each thread. */
-async function readTexts(places: readonly Place[]): Promise<(RowText | null)[]> {
-  const texts: (RowText | null)[] = places.map(() => null);
+/** Read values in the order of their places, with one call to each thread. */
+async function readAt<T>(
+  places: readonly Place[],
+  call: (thread: ResidentThread, at: RowPlaces) => Promise<ArrayLike<T>>,
+): Promise<T[]> {
+  const values: T[] = [];
   const byThread = Map.groupBy(places.keys(), (at) => (places[at] as Place).copy.thread);
   const readings = Array.from(byThread, async ([thread, own]) => {
-    const found = await thread.call('readTexts', {
+    const found = await call(thread, {
       tables: Uint32Array.from(own, (at) => (places[at] as Place).copy.number),
       rows: Uint32Array.from(own, (at) => (places[at] as Place).row),
     });
-    for (const [nth, at] of own.entries()) texts[at] = found[nth] ?? null;
+    for (const [nth, at] of own.entries()) values[at] = found[nth] as T;
   });
   await Promise.all(readings);
-  return texts;
+  return values;
 }
 
 /** @throws ReaderGone instead of any other error, which is reported */

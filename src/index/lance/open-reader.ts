@@ -9,6 +9,7 @@ import type { TableCopies } from '../copies/table-copies.ts';
 import { joinReaders, type PartReader } from '../join-readers.ts';
 import type { LanceTables } from './lance.ts';
 import { type ReadCandidate, searchKeywords, searchVectors } from './legs.ts';
+import { readCosines } from './read-table.ts';
 import type { RowSamples } from './row-samples.ts';
 
 /** Maximum number of LanceDB tables to search at a time. */
@@ -75,6 +76,8 @@ function tableReader(
     searchVectors: (vector, options) => query(() => searchVectors(table, vector, options)),
     searchKeywords: (terms, options) => query(() => searchKeywords(table, ownTerms ?? terms, options)),
     corrections: () => [],
+    readCosines: (vector, candidates) =>
+      withSlot(() => tables.mapErrors(endInTime(readCosines(table, vector, candidates)))),
     readPassages: async (candidates) =>
       candidates.map((candidate) => {
         const { text, locator } = passages.get(candidate.chunkId) as ReadCandidate;

@@ -1,6 +1,6 @@
 import type { Table } from '@lancedb/lancedb';
-import type { ChunkTokens, StoredChunk } from '../chunk-index.ts';
-import { membership } from './legs.ts';
+import type { Candidate, ChunkTokens, StoredChunk } from '../chunk-index.ts';
+import { membership, quoteId } from './legs.ts';
 
 /** Read the first chunks of documents. The result may include chunks of older generations. */
 export async function readChunks(
@@ -32,6 +32,32 @@ export async function readChunks(
       vector: Float32Array.from((value('vector') as { toArray(): ArrayLike<number> }).toArray()),
     };
   });
+}
+
+/**
+ * Compute the cosine similarity of chunks in their order. `vector`: Float32Array [1024], L2-normalised like all vectors
+ * of the index.
+ */
+export async function readCosines(
+  table: Table,
+  vector: Float32Array,
+  chunks: readonly Pick<Candidate, 'chunkId' | 'documentId'>[],
+): Promise<number[]> {
+  const chunkIds = chunks.map(({ chunkId }) => quoteId(chunkId));
+  const documentIds = [...new Set(chunks.map(({ documentId }) => documentId))];
+  const rows = await table
+    .query()
+    .where(`${membership(documentIds)} AND chunk_id IN (${chunkIds.join(', ')})`)
+    .select(['chunk_id', 'vector'])
+    .toArrow();
+  const cosines = new Map<string, number>();
+  for (let row = 0; row < rows.numRows; row++) {
+    const value = (column: string) => rows.getChild(column)?.get(row);
+    const own = (value('vector') as { toArray(): ArrayLike<number> }).toArray();
+    const cosine = vector.reduce((sum, component, at) => sum + component * (own[at] as number), 0);
+    cosines.set(value('chunk_id') as string, cosine);
+  }
+  return chunks.map(({ chunkId }) => cosines.get(chunkId) as number);
 }
 
 /** Read the terms of the chunks of generations. */

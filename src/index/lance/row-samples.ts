@@ -11,6 +11,8 @@ export const SAMPLED_ROWS_MAX = 128;
 const DRAWN_ROWS_MAX = 200_000;
 /** Maximum number of samples to keep. Each takes half a megabyte. */
 const SAMPLES_MAX = 48;
+/** Number of rows up to which a sample is read again after each write, in some milliseconds. */
+export const REREAD_ROWS_MAX = 20_000;
 /** Time after which a sample of a larger table is read again. */
 const KEPT_MS = 10 * 60_000;
 /** Maximum number of tables that one search samples. */
@@ -18,9 +20,15 @@ export const SAMPLED_TABLES_MAX = 4;
 
 interface Sample {
   readonly version: number;
-  readonly rows: Promise<RowSample>;
-  /** True if the sample is the whole table at its version. */
-  isWhole: boolean;
+  readonly read: Promise<ReadSample>;
+  /** True if the sample also serves later versions. */
+  isKept: boolean;
+}
+
+interface ReadSample {
+  readonly sample: RowSample;
+  /** Number of rows of the table. */
+  readonly tableRows: number;
 }
 
 /** Samples of the rows of tables. A small table with a copy in memory needs none. */
@@ -36,31 +44,31 @@ export class RowSamples {
       .slice(0, SAMPLED_TABLES_MAX)
       .map(({ name, version }) => this.#find(tables, name, version));
     const read = await Promise.allSettled(samples);
-    return read.flatMap((sample) => (sample.status === 'fulfilled' ? [sample.value] : []));
+    return read.flatMap((found) => (found.status === 'fulfilled' ? [found.value.sample] : []));
   }
 
-  #find(tables: LanceTables, name: string, version: number): Promise<RowSample> {
+  #find(tables: LanceTables, name: string, version: number): Promise<ReadSample> {
     const known = this.#byTable.get(name);
-    if (known && (known.version === version || !known.isWhole)) return known.rows;
-    const sample: Sample = { version, rows: readSample(tables, name, version), isWhole: true };
-    this.#byTable.set(name, sample);
-    sample.rows.then(
-      ({ size }) => {
-        sample.isWhole = size < SAMPLED_ROWS_MAX;
+    if (known && (known.version >= version || known.isKept)) return known.read;
+    const found: Sample = { version, read: readSample(tables, name, version), isKept: false };
+    this.#byTable.set(name, found);
+    found.read.then(
+      ({ tableRows }) => {
+        found.isKept = tableRows > REREAD_ROWS_MAX;
       },
       () => this.#byTable.delete(name),
     );
-    return sample.rows;
+    return found.read;
   }
 }
 
-async function readSample(tables: LanceTables, name: string, version: number): Promise<RowSample> {
+async function readSample(tables: LanceTables, name: string, version: number): Promise<ReadSample> {
   const table = await tables.openForReading(name, version);
-  return new RowSample(table === null ? [] : await sampleTable(table));
+  const tableRows = (await table?.countRows()) ?? 0;
+  return { sample: new RowSample(table === null ? [] : await sampleTable(table, tableRows)), tableRows };
 }
 
-async function sampleTable(table: Table): Promise<SampledRow[]> {
-  const rows = await table.countRows();
+async function sampleTable(table: Table, rows: number): Promise<SampledRow[]> {
   if (rows === 0) return [];
   const isDrawn = rows > SAMPLED_ROWS_MAX && rows <= DRAWN_ROWS_MAX;
   const taken = isDrawn ? table.takeRowIds(await drawRowIds(table)) : table.takeOffsets(spreadOffsets(rows));
