@@ -9,10 +9,10 @@ import { type DocumentScope, isFiltered } from './documents/document-store.ts';
 import type { LiveDocuments } from './documents/live-documents.ts';
 import { type PreparedQuery, prepareQuery, type QueryVector } from './prepare-query.ts';
 import { type FoundChunk, hasStaleDocument, type JudgedChunk, type Legs, rank } from './rank.ts';
-import { judgeChunks } from './relevance/judge.ts';
+import { countWords, judgeChunks } from './relevance/judge.ts';
 import { type CorrectedWord, describeCorrections } from './results/describe-corrections.ts';
 import { readBest } from './results/read-best.ts';
-import { sampleBackground } from './sample-background.ts';
+import { readCosines, sampleBackground } from './sample-background.ts';
 import type { SearchRequest } from './schema.ts';
 
 /** Candidates that each leg of a hybrid search fetches first. */
@@ -84,16 +84,19 @@ async function searchTables(
     ),
   );
   const sampling = awaitLater(sampleBackground(search, reader, { embedding, preparing }));
-  const background = sampling.then((found) => found.background?.mean ?? null);
+  const background = sampling.then(({ meanCosine }) => meanCosine);
   const best = reader === null ? NOTHING : await findBest(reader, search, { preparing, background });
   const corrections = reader?.corrections() ?? [];
   const replaced = corrections.map(({ replaced: phrase, by }) => ({ phrase, others: [by] }));
+  const sampled = await sampling;
+  const cosines = await readCosines(reader, best.chunks, { background: sampled.background, preparing });
   const judged = {
-    ...(await sampling),
+    ...sampled,
+    cosines,
     terms: query.sequence,
     language: query.language,
     alternatives: [...query.alternatives, ...replaced],
-    lowestCosine: best.lowestCosine,
+    words: countWords(request.query),
   };
   return {
     embedded: (await embedding).embedded,
@@ -118,12 +121,10 @@ function allTerms({ terms, ownTerms }: AnalysedQuery): string[] {
 interface Best {
   readonly chunks: readonly FoundChunk[];
   readonly isStale: boolean;
-  /** Cosine of the last candidate of the vector leg; null if that leg has no candidate. */
-  readonly lowestCosine: number | null;
   readonly warnings: readonly string[];
 }
 
-const NOTHING: Best = { chunks: [], isStale: false, lowestCosine: null, warnings: [] };
+const NOTHING: Best = { chunks: [], isStale: false, warnings: [] };
 
 /**
  * Search both legs, drop the chunks that the caller may not see, and fuse the others; fetch more candidates as needed.
@@ -156,7 +157,6 @@ async function findBest(
     const best: Best = {
       chunks,
       isStale: hasStaleDocument(candidates),
-      lowestCosine: candidates.vector.at(-1)?.score ?? null,
       warnings: [],
     };
     if (isExhausted || (limit === CANDIDATES_MAX && documentIds !== null)) return best;

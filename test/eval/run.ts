@@ -4,7 +4,7 @@ import { evaluateDocuments } from './documents/evaluate.ts';
 import { evaluateLanguages } from './languages.ts';
 import { evaluateWeights } from './leg-weights.ts';
 import { evaluateProjections } from './projections.ts';
-import { evaluateRelevance } from './relevance.ts';
+import { evaluateRelevance } from './relevance/evaluate.ts';
 import { evaluateSearch } from './search.ts';
 import { evaluateStatements } from './statements.ts';
 

@@ -1,11 +1,16 @@
 import { expect, it } from 'vitest';
 import { embedLexical, embedLexicalPassages } from '../../src/embedding/providers/local.ts';
+import type { Candidate, ChunkReader } from '../../src/index/chunk-index.ts';
 import { hashOf, RowSample, type SampledRow } from '../../src/index/lance/row-sample.ts';
 import { analyse } from '../../src/language/analyser.ts';
-import { backgroundOf, weightOf } from '../../src/search/relevance/background.ts';
+import { SEMANTIC_ID } from '../../src/models/catalog.ts';
+import type { PreparedQuery } from '../../src/search/prepare-query.ts';
+import type { FoundChunk } from '../../src/search/rank.ts';
+import { backgroundOf, meanCosineOf, weightOf } from '../../src/search/relevance/background.ts';
 import { estimateRelevance } from '../../src/search/relevance/estimate.ts';
-import { judgeChunks } from '../../src/search/relevance/judge.ts';
+import { countWords, judgeChunks } from '../../src/search/relevance/judge.ts';
 import { LEVELS, relevanceOf, relevanceOfAnswer } from '../../src/search/relevance/schema.ts';
+import { readCosines } from '../../src/search/sample-background.ts';
 
 const TOPICS = ['tides', 'bearings', 'payroll', 'gardens', 'trains', 'grammar', 'volcanoes', 'bread'];
 const sample = Array.from({ length: 40 }, (_, nth): SampledRow => {
@@ -24,9 +29,9 @@ const judge = async (query: string, text: string, fields: object = {}) => {
   const vector = embedLexical([query]);
   const own = embedLexicalPassages([text]);
   const cosine = own.reduce((sum, x, at) => sum + x * (vector[at] as number), 0);
-  const chunk = { text, cosine, document: { isKeywordOnly: false } };
-  const given = { terms: analyse(query), alternatives: [], ...lexical(query) };
-  const [judged] = await judgeChunks([chunk], { ...given, lowestCosine: null, ...fields });
+  const chunk = { chunkId: 'chunk', text, cosine };
+  const given = { terms: analyse(query), words: countWords(query), alternatives: [], ...lexical(query) };
+  const [judged] = await judgeChunks([chunk], { ...given, cosines: new Map(), ...fields });
   return judged?.relevance;
 };
 
@@ -46,9 +51,9 @@ it('a text with a synonym of a word of the query has that word', async () => {
 
 it('the relevance of a chunk does not depend on what else was found', async () => {
   const texts = ['The warranty of the pump.', 'A page about trains.', 'The pump is in the cellar.'];
-  const chunks = texts.map((text) => ({ text, cosine: 0.3, document: { isKeywordOnly: false } }));
+  const chunks = texts.map((text) => ({ chunkId: text, text, cosine: 0.3 }));
   const query = {
-    ...{ terms: analyse('warranty of the pump'), alternatives: [], lowestCosine: null },
+    ...{ terms: analyse('warranty of the pump'), words: 4, alternatives: [], cosines: new Map() },
     ...lexical('warranty of the pump'),
   };
   const together = (await judgeChunks(chunks, query)).map(({ relevance }) => relevance);
@@ -56,20 +61,96 @@ it('the relevance of a chunk does not depend on what else was found', async () =
   expect(together).toEqual(alone);
 });
 
-it('a model with meaning is judged by the background of its own bucket, which needs 24 chunks', () => {
+const facts = { coverage: 0, excess: undefined, rows: 128, words: 6 };
+
+it('a semantic model is judged by the mean cosine of its own bucket, which needs four chunks', () => {
   const compared = compare('book about trains');
-  expect(backgroundOf(compared.slice(0, 23))).toBeNull();
-  expect(backgroundOf(compared)?.mean).toBeGreaterThan(0);
-  expect(estimateRelevance({ coverage: 1, distance: null }, 'semantic')).toBeNull();
-  expect(estimateRelevance({ coverage: 1, distance: null }, null)).toBeGreaterThan(0.6);
-  expect(estimateRelevance({ coverage: 0, distance: 20 }, 'semantic')).toBeGreaterThan(0.6);
+  expect(backgroundOf(compared.slice(0, 3), 'vendor/model')).toBeNull();
+  const mean = (rows: typeof compared) => rows.reduce((sum, { cosine }) => sum + (cosine ?? 0), 0) / rows.length;
+  expect(backgroundOf(compared.slice(0, 4), 'vendor/model')).toEqual({ mean: mean(compared.slice(0, 4)), rows: 4 });
+  expect(meanCosineOf(compared)).toBeCloseTo(mean(compared), 12);
+  expect(meanCosineOf(compared.slice(0, 23))).toBeNull();
+  expect(estimateRelevance({ ...facts, coverage: 1 }, 'semantic')).toBeNull();
+  expect(estimateRelevance({ ...facts, coverage: 1 }, null)).toBeGreaterThan(0.6);
 });
 
-it('the vector of the built-in model does not change the relevance, so that all modes have the same', async () => {
-  const features = { coverage: 0.7, distance: null };
+it('the built-in semantic model has a background in a bucket of any size', () => {
+  const row = (cosine: number) => ({ documentId: 'doc', cosine, terms: new Set<string>() });
+  expect(backgroundOf([], SEMANTIC_ID)).toEqual({ mean: 0.78, rows: 0 });
+  expect(backgroundOf([row(0.88)], SEMANTIC_ID)?.mean).toBeCloseTo(0.83, 12);
+  expect(backgroundOf([row(0.8), row(0.82)], SEMANTIC_ID)?.mean).toBeCloseTo(0.8, 12);
+});
+
+it('a near text without a word of the query is relevant, and a far one with a word of it is not', async () => {
+  const query = { rows: 22, words: 6 };
+  // Cosines of the built-in model for "how much vacation do employees get?" and texts on annual leave and batteries.
+  const excess = (cosine: number) => (cosine - 0.802) / (1 - 0.802);
+  expect(estimateRelevance({ ...query, coverage: 0.13, excess: excess(0.857) }, 'semantic')).toBeGreaterThan(0.1);
+  expect(estimateRelevance({ ...query, coverage: 0.13, excess: excess(0.8) }, 'semantic')).toBeLessThan(0.1);
+  expect(estimateRelevance({ ...query, coverage: 0.13, excess: excess(0.857) }, null)).toBeLessThan(0.1);
+});
+
+it('a text fits by chance more often among many than among few', () => {
+  const features = { coverage: 0.2, excess: 0.25, words: 6 };
+  const scores = [2, 32, 128, 512].map((rows) => estimateRelevance({ ...features, rows }, 'semantic') as number);
+  expect(scores[0]).toBeGreaterThan(scores[1] as number);
+  expect(scores[1]).toBeGreaterThan(scores[2] as number);
+  // A search of several buckets has a sample of each, which says no more about their size.
+  expect(scores[3]).toBe(scores[2]);
+});
+
+it('a text of a document without vectors is judged by its words', async () => {
+  for (const coverage of [0, 0.4, 0.8]) {
+    const features = { ...facts, coverage };
+    expect(estimateRelevance({ ...features, excess: null }, 'semantic')).toBe(estimateRelevance(features, null));
+  }
+});
+
+it('a chunk that only the keyword leg found is judged with its cosine, however many candidates there were', async () => {
+  const asked: string[][] = [];
+  const reader = {
+    readCosines: async (_: Float32Array, chunks: readonly Candidate[]) => {
+      asked.push(chunks.map(({ chunkId }) => chunkId));
+      return chunks.map(() => 0.84);
+    },
+  } as unknown as ChunkReader;
+  const chunk = (chunkId: string, cosine: number | null, isKeywordOnly = false) =>
+    ({ chunkId, cosine, document: { isKeywordOnly } }) as FoundChunk;
+  const chunks = [chunk('both', 0.9), chunk('words', null), chunk('no_vector', null, true)];
+  const preparing = Promise.resolve({ vector: new Float32Array(1024) } as PreparedQuery);
+  const background = { mean: 0.78, rows: 40 };
+  expect([...(await readCosines(reader, chunks, { background, preparing }))]).toEqual([['words', 0.84]]);
+  expect([...(await readCosines(reader, chunks, { background: null, preparing }))]).toEqual([]);
+  expect([...(await readCosines(reader, chunks.slice(0, 1), { background, preparing }))]).toEqual([]);
+  expect(asked).toEqual([['words']]);
+});
+
+it('a few words of a query of more than 25 words are not called none', async () => {
+  const long =
+    'My neighbour bought this pump two years ago and it leaks now in the cellar where we keep potatoes, so I wonder if anybody still answers for it or not';
+  expect(countWords(long)).toBe(30);
+  const text = 'The pump is covered for two years.';
+  expect(await judge(long, text)).toBe('low');
+  expect(await judge(long.split(' ').slice(0, 25).join(' '), text)).toBe('none');
+  const scoreAt = (words: number) => estimateRelevance({ ...facts, coverage: 0.2, words }, null) as number;
+  expect([scoreAt(25), scoreAt(26)]).toEqual([0.03, 0.1]);
+  expect(scoreAt(68)).toBeGreaterThan(scoreAt(26));
+  expect(scoreAt(500)).toBe(scoreAt(68));
+});
+
+it('words are counted in texts without spaces, up to the number that matters', () => {
+  expect(countWords('how much vacation do employees get?')).toBe(6);
+  expect(countWords('휴가는 며칠이나 쓸 수 있어요?')).toBe(5);
+  expect(countWords('วันหยุดพักร้อนมีกี่วัน')).toBeGreaterThan(3);
+  expect(countWords('word '.repeat(500))).toBe(68);
+  expect(countWords('?!')).toBe(0);
+});
+
+it('the vector of a lexical model does not change the relevance, so that all modes have the same', async () => {
+  const features = { ...facts, coverage: 0.7 };
   expect(estimateRelevance(features, 'lexical')).toBe(estimateRelevance(features, null));
   expect(await judge('warranty of pumps', 'The pump.', { kind: null })).toBe(
-    await judge('warranty of pumps', 'The pump.', { lowestCosine: 0.9 }),
+    await judge('warranty of pumps', 'The pump.', { cosines: new Map([['chunk', 0.9]]) }),
   );
 });
 
@@ -82,7 +163,7 @@ it('the level follows from the score as it is shown', () => {
   expect(LEVELS.map(({ relevance }) => relevance)).toEqual(['high', 'medium', 'low', 'none']);
   expect(relevanceOf(null)).toEqual({ relevance: null, relevance_score: null });
   for (let coverage = 0; coverage <= 1; coverage += 0.001) {
-    const score = estimateRelevance({ coverage, distance: null }, null) as number;
+    const score = estimateRelevance({ ...facts, coverage }, null) as number;
     expect(Number(score.toFixed(2))).toBe(score);
   }
 });
@@ -102,12 +183,10 @@ it('a query of few components has the background that a query of all components 
   const query = embedLexical(['book about trains']);
   const used = query.filter((x) => x !== 0).length;
   expect(used).toBeLessThan(query.length / 4);
-  const sparse = backgroundOf(compare('', query));
+  const sparse = meanCosineOf(compare('', query));
   const cosines = sample.map(({ vector }) => vector.reduce((sum, x, at) => sum + x * (query[at] as number), 0));
   const mean = cosines.reduce((sum, cosine) => sum + cosine, 0) / cosines.length;
-  expect(sparse?.mean).toBeCloseTo(mean, 9);
+  expect(sparse).toBeCloseTo(mean, 9);
   const nearly = query.map((x) => x + 1e-9);
-  const full = backgroundOf(compare('', nearly));
-  expect(full?.mean).toBeCloseTo(mean, 6);
-  expect(full?.deviation).toBeCloseTo(sparse?.deviation as number, 6);
+  expect(meanCosineOf(compare('', nearly))).toBeCloseTo(mean, 6);
 });

@@ -1,32 +1,45 @@
 import type { ComparedRow } from '../../index/chunk-index.ts';
 import { isCommonTerm } from '../../language/common-terms.ts';
+import { SEMANTIC_ID } from '../../models/catalog.ts';
 
-/** Distribution of a query's cosine similarity to unrelated texts. */
+/** Cosine similarity of a query to unrelated texts. */
 export interface CosineBackground {
   readonly mean: number;
-  readonly deviation: number;
+  /** Number of rows that it was estimated from. */
+  readonly rows: number;
 }
 
-/** Minimum number of rows for a background. */
-const ROWS_MIN = 24;
-const DEVIATION_MIN = 0.01;
+/**
+ * Mean cosine of a query to unrelated texts, by model. It counts as one more row: in a bucket of few chunks, most of
+ * the rows treat the subject of the query, or there is only the answer. The mean of seven judged sets in six languages
+ * and of the demonstration corpus is between 0.77 and 0.82.
+ */
+const USUAL_MEANS: ReadonlyMap<string, number> = new Map([[SEMANTIC_ID, 0.78]]);
+/** Minimum number of rows for a background of a model without a usual mean. */
+const ROWS_MIN = 4;
+/** Minimum number of rows for a mean that does not depend on whether one of them is the answer. */
+const TYPICAL_ROWS_MIN = 24;
 
 /**
  * Estimate the background of a query from a sample of the index. Return null if it has too few rows.
  *
  * @param sample rows, compared with the vector of the query
+ * @param model id of the model of the vector
  */
-export function backgroundOf(sample: readonly ComparedRow[]): CosineBackground | null {
-  if (sample.length < ROWS_MIN) return null;
-  let sum = 0;
-  let squares = 0;
-  for (const { cosine } of sample) {
-    sum += cosine ?? 0;
-    squares += (cosine ?? 0) ** 2;
-  }
-  const mean = sum / sample.length;
-  const variance = Math.max(0, squares / sample.length - mean * mean);
-  return { mean, deviation: Math.max(DEVIATION_MIN, Math.sqrt(variance)) };
+export function backgroundOf(sample: readonly ComparedRow[], model: string): CosineBackground | null {
+  const usual = USUAL_MEANS.get(model);
+  const rows = sample.length;
+  if (usual === undefined) return rows < ROWS_MIN ? null : { mean: sumOf(sample) / rows, rows };
+  return { mean: (sumOf(sample) + usual) / (rows + 1), rows };
+}
+
+/** Return the mean cosine of a sample; null if it has too few rows. */
+export function meanCosineOf(sample: readonly ComparedRow[]): number | null {
+  return sample.length < TYPICAL_ROWS_MIN ? null : sumOf(sample) / sample.length;
+}
+
+function sumOf(sample: readonly ComparedRow[]): number {
+  return sample.reduce((sum, { cosine }) => sum + (cosine ?? 0), 0);
 }
 
 /** Rows that the usual share of a term counts for, and those of them that have the term. */

@@ -5,11 +5,13 @@ import type { StemmedLanguage } from '../../language/stemmers.ts';
 import { mapYielding } from '../../platform/map-yielding.ts';
 import type { Alternatives } from '../synonyms/expand-terms.ts';
 import { type CosineBackground, weightOf } from './background.ts';
-import { estimateRelevance, type RelevanceFeatures } from './estimate.ts';
+import { COUNTED_WORDS_MAX, estimateRelevance, type RelevanceFeatures } from './estimate.ts';
 import { type RelevanceFields, relevanceOf } from './schema.ts';
 
 /** Number of chunks to judge at once. Each takes some tenths of a millisecond. */
 const CHUNKS_AT_ONCE = 10;
+/** Smallest distance of the mean cosine of unrelated texts from 1. */
+const ROOM_MIN = 0.01;
 type ModelKind = 'lexical' | 'semantic';
 
 /** Facts about a query for judging its results. */
@@ -22,34 +24,34 @@ interface JudgedQuery {
   readonly alternatives: readonly Alternatives[];
   /** Sample of the index, compared with the query. */
   readonly sample: readonly ComparedRow[];
+  /** Background of the vector of a semantic model, from `backgroundOf`; null if there is none. */
   readonly background: CosineBackground | null;
+  /** Number of words, from `countWords`. */
+  readonly words: number;
 }
 
 /** Fields of a chunk for judging it. */
 interface Judged {
+  readonly chunkId: string;
   readonly text: string;
   readonly cosine: number | null;
-  readonly document: { readonly isKeywordOnly: boolean };
 }
 
 /**
  * Estimate the relevance of chunks. The estimate depends only on the query, the chunk and the sample of the index, not
  * on other results.
  *
- * @param query.background background of the vector of a semantic model, from `backgroundOf`
  * @param query.kind kind of the model of its vector; null if it has none, or one that cannot be compared
- * @param query.lowestCosine upper bound for the cosine of chunks that the vector leg did not find; null if there is no
- *   bound
+ * @param query.cosines cosines of chunks that the vector leg did not find, by the id of the chunk
  */
 export async function judgeChunks<C extends Judged>(
   chunks: readonly C[],
-  query: JudgedQuery & { readonly kind: ModelKind | null; readonly lowestCosine: number | null },
+  query: JudgedQuery & { readonly kind: ModelKind | null; readonly cosines: ReadonlyMap<string, number> },
 ): Promise<(C & RelevanceFields)[]> {
-  const { kind, lowestCosine } = query;
+  const { kind, cosines } = query;
   const judge = weigh(query);
   return mapYielding(chunks, CHUNKS_AT_ONCE, (chunk) => {
-    const bound = chunk.document.isKeywordOnly ? null : lowestCosine;
-    const features = judge(chunk.text, chunk.cosine ?? bound);
+    const features = judge(chunk.text, chunk.cosine ?? cosines.get(chunk.chunkId) ?? null);
     return { ...chunk, ...relevanceOf(estimateRelevance(features, kind)) };
   });
 }
@@ -60,7 +62,7 @@ export function featuresOf(text: string, cosine: number | null, query: JudgedQue
 }
 
 /** Make a function that computes the features of texts for a query. */
-function weigh({ terms, language, alternatives, sample, background }: JudgedQuery) {
+function weigh({ terms, language, alternatives, sample, background, words }: JudgedQuery) {
   // Function words of a query have a share of their weight, as in the keyword leg.
   const weights = new Map(
     weighTerms(terms, language ?? null).flatMap((group) =>
@@ -80,7 +82,29 @@ function weigh({ terms, language, alternatives, sample, background }: JudgedQuer
     for (const [term, weight] of weights) if (found.has(term) || replaced.has(term)) matched += weight;
     return {
       coverage: all === 0 ? 0 : matched / all,
-      distance: background === null || cosine === null ? null : (cosine - background.mean) / background.deviation,
+      excess: background === null ? undefined : cosine === null ? null : excessOf(cosine, background),
+      rows: sample.length,
+      words,
     };
   };
+}
+
+function excessOf(cosine: number, { mean }: CosineBackground): number {
+  return (cosine - mean) / Math.max(ROOM_MIN, 1 - mean);
+}
+
+/** Count the words of a query, up to those that matter. */
+export function countWords(query: string): number {
+  let words = 0;
+  for (const { isWordLike } of segmenter().segment(query)) {
+    if (isWordLike && ++words === COUNTED_WORDS_MAX) break;
+  }
+  return words;
+}
+
+let wordSegmenter: Intl.Segmenter | null = null;
+
+function segmenter(): Intl.Segmenter {
+  wordSegmenter ??= new Intl.Segmenter('und', { granularity: 'word' });
+  return wordSegmenter;
 }
