@@ -102,12 +102,15 @@ describe('documents of a model of this host', () => {
   it('get them in jobs of a bounded number of chunks, so that the next bucket has its turn', async () => {
     const { id: bucket } = await findBucket(api.appliance.sql, api.operator.orgId, 'cancelled');
     for (const note of NOTES.slice(2)) await upload(bucket, note);
+    const { sql } = api.appliance;
+    // The worker finds out after a moment that its job was cancelled.
     const waiting = await until(
       async () => {
-        const { words_only_chunks: chunks } = await details(bucket);
-        return chunks >= NOTES.length - 2 && chunks;
+        const runs = await sql`SELECT 1 FROM reprojections WHERE bucket_id = ${bucket}`;
+        const { embedding, words_only_chunks: chunks } = await details(bucket);
+        return runs.length === 0 && embedding?.chunks === NOTES.length && (chunks as number);
       },
-      { withinMs: 120_000, what: 'the other documents' },
+      { withinMs: 120_000, what: 'all documents by words' },
     );
     const { reindex, reembed } = api.appliance.ingest;
     const plan = async () => ({
