@@ -66,7 +66,10 @@ it('after kill -9 in the middle of ingest every uploaded document becomes ready 
   const second = await serve();
   const jobs = await until(
     async () => {
-      const all = await call(second, '/v1/jobs?limit=200');
+      // Jobs of buckets make vectors meanwhile.
+      const all = (await call(second, '/v1/jobs?limit=200')).filter(
+        (job: { document_id: string | null }) => job.document_id !== null,
+      );
       return all.every((job: { status: string }) => job.status === 'ready') && all;
     },
     { withinMs: 90_000, everyMs: 100, what: 'all jobs ready' },

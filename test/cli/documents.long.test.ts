@@ -209,8 +209,8 @@ test('serve processes uploads, prints a first request that works when it is past
   });
   const [listening, labelled, curl, console] = output.split('\n');
   const keyFile = labelled?.replace(/^admin key: /, '');
-  // Only the built-in model is there: one line says how to get meaning, with the command and the size.
-  const hints = serve.output().stderr.match(/^.*matches words only; .* \(about \d+ MB\): service models install .*$/gm);
+  // The lexical model embeds: one line says how to get meaning, with the command.
+  const hints = serve.output().stderr.match(/^.*matches words only; .*: service models adopt local\/semantic-1$/gm);
   expect(hints).toHaveLength(1);
   expect(listening).toMatch(/^listening on http:\/\/127\.0\.0\.1:\d+$/);
   expect(keyFile).toBe(path.join(dataDir.dataDir, 'admin.key'));

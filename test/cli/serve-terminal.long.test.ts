@@ -17,7 +17,7 @@ test.skipIf(!CAN_MAKE_TERMINAL)(
   async () => {
     const terminal = startOnTerminal(
       ['serve', '--port', '0'],
-      { SERVICE_DATA_DIR: folder },
+      { SERVICE_DATA_DIR: folder, SERVICE_BUILT_IN_MODEL: 'lexical' },
       { columns: 200, rows: 30 },
     );
     await terminal.shows('press Ctrl-C to stop it');

@@ -78,6 +78,10 @@ it('the built-in semantic model has a background in a bucket of any size', () =>
   const row = (cosine: number) => ({ documentId: 'doc', cosine, terms: new Set<string>() });
   expect(backgroundOf([], SEMANTIC_ID)).toEqual({ mean: 0.78, rows: 0 });
   expect(backgroundOf([row(0.88)], SEMANTIC_ID)?.mean).toBeCloseTo(0.83, 12);
+  // The vectors of these rows are not made yet.
+  expect(backgroundOf([row(0.88), row(0), row(0)], SEMANTIC_ID)).toEqual(backgroundOf([row(0.88)], SEMANTIC_ID));
+  const rows = Array.from({ length: 24 }, () => row(0.8));
+  expect(meanCosineOf([...rows, row(0)])).toBe(meanCosineOf(rows));
   expect(backgroundOf([row(0.8), row(0.82)], SEMANTIC_ID)?.mean).toBeCloseTo(0.8, 12);
 });
 

@@ -28,18 +28,21 @@ const TYPICAL_ROWS_MIN = 24;
  */
 export function backgroundOf(sample: readonly ComparedRow[], model: string): CosineBackground | null {
   const usual = USUAL_MEANS.get(model);
-  const rows = sample.length;
-  if (usual === undefined) return rows < ROWS_MIN ? null : { mean: sumOf(sample) / rows, rows };
-  return { mean: (sumOf(sample) + usual) / (rows + 1), rows };
+  const { sum, rows } = cosinesOf(sample);
+  if (usual === undefined) return rows < ROWS_MIN ? null : { mean: sum / rows, rows };
+  return { mean: (sum + usual) / (rows + 1), rows };
 }
 
 /** Return the mean cosine of a sample; null if it has too few rows. */
 export function meanCosineOf(sample: readonly ComparedRow[]): number | null {
-  return sample.length < TYPICAL_ROWS_MIN ? null : sumOf(sample) / sample.length;
+  const { sum, rows } = cosinesOf(sample);
+  return rows < TYPICAL_ROWS_MIN ? null : sum / rows;
 }
 
-function sumOf(sample: readonly ComparedRow[]): number {
-  return sample.reduce((sum, { cosine }) => sum + (cosine ?? 0), 0);
+/** Add the cosines of the rows that have vectors. A vector that is not made yet has only zeros, so its cosine is 0. */
+function cosinesOf(sample: readonly ComparedRow[]): { readonly sum: number; readonly rows: number } {
+  const cosines = sample.flatMap(({ cosine }) => (cosine === null || cosine === 0 ? [] : [cosine]));
+  return { sum: cosines.reduce((sum, cosine) => sum + cosine, 0), rows: cosines.length };
 }
 
 /** Rows that the usual share of a term counts for, and those of them that have the term. */

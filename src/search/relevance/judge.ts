@@ -83,7 +83,7 @@ function weigh({ terms, language, alternatives, sample, background, words }: Jud
     return {
       coverage: all === 0 ? 0 : matched / all,
       excess: background === null ? undefined : cosine === null ? null : excessOf(cosine, background),
-      rows: sample.length,
+      rows: background?.rows ?? sample.length,
       words,
     };
   };
