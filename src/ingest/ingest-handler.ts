@@ -3,7 +3,6 @@ import pLimit from 'p-limit';
 import { artifactKey } from '../documents/documents.ts';
 import type { Embedder } from '../embedding/embedder.ts';
 import type { VectorOrigin } from '../embedding/model-choice.ts';
-import { getIndexTable } from '../index/index-store.ts';
 import type { IndexWriter } from '../index/writing/index-writer.ts';
 import { cancelJobs } from '../jobs/document-jobs-store.ts';
 import type { JobHandler } from '../jobs/handler.ts';
@@ -26,7 +25,7 @@ import type { NewGeneration } from './generation-store.ts';
 import { type IngestStatements, ingestStatements } from './ingest-statements.ts';
 import { keepsText } from './job-operations.ts';
 import { type ExtractionRecord, extractionSnapshot, settleDocument } from './job-store.ts';
-import { activateWithoutVectors, type Outage, outageOf, withoutVectors } from './keyword-only.ts';
+import { activateWithoutVectors, nameOfTable, type Outage, outageOf, withoutVectors } from './keyword-only.ts';
 import { CHUNKS_MAX, type PreparedChunk } from './prepare-chunks.ts';
 import { pictureReading } from './read-pictures.ts';
 import { restoreGeneration } from './restore-generation.ts';
@@ -295,10 +294,6 @@ async function write(
   }
   if (generation === null) throw new Error('nothing to write');
   return { generation, cost: embedder.cost, outage, tableName };
-}
-
-async function nameOfTable(sql: Sql, bucketId: string): Promise<string> {
-  return (await getIndexTable(sql, bucketId))?.name ?? bucketId;
 }
 
 function generationOf(job: Job, source: IngestSource, chunksCount: number, embedded: EmbeddedChunks): NewGeneration {

@@ -31,7 +31,12 @@ export async function outageOf(
   error: unknown,
 ): Promise<Outage | null> {
   if (!isOutage(error) || !(await isUnfound(sql, orgId, documentId))) return null;
-  return { error, tableName: (await getIndexTable(sql, bucketId))?.name ?? bucketId };
+  return { error, tableName: await nameOfTable(sql, bucketId) };
+}
+
+/** Return the name of the table that the next rows of a bucket go into. */
+export async function nameOfTable(sql: Sql, bucketId: string): Promise<string> {
+  return (await getIndexTable(sql, bucketId))?.name ?? bucketId;
 }
 
 function isOutage(error: unknown): error is Error {

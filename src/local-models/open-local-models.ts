@@ -295,21 +295,14 @@ class Registry {
     const model = this.list().find(({ spec }) => spec.name === name);
     if (model === undefined) throw notInstalled(name);
     const { idleMs } = config.localModels;
-    const runner =
+    const own =
       model === BUILT_IN_MODEL
-        ? new ModelRunner({
-            name,
+        ? {
             argument: argumentOfBuiltIn(config.localModels),
-            idleMs,
-            logger,
-            onUnusable: (fault) => this.#dropBuiltIn(fault),
-          })
-        : new ModelRunner({
-            name,
-            argument: argumentOf(model.spec, folderOf(config.dataDir, name, model.revision), config.localModels),
-            idleMs,
-            logger,
-          });
+            onUnusable: (fault: string) => this.#dropBuiltIn(fault),
+          }
+        : { argument: argumentOf(model.spec, folderOf(config.dataDir, name, model.revision), config.localModels) };
+    const runner = new ModelRunner({ name, idleMs, logger, ...own });
     this.#runners.set(name, { revision: model.revision, runner });
     return runner;
   }

@@ -84,7 +84,7 @@ async function searchTables(
     ),
   );
   const sampling = awaitLater(sampleBackground(search, reader, { embedding, preparing }));
-  const background = sampling.then(({ meanCosine }) => meanCosine);
+  const background = awaitLater(sampling.then(({ meanCosine }) => meanCosine));
   const best = reader === null ? NOTHING : await findBest(reader, search, { preparing, background });
   const corrections = reader?.corrections() ?? [];
   const replaced = corrections.map(({ replaced: phrase, by }) => ({ phrase, others: [by] }));

@@ -62,14 +62,14 @@ export const KOREAN_MODELS = {
   'Move to another model': '다른 모델로 이동',
   'Move {name} to another model': '{name}의 모델 변경',
   Start: '시작',
-  'Searches go on meanwhile with the vectors that are there.': '그동안에도 기존 벡터로 검색할 수 있습니다.',
+  'Searches use the present vectors until the job is done.': '그동안에도 기존 벡터로 검색할 수 있습니다.',
   'Search by meaning': '의미로 검색',
   '{count|bucket matches|buckets match} words only; the built-in model {model} also matches meanings, in about 40 languages and across them.':
     '버킷 {count}개는 단어만 비교합니다. 내장 모델 {model}은(는) 약 40개 언어에서, 언어가 서로 달라도 의미까지 비교합니다.',
   '{count|bucket is|buckets are} on the way to {model}.': '버킷 {count}개를 {model}(으)로 옮기는 중입니다.',
   'Move the buckets': '버킷 이동',
   'Move the buckets to {model}?': '버킷의 모델을 {model}(으)로 바꿀까요?',
-  'Each bucket gets a job. Searches go on meanwhile with the vectors that are there.':
+  'The service queues a job for each bucket. Searches use the present vectors until the job is done.':
     '버킷마다 작업이 하나씩 시작됩니다. 그동안에도 기존 벡터로 검색할 수 있습니다.',
   'These buckets stay as they are': '다음 버킷은 그대로 둡니다',
   From: '이전',

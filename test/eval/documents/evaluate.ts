@@ -12,6 +12,7 @@ import type { BlockDraft } from '../../../src/ingest/extract/blocks.ts';
 import { DEFAULT_EXTRACT_LIMITS } from '../../../src/ingest/extract/limits.ts';
 import { readPdf } from '../../../src/ingest/extract/read-pdf.ts';
 import { extract } from '../../support/read-document.ts';
+import { openPython } from '../open-python.ts';
 
 /** Documents to read at a time. */
 const READ_AT_ONCE = 4;
@@ -38,7 +39,7 @@ interface Reading {
 export async function evaluateDocuments(): Promise<void> {
   const directory = mkdtempSync(path.join(tmpdir(), 'eval-documents-'));
   try {
-    const python = openPython(directory);
+    const python = openPython(directory, scriptPath('requirements.txt'));
     if (python === null) return;
     const made = spawnSync(python, [scriptPath('make_documents.py'), directory], { encoding: 'utf8' });
     if (made.status !== 0) throw new Error(`the documents could not be written: ${made.stderr}`);
@@ -55,23 +56,6 @@ export async function evaluateDocuments(): Promise<void> {
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
-}
-
-/** Make a virtual environment. Return the path of its interpreter; null, with a line, if that fails. */
-function openPython(directory: string): string | null {
-  const environment = path.join(directory, 'python');
-  const python = path.join(environment, 'bin', 'python');
-  const steps = [
-    ['python3', '-m', 'venv', environment],
-    [python, '-m', 'pip', 'install', '--quiet', '--requirement', scriptPath('requirements.txt')],
-  ];
-  for (const [command = '', ...args] of steps) {
-    const { status, stderr, error } = spawnSync(command, args, { encoding: 'utf8' });
-    if (status === 0) continue;
-    console.log(`skipped: ${command} ${args.join(' ')} failed: ${(stderr ?? String(error)).trim().split('\n').at(-1)}`);
-    return null;
-  }
-  return python;
 }
 
 function scriptPath(name: string): string {

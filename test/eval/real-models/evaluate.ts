@@ -24,6 +24,7 @@ import { shuffledIndices } from '../../../src/projection/fit/split-pairs.ts';
 import { INDEX_DIMENSIONS } from '../../../src/projection/resize.ts';
 import { ndcgAt } from '../../../src/projection/retrieval-metrics.ts';
 import { readDocuments, readQueries, readRelevant, SETS_DIR, setsAtHand } from '../judged-data.ts';
+import { openPython } from '../open-python.ts';
 import { readNpy, type Vectors } from '../paired-vectors.ts';
 
 const MODELS = ['use', 'e5', 'minilm'] as const;
@@ -64,7 +65,7 @@ export async function evaluateRealModels(): Promise<void> {
   const known = [EVERYDAY_KOREAN, ...setsAtHand()];
   const directory = mkdtempSync(path.join(tmpdir(), 'eval-projections-'));
   try {
-    const python = process.env['EVAL_PYTHON'] ?? openPython(directory);
+    const python = process.env['EVAL_PYTHON'] ?? openPython(directory, scriptPath('requirements.txt'));
     if (python === null) return;
     const embed = openEmbed(python, directory);
     const texts = calibrationTexts();
@@ -84,24 +85,6 @@ export async function evaluateRealModels(): Promise<void> {
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
-}
-
-/** Make a virtual environment. Return the path of its interpreter; null, with a line, if that fails. */
-function openPython(directory: string): string | null {
-  const environment = path.join(directory, 'python');
-  const python = path.join(environment, 'bin', 'python');
-  const steps = [
-    ['python3', '-m', 'venv', environment],
-    [python, '-m', 'pip', 'install', '--quiet', '--requirement', scriptPath('requirements.txt')],
-  ];
-  for (const [command = '', ...args] of steps) {
-    const { status, stderr, error } = spawnSync(command, args, { encoding: 'utf8' });
-    if (status === 0) continue;
-    console.log(`\nskipped: maps between real models, because ${command} ${args.join(' ')} failed`);
-    console.log((stderr ?? String(error)).trim().split('\n').at(-1));
-    return null;
-  }
-  return python;
 }
 
 function scriptPath(name: string): string {

@@ -116,7 +116,7 @@ function MoveDialog({
 function PlanFacts({ plan }: { plan: ReembedReply }) {
   return (
     <div class="stack">
-      <p>{t('Searches go on meanwhile with the vectors that are there.')}</p>
+      <p>{t('Searches use the present vectors until the job is done.')}</p>
       <Facts
         of={[
           [t('From'), plan.from_model],

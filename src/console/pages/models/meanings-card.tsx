@@ -164,7 +164,7 @@ function Plan({
   });
   return (
     <div class="stack">
-      <p>{t('Each bucket gets a job. Searches go on meanwhile with the vectors that are there.')}</p>
+      <p>{t('The service queues a job for each bucket. Searches use the present vectors until the job is done.')}</p>
       {takesOver && (
         <p>
           {t('Requests that name no model go to {model} instead of {before}.', {

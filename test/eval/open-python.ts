@@ -1,0 +1,24 @@
+import { spawnSync } from 'node:child_process';
+import path from 'node:path';
+
+/**
+ * Make a virtual environment of Python in a directory.
+ *
+ * @param requirements path of the list of its packages
+ * @returns path of its interpreter; null, after a line on stdout, if that fails
+ */
+export function openPython(directory: string, requirements: string): string | null {
+  const environment = path.join(directory, 'python');
+  const python = path.join(environment, 'bin', 'python');
+  const steps = [
+    ['python3', '-m', 'venv', environment],
+    [python, '-m', 'pip', 'install', '--quiet', '--requirement', requirements],
+  ];
+  for (const [command = '', ...args] of steps) {
+    const { status, stderr, error } = spawnSync(command, args, { encoding: 'utf8' });
+    if (status === 0) continue;
+    console.log(`skipped: ${command} ${args.join(' ')} failed: ${(stderr ?? String(error)).trim().split('\n').at(-1)}`);
+    return null;
+  }
+  return python;
+}
