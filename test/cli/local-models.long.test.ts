@@ -104,7 +104,7 @@ describe('the commands of local models', () => {
     expect(tuned.json()).toMatchObject({
       queries: DOCUMENTS.length,
       applied: false,
-      present: { keyword: 1, vector: 1 },
+      present: weightsFor('semantic'),
     });
     expect(await weights()).toBeNull();
     const applied = (await service('index', 'tune', '--queries', file, '--apply', '--json')).json();

@@ -58,13 +58,13 @@ it.each(PHASES)(
   'in the phase %s: it ends in time, counts no crash, and another organization goes on',
   async (phase) => {
     const long = (n: number) =>
-      Array.from({ length: 20_000 }, (_, line) => `Line ${line} of text ${n} in ${phase} is about harbours.`).join(
+      Array.from({ length: 8_000 }, (_, line) => `Line ${line} of text ${n} in ${phase} is about harbours.`).join(
         '\n\n',
       );
     for (let n = 0; n < 4; n++) await upload(keys.busy, `${phase}-${n}.md`, long(n));
     const { sql } = test.appliance;
     await until(async () => (await sql`SELECT 1 FROM jobs WHERE status = ${phase} LIMIT 1`).length > 0, {
-      withinMs: 120_000,
+      withinMs: 240_000,
       everyMs: 5,
       what: `a job in the phase ${phase}`,
     });
@@ -79,7 +79,7 @@ it.each(PHASES)(
     const job = await upload(keys.other, `${phase}.txt`, `A small document after ${phase}.`);
     await until(async () => (await statusOf(job)) === 'ready', { withinMs: READY_MS_MAX, what: 'the small document' });
   },
-  300_000,
+  400_000,
 );
 
 it('every document of the stopped jobs becomes ready in the end', async () => {
