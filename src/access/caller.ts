@@ -28,8 +28,11 @@ export type Plan = (typeof PLANS)[number];
 
 /** Caller of an operation, from the only resolver of credentials (`resolve-caller.ts`). */
 export interface Caller {
-  readonly kind: 'api_key' | 'user' | 'operator' | 'channel';
-  /** Name of this caller in the audit log: `key:<id>`, `user:<id>`, `operator:<os user>` or `channel:<id>`. */
+  readonly kind: 'api_key' | 'user' | 'operator' | 'channel' | 'grant';
+  /**
+   * Name of this caller in the audit log: `key:<id>`, `user:<id>`, `operator:<os user>`, `channel:<id>` or
+   * `grant:<id>`.
+   */
   readonly actor: string;
   readonly orgId: string;
   readonly plan: Plan;
@@ -45,6 +48,8 @@ export interface Caller {
    * confidential. `public`: also hides documents that are not public_accessible.
    */
   readonly outside?: 'unrestricted' | 'public';
+  /** Set for a client that acts for a person by an access token. */
+  readonly grant?: { readonly id: string; readonly clientName: string; readonly resource: string };
 }
 
 export function hasScope(caller: Caller, scope: Scope): boolean {

@@ -6,7 +6,8 @@ import { z } from 'zod';
  */
 export const Me = z.looseObject({
   org: z.looseObject({ id: z.string(), name: z.string() }),
-  kind: z.enum(['key', 'user']),
+  kind: z.enum(['key', 'user', 'operator', 'client']),
+  grant: z.looseObject({ id: z.string(), tool_server: z.string() }).optional(),
   user_id: z.string().nullish(),
   scopes: z.array(z.string()),
   auth_level: z.number(),
@@ -14,6 +15,9 @@ export const Me = z.looseObject({
 export const DocumentReply = z.looseObject({ id: z.string() });
 
 export type Me = z.output<typeof Me>;
+
+/** Metadata of the API as an authorization server (RFC 8414). */
+export const AuthorizationServer = z.looseObject({ issuer: z.url() });
 
 export const OpenApiPaths = z.looseObject({ paths: z.record(z.string(), z.record(z.string(), z.unknown())) });
 

@@ -23,7 +23,7 @@ export interface MessageHandler {
 export function openMessageHandler(context: {
   readonly tools: ToolServer;
   readonly sessions: HttpSessions;
-  readonly sessionOf: (principal: Principal, resultsOf: string) => Session;
+  readonly sessionOf: (principal: () => Principal, resultsOf: string) => Session;
   readonly logger: Logger;
   readonly bytesMax: number;
 }): MessageHandler {
@@ -33,7 +33,7 @@ export function openMessageHandler(context: {
       ({ authInfo }) => {
         // This revision has no sessions. Results belong to the client by its token.
         const principal = authInfo?.extra?.['principal'] as Principal;
-        return tools.serverFor(sessionOf(principal, `client:${principal.id}`));
+        return tools.serverFor(sessionOf(() => principal, `client:${principal.id}`));
       },
       {
         legacy: 'reject',
@@ -65,8 +65,8 @@ export function openMessageHandler(context: {
     if (!isInitializeRequest(json)) {
       return refuse(400, -32000, 'the header Mcp-Session-Id is missing; "initialize" starts a session');
     }
-    const session = await sessions.open(principal, forms, (sessionId) =>
-      tools.serverFor(sessionOf(principal, `session:${sessionId}`)),
+    const session = await sessions.open(principal, forms, (opened) =>
+      tools.serverFor(sessionOf(() => opened.principal, `session:${opened.id}`)),
     );
     whenDone(sessions.use(session.id));
     const response = await session.transport.handleRequest(request, parsed);

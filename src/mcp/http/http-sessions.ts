@@ -9,11 +9,14 @@ export interface HttpSession {
   readonly id: string;
   readonly principalId: string;
   readonly orgId: string;
+  /** Client of the last request, whose credential may be newer than that of the first one. */
+  readonly principal: Principal;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly server: McpServer;
 }
 
 interface Held extends HttpSession {
+  principal: Principal;
   open: number;
   usedAtMs: number;
 }
@@ -57,7 +60,7 @@ export class HttpSessions {
   async open(
     principal: Principal,
     forms: AcceptedForms,
-    makeServer: (id: string) => Promise<McpServer>,
+    makeServer: (session: Pick<HttpSession, 'id' | 'principal'>) => Promise<McpServer>,
   ): Promise<HttpSession> {
     const id = randomUUID();
     this.#makeRoom(principal.orgId);
@@ -67,12 +70,12 @@ export class HttpSessions {
       onsessionclosed: () => this.end(id),
     });
     const { id: principalId, orgId } = principal;
-    const session = { id, principalId, orgId, transport, server: null as McpServer | null };
+    const session = { id, principalId, orgId, principal, transport, server: null as McpServer | null };
     // Take the place before the first wait, so that the limit holds.
     const held = Object.assign(session, { open: 0, usedAtMs: performance.now() }) as Held & typeof session;
     this.#sessions.set(id, held);
     try {
-      held.server = await makeServer(id);
+      held.server = await makeServer(held);
       await held.server.connect(transport);
       return held;
     } catch (error) {
@@ -84,7 +87,9 @@ export class HttpSessions {
   /** Find a session of this client; null for an unknown one and for one of another client. */
   find(id: string, principal: Principal): HttpSession | null {
     const session = this.#sessions.get(id);
-    return session?.principalId === principal.id ? session : null;
+    if (session?.principalId !== principal.id) return null;
+    session.principal = principal;
+    return session;
   }
 
   /** Mark a session as in use until the returned function is called. */
