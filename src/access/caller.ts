@@ -49,7 +49,15 @@ export interface Caller {
    */
   readonly outside?: 'unrestricted' | 'public';
   /** Set for a client that acts for a person by an access token. */
-  readonly grant?: { readonly id: string; readonly clientName: string; readonly resource: string };
+  readonly grant?: {
+    readonly id: string;
+    readonly clientId: string;
+    readonly clientName: string;
+    /** Person who gave it: the `actor` of that caller. */
+    readonly givenBy: string;
+    /** Audience of the token: address of a tool server. */
+    readonly resource: string;
+  };
 }
 
 export function hasScope(caller: Caller, scope: Scope): boolean {

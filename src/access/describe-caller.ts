@@ -19,6 +19,8 @@ export const CallerDescription = z
       .object({
         id: z.string(),
         client: z.string().describe('name of the client'),
+        client_id: z.string(),
+        given_by: z.string().describe('`user:<id>`, `key:<id>` or `operator:<os user>`'),
         tool_server: z.string().describe('audience of the token'),
       })
       .optional()
@@ -54,10 +56,14 @@ export async function describeCaller(sql: Sql, caller: Caller): Promise<CallerDe
     org: { id: org.id, name: org.name, plan: org.plan },
     kind: KINDS[caller.kind],
     ...(keyId === null ? {} : { key: { id: keyId, name: keyName ?? '' } }),
-    ...(grant ? { grant: { id: grant.id, client: grant.clientName, tool_server: grant.resource } } : {}),
+    ...(grant ? { grant: describeGrant(grant) } : {}),
     ...(user ? { user: { id: user.id, email: user.email, role: user.role, department: user.department } } : {}),
     user_id: userId,
     scopes: SCOPES.filter((scope) => caller.scopes.has(scope)),
     auth_level: authLevel,
   };
+}
+
+function describeGrant({ id, clientId, clientName, givenBy, resource }: NonNullable<Caller['grant']>) {
+  return { id, client: clientName, client_id: clientId, given_by: givenBy, tool_server: resource };
 }

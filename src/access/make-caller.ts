@@ -33,17 +33,13 @@ export function callerOfUser(user: UserFacts): Caller {
 }
 
 /** Make the caller of a client to which a person gave access. It never has more rights than the person. */
-export function callerOfGrant(
-  person: Caller,
-  grant: NonNullable<Caller['grant']> & { readonly scopes: readonly Scope[] },
-): Caller {
-  const { id, clientName, resource, scopes } = grant;
+export function callerOfGrant(person: Caller, grant: NonNullable<Caller['grant']>, scopes: readonly Scope[]): Caller {
   return Object.freeze({
     ...person,
     kind: 'grant',
-    actor: `grant:${id}`,
+    actor: `grant:${grant.id}`,
     role: null, // a client is not a session of its person
     scopes: new Set(scopes.filter((scope) => hasScope(person, scope))),
-    grant: { id, clientName, resource },
+    grant,
   });
 }

@@ -7,7 +7,7 @@ import { z } from 'zod';
 export const Me = z.looseObject({
   org: z.looseObject({ id: z.string(), name: z.string() }),
   kind: z.enum(['key', 'user', 'operator', 'client']),
-  grant: z.looseObject({ id: z.string(), tool_server: z.string() }).optional(),
+  grant: z.looseObject({ client_id: z.string(), given_by: z.string(), tool_server: z.string() }).optional(),
   user_id: z.string().nullish(),
   scopes: z.array(z.string()),
   auth_level: z.number(),

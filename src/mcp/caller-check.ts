@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import type { Me } from '../client/schema.ts';
 import type { ServiceApi } from '../client/service-api.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Secret } from '../platform/secret.ts';
@@ -13,8 +14,13 @@ const REMEMBERED_MS = 10 * 60_000;
 /** Facts about an accepted caller. */
 export interface KnownCaller {
   readonly orgId: string;
-  /** Access that a person gave to a client, with the address of the tool server that it is for; null for others. */
-  readonly grant: { readonly id: string; readonly toolServer: string } | null;
+  /** Access that a person gave to a client; null for a key or a user token. */
+  readonly grant: {
+    readonly clientId: string;
+    readonly givenBy: string;
+    /** Address of the tool server that it is for. */
+    readonly toolServer: string;
+  } | null;
   readonly scopes: readonly string[];
 }
 
@@ -80,7 +86,7 @@ export class CallerCheck {
     let caller: KnownCaller | null = null;
     try {
       const { org, grant, scopes } = await this.#apiOf(credential).me(AbortSignal.timeout(10_000));
-      caller = { orgId: org.id, grant: grant ? { id: grant.id, toolServer: grant.tool_server } : null, scopes };
+      caller = { orgId: org.id, grant: grant ? grantOf(grant) : null, scopes };
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'api_refused' || error.status >= 500) throw error;
       refused = error;
@@ -89,6 +95,10 @@ export class CallerCheck {
     this.#verdicts.set(key, verdict);
     return verdict;
   }
+}
+
+function grantOf(grant: NonNullable<Me['grant']>): KnownCaller['grant'] {
+  return { clientId: grant.client_id, givenBy: grant.given_by, toolServer: grant.tool_server };
 }
 
 /** Hash a credential for use as a key, so that a memory dump does not hold all credentials in clear text. */

@@ -117,8 +117,8 @@ export class OAuth {
     const person = await callerOfSubject(this.#sql, grant);
     if (person === null) throw invalidCredentials();
     if (lastUsedIsOld) await updateGrantUse(this.#sql, grant);
-    const { id, clientName, resource } = grant;
-    const caller = callerOfGrant(person.caller, { id, clientName, resource, scopes });
+    const { id, clientId, clientName, actor: givenBy, resource } = grant;
+    const caller = callerOfGrant(person.caller, { id, clientId, clientName, givenBy, resource }, scopes);
     return { caller, endsInMs: Math.min(endsInMs, person.endsInMs ?? endsInMs) };
   }
 

@@ -46,8 +46,8 @@ const GRANT_TYPES = ['authorization_code', 'refresh_token'] as const;
  * second use ends the grant, because somebody else may have the tokens of the first.
  *
  * @param authorization header of the request
- * @throws AppError `invalid_request`, `invalid_grant`, `invalid_target`, `invalid_scope`, `unsupported_grant_type` (400),
- *   `invalid_client` (401)
+ * @throws AppError `invalid_request`, `invalid_grant`, `invalid_target`, `invalid_scope`, `unsupported_grant_type`
+ *   (400), `invalid_client` (401)
  */
 export async function issueTokens(context: TokenContext, form: Form, authorization?: string): Promise<TokenReply> {
   const { grant_type: type } = form;
@@ -180,7 +180,7 @@ export async function revokePresented(context: TokenContext, form: Form, authori
   }
 }
 
-/** Return the id of the client of a request, whose secret is checked if it has one. @throws AppError `invalid_client` */
+/** Return the id of the client of a request. Check its secret if it has one. @throws AppError `invalid_client` */
 async function authenticateClient(
   { sql, secrets }: TokenContext,
   form: Form,

@@ -8,7 +8,7 @@ import type { CallerCheck } from '../caller-check.ts';
 
 /** Client of the HTTP server. */
 export interface Principal {
-  /** Owner of sessions and results: the SHA-256 of its bearer token, or the access that a person gave to it. */
+  /** Owner of sessions and results: the SHA-256 of its bearer token, or of the client and its person. */
   readonly id: string;
   /** Organization whose share of the server it uses. Clients that share one token share everything. */
   readonly orgId: string;
@@ -86,8 +86,9 @@ export function openAuthentication(auth: ToolServerAuth, callers: CallerCheck, r
         const { orgId, grant, scopes } = caller;
         const audience = auth.mode === 'oauth' ? resource() : null;
         if ((grant?.toolServer ?? null) !== audience) throw bearerInvalid(wrongAudience(audience));
-        if (grant !== null) return { id: grant.id, orgId, credential, scopes };
-        return { id: digest(bearer).toString('hex'), orgId, credential, scopes: null };
+        // The client may get another token, and further rights, in the middle of a session.
+        const owner = grant === null ? bearer : `${orgId} ${grant.givenBy} ${grant.clientId}`;
+        return { id: digest(owner).toString('hex'), orgId, credential, scopes: grant === null ? null : scopes };
       };
   }
 }
