@@ -72,6 +72,8 @@ export interface ToolServerSettings {
   readonly defaultBucket: string;
   /** Buckets that memory searches are limited to; null for those of the caller's own sources. */
   readonly memoryBuckets: readonly string[] | null;
+  /** True if people sign in to the tool server (mode `oauth`). */
+  readonly signIn: boolean;
   readonly messageBytesMax: number;
   readonly logLevel: string;
 }
@@ -176,6 +178,7 @@ function commonSettings(env: Env): ToolServerSettings {
     userId: env.SERVICE_USER_ID ?? null,
     defaultBucket: env.SERVICE_DEFAULT_BUCKET,
     memoryBuckets: env.SERVICE_MEMORY_BUCKETS?.length ? env.SERVICE_MEMORY_BUCKETS : null,
+    signIn: env.SERVICE_MCP_AUTH_MODE === 'oauth',
     messageBytesMax: env.SERVICE_MCP_BODY_BYTES,
     logLevel: env.SERVICE_LOG_LEVEL,
   };
