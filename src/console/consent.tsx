@@ -1,6 +1,7 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { call } from './lib/api.ts';
 import { type Message, t } from './lib/i18n.ts';
+import { followConsent } from './lib/pending-consent.ts';
 import { useAction, useResource } from './lib/resource.ts';
 import { currentCaller, session } from './lib/session.ts';
 import type { ConsentFacts, ConsentReply } from './types.ts';
@@ -21,6 +22,7 @@ const DAYS = [1, 7, 30, 90, 365];
 /** Page `/console/authorize`, where a person decides whether a client may act for them. */
 export function ConsentPage() {
   const query = location.search.slice(1);
+  useEffect(() => followConsent(true), []);
   const consent = useResource(`consent ${query}`, () =>
     call<ConsentReply>('/v1/oauth/consent/view', { method: 'POST', json: { query } }),
   );

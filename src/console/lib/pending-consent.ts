@@ -1,3 +1,5 @@
+import { navigate } from './router.ts';
+
 /** Path of the page on which a person gives a client access. */
 export const CONSENT_PATH = '/console/authorize';
 
@@ -16,5 +18,5 @@ export function followConsent(isSignedIn: boolean): void {
   const search = sessionStorage.getItem(KEY);
   if (search === null || !isSignedIn) return;
   sessionStorage.removeItem(KEY);
-  history.replaceState(null, '', CONSENT_PATH + search);
+  navigate(CONSENT_PATH + search, { replace: true });
 }
