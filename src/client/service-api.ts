@@ -7,6 +7,9 @@ import type { ApiCall, RestClient } from './rest-client.ts';
 import {
   BucketList,
   CollectionList,
+  DocumentChunks,
+  type DocumentDetails,
+  DocumentList,
   DocumentReply,
   Me,
   MemorySourceList,
@@ -102,6 +105,25 @@ export class ServiceApi {
       if (error instanceof AppError && error.code === 'api_refused' && error.status === 404) return false;
       throw error;
     }
+  }
+
+  /** Fetch the details of documents. Leave out those that the owner of the credential may not see. */
+  async findDocuments(ids: readonly string[], signal: AbortSignal): Promise<DocumentDetails[]> {
+    const query = new URLSearchParams({ ids: ids.join(','), limit: String(ids.length) });
+    return (await this.#get(`/v1/documents?${query}`, DocumentList, signal)).data;
+  }
+
+  /** Read chunks of a document: a range, those at a place, or those that have some words. */
+  readChunks(
+    documentId: string,
+    query: Readonly<Record<string, string | number | undefined>>,
+    signal: AbortSignal,
+  ): Promise<DocumentChunks> {
+    const given = Object.entries(query).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, String(value)] as [string, string]],
+    );
+    const path = `/v1/documents/${encodeURIComponent(documentId)}/chunks`;
+    return this.#get(`${path}?${new URLSearchParams(given)}`, DocumentChunks, signal);
   }
 
   searchMemory(request: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<SearchReply> {

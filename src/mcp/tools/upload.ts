@@ -1,21 +1,21 @@
 import { z } from 'zod';
-import { UploadReply } from '../../client/schema.ts';
+import type { UploadReply } from '../../client/schema.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import { defineTool, type Tool, type ToolContext } from '../tool.ts';
 import { BucketName } from './choose-bucket.ts';
 
 const Arguments = z.object({
   bucket: BucketName.optional(),
-  filename: z.string().min(1).max(255).describe('name with its extension, without a path'),
-  text: z.string().optional().describe('the document as text'),
-  content: z.string().optional().describe('the same as "text"'),
-  content_base64: z.string().optional().describe('the bytes of the document in base64; instead of "text"'),
-  content_type: z.string().max(255).optional().describe('MIME type; by default the service finds it out'),
-  metadata: z.record(z.string(), z.unknown()).optional().describe('values to filter by, such as {"team": "legal"}'),
-  collection_id: z.string().min(1).max(128).optional().describe('id or name of a collection of the bucket'),
-  ocr_strategy: z.enum(['auto', 'never', 'always']).optional().describe('reading of text in pictures'),
-  chunk_size: z.int().min(64).max(4000).optional().describe('tokens a chunk'),
-  chunk_overlap: z.int().min(0).optional().describe('tokens shared with the chunk before'),
+  filename: z.string().min(1).max(255).describe('without a path'),
+  text: z.string().optional(),
+  content: z.string().optional(),
+  content_base64: z.string().optional().describe('instead of text'),
+  content_type: z.string().max(255).optional(),
+  metadata: z.record(z.string(), z.unknown()).optional().describe('such as {"team": "legal"}'),
+  collection_id: z.string().min(1).max(128).optional().describe('id or name'),
+  ocr_strategy: z.enum(['auto', 'never', 'always']).optional().describe('text in pictures'),
+  chunk_size: z.int().min(64).max(4000).optional().describe('tokens'),
+  chunk_overlap: z.int().min(0).optional().describe('tokens'),
 });
 type Arguments = z.output<typeof Arguments>;
 
@@ -25,13 +25,11 @@ export function uploadTools({ defaultBucket }: { readonly defaultBucket: string 
     defineTool({
       name: 'service_upload_document',
       title: 'Upload a document',
-      description:
-        'Upload a document into a bucket; it is read, divided and indexed in the background. ' +
-        'Give its content either as text or as base64.',
+      description: 'Upload a document, as text or in base64. It is indexed in the background.',
       input: Arguments.extend({
-        bucket: BucketName.optional().describe(`name or id of the bucket; default: "${defaultBucket}"`),
+        bucket: BucketName.optional().describe(`name or id; default: "${defaultBucket}"`),
       }),
-      output: UploadReply,
+      output: z.looseObject({ id: z.string(), status: z.string() }),
       // Uploading the same bytes again returns the existing document.
       annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
       route: 'POST /v1/buckets/{bucket}/documents',
