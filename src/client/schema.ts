@@ -120,6 +120,9 @@ export const UploadReply = z.looseObject({
 });
 export type UploadReply = z.output<typeof UploadReply>;
 
+export const Job = z.looseObject({ id: z.string(), status: z.string(), error_message: z.string().nullish() });
+export type Job = z.output<typeof Job>;
+
 export const MemorySource = z.looseObject({
   id: z.string(),
   name: z.string(),

@@ -11,6 +11,7 @@ import {
   type DocumentDetails,
   DocumentList,
   DocumentReply,
+  Job,
   Me,
   MemorySourceList,
   OpenApiPaths,
@@ -141,6 +142,10 @@ export class ServiceApi {
       timeoutMs: UPLOAD_TIMEOUT_MS,
       signal,
     });
+  }
+
+  findJob(id: string, signal: AbortSignal): Promise<Job> {
+    return this.#get(`/v1/jobs/${encodeURIComponent(id)}`, Job, signal);
   }
 
   dryRunWorkflow(id: string, request: Readonly<Record<string, unknown>>, signal: AbortSignal) {
