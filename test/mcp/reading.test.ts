@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadTokenizer } from '../../src/models/tokenizers.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
 import { ingestAll } from '../support/ingest-all.ts';
+import { makePdf, sampleParagraph } from '../support/sample-files.ts';
 import { connectHttp, REVISIONS, startToolServer, textOf } from './support.ts';
 
 // Reading on after a search: around a result, at a place, by words, and within a budget of tokens.
@@ -23,7 +24,7 @@ const MANUAL = [
 
 beforeAll(async () => {
   test = await openTestApi();
-  const key = await test.key({ scopes: ['search'], authLevel: 5 });
+  const key = await test.key({ scopes: ['search', 'documents:write'], authLevel: 5 });
   env = { SERVICE_API_BASE_URL: test.api.url, SERVICE_API_KEY: key };
   const { idOf } = await ingestAll(test.appliance, test.operator, 'default', [
     { id: 'manual', fileName: 'manual.md', text: MANUAL },
@@ -123,6 +124,25 @@ it('a document is read from its start to its end by the offsets that the answers
   }
   const words = (text: string) => text.split(/\s+/).filter((word) => word !== '' && !/^#+$/.test(word));
   expect(words(whole)).toEqual(words(MANUAL));
+});
+
+it('a page is read by its number, and the answer names the pages that it shows', async () => {
+  const { client, read, search } = await open();
+  const pages = ['albatross', 'bittern', 'curlew'].map((bird) => ({
+    heading: `The ${bird}`,
+    paragraphs: [sampleParagraph(bird)],
+  }));
+  const content_base64 = (await makePdf(pages)).toString('base64');
+  const upload = { filename: 'birds.pdf', content_base64, wait_seconds: 120 };
+  const uploaded = await client.callTool({ name: 'service_upload_document', arguments: upload });
+  expect(uploaded.structuredContent).toMatchObject({ status: 'ready' });
+  const { id } = uploaded.structuredContent as { id: string };
+  const { text, structured } = await read({ id, page: 2 });
+  expect(structured).toMatchObject({ document_id: id, page_count: 3 });
+  expect(structured.text).toMatch(/^\[page 2 \| The bittern\]\n/);
+  expect(structured.text).toContain('[page 3 | The curlew]');
+  expect(text).not.toContain('albatross');
+  expect((await search({ query: 'curlew' })).text).toMatch(/birds\.pdf \| page 3 \| The curlew \| passage 3 of 3/);
 });
 
 it('text before a place ends exactly there', async () => {
