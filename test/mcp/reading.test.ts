@@ -4,7 +4,7 @@ import { loadTokenizer } from '../../src/models/tokenizers.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
 import { ingestAll } from '../support/ingest-all.ts';
 import { makePdf, sampleParagraph } from '../support/sample-files.ts';
-import { connectHttp, REVISIONS, startToolServer, textOf } from './support.ts';
+import { connectHttp, INITIALIZE, post, REVISIONS, startToolServer, textOf } from './support.ts';
 
 // Reading on after a search: around a result, at a place, by words, and within a budget of tokens.
 
@@ -107,10 +107,32 @@ describe.each(REVISIONS)('in revision %s', (revision) => {
     await read({ id: manualId, section: 'Berth 15' });
     const second = await search({ query, top_k: 30, max_tokens: 30_000, exclude_seen: true });
     expect(second.structured['seen_left_out']).toBeGreaterThanOrEqual(4);
-    expect(second.text).toMatch(/Note: \d+ passages that you have seen are left out/);
+    expect(second.text).toMatch(/Note: passages left out because you have seen them: \d+/);
     expect(idsOf(second.structured).filter((id) => idsOf(first.structured).includes(id))).toEqual([]);
     expect(second.text).not.toContain('The crane of berth 15 lifts');
   });
+});
+
+it('full ids of results are accepted like short ones', async () => {
+  const { client, read } = await open();
+  const found = await client.callTool({ name: 'search', arguments: { query: 'crane of berth 7' } });
+  const [result] = (found.structuredContent as Structured).results;
+  const around = await read({ id: result?.id, direction: 'around' });
+  expect(around.text).toContain('The crane of berth 7 lifts 21 tonnes.');
+  const fetched = await client.callTool({ name: 'fetch', arguments: { id: 'r1' } });
+  expect(fetched.structuredContent).toMatchObject({ id: result?.id });
+});
+
+it('clients of a revision without links in results get the text alone', async () => {
+  const { url } = await startToolServer(env);
+  const { params } = INITIALIZE;
+  const opened = await post(url, { ...INITIALIZE, params: { ...params, protocolVersion: '2025-03-26' } });
+  const headers = { 'Mcp-Session-Id': opened.headers.get('mcp-session-id') as string, Accept: 'application/json' };
+  const call = { name: 'service_search', arguments: { query: 'crane' } };
+  const reply = await post(url, { jsonrpc: '2.0', id: 2, method: 'tools/call', params: call }, { headers });
+  const body = await reply.text();
+  expect(body).toContain('[r1] ');
+  expect(body).not.toContain('resource_link');
 });
 
 it('a document is read from its start to its end by the offsets that the answers name', async () => {
@@ -215,7 +237,7 @@ describe('answers fit into their budgets of tokens', () => {
     const { text, structured } = await search({ query, top_k: 8, max_tokens: 2500 });
     const leftOut = structured['left_out'] as number;
     expect(structured.results.length + leftOut).toBe(8);
-    expect(text).toMatch(new RegExp(`Note: ${leftOut} more results do not fit; call again with exclude_seen: true`));
+    expect(text).toMatch(new RegExp(`Note: results that do not fit: ${leftOut}; call again with exclude_seen: true`));
     const rest = await search({ query, top_k: leftOut, max_tokens: 20_000, exclude_seen: true });
     const ids = [...structured.results, ...rest.structured.results].map(({ id }) => id);
     expect(ids).toEqual(Array.from({ length: 8 }, (_, n) => `r${n + 1}`));

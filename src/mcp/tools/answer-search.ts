@@ -57,6 +57,8 @@ export async function answerSearch(
     leftOut: items.length - shown.length,
     seen: found.filter(({ id }) => seen.has(id)).length,
   };
+  const nothing = counts.seen === 0 ? 'Nothing was found.' : 'Nothing new was found.';
+  const body = shown.length === 0 ? nothing : markUntrusted(text);
   return {
     structured: {
       results: structured,
@@ -67,7 +69,7 @@ export async function answerSearch(
       left_out: counts.leftOut,
       seen_left_out: counts.seen,
     },
-    text: [shown.length === 0 ? 'Nothing was found.' : markUntrusted(text), ...renderNotes(reply, counts)].join('\n\n'),
+    text: [body, ...renderNotes(reply, counts)].join('\n\n'),
     links,
   };
 }

@@ -39,10 +39,10 @@ export function renderNotes(
 ): string[] {
   const replaced = corrected.map(({ from, to }) => `nothing has the word "${from}"; "${to}" was searched instead`);
   const irrelevant = counts.shown > 0 && relevance === 'none' ? ['no passage here seems to answer the query'] : [];
-  const seen = counts.seen === 0 ? [] : [`${counts.seen} passages that you have seen are left out`];
+  const seen = counts.seen === 0 ? [] : [`passages left out because you have seen them: ${counts.seen}`];
   const more =
     counts.leftOut === 0
       ? []
-      : [`${counts.leftOut} more results do not fit; call again with exclude_seen: true, or with a larger max_tokens`];
+      : [`results that do not fit: ${counts.leftOut}; call again with exclude_seen: true, or with a larger max_tokens`];
   return [...replaced, ...irrelevant, ...warnings, ...seen, ...more].map((note) => `Note: ${note}`);
 }
