@@ -152,7 +152,10 @@ export function apiRoutes(
     ...documentRoutes(appliance.ingest.uploads, { ...shared, threads: appliance.threads, purge }),
     ...demoRoutes(appliance.ingest.uploads, purge),
     ...documentTextRoutes(appliance.ingest.reading, shared.queryShares),
-    ...documentReadingRoutes(appliance.ingest.reading, shared.queryShares),
+    ...documentReadingRoutes(appliance.ingest.reading, {
+      links: appliance.search.links,
+      queryShares: shared.queryShares,
+    }),
     ...documentPageRoutes(appliance.ingest.reading, { ...shared, keyRing: appliance.keyRing }),
     ...jobRoutes(sql),
     ...jobFileRoutes(sql, appliance.objects),

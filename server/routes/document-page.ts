@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { readDocumentLink } from '../../src/documents/document-link.ts';
-import { type ReadingContext, readChunkWindow } from '../../src/ingest/document-text.ts';
+import { readChunkWindow } from '../../src/ingest/document-text.ts';
+import type { ReadingContext } from '../../src/ingest/each-chunk.ts';
 import { AppError } from '../../src/platform/errors.ts';
 import type { FairGate } from '../../src/platform/fair-gate.ts';
 import type { KeyRing } from '../../src/platform/secret-key.ts';

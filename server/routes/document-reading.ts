@@ -2,15 +2,12 @@ import { z } from 'zod';
 import { findDocumentOfAnyBucket } from '../../src/documents/documents.ts';
 import { findDocumentRows } from '../../src/documents/list-store.ts';
 import { DocumentView, FindDocumentsQuery } from '../../src/documents/schema.ts';
-import {
-  DocumentChunks,
-  DocumentChunksQuery,
-  type ReadingContext,
-  readDocumentChunks,
-} from '../../src/ingest/document-text.ts';
+import { DocumentChunks, DocumentChunksQuery, readDocumentChunks } from '../../src/ingest/document-chunks.ts';
+import type { ReadingContext } from '../../src/ingest/each-chunk.ts';
 import { HistoryEntry, readHistory } from '../../src/metadata/read-history.ts';
 import type { FairGate } from '../../src/platform/fair-gate.ts';
 import { textInteger } from '../../src/platform/zod-integers.ts';
+import { linkToPlace, type ResultLinks } from '../../src/search/results/link-results.ts';
 import { reportQueries, sharedQueries } from '../limited-queries.ts';
 import { pageSchema } from '../pages.ts';
 import { defineRoute, type Route } from '../route.ts';
@@ -21,14 +18,17 @@ const HISTORY_ENTRIES_MAX = 1000;
 const HistoryQuery = z.object({ limit: textInteger(z.int().min(1).max(HISTORY_ENTRIES_MAX).default(50)) });
 
 /** Make the routes that read a document by its id alone, as the console addresses its page. */
-export function documentReadingRoutes(context: ReadingContext, queryShares: FairGate): Route[] {
+export function documentReadingRoutes(
+  context: ReadingContext,
+  { links, queryShares }: { readonly links: ResultLinks; readonly queryShares: FairGate },
+): Route[] {
   const { sql } = context;
   return [
     defineRoute({
       method: 'GET',
       path: '/v1/documents',
       operationId: 'findDocuments',
-      summary: 'Documents of any bucket by a part of their names, newest first',
+      summary: 'Documents of any bucket by a part of their names or by their ids, newest first',
       access: 'caller',
       errors: 'detail',
       reads: 'none',
@@ -61,7 +61,7 @@ export function documentReadingRoutes(context: ReadingContext, queryShares: Fair
       method: 'GET',
       path: '/v1/documents/:document/chunks',
       operationId: 'getDocumentChunks',
-      summary: 'Chunks of a document with their pages and headings, a range at a time',
+      summary: 'Chunks of a document with their pages and headings: a range, or those with given words',
       access: 'caller',
       errors: 'detail',
       reads: 'none',
@@ -70,9 +70,12 @@ export function documentReadingRoutes(context: ReadingContext, queryShares: Fair
       query: DocumentChunksQuery,
       responses: { 200: { description: 'The range', schema: DocumentChunks } },
       refusals: [409],
-      async handle({ caller, params, query, signal }) {
+      async handle({ caller, params, query, origin, signal }) {
         const shared = { ...context, sql: sharedQueries(sql, queryShares, caller.orgId, signal) };
-        return { body: await readDocumentChunks(shared, caller, params.document, query, signal) };
+        const read = await readDocumentChunks(shared, caller, params.document, query, signal);
+        const [chunk] = read.chunks;
+        const place = { documentId: read.id, chunkIndex: chunk?.chunk_index ?? 0 };
+        return { body: { ...read, url: linkToPlace(links, { caller, origin }, place) } };
       },
     }),
     defineRoute({

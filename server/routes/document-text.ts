@@ -1,10 +1,6 @@
 import { z } from 'zod';
-import {
-  DocumentText,
-  DocumentTextQuery,
-  type ReadingContext,
-  readDocumentText,
-} from '../../src/ingest/document-text.ts';
+import { DocumentText, DocumentTextQuery, readDocumentText } from '../../src/ingest/document-text.ts';
+import type { ReadingContext } from '../../src/ingest/each-chunk.ts';
 import type { FairGate } from '../../src/platform/fair-gate.ts';
 import { sharedQueries } from '../limited-queries.ts';
 import { defineRoute, type Route } from '../route.ts';

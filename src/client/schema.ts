@@ -13,6 +13,17 @@ export const Me = z.looseObject({
   auth_level: z.number(),
 });
 export const DocumentReply = z.looseObject({ id: z.string() });
+export const DocumentList = z.looseObject({
+  data: z.array(
+    z.looseObject({
+      id: z.string(),
+      content_type: z.string().nullish(),
+      size_bytes: z.number().optional(),
+      chunks_count: z.number().nullish(),
+    }),
+  ),
+});
+export type DocumentDetails = z.output<typeof DocumentList>['data'][number];
 
 export type Me = z.output<typeof Me>;
 
@@ -35,6 +46,17 @@ export const BucketList = z.looseObject({ data: z.array(Bucket), next_cursor: ne
 export const Collection = z.looseObject({ id: z.string(), bucket_id: z.string(), name: z.string() });
 export const CollectionList = z.looseObject({ data: z.array(Collection), next_cursor: nextCursor });
 
+/** Sentences of a passage, in parts. Some parts are words that were searched. */
+const Highlights = z.array(z.looseObject({ parts: z.array(z.looseObject({ text: z.string(), match: z.boolean() })) }));
+
+/** Position of a passage in its document. */
+const Place = z.looseObject({
+  page: z.number().nullish(),
+  sheet: z.string().nullish(),
+  slide: z.number().nullish(),
+  heading_path: z.array(z.string()).optional(),
+});
+
 export const SearchResult = z.looseObject({
   id: z.string(),
   document_id: z.string(),
@@ -43,19 +65,12 @@ export const SearchResult = z.looseObject({
   score: z.number(),
   relevance: z.string().nullish(),
   relevance_score: z.number().nullish(),
-  highlights: z
-    .array(z.looseObject({ parts: z.array(z.looseObject({ text: z.string(), match: z.boolean() })) }))
-    .optional(),
+  highlights: Highlights.optional(),
   metadata: z.record(z.string(), z.unknown()),
   citation: z.looseObject({
     file_name: z.string(),
     source_path: z.string().nullable(),
-    locator: z.looseObject({
-      page: z.number().nullish(),
-      sheet: z.string().nullish(),
-      slide: z.number().nullish(),
-      heading_path: z.array(z.string()).optional(),
-    }),
+    locator: Place,
     url: z.string().nullable(),
   }),
 });
@@ -70,6 +85,35 @@ export const SearchReply = z.looseObject({
 });
 export type SearchReply = z.output<typeof SearchReply>;
 
+const DocumentChunk = z.looseObject({
+  id: z.string(),
+  chunk_index: z.number(),
+  text: z.string(),
+  highlights: Highlights.optional(),
+  locator: Place.extend({
+    start: z.number(),
+    end: z.number(),
+    places: z
+      .array(z.looseObject({ start: z.number(), page: z.number().nullable(), heading_path: z.array(z.string()) }))
+      .optional(),
+  }),
+});
+export type DocumentChunk = z.output<typeof DocumentChunk>;
+
+export const DocumentChunks = z.looseObject({
+  id: z.string(),
+  bucket_id: z.string(),
+  file_name: z.string(),
+  page_count: z.number().nullable(),
+  chunks_count: z.number(),
+  url: z.string().nullable(),
+  place: z.looseObject({ start: z.number(), heading_path: z.array(z.string()) }).optional(),
+  chunks: z.array(DocumentChunk),
+  next: z.number().nullable(),
+  found: z.looseObject({ chunks: z.number(), complete: z.boolean() }).optional(),
+});
+export type DocumentChunks = z.output<typeof DocumentChunks>;
+
 export const UploadReply = z.looseObject({
   id: z.string(),
   job_id: z.string().nullable(),
@@ -79,6 +123,9 @@ export const UploadReply = z.looseObject({
   warnings: z.array(z.string()).optional(),
 });
 export type UploadReply = z.output<typeof UploadReply>;
+
+export const Job = z.looseObject({ id: z.string(), status: z.string(), error_message: z.string().nullish() });
+export type Job = z.output<typeof Job>;
 
 export const MemorySource = z.looseObject({
   id: z.string(),

@@ -8,7 +8,11 @@ import {
   AuthorizationServer,
   BucketList,
   CollectionList,
+  DocumentChunks,
+  type DocumentDetails,
+  DocumentList,
   DocumentReply,
+  Job,
   Me,
   MemorySourceList,
   OpenApiPaths,
@@ -112,6 +116,25 @@ export class ServiceApi {
     }
   }
 
+  /** Fetch the details of documents. Leave out those that the owner of the credential may not see. */
+  async findDocuments(ids: readonly string[], signal: AbortSignal): Promise<DocumentDetails[]> {
+    const query = new URLSearchParams({ ids: ids.join(','), limit: String(ids.length) });
+    return (await this.#get(`/v1/documents?${query}`, DocumentList, signal)).data;
+  }
+
+  /** Read chunks of a document: a range, those at a place, or those that have some words. */
+  readChunks(
+    documentId: string,
+    query: Readonly<Record<string, string | number | undefined>>,
+    signal: AbortSignal,
+  ): Promise<DocumentChunks> {
+    const given = Object.entries(query).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, String(value)] as [string, string]],
+    );
+    const path = `/v1/documents/${encodeURIComponent(documentId)}/chunks`;
+    return this.#get(`${path}?${new URLSearchParams(given)}`, DocumentChunks, signal);
+  }
+
   searchMemory(request: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<SearchReply> {
     return this.#post('/v1/memory/search', SearchReply, { json: request, repeatable: true, signal });
   }
@@ -127,6 +150,10 @@ export class ServiceApi {
       timeoutMs: UPLOAD_TIMEOUT_MS,
       signal,
     });
+  }
+
+  findJob(id: string, signal: AbortSignal): Promise<Job> {
+    return this.#get(`/v1/jobs/${encodeURIComponent(id)}`, Job, signal);
   }
 
   dryRunWorkflow(id: string, request: Readonly<Record<string, unknown>>, signal: AbortSignal) {

@@ -117,11 +117,14 @@ function isValue(sort: DocumentSort, value: string): boolean {
   return !value.includes('\0') && value.isWellFormed();
 }
 
-/** Find documents of any bucket by a part of their names, newest first. */
+/** Find documents of any bucket by a part of their names, or by their ids, newest first. */
 export async function findDocumentRows(sql: Sql, caller: Caller, query: FindDocumentsQuery): Promise<DocumentView[]> {
+  const { name, ids } = query;
   const rows = await sql`
     SELECT documents.*, ${lastJobOf(sql)} AS job_id FROM documents
-    WHERE org_id = ${caller.orgId} AND ${visibleTo(sql, caller)} AND ${isNamed(sql, query.name)}
+    WHERE org_id = ${caller.orgId} AND ${visibleTo(sql, caller)}
+      ${name === undefined ? sql`` : sql`AND ${isNamed(sql, name)}`}
+      ${ids === undefined ? sql`` : sql`AND documents.id = ANY(${sql.array([...ids])}::text[])`}
       AND NOT EXISTS (SELECT 1 FROM buckets WHERE buckets.id = bucket_id AND deleting_at IS NOT NULL)
     ORDER BY id DESC LIMIT ${query.limit}`;
   return rows.map((row) => toDocument(row));

@@ -200,10 +200,28 @@ export const ListDocumentsQuery = z.object({
 });
 export type ListDocumentsQuery = z.output<typeof ListDocumentsQuery>;
 
-export const FindDocumentsQuery = z.object({
-  name: z.string().trim().min(1).max(NAME_CHARS_MAX).normalize('NFC').describe('part of the file name or source path'),
-  limit: textInteger(z.int().min(1).max(50).default(10)),
-});
+const IDS_MAX = 100;
+
+export const FindDocumentsQuery = z
+  .object({
+    name: z
+      .string()
+      .trim()
+      .min(1)
+      .max(NAME_CHARS_MAX)
+      .normalize('NFC')
+      .optional()
+      .describe('part of the file name or source path'),
+    ids: z
+      .string()
+      .regex(/^\w{1,64}(?:,\w{1,64})*$/, 'must be ids of documents, separated by commas')
+      .transform((ids) => ids.split(','))
+      .pipe(z.array(z.string()).max(IDS_MAX))
+      .optional()
+      .describe(`instead of \`name\`: ids of documents, separated by commas, at most ${IDS_MAX}`),
+    limit: textInteger(z.int().min(1).max(IDS_MAX).default(10)),
+  })
+  .refine(({ name, ids }) => (name === undefined) !== (ids === undefined), 'give either name or ids');
 export type FindDocumentsQuery = z.output<typeof FindDocumentsQuery>;
 
 /** Folders of source paths, and formats, of the documents of a bucket that the caller may see. */

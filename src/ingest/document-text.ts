@@ -1,23 +1,11 @@
 import { z } from 'zod';
 import type { Caller } from '../access/caller.ts';
-import { Locator } from '../documents/locator.ts';
 import { findBucket } from '../documents/store.ts';
-import { conflict } from '../platform/errors.ts';
-import { FairGate } from '../platform/fair-gate.ts';
-import type { Objects } from '../platform/objects/objects.ts';
-import type { Sql } from '../platform/postgres.ts';
 import { textInteger } from '../platform/zod-integers.ts';
 import type { ArtifactChunk } from './artifact.ts';
-import { readArtifactParts } from './artifact-store.ts';
+import { eachChunk, type ReadingContext } from './each-chunk.ts';
 import { findReadableDocument, type ReadableDocument } from './store.ts';
 
-export interface ReadingContext {
-  readonly sql: Sql;
-  readonly objects: Objects;
-}
-
-/** Limits on concurrent reads of artifacts. A part of an artifact, with its vectors, takes up to 10 MB. */
-const READS = { runningMax: 4, runningOfOneMax: 2, waitingOfOneMax: 200 };
 const TEXT_CHARS_MAX = 200_000;
 
 export const DocumentTextQuery = z.object({
@@ -38,34 +26,6 @@ export const DocumentText = z
   })
   .meta({ id: 'DocumentText' });
 export type DocumentText = z.output<typeof DocumentText>;
-
-const CHUNKS_MAX = 200;
-
-export const DocumentChunksQuery = z.object({
-  first: textInteger(z.int().min(0).max(10_000_000).default(0)).describe('index of the first chunk'),
-  count: textInteger(z.int().min(1).max(CHUNKS_MAX).default(50)).describe('chunks at most'),
-});
-export type DocumentChunksQuery = z.output<typeof DocumentChunksQuery>;
-
-export const DocumentChunks = z
-  .object({
-    id: z.string(),
-    bucket_id: z.string(),
-    chunks: z.array(
-      z.object({
-        id: z.string(),
-        chunk_index: z.int(),
-        text: z.string(),
-        token_count: z.int(),
-        locator: Locator,
-      }),
-    ),
-    next: z.int().nullable().describe('index of the first chunk after these; null: this is the end'),
-  })
-  .meta({ id: 'DocumentChunks' });
-export type DocumentChunks = z.output<typeof DocumentChunks>;
-
-const reads = new FairGate(READS);
 
 /**
  * Read a range of the extracted text of a document. Offsets are those of `citation.locator` of search results.
@@ -135,46 +95,6 @@ export async function readChunkWindow(
     return !isMoreAfter;
   });
   return { document, chunks, isMoreBefore: window.first > 0, isMoreAfter };
-}
-
-/**
- * Read chunks of a document with their places in it.
- * @throws AppError `document_not_found` (404), `document_not_ready` (409)
- */
-export async function readDocumentChunks(
-  context: ReadingContext,
-  caller: Caller,
-  documentId: string,
-  query: DocumentChunksQuery,
-  signal: AbortSignal,
-): Promise<DocumentChunks> {
-  const { document, chunks, isMoreAfter } = await readChunkWindow(context, caller, documentId, query, signal);
-  return {
-    id: document.id,
-    bucket_id: document.bucketId,
-    chunks: chunks.map(({ index, ...chunk }) => ({ ...chunk, chunk_index: index })),
-    next: isMoreAfter ? query.first + query.count : null,
-  };
-}
-
-/** Call `see` with each chunk in order until it returns false. */
-async function eachChunk(
-  { objects }: ReadingContext,
-  orgId: string,
-  document: ReadableDocument,
-  signal: AbortSignal,
-  see: (chunk: ArtifactChunk) => boolean,
-): Promise<void> {
-  const { artifactKey } = document;
-  if (artifactKey === null) {
-    throw conflict('the document has no text yet; wait until its status is "ready"', 'document_not_ready');
-  }
-  const read = async () => {
-    for await (const part of readArtifactParts(objects, artifactKey, { signal })) {
-      for (const chunk of part.chunks) if (!see(chunk)) return;
-    }
-  };
-  await reads.run(orgId, read, () => signal);
 }
 
 function blanks(count: number): string {

@@ -15,7 +15,7 @@ import type { Threads } from '../platform/threads.ts';
 import type { ProjectionContext } from '../projection/fit-projection.ts';
 import type { Projections } from '../projection/projections.ts';
 import type { DocumentImages } from '../recognition/document-images.ts';
-import type { ReadingContext } from './document-text.ts';
+import type { ReadingContext } from './each-chunk.ts';
 import { openChildPool } from './extract/child-pool.ts';
 import { ingestOperations } from './job-operations.ts';
 import { DeferredVectors } from './reindex/deferred-vectors.ts';

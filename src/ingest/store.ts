@@ -57,6 +57,9 @@ export interface ReadableDocument {
   readonly bucketId: string;
   readonly fileName: string;
   readonly sourcePath: string | null;
+  readonly pageCount: number | null;
+  /** Number of its chunks; 0 if there are none yet. */
+  readonly chunksCount: number;
   /** Object with the chunks that searches find; null if there are none yet. */
   readonly artifactKey: string | null;
 }
@@ -71,7 +74,8 @@ export async function findReadableDocument(
   document: { readonly id: string; readonly bucketId?: string },
 ): Promise<ReadableDocument> {
   const [row] = await sql`
-    SELECT documents.id, documents.bucket_id, documents.file_name, documents.source_path, generations.artifact_key
+    SELECT documents.id, documents.bucket_id, documents.file_name, documents.source_path, documents.page_count,
+           generations.artifact_key, generations.chunks_count
     FROM documents JOIN buckets ON buckets.id = documents.bucket_id
     LEFT JOIN generations ON generations.id = documents.active_generation
     WHERE documents.org_id = ${caller.orgId} AND documents.id = ${document.id} AND ${visibleTo(sql, caller)}
@@ -83,6 +87,8 @@ export async function findReadableDocument(
     bucketId: row['bucket_id'] as string,
     fileName: row['file_name'] as string,
     sourcePath: row['source_path'] as string | null,
+    pageCount: row['page_count'] as number | null,
+    chunksCount: (row['chunks_count'] as number | null) ?? 0,
     artifactKey: row['artifact_key'] as string | null,
   };
 }

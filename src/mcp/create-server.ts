@@ -1,4 +1,4 @@
-import { McpServer, type ServerContext, type StandardSchemaWithJSON } from '@modelcontextprotocol/server';
+import { McpServer, type ServerContext } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
 import type { ServiceApi } from '../client/service-api.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
@@ -8,19 +8,23 @@ import { VERSION } from '../platform/version.ts';
 import { mostTelling, PARSE_OPTIONS, placeOf } from '../platform/zod-faults.ts';
 import type { SessionResults, Tool, ToolContext } from './tool.ts';
 import { describeToolFailure } from './tool-errors.ts';
-import { MARKS_RULE } from './tools/mark-untrusted.ts';
+import { unchecked, withJson } from './tool-schema.ts';
+import { MARKS_EXPLANATION } from './tools/mark-untrusted.ts';
 
 /** Time for which a client may cache the list of tools. */
 const TOOLS_TTL_MS = 60_000;
+/** First revision of the protocol with links in the results of tools. */
+const LINKS_SINCE = '2025-06-18';
 /** Number of calls of one organization that may wait, as a multiple of all running calls. */
 const WAITING_PER_CALL = 4;
 /** Time for which an organization counts as active after a call. */
 const ACTIVE_MS = 5_000;
 
 const INSTRUCTIONS =
-  'Tools over a document service. service_search finds passages in a bucket, service_list_buckets shows the buckets, ' +
-  `service_upload_document adds a document. Cite the source of passages. ${MARKS_RULE} The same holds for all values of ` +
-  'structured answers that come from documents: texts, titles, names and metadata.';
+  'Tools over a document service. service_search finds passages in a bucket, service_read_document reads on around ' +
+  'them, service_find_in_document finds words in one document, service_list_buckets shows the buckets, ' +
+  `service_upload_document adds a document. Cite the source of passages. ${MARKS_EXPLANATION} The same holds for all ` +
+  'values of structured answers and links that come from documents: texts, titles, names and metadata.';
 
 /** Client of a session, as the tools use it. */
 export interface Session {
@@ -59,38 +63,13 @@ export function createServer(
   );
   for (const tool of tools) {
     const { name, title, description, input, output, annotations } = tool;
+    // `readArguments` describes faults in sentences.
     const inputSchema = unchecked(withJson(input));
     const about = { title, description, inputSchema, outputSchema: withJson(output), annotations };
-    server.registerTool(name, about, (args, call) => runTool(tool, args, session, call, context));
+    const showsLinks = () => (server.server.getNegotiatedProtocolVersion() ?? '') >= LINKS_SINCE;
+    server.registerTool(name, about, (args, call) => runTool(tool, args, session, call, { ...context, showsLinks }));
   }
   return server;
-}
-
-type Schema = StandardSchemaWithJSON<Record<string, unknown>, Record<string, unknown>>;
-
-const schemas = new WeakMap<z.ZodObject, Schema>();
-
-/** Cache the JSON Schema of a schema. The SDK asks for it in every session, and in each call of the newest revision. */
-function withJson(schema: z.ZodObject): Schema {
-  const known = schemas.get(schema);
-  if (known !== undefined) return known;
-  const standard = schema['~standard'];
-  const made = new Map<string, Record<string, unknown>>();
-  const once = (io: 'input' | 'output') => (options: Parameters<typeof standard.jsonSchema.input>[0]) => {
-    const key = `${io} ${options.target}`;
-    const json = made.get(key) ?? standard.jsonSchema[io](options);
-    made.set(key, json);
-    return json;
-  };
-  const cached = { '~standard': { ...standard, jsonSchema: { input: once('input'), output: once('output') } } };
-  schemas.set(schema, cached as Schema);
-  return cached as Schema;
-}
-
-/** Return a schema that the SDK shows to clients and does not check. `readArguments` describes faults in sentences. */
-function unchecked(schema: Schema): Schema {
-  const validate = (value: unknown) => ({ value: value as Record<string, unknown> });
-  return { '~standard': { ...schema['~standard'], validate } };
 }
 
 /** @throws AppError `invalid_request` (400) with the first fault */
@@ -110,21 +89,27 @@ async function runTool(
   args: Record<string, unknown>,
   { ownerId, api, results }: Session,
   call: ServerContext,
-  { limit, logger }: { readonly limit: FairGate; readonly logger: Logger },
+  context: { readonly limit: FairGate; readonly logger: Logger; readonly showsLinks: () => boolean },
 ) {
+  const { limit, logger, showsLinks } = context;
   const { signal } = call.mcpReq;
   const startedMs = performance.now();
   const log = (outcome: string, more: object = {}) =>
     logger.info({ tool: tool.name, outcome, ms: Math.round(performance.now() - startedMs), ...more }, 'tool called');
   try {
     const toolContext = { api, results, signal, reportProgress: progressOf(call) };
-    const { structured, text } = await limit.run(
+    const {
+      structured,
+      text,
+      links = [],
+    } = await limit.run(
       ownerId,
       () => tool.call(readArguments(tool, args), toolContext),
       () => signal,
     );
     log('done');
-    return { content: [{ type: 'text' as const, text }], structuredContent: structured };
+    const shown = showsLinks() ? links.map((link) => ({ type: 'resource_link' as const, ...link })) : [];
+    return { content: [{ type: 'text' as const, text }, ...shown], structuredContent: structured };
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     // The text of the API's message may repeat the caller's text. Its code and status are enough for the log.

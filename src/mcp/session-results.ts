@@ -1,9 +1,10 @@
 import { LRUCache } from 'lru-cache';
-import type { SearchResult } from '../client/schema.ts';
-import type { SessionResults } from './tool.ts';
+import type { FoundResult, SessionResults } from './tool.ts';
 
 const BYTES_MAX = 64 * 1024 * 1024;
 const RESULTS_OF_SESSION_MAX = 500;
+/** Maximum number of sessions. A client of the revision without sessions counts as one. */
+const SESSIONS_MAX = 10_000;
 /** Lifetime of a result, equal to that of its links. */
 const KEEP_MS = 3_600_000;
 const CHARACTER_BYTES = 2;
@@ -13,25 +14,35 @@ const ENTRY_BYTES = 2048;
 interface Entry {
   readonly session: string;
   readonly id: string;
-  readonly bucket: string;
-  readonly result: SearchResult;
+  /** Null for a passage that was read and is no result. */
+  readonly found: FoundResult | null;
+  readonly shortId: string | null;
+  isSeen: boolean;
+}
+
+interface SessionState {
+  /** Number of the last short id. Numbers are not used again, so that an old id never names another result. */
+  last: number;
+  /** Full ids of the entries, the least recently used first. */
+  readonly ids: Set<string>;
+  readonly fullIdOf: Map<string, string>;
 }
 
 /**
- * Results of the tool `search` by session, for the tool `fetch`. All sessions share one limit in bytes. The least
- * recently used results are dropped first.
+ * Results of searches by session, which later calls name by their ids, and passages that were shown. All sessions share
+ * one limit in bytes. The least recently used results are dropped first.
  */
 export class ResultCache {
   readonly #entries: LRUCache<string, Entry>;
-  readonly #idsBySession = new Map<string, Set<string>>();
+  readonly #sessions = new LRUCache<string, SessionState>({ max: SESSIONS_MAX });
 
   constructor(options: { readonly bytesMax?: number; readonly keepMs?: number } = {}) {
     this.#entries = new LRUCache({
       maxSize: options.bytesMax ?? BYTES_MAX,
-      sizeCalculation: ({ result }) => ENTRY_BYTES + result.text.length * CHARACTER_BYTES,
+      sizeCalculation: ({ found }) => ENTRY_BYTES + (found?.result.text.length ?? 0) * CHARACTER_BYTES,
       ttl: options.keepMs ?? KEEP_MS,
-      dispose: ({ session, id }, _key, reason) => {
-        if (reason !== 'set') this.#drop(session, id);
+      dispose: (entry, _key, reason) => {
+        if (reason !== 'set') this.#drop(entry);
       },
     });
   }
@@ -41,39 +52,63 @@ export class ResultCache {
   }
 
   of(session: string): SessionResults {
+    const entryOf = (id: string) => this.#entries.get(keyOf(session, id)) ?? null;
     return {
-      remember: (bucket, results) => {
-        for (const result of results) this.#remember({ session, id: result.id, bucket, result });
+      remember: (bucket, result) => this.#remember(session, { bucket, result }),
+      find: (id) => entryOf(this.#sessions.get(session)?.fullIdOf.get(id) ?? id)?.found ?? null,
+      markSeen: (ids) => {
+        for (const id of ids) {
+          const known = entryOf(id);
+          if (known !== null) known.isSeen = true;
+          else this.#set({ session, id, found: null, shortId: null, isSeen: true });
+        }
       },
-      find: (id) => this.#entries.get(keyOf(session, id)) ?? null,
+      listSeen: () =>
+        new Set([...(this.#sessions.peek(session)?.ids ?? [])].filter((id) => entryOf(id)?.isSeen === true)),
     };
   }
 
   /** Delete the results of a session that has ended. */
   forget(session: string): void {
-    for (const id of this.#idsBySession.get(session) ?? []) this.#entries.delete(keyOf(session, id));
-    this.#idsBySession.delete(session);
+    for (const id of [...(this.#sessions.peek(session)?.ids ?? [])]) this.#entries.delete(keyOf(session, id));
+    this.#sessions.delete(session);
   }
 
-  #remember(entry: Entry): void {
-    const { session, id } = entry;
+  #remember(session: string, found: FoundResult): string {
+    const { id } = found.result;
+    const known = this.#entries.get(keyOf(session, id));
+    const shortId = known?.shortId ?? `r${++this.#stateOf(session).last}`;
+    this.#set({ session, id, found, shortId, isSeen: known?.isSeen ?? false });
+    return shortId;
+  }
+
+  #set(entry: Entry): void {
+    const { session, id, shortId } = entry;
     this.#entries.set(keyOf(session, id), entry);
     // Without space for it, the result was not kept.
     if (!this.#entries.has(keyOf(session, id))) return;
-    const ids = this.#idsBySession.get(session) ?? new Set();
-    this.#idsBySession.set(session, ids);
+    const { ids, fullIdOf } = this.#stateOf(session);
     ids.delete(id);
     ids.add(id);
+    if (shortId !== null) fullIdOf.set(shortId, id);
     for (const oldest of ids) {
       if (ids.size <= RESULTS_OF_SESSION_MAX) break;
       this.#entries.delete(keyOf(session, oldest));
     }
   }
 
-  #drop(session: string, id: string): void {
-    const ids = this.#idsBySession.get(session);
-    ids?.delete(id);
-    if (ids?.size === 0) this.#idsBySession.delete(session);
+  #stateOf(session: string): SessionState {
+    const known = this.#sessions.get(session);
+    if (known !== undefined) return known;
+    const state: SessionState = { last: 0, ids: new Set(), fullIdOf: new Map() };
+    this.#sessions.set(session, state);
+    return state;
+  }
+
+  #drop({ session, id, shortId }: Entry): void {
+    const state = this.#sessions.peek(session);
+    state?.ids.delete(id);
+    if (shortId !== null) state?.fullIdOf.delete(shortId);
   }
 }
 

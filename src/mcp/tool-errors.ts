@@ -6,7 +6,7 @@ const ADVICE: Readonly<Record<number, string>> = {
   401: 'The key or token is not valid any more; ask the person to renew it. Trying again does not help.',
   402: 'The quota of the organization is used up; tell the person. Trying again does not help.',
   403: 'The key or token is not allowed to do this; tell the person. Trying again does not help.',
-  404: 'Check the name or id: service_list_buckets and service_list_collections show what there is.',
+  404: 'Check the name or id: service_list_buckets shows the buckets, service_search finds documents.',
   409: 'The state of the thing does not allow this now.',
   413: 'Send less at a time.',
   415: 'Send another type of content.',

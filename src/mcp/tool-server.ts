@@ -8,8 +8,10 @@ import { createServer, limitCalls, type Session } from './create-server.ts';
 import { ResultCache } from './session-results.ts';
 import type { Tool } from './tool.ts';
 import { chatGptTools } from './tools/chatgpt.ts';
+import { findTools } from './tools/find-in-document.ts';
 import { listTools } from './tools/lists.ts';
 import { memoryTools } from './tools/memory.ts';
+import { readTools } from './tools/read-document.ts';
 import { searchTools } from './tools/search.ts';
 import { uploadTools } from './tools/upload.ts';
 import { workflowTools } from './tools/workflows.ts';
@@ -54,6 +56,8 @@ function allTools(settings: ToolServerSettings): readonly Tool[] {
   return [
     ...chatGptTools(settings),
     ...searchTools(settings),
+    ...readTools(),
+    ...findTools(),
     ...memoryTools(settings),
     ...uploadTools(settings),
     ...workflowTools(),

@@ -3,10 +3,21 @@ import type { z } from 'zod';
 import type { SearchResult } from '../client/schema.ts';
 import type { ServiceApi } from '../client/service-api.ts';
 
-/** Results of the tool `search` that the tool `fetch` of the same session can return in full. */
+/** Result of a search, and the bucket in which it was found. */
+export interface FoundResult {
+  readonly bucket: string;
+  readonly result: SearchResult;
+}
+
+/** Results of a session, which later calls of the same session name by their ids. */
 export interface SessionResults {
-  remember(bucket: string, results: readonly SearchResult[]): void;
-  find(id: string): { readonly bucket: string; readonly result: SearchResult } | null;
+  /** Keep a result, and return its short id. The same result keeps its id. */
+  remember(bucket: string, result: SearchResult): string;
+  /** Find a result by its short or its full id. */
+  find(id: string): FoundResult | null;
+  /** Record passages, by their full ids, as shown to the client. */
+  markSeen(ids: readonly string[]): void;
+  listSeen(): ReadonlySet<string>;
 }
 
 export interface ToolContext {
@@ -18,10 +29,21 @@ export interface ToolContext {
   readonly reportProgress: (progress: { done: number; total: number; message: string }) => Promise<void>;
 }
 
+/** Link to a document, for clients that show links beside the text. */
+export interface DocumentLink {
+  readonly uri: string;
+  /** File name. */
+  readonly name: string;
+  readonly mimeType?: string | undefined;
+  /** Bytes of the file. */
+  readonly size?: number | undefined;
+}
+
 /** Answer of a tool: the object that its output schema describes, and the same as text. */
 export interface ToolReply {
   readonly structured: Record<string, unknown>;
   readonly text: string;
+  readonly links?: readonly DocumentLink[];
 }
 
 /** Tool as data. `create-server.ts` offers it to clients. */
@@ -47,7 +69,7 @@ export function defineTool<I extends z.ZodObject, O extends z.ZodObject>(
     readonly call: (
       args: z.output<I>,
       context: ToolContext,
-    ) => Promise<{ readonly structured: z.input<O>; readonly text: string }>;
+    ) => Promise<Omit<ToolReply, 'structured'> & { readonly structured: z.input<O> }>;
   },
 ): Tool {
   return tool as unknown as Tool;

@@ -102,11 +102,18 @@ const query = ({ word }: Document, rest: object = {}) => ({ query: `where the ${
 /** Probes of a document, by operation of the API. */
 const PROBES: Readonly<Record<string, readonly Probe[]>> = {
   listDocuments: [listedBy(idOf, DOCUMENTS), listedBy(idOf, `${DOCUMENTS}?status=ready&limit=200`)],
-  findDocuments: [listedBy(idOf, '/v1/documents?name=copy&limit=50')],
+  findDocuments: [
+    listedBy(idOf, '/v1/documents?name=copy&limit=50'),
+    (document, send) => listedBy(idOf, `/v1/documents?ids=${document.id}`)(document, send),
+  ],
   getDocument: [openedBy(({ id }) => `${DOCUMENTS}/${id}`)],
   getDocumentText: [openedBy(({ id }) => `${DOCUMENTS}/${id}/text`)],
   findDocument: [openedBy(({ id }) => `/v1/documents/${id}`)],
-  getDocumentChunks: [openedBy(({ id }) => `/v1/documents/${id}/chunks`)],
+  getDocumentChunks: [
+    openedBy(({ id }) => `/v1/documents/${id}/chunks`),
+    openedBy(({ id, word }) => `/v1/documents/${id}/chunks?find=${word}`),
+    openedBy(({ id }) => `/v1/documents/${id}/chunks?offset=0`),
+  ],
   getBucketMap: [listedBy(idOf, '/v1/buckets/default/map')],
   listJobs: [listedBy(({ word }) => word, '/v1/jobs'), listedBy(idOf, '/v1/jobs?bucket_id=default&status=ready')],
   getJob: [openedBy(({ job }) => `/v1/jobs/${job}`)],

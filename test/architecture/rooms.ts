@@ -24,8 +24,8 @@ export const ROOMS: readonly Room[] = [
   { folder: 'src/tui', owns: 'ink views over a stream of progress' },
   {
     folder: 'src/mcp',
-    owns: 'the tool server `service-mcp` (Model Context Protocol): `tools/` (one file a group of tools), `http/`, `init/`; it calls the REST API and knows no database',
-    only: ['src/client', 'src/platform'],
+    owns: 'the tool server `service-mcp` (Model Context Protocol): `tools/` (one file a group of tools), `http/`, `init/`; it calls the REST API, counts tokens, and knows no database',
+    only: ['src/client', 'src/models', 'src/platform'],
   },
   {
     folder: 'src/install',

@@ -1,4 +1,5 @@
 /** Runner of evaluations, `npm run eval -- NAME…`. They need data beside the checkout. */
+import { evaluateAssistant } from './assistant/evaluate.ts';
 import { evaluateCorpus } from './corpus.ts';
 import { evaluateDocuments } from './documents/evaluate.ts';
 import { evaluateLanguages } from './languages.ts';
@@ -17,6 +18,7 @@ const evaluations: Record<string, () => Promise<void>> = {
   corpus: evaluateCorpus,
   statements: evaluateStatements,
   documents: evaluateDocuments,
+  assistant: evaluateAssistant,
 };
 const names = process.argv.slice(2);
 for (const name of names.length > 0 ? names : Object.keys(evaluations)) {

@@ -36,10 +36,11 @@ const ROUTES = {
   '/v1/documents/{document}': ['get'],
 };
 
-/** Routes of memory and workflows, which an installation may have or not. */
+/** Routes of memory, workflows and reading, which an installation may have or not. */
 export const FURTHER_ROUTES = {
   '/v1/memory/search': ['post'],
   '/v1/memory/sources': ['get'],
+  '/v1/documents/{document}/chunks': ['get'],
   '/v1/workflows': ['get'],
   '/v1/workflows/{workflow}/dry-run': ['post'],
   '/v1/workflows/{workflow}/run': ['post'],

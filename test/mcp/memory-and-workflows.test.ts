@@ -16,7 +16,7 @@ describe('tools over memory and workflows', () => {
   it('are offered where the API has their routes, and not elsewhere', async () => {
     const names = async (routes: Record<string, string[]>) =>
       (await (await open({}, routes)).client.listTools()).tools.map(({ name }) => name);
-    expect(await names(FURTHER_ROUTES)).toHaveLength(11);
+    expect(await names(FURTHER_ROUTES)).toHaveLength(13);
     expect(await names({})).toEqual([
       'search',
       'fetch',
@@ -32,7 +32,7 @@ describe('tools over memory and workflows', () => {
     const { call, lastBody } = await open();
     const args = { query: 'ferry', sources: ['folder'], tags: ['team:a'], temporal: 'between' };
     const result = await call('service_memory_search', { ...args, temporal_start: 1, temporal_end: 2.5 });
-    expect(result.structuredContent).toMatchObject({ results: [{ id: RESULT.id }] });
+    expect(result.structuredContent).toMatchObject({ results: [{ id: 'r1', document_id: RESULT.document_id }] });
     expect(lastBody('/v1/memory/search')).toEqual({ ...args, top_k: 20, temporal_start: 1, temporal_end: 2.5 });
     await call('service_memory_search', { query: 'x', bucket: 'notes' });
     expect(lastBody('/v1/memory/search')).toEqual({ query: 'x', top_k: 20, bucket: 'notes' });

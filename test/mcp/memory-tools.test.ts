@@ -64,6 +64,20 @@ it('service_memory_search finds documents of sources, with every filter, and the
   expect([refused.isError, textOf(refused)]).toEqual([true, expect.stringContaining('temporal_start')]);
 });
 
+it('service_memory_search shows short ids and places, and leaves out what the session has seen', async () => {
+  const client = await connectHttp((await startToolServer(env)).url, '2026-07-28');
+  const call = (args: Record<string, unknown>) =>
+    client.callTool({ name: 'service_memory_search', arguments: { query: 'ferry harbour', ...args } });
+  const first = await call({});
+  expect(textOf(first)).toMatch(/^\[r1\] ferry\.txt \| passage 1 of 1 \|/m);
+  expect(first.content).toMatchObject([{ type: 'text' }, { type: 'resource_link', name: 'ferry.txt' }]);
+  const around = await client.callTool({ name: 'service_read_document', arguments: { id: 'r1' } });
+  expect(textOf(around)).toContain('The ferry leaves the harbour at seven.');
+  expect(textOf(await call({ exclude_seen: true }))).toBe(
+    'Nothing new was found.\n\nNote: passages left out because you have seen them: 1',
+  );
+});
+
 it('service_list_memory_sources lists sources with state and count, also with SERVICE_USER_ID', async () => {
   for (const SERVICE_USER_ID of [undefined, 'usr_nobody']) {
     const own = SERVICE_USER_ID === undefined ? env : { ...env, SERVICE_USER_ID };

@@ -174,22 +174,27 @@ describe('kept results', () => {
     const cache = new ResultCache({ bytesMax: 100_000 });
     const one = cache.of('one');
     const two = cache.of('two');
-    one.remember('b', [result('a', 20_000), result('b', 20_000)]);
-    two.remember('b', [result('a', 20_000)]);
+    for (const id of ['a', 'b']) one.remember('b', result(id, 20_000));
+    two.remember('b', result('a', 20_000));
     expect([one.find('a'), one.find('b') === null, two.find('a') === null]).toEqual([null, false, false]);
     cache.forget('one');
     expect([one.find('b'), cache.size]).toEqual([null, 1]);
-    two.remember('b', [result('huge', 200_000)]);
+    two.remember('b', result('huge', 200_000));
     expect(two.find('huge')).toBeNull();
   });
 
   it('are at most 500 of one session', () => {
     const cache = new ResultCache();
     const one = cache.of('one');
-    one.remember(
-      'b',
-      Array.from({ length: 600 }, (_, n) => result(`r${n}`)),
-    );
-    expect([cache.size, one.find('r99'), one.find('r100') === null]).toEqual([500, null, false]);
+    for (let n = 0; n < 600; n++) one.remember('b', result(`chunk${n}`));
+    expect([cache.size, one.find('chunk99'), one.find('chunk100') === null]).toEqual([500, null, false]);
+    expect([one.find('r100'), one.find('r101')?.result.id]).toEqual([null, 'chunk100']);
+  });
+
+  it('keep their short ids, which are not used again for other results', () => {
+    const one = new ResultCache({ bytesMax: 5_000 }).of('one');
+    expect(['a', 'a', 'b', 'c'].map((id) => one.remember('b', result(id)))).toEqual(['r1', 'r1', 'r2', 'r3']);
+    expect([one.find('r1'), one.find('r3')?.result.id]).toEqual([null, 'c']);
+    expect(one.remember('b', result('a'))).toBe('r4');
   });
 });

@@ -92,7 +92,7 @@ describe.each(WAYS)('the official client over %s in revision %s', (way, revision
       results: [{ text: expect.stringContaining('ferry'), citation: { file_name: 'ferry.md' } }],
     });
     expect(textOf(result)).toMatch(
-      /^BEGIN UNTRUSTED \w+\n\[1\] ferry\.md \| Boats \| relevance \d\.\d\d \((?:high|medium)\) \| http/,
+      /^BEGIN UNTRUSTED \w+\n\[r1\] ferry\.md \| Boats \| passage 1 of 1 \| relevance \d\.\d\d \((?:high|medium)\) \| http/,
     );
   });
 
@@ -216,7 +216,7 @@ describe('errors of the API', () => {
     const down = { ...env, SERVICE_API_BASE_URL: 'http://127.0.0.1:9' };
     const client = await connectHttp((await startToolServer(down)).url, '2026-07-28');
     // Nobody knows what the API has: every tool is offered.
-    expect((await client.listTools()).tools).toHaveLength(11);
+    expect((await client.listTools()).tools).toHaveLength(13);
     for (const [name, args] of [
       ['service_search', { query: 'x' }],
       ['search', { query: 'x' }],

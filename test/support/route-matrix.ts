@@ -229,8 +229,8 @@ const ID_FIELDS: Readonly<Record<string, keyof MatrixIds>> = {
 };
 
 /**
- * Fields that look like ids: of a model, of the messenger, a position in a list, a whole configuration; users of sources
- * and several buckets at once, which the tests of memory cover.
+ * Fields that look like ids: of a model, of the messenger, a position in a list, a whole configuration; users of sources,
+ * several buckets and several documents at once, which other tests cover.
  */
 const NO_IDS = new Set([
   ...['receiveDeliveryOfChannel.user_id', 'receiveDeliveryOfChannel.bot_id'],
@@ -244,9 +244,10 @@ const NO_IDS = new Set([
   ...['listWorkflows.cursor', 'listWorkflowRuns.cursor'],
   ...['streamEvents.last_event_id', 'listKeys.cursor', 'listUsers.cursor', 'listOrganizations.cursor'],
   ...['createChannelConfig.config', 'createMemorySource.user_id', 'listMemorySources.user_id', 'searchMemory.buckets'],
-  ...['searchBuckets.buckets', 'deletePasskey.passkey', 'getOAuthResourceMetadata.path'],
+  ...['deletePasskey.passkey', 'getOAuthResourceMetadata.path'],
   // Grants of the caller alone, by ids that only its own list has.
   ...['revokeGrant.grant', 'issueOAuthTokens.client_id', 'revokeOAuthToken.client_id'],
+  ...['searchBuckets.buckets', 'findDocuments.ids'],
 ]);
 
 const LOOKS_LIKE_ID = /(?:^|_)(?:ids?|cursor)$|^(?:bucket|collection|document|job|config)s?$/;

@@ -16,6 +16,13 @@ const results = Array.from({ length: RESULTS }, (_, n) => ({
   },
 }));
 const SEARCH = JSON.stringify({ object: 'list', bucket_id: 'bkt_1', model: 'm', results, usage: {}, warnings: [] });
+const documents = results.map(({ document_id: id }) => ({
+  id,
+  content_type: 'text/plain',
+  size_bytes: 1,
+  chunks_count: 1,
+}));
+const DOCUMENTS = JSON.stringify({ data: documents });
 const ME = JSON.stringify({ org: { id: 'o', name: 'o' }, kind: 'key', user_id: null, scopes: [], auth_level: 5 });
 const OPENAPI = JSON.stringify({ paths: { '/v2/buckets/{bucket}/search': { post: {} } } });
 
@@ -24,7 +31,7 @@ const server = createServer(async (req, res) => {
   const isSearch = req.url?.endsWith('/search');
   if (isSearch) await delay(SEARCH_MS);
   res.setHeader('Content-Type', 'application/json');
-  res.end(isSearch ? SEARCH : req.url === '/v1/me' ? ME : OPENAPI);
+  res.end(isSearch ? SEARCH : req.url?.startsWith('/v1/documents') ? DOCUMENTS : req.url === '/v1/me' ? ME : OPENAPI);
 });
 server.listen(0, '127.0.0.1', () => {
   process.stdout.write(`http://127.0.0.1:${(server.address() as AddressInfo).port}\n`);

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { Bucket, Collection } from '../../client/schema.ts';
 import { defineTool, READ_ONLY, type Tool } from '../tool.ts';
 import { BucketName } from './choose-bucket.ts';
+
+const Named = z.looseObject({ id: z.string(), name: z.string() });
 
 /** Make the tools that list buckets and collections. */
 export function listTools(): Tool[] {
@@ -9,9 +10,9 @@ export function listTools(): Tool[] {
     defineTool({
       name: 'service_list_buckets',
       title: 'List buckets',
-      description: 'List the buckets that can be searched, with their number of documents.',
+      description: 'List the buckets with their number of documents.',
       input: z.object({}),
-      output: z.object({ buckets: z.array(Bucket) }),
+      output: z.object({ buckets: z.array(Named) }),
       annotations: READ_ONLY,
       route: 'GET /v1/buckets',
       async call(_args, { api, signal }) {
@@ -26,8 +27,8 @@ export function listTools(): Tool[] {
       name: 'service_list_collections',
       title: 'List collections',
       description: 'List the collections of a bucket.',
-      input: z.object({ bucket: BucketName.describe('name or id of the bucket') }),
-      output: z.object({ collections: z.array(Collection) }),
+      input: z.object({ bucket: BucketName.describe('name or id') }),
+      output: z.object({ collections: z.array(Named) }),
       annotations: READ_ONLY,
       route: 'GET /v1/buckets/{bucket}/collections',
       async call({ bucket }, { api, signal }) {

@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import { MemorySource, SearchReply } from '../../client/schema.ts';
 import type { ServiceApi } from '../../client/service-api.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import { defineTool, READ_ONLY, type Tool } from '../tool.ts';
+import { AnswerArguments, answerSearch, SearchOutput, TOP_K_MAX } from './answer-search.ts';
 import { BucketName } from './choose-bucket.ts';
 import { MARKS_RULE } from './mark-untrusted.ts';
-import { renderResults } from './render-results.ts';
 
 interface MemorySettings {
   /** Buckets that searches are limited to; null for those that the caller's sources feed. */
@@ -22,39 +21,35 @@ export function memoryTools(settings: MemorySettings): Tool[] {
 function searchMemory({ memoryBuckets }: MemorySettings): Tool {
   const buckets =
     memoryBuckets === null
-      ? 'default: the buckets that your sources feed'
-      : `one of: ${memoryBuckets.join(', ')}; default: all of them`;
+      ? 'default: those that your sources feed'
+      : `one of ${memoryBuckets.join(', ')}; default: all of them`;
   return defineTool({
     name: 'service_memory_search',
     title: 'Search connected sources',
-    description:
-      'Search what connected sources (folders, databases, object stores) brought in, also by the time of events. ' +
-      `Results are passages with their source. ${MARKS_RULE}`,
+    description: `Search what connected sources brought in (folders, databases, object stores), also by time. ${MARKS_RULE}`,
     input: z.object({
-      query: z.string().min(1).max(8000).describe('words or a question'),
-      bucket: BucketName.optional().describe(`name or id of the only bucket to search; ${buckets}`),
-      sources: z.array(z.string().max(64)).max(100).optional().describe('types of sources, such as folder or postgres'),
+      query: z.string().min(1).max(8000),
+      bucket: BucketName.optional().describe(`only this bucket; ${buckets}`),
+      sources: z.array(z.string().max(64)).max(100).optional().describe('types, such as folder'),
       tags: z
         .array(z.string().regex(/^[^:]+:.+$/s, 'must be written as "key:value"'))
         .max(100)
         .optional()
-        .describe('"key:value" pairs that must all be there'),
-      top_k: z.int().min(1).max(100).default(20).describe('results at most'),
-      highlights: z
-        .boolean()
-        .optional()
-        .describe('show only the sentences that have words of the query, with these words marked by **'),
+        .describe('"key:value", all of them'),
+      top_k: z.int().min(1).max(TOP_K_MAX).default(20),
       temporal: z
         .enum(['before', 'after', 'between', 'as_of', 'latest'])
         .optional()
-        .describe('restriction by the time of events; all but "latest" need temporal_start, "between" both bounds'),
+        .describe('time of events; all but "latest" need temporal_start'),
       temporal_start: z.number().optional().describe('seconds since 1970'),
-      temporal_end: z.number().optional().describe('seconds since 1970'),
+      temporal_end: z.number().optional(),
+      ...AnswerArguments,
     }),
-    output: SearchReply,
+    output: SearchOutput,
     annotations: READ_ONLY,
     route: 'POST /v1/memory/search',
-    async call({ bucket, ...request }, { api, signal }) {
+    async call({ bucket, max_tokens, exclude_seen, ...request }, context) {
+      const { api, signal } = context;
       if (bucket !== undefined && memoryBuckets !== null && !memoryBuckets.includes(bucket)) {
         throw invalidRequest(
           `bucket: memory searches are kept to ${memoryBuckets.join(', ')} here; name one of them, or leave bucket out`,
@@ -62,11 +57,9 @@ function searchMemory({ memoryBuckets }: MemorySettings): Tool {
         );
       }
       const forced = memoryBuckets === null ? {} : { buckets: memoryBuckets };
-      const structured = await api.searchMemory(
-        { ...request, ...(bucket === undefined ? forced : { bucket }) },
-        signal,
-      );
-      return { structured, text: renderResults(structured) };
+      const scope = bucket === undefined ? forced : { bucket };
+      const search = (topK: number) => api.searchMemory({ ...request, top_k: topK, ...scope }, signal);
+      return answerSearch(search, { top_k: request.top_k, max_tokens, exclude_seen, bucket: bucket ?? '' }, context);
     },
   });
 }
@@ -75,9 +68,9 @@ function listSources({ userId }: MemorySettings): Tool {
   return defineTool({
     name: 'service_list_memory_sources',
     title: 'List connected sources',
-    description: 'List the connected sources with their state of synchronisation and their number of documents.',
+    description: 'List the connected sources with their state and number of documents.',
     input: z.object({}),
-    output: z.object({ sources: z.array(MemorySource) }),
+    output: z.object({ sources: z.array(z.looseObject({ id: z.string(), name: z.string() })) }),
     annotations: READ_ONLY,
     route: 'GET /v1/memory/sources',
     async call(_args, { api, signal }) {

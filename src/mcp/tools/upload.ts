@@ -1,21 +1,23 @@
 import { z } from 'zod';
-import { UploadReply } from '../../client/schema.ts';
+import type { Job, UploadReply } from '../../client/schema.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import { defineTool, type Tool, type ToolContext } from '../tool.ts';
+import { awaitJob, JOB_STEPS } from './await-job.ts';
 import { BucketName } from './choose-bucket.ts';
 
 const Arguments = z.object({
   bucket: BucketName.optional(),
-  filename: z.string().min(1).max(255).describe('name with its extension, without a path'),
-  text: z.string().optional().describe('the document as text'),
-  content: z.string().optional().describe('the same as "text"'),
-  content_base64: z.string().optional().describe('the bytes of the document in base64; instead of "text"'),
-  content_type: z.string().max(255).optional().describe('MIME type; by default the service finds it out'),
-  metadata: z.record(z.string(), z.unknown()).optional().describe('values to filter by, such as {"team": "legal"}'),
-  collection_id: z.string().min(1).max(128).optional().describe('id or name of a collection of the bucket'),
-  ocr_strategy: z.enum(['auto', 'never', 'always']).optional().describe('reading of text in pictures'),
-  chunk_size: z.int().min(64).max(4000).optional().describe('tokens a chunk'),
-  chunk_overlap: z.int().min(0).optional().describe('tokens shared with the chunk before'),
+  filename: z.string().min(1).max(255).describe('without a path'),
+  text: z.string().optional(),
+  content: z.string().optional(),
+  content_base64: z.string().optional().describe('instead of text'),
+  content_type: z.string().max(255).optional(),
+  metadata: z.record(z.string(), z.unknown()).optional().describe('such as {"team": "legal"}'),
+  collection_id: z.string().min(1).max(128).optional().describe('id or name'),
+  ocr_strategy: z.enum(['auto', 'never', 'always']).optional().describe('text in pictures'),
+  chunk_size: z.int().min(64).max(4000).optional().describe('tokens'),
+  chunk_overlap: z.int().min(0).optional().describe('tokens'),
+  wait_seconds: z.int().min(0).max(120).default(0).describe('wait until searches find it'),
 });
 type Arguments = z.output<typeof Arguments>;
 
@@ -26,12 +28,11 @@ export function uploadTools({ defaultBucket }: { readonly defaultBucket: string 
       name: 'service_upload_document',
       title: 'Upload a document',
       description:
-        'Upload a document into a bucket; it is read, divided and indexed in the background. ' +
-        'Give its content either as text or as base64.',
+        'Upload a document, as text or in base64. It is indexed in the background, also if the call is cancelled later.',
       input: Arguments.extend({
-        bucket: BucketName.optional().describe(`name or id of the bucket; default: "${defaultBucket}"`),
+        bucket: BucketName.optional().describe(`name or id; default: "${defaultBucket}"`),
       }),
-      output: UploadReply,
+      output: z.looseObject({ id: z.string(), status: z.string() }),
       // Uploading the same bytes again returns the existing document.
       annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
       route: 'POST /v1/buckets/{bucket}/documents',
@@ -39,14 +40,21 @@ export function uploadTools({ defaultBucket }: { readonly defaultBucket: string 
       async call(args, { api, signal, reportProgress }) {
         const { bucket = defaultBucket, filename } = args;
         const bytes = bytesOf(args);
-        const report = sendingReport(reportProgress);
+        const report = uploadReport(reportProgress, args.wait_seconds > 0);
         const structured = await api.upload(
           bucket,
           { fileName: filename, bytes, contentType: args.content_type, fields: fieldsOf(args), onSent: report.onSent },
           signal,
         );
-        await report.finished(structured.status);
-        return { structured, text: renderUpload(filename, bucket, structured) };
+        const jobId = structured.duplicate_of === undefined ? structured.job_id : null;
+        if (jobId === null || args.wait_seconds === 0) {
+          await report.finished(structured.status);
+          return { structured, text: renderUpload(filename, bucket, structured, null) };
+        }
+        const job = await awaitJob(api, jobId, { withinMs: args.wait_seconds * 1000, signal, onStep: report.onStep });
+        await report.settled();
+        const text = renderUpload(filename, bucket, structured, job);
+        return { structured: { ...structured, status: job.status }, text };
       },
     }),
   ];
@@ -91,13 +99,16 @@ function fieldsOf(args: Arguments): Record<string, string | undefined> {
   };
 }
 
-/** Create progress reports in bytes, one per twentieth of the upload. Each value is higher than the one before. */
-function sendingReport(reportProgress: ToolContext['reportProgress']) {
+/**
+ * Create progress reports, each with a higher value than the one before: in bytes, one per twentieth of the upload. If
+ * the call waits for the job, each of its states counts like as many bytes as a sixth of the upload.
+ */
+function uploadReport(reportProgress: ToolContext['reportProgress'], waits: boolean) {
   let told = 0;
   let total = 0;
   let last: Promise<void> = Promise.resolve();
   const tell = (done: number, message: string) => {
-    last = last.then(() => reportProgress({ done, total, message }));
+    last = last.then(() => reportProgress({ done, total: waits ? 2 * total : total, message }));
   };
   return {
     onSent(sent: number, all: number) {
@@ -107,19 +118,34 @@ function sendingReport(reportProgress: ToolContext['reportProgress']) {
       told = sent;
       tell(sent, `${sent} of ${all} bytes are sent`);
     },
+    onStep(step: number, status: string) {
+      tell(total + Math.round((step * total) / JOB_STEPS), `stored, ${status}`);
+    },
     async finished(status: string) {
-      tell(total, `stored, ${status}`);
+      tell(waits ? 2 * total : total, `stored, ${status}`);
+      await last;
+    },
+    async settled() {
       await last;
     },
   };
 }
 
-function renderUpload(filename: string, bucket: string, reply: UploadReply): string {
+/** @param job state of its job after a wait; null without one */
+function renderUpload(filename: string, bucket: string, reply: UploadReply, job: Job | null): string {
+  const { id, status, job_id: jobId, duplicate_of: duplicate, warnings = [] } = reply;
+  const stored = `"${filename}" is stored in the bucket "${bucket}" as ${id}`;
   const lines =
-    reply.duplicate_of === undefined
-      ? [
-          `"${filename}" is stored in the bucket "${bucket}" as ${reply.id} (${reply.status}); it can be found once its job ${reply.job_id ?? ''} is done.`,
-        ]
-      : [`The bucket "${bucket}" had these bytes already, as ${reply.duplicate_of}; nothing was stored twice.`];
-  return [...lines, ...(reply.warnings ?? []).map((warning) => `Note: ${warning}`)].join('\n');
+    duplicate !== undefined
+      ? [`The bucket "${bucket}" had these bytes already, as ${duplicate}; nothing was stored twice.`]
+      : job === null
+        ? [`${stored} (${status}); it can be found once its job ${jobId ?? ''} is done.`]
+        : [`${stored}. ${renderJob(job)}`];
+  return [...lines, ...warnings.map((warning) => `Note: ${warning}`)].join('\n');
+}
+
+function renderJob({ status, error_message: reason }: Job): string {
+  if (status === 'ready') return 'Searches find it now.';
+  if (status === 'failed' || status === 'cancelled') return `Its job ended as ${status}${reason ? `: ${reason}` : ''}.`;
+  return `Its job is not done yet (${status}) and goes on; search for the document later.`;
 }

@@ -1,10 +1,12 @@
 import { z } from 'zod';
-import { Workflow, WorkflowRun } from '../../client/schema.ts';
+import type { WorkflowRun } from '../../client/schema.ts';
 import { defineTool, READ_ONLY, type Tool } from '../tool.ts';
 import { MARKS_RULE, markUntrusted } from './mark-untrusted.ts';
 
-const WorkflowId = z.string().min(1).max(128).describe('id of the workflow, from service_list_workflows');
-const Inputs = z.record(z.string(), z.unknown()).describe('inputs of the workflow by name');
+const WorkflowId = z.string().min(1).max(128);
+const Inputs = z.record(z.string(), z.unknown()).describe('by name');
+
+const RunOutput = z.looseObject({ status: z.string() });
 
 /** Make the tools for workflows: list, try without effects, run. */
 export function workflowTools(): Tool[] {
@@ -14,7 +16,7 @@ export function workflowTools(): Tool[] {
       title: 'List workflows',
       description: 'List the workflows with their state; only published ones run.',
       input: z.object({}),
-      output: z.object({ workflows: z.array(Workflow) }),
+      output: z.object({ workflows: z.array(z.looseObject({ id: z.string(), name: z.string() })) }),
       annotations: READ_ONLY,
       route: 'GET /v1/workflows',
       async call(_args, { api, signal }) {
@@ -28,7 +30,7 @@ export function workflowTools(): Tool[] {
       title: 'Try a workflow without effects',
       description: `Run a workflow without side effects and show the result of every block. ${MARKS_RULE}`,
       input: z.object({ workflow_id: WorkflowId, inputs: Inputs.optional() }),
-      output: WorkflowRun,
+      output: RunOutput,
       annotations: READ_ONLY,
       route: 'POST /v1/workflows/{id}/dry-run',
       scope: 'workflows:run',
@@ -41,9 +43,8 @@ export function workflowTools(): Tool[] {
       name: 'service_workflow_run',
       title: 'Run a workflow',
       description:
-        'Run a published workflow. With mode "simulate" nothing is changed. With mode "live", blocks with side ' +
-        'effects run only where "approvals" is true for them: set that only after a person has agreed to this block. ' +
-        MARKS_RULE,
+        'Run a published workflow. In mode "simulate" nothing is changed. In mode "live", blocks with side effects run ' +
+        `only where "approvals" is true for them. ${MARKS_RULE}`,
       input: z.object({
         workflow_id: WorkflowId,
         inputs: Inputs.default({}),
@@ -51,9 +52,9 @@ export function workflowTools(): Tool[] {
         approvals: z
           .record(z.string(), z.boolean())
           .optional()
-          .describe('true by block id, only after a person has explicitly agreed'),
+          .describe('true by block id, only after a person has explicitly agreed to the block'),
       }),
-      output: WorkflowRun,
+      output: RunOutput,
       annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
       route: 'POST /v1/workflows/{id}/run',
       scope: 'workflows:run',

@@ -25,7 +25,11 @@ export type Highlight = z.output<typeof Highlight>;
  * @param terms analysed terms of the query
  */
 export function highlight(text: string, terms: ReadonlySet<string>): Highlight[] {
-  const located = locateTerms(text, terms);
+  return highlightLocated(text, locateTerms(text, terms));
+}
+
+/** Find the sentences of a text that have the most of the located terms, like `highlight`. */
+export function highlightLocated(text: string, located: readonly LocatedTerms[]): Highlight[] {
   if (located.length === 0) return [];
   const sentences = segmentSentences(text)
     .map((range) => ({ range, own: located.filter(({ start }) => start >= range.start && start < range.end) }))

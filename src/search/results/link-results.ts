@@ -10,20 +10,36 @@ export interface ResultLinks {
   readonly keyRing: Pick<KeyRing, 'linkSigning'>;
 }
 
+interface LinkReader {
+  readonly caller: Caller;
+  /** Address of this service; null if it is unknown. */
+  readonly origin: string | null;
+}
+
 /** Add to each result the URL of the page that shows it, if the URL of the service is known. */
 export function linkResults<R extends Pick<SearchResponse, 'results'>>(
   response: R,
   links: ResultLinks,
-  { caller, origin }: { readonly caller: Caller; readonly origin: string | null },
+  reader: LinkReader,
 ): R {
-  if (origin === null) return response;
+  if (reader.origin === null) return response;
   const results = response.results.map((result) => {
     const { document_id: documentId, chunk_index: chunkIndex } = result;
-    const url =
-      links.to === 'console'
-        ? `${origin}/console/documents/${encodeURIComponent(documentId)}#${chunkIndex}`
-        : documentUrl(links.keyRing, { caller, origin, documentId, chunkIndex });
+    const url = linkToPlace(links, reader, { documentId, chunkIndex });
     return { ...result, citation: { ...result.citation, url } };
   });
   return { ...response, results };
+}
+
+/** Return the URL of the page that shows a chunk of a document; null if the URL of the service is not known. */
+export function linkToPlace(
+  links: ResultLinks,
+  { caller, origin }: LinkReader,
+  place: { readonly documentId: string; readonly chunkIndex: number },
+): string | null {
+  if (origin === null) return null;
+  const { documentId, chunkIndex } = place;
+  return links.to === 'console'
+    ? `${origin}/console/documents/${encodeURIComponent(documentId)}#${chunkIndex}`
+    : documentUrl(links.keyRing, { caller, origin, documentId, chunkIndex });
 }
