@@ -203,9 +203,10 @@ function runRoutes(workflows: Workflows): Route[] {
 }
 
 /** Add the address of the page where a person decides to a run that waits. */
-function withAddress(reply: RunReply, origin: string | null): RunReply {
-  if (reply.status !== 'needs_approval' || reply.run_id === null || origin === null) return reply;
-  return { ...reply, approval_url: `${origin}/console/workflows/${reply.workflow_id}/runs/${reply.run_id}` };
+function withAddress<Run extends RunReply | RunView>(run: Run, origin: string | null): Run {
+  const isDecided = 'continued_by' in run && run.continued_by !== null;
+  if (run.status !== 'needs_approval' || run.run_id === null || origin === null || isDecided) return run;
+  return { ...run, approval_url: `${origin}/console/workflows/${run.workflow_id}/runs/${run.run_id}` };
 }
 
 function historyRoutes({ sql }: Workflows): Route[] {
@@ -239,7 +240,9 @@ function historyRoutes({ sql }: Workflows): Route[] {
       reads: 'none',
       params: RunParams,
       responses: { 200: { description: 'The run', schema: RunView } },
-      handle: async ({ caller, params }) => ({ body: await getRun(sql, caller, params.workflow, params.run) }),
+      handle: async ({ caller, params, origin }) => ({
+        body: withAddress(await getRun(sql, caller, params.workflow, params.run), origin),
+      }),
     }),
   ];
 }

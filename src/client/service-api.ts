@@ -166,6 +166,15 @@ export class ServiceApi {
     return this.#post(path, WorkflowRun, { json: request, timeoutMs: WORKFLOW_TIMEOUT_MS, signal });
   }
 
+  getWorkflowRun(id: string, runId: string, signal: AbortSignal): Promise<z.output<typeof WorkflowRun>> {
+    return this.#get(`/v1/workflows/${encodeURIComponent(id)}/runs/${encodeURIComponent(runId)}`, WorkflowRun, signal);
+  }
+
+  approveWorkflowRun(id: string, runId: string, approvals: Readonly<Record<string, boolean>>, signal: AbortSignal) {
+    const path = `/v1/workflows/${encodeURIComponent(id)}/runs/${encodeURIComponent(runId)}/approve`;
+    return this.#post(path, WorkflowRun, { json: { approvals }, timeoutMs: WORKFLOW_TIMEOUT_MS, signal });
+  }
+
   /** Fetch all pages of a list. */
   async #list<T>(
     path: string,

@@ -6,7 +6,8 @@ import { FairGate } from '../platform/fair-gate.ts';
 import type { Logger } from '../platform/logger.ts';
 import { VERSION } from '../platform/version.ts';
 import { mostTelling, PARSE_OPTIONS, placeOf } from '../platform/zod-faults.ts';
-import type { SessionResults, Tool, ToolContext } from './tool.ts';
+import { type ApprovalWay, dialogOf, renderQuestion } from './ask-person.ts';
+import type { PersonDialog, SessionResults, Tool, ToolContext } from './tool.ts';
 import { describeToolFailure } from './tool-errors.ts';
 import { unchecked, withJson } from './tool-schema.ts';
 import { MARKS_EXPLANATION } from './tools/mark-untrusted.ts';
@@ -32,6 +33,8 @@ export interface Session {
   readonly ownerId: string;
   readonly api: ServiceApi;
   readonly results: SessionResults;
+  /** Way in which approvals count; null for a client that cannot get a question. */
+  readonly approvals: ApprovalWay | null;
 }
 
 /** Create the limit on concurrent tool calls. Active organizations divide the places equally. */
@@ -67,7 +70,10 @@ export function createServer(
     const inputSchema = unchecked(withJson(input));
     const about = { title, description, inputSchema, outputSchema: withJson(output), annotations };
     const showsLinks = () => (server.server.getNegotiatedProtocolVersion() ?? '') >= LINKS_SINCE;
-    server.registerTool(name, about, (args, call) => runTool(tool, args, session, call, { ...context, showsLinks }));
+    server.registerTool(name, about, (args, call) => {
+      const person = dialogOf(server, call, session.approvals);
+      return runTool(tool, args, session, call, { ...context, person, showsLinks });
+    });
   }
   return server;
 }
@@ -89,25 +95,32 @@ async function runTool(
   args: Record<string, unknown>,
   { ownerId, api, results }: Session,
   call: ServerContext,
-  context: { readonly limit: FairGate; readonly logger: Logger; readonly showsLinks: () => boolean },
+  context: {
+    readonly limit: FairGate;
+    readonly logger: Logger;
+    readonly person: PersonDialog;
+    readonly showsLinks: () => boolean;
+  },
 ) {
-  const { limit, logger, showsLinks } = context;
+  const { limit, logger, person, showsLinks } = context;
   const { signal } = call.mcpReq;
   const startedMs = performance.now();
   const log = (outcome: string, more: object = {}) =>
     logger.info({ tool: tool.name, outcome, ms: Math.round(performance.now() - startedMs), ...more }, 'tool called');
   try {
-    const toolContext = { api, results, signal, reportProgress: progressOf(call) };
+    const toolContext = { api, results, person, signal, reportProgress: progressOf(call) };
     const {
       structured,
       text,
       links = [],
+      question = null,
     } = await limit.run(
       ownerId,
       () => tool.call(readArguments(tool, args), toolContext),
       () => signal,
     );
-    log('done');
+    log(question === null ? 'done' : 'asked');
+    if (question !== null) return renderQuestion(question);
     const shown = showsLinks() ? links.map((link) => ({ type: 'resource_link' as const, ...link })) : [];
     return { content: [{ type: 'text' as const, text }, ...shown], structuredContent: structured };
   } catch (error) {

@@ -24,6 +24,7 @@ export async function serveStdio(
     ownerId: SESSION,
     api,
     results: server.results.of(SESSION),
+    approvals: 'form' as const,
   };
   const transport = new StdioServerTransport(input, output, { maxBufferSize: settings.messageBytesMax });
   const ended = new Promise<void>((resolve) => {

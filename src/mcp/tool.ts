@@ -20,10 +20,33 @@ export interface SessionResults {
   listSeen(): ReadonlySet<string>;
 }
 
+/** Person behind a client, whom the client can ask. */
+export interface PersonDialog {
+  /** Way in which the client can ask for an approval: in a form, or on a page of the console; null if it cannot. */
+  readonly asks: 'form' | 'page' | null;
+  /** Answer to the question that this call asked before; null if it asked none. */
+  readonly answer: {
+    readonly state: string;
+    readonly isAccepted: boolean;
+    /** Choices of a form by their names. */
+    readonly decisions: Readonly<Record<string, boolean>>;
+  } | null;
+}
+
+/** Question to the person behind a client. */
+export interface Question {
+  readonly message: string;
+  /** Text that comes back with the answer. */
+  readonly state: string;
+  /** Titles of the choices of a form by their names, or the page where the person decides. */
+  readonly ask: { readonly choices: Readonly<Record<string, string>> } | { readonly url: string };
+}
+
 export interface ToolContext {
   /** Client of the API, with the rights of the caller. */
   readonly api: ServiceApi;
   readonly results: SessionResults;
+  readonly person: PersonDialog;
   readonly signal: AbortSignal;
   /** Report the progress of a long call to a client that asked for reports. */
   readonly reportProgress: (progress: { done: number; total: number; message: string }) => Promise<void>;
@@ -44,6 +67,8 @@ export interface ToolReply {
   readonly structured: Record<string, unknown>;
   readonly text: string;
   readonly links?: readonly DocumentLink[];
+  /** Question that is asked in place of this answer. */
+  readonly question?: Question | null;
 }
 
 /** Tool as data. `create-server.ts` offers it to clients. */

@@ -138,6 +138,8 @@ export type RunMode = (typeof RUN_MODES)[number];
 export const RUN_STATUSES = ['running', 'completed', 'needs_approval', 'failed'] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
+const approvalUrl = z.string().optional().describe('page where a person decides, of a run that waits for approvals');
+
 export const RunReply = z
   .object({
     run_id: z.string().nullable(),
@@ -148,7 +150,7 @@ export const RunReply = z
     blocks: z.array(BlockResult),
     output: z.unknown(),
     error: z.string().nullable(),
-    approval_url: z.string().optional().describe('page where a person decides, of a run that waits for approvals'),
+    approval_url: approvalUrl,
   })
   .meta({ id: 'WorkflowRunReply' });
 export type RunReply = z.output<typeof RunReply>;
@@ -179,5 +181,6 @@ export const RunView = RunSummary.extend({
   inputs: z.unknown(),
   blocks: z.array(BlockResult),
   output: z.unknown(),
+  approval_url: approvalUrl,
 }).meta({ id: 'WorkflowRun' });
 export type RunView = z.output<typeof RunView>;

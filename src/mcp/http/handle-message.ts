@@ -26,7 +26,8 @@ export interface MessageHandler {
 export function openMessageHandler(context: {
   readonly tools: ToolServer;
   readonly sessions: HttpSessions;
-  readonly sessionOf: (principal: () => Principal, resultsOf: string) => Session;
+  /** @param canAsk false for a client that no question would reach */
+  readonly sessionOf: (principal: () => Principal, resultsOf: string, canAsk: boolean) => Session;
   readonly logger: Logger;
   readonly bytesMax: number;
 }): MessageHandler {
@@ -36,7 +37,7 @@ export function openMessageHandler(context: {
       ({ authInfo }) => {
         // This revision has no sessions. Results belong to the client by its token.
         const principal = authInfo?.extra?.['principal'] as Principal;
-        return tools.serverFor(sessionOf(() => principal, `client:${principal.id}`));
+        return tools.serverFor(sessionOf(() => principal, `client:${principal.id}`, true));
       },
       {
         legacy: 'reject',
@@ -76,8 +77,8 @@ export function openMessageHandler(context: {
     return response;
   }
 
-  const serverOf = (session: Pick<HttpSession, 'id' | 'principal'>) =>
-    tools.serverFor(sessionOf(() => session.principal, `session:${session.id}`));
+  const serverOf = (session: Pick<HttpSession, 'id' | 'principal' | 'readsStreams'>) =>
+    tools.serverFor(sessionOf(() => session.principal, `session:${session.id}`, session.readsStreams));
 
   /**
    * Open a session again that began in another process, or before a restart. It has no state but the revision: the

@@ -6,11 +6,12 @@ import { ByteShares } from '../../platform/byte-shares.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Service } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/logger.ts';
-import type { HttpToolServerSettings } from '../../platform/tool-server-settings.ts';
+import type { HttpToolServerSettings, ToolServerAuth } from '../../platform/tool-server-settings.ts';
 import { CallerCheck } from '../caller-check.ts';
-import { openToolServer } from '../tool-server.ts';
+import type { Session } from '../create-server.ts';
+import { openToolServer, type ToolServer } from '../tool-server.ts';
 import { BOTH_FORMS, readAccept } from './accepted-forms.ts';
-import { openAuthentication, requireScope } from './authenticate.ts';
+import { openAuthentication, type Principal, requireScope } from './authenticate.ts';
 import { type AddressCheck, checkAddresses } from './check-addresses.ts';
 import { openMessageHandler } from './handle-message.ts';
 import { HttpSessions } from './http-sessions.ts';
@@ -62,13 +63,7 @@ export function httpToolService(
     sessions,
     logger,
     bytesMax: settings.messageBytesMax,
-    sessionOf: (principal, results) => ({
-      ownerId: principal().orgId,
-      get api() {
-        return tools.apiOf(principal().credential);
-      },
-      results: tools.results.of(results),
-    }),
+    sessionOf: sessionsOver(tools, settings.auth),
   });
   const bytesMax = settings.messageBytesMax * MESSAGES_AT_ONCE;
   const memory = new ByteShares({ bytesMax, bytesOfOneMax: () => shareOf(bytesMax) });
@@ -142,6 +137,20 @@ export function httpToolService(
     },
   };
   return service;
+}
+
+/** Make the sessions of clients: their rights, results and way of asking. */
+function sessionsOver(tools: ToolServer, { mode }: ToolServerAuth) {
+  // Where people sign in, they decide on a page of the console, and the word of a client does not count.
+  const way = mode === 'oauth' ? 'page' : 'form';
+  return (principal: () => Principal, results: string, canAsk: boolean): Session => ({
+    ownerId: principal().orgId,
+    get api() {
+      return tools.apiOf(principal().credential);
+    },
+    results: tools.results.of(results),
+    approvals: canAsk ? way : null,
+  });
 }
 
 /** Answer requests that are no messages. @throws AppError for an address that is refused */

@@ -12,6 +12,8 @@ export interface HttpSession {
   readonly orgId: string;
   /** Client of the last request, whose credential may be newer than that of the first one. */
   readonly principal: Principal;
+  /** False for a client that the server cannot send requests to. */
+  readonly readsStreams: boolean;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly server: McpServer;
 }
@@ -66,7 +68,7 @@ export class HttpSessions {
   async open(
     principal: Principal,
     forms: AcceptedForms,
-    makeServer: (session: Pick<HttpSession, 'id' | 'principal'>) => Promise<McpServer>,
+    makeServer: (session: Pick<HttpSession, 'id' | 'principal' | 'readsStreams'>) => Promise<McpServer>,
     id: string = randomUUID(),
   ): Promise<HttpSession> {
     this.#makeRoom(principal.orgId);
@@ -79,7 +81,8 @@ export class HttpSessions {
       },
     });
     const { id: principalId, orgId } = principal;
-    const session = { id, principalId, orgId, principal, transport, server: null as McpServer | null };
+    const readsStreams = forms.stream;
+    const session = { id, principalId, orgId, principal, readsStreams, transport, server: null as McpServer | null };
     // Take the place before the first wait, so that the limit holds.
     const held = Object.assign(session, { open: 0, usedAtMs: performance.now() }) as Held & typeof session;
     this.#sessions.set(id, held);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { WorkflowRun } from '../../client/schema.ts';
 import { defineTool, READ_ONLY, type Tool } from '../tool.ts';
+import { describeChanges, goOn, questionAbout, readWaiting, type WaitingRun } from './approve-run.ts';
 import { MARKS_RULE, markUntrusted } from './mark-untrusted.ts';
 
 const WorkflowId = z.string().min(1).max(128);
@@ -58,15 +59,41 @@ export function workflowTools(): Tool[] {
       annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
       route: 'POST /v1/workflows/{id}/run',
       scope: 'workflows:run',
-      async call({ workflow_id, ...request }, { api, signal }) {
-        const structured = await api.runWorkflow(workflow_id, request, signal);
-        return { structured, text: renderRun(structured) };
+      async call({ workflow_id, ...request }, { api, signal, person }) {
+        if (person.answer !== null) return replyOf(await goOn({ api, signal, person }));
+        const run = await api.runWorkflow(workflow_id, request, signal);
+        const waiting = readWaiting(run);
+        return { ...replyOf(run), question: waiting && questionAbout(waiting, person) };
+      },
+    }),
+    defineTool({
+      name: 'service_workflow_status',
+      title: 'See a run of a workflow',
+      description: 'Show a run that waited for approvals, and whether a person has decided.',
+      input: z.object({ workflow_id: WorkflowId, run_id: z.string().min(1).max(128) }),
+      output: RunOutput,
+      annotations: READ_ONLY,
+      route: 'GET /v1/workflows/{id}/runs/{run}',
+      scope: 'workflows:run',
+      async call({ workflow_id, run_id }, { api, signal }) {
+        return replyOf(await api.getWorkflowRun(workflow_id, run_id, signal));
       },
     }),
   ];
 }
 
+function replyOf(run: z.output<typeof WorkflowRun>) {
+  return { structured: run, text: renderRun(run) };
+}
+
 const RunBlocks = z.array(z.looseObject({ id: z.string(), status: z.string(), error: z.unknown().optional() }));
+
+const Decision = z.looseObject({ actor: z.string(), status: z.string() });
+
+function describeWait({ run_id: id, approval_url: url }: WaitingRun): string {
+  const where = url === undefined ? 'in the console' : `at ${url}`;
+  return `Run ${id} waits. Only a person can approve its blocks, ${where}; service_workflow_status shows the decision.`;
+}
 
 function renderRun(run: z.output<typeof WorkflowRun>): string {
   const lines = [`Status: ${run.status}`];
@@ -76,13 +103,13 @@ function renderRun(run: z.output<typeof WorkflowRun>): string {
     lines.push(`Block ${id}: ${status}`);
     if (error != null) shown.push(`Error of block ${id}: ${JSON.stringify(error)}`);
   }
+  const waiting = readWaiting(run);
+  if (waiting !== null) shown.push(...describeChanges(waiting));
   if (run['output'] != null) shown.push(`Output: ${JSON.stringify(run['output'])}`);
   if (shown.length > 0) lines.push(markUntrusted(shown.join('\n')));
-  if (run.status === 'needs_approval' && typeof run['run_id'] === 'string') {
-    lines.push(
-      `Run ${run['run_id']} waits: a person can approve its blocks in the console and by "service workflows approve".`,
-    );
-  }
+  const decision = Decision.safeParse(run['continued_by']);
+  if (decision.success) lines.push(`${decision.data.actor} decided; the run that goes on is ${decision.data.status}.`);
+  else if (waiting !== null) lines.push(describeWait(waiting));
   if (run.status === 'needs_review') lines.push('The workflow is a draft; a person has to review and publish it.');
   return lines.join('\n');
 }
