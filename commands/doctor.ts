@@ -1,8 +1,13 @@
+import { Flags } from '@oclif/core';
+import { z } from 'zod';
 import { BaseCommand } from '../src/cli/base-command.ts';
 import type { Check } from '../src/cli/doctor.ts';
 import { EXIT } from '../src/cli/exit-codes.ts';
 import { paint } from '../src/cli/output.ts';
+import { parseRequest } from '../src/cli/parse-request.ts';
+import type { Config } from '../src/platform/config.ts';
 import { untilInterrupted } from '../src/platform/lifecycle.ts';
+import type { Logger } from '../src/platform/logger.ts';
 
 const MARKS = {
   ok: ['green', '✔'],
@@ -20,16 +25,22 @@ export default class Doctor extends BaseCommand {
   static override examples = [
     '<%= config.bin %> doctor',
     '<%= config.bin %> doctor --data-dir /var/lib/service --json',
+    '<%= config.bin %> doctor --mcp https://mcp.example.com/mcp',
   ];
+  static override flags = {
+    mcp: Flags.string({
+      description: 'address of the tool server: sign in to it as an assistant would, and check nothing else',
+      env: 'SERVICE_MCP',
+    }),
+  };
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(Doctor);
     const config = await this.loadSettings(flags);
     const logger = await this.openCommandLogger(config);
-    const { examine } = await import('../src/cli/doctor.ts');
     return untilInterrupted(async (signal) => {
       const checks: Check[] = [];
-      for await (const check of examine(config, logger, signal)) {
+      for await (const check of await this.#examine(flags, config, logger, signal)) {
         checks.push(check);
         const [colour, mark] = MARKS[check.status];
         this.log(`${paint(colour, mark)} ${check.name}: ${check.detail}`);
@@ -38,5 +49,20 @@ export default class Doctor extends BaseCommand {
       if (!healthy) process.exitCode = EXIT.dependency;
       return { healthy, checks };
     });
+  }
+
+  async #examine(
+    flags: { readonly mcp?: string | undefined; readonly 'data-dir'?: string | undefined },
+    config: Config,
+    logger: Logger,
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<Check>> {
+    const { mcp } = parseRequest(z.object({ mcp: z.url({ protocol: /^https?$/ }).optional() }), { mcp: flags.mcp });
+    if (mcp === undefined) {
+      const { examine } = await import('../src/cli/doctor.ts');
+      return examine(config, logger, signal);
+    }
+    const { examineToolServer } = await import('../src/cli/doctor-tool-server.ts');
+    return examineToolServer(mcp, () => this.call(flags, 'users.consoleLink', {}));
   }
 }

@@ -50,6 +50,8 @@ import { meRoutes } from './routes/me.ts';
 import { memoryRoutes } from './routes/memory.ts';
 import { metadataRoutes } from './routes/metadata.ts';
 import { modelRoutes } from './routes/models.ts';
+import { oauthClientRoutes } from './routes/oauth-clients.ts';
+import { oauthConsentRoutes } from './routes/oauth-consent.ts';
 import { oidcSignInRoutes } from './routes/oidc-sign-in.ts';
 import { operationRoutes } from './routes/operations.ts';
 import { organizationRoutes } from './routes/organizations.ts';
@@ -139,6 +141,8 @@ export function apiRoutes(
     ...accountRoutes(sql, appliance.access),
     ...accountSignInRoutes(sql, appliance.access),
     ...oidcSignInRoutes(sql, appliance.access),
+    ...oauthClientRoutes(appliance.access.oauth),
+    ...oauthConsentRoutes(appliance.access),
     ...keyRoutes(sql, appliance.keyRing),
     ...userRoutes(sql, appliance.access),
     ...organizationRoutes(sql, appliance.access),

@@ -15,6 +15,7 @@ import { closeUnread } from './middleware/close-unread.ts';
 import { handle } from './middleware/handle.ts';
 import { type Idempotency, idempotency } from './middleware/idempotency.ts';
 import { limitRate } from './middleware/limit-rate.ts';
+import { readForm } from './middleware/read-form.ts';
 import { readIdempotencyKey } from './middleware/read-idempotency-key.ts';
 import { readJson } from './middleware/read-json.ts';
 import { readSigned } from './middleware/read-signed.ts';
@@ -104,11 +105,12 @@ function middlewareOf(route: Route, settings: AppSettings): RequestMiddleware[] 
     isRatedFirst && rate,
     route.reads !== 'none' && reserveMemory(settings.bodyMemory),
     route.reads === 'json' && readJson(route, jsonBytesMax),
+    route.reads === 'form' && readForm(jsonBytesMax),
     route.reads === 'signed' && readSigned(jsonBytesMax, route.checkHeaders),
     route.reads === 'upload' && readUpload(route, limits),
     validateUrl(route),
     route.idempotent && readIdempotencyKey(route),
-    (route.reads === 'json' || route.reads === 'upload') && validateBody(route, settings.threads),
+    route.reads !== 'none' && route.reads !== 'signed' && validateBody(route, settings.threads),
     !isRatedFirst && rate,
     capacity !== 'none' && shareCapacity(settings.capacity[capacity]),
     route.idempotent && idempotency(settings.idempotency, logger),

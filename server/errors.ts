@@ -1,3 +1,4 @@
+import { oauthCodeOf } from '../src/access/oauth/oauth-error.ts';
 import { AppError } from '../src/platform/errors.ts';
 import type { ErrorFamily } from './route.ts';
 
@@ -39,10 +40,14 @@ const RETRY_AFTER_DEFAULT_SECONDS = 1;
 export function renderError(error: AppError, family: ErrorFamily, requestId: string): RenderedError {
   const { status } = error;
   const headers: Record<string, string> = { 'Content-Type': JSON_TYPE };
-  if (status === 401) headers['WWW-Authenticate'] = 'Bearer';
+  if (status === 401) headers['WWW-Authenticate'] = family === 'oauth' ? 'Basic' : 'Bearer';
   const needsRetryAfter = status === 429 || status === 503;
   const retryAfterSeconds = error.retryAfterSeconds ?? (needsRetryAfter ? RETRY_AFTER_DEFAULT_SECONDS : undefined);
   if (retryAfterSeconds !== undefined) headers['Retry-After'] = String(Math.ceil(retryAfterSeconds));
+  if (family === 'oauth') {
+    const body = { error: oauthCodeOf(error), error_description: error.message };
+    return { status, headers, body: JSON.stringify(body) };
+  }
   if (family === 'detail') return { status, headers, body: JSON.stringify({ detail: error.message }) };
   const details = status < 500 ? error.details : undefined;
   const body = {

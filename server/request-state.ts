@@ -91,6 +91,11 @@ export class RequestState implements RouteContext<unknown, unknown, unknown> {
     return this.#req.headers.cookie;
   }
 
+  /** Header `Authorization`, unparsed. */
+  get authorization(): string | undefined {
+    return this.#req.headers.authorization;
+  }
+
   /** Header `Last-Event-ID`; null if there is none. */
   get lastEventId(): string | null {
     return this.#req.headers['last-event-id']?.toString().slice(0, 100) ?? null;

@@ -33,9 +33,9 @@ type CallerOf<A extends AccessPolicy> = A extends 'public' | 'signature'
 
 /**
  * Shape of a route's errors. `embedding` is the object `error` that OpenAI's clients read, `detail` is a sentence, and
- * `both` has the two side by side, for routes that both kinds of clients call.
+ * `both` has the two side by side, for routes that both kinds of clients call. `oauth` is that of RFC 6749.
  */
-export type ErrorFamily = 'embedding' | 'detail' | 'both';
+export type ErrorFamily = 'embedding' | 'detail' | 'both' | 'oauth';
 
 /**
  * File of a multipart request, which the body reader has written to `path`. It is removed when the handler is done. A
@@ -92,6 +92,10 @@ export interface RouteContext<Params, Query, Body, A extends AccessPolicy = Acce
   readonly encodings: string | undefined;
   /** Header `Cookie`, unparsed. */
   readonly cookies: string | undefined;
+  /** Header `Authorization`, unparsed, for a route without a caller. */
+  readonly authorization: string | undefined;
+  /** Address of the client, behind trusted proxies too. */
+  readonly clientAddress: string;
   readonly requestId: string;
   /** Address of this service for links in the answer, without a trailing slash; null if unknown. */
   readonly origin: string | null;
@@ -160,9 +164,10 @@ export interface Route<
   readonly errors: ErrorFamily;
   /**
    * `none`: the body is never read. `upload`: multipart with one `file`, or JSON. `signed`: JSON whose bytes are
-   * signed; the handler parses and validates them, and only OpenAPI uses `body`.
+   * signed; the handler parses and validates them, and only OpenAPI uses `body`. `form`: the form of a web page
+   * (`application/x-www-form-urlencoded`).
    */
-  readonly reads: 'none' | 'json' | 'signed' | 'upload';
+  readonly reads: 'none' | 'json' | 'form' | 'signed' | 'upload';
   /** Refuse a `signed` request by its headers, before its body is checked or read. Throws AppError. */
   readonly checkHeaders?: (headers: IncomingHttpHeaders) => void;
   /** Refuse fields that the schema of the body does not know, since one of them may be a misspelt restriction. */

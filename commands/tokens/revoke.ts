@@ -7,14 +7,19 @@ import { invalidRequest } from '../../src/platform/errors.ts';
 export default class TokensRevoke extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Revoke one token by its id, or all tokens of a user: they are refused within a second. Keys are not affected.\n' +
-    'The service keeps no list of tokens: an id that no token has is accepted too, so check the id.';
+    'Revoke one token by its id, the access of a client that "tokens list" shows, or all tokens of a user: they are ' +
+    'refused within a second. Keys are not affected.\n' +
+    'The service keeps no list of tokens of users: an id that no token has is accepted too, so check the id.';
   static override examples = [
     '<%= config.bin %> tokens revoke tok_01h8xk3v9e7m2q4r6s8t0v1w2x',
+    '<%= config.bin %> tokens revoke grant_01h8xk3v9e7m2q4r6s8t0v1w2x',
     '<%= config.bin %> tokens revoke --user ana@example.com --yes --json',
   ];
   static override args = {
-    id: Args.string({ description: 'id of the token, as "tokens create" prints it', ignoreStdin: true }),
+    id: Args.string({
+      description: 'id of the token, as "tokens create" prints it, or of the access of a client',
+      ignoreStdin: true,
+    }),
   };
   static override flags = {
     org: orgFlag,
@@ -26,14 +31,15 @@ export default class TokensRevoke extends BaseCommand {
     const { args, flags } = await this.parse(TokensRevoke);
     const { id } = args;
     const { user } = flags;
+    const isGrant = id?.startsWith('grant_') === true;
     if ((id === undefined) === (user === undefined)) {
       throw invalidRequest('give either the id of a token, or --user for all tokens of a user', 'id');
     }
     return this.withSession(flags, async (session, signal) => {
-      const what = id === undefined ? `all tokens of ${user}` : `the token ${id}`;
+      const what = id === undefined ? `all tokens of ${user}` : `${isGrant ? 'the access' : 'the token'} ${id}`;
       await confirm(`Requests with ${what} will be refused. Revoke?`, flags.yes, signal);
       const revoked = await session.call('keys.revokeToken', { id, user });
-      this.log(id === undefined ? `revoked ${what}` : describeRevoked(id));
+      this.log(id === undefined || isGrant ? `revoked ${what}` : describeRevoked(id));
       return revoked;
     });
   }

@@ -14,6 +14,8 @@ export interface JsonBodySettings {
   readonly advice?: string;
   /** Limit on values of a large body, checked while it arrives; none if its handler parses it. */
   readonly valuesMax?: number | undefined;
+  /** Media subtypes of the bodies; by default those of JSON. */
+  readonly types?: readonly string[];
   /** Return null for an empty body instead of failing. */
   readonly allowsEmpty: boolean;
 }
@@ -29,13 +31,13 @@ const SMALL_BYTES_MAX = 256 * 1024;
  * `client_gone`.
  */
 export function jsonBodyReader(settings: JsonBodySettings): (ctx: RequestContext) => Promise<Buffer | null> {
-  const { limitBytes, advice, allowsEmpty, valuesMax } = settings;
+  const { limitBytes, advice, allowsEmpty, valuesMax, types = ['json', '+json'] } = settings;
   const readBytes = koaBody({
     json: false,
     urlencoded: false,
     multipart: false,
     text: true,
-    textTypes: ['json', '+json'],
+    textTypes: [...types],
     textLimit: limitBytes,
     encoding: '',
     parsedMethods: [HttpMethodEnum.POST, HttpMethodEnum.PUT, HttpMethodEnum.PATCH, HttpMethodEnum.DELETE],

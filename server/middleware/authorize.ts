@@ -92,6 +92,8 @@ async function braked(ctx: RequestContext, failedLogins: FailedLogins, run: () =
 const FAILED_LOGINS: ReadonlySet<string> = new Set([
   'invalid_credentials',
   'invalid_cron_secret',
+  'invalid_client',
+  'invalid_grant',
   'invitation_invalid',
   'reset_invalid',
 ]);

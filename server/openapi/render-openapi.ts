@@ -127,7 +127,8 @@ function withoutNul(schema: JsonObject): JsonObject {
 function requestBodyOf(route: Route, body: z.ZodType, components: SchemaComponents): JsonObject {
   const name = `${route.operationId.charAt(0).toUpperCase()}${route.operationId.slice(1)}Request`;
   const change = (rendered: JsonObject) => allowNulls(route.refusesUnknownFields ? refuseOthers(rendered) : rendered);
-  const content: JsonObject = { 'application/json': { schema: components.define(name, body, 'input', change) } };
+  const mediaType = route.reads === 'form' ? 'application/x-www-form-urlencoded' : 'application/json';
+  const content: JsonObject = { [mediaType]: { schema: components.define(name, body, 'input', change) } };
   if (route.reads === 'upload') content['multipart/form-data'] = { schema: formOf(components.render(body, 'input')) };
   return { required: !body.safeParse(undefined).success, content };
 }

@@ -18,10 +18,13 @@ const DetailError = z.object({ detail: z.string() }).meta({ id: 'DetailError' })
 
 const OpenAiError = EmbeddingError.extend(DetailError.shape).meta({ id: 'OpenAiError' });
 
+const OAuthError = z.object({ error: z.string(), error_description: z.string() }).meta({ id: 'OAuthError' });
+
 const ERRORS: Readonly<Record<ErrorFamily, { prefix: string; schema: z.ZodType }>> = {
   embedding: { prefix: 'Embedding', schema: EmbeddingError },
   detail: { prefix: 'Detail', schema: DetailError },
   both: { prefix: 'OpenAi', schema: OpenAiError },
+  oauth: { prefix: 'OAuth', schema: OAuthError },
 };
 
 const REFUSALS: Readonly<Record<number, string>> = {
@@ -46,7 +49,7 @@ const REFUSALS: Readonly<Record<number, string>> = {
 /** Headers of responses: description and schema. */
 const HEADERS: Readonly<Record<string, JsonObject>> = {
   'X-Request-Id': { description: 'Id of the request, for the logs', required: true, schema: { type: 'string' } },
-  'WWW-Authenticate': { description: 'Always `Bearer`', schema: { type: 'string' } },
+  'WWW-Authenticate': { description: '`Bearer`, or `Basic` for clients of OAuth', schema: { type: 'string' } },
   'Retry-After': { description: 'Seconds to wait', schema: { type: 'integer', minimum: 0 } },
   'RateLimit-Limit': { description: 'Requests a minute on the axis', schema: { type: 'integer', minimum: 0 } },
   'RateLimit-Remaining': { description: 'Requests that are left now', schema: { type: 'integer', minimum: 0 } },
@@ -77,7 +80,7 @@ export function renderHeaders(): JsonObject {
 /** Render `components.responses`: every refusal in every family of errors. */
 export function renderRefusals(components: SchemaComponents): JsonObject {
   const rendered: JsonObject = {};
-  for (const family of ['embedding', 'detail', 'both'] as const) {
+  for (const family of ['embedding', 'detail', 'both', 'oauth'] as const) {
     for (const status of Object.keys(REFUSALS)) {
       rendered[`${ERRORS[family].prefix}${status}`] = refusal(family, Number(status), {}, components);
     }

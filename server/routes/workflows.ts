@@ -173,7 +173,10 @@ function runRoutes(workflows: Workflows): Route[] {
       body: RunRequest,
       responses: { 200: { description: 'The results of the blocks', schema: RunReply } },
       handle: async ({ caller, params, body, idempotent, origin, signal }) => ({
-        body: await runWorkflow(workflows, caller, params.workflow, { ...body, idempotent, origin }, signal),
+        body: withAddress(
+          await runWorkflow(workflows, caller, params.workflow, { ...body, idempotent, origin }, signal),
+          origin,
+        ),
       }),
     }),
     defineRoute({
@@ -193,10 +196,16 @@ function runRoutes(workflows: Workflows): Route[] {
       body: ApproveRequest,
       responses: { 200: { description: 'The results of the blocks', schema: RunReply } },
       handle: async ({ caller, params, body, idempotent, origin, signal }) => ({
-        body: await approveRun(workflows, caller, params, { ...body, idempotent, origin }, signal),
+        body: withAddress(await approveRun(workflows, caller, params, { ...body, idempotent, origin }, signal), origin),
       }),
     }),
   ];
+}
+
+/** Add the address of the page where a person decides to a run that waits. */
+function withAddress(reply: RunReply, origin: string | null): RunReply {
+  if (reply.status !== 'needs_approval' || reply.run_id === null || origin === null) return reply;
+  return { ...reply, approval_url: `${origin}/console/workflows/${reply.workflow_id}/runs/${reply.run_id}` };
 }
 
 function historyRoutes({ sql }: Workflows): Route[] {

@@ -28,8 +28,11 @@ export type Plan = (typeof PLANS)[number];
 
 /** Caller of an operation, from the only resolver of credentials (`resolve-caller.ts`). */
 export interface Caller {
-  readonly kind: 'api_key' | 'user' | 'operator' | 'channel';
-  /** Name of this caller in the audit log: `key:<id>`, `user:<id>`, `operator:<os user>` or `channel:<id>`. */
+  readonly kind: 'api_key' | 'user' | 'operator' | 'channel' | 'grant';
+  /**
+   * Name of this caller in the audit log: `key:<id>`, `user:<id>`, `operator:<os user>`, `channel:<id>` or
+   * `grant:<id>`.
+   */
   readonly actor: string;
   readonly orgId: string;
   readonly plan: Plan;
@@ -45,6 +48,16 @@ export interface Caller {
    * confidential. `public`: also hides documents that are not public_accessible.
    */
   readonly outside?: 'unrestricted' | 'public';
+  /** Set for a client that acts for a person by an access token. */
+  readonly grant?: {
+    readonly id: string;
+    readonly clientId: string;
+    readonly clientName: string;
+    /** Person who gave it: the `actor` of that caller. */
+    readonly givenBy: string;
+    /** Audience of the token: address of a tool server. */
+    readonly resource: string;
+  };
 }
 
 export function hasScope(caller: Caller, scope: Scope): boolean {

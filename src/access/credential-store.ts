@@ -153,10 +153,16 @@ export async function selectUserFactsByOidc(
 }
 
 /**
- * Return true if the key (`key:<id>`) or user (`user:<id>`) of an organization is still accepted, without its
- * credential. Other actors, such as the operator, only need an organization that is not suspended.
+ * Return true if the key (`key:<id>`), user (`user:<id>`) or grant (`grant:<id>`) of an organization is still accepted,
+ * without its credential. Other actors, such as the operator, only need an organization that is not suspended.
  */
 export async function isActorAccepted(sql: Sql, orgId: string, actor: string): Promise<boolean> {
+  if (actor.startsWith('grant:')) {
+    const [grant] = await sql<{ actor: string }[]>`
+      SELECT actor FROM oauth_grants
+      WHERE org_id = ${orgId} AND id = ${actor.slice('grant:'.length)} AND expires_at > now()`;
+    return grant !== undefined && isActorAccepted(sql, orgId, grant.actor);
+  }
   const [, kind, id = ''] = /^(key|user):(.+)$/.exec(actor) ?? [];
   const [row] = await sql`
     SELECT o.suspended_at IS NULL AND CASE ${kind ?? 'other'}

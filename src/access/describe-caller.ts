@@ -9,8 +9,22 @@ import { selectUser } from './user-store.ts';
 export const CallerDescription = z
   .object({
     org: z.object({ id: z.string(), name: z.string(), plan: z.enum(PLANS) }),
-    kind: z.enum(['key', 'user', 'operator']).describe('`operator`: the person at the command line, in a browser'),
+    kind: z
+      .enum(['key', 'user', 'operator', 'client'])
+      .describe(
+        '`operator`: the person at the command line, in a browser; `client`: an application by an access token',
+      ),
     key: z.object({ id: z.string(), name: z.string() }).optional().describe('of an API key'),
+    grant: z
+      .object({
+        id: z.string(),
+        client: z.string().describe('name of the client'),
+        client_id: z.string(),
+        given_by: z.string().describe('`user:<id>`, `key:<id>` or `operator:<os user>`'),
+        tool_server: z.string().describe('audience of the token'),
+      })
+      .optional()
+      .describe('of an access token'),
     user: z
       .object({
         id: z.string(),
@@ -27,9 +41,11 @@ export const CallerDescription = z
   .meta({ id: 'Caller' });
 export type CallerDescription = z.output<typeof CallerDescription>;
 
+const KINDS = { api_key: 'key', user: 'user', operator: 'operator', grant: 'client', channel: 'user' } as const;
+
 /** Describe the caller of a request to itself. */
 export async function describeCaller(sql: Sql, caller: Caller): Promise<CallerDescription> {
-  const { orgId, userId, authLevel } = caller;
+  const { orgId, userId, authLevel, grant } = caller;
   const keyId = caller.kind === 'api_key' ? caller.actor.replace(/^key:/, '') : null;
   const [org, user, keyName] = await Promise.all([
     findOrganization(sql, orgId),
@@ -38,11 +54,16 @@ export async function describeCaller(sql: Sql, caller: Caller): Promise<CallerDe
   ]);
   return {
     org: { id: org.id, name: org.name, plan: org.plan },
-    kind: keyId !== null ? 'key' : caller.kind === 'operator' ? 'operator' : 'user',
+    kind: KINDS[caller.kind],
     ...(keyId === null ? {} : { key: { id: keyId, name: keyName ?? '' } }),
+    ...(grant ? { grant: describeGrant(grant) } : {}),
     ...(user ? { user: { id: user.id, email: user.email, role: user.role, department: user.department } } : {}),
     user_id: userId,
     scopes: SCOPES.filter((scope) => caller.scopes.has(scope)),
     auth_level: authLevel,
   };
+}
+
+function describeGrant({ id, clientId, clientName, givenBy, resource }: NonNullable<Caller['grant']>) {
+  return { id, client: clientName, client_id: clientId, given_by: givenBy, tool_server: resource };
 }

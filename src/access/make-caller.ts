@@ -1,4 +1,4 @@
-import type { Caller } from './caller.ts';
+import { type Caller, hasScope, type Scope } from './caller.ts';
 import type { ApiKeyFacts, UserFacts } from './credential-store.ts';
 import { SCOPES_BY_ROLE } from './roles.ts';
 
@@ -29,5 +29,17 @@ export function callerOfUser(user: UserFacts): Caller {
     department: user.department,
     scopes: SCOPES_BY_ROLE[user.role],
     authLevel: user.authLevel,
+  });
+}
+
+/** Make the caller of a client to which a person gave access. It never has more rights than the person. */
+export function callerOfGrant(person: Caller, grant: NonNullable<Caller['grant']>, scopes: readonly Scope[]): Caller {
+  return Object.freeze({
+    ...person,
+    kind: 'grant',
+    actor: `grant:${grant.id}`,
+    role: null, // a client is not a session of its person
+    scopes: new Set(scopes.filter((scope) => hasScope(person, scope))),
+    grant,
   });
 }

@@ -10,6 +10,7 @@ import { sweepAuditLog } from './audit.ts';
 import { adminKeyFile, bootstrap } from './bootstrap.ts';
 import type { Caller } from './caller.ts';
 import { sweepIdempotencyKeys } from './idempotency.ts';
+import { OAuth } from './oauth/oauth.ts';
 import { operatorActor } from './operator.ts';
 import { findFirstOrganization, selectFirstStart } from './organization-store.ts';
 import { createOrganization } from './organizations.ts';
@@ -28,6 +29,8 @@ export interface Access {
   readonly oidcSignIn: OidcSignIn | null;
   readonly invitations: Invitations;
   readonly accounts: Accounts;
+  /** Authorization server of the tool server. */
+  readonly oauth: OAuth;
   readonly passkeys: Passkeys;
   /** File that contains the admin key since the first start. */
   readonly adminKeyFile: string;
@@ -51,7 +54,7 @@ export interface Access {
 }
 
 export interface AccessContext {
-  readonly config: Pick<Config, 'console' | 'dataDir' | 'oidc' | 'retention'>;
+  readonly config: Pick<Config, 'console' | 'dataDir' | 'oauth' | 'oidc' | 'retention'>;
   readonly sql: Sql;
   readonly keyRing: KeyRing;
   readonly logger: Logger;
@@ -71,7 +74,8 @@ export async function openAccess(context: AccessContext): Promise<Access> {
   const { secretKeyCheck, organizationId } = await selectFirstStart(sql);
   await checkSecretKey(sql, keyRing, secretKeyCheck);
   const isNew = organizationId === null && (await bootstrap(sql, { dataDir, keyRing, createDefaultBucket })).created;
-  const callers = openCallerResolver({ sql, keyRing, oidc: config.oidc, logger });
+  const oauth = new OAuth(sql, keyRing, config.oauth);
+  const callers = openCallerResolver({ sql, keyRing, oidc: config.oidc, oauth, logger });
   const sessions = new Sessions({ sql, keyRing, callers, settings: config.console });
   const invitations = new Invitations({ sql, keyRing, emailDomains: config.oidc?.emailDomains ?? {} });
   const accounts = new Accounts({ sql, keyRing, invitations });
@@ -82,6 +86,7 @@ export async function openAccess(context: AccessContext): Promise<Access> {
     oidcSignIn: openOidcSignIn({ sql, keyRing, oidc: config.oidc, invitations }),
     invitations,
     accounts,
+    oauth,
     passkeys: new Passkeys({ sql, keyRing }),
     adminKeyFile: adminKeyFile(dataDir),
     isNew,
@@ -97,6 +102,7 @@ export async function openAccess(context: AccessContext): Promise<Access> {
     chores: (everyMs) => [
       { name: 'removal of old idempotency keys', everyMs, run: async () => void (await sweepIdempotencyKeys(sql)) },
       { name: 'removal of ended sessions', everyMs, run: () => sessions.sweep() },
+      { name: 'removal of ended access of clients', everyMs, run: () => oauth.sweep() },
       { name: 'removal of unused accounts', everyMs, run: () => accounts.sweep() },
       {
         name: 'removal of old audit entries',

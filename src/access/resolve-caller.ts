@@ -16,6 +16,8 @@ import {
 } from './credential-store.ts';
 import { updateLastUsed } from './key-store.ts';
 import { callerOfKey, callerOfUser } from './make-caller.ts';
+import type { OAuth } from './oauth/oauth.ts';
+import { isAccessToken } from './oauth/secrets.ts';
 import { type OidcSettings, openOidcVerifier } from './oidc.ts';
 import { operatorCaller } from './operator.ts';
 import { findOrganization } from './organizations.ts';
@@ -59,11 +61,13 @@ export function openCallerResolver(settings: {
   sql: Sql;
   keyRing: KeyRing;
   oidc: OidcSettings | null;
+  /** Access tokens of clients; null to accept none. */
+  oauth: Pick<OAuth, 'lookUp'> | null;
   logger: Logger;
   cacheMs?: number;
   cacheEntriesMax?: number;
 }): CallerResolver {
-  const { sql, keyRing, logger, cacheMs = 500, cacheEntriesMax = 10_000 } = settings;
+  const { sql, keyRing, oauth, logger, cacheMs = 500, cacheEntriesMax = 10_000 } = settings;
   const oidc = settings.oidc ? openOidcVerifier(settings.oidc) : null;
   const cache = openCredentialCache({ cacheMs, cacheEntriesMax });
 
@@ -122,6 +126,7 @@ export function openCallerResolver(settings: {
       const cacheKey = hash('sha256', credential, 'base64');
       const known = cache.get(cacheKey);
       if (known) return known;
+      if (oauth !== null && isAccessToken(credential)) return cache.load(cacheKey, () => oauth.lookUp(credential));
       if (!isKey) return cache.load(cacheKey, () => lookUpToken(credential));
       const parsed = parseApiKey(credential);
       if (!parsed) throw invalidCredentials();

@@ -121,8 +121,8 @@ export async function setSequences(tx: Sql, sequences: readonly SequenceState[])
 
 /**
  * Bring restored rows into the state after a stop of all processes: jobs in progress are queued again without spending
- * an attempt, and nothing refers to workers, index tables or runs of the machine of the backup. Sessions end, since a
- * user may have signed out after the backup.
+ * an attempt, and nothing refers to workers, index tables or runs of the machine of the backup. Sessions and
+ * grants end, since a user may have signed out or revoked them after the backup.
  */
 export async function resetRuntimeState(tx: Sql, backupId: string): Promise<void> {
   await tx`
@@ -130,7 +130,8 @@ export async function resetRuntimeState(tx: Sql, backupId: string): Promise<void
     WHERE ${isInProgress(tx)}`;
   await tx`DELETE FROM workers`;
   // Backups of earlier versions do not have these tables.
-  for (const table of ['sessions', 'sign_in_links']) if (await hasTable(tx, table)) await tx`DELETE FROM ${tx(table)}`;
+  for (const table of ['sessions', 'sign_in_links', 'oauth_grants'])
+    if (await hasTable(tx, table)) await tx`DELETE FROM ${tx(table)}`;
   await tx`DELETE FROM reprojections`;
   await tx`DELETE FROM retired_index_tables`;
   await tx`

@@ -2,10 +2,11 @@ import { z } from 'zod';
 import { AppError } from '../platform/errors.ts';
 import type { HttpReply } from '../platform/upstream/transport.ts';
 
-/** Error body of the service, in either of its two shapes. */
+/** Error body of the service, in one of its shapes. */
 const ErrorBody = z.union([
   z.object({ detail: z.string() }).transform(({ detail }) => detail),
   z.object({ error: z.object({ message: z.string() }) }).transform(({ error }) => error.message),
+  z.object({ error_description: z.string() }).transform((body) => body.error_description),
 ]);
 
 const MESSAGE_CHARS_MAX = 2000;

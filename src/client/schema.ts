@@ -6,7 +6,8 @@ import { z } from 'zod';
  */
 export const Me = z.looseObject({
   org: z.looseObject({ id: z.string(), name: z.string() }),
-  kind: z.enum(['key', 'user']),
+  kind: z.enum(['key', 'user', 'operator', 'client']),
+  grant: z.looseObject({ client_id: z.string(), given_by: z.string(), tool_server: z.string() }).optional(),
   user_id: z.string().nullish(),
   scopes: z.array(z.string()),
   auth_level: z.number(),
@@ -25,6 +26,9 @@ export const DocumentList = z.looseObject({
 export type DocumentDetails = z.output<typeof DocumentList>['data'][number];
 
 export type Me = z.output<typeof Me>;
+
+/** Metadata of the API as an authorization server (RFC 8414). */
+export const AuthorizationServer = z.looseObject({ issuer: z.url() });
 
 export const OpenApiPaths = z.looseObject({ paths: z.record(z.string(), z.record(z.string(), z.unknown())) });
 

@@ -5,6 +5,7 @@ import type { Secret } from '../platform/secret.ts';
 import { encodeMultipart, type NewUpload } from './multipart.ts';
 import type { ApiCall, RestClient } from './rest-client.ts';
 import {
+  AuthorizationServer,
   BucketList,
   CollectionList,
   DocumentChunks,
@@ -41,6 +42,13 @@ export async function listRoutes(client: RestClient, signal: AbortSignal): Promi
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
     ),
   );
+}
+
+/** Fetch the address under which the API is an authorization server. @throws AppError 404 if it is none */
+export async function findIssuer(client: RestClient, signal: AbortSignal): Promise<string> {
+  const path = '/.well-known/oauth-authorization-server';
+  const call = { method: 'GET', path, reply: AuthorizationServer, repeatable: true } as const;
+  return (await client.call({ ...call, signal, credential: null })).issuer;
 }
 
 /** Client of the REST API with one credential. Every method throws the AppErrors of `RestClient.call`. */

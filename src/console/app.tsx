@@ -1,8 +1,10 @@
 import { useEffect } from 'preact/hooks';
+import { ConsentPage } from './consent.tsx';
 import { InvitationPage } from './invitation.tsx';
 import { closeEvents, openEvents } from './lib/events.ts';
 import { t } from './lib/i18n.ts';
 import { loadPage } from './lib/page-file.ts';
+import { CONSENT_PATH } from './lib/pending-consent.ts';
 import { useResource } from './lib/resource.ts';
 import { useLinks, usePlace } from './lib/router.ts';
 import { session } from './lib/session.ts';
@@ -19,6 +21,7 @@ import { Toasts } from './ui/toast.tsx';
 export function App() {
   useLinks();
   const state = useStore(session);
+  const place = usePlace();
   const { kind } = state;
   const isSignedIn = kind === 'active';
   useEffect(() => {
@@ -30,6 +33,7 @@ export function App() {
   if (kind === 'signed_out') return <SignIn />;
   if (kind === 'invited') return <InvitationPage token={state.token} active={state.active} />;
   if (kind === 'resetting') return <PasswordResetPage token={state.token} />;
+  if (place.path === CONSENT_PATH) return kind === 'active' ? <ConsentPage /> : <SignIn />;
   return (
     <>
       <Shell>

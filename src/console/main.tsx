@@ -3,6 +3,7 @@ import { App } from './app.tsx';
 import { ApiError, callOnce } from './lib/api.ts';
 import { openLanguage } from './lib/i18n.ts';
 import { readInstallation } from './lib/installation.ts';
+import { followConsent } from './lib/pending-consent.ts';
 import { openTheme, preferredLanguages } from './lib/preferences.ts';
 import { acceptSession, type SessionReply, type SignedOutReason, session } from './lib/session.ts';
 
@@ -61,6 +62,7 @@ const reset = takeReset();
 // A person with a session may accept an invitation with their own account.
 await Promise.all([openLanguage(preferredLanguages()), readInstallation(), openSession(link, hasOidcFailed())]);
 const state = session.get();
+followConsent(state.kind === 'active');
 if (invitation !== null)
   session.set({ kind: 'invited', ...invitation, active: state.kind === 'active' ? state : null });
 else if (reset !== null) session.set({ kind: 'resetting', token: reset });

@@ -28,6 +28,7 @@ const PAGES: readonly (readonly [pattern: string, load: Load])[] = [
   ['usage', () => import('./pages/usage/usage.tsx')],
   ['keys', () => import('./pages/people/keys.tsx')],
   ['people', () => import('./pages/people/people.tsx')],
+  ['assistants', () => import('./pages/people/assistants.tsx')],
   ['sources', () => import('./pages/sources/sources.tsx')],
   ['sources/*', () => import('./pages/sources/source.tsx')],
   ['workflows', () => import('./pages/workflows/workflows.tsx')],

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import type { Me } from '../client/schema.ts';
 import type { ServiceApi } from '../client/service-api.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Secret } from '../platform/secret.ts';
@@ -10,10 +11,23 @@ const ENTRIES_MAX = 10_000;
 /** Time for which a known caller is still admitted while the API is unreachable. The tools then report the outage. */
 const REMEMBERED_MS = 10 * 60_000;
 
+/** Facts about an accepted caller. */
+export interface KnownCaller {
+  readonly orgId: string;
+  /** Access that a person gave to a client; null for a key or a user token. */
+  readonly grant: {
+    readonly clientId: string;
+    readonly givenBy: string;
+    /** Address of the tool server that it is for. */
+    readonly toolServer: string;
+  } | null;
+  readonly scopes: readonly string[];
+}
+
 interface Verdict {
   readonly refused: AppError | null;
-  /** Organization of the caller; null for a refused one. */
-  readonly orgId: string | null;
+  /** Null for a refused caller. */
+  readonly caller: KnownCaller | null;
   readonly atMs: number;
 }
 
@@ -33,25 +47,25 @@ export class CallerCheck {
   }
 
   /**
-   * Return the id of the caller's organization.
+   * Return the caller of a credential.
    *
    * @throws AppError of the API: `api_refused` (401 and others), `api_unreachable` (503)
    */
-  async require(credential: Secret): Promise<string> {
-    const { refused, orgId } = await this.#verdictOn(credential);
-    if (refused !== null || orgId === null) throw refused;
-    return orgId;
+  async require(credential: Secret): Promise<KnownCaller> {
+    const { refused, caller } = await this.#verdictOn(credential);
+    if (refused !== null || caller === null) throw refused;
+    return caller;
   }
 
   /** Check like `require`, but while the API is unreachable admit a caller known within the last ten minutes. */
-  async requireKnown(credential: Secret): Promise<string> {
+  async requireKnown(credential: Secret): Promise<KnownCaller> {
     const before = this.#verdicts.peek(keyOf(credential));
     try {
       return await this.require(credential);
     } catch (error) {
       const isDown = error instanceof AppError && error.code === 'api_unreachable';
-      if (!isDown || before?.orgId == null) throw error;
-      return before.orgId;
+      if (!isDown || before?.caller == null) throw error;
+      return before.caller;
     }
   }
 
@@ -69,17 +83,22 @@ export class CallerCheck {
   /** Ask the API and cache its answer. A failure to answer is not cached. */
   async #ask(key: string, credential: Secret): Promise<Verdict> {
     let refused: AppError | null = null;
-    let orgId: string | null = null;
+    let caller: KnownCaller | null = null;
     try {
-      ({ id: orgId } = (await this.#apiOf(credential).me(AbortSignal.timeout(10_000))).org);
+      const { org, grant, scopes } = await this.#apiOf(credential).me(AbortSignal.timeout(10_000));
+      caller = { orgId: org.id, grant: grant ? grantOf(grant) : null, scopes };
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'api_refused' || error.status >= 500) throw error;
       refused = error;
     }
-    const verdict = { refused, orgId, atMs: performance.now() };
+    const verdict = { refused, caller, atMs: performance.now() };
     this.#verdicts.set(key, verdict);
     return verdict;
   }
+}
+
+function grantOf(grant: NonNullable<Me['grant']>): KnownCaller['grant'] {
+  return { clientId: grant.client_id, givenBy: grant.given_by, toolServer: grant.tool_server };
 }
 
 /** Hash a credential for use as a key, so that a memory dump does not hold all credentials in clear text. */

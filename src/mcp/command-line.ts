@@ -18,8 +18,9 @@ USAGE
   service-mcp --http [--host H] [--port N]
                                      serve over HTTP at /mcp (default: 127.0.0.1 port 8787)
   service-mcp token                  print a new random token for SERVICE_MCP_BEARER_TOKEN
-  service-mcp init --client claude|cursor|remote|chatgpt [--bucket B] [--server-url URL]
+  service-mcp init --client claude|cursor|vscode|remote|chatgpt [--bucket B] [--server-url URL]
                                      print the configuration of a client
+        --sign-in                    people sign in to the server, so the client needs no token (default in mode oauth)
         --write                      write it into the file of the client; what stands there is kept
         --dry-run                    say what --write would do, and write nothing
         --config FILE                another file than the usual one of the client
@@ -28,11 +29,13 @@ USAGE
 
 ENVIRONMENT
   SERVICE_API_BASE_URL               address of the API (default: http://127.0.0.1:8080)
-  SERVICE_API_KEY                    API key; not needed with SERVICE_MCP_AUTH_MODE=upstream-bearer
+  SERVICE_API_KEY                    API key; not needed in the modes upstream-bearer and oauth
   SERVICE_DEFAULT_BUCKET             bucket of searches that name none (default: default)
   SERVICE_MEMORY_BUCKETS             buckets that memory searches are kept to, separated by commas
   SERVICE_USER_ID                    user whose sources are listed (default: the user of the key)
-  SERVICE_MCP_AUTH_MODE              static (one token for all clients) or upstream-bearer (each client's own key)
+  SERVICE_MCP_AUTH_MODE              static (one token for all clients), upstream-bearer (each client's own key) or
+                                     oauth (people sign in; the API needs SERVICE_MCP_URL, too)
+  SERVICE_MCP_URL                    address of this server as clients see it (default: where it listens)
   SERVICE_MCP_BEARER_TOKEN           the token of mode static
   SERVICE_MCP_ALLOW_UNAUTHENTICATED  1: no token, on a loopback address only
   PORT, SERVICE_MCP_PORT             port of --http
@@ -61,6 +64,7 @@ const FLAGS = {
   client: { type: 'string' },
   bucket: { type: 'string' },
   'server-url': { type: 'string' },
+  'sign-in': { type: 'boolean' },
   write: { type: 'boolean' },
   'dry-run': { type: 'boolean' },
   config: { type: 'string' },
@@ -72,7 +76,7 @@ const FLAGS_OF: Readonly<Record<string, readonly Flag[]>> = {
   stdio: [],
   http: ['http', 'host', 'port'],
   token: [],
-  init: ['client', 'bucket', 'server-url', 'write', 'dry-run', 'config', 'name'],
+  init: ['client', 'bucket', 'server-url', 'sign-in', 'write', 'dry-run', 'config', 'name'],
 };
 
 /** Run one command line of `service-mcp` and return its exit code. */

@@ -1,5 +1,5 @@
 import { RestClient } from '../client/rest-client.ts';
-import { ServiceApi } from '../client/service-api.ts';
+import { findIssuer, ServiceApi } from '../client/service-api.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Secret } from '../platform/secret.ts';
 import type { ToolServerSettings } from '../platform/tool-server-settings.ts';
@@ -19,6 +19,10 @@ import { workflowTools } from './tools/workflows.ts';
 /** Parts that stdio and HTTP share: the tools, the connection to the API, and the results of sessions. */
 export interface ToolServer {
   readonly results: ResultCache;
+  /** Ask the API for the address under which it is an authorization server. */
+  findIssuer(signal: AbortSignal): Promise<string>;
+  /** Return the right that a tool needs. */
+  scopeOf(tool: string): string;
   /** Create a client of the API with the rights of a credential. */
   apiOf(credential: Secret): ServiceApi;
   /** Create a server of the SDK for a session, with the tools for which the API has routes. */
@@ -35,10 +39,13 @@ export function openToolServer(
   const { baseUrl, callsMax } = settings.api;
   // In addition to the tools' own calls, the server checks callers and asks for routes.
   const client = new RestClient(baseUrl, { connectionsMax: callsMax + 8 });
-  const choice = chooseTools(allTools(settings), client, logger);
+  const all = allTools(settings);
+  const choice = chooseTools(all, client, logger);
   const limit = limitCalls(callsMax, limits.callsOfOneMax ?? callsMax);
   return {
     results: new ResultCache(),
+    findIssuer: (signal) => findIssuer(client, signal),
+    scopeOf: (name) => all.find((tool) => tool.name === name)?.scope ?? 'search',
     apiOf: (credential) => new ServiceApi(client, credential),
     serverFor: async (session) => createServer(await choice.offered(), session, { limit, logger }),
     close: () => client.close(),

@@ -56,6 +56,8 @@ export interface Tool {
   readonly annotations: ToolAnnotations;
   /** Route of the API that the tool calls (`POST /v1/memory/search`). Without it the tool is not offered. */
   readonly route: string;
+  /** Right of the caller that the tool needs; by default `search`. */
+  readonly scope?: 'documents:write' | 'workflows:run';
   readonly call: (args: Record<string, unknown>, context: ToolContext) => Promise<ToolReply>;
 }
 

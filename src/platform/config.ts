@@ -17,6 +17,7 @@ import { serverConfigOf, serverSettings } from './server-settings.ts';
 import { describeFaults } from './settings-faults.ts';
 import { collectSettings, isSetInFile, type LoadOptions, type SettingSource, sourceOf } from './settings-layers.ts';
 import { isTree, type Tree } from './settings-tree.ts';
+import { signInConfigOf, signInSettings } from './sign-in-settings.ts';
 import { sourceFaults, sourceSettings, sourcesConfigOf } from './source-settings.ts';
 import { storageConfigOf, storageFaults, storageSettings } from './storage-settings.ts';
 import { tracingConfigOf, tracingSettings } from './tracing-settings.ts';
@@ -113,6 +114,7 @@ export const ConfigFile = z.strictObject({
   ...projectionSettings,
   ...sourceSettings,
   ...consoleSettings,
+  ...signInSettings,
   ...searchSettings,
   ...serverSettings,
   ...tracingSettings,
@@ -250,6 +252,7 @@ const ConfigSchema = CheckedFile.transform((file) => ({
   projections: projectionConfigOf(file),
   ...sourcesConfigOf(file),
   console: consoleConfigOf(file),
+  ...signInConfigOf(file),
   ...searchConfigOf(file),
   ...serverConfigOf(file),
   ...tracingConfigOf(file),

@@ -14,6 +14,7 @@ export const SETTING_VARIABLES = {
   SERVICE_METRICS_PORT: ['metrics', 'port'],
   SERVICE_OIDC_ISSUER: ['oidc', 'issuer'],
   SERVICE_OIDC_AUDIENCE: ['oidc', 'audience'],
+  SERVICE_MCP_URL: ['tool_server', 'urls'],
   DATABASE_URL: ['database_url'],
   DATABASE_DIRECT_URL: ['database_direct_url'],
   REDIS_URL: ['redis_url'],

@@ -16,6 +16,8 @@ export interface KeyRing {
   readonly linkSigning: Buffer;
   /** HMAC key under which ids of sessions are stored, and from which their CSRF tokens are derived. */
   readonly sessions: Buffer;
+  /** HMAC key under which codes, tokens and client secrets of OAuth are stored. */
+  readonly oauth: Buffer;
   /** HMAC key that signs backups. */
   readonly backupSigning: Buffer;
 }
@@ -29,6 +31,7 @@ export function deriveKeyRing(secretKey: Secret): KeyRing {
     encryption: derive('encryption'),
     linkSigning: derive('link-signing'),
     sessions: derive('sessions'),
+    oauth: derive('oauth'),
     backupSigning: derive('backup-signing'),
   };
 }

@@ -31,7 +31,13 @@ const Environment = z.object({
   SERVICE_USER_ID: z.string().max(128).optional(),
   SERVICE_DEFAULT_BUCKET: z.string().min(1).max(128).default('default'),
   SERVICE_MEMORY_BUCKETS: list.optional(),
-  SERVICE_MCP_AUTH_MODE: z.enum(['static', 'upstream-bearer']).default('static'),
+  SERVICE_MCP_AUTH_MODE: z.enum(['static', 'upstream-bearer', 'oauth']).default('static'),
+  SERVICE_MCP_URL: z
+    .url({
+      protocol: /^https?$/,
+      error: 'must be the http or https URL of this tool server, such as https://mcp.example.com/mcp',
+    })
+    .optional(),
   SERVICE_MCP_BEARER_TOKEN: secret.optional(),
   SERVICE_MCP_ALLOW_UNAUTHENTICATED: z.string().optional(),
   PORT: port.optional(),
@@ -48,10 +54,14 @@ const Environment = z.object({
 
 const DEFAULT_PORT = 8787;
 
-/** Authentication of HTTP clients: one token of ours for all clients, each client's own key, or no check. */
+/**
+ * Authentication of HTTP clients: one token of ours for all clients, each client's own key, an access token that a
+ * person consented to, or no check.
+ */
 export type ToolServerAuth =
   | { readonly mode: 'static'; readonly token: Secret; readonly apiKey: Secret }
   | { readonly mode: 'upstream-bearer' }
+  | { readonly mode: 'oauth' }
   | { readonly mode: 'unauthenticated'; readonly apiKey: Secret };
 
 /** Settings that stdio and HTTP share. */
@@ -62,12 +72,16 @@ export interface ToolServerSettings {
   readonly defaultBucket: string;
   /** Buckets that memory searches are limited to; null for those of the caller's own sources. */
   readonly memoryBuckets: readonly string[] | null;
+  /** True if people sign in to the tool server (mode `oauth`). */
+  readonly signIn: boolean;
   readonly messageBytesMax: number;
   readonly logLevel: string;
 }
 
 export interface HttpToolServerSettings extends ToolServerSettings {
   readonly auth: ToolServerAuth;
+  /** Address as clients see it; null for that at which it listens. */
+  readonly url: string | null;
   readonly host: string;
   readonly port: number;
   readonly allowedHosts: readonly string[];
@@ -115,9 +129,10 @@ export function loadHttpSettings(options: LoadOptions = {}): HttpToolServerSetti
   const env = readEnvironment(options);
   const settings = {
     ...commonSettings(env),
+    url: env.SERVICE_MCP_URL ?? null,
     host: env.SERVICE_MCP_HOST,
     port: env.PORT ?? env.SERVICE_MCP_PORT ?? DEFAULT_PORT,
-    allowedHosts: env.SERVICE_MCP_ALLOWED_HOSTS,
+    allowedHosts: [...env.SERVICE_MCP_ALLOWED_HOSTS, ...hostOf(env.SERVICE_MCP_URL)],
     allowedOrigins: env.SERVICE_MCP_ALLOWED_ORIGINS,
     sessionsMax: env.SERVICE_MCP_SESSIONS_MAX,
     sessionIdleMs: env.SERVICE_MCP_SESSION_IDLE_SECONDS * 1000,
@@ -128,14 +143,14 @@ export function loadHttpSettings(options: LoadOptions = {}): HttpToolServerSetti
 type Env = z.output<typeof Environment>;
 
 function authOf(env: Env): ToolServerAuth {
-  if (env.SERVICE_MCP_AUTH_MODE === 'upstream-bearer') return { mode: 'upstream-bearer' };
+  if (env.SERVICE_MCP_AUTH_MODE !== 'static') return { mode: env.SERVICE_MCP_AUTH_MODE };
   const faults: string[] = [];
   const isOpen = env.SERVICE_MCP_ALLOW_UNAUTHENTICATED === '1';
   const token = env.SERVICE_MCP_BEARER_TOKEN;
   const apiKey = env.SERVICE_API_KEY;
   if (apiKey === undefined) {
     faults.push(
-      'SERVICE_API_KEY: is not set; create a key with "service keys create", or set SERVICE_MCP_AUTH_MODE=upstream-bearer to have every client send its own',
+      'SERVICE_API_KEY: is not set; create a key with "service keys create", or set SERVICE_MCP_AUTH_MODE=oauth to have people sign in, or upstream-bearer to have every client send its own key',
     );
   }
   if (isOpen && !isLoopbackHost(env.SERVICE_MCP_HOST)) {
@@ -152,6 +167,10 @@ function authOf(env: Env): ToolServerAuth {
   return isOpen || token === undefined ? { mode: 'unauthenticated', apiKey } : { mode: 'static', token, apiKey };
 }
 
+function hostOf(url: string | undefined): string[] {
+  return url === undefined ? [] : [new URL(url).hostname];
+}
+
 function commonSettings(env: Env): ToolServerSettings {
   return {
     api: { baseUrl: env.SERVICE_API_BASE_URL.replace(/\/+$/, ''), callsMax: env.SERVICE_MCP_CALLS_MAX },
@@ -159,6 +178,7 @@ function commonSettings(env: Env): ToolServerSettings {
     userId: env.SERVICE_USER_ID ?? null,
     defaultBucket: env.SERVICE_DEFAULT_BUCKET,
     memoryBuckets: env.SERVICE_MEMORY_BUCKETS?.length ? env.SERVICE_MEMORY_BUCKETS : null,
+    signIn: env.SERVICE_MCP_AUTH_MODE === 'oauth',
     messageBytesMax: env.SERVICE_MCP_BODY_BYTES,
     logLevel: env.SERVICE_LOG_LEVEL,
   };

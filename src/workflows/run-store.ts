@@ -232,13 +232,18 @@ function hidesDocument(sql: Sql, caller: Caller): SqlFragment {
 
 /**
  * Build the condition that the caller may see a row of `workflow_runs`. Results show data of the run's caller, so only
- * that caller sees them, and administrators with at least the same auth level.
+ * that caller sees them, the person for whom a client ran it, and administrators with at least the same auth level.
  */
 function visibleTo(sql: Sql, caller: Caller): SqlFragment {
   const own = sql`workflow_runs.org_id = ${caller.orgId}`;
-  if (!isOrgAdminRole(caller.role) && !caller.scopes.has('platform_admin'))
-    return sql`${own} AND actor = ${caller.actor}`;
-  return sql`${own} AND (actor = ${caller.actor} OR workflow_runs.auth_level <= ${caller.authLevel})`;
+  if (!isOrgAdminRole(caller.role) && !caller.scopes.has('platform_admin')) return sql`${own} AND ${isOf(sql, caller)}`;
+  return sql`${own} AND (${isOf(sql, caller)} OR workflow_runs.auth_level <= ${caller.authLevel})`;
+}
+
+/** Build the condition that the caller, or a client to which the caller gave access, ran a row. */
+function isOf(sql: Sql, { orgId, actor }: Caller): SqlFragment {
+  return sql`(workflow_runs.actor = ${actor} OR workflow_runs.actor IN (
+    SELECT 'grant:' || g.id FROM oauth_grants g WHERE g.org_id = ${orgId} AND g.actor = ${actor}))`;
 }
 
 function toSummary(row: Row): RunSummary {

@@ -148,6 +148,7 @@ export const RunReply = z
     blocks: z.array(BlockResult),
     output: z.unknown(),
     error: z.string().nullable(),
+    approval_url: z.string().optional().describe('page where a person decides, of a run that waits for approvals'),
   })
   .meta({ id: 'WorkflowRunReply' });
 export type RunReply = z.output<typeof RunReply>;

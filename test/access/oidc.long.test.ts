@@ -45,7 +45,7 @@ afterEach(async () => {
 
 function openResolver(more: Partial<OidcSettings> = {}): CallerResolver {
   const oidc = { issuer: issuer.url, audience: issuer.audience, algorithm: 'RS256', ...more };
-  return openCallerResolver({ sql: db.sql, keyRing, oidc, logger: pino({ level: 'silent' }), cacheMs: 0 });
+  return openCallerResolver({ sql: db.sql, keyRing, oidc, oauth: null, logger: pino({ level: 'silent' }), cacheMs: 0 });
 }
 
 const nowSeconds = () => Math.floor(Date.now() / 1000);
@@ -203,7 +203,13 @@ test('an algorithm without a key pair is refused when the verifier is opened', (
 });
 
 test('foreign tokens are refused if no OIDC issuer is configured', async () => {
-  const closed = openCallerResolver({ sql: db.sql, keyRing, oidc: null, logger: pino({ level: 'silent' }) });
+  const closed = openCallerResolver({
+    sql: db.sql,
+    keyRing,
+    oidc: null,
+    oauth: null,
+    logger: pino({ level: 'silent' }),
+  });
   const token = await issuer.sign({ sub: 'ada' });
   await expect(closed.resolve(`Bearer ${token}`)).rejects.toMatchObject({ code: 'invalid_credentials' });
   const ours = await new SignJWT({ sub: 'ada' }).setProtectedHeader({ alg: 'HS256' }).sign(keyRing.tokenSigning);

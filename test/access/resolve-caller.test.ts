@@ -34,7 +34,7 @@ function openResolver() {
     },
   });
   const logger = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) });
-  const resolver = openCallerResolver({ sql, keyRing, oidc: null, logger });
+  const resolver = openCallerResolver({ sql, keyRing, oidc: null, oauth: null, logger });
   return { resolver, lines, queries: () => queries };
 }
 

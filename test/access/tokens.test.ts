@@ -170,7 +170,8 @@ test('one token, or all tokens of a user, are revoked in every process, and late
   const make = async () => createToken(db.sql, keyRing, operator, { user, ttlMs: HOUR_MS });
   const [one, two, three] = [await make(), await make(), await make()];
   // As in two processes: each keeps what it found for half a second.
-  const open = () => openCallerResolver({ sql: db.sql, keyRing, oidc: null, logger: pino({ level: 'silent' }) });
+  const open = () =>
+    openCallerResolver({ sql: db.sql, keyRing, oidc: null, oauth: null, logger: pino({ level: 'silent' }) });
   const [here, elsewhere] = [open(), open()];
   const accepted = async ({ token }: { token: { reveal(): string } }) => {
     const answers = [here, elsewhere].map((resolver) => resolver.resolve(`Bearer ${token.reveal()}`));

@@ -130,6 +130,8 @@ describe('every guarded route', () => {
         ...['createSession', 'listSignInMethods', 'beginOidcSignIn', 'finishOidcSignIn'],
         ...['getInvitation', 'acceptInvitation', 'viewInvitation', 'signInByInvitation', 'signInByReset'],
         ...['askToSignInByPasskey', 'signInByPasskey'],
+        ...['getOAuthServerMetadata', 'getOAuthResourceMetadata', 'authorizeClient', 'registerOAuthClient'],
+        ...['issueOAuthTokens', 'revokeOAuthToken'],
       ].toSorted(),
     );
     const signed = routes.filter((route) => route.access === 'signature').map((route) => route.operationId);

@@ -89,9 +89,15 @@ export async function runScenario(url: string, scenario: string, revision: Revis
   return JSON.parse(stdout.slice(start, end + 2)) as Check[];
 }
 
+/** Script of the official suite. */
+export const CONFORMANCE = path.join(
+  path.dirname(require.resolve('@modelcontextprotocol/conformance/package.json')),
+  'dist',
+  'index.js',
+);
+
 async function conformance(args: readonly string[]): Promise<{ stdout: string; stderr: string }> {
-  const manifest = require.resolve('@modelcontextprotocol/conformance/package.json');
-  return run(path.join(path.dirname(manifest), 'dist', 'index.js'), args);
+  return run(CONFORMANCE, args);
 }
 
 /** Run the official inspector in its command-line mode. */

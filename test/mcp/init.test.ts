@@ -82,12 +82,52 @@ describe('init prints what the client reads', () => {
       server_url: 'https://mcp.example.com/mcp',
       allowed_tools: ['search', 'fetch'],
     });
-    expect(stderr).toContain('Connectors');
+    expect(stderr).toContain('--sign-in');
+  });
+
+  it('with --sign-in no client needs a token, and the notes say where its person signs in', async () => {
+    const url = 'https://mcp.example.com/mcp';
+    const read = async (client: string, env: Record<string, string> = {}) => {
+      const flags = env['SERVICE_MCP_AUTH_MODE'] === undefined ? ['--sign-in'] : [];
+      const { stdout, stderr } = await init(['--client', client, '--server-url', url, ...flags], env);
+      return { document: JSON.parse(stdout), stderr };
+    };
+    for (const [client, section, entry, step] of [
+      ['claude', 'mcpServers', { type: 'http', url }, 'Add custom connector'],
+      ['cursor', 'mcpServers', { url }, 'Connect'],
+      ['vscode', 'servers', { type: 'http', url }, 'sign in'],
+      ['remote', 'mcpServers', { type: 'http', url }, 'browser'],
+    ] as const) {
+      const { document, stderr } = await read(client);
+      expect([client, document]).toEqual([client, { [section]: { service: entry } }]);
+      expect(stderr).toContain(step);
+    }
+    expect((await read('remote', { SERVICE_MCP_AUTH_MODE: 'oauth' })).document.mcpServers.service).toEqual({
+      type: 'http',
+      url,
+    });
+    expect((await read('chatgpt')).stderr).toContain('authentication OAuth');
+    const without = await init(['--client', 'chatgpt', '--server-url', url]);
+    expect(without.stderr).toContain('SERVICE_MCP_AUTH_MODE=oauth');
+  });
+
+  it('vscode: its own form, which asks for the secret', async () => {
+    const { stdout } = await init(['--client', 'vscode', '--server-url', 'https://mcp.example.com/mcp']);
+    expect(JSON.parse(stdout)).toEqual({
+      servers: {
+        service: {
+          type: 'http',
+          url: 'https://mcp.example.com/mcp',
+          headers: { Authorization: `Bearer \${input:service-secret}` },
+        },
+      },
+      inputs: [{ type: 'promptString', id: 'service-secret', description: 'token of the tool server', password: true }],
+    });
   });
 
   it('refuses what cannot work, with the next step', async () => {
     for (const [args, wanted] of [
-      [[], /--client is missing: one of claude, cursor, remote, chatgpt/],
+      [[], /--client is missing: one of claude, cursor, vscode, remote, chatgpt/],
       [['--client', 'claud'], /did you mean claude\?/],
       [['--client', 'chatgpt', '--server-url', 'http://x'], /give the https address/],
       [['--client', 'remote', '--server-url', 'nowhere'], /is not an http or https address/],

@@ -17,7 +17,7 @@ export function makeKeyRing(): KeyRing {
 
 /** Open a resolver that caches nothing, so that it sees every change. */
 export function makeResolver(sql: Sql, keyRing: KeyRing): CallerResolver {
-  return openCallerResolver({ sql, keyRing, oidc: null, logger: pino({ level: 'silent' }), cacheMs: 0 });
+  return openCallerResolver({ sql, keyRing, oidc: null, oauth: null, logger: pino({ level: 'silent' }), cacheMs: 0 });
 }
 
 /**

@@ -90,6 +90,16 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   askForPasskey: {},
   addPasskey: { json: () => ({ name: 'phone', response: { id: 'wrong', type: 'public-key' } }) },
   deletePasskey: {},
+  getOAuthServerMetadata: {},
+  getOAuthResourceMetadata: {},
+  authorizeClient: {},
+  issueOAuthTokens: { json: () => ({ grant_type: 'refresh_token' }) },
+  revokeOAuthToken: { json: () => ({ token: 'wrong' }) },
+  registerOAuthClient: { json: () => ({ redirect_uris: ['https://client.example.com/'] }) },
+  viewConsent: { json: () => ({ query: 'client_id=wrong' }) },
+  decideConsent: { json: () => ({ query: 'client_id=wrong', approve: false }) },
+  listGrants: {},
+  revokeGrant: {},
   endSession: {},
   endAllSessions: {},
   createKey: { json: ({ user }) => ({ name: 'key', scopes: ['embed'], auth_level: 1, user_id: user }) },
@@ -234,7 +244,10 @@ const NO_IDS = new Set([
   ...['listWorkflows.cursor', 'listWorkflowRuns.cursor'],
   ...['streamEvents.last_event_id', 'listKeys.cursor', 'listUsers.cursor', 'listOrganizations.cursor'],
   ...['createChannelConfig.config', 'createMemorySource.user_id', 'listMemorySources.user_id', 'searchMemory.buckets'],
-  ...['searchBuckets.buckets', 'findDocuments.ids', 'deletePasskey.passkey'],
+  ...['deletePasskey.passkey', 'getOAuthResourceMetadata.path'],
+  // Grants of the caller alone, by ids that only its own list has.
+  ...['revokeGrant.grant', 'issueOAuthTokens.client_id', 'revokeOAuthToken.client_id'],
+  ...['searchBuckets.buckets', 'findDocuments.ids'],
 ]);
 
 const LOOKS_LIKE_ID = /(?:^|_)(?:ids?|cursor)$|^(?:bucket|collection|document|job|config)s?$/;

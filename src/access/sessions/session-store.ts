@@ -1,16 +1,11 @@
 import type { SessionSettings } from '../../platform/console-settings.ts';
 import type { Sql, SqlFragment } from '../../platform/postgres.ts';
+import type { Subject } from '../subject.ts';
 
 /** Stored session. It acts for a key, for a user, or else for the operator. */
-export interface StoredSession {
+export interface StoredSession extends Subject {
   /** Public name, for the audit log. */
   readonly id: string;
-  readonly orgId: string;
-  readonly actor: string;
-  readonly keyId: string | null;
-  readonly userId: string | null;
-  readonly tokenId: string | null;
-  readonly generation: number;
   /** True if it began with a password or a passkey, so that it manages the account and lasts longer without use. */
   readonly isOfAccount: boolean;
 }

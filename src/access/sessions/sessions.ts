@@ -8,11 +8,12 @@ import { recordAudit } from '../audit.ts';
 import type { Caller } from '../caller.ts';
 import { type CredentialCache, openCredentialCache, type Resolved } from '../credential-cache.ts';
 import { invalidCredentials, sessionEnded } from '../credential-errors.ts';
-import { selectApiKeyFacts, selectUserFacts, type UserFacts } from '../credential-store.ts';
+import type { UserFacts } from '../credential-store.ts';
 import { callerOfKey, callerOfUser } from '../make-caller.ts';
 import { operatorCallerNamed } from '../operator.ts';
 import { selectOrganization } from '../organization-store.ts';
 import type { CallerResolver } from '../resolve-caller.ts';
+import { callerOfSubject, type Subject } from '../subject.ts';
 import { deleteExpiredSignIns } from './invitation-store.ts';
 import { hashLinkToken, isLinkToken, newLinkToken } from './link-token.ts';
 import {
@@ -146,6 +147,11 @@ export class Sessions {
     return (await this.#select(this.#hmac('id', id))).isOfAccount;
   }
 
+  /** Return the key, user or operator of a live session. @throws AppError `session_ended` (401) */
+  async subjectOf(id: string): Promise<Subject> {
+    return this.#select(this.#hmac('id', id));
+  }
+
   csrfTokenOf(id: string): string {
     return this.#hmac('csrf', id).toString('base64url');
   }
@@ -243,19 +249,8 @@ export class Sessions {
 
   /** Find the caller of a session in the current records. @throws AppError `session_ended` (401) */
   async #callerOf(session: LiveSession): Promise<Resolved> {
-    const { orgId, actor, keyId, userId } = session;
-    if (keyId !== null) {
-      const key = await selectApiKeyFacts(this.#sql, keyId);
-      if (!key || key.refused || key.expired) throw sessionEnded();
-      return { caller: callerOfKey(key), endsInMs: key.endsInMs };
-    }
-    if (userId !== null) {
-      const user = await selectUserFacts(this.#sql, { ...session, userId });
-      if (!user || user.suspended) throw sessionEnded();
-      return { caller: callerOfUser(user), endsInMs: null };
-    }
-    const organization = await selectOrganization(this.#sql, orgId);
-    if (!organization || organization.suspended_at !== null) throw sessionEnded();
-    return { caller: operatorCallerNamed(organization, actor), endsInMs: null };
+    const resolved = await callerOfSubject(this.#sql, session);
+    if (resolved === null) throw sessionEnded();
+    return resolved;
   }
 }

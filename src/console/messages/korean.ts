@@ -1,4 +1,5 @@
 import { KOREAN_ACCOUNT } from './korean-account.ts';
+import { KOREAN_ASSISTANTS } from './korean-assistants.ts';
 import { KOREAN_CHANNELS } from './korean-channels.ts';
 import { KOREAN_DOCUMENTS } from './korean-documents.ts';
 import { KOREAN_FRAME } from './korean-frame.ts';
@@ -19,6 +20,7 @@ export const KOREAN = {
   ...KOREAN_NAMES,
   ...KOREAN_FRAME,
   ...KOREAN_ACCOUNT,
+  ...KOREAN_ASSISTANTS,
   ...KOREAN_HELP,
   ...KOREAN_DOCUMENTS,
   ...KOREAN_SEARCH,

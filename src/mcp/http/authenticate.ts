@@ -8,12 +8,14 @@ import type { CallerCheck } from '../caller-check.ts';
 
 /** Client of the HTTP server. */
 export interface Principal {
-  /** SHA-256 of its bearer token, which owns sessions and results. */
+  /** Owner of sessions and results: the SHA-256 of its bearer token, or of the client and its person. */
   readonly id: string;
   /** Organization whose share of the server it uses. Clients that share one token share everything. */
   readonly orgId: string;
   /** Credential that is sent to the API. */
   readonly credential: Secret;
+  /** Rights that a person gave to the client; null where the API alone decides. */
+  readonly scopes: readonly string[] | null;
 }
 
 /**
@@ -27,6 +29,8 @@ export type Authenticate = (
   signal: () => AbortSignal,
 ) => Promise<Principal>;
 
+/** Right that every client needs. */
+const BASIC_SCOPE = 'search';
 const BEARER_CHARS_MAX = 8192;
 /** Owner of everything where all clients have one token. */
 const EVERYBODY = 'everybody';
@@ -36,8 +40,12 @@ const CHECKS = { runningMax: 8, runningOfOneMax: 2, waitingOfOneMax: 20 };
 /** Wrong bearers of one address that are answered at once; further ones are answered a second late. */
 const REFUSALS = { burst: 60, perSecond: 1 };
 
-/** Create the check of clients for the mode of the server. */
-export function openAuthentication(auth: ToolServerAuth, callers: CallerCheck): Authenticate {
+/**
+ * Create the check of clients for the mode of the server.
+ *
+ * @param resource returns the address of this tool server, for which access tokens must be made
+ */
+export function openAuthentication(auth: ToolServerAuth, callers: CallerCheck, resource: () => string): Authenticate {
   const checks = new FairGate(CHECKS);
   const refusals = new RefusalBrake(REFUSALS);
   const refused = async (error: AppError, address: string, signal: () => AbortSignal) => {
@@ -46,7 +54,7 @@ export function openAuthentication(auth: ToolServerAuth, callers: CallerCheck): 
   };
   switch (auth.mode) {
     case 'unauthenticated': {
-      const everybody = { id: 'anonymous', orgId: EVERYBODY, credential: auth.apiKey };
+      const everybody = { id: 'anonymous', orgId: EVERYBODY, credential: auth.apiKey, scopes: null };
       return async () => everybody;
     }
     case 'static': {
@@ -56,9 +64,10 @@ export function openAuthentication(auth: ToolServerAuth, callers: CallerCheck): 
         if (!timingSafeEqual(presented, expected)) {
           await refused(bearerInvalid('the bearer token is wrong'), address, signal);
         }
-        return { id: presented.toString('hex'), orgId: EVERYBODY, credential: auth.apiKey };
+        return { id: presented.toString('hex'), orgId: EVERYBODY, credential: auth.apiKey, scopes: null };
       };
     }
+    case 'oauth':
     case 'upstream-bearer':
       return async (authorization, address, signal) => {
         const bearer = readBearer(authorization);
@@ -73,18 +82,63 @@ export function openAuthentication(auth: ToolServerAuth, callers: CallerCheck): 
           }
         };
         // A client that was accepted before never waits behind unknown ones.
-        const orgId = await (callers.isKnown(credential) ? check() : checks.run(address, check, signal));
-        return { id: digest(bearer).toString('hex'), orgId, credential };
+        const caller = await (callers.isKnown(credential) ? check() : checks.run(address, check, signal));
+        const { orgId, grant, scopes } = caller;
+        const audience = auth.mode === 'oauth' ? resource() : null;
+        if ((grant?.toolServer ?? null) !== audience) throw bearerInvalid(wrongAudience(audience));
+        // The client may get another token, and further rights, in the middle of a session.
+        const owner = grant === null ? bearer : `${orgId} ${grant.givenBy} ${grant.clientId}`;
+        return { id: digest(owner).toString('hex'), orgId, credential, scopes: grant === null ? null : scopes };
       };
   }
 }
 
-/** Return the value of `WWW-Authenticate` (RFC 6750) for a refusal. */
-export function challengeOf(error: AppError): string {
-  const realm = 'Bearer realm="service-mcp"';
-  if (error.code !== 'bearer_invalid') return realm;
-  const description = error.message.replace(/[^\x20-\x7e]|["\\]/g, '');
-  return `${realm}, error="invalid_token", error_description="${description}"`;
+/**
+ * Return the value of `WWW-Authenticate` for a refusal (RFC 6750, RFC 9728).
+ *
+ * @param metadataUrl address of the metadata of this tool server; null where people do not sign in
+ */
+export function challengeOf(error: AppError, metadataUrl: string | null): string {
+  const fault = CHALLENGES[error.code];
+  const scopes = error.details?.['scopes'] ?? BASIC_SCOPE;
+  const parts = [
+    'realm="service-mcp"',
+    ...(fault === undefined ? [] : [`error="${fault}"`, `error_description="${plain(error.message)}"`]),
+    ...(metadataUrl === null ? [] : [`resource_metadata="${metadataUrl}"`, `scope="${scopes}"`]),
+  ];
+  return `Bearer ${parts.join(', ')}`;
+}
+
+/** Error codes of RFC 6750 (section 3.1) by our own. */
+const CHALLENGES: Readonly<Record<string, string>> = {
+  bearer_invalid: 'invalid_token',
+  insufficient_scope: 'insufficient_scope',
+};
+
+function plain(text: string): string {
+  return text.replace(/[^\x20-\x7e]|["\\]/g, '');
+}
+
+/**
+ * Require the right that a tool needs.
+ *
+ * @throws AppError `insufficient_scope` (403), by which a client asks its person for more rights
+ */
+export function requireScope({ scopes }: Principal, scope: string): void {
+  if (scopes === null || scopes.includes(scope)) return;
+  throw new AppError({
+    code: 'insufficient_scope',
+    status: 403,
+    message: `this tool needs the right ${scope}, which was not given; connect again to give it`,
+    // With those that it has, so that the next token has all of them.
+    details: { scopes: [...scopes, scope].join(' ') },
+  });
+}
+
+function wrongAudience(audience: string | null): string {
+  if (audience === null)
+    return 'this token is for a tool server that people sign in to; send an API key or a user token';
+  return `this tool server needs an access token for ${audience}; connect again`;
 }
 
 function readBearer(authorization: string | undefined): string {

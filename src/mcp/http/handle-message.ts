@@ -2,9 +2,12 @@ import { createMcpHandler, isInitializeRequest, isLegacyRequest } from '@modelco
 import type { Logger } from '../../platform/logger.ts';
 import type { Session } from '../create-server.ts';
 import type { ToolServer } from '../tool-server.ts';
-import type { AcceptedForms } from './accepted-forms.ts';
+import { type AcceptedForms, BOTH_FORMS } from './accepted-forms.ts';
 import type { Principal } from './authenticate.ts';
-import type { HttpSessions } from './http-sessions.ts';
+import type { HttpSession, HttpSessions } from './http-sessions.ts';
+
+/** Revision of clients that do not name theirs. */
+const OLDER_REVISION = '2025-03-26';
 
 /** Client of a message, and the forms of an answer that it reads. */
 export interface HttpClient {
@@ -23,7 +26,7 @@ export interface MessageHandler {
 export function openMessageHandler(context: {
   readonly tools: ToolServer;
   readonly sessions: HttpSessions;
-  readonly sessionOf: (principal: Principal, resultsOf: string) => Session;
+  readonly sessionOf: (principal: () => Principal, resultsOf: string) => Session;
   readonly logger: Logger;
   readonly bytesMax: number;
 }): MessageHandler {
@@ -33,7 +36,7 @@ export function openMessageHandler(context: {
       ({ authInfo }) => {
         // This revision has no sessions. Results belong to the client by its token.
         const principal = authInfo?.extra?.['principal'] as Principal;
-        return tools.serverFor(sessionOf(principal, `client:${principal.id}`));
+        return tools.serverFor(sessionOf(() => principal, `client:${principal.id}`));
       },
       {
         legacy: 'reject',
@@ -49,14 +52,15 @@ export function openMessageHandler(context: {
   async function handleSession(
     request: Request,
     json: unknown,
-    { principal, forms }: HttpClient,
+    client: HttpClient,
     whenDone: (done: () => void) => void,
   ): Promise<Response> {
+    const { principal, forms } = client;
     const id = request.headers.get('mcp-session-id');
     const parsed = json === undefined ? {} : { parsedBody: json };
     // A client that starts anew may still send the id of a session that has ended.
     if (id !== null && !isInitializeRequest(json)) {
-      const session = sessions.find(id, principal);
+      const session = sessions.find(id, principal) ?? (await resume(id, request, client));
       // Answer the same for a session of another client, so that its id reveals nothing.
       if (session === null) return refuse(404, -32001, 'the session is unknown or has ended; start a new one');
       whenDone(sessions.use(id));
@@ -65,13 +69,31 @@ export function openMessageHandler(context: {
     if (!isInitializeRequest(json)) {
       return refuse(400, -32000, 'the header Mcp-Session-Id is missing; "initialize" starts a session');
     }
-    const session = await sessions.open(principal, forms, (sessionId) =>
-      tools.serverFor(sessionOf(principal, `session:${sessionId}`)),
-    );
+    const session = await sessions.open(principal, forms, serverOf);
     whenDone(sessions.use(session.id));
     const response = await session.transport.handleRequest(request, parsed);
     await sessions.settle(session);
     return response;
+  }
+
+  const serverOf = (session: Pick<HttpSession, 'id' | 'principal'>) =>
+    tools.serverFor(sessionOf(() => session.principal, `session:${session.id}`));
+
+  /**
+   * Open a session again that began in another process, or before a restart. It has no state but the revision: the
+   * server takes the place of the client and initializes it.
+   */
+  async function resume(id: string, request: Request, { principal, forms }: HttpClient): Promise<HttpSession | null> {
+    if (request.method === 'DELETE' || !sessions.isUnknown(id)) return null;
+    const session = await sessions.open(principal, forms, serverOf, id);
+    const protocolVersion = request.headers.get('mcp-protocol-version') ?? OLDER_REVISION;
+    const params = { protocolVersion, capabilities: {}, clientInfo: { name: 'resumed', version: '0' } };
+    const json = { jsonrpc: '2.0', id: `resume-${id}`, method: 'initialize', params };
+    const headers = { 'Content-Type': 'application/json', Accept: BOTH_FORMS };
+    const initialize = new Request(request.url, { method: 'POST', headers, body: JSON.stringify(json) });
+    await (await session.transport.handleRequest(initialize, { parsedBody: json })).text();
+    await sessions.settle(session);
+    return session.transport.sessionId === undefined ? null : session;
   }
 
   return {

@@ -10,14 +10,17 @@ import type { HttpToolServerSettings } from '../../platform/tool-server-settings
 import { CallerCheck } from '../caller-check.ts';
 import { openToolServer } from '../tool-server.ts';
 import { BOTH_FORMS, readAccept } from './accepted-forms.ts';
-import { openAuthentication } from './authenticate.ts';
+import { openAuthentication, requireScope } from './authenticate.ts';
 import { type AddressCheck, checkAddresses } from './check-addresses.ts';
 import { openMessageHandler } from './handle-message.ts';
 import { HttpSessions } from './http-sessions.ts';
 import { readMessage } from './read-message.ts';
 import { allowOrigin, refusalOf, sendJson, sendRefusal } from './replies.ts';
+import { SignIn } from './sign-in.ts';
 import { StalledReaders } from './stalled-readers.ts';
 
+/** Modes in which each client has a credential of its own. */
+const OWN_CREDENTIALS: ReadonlySet<string> = new Set(['upstream-bearer', 'oauth']);
 const METHODS = new Set(['GET', 'POST', 'DELETE']);
 const SERVER_OPTIONS = {
   headersTimeout: 10_000,
@@ -47,36 +50,40 @@ export function httpToolService(
   bounds: { readonly stalledMs?: number } = {},
 ): HttpToolService {
   // With one token for all, there are no other organizations.
-  const shareOf = (all: number) => (settings.auth.mode === 'upstream-bearer' ? Math.ceil(all / 2) : all);
+  const shareOf = (all: number) => (OWN_CREDENTIALS.has(settings.auth.mode) ? Math.ceil(all / 2) : all);
   const tools = openToolServer(settings, logger, { callsOfOneMax: shareOf(settings.api.callsMax) });
   const callers = new CallerCheck((credential) => tools.apiOf(credential));
-  const sessions = new HttpSessions(
-    {
-      max: settings.sessionsMax,
-      ofOneMax: shareOf(settings.sessionsMax),
-      idleMs: settings.sessionIdleMs,
-    },
-    (id) => tools.results.forget(`session:${id}`),
+  const { sessionsMax: max, sessionIdleMs: idleMs } = settings;
+  const sessions = new HttpSessions({ max, ofOneMax: shareOf(max), idleMs }, (id) =>
+    tools.results.forget(`session:${id}`),
   );
   const messages = openMessageHandler({
     tools,
     sessions,
     logger,
     bytesMax: settings.messageBytesMax,
-    sessionOf: ({ orgId, credential }, results) => ({
-      ownerId: orgId,
-      api: tools.apiOf(credential),
+    sessionOf: (principal, results) => ({
+      ownerId: principal().orgId,
+      get api() {
+        return tools.apiOf(principal().credential);
+      },
       results: tools.results.of(results),
     }),
   });
   const bytesMax = settings.messageBytesMax * MESSAGES_AT_ONCE;
   const memory = new ByteShares({ bytesMax, bytesOfOneMax: () => shareOf(bytesMax) });
   const underWay = new Set<ServerResponse>();
-  const authenticate = openAuthentication(settings.auth, callers);
+  const address = () => settings.url ?? service.url;
+  const signIn = settings.auth.mode === 'oauth' ? new SignIn(address, (signal) => tools.findIssuer(signal)) : null;
+  const authenticate = openAuthentication(settings.auth, callers, address);
   const addresses = checkAddresses(settings);
+
+  const refusals = () => ({ logger, metadataUrl: signIn?.metadataUrl ?? null });
 
   async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
     if (isAnswered(req, res, addresses, sessions)) return;
+    if (signIn !== null && (await signIn.answers(req, res))) return;
+    requireEndpoint(req, res);
     const forms = readAccept(req.headers.accept);
     const left = abortedBy(res);
     const principal = await authenticate(req.headers.authorization, req.socket.remoteAddress ?? '', left);
@@ -84,6 +91,8 @@ export function httpToolService(
     const { orgId } = principal;
     const message = isPost ? await readMessage(req, { bytesMax: settings.messageBytesMax, memory, orgId }) : null;
     res.once('close', () => message?.free());
+    const tool = calledTool(message?.json);
+    if (tool !== null) requireScope(principal, tools.scopeOf(tool));
     if (isPost && !waitsForNews(message?.json)) {
       underWay.add(res);
       res.once('close', () => underWay.delete(res));
@@ -93,7 +102,7 @@ export function httpToolService(
         const withBoth = new Request(request, { headers: [...request.headers, ['Accept', BOTH_FORMS]] });
         return await messages.handle(withBoth, message?.json, { principal, forms }, (done) => res.once('close', done));
       } catch (error) {
-        return refusalOf(error, logger);
+        return refusalOf(error, refusals());
       }
     };
     const handler = toNodeHandler({ fetch }, { onerror: (err) => logger.error({ err }, 'request failed') });
@@ -101,13 +110,13 @@ export function httpToolService(
   }
 
   const server = createServer(SERVER_OPTIONS, (req, res) => {
-    answer(req, res).catch((error: unknown) => sendRefusal(res, error, logger));
+    answer(req, res).catch((error: unknown) => sendRefusal(res, error, refusals()));
   });
   server.maxConnections = settings.sessionsMax * CONNECTIONS_PER_SESSION + 100;
   const stalled = new StalledReaders(server, bounds.stalledMs ?? STALLED_MS);
   let url: string | null = null;
 
-  return {
+  const service: HttpToolService = {
     name: 'tool server',
     get url() {
       if (url === null) throw new Error('the tool server does not listen yet');
@@ -132,9 +141,10 @@ export function httpToolService(
       await tools.close();
     },
   };
+  return service;
 }
 
-/** Answer requests that are no messages. @throws AppError for an address, a path or a method that is refused */
+/** Answer requests that are no messages. @throws AppError for an address that is refused */
 function isAnswered(
   req: IncomingMessage,
   res: ServerResponse,
@@ -148,8 +158,14 @@ function isAnswered(
   }
   addresses.require(req);
   if (allowOrigin(req, res)) return true;
+  return false;
+}
+
+/** @throws AppError for a path or a method that is refused */
+function requireEndpoint(req: IncomingMessage, res: ServerResponse): void {
+  const [path] = (req.url ?? '/').split('?');
   if (path !== '/mcp') throw new AppError({ code: 'path_unknown', status: 404, message: 'the endpoint is /mcp' });
-  if (METHODS.has(req.method ?? '')) return false;
+  if (METHODS.has(req.method ?? '')) return;
   res.setHeader('Allow', 'GET, POST, DELETE');
   throw new AppError({ code: 'method_unknown', status: 405, message: 'the endpoint takes GET, POST and DELETE' });
 }
@@ -161,6 +177,12 @@ function abortedBy(res: ServerResponse): () => AbortSignal {
     res.once('close', () => controller.abort());
     return controller.signal;
   };
+}
+
+/** Return the name of the tool that a message calls; null for another message. */
+function calledTool(json: unknown): string | null {
+  const { method, params } = (json ?? {}) as { method?: unknown; params?: { name?: unknown } | null };
+  return method === 'tools/call' && typeof params?.name === 'string' ? params.name : null;
 }
 
 /** Return true for a stream that never ends by itself, false for a call. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type McpServer, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
+import { LRUCache } from 'lru-cache';
 import { AppError } from '../../platform/errors.ts';
 import type { AcceptedForms } from './accepted-forms.ts';
 import type { Principal } from './authenticate.ts';
@@ -9,11 +10,14 @@ export interface HttpSession {
   readonly id: string;
   readonly principalId: string;
   readonly orgId: string;
+  /** Client of the last request, whose credential may be newer than that of the first one. */
+  readonly principal: Principal;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly server: McpServer;
 }
 
 interface Held extends HttpSession {
+  principal: Principal;
   open: number;
   usedAtMs: number;
 }
@@ -22,6 +26,8 @@ interface Held extends HttpSession {
 const EVICTABLE_MS = 60_000;
 const RETRY_AFTER_SECONDS = 30;
 const SWEEP_MS = 30_000;
+const CLOSED_MAX = 10_000;
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export interface SessionBounds {
   readonly max: number;
@@ -33,6 +39,8 @@ export interface SessionBounds {
 /** Bounded set of open sessions. A session ends after it has been idle for a while. */
 export class HttpSessions {
   readonly #sessions = new Map<string, Held>();
+  /** Sessions that clients ended. */
+  readonly #closed = new LRUCache<string, true>({ max: CLOSED_MAX });
   readonly #bounds: SessionBounds;
   readonly #onEnd: (id: string) => void;
   readonly #sweep: NodeJS.Timeout;
@@ -52,27 +60,31 @@ export class HttpSessions {
   /**
    * Open a session for a client. It stays only if the client's `initialize` succeeds, which `settle` checks.
    * @param forms answers are plain JSON for a client that reads no streams
+   * @param id of a session that another process has opened; by default a new one
    * @throws AppError `too_many_sessions` (503)
    */
   async open(
     principal: Principal,
     forms: AcceptedForms,
-    makeServer: (id: string) => Promise<McpServer>,
+    makeServer: (session: Pick<HttpSession, 'id' | 'principal'>) => Promise<McpServer>,
+    id: string = randomUUID(),
   ): Promise<HttpSession> {
-    const id = randomUUID();
     this.#makeRoom(principal.orgId);
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => id,
       enableJsonResponse: !forms.stream,
-      onsessionclosed: () => this.end(id),
+      onsessionclosed: () => {
+        this.#closed.set(id, true);
+        return this.end(id);
+      },
     });
     const { id: principalId, orgId } = principal;
-    const session = { id, principalId, orgId, transport, server: null as McpServer | null };
+    const session = { id, principalId, orgId, principal, transport, server: null as McpServer | null };
     // Take the place before the first wait, so that the limit holds.
     const held = Object.assign(session, { open: 0, usedAtMs: performance.now() }) as Held & typeof session;
     this.#sessions.set(id, held);
     try {
-      held.server = await makeServer(id);
+      held.server = await makeServer(held);
       await held.server.connect(transport);
       return held;
     } catch (error) {
@@ -84,7 +96,17 @@ export class HttpSessions {
   /** Find a session of this client; null for an unknown one and for one of another client. */
   find(id: string, principal: Principal): HttpSession | null {
     const session = this.#sessions.get(id);
-    return session?.principalId === principal.id ? session : null;
+    if (session?.principalId !== principal.id) return null;
+    session.principal = principal;
+    return session;
+  }
+
+  /**
+   * Return true for an id that another process may have given to a client: it is none of a session here, and none of a
+   * session that a client has ended.
+   */
+  isUnknown(id: string): boolean {
+    return UUID.test(id) && !this.#sessions.has(id) && !this.#closed.has(id);
   }
 
   /** Mark a session as in use until the returned function is called. */

@@ -32,8 +32,14 @@ export function sendJson(res: ServerResponse, status: number, body: unknown): vo
   res.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
 }
 
+export interface RefusalContext {
+  readonly logger: Logger;
+  /** Address of the metadata of this tool server; null where people do not sign in. */
+  readonly metadataUrl: string | null;
+}
+
 /** Convert an error to the protocol's form. An error that is no AppError is logged, and its details are not sent. */
-export function refusalOf(error: unknown, logger: Logger): Response {
+export function refusalOf(error: unknown, { logger, metadataUrl }: RefusalContext): Response {
   const known = error instanceof AppError ? error : null;
   if (known === null) logger.error({ err: error }, 'request failed');
   const { status, retryAfterSeconds } = known ?? { status: 500 };
@@ -43,20 +49,24 @@ export function refusalOf(error: unknown, logger: Logger): Response {
     {
       status,
       headers: {
-        ...(known !== null && status === 401 ? { 'WWW-Authenticate': challengeOf(known) } : {}),
+        ...(known !== null && isChallenge(known) ? { 'WWW-Authenticate': challengeOf(known, metadataUrl) } : {}),
         ...(retryAfterSeconds === undefined ? {} : { 'Retry-After': String(retryAfterSeconds) }),
       },
     },
   );
 }
 
+function isChallenge({ status, code }: AppError): boolean {
+  return status === 401 || code === 'insufficient_scope';
+}
+
 /** Answer with an error, unless the client has disconnected or an answer has begun. */
-export async function sendRefusal(res: ServerResponse, error: unknown, logger: Logger): Promise<void> {
+export async function sendRefusal(res: ServerResponse, error: unknown, context: RefusalContext): Promise<void> {
   if (res.headersSent || res.destroyed) {
     res.destroy();
     return;
   }
-  const refusal = refusalOf(error, logger);
+  const refusal = refusalOf(error, context);
   for (const [name, value] of refusal.headers) res.setHeader(name, value);
   res.writeHead(refusal.status).end(await refusal.text());
 }

@@ -2,7 +2,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { invalidRequest } from '../../platform/errors.ts';
 
-export const CLIENTS = ['claude', 'cursor', 'remote', 'chatgpt'] as const;
+export const CLIENTS = ['claude', 'cursor', 'vscode', 'remote', 'chatgpt'] as const;
 export type ClientName = (typeof CLIENTS)[number];
 
 /** Values for a configuration. */
@@ -11,6 +11,8 @@ export interface InitRequest {
   readonly bucket: string;
   /** Address of a tool server over HTTP; null if the client starts its own over stdio. */
   readonly serverUrl: string | null;
+  /** True if people sign in to the tool server, so that its clients need no token. */
+  readonly signIn: boolean;
   /** Name of the entry among the client's servers. */
   readonly name: string;
   readonly apiBaseUrl: string;
@@ -27,9 +29,13 @@ export interface Host {
 
 type Entry = Readonly<Record<string, unknown>>;
 
+/** Key of a client's file that holds its servers. */
+export type Section = 'mcpServers' | 'servers';
+
 export interface ClientConfiguration {
-  /** Entry of the client's file below `mcpServers`; null if the client reads no such file. */
+  /** Entry of the client's file below `section`; null if the client reads no such file. */
   readonly entry: Entry | null;
+  readonly section: Section;
   /** File that the client reads; null if there is none, or if the person has to choose it. */
   readonly file: string | null;
   /** JSON that the client reads. */
@@ -39,6 +45,8 @@ export interface ClientConfiguration {
 
 const KEY_PLACEHOLDER = '<API_KEY>';
 const TOKEN_PLACEHOLDER = '<BEARER_TOKEN>';
+/** Name under which Visual Studio Code asks for a secret. */
+const SECRET_INPUT = 'service-secret';
 const LOCAL_SERVER_URL = 'http://127.0.0.1:8787/mcp';
 
 /**
@@ -51,6 +59,8 @@ export function configureClient(request: InitRequest, host: Host): ClientConfigu
       return request.serverUrl === null ? claudeDesktop(request, host) : claudeCode(request, request.serverUrl, host);
     case 'cursor':
       return cursor(request, host);
+    case 'vscode':
+      return visualStudioCode(request, host);
     case 'remote':
       return remote(request);
     case 'chatgpt':
@@ -68,6 +78,14 @@ function claudeDesktop(request: InitRequest, host: Host): ClientConfiguration {
 
 function claudeCode(request: InitRequest, serverUrl: string, host: Host): ClientConfiguration {
   const file = path.join(host.folder, '.mcp.json');
+  if (request.signIn) {
+    const url = endpointOf(serverUrl);
+    return inFile(request, file, { type: 'http', url }, [
+      `Claude Code reads ${file}; enter /mcp in a session, choose "${request.name}" and then Authenticate.`,
+      `Claude on the web and the desktop: Settings > Connectors > Add custom connector, with the URL ${url}.`,
+      bucketNote(request),
+    ]);
+  }
   // Claude Code replaces variables of its environment in this file.
   const Authorization = `Bearer \${SERVICE_MCP_BEARER_TOKEN}`;
   const entry = { type: 'http', url: endpointOf(serverUrl), headers: { Authorization } };
@@ -85,6 +103,12 @@ function cursor(request: InitRequest, host: Host): ClientConfiguration {
       `Cursor reads ${file}, and takes the key from the variable SERVICE_API_KEY of its environment.`,
     ]);
   }
+  if (request.signIn) {
+    return inFile(request, file, { url: endpointOf(serverUrl) }, [
+      `Cursor reads ${file}; choose Connect beside "${request.name}" in its settings of MCP, and sign in.`,
+      bucketNote(request),
+    ]);
+  }
   const Authorization = `Bearer \${env:SERVICE_MCP_BEARER_TOKEN}`;
   const entry = { url: endpointOf(serverUrl), headers: { Authorization } };
   return inFile(request, file, entry, [
@@ -93,12 +117,40 @@ function cursor(request: InitRequest, host: Host): ClientConfiguration {
   ]);
 }
 
+function visualStudioCode(request: InitRequest, host: Host): ClientConfiguration {
+  const file = path.join(host.folder, '.vscode', 'mcp.json');
+  const { serverUrl } = request;
+  const start = `Visual Studio Code reads ${file}; choose Start above the entry "${request.name}"`;
+  const secret = (description: string) => `\${input:${description}}`;
+  if (serverUrl === null) {
+    const entry = { type: 'stdio', ...stdioEntry(request, secret(SECRET_INPUT)) };
+    return withInput(inFile(request, file, entry, [`${start}, and enter the API key.`], 'servers'), 'API key');
+  }
+  const url = endpointOf(serverUrl);
+  if (request.signIn) {
+    const notes = [`${start}, and sign in in the browser.`, bucketNote(request)];
+    return inFile(request, file, { type: 'http', url }, notes, 'servers');
+  }
+  const entry = { type: 'http', url, headers: { Authorization: `Bearer ${secret(SECRET_INPUT)}` } };
+  const notes = [`${start}, and enter the token of the tool server.`, bucketNote(request)];
+  return withInput(inFile(request, file, entry, notes, 'servers'), 'token of the tool server');
+}
+
+/** Have Visual Studio Code ask for a secret, which it then keeps itself. */
+function withInput(configuration: ClientConfiguration, description: string): ClientConfiguration {
+  const inputs = [{ type: 'promptString', id: SECRET_INPUT, description, password: true }];
+  const document = { ...(configuration.document as object), inputs };
+  const note = `Add the part "inputs" of the printed JSON to the file, so that it asks for the secret.`;
+  return { ...configuration, document, notes: [...configuration.notes, note] };
+}
+
 function remote(request: InitRequest): ClientConfiguration {
-  const entry = {
-    type: 'http',
-    url: endpointOf(request.serverUrl ?? LOCAL_SERVER_URL),
-    headers: { Authorization: `Bearer ${TOKEN_PLACEHOLDER}` },
-  };
+  const url = endpointOf(request.serverUrl ?? LOCAL_SERVER_URL);
+  if (request.signIn) {
+    const note = 'The client opens a browser, in which its person signs in and gives it access.';
+    return inFile(request, null, { type: 'http', url }, [note, bucketNote(request)]);
+  }
+  const entry = { type: 'http', url, headers: { Authorization: `Bearer ${TOKEN_PLACEHOLDER}` } };
   return inFile(request, null, entry, [
     `Put the token of the tool server in place of ${TOKEN_PLACEHOLDER} ("service-mcp token" makes one).`,
     bucketNote(request),
@@ -123,16 +175,11 @@ function chatGpt(request: InitRequest): ClientConfiguration {
     allowed_tools: ['search', 'fetch'],
     require_approval: 'never',
   };
-  return {
-    entry: null,
-    file: null,
-    document,
-    notes: [
-      'This is an entry of "tools" for the Responses API.',
-      `In ChatGPT itself: Settings > Connectors > Create, with the name "${request.name}" and the MCP server URL ${url}.`,
-      bucketNote(request),
-    ],
-  };
+  const steps = request.signIn
+    ? `In ChatGPT itself: Settings > Apps > Advanced settings, switch Developer mode on; then Create app, with the name "${request.name}", the MCP server URL ${url} and the authentication OAuth.`
+    : 'ChatGPT itself can only sign in by OAuth: start the tool server with SERVICE_MCP_AUTH_MODE=oauth, and add --sign-in here.';
+  const notes = ['This is an entry of "tools" for the Responses API.', steps, bucketNote(request)];
+  return { entry: null, section: 'mcpServers', file: null, document, notes };
 }
 
 function inFile(
@@ -140,8 +187,9 @@ function inFile(
   file: string | null,
   entry: Entry,
   notes: readonly string[],
+  section: Section = 'mcpServers',
 ): ClientConfiguration {
-  return { entry, file, document: { mcpServers: { [name]: entry } }, notes };
+  return { entry, section, file, document: { [section]: { [name]: entry } }, notes };
 }
 
 function stdioEntry({ command, apiBaseUrl, bucket }: InitRequest, apiKey: string): Entry {

@@ -9,49 +9,60 @@ import {
   printParseErrorCode,
 } from 'jsonc-parser';
 import { AppError } from '../../platform/errors.ts';
-import { isPlaceholder } from './clients.ts';
+import { isPlaceholder, type Section } from './clients.ts';
 
-const SECTION = 'mcpServers';
 const BYTE_ORDER_MARK = '\ufeff';
 /** Fields of an entry by transport. Fields of the other transport are removed, as they would contradict it. */
 const STDIO_FIELDS = ['command', 'args', 'env'];
 const HTTP_FIELDS = ['type', 'url', 'headers'];
+
+/** Entry of a client's file. */
+export interface ConfigEdit {
+  readonly section: Section;
+  readonly name: string;
+  readonly entry: Readonly<Record<string, unknown>>;
+}
 
 /**
  * Put an entry into the text of a client's configuration. Everything else stays byte for byte: other servers, comments,
  * the order of keys, and a person's additions to the entry itself.
  * @throws AppError `config_file_broken` (409) for text that is not such a configuration, which a person has to repair
  */
-export function editConfigText(text: string, name: string, entry: Readonly<Record<string, unknown>>): string {
+export function editConfigText(text: string, { section: key, name, entry }: ConfigEdit): string {
   const mark = text.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK : '';
   let body = text.slice(mark.length);
   if (body.trim() === '') body = '{}\n';
   const root = parse(body);
-  const section = childOf(root, SECTION);
-  if (section !== null && section.type !== 'object') throw broken(`"${SECTION}" is not an object`);
+  const section = childOf(root, key);
+  if (section !== null && section.type !== 'object') throw broken(`"${key}" is not an object`);
   const before = section && childOf(section, name);
-  if (before !== null && before.type !== 'object') throw broken(`"${SECTION}.${name}" is not an object`);
+  if (before !== null && before.type !== 'object') throw broken(`"${key}.${name}" is not an object`);
   const style = styleOf(body);
-  if (section === null) return mark + insertProperty(body, root, SECTION, { [name]: entry }, style);
+  if (section === null) return mark + insertProperty(body, root, key, { [name]: entry }, style);
   if (before === null) return mark + insertProperty(body, section, name, entry, style);
-  const stale = 'url' in entry ? STDIO_FIELDS : HTTP_FIELDS;
-  const edits: ((text: string, place: Node) => string)[] = stale
+  const edits: ((text: string, place: Node) => string)[] = staleFields(entry)
     .filter((field) => childOf(before, field) !== null)
-    .map((field) => (text) => applyEdits(text, modify(text, [SECTION, name, field], undefined, {})));
+    .map((field) => (text) => applyEdits(text, modify(text, [key, name, field], undefined, {})));
   for (const [field, value] of Object.entries(entry)) {
     const present = childOf(before, field);
     if (!isRecord(value) || present?.type !== 'object') {
       edits.push((text, place) => setProperty(text, place, field, value, style));
       continue;
     }
-    for (const [key, item] of Object.entries(value)) {
-      if (keeps(present, key, item)) continue;
-      edits.push((text, place) => setProperty(text, childOf(place, field) as Node, key, item, style));
+    for (const [inner, item] of Object.entries(value)) {
+      if (keeps(present, inner, item)) continue;
+      edits.push((text, place) => setProperty(text, childOf(place, field) as Node, inner, item, style));
     }
   }
   // Every edit moves the text after it, so each starts from the result of the previous one.
-  for (const edit of edits) body = edit(body, childOf(childOf(parse(body), SECTION) as Node, name) as Node);
+  for (const edit of edits) body = edit(body, childOf(childOf(parse(body), key) as Node, name) as Node);
   return mark + body;
+}
+
+/** List the fields that would contradict an entry: those of the other transport, and headers with a token. */
+function staleFields(entry: ConfigEdit['entry']): string[] {
+  const others = 'url' in entry ? [...STDIO_FIELDS, 'headers'] : HTTP_FIELDS;
+  return others.filter((field) => !(field in entry));
 }
 
 /** Replace the value of a key, or add the key. Equal values keep their spelling. */

@@ -9,6 +9,7 @@ export interface InitFlags {
   readonly client?: string;
   readonly bucket?: string;
   readonly 'server-url'?: string;
+  readonly 'sign-in'?: boolean;
   readonly write?: boolean;
   readonly 'dry-run'?: boolean;
   readonly config?: string;
@@ -43,6 +44,7 @@ export async function runInit(flags: InitFlags, program: string, io: CommandIo):
       client: clientOf(flags.client),
       bucket: flags.bucket ?? settings.defaultBucket,
       serverUrl: flags['server-url'] ?? null,
+      signIn: flags['sign-in'] === true || settings.signIn,
       name,
       apiBaseUrl: settings.api.baseUrl,
       command: program,
@@ -68,16 +70,17 @@ async function write(
   },
 ): Promise<void> {
   const { name, apiKey, dryRun } = options;
+  const { section } = configuration;
   const file = options.config ?? configuration.file;
   if (configuration.entry === null) {
     throw invalidRequest('--write: this client reads no file; leave --write out, and enter what is printed', 'write');
   }
   if (file === null) throw invalidRequest('--write: say with --config which file this client reads', 'config');
   const entry = withKey(configuration.entry, apiKey);
-  const { changed, isNew } = await writeConfigFile(file, { name, entry, dryRun });
+  const { changed, isNew } = await writeConfigFile(file, { section, name, entry, dryRun });
   if (!changed) return io.note(`${file} has this entry already; nothing was changed.`);
   const done = isNew ? ['Created', 'Would create'] : ['Changed', 'Would change'];
-  io.note(`${done[dryRun ? 1 : 0]} ${file}: the entry "${name}" below "mcpServers".`);
+  io.note(`${done[dryRun ? 1 : 0]} ${file}: the entry "${name}" below "${section}".`);
   if (dryRun) io.print(`${JSON.stringify(configuration.document, null, 2)}\n`);
   if (entry === configuration.entry && JSON.stringify(entry).includes('<')) {
     io.note('Replace what stands in <...>; with SERVICE_API_KEY set, this command writes the key itself.');

@@ -1,7 +1,7 @@
 import { chmod, chown, mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { AppError } from '../../platform/errors.ts';
-import { editConfigText } from './edit-config-file.ts';
+import { type ConfigEdit, editConfigText } from './edit-config-file.ts';
 
 /**
  * Put an entry into a client's configuration file, in one step: a reader sees the old file or the new one. Its mode and
@@ -11,13 +11,13 @@ import { editConfigText } from './edit-config-file.ts';
  */
 export async function writeConfigFile(
   file: string,
-  edit: { readonly name: string; readonly entry: Readonly<Record<string, unknown>>; readonly dryRun: boolean },
+  edit: ConfigEdit & { readonly dryRun: boolean },
 ): Promise<{ readonly changed: boolean; readonly isNew: boolean }> {
   try {
     // A link stays a link.
     const target = await realpath(file).catch(() => file);
     const before = await readOrNull(target);
-    const after = editConfigText(before ?? '', edit.name, edit.entry);
+    const after = editConfigText(before ?? '', edit);
     const changed = after !== before;
     if (changed && !edit.dryRun) await replace(target, before, after);
     return { changed, isNew: before === null };

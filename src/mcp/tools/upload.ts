@@ -36,6 +36,7 @@ export function uploadTools({ defaultBucket }: { readonly defaultBucket: string 
       // Uploading the same bytes again returns the existing document.
       annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
       route: 'POST /v1/buckets/{bucket}/documents',
+      scope: 'documents:write',
       async call(args, { api, signal, reportProgress }) {
         const { bucket = defaultBucket, filename } = args;
         const bytes = bytesOf(args);

@@ -33,6 +33,7 @@ export function workflowTools(): Tool[] {
       output: RunOutput,
       annotations: READ_ONLY,
       route: 'POST /v1/workflows/{id}/dry-run',
+      scope: 'workflows:run',
       async call({ workflow_id, inputs }, { api, signal }) {
         const structured = await api.dryRunWorkflow(workflow_id, inputs === undefined ? {} : { inputs }, signal);
         return { structured, text: renderRun(structured) };
@@ -56,6 +57,7 @@ export function workflowTools(): Tool[] {
       output: RunOutput,
       annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
       route: 'POST /v1/workflows/{id}/run',
+      scope: 'workflows:run',
       async call({ workflow_id, ...request }, { api, signal }) {
         const structured = await api.runWorkflow(workflow_id, request, signal);
         return { structured, text: renderRun(structured) };

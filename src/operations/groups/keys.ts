@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ROLES, SCOPES } from '../../access/caller.ts';
 import { type CreatedApiKey, createKey, findKeyNamed, listKeys, revokeKey, rotateKey } from '../../access/keys.ts';
+import { GRANT_ROWS_MAX } from '../../access/oauth/oauth.ts';
 import { LIST_ROWS_MAX } from '../../access/schema.ts';
 import { issueToken, revokeToken as revokeOneToken, revokeUserTokens } from '../../access/tokens.ts';
 import { parseDuration } from '../../platform/duration.ts';
@@ -63,10 +64,17 @@ export const createToken = forOrganization(
   },
 );
 
+/** List the access that people of the organization gave to clients of the tool server. */
+export const listGrants = forOrganization(z.object({}), async (_, { appliance, operator }) =>
+  listPage(await appliance.access.oauth.listGrants(operator), GRANT_ROWS_MAX),
+);
+
+/** Revoke one token, the access of one client, or all tokens of a user. */
 export const revokeToken = forOrganization(
   z.object({ id: z.string().optional(), user: z.string().optional() }),
   async ({ id, user }, { appliance, operator }) => {
-    if (id !== undefined) await revokeOneToken(appliance.sql, operator, id);
+    if (id?.startsWith('grant_')) await appliance.access.oauth.revokeGrant(operator, id);
+    else if (id !== undefined) await revokeOneToken(appliance.sql, operator, id);
     else if (user !== undefined) await revokeUserTokens(appliance.sql, operator, user);
     return { revoked: true };
   },

@@ -3,10 +3,11 @@ import { linkTo } from '../../lib/router.ts';
 import { mayUse } from '../../lib/session.ts';
 import { Tabs } from '../../ui/page.tsx';
 
-export function PeopleTabs({ current }: { current: 'keys' | 'people' | 'organizations' }) {
+export function PeopleTabs({ current }: { current: 'keys' | 'people' | 'assistants' | 'organizations' }) {
   const tabs = [
     { page: 'keys', label: t('Keys') },
     { page: 'people', label: t('People') },
+    { page: 'assistants', label: t('Assistants') },
     ...(mayUse('platform_admin') ? [{ page: 'organizations', label: t('Organizations') }] : []),
   ];
   return (

@@ -1,0 +1,50 @@
+import type { Sql } from '../../platform/postgres.ts';
+
+/** Ways in which a client authenticates at the token endpoint (RFC 7591, section 2). */
+export const AUTH_METHODS = ['none', 'client_secret_basic', 'client_secret_post'] as const;
+export type AuthMethod = (typeof AUTH_METHODS)[number];
+
+/** Client that registered itself. */
+export interface RegisteredClient {
+  readonly id: string;
+  readonly name: string;
+  readonly redirectUris: readonly string[];
+  readonly authMethod: AuthMethod;
+  /** HMAC of the secret; null for a public client. */
+  readonly secretHash: Uint8Array | null;
+}
+
+/**
+ * Insert a client. Beyond `unusedMax` clients to which nobody has given access yet, the oldest of them are deleted, so
+ * that registrations of strangers take bounded space.
+ */
+export async function insertClient(sql: Sql, client: RegisteredClient, unusedMax: number): Promise<void> {
+  const { id, name, redirectUris, authMethod, secretHash } = client;
+  await sql`
+    INSERT INTO oauth_clients (id, name, redirect_uris, auth_method, secret_hash)
+    VALUES (${id}, ${name}, ${[...redirectUris]}, ${authMethod}, ${secretHash})`;
+  await sql`
+    DELETE FROM oauth_clients WHERE NOT is_used AND id IN (
+      SELECT id FROM oauth_clients WHERE NOT is_used ORDER BY created_at DESC, id DESC OFFSET ${unusedMax})`;
+}
+
+export async function selectClient(sql: Sql, id: string): Promise<RegisteredClient | null> {
+  const [row] = await sql<
+    { id: string; name: string; redirect_uris: string[]; auth_method: AuthMethod; secret_hash: Uint8Array | null }[]
+  >`SELECT id, name, redirect_uris, auth_method, secret_hash FROM oauth_clients WHERE id = ${id}`;
+  if (!row) return null;
+  const { name, redirect_uris: redirectUris, auth_method: authMethod, secret_hash: secretHash } = row;
+  return { id, name, redirectUris, authMethod, secretHash };
+}
+
+/** Note that somebody gave access to a client, so that it is kept. */
+export async function markClientUsed(sql: Sql, id: string): Promise<void> {
+  await sql`UPDATE oauth_clients SET is_used = true WHERE id = ${id} AND NOT is_used`;
+}
+
+/** Delete clients that nobody gave access to within a day, and those whose last grant has ended. */
+export async function deleteUnusedClients(sql: Sql): Promise<void> {
+  await sql`
+    DELETE FROM oauth_clients c WHERE c.created_at < now() - interval '1 day'
+      AND NOT EXISTS (SELECT 1 FROM oauth_grants g WHERE g.client_id = c.id)`;
+}
