@@ -93,6 +93,7 @@ const DocumentChunk = z.looseObject({
   locator: Place.extend({
     start: z.number(),
     end: z.number(),
+    table_header: z.string().optional(),
     places: z
       .array(z.looseObject({ start: z.number(), page: z.number().nullable(), heading_path: z.array(z.string()) }))
       .optional(),

@@ -167,6 +167,18 @@ it('a page is read by its number, and the answer names the pages that it shows',
   expect((await search({ query: 'curlew' })).text).toMatch(/birds\.pdf \| page 3 \| The curlew \| passage 3 of 3/);
 });
 
+it('rows from within a table are read with the names of its columns', async () => {
+  const { client, read, search } = await open();
+  const rows = Array.from({ length: 400 }, (_, n) => `gull ${n},${n * 7},islet ${n}`);
+  const upload = { filename: 'gulls.csv', text: ['name,eggs,place', ...rows].join('\n'), wait_seconds: 120 };
+  const uploaded = await client.callTool({ name: 'service_upload_document', arguments: upload });
+  expect(uploaded.structuredContent).toMatchObject({ status: 'ready' });
+  const { structured } = await search({ query: 'gull 311 islet 311', top_k: 1 });
+  const { text } = await read({ id: structured.results[0]?.id, max_tokens: 500 });
+  expect(text).toContain('islet 311');
+  expect(text).toMatch(/^\[.*columns: .*eggs.*\]$/m);
+});
+
 it('text before a place ends exactly there', async () => {
   const { read } = await open();
   const after = await read({ id: manualId, section: 'Berth 9', direction: 'after' });

@@ -10,7 +10,7 @@ export function listTools(): Tool[] {
     defineTool({
       name: 'service_list_buckets',
       title: 'List buckets',
-      description: 'List the buckets with their number of documents.',
+      description: 'List the buckets.',
       input: z.object({}),
       output: z.object({ buckets: z.array(Named) }),
       annotations: READ_ONLY,

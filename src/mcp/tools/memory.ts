@@ -26,7 +26,7 @@ function searchMemory({ memoryBuckets }: MemorySettings): Tool {
   return defineTool({
     name: 'service_memory_search',
     title: 'Search connected sources',
-    description: `Search what connected sources brought in (folders, databases, object stores), also by time. ${MARKS_RULE}`,
+    description: `Search what connected sources brought in, also by time. ${MARKS_RULE}`,
     input: z.object({
       query: z.string().min(1).max(8000),
       bucket: BucketName.optional().describe(`only this bucket; ${buckets}`),
@@ -68,7 +68,7 @@ function listSources({ userId }: MemorySettings): Tool {
   return defineTool({
     name: 'service_list_memory_sources',
     title: 'List connected sources',
-    description: 'List the connected sources with their state and number of documents.',
+    description: 'List the connected sources.',
     input: z.object({}),
     output: z.object({ sources: z.array(z.looseObject({ id: z.string(), name: z.string() })) }),
     annotations: READ_ONLY,

@@ -19,13 +19,15 @@ export function runsOf(chunks: readonly DocumentChunk[]): TextRun[] {
   const runs: TextRun[] = [];
   for (const { text, locator } of chunks) {
     const { start, end, page = null, heading_path = [], places = [{ start, page, heading_path }] } = locator;
+    // Rows from within a table need the names of its columns.
+    const columns = locator.table_header === undefined ? [] : [`columns: ${locator.table_header}`];
     for (const [nth, place] of places.entries()) {
       const last = runs.at(-1);
       const from = Math.max(place.start, last?.end ?? 0);
       const to = places[nth + 1]?.start ?? end;
       if (from >= to) continue;
       const { page: own, heading_path: headings } = place;
-      const described = placeOf({ ...locator, page: own, heading_path: headings }).join(' | ');
+      const described = [...placeOf({ ...locator, page: own, heading_path: headings }), ...columns].join(' | ');
       const part = text.slice(from - start, to - start);
       if (last !== undefined && last.place === described) {
         runs[runs.length - 1] = { ...last, end: to, text: last.text + blanks(from - last.end) + part };

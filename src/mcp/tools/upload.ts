@@ -27,8 +27,7 @@ export function uploadTools({ defaultBucket }: { readonly defaultBucket: string 
     defineTool({
       name: 'service_upload_document',
       title: 'Upload a document',
-      description:
-        'Upload a document, as text or in base64. It is indexed in the background, also if the call is cancelled later.',
+      description: 'Upload a document, as text or in base64. It is indexed in the background.',
       input: Arguments.extend({
         bucket: BucketName.optional().describe(`name or id; default: "${defaultBucket}"`),
       }),

@@ -15,7 +15,7 @@ export function workflowTools(): Tool[] {
     defineTool({
       name: 'service_list_workflows',
       title: 'List workflows',
-      description: 'List the workflows with their state; only published ones run.',
+      description: 'List the workflows.',
       input: z.object({}),
       output: z.object({ workflows: z.array(z.looseObject({ id: z.string(), name: z.string() })) }),
       annotations: READ_ONLY,
@@ -28,8 +28,8 @@ export function workflowTools(): Tool[] {
     }),
     defineTool({
       name: 'service_workflow_dry_run',
-      title: 'Try a workflow without effects',
-      description: `Run a workflow without side effects and show the result of every block. ${MARKS_RULE}`,
+      title: 'Try a workflow',
+      description: `Run a workflow without side effects. ${MARKS_RULE}`,
       input: z.object({ workflow_id: WorkflowId, inputs: Inputs.optional() }),
       output: RunOutput,
       annotations: READ_ONLY,
@@ -43,9 +43,7 @@ export function workflowTools(): Tool[] {
     defineTool({
       name: 'service_workflow_run',
       title: 'Run a workflow',
-      description:
-        'Run a published workflow. In mode "simulate" nothing is changed. In mode "live", blocks with side effects run ' +
-        `only where "approvals" is true for them. ${MARKS_RULE}`,
+      description: `Run a published workflow. Only mode "live" changes something, once a person has approved it. ${MARKS_RULE}`,
       input: z.object({
         workflow_id: WorkflowId,
         inputs: Inputs.default({}),
@@ -53,7 +51,7 @@ export function workflowTools(): Tool[] {
         approvals: z
           .record(z.string(), z.boolean())
           .optional()
-          .describe('true by block id, only after a person has explicitly agreed to the block'),
+          .describe('true by block id, only after a person has explicitly agreed'),
       }),
       output: RunOutput,
       annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
@@ -68,9 +66,9 @@ export function workflowTools(): Tool[] {
     }),
     defineTool({
       name: 'service_workflow_status',
-      title: 'See a run of a workflow',
-      description: 'Show a run that waited for approvals, and whether a person has decided.',
-      input: z.object({ workflow_id: WorkflowId, run_id: z.string().min(1).max(128) }),
+      title: 'Show a run',
+      description: 'Show a run, and whether a person has decided.',
+      input: z.object({ workflow_id: WorkflowId, run_id: z.string() }),
       output: RunOutput,
       annotations: READ_ONLY,
       route: 'GET /v1/workflows/{id}/runs/{run}',
