@@ -122,9 +122,11 @@ export const ModelView = z
     id: z.string(),
     object: z.literal('model'),
     owned_by: z.string(),
-    kind: z.enum(['semantic', 'lexical', 'alias']),
-    default_dimension: z.int(),
-    max_tokens: z.int(),
+    kind: z
+      .enum(['semantic', 'lexical', 'alias', 'reranker'])
+      .describe('reranker: it scores documents for a query (POST /v1/rerank) and gives no vectors'),
+    default_dimension: z.int().nullable().describe('null: a reranker'),
+    max_tokens: z.int().nullable().describe("null: a vendor's reranker, whose limit is unknown"),
     variable_dimensions: z.boolean(),
     available: z.boolean().describe('true if a provider for it is configured'),
     calibrated: z.boolean().describe('true if its vectors are in the canonical latent space'),

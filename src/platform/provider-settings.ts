@@ -287,7 +287,12 @@ export const embeddingSettings = {
     .default({})
     .describe('models behind a name that requests use'),
   vision: Vision.optional().describe('vision model that reads text in pictures, instead of the built-in OCR'),
-  rerank: Rerank.optional().describe('server that orders search results'),
+  rerank: Rerank.optional().describe('server that orders search results, and documents of POST /v1/rerank'),
+  rerankers: z
+    .array(Rerank)
+    .max(16)
+    .default([])
+    .describe('more rerankers for POST /v1/rerank; they replace rerank, in this order, while it fails'),
   plans: z.partialRecord(z.enum(PLANS), PlanLimits).default({}).describe('quotas and rates of the plans'),
 };
 
@@ -302,6 +307,7 @@ export function embeddingConfigOf(file: z.output<typeof EmbeddingSettings>) {
     alias: file.alias['service-embed-1-small'] ?? null,
     vision: file.vision ? visionOf(file.vision) : null,
     rerank: file.rerank ? rerankOf(file.rerank) : null,
+    rerankers: file.rerankers.map(rerankOf),
     plans: mapValues<Plan, z.output<typeof PlanLimits>, PlanSettings>(file.plans, (plan) => ({
       quotas: plan.quotas,
       requestsPerMinute: plan.requests_per_minute,

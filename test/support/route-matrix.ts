@@ -55,6 +55,8 @@ const texts = () => ({ texts: ['x'] });
 export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   createEmbeddings: { json: input },
   embedBatch: { json: texts },
+  rerank: { json: () => ({ query: 'x', documents: ['x'] }) },
+  rerankV2: { json: () => ({ query: 'x', documents: ['x'] }) },
   retiredEmbed: {},
   embedImages: { json: () => ({ images: ['x'] }) },
   submitBulkJob: { json: texts },
