@@ -30,7 +30,8 @@ function rerankRoute(
     operationId,
     summary: 'Order up to 1,000 documents by how well they answer a query',
     access: 'embed',
-    errors: 'both',
+    // All three read `detail`. Voyage's Python client fails on an object `error`.
+    errors: 'detail',
     reads: 'json',
     bodyLimitBytes: bodyBytes,
     // It mostly waits for a vendor or for the process of a local model, which let organizations take turns.

@@ -143,7 +143,7 @@ export function sizeOf(tokens: number, { tokenizer }: Pick<Model, 'tokenizer'>):
  * @param place text in the request: `input[3]`
  * @param size its tokens: `9000`, `about 9000`
  */
-export function tokenLimitExceeded(limiting: Pick<Model, 'id' | 'maxTokens'>, place: string, size: string): AppError {
+export function tokenLimitExceeded(limiting: Model, place: string, size: string): AppError {
   const { id, maxTokens } = limiting;
   return new AppError({
     code: 'token_limit_exceeded',

@@ -1,5 +1,6 @@
 import type { InstalledModel } from '../models/catalog.ts';
-import { type TokenCounters, tokenLimitExceeded } from '../models/count-tokens.ts';
+import type { TokenCounters } from '../models/count-tokens.ts';
+import { AppError } from '../platform/errors.ts';
 
 /** Tokens of a query and of each text. */
 export interface TextTokens {
@@ -36,7 +37,14 @@ export function refuseLongTexts({ name, maxTokens }: InstalledModel, { ofQuery, 
   for (const [index, own] of ofTexts.entries()) {
     const tokens = ofQuery + own;
     if (tokens <= maxTokens) continue;
-    throw tokenLimitExceeded({ id: name, maxTokens }, `input[${index}]`, `${tokens} with the query`);
+    const place = `input[${index}]`;
+    throw new AppError({
+      code: 'token_limit_exceeded',
+      status: 400,
+      param: place,
+      message: `${place} and the query have ${tokens} tokens; ${name} takes at most ${maxTokens}; shorten the text`,
+      details: { max_tokens: maxTokens },
+    });
   }
 }
 

@@ -29,7 +29,7 @@ const rerank = (json: object, on = test, as = key) => on.call('POST', '/v2/reran
 
 it('without a reranker the answer says how to get one', async () => {
   const { status, body } = await rerank({ model: 'rerank-v3.5', query: 'q', documents: ['a'] });
-  expect([status, body.error.code]).toEqual([502, 'provider_unavailable']);
+  expect(status).toBe(502);
   expect(body.detail).toContain('set rerank in service.yaml');
   expect(body.detail).toContain('service models install FOLDER --reranker');
 });
@@ -62,10 +62,8 @@ it('a long document is cut at the limit of the model, and refused with truncatio
   expect(cut.status).toBe(200);
   expect(cut.body.usage.total_tokens).toBeLessThan(2 * TOKENS_MAX);
   const refused = await rerank({ query: 'ferry', documents, truncation: false });
-  expect([refused.status, refused.body.error.code, refused.body.error.param]).toEqual([
-    ...[400, 'token_limit_exceeded', 'documents[1]'],
-  ]);
-  expect(refused.body.detail).toContain(`${RANKER} takes at most ${TOKENS_MAX}`);
+  expect(refused.status).toBe(400);
+  expect(refused.body.detail).toMatch(/^documents\[1\] and the query have \d+ tokens; local.ranker takes at most 256/);
   expect((await rerank({ query: 'ferry', documents: ['short'], truncation: false })).status).toBe(200);
 });
 
