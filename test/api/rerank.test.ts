@@ -192,20 +192,51 @@ describe('a reranker that fails', () => {
     expect(JSON.stringify(body)).not.toContain(KEY);
   });
 
-  it('a request whose client leaves is not answered, metered or sent again', async () => {
+  it('a request whose client leaves ends its call to the vendor, and is neither sent again nor metered', async () => {
+    const as = await test.key({ org: 'leaves', scopes: ['embed'] });
     const fake = fakeOf('tei');
-    fake.misbehave = stall;
+    let isClosed = false;
+    fake.misbehave = (response) => {
+      response.on('close', () => {
+        isClosed = true;
+      });
+      return stall(response);
+    };
     const calls = fake.calls.length;
     const abort = new AbortController();
     const sent = fetch(`${test.api.url}/v1/rerank`, {
       ...{ method: 'POST', signal: abort.signal },
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${as}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'tei', query: 'q', documents: ['a'] }),
     });
     await until(async () => fake.calls.length > calls, { what: 'the call to the reranker' });
     abort.abort();
     await expect(sent).rejects.toThrow();
+    await until(async () => isClosed, { what: 'the end of the call' });
     expect(fake.calls).toHaveLength(calls + 1);
+    const { body } = await test.call('GET', '/v1/usage/summary', { key: as });
+    expect(body.axes.embed).toMatchObject({ requests: 0, texts: 0 });
+  });
+
+  it('a reranker that does not answer leaves half of the time to the next one', async () => {
+    const remote = (protocol: string, model: string) => ({ protocol, base_url: fakeOf(protocol).url, model });
+    const hasty = await openTestApi({
+      ...{ beside: test, worker: false },
+      settings: {
+        ...{ rerank: remote('cohere', 'stalls'), rerankers: [remote('voyage', 'answers')] },
+        embeddings: { deadline_seconds: 4 },
+      },
+    });
+    fakeOf('cohere').misbehave = stall;
+    const json = { query: 'q', documents: ['a'] };
+    const { status, body } = await hasty.call('POST', '/v1/rerank', { key, json });
+    expect([status, body.model]).toEqual([200, 'answers']);
+    fakeOf('voyage').misbehave = stall;
+    const failed = await hasty.call('POST', '/v1/rerank', { key, json });
+    expect([failed.status, failed.body]).toEqual([
+      ...[502, { detail: 'all rerankers failed (stalls: timeout; answers: timeout); try again later' }],
+    ]);
+    await hasty.close();
   });
 });
 

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { openLogger } from '../../src/platform/logger.ts';
 import { embeddingConfigOf, embeddingSettings } from '../../src/platform/provider-settings.ts';
 import { runForOrganization } from '../../src/platform/work-context.ts';
+import { checkRerankSettings } from '../../src/rerank/open-rerankers.ts';
 import type { Reranker } from '../../src/rerank/reranker.ts';
 import { VendorReranker } from '../../src/rerank/vendor-reranker.ts';
 import { type FakeReranker, stall, startFakeReranker } from '../support/fake-reranker.ts';
@@ -146,4 +147,15 @@ describe('a reranker', () => {
     expect(parse({ protocol: 'cohere', base_url: 'http://x' }).error?.issues[0]?.path).toEqual(['rerank', 'model']);
     expect(parse({ protocol: 'tei', base_url: 'http://x' }).success).toBe(true);
   });
+});
+
+it('two rerankers of one name are an error of the settings', () => {
+  const configOf = (rerankers: object[]) =>
+    embeddingConfigOf(z.object(embeddingSettings).parse({ rerank: { model: 'local/one' }, rerankers }));
+  const remote = { protocol: 'tei', base_url: 'http://x' };
+  expect(() => checkRerankSettings(configOf([remote, { ...remote, model: 'b' }]))).not.toThrow();
+  expect(() => checkRerankSettings(configOf([remote, remote]))).toThrow('two rerankers have the name tei');
+  expect(() => checkRerankSettings(configOf([{ model: 'local/one' }]))).toThrow(
+    'two rerankers have the name local/one',
+  );
 });

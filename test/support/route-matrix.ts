@@ -250,6 +250,7 @@ const NO_IDS = new Set([
   // Grants of the caller alone, by ids that only its own list has.
   ...['revokeGrant.grant', 'issueOAuthTokens.client_id', 'revokeOAuthToken.client_id'],
   ...['searchBuckets.buckets', 'findDocuments.ids'],
+  ...['rerank.documents', 'rerankV2.documents'],
 ]);
 
 const LOOKS_LIKE_ID = /(?:^|_)(?:ids?|cursor)$|^(?:bucket|collection|document|job|config)s?$/;
