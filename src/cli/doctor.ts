@@ -22,7 +22,6 @@ import type { RerankSettings } from '../platform/provider-settings.ts';
 import { openRedis } from '../platform/redis.ts';
 import type { RedisSettings } from '../platform/redis-settings.ts';
 import { openThreads } from '../platform/threads.ts';
-import { rerankerIdOf } from '../rerank/reranker-id.ts';
 import { VendorReranker } from '../rerank/vendor-reranker.ts';
 import { describeCalibration } from './describe-calibration.ts';
 import { down, hasCanaries, tryBackups, tryBallast, tryCanaries, tryRestore } from './doctor-care.ts';
@@ -147,7 +146,7 @@ async function* examineRerankers({ rerank, rerankers }: Config, logger: Logger, 
 }
 
 async function tryReranker(settings: RerankSettings, logger: Logger, signal: AbortSignal): Promise<string> {
-  const id = rerankerIdOf(settings);
+  const { id } = settings;
   if (settings.kind === 'local') return `${id} runs on this host; "service models test ${id}" runs it`;
   const reranker = new VendorReranker(settings, { logger });
   const beganMs = performance.now();

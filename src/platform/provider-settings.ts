@@ -234,10 +234,12 @@ function rerankOf(rerank: z.output<typeof Rerank>) {
   const { protocol, base_url: baseUrl, model } = rerank;
   const timeoutMs = rerank.timeout_seconds * 1000;
   if (protocol === undefined || baseUrl === undefined) {
-    return { kind: 'local', model: model as string, timeoutMs } as const;
+    return { kind: 'local', id: model as string, model: model as string, timeoutMs } as const;
   }
   return {
     kind: 'remote',
+    // Name in requests. A server of protocol tei holds one model, which may have no name.
+    id: model ?? protocol,
     protocol,
     baseUrl: baseUrl.replace(/\/+$/, ''),
     apiKey: rerank.api_key ?? null,
@@ -279,7 +281,7 @@ export const embeddingSettings = {
   model_names: z
     .record(z.string().min(1).max(200), z.string().min(1).max(200))
     .default({})
-    .describe('more names of models, such as those that client code sends: model id by name'),
+    .describe('more names of models and rerankers, such as those that client code sends: model id by name'),
   alias: z
     .strictObject({
       'service-embed-1-small': Alias.optional().describe('model for each language (ISO 639-1), and a default'),

@@ -10,7 +10,6 @@ import type { Meter } from '../usage/meter.ts';
 import { openLocalReranker } from './local-reranker.ts';
 import { type RerankTexts, rerankTexts } from './rerank-texts.ts';
 import type { Reranker } from './reranker.ts';
-import { rerankerIdOf } from './reranker-id.ts';
 import { RerankerList } from './reranker-list.ts';
 
 /** Rerankers of the settings and of this host. */
@@ -54,8 +53,7 @@ export async function openRerankers(context: RerankersContext): Promise<Reranker
 /** Check that each reranker has a name of its own. @throws AppError `config_invalid` */
 export function checkRerankSettings(config: Pick<Config, 'rerank' | 'rerankers'>): void {
   const seen = new Set<string>();
-  for (const settings of settingsOf(config)) {
-    const id = rerankerIdOf(settings);
+  for (const { id } of settingsOf(config)) {
     if (seen.has(id)) {
       throw new AppError({
         code: 'config_invalid',

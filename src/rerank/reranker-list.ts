@@ -35,9 +35,9 @@ export class RerankerList {
     const all = [...configured, ...this.#onlyInstalled()];
     const [first] = all;
     if (first === undefined) throw noReranker();
-    const id = name === undefined ? first.id : (names[name] ?? name);
-    const asked = all.find((reranker) => reranker.id === id);
-    if (asked === undefined) throw unknownReranker(name ?? id, all);
+    const find = (id: string | undefined) => all.find((reranker) => reranker.id === id);
+    const asked = name === undefined ? first : (find(name) ?? find(names[name]));
+    if (asked === undefined) throw unknownReranker(name as string, all);
     return asked === configured[0] ? configured : [asked];
   }
 

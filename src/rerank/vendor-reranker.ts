@@ -12,7 +12,6 @@ import type { UpstreamMetrics } from '../platform/upstream/upstream-metrics.ts';
 import { currentWork } from '../platform/work-context.ts';
 import { type RerankProtocol, rerankProtocolOf, scoresOf } from './protocols.ts';
 import type { Reranker, RerankScores, RerankTask } from './reranker.ts';
-import { rerankerIdOf } from './reranker-id.ts';
 
 /** Name of all rerankers in metrics. */
 const NAME = 'rerank';
@@ -44,7 +43,7 @@ export class VendorReranker implements Reranker {
     const { logger } = context;
     const { origin, pathname } = new URL(settings.baseUrl);
     const slots = settings.concurrencyMax;
-    const id = rerankerIdOf(settings);
+    const { id } = settings;
     this.id = id;
     this.owner = settings.protocol;
     this.#settings = settings;

@@ -27,6 +27,7 @@ beforeAll(async () => {
         settingsOf('jina', { model: 'rerank-third' }),
         settingsOf('tei', {}),
       ],
+      model_names: { 'rerank-english-v3.0': 'rerank-second' },
       plans: { free: { quotas: { embed_batch: 5 } }, starter: { quotas: { embed_batch: 0 } } },
     },
   });
@@ -157,6 +158,12 @@ describe('a refused request', () => {
   it('an unknown reranker is answered with the closest name', async () => {
     expect((await ask({ model: 'rerank-secnd' })).body.detail).toContain('did you mean "rerank-second"?');
     expect((await ask({ model: 'text-embedding-3-small' })).body.detail).toContain('the rerankers are rerank-main');
+  });
+
+  it('a name that the operator gives to a reranker is no name of a model that embeds', async () => {
+    expect((await ask({ model: 'rerank-english-v3.0' })).body.model).toBe('rerank-second');
+    const json = { model: 'rerank-english-v3.0', input: 'a' };
+    expect((await test.call('POST', '/v1/embeddings', { key, json })).body.error.code).toBe('unknown_model');
   });
 
   it('a key without the scope embed is refused', async () => {
