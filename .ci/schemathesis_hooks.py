@@ -86,10 +86,23 @@ WHOLE_BODIES = {
 }
 
 
+def adjust_reranking(body):
+    body["model"] = "local/ranker"
+    # An object needs the fields that are ranked, and two names of one field may not differ.
+    body["documents"] = [each if isinstance(each, str) else {"text": "harbour"} for each in body["documents"]][:50]
+    for name in ("rank_fields", "top_k", "max_doc_length"):
+        body.pop(name, None)
+    # The model refuses a document that is longer than its limit.
+    body.pop("truncation", None)
+
+
 def adjust_body(operation, body, seed):
     if operation in WHOLE_BODIES:
         body.clear()
         body.update(WHOLE_BODIES[operation])
+    if operation in {"rerank", "rerankV2"}:
+        adjust_reranking(body)
+        return
     if "model" in body:
         body["model"] = MODEL
     if operation == "setRouting":

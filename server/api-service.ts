@@ -57,6 +57,7 @@ import { operationRoutes } from './routes/operations.ts';
 import { organizationRoutes } from './routes/organizations.ts';
 import { overviewRoutes } from './routes/overview.ts';
 import { referenceRoutes } from './routes/reference.ts';
+import { rerankRoutes } from './routes/rerank.ts';
 import { routingRoutes } from './routes/routing.ts';
 import { searchRoutes } from './routes/search.ts';
 import { sessionRoutes } from './routes/sessions.ts';
@@ -126,7 +127,8 @@ export function apiRoutes(
       { threads: appliance.threads, bodyBytes: config.limits.imageBodyBytes },
     ),
     ...bulkRoutes(appliance.bulk, { bodyBytes: config.limits.bulkBodyBytes }),
-    ...modelRoutes({ sql, projections, backends: embedding.backends }),
+    ...modelRoutes({ sql, projections, backends: embedding.backends, rerankers: appliance.rerankers.list }),
+    ...rerankRoutes(appliance.rerankers, { bodyBytes: config.limits.bodyBytes }),
     ...vendorRoutes(embedding.backends, config.providers),
     ...routingRoutes(sql, embedding),
     ...usageRoutes({

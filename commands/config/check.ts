@@ -11,12 +11,14 @@ export default class ConfigCheck extends BaseCommand {
     const { flags, raw } = await this.parse(ConfigCheck);
     const { listSettings, loadConfig } = await import('../../src/platform/config.ts');
     const { checkEmbeddingSettings } = await import('../../src/embedding/open-embedding.ts');
+    const { checkRerankSettings } = await import('../../src/rerank/open-rerankers.ts');
     // The environment supplies the value of a flag that was not typed, and the report says so.
     const isTyped = raw.some((token) => token.type === 'flag' && token.flag === 'data-dir');
     const overrides = isTyped ? { data_dir: flags['data-dir'] } : {};
     const settings = listSettings({ overrides });
     const config = loadConfig({ overrides });
     checkEmbeddingSettings(config);
+    checkRerankSettings(config);
     for (const warning of config.warnings) this.logToStderr(`warning: ${warning}`);
     await this.showTable('settings', settings, [
       ['setting', (setting) => setting.name],

@@ -6,10 +6,15 @@ import type { Sql } from '../../src/platform/postgres.ts';
 import { listMapDetails } from '../../src/projection/manage-maps.ts';
 import { MapDetails } from '../../src/projection/schema.ts';
 import { readScoreMatrix, ScoreMatrix } from '../../src/projection/score-matrix.ts';
+import type { RerankerList } from '../../src/rerank/reranker-list.ts';
 import { reportQueries } from '../limited-queries.ts';
 import { defineRoute, type Route } from '../route.ts';
 
-export function modelRoutes({ sql, ...models }: ListContext & { readonly sql: Sql }): Route[] {
+export function modelRoutes({
+  sql,
+  rerankers,
+  ...models
+}: ListContext & { readonly sql: Sql; readonly rerankers: Pick<RerankerList, 'view'> }): Route[] {
   return [
     defineRoute({
       method: 'GET',
@@ -23,7 +28,7 @@ export function modelRoutes({ sql, ...models }: ListContext & { readonly sql: Sq
         200: { description: 'Models', schema: z.object({ object: z.literal('list'), data: z.array(ModelView) }) },
       },
       async handle() {
-        return { body: { object: 'list', data: listModels(models) } };
+        return { body: { object: 'list', data: [...listModels(models), ...rerankers.view()] } };
       },
     }),
     defineRoute({
@@ -37,6 +42,8 @@ export function modelRoutes({ sql, ...models }: ListContext & { readonly sql: Sq
       params: z.object({ id: z.preprocess((id) => [id].flat().join('/'), z.string().min(1)) }),
       responses: { 200: { description: 'The model', schema: ModelView } },
       async handle({ params }) {
+        const reranker = rerankers.view().find(({ id }) => id === params.id);
+        if (reranker) return { body: reranker };
         try {
           return { body: viewModel(models, models.backends.catalog.find(params.id)) };
         } catch (error) {

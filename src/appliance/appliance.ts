@@ -16,6 +16,7 @@ import type { Metrics } from '../platform/metrics.ts';
 import type { Calibration } from '../projection/open-calibration.ts';
 import type { OpenProjections } from '../projection/open-projections.ts';
 import type { Recognition } from '../recognition/open-recognition.ts';
+import type { Rerankers } from '../rerank/open-rerankers.ts';
 import type { Search } from '../search/open-search.ts';
 import type { Usage } from '../usage/open-usage.ts';
 import type { Workflows } from '../workflows/open-workflows.ts';
@@ -37,6 +38,7 @@ export interface ApplianceParts {
   readonly recognition: Recognition;
   readonly localModels: LocalModels;
   readonly embedding: Embedding;
+  readonly rerankers: Rerankers;
   readonly search: Search;
   readonly documents: Documents;
   readonly bulk: Bulk;

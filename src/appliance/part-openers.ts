@@ -44,7 +44,11 @@ export const PART_OPENERS: { readonly [Part in PartName]: PartOpener<AppliancePa
     const { openCalibration } = await import('../projection/open-calibration.ts');
     return openCalibration(opened);
   }),
-  search: part(['metrics', 'embedding', 'localModels'], async (opened) => {
+  rerankers: part(['embedding', 'localModels', 'usage'], async (opened) => {
+    const { openRerankers } = await import('../rerank/open-rerankers.ts');
+    return openRerankers({ ...opened, meter: opened.usage.meter });
+  }),
+  search: part(['metrics', 'embedding', 'rerankers'], async (opened) => {
     const { openSearch } = await import('../search/open-search.ts');
     return openSearch(opened);
   }),

@@ -18,10 +18,11 @@ import { probeObjects, requireConditionalWrites } from '../platform/objects/prob
 import { explainS3Failure } from '../platform/objects/s3-errors.ts';
 import { describeServer } from '../platform/postgres/server.ts';
 import { mapPostgresError, type Sql } from '../platform/postgres.ts';
+import type { RerankSettings } from '../platform/provider-settings.ts';
 import { openRedis } from '../platform/redis.ts';
 import type { RedisSettings } from '../platform/redis-settings.ts';
 import { openThreads } from '../platform/threads.ts';
-import { openReranker } from '../search/rerank/reranker.ts';
+import { VendorReranker } from '../rerank/vendor-reranker.ts';
 import { describeCalibration } from './describe-calibration.ts';
 import { down, hasCanaries, tryBackups, tryBallast, tryCanaries, tryRestore } from './doctor-care.ts';
 import { findWarnings } from './doctor-warnings.ts';
@@ -70,7 +71,7 @@ export async function* examine(config: Config, logger: Logger, signal: AbortSign
     : await check('redis', () => tryRedis(config.redis as RedisSettings, logger));
   yield* examineProviders(config, logger, signal);
   signal.throwIfAborted();
-  yield config.rerank === null ? notConfigured('reranker') : await check('reranker', () => tryReranker(config, logger));
+  yield* examineRerankers(config, logger, signal);
 }
 
 /**
@@ -135,15 +136,23 @@ async function* examineProviders(config: Config, logger: Logger, signal: AbortSi
   }
 }
 
-async function tryReranker({ rerank }: Config, logger: Logger): Promise<string> {
-  if (rerank === null) throw new Error('no reranker is configured');
-  if (rerank.kind === 'local')
-    return `${rerank.model} runs on this host; "service models test ${rerank.model}" runs it`;
-  const reranker = openReranker(rerank, { logger });
+async function* examineRerankers({ rerank, rerankers }: Config, logger: Logger, signal: AbortSignal) {
+  const all = [...(rerank === null ? [] : [rerank]), ...rerankers];
+  if (all.length === 0) yield notConfigured('reranker');
+  for (const settings of all) {
+    signal.throwIfAborted();
+    yield await check('reranker', () => tryReranker(settings, logger, signal));
+  }
+}
+
+async function tryReranker(settings: RerankSettings, logger: Logger, signal: AbortSignal): Promise<string> {
+  const { id } = settings;
+  if (settings.kind === 'local') return `${id} runs on this host; "service models test ${id}" runs it`;
+  const reranker = new VendorReranker(settings, { logger });
   const beganMs = performance.now();
   try {
-    await reranker.score('Is it there?', ['It is.', 'The weather is fine.'], undefined);
-    return `${rerank.model ?? rerank.protocol} answers in ${Math.round(performance.now() - beganMs)} ms`;
+    await reranker.score({ query: 'Is it there?', texts: ['It is.', 'The weather is fine.'] }, signal);
+    return `${id} answers in ${Math.round(performance.now() - beganMs)} ms`;
   } finally {
     await reranker.close();
   }

@@ -385,6 +385,6 @@ function reassemble(
 }
 
 /** Return the usage axis of a request by its number of texts. */
-export function axisOf(texts: readonly string[]): Axis {
+export function axisOf(texts: readonly unknown[]): Axis {
   return texts.length === 1 ? 'embed' : 'embed_batch';
 }

@@ -44,7 +44,7 @@ export interface Embedding {
 }
 
 export interface EmbeddingContext {
-  readonly config: Pick<Config, 'providers' | 'models' | 'modelNames' | 'alias' | 'embeddings'>;
+  readonly config: CatalogConfig & Pick<Config, 'alias' | 'embeddings'>;
   readonly sql: Sql;
   readonly threads: Threads;
   readonly metrics: Metrics;
@@ -116,12 +116,17 @@ export async function openEmbedding(context: EmbeddingContext): Promise<Embeddin
   };
 }
 
+/** Settings that determine the catalog. */
+type CatalogConfig = Pick<Config, 'models' | 'modelNames' | 'providers' | 'rerank' | 'rerankers'>;
+
 /** @throws AppError `config_invalid` */
-export function openCatalog(config: Pick<Config, 'models' | 'modelNames' | 'providers'>): Catalog {
+export function openCatalog({ models, modelNames, providers, rerank, rerankers }: CatalogConfig): Catalog {
+  // Names of rerankers are not those of models that embed.
+  const reranking = new Set([rerank, ...rerankers].map((each) => each?.id));
   return new Catalog(
-    config.models,
-    Object.fromEntries(Object.entries(config.providers).map(([vendor, { models }]) => [vendor, models])),
-    config.modelNames,
+    models,
+    Object.fromEntries(Object.entries(providers).map(([vendor, own]) => [vendor, own.models])),
+    Object.fromEntries(Object.entries(modelNames).filter(([, id]) => !reranking.has(id))),
   );
 }
 
@@ -130,7 +135,7 @@ export function openCatalog(config: Pick<Config, 'models' | 'modelNames' | 'prov
  *
  * @throws AppError `config_invalid`
  */
-export function aliasBackendsOf(config: Pick<Config, 'models' | 'modelNames' | 'providers' | 'alias'>): string[] {
+export function aliasBackendsOf(config: CatalogConfig & Pick<Config, 'alias'>): string[] {
   const catalog = openCatalog(config);
   const projections: Projections = { mapOf: () => null, stateOf: () => null };
   // Only the names of the providers matter here.
@@ -140,7 +145,7 @@ export function aliasBackendsOf(config: Pick<Config, 'models' | 'modelNames' | '
 }
 
 /** Check that models, alias and providers match, without opening anything. @throws AppError `config_invalid` */
-export function checkEmbeddingSettings(config: Pick<Config, 'models' | 'modelNames' | 'providers' | 'alias'>): void {
+export function checkEmbeddingSettings(config: CatalogConfig & Pick<Config, 'alias'>): void {
   const projections: Projections = { mapOf: () => null, stateOf: () => null };
   const catalog = openCatalog(config);
   // Installed models are known only once the database is open.

@@ -49,6 +49,8 @@ export interface LocalModels {
   score(name: string, query: string, texts: readonly string[], signal: AbortSignal): Promise<number[]>;
   /** Models whose files are on this host: `local/semantic-1` and the installed ones. */
   list(): readonly LocalModel[];
+  /** Installed rerankers, by name. */
+  rerankers(): readonly InstalledModel[];
   states(): readonly RunnerState[];
   /** Call `listener` with the embedding models now and after every change. @returns a function that stops the calls */
   watch(listener: (installed: readonly InstalledModel[]) => void): () => void;
@@ -79,6 +81,7 @@ export async function openLocalModels(context: LocalModelsContext): Promise<Loca
       return [...(await registry.run(name, { texts, query, isBackground: false }, signal))];
     },
     list: () => registry.list(),
+    rerankers: () => registry.installed('reranker'),
     states: () => registry.states(),
     watch: (listener) => registry.watch(listener),
     refresh: () => registry.refresh(),
@@ -152,7 +155,7 @@ class Registry {
 
   watch(listener: Listener): () => void {
     this.#listeners.add(listener);
-    listener(this.#installed());
+    listener(this.#embeddingModels());
     return () => this.#listeners.delete(listener);
   }
 
@@ -193,7 +196,7 @@ class Registry {
       void runner.close();
     }
     for (const model of gone) await this.#forget(model);
-    for (const listener of this.#listeners) listener(this.#installed());
+    for (const listener of this.#listeners) listener(this.#embeddingModels());
   }
 
   /**
@@ -259,14 +262,15 @@ class Registry {
     if (this.#builtInFault !== null) return;
     this.#builtInFault = fault;
     this.#warnOfBuiltIn(fault);
-    for (const listener of this.#listeners) listener(this.#installed());
+    for (const listener of this.#listeners) listener(this.#embeddingModels());
   }
 
-  #installed(): InstalledModel[] {
+  /** List the installed models of a kind, with those whose files are still being fetched. */
+  installed(kind: ModelSpec['kind']): InstalledModel[] {
     const { dataDir } = this.#context.config;
-    const installed = [...this.#models, ...this.#absent].flatMap((model): InstalledModel[] => {
+    return [...this.#models, ...this.#absent].flatMap((model): InstalledModel[] => {
       const { spec, revision } = model;
-      if (spec.kind !== 'embedding') return [];
+      if (spec.kind !== kind) return [];
       const tokenizer = {
         kind: 'file',
         path: path.join(folderOf(dataDir, spec.name, revision), 'tokenizer.json'),
@@ -274,6 +278,9 @@ class Registry {
       const { name, dimension, maxTokens, prefixes } = spec;
       return [{ name, revision, dimension, maxTokens, prefixes, tokenizer, isHere: this.#models.includes(model) }];
     });
+  }
+
+  #embeddingModels(): InstalledModel[] {
     const { spec, revision } = BUILT_IN_MODEL;
     const builtIn = {
       name: spec.name,
@@ -285,7 +292,7 @@ class Registry {
       tokenizer: { kind: 'estimate' },
       isHere: this.#builtInFault === null,
     } as const;
-    return [builtIn, ...installed];
+    return [builtIn, ...this.installed('embedding')];
   }
 
   #runnerOf(name: string): ModelRunner {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AppError } from '../platform/errors.ts';
 import { findNearest } from '../platform/nearest-word.ts';
+import { promptsOf } from './prompts.ts';
 import type { TaskType } from './task-types.ts';
 
 /** Method of counting tokens: the vendor's vocabulary, a `tokenizer.json`, or an estimate. */
@@ -27,6 +28,8 @@ export interface Model {
   readonly revision: string;
   /** Prefix of a text by task type, for models that need prefixes. */
   readonly prefixes: Readonly<Partial<Record<TaskType, string>>>;
+  /** False if the model reads its task from the text alone, so that calls name no task type. */
+  readonly takesTaskType: boolean;
   readonly tokenizer: TokenizerChoice;
   /** Dimension to request from the vendor. Null for its default, which is `nativeDimension`. */
   readonly upstreamDimensions: number | null;
@@ -105,6 +108,7 @@ function model(
     variableDimensions,
     revision: '1',
     prefixes: {},
+    takesTaskType: true,
     tokenizer: { kind: 'estimate' },
     upstreamDimensions: null,
     pricePerMillion: 0,
@@ -118,9 +122,11 @@ export const ModelView = z
     id: z.string(),
     object: z.literal('model'),
     owned_by: z.string(),
-    kind: z.enum(['semantic', 'lexical', 'alias']),
-    default_dimension: z.int(),
-    max_tokens: z.int(),
+    kind: z
+      .enum(['semantic', 'lexical', 'alias', 'reranker'])
+      .describe('reranker: it scores documents for a query (POST /v1/rerank) and gives no vectors'),
+    default_dimension: z.int().nullable().describe('null: a reranker'),
+    max_tokens: z.int().nullable().describe("null: a vendor's reranker, whose limit is unknown"),
     variable_dimensions: z.boolean(),
     available: z.boolean().describe('true if a provider for it is configured'),
     calibrated: z.boolean().describe('true if its vectors are in the canonical latent space'),
@@ -162,13 +168,19 @@ export class Catalog {
   ) {
     const models = new Map(MODELS.map((entry) => [entry.id, entry]));
     for (const own of settings) models.set(own.id, configured(models.get(own.id), own));
+    const renamed = new Map<string, string>();
     for (const [vendor, names] of Object.entries(upstreamNames)) {
       for (const [id, name] of Object.entries(names)) {
         const known = models.get(id);
         if (!known) throw invalidModel(id, 'is not in the catalog; add it to models');
         if (known.vendor !== vendor) throw invalidModel(id, `is served by ${known.vendor}, not by ${vendor}`);
         if (name !== withoutVendor(known)) models.set(id, { ...known, revision: `${known.revision}@${name}` });
+        renamed.set(id, name);
       }
+    }
+    const hasOwnPrefixes = new Set(settings.filter(({ prefixes }) => prefixes).map(({ id }) => id));
+    for (const [id, known] of models) {
+      models.set(id, prompted(known, renamed.get(id) ?? id, hasOwnPrefixes.has(id)));
     }
     for (const [name, id] of Object.entries(moreNames)) {
       if (models.has(name)) throw invalidName(name, 'is the id of a model; choose another name');
@@ -273,6 +285,17 @@ function servedBy(known: Model, own: InstalledModel): Model {
     tokenizer: own.tokenizer,
     local: { name: own.name, isInstalled: own.isHere },
   };
+}
+
+/**
+ * Add the prompts of a model that needs some. Prefixes of the settings replace them all. Vectors with prompts are not
+ * comparable with those of releases that added none, so their revision differs.
+ */
+function prompted(known: Model, name: string, hasOwnPrefixes: boolean): Model {
+  const prompts = known.local === null ? promptsOf(name) : null;
+  if (prompts === null) return known;
+  if (hasOwnPrefixes) return { ...known, takesTaskType: false };
+  return { ...known, prefixes: prompts, takesTaskType: false, revision: `${known.revision}+prompts` };
 }
 
 /** Merge a model of the catalog with the operator's settings. */

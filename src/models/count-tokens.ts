@@ -14,6 +14,9 @@ const INLINE_CHARS_MAX = { estimate: 131_072, cl100k: 8192, file: 2048 } as cons
 const COUNTED_LIMITS = 4;
 const COUNT_MODULE = new URL('./count-on-thread.ts', import.meta.url);
 
+/** Part of a model that determines its counts. */
+type CountedModel = Pick<Model, 'id' | 'tokenizer' | 'maxTokens'>;
+
 /** Counts tokens by each model's catalog entry: with the vendor's vocabulary, a `tokenizer.json`, or an estimate. */
 export interface TokenCounters {
   /**
@@ -23,7 +26,11 @@ export interface TokenCounters {
    *
    * @throws AppError `config_invalid` (500) for a missing or broken tokenizer file; the signal's reason
    */
-  count(model: Model, texts: readonly string[], signal?: AbortSignal): readonly number[] | Promise<readonly number[]>;
+  count(
+    model: CountedModel,
+    texts: readonly string[],
+    signal?: AbortSignal,
+  ): readonly number[] | Promise<readonly number[]>;
   /**
    * Load the tokenizers of these models into this process, so that small texts are then counted at once. Parsing a
    * `tokenizer.json` blocks the event loop (0.4 s for 250,000 tokens), so call this before listening. Otherwise models
@@ -45,7 +52,7 @@ export interface CountedTokens {
 export function knownTokens(
   texts: readonly string[],
   tokens: readonly number[],
-): { count(model: Model, some: readonly string[]): readonly number[] } {
+): { count(model: CountedModel, some: readonly string[]): readonly number[] } {
   const known = new Map(texts.map((text, index) => [text, tokens[index] as number]));
   return { count: (_, some) => some.map((text) => known.get(text) as number) };
 }
@@ -147,7 +154,7 @@ export function tokenLimitExceeded(limiting: Model, place: string, size: string)
   });
 }
 
-function countedMax(model: Model): number {
+function countedMax(model: CountedModel): number {
   return model.maxTokens * COUNTED_LIMITS;
 }
 
@@ -164,7 +171,7 @@ function charsOf(texts: readonly string[]): number {
 
 async function countOnThread(
   threads: Threads,
-  model: Model,
+  model: CountedModel,
   texts: readonly string[],
   signal: AbortSignal | undefined,
 ): Promise<readonly number[]> {
@@ -174,7 +181,7 @@ async function countOnThread(
   return reply.counts;
 }
 
-function tokenizerInvalid(model: Model, reason: string, cause?: unknown): AppError {
+function tokenizerInvalid(model: CountedModel, reason: string, cause?: unknown): AppError {
   const path = model.tokenizer.kind === 'file' ? model.tokenizer.path : model.tokenizer.kind;
   return new AppError({
     code: 'config_invalid',

@@ -234,10 +234,12 @@ function rerankOf(rerank: z.output<typeof Rerank>) {
   const { protocol, base_url: baseUrl, model } = rerank;
   const timeoutMs = rerank.timeout_seconds * 1000;
   if (protocol === undefined || baseUrl === undefined) {
-    return { kind: 'local', model: model as string, timeoutMs } as const;
+    return { kind: 'local', id: model as string, model: model as string, timeoutMs } as const;
   }
   return {
     kind: 'remote',
+    // Name in requests. A server of protocol tei holds one model, which may have no name.
+    id: model ?? protocol,
     protocol,
     baseUrl: baseUrl.replace(/\/+$/, ''),
     apiKey: rerank.api_key ?? null,
@@ -279,7 +281,7 @@ export const embeddingSettings = {
   model_names: z
     .record(z.string().min(1).max(200), z.string().min(1).max(200))
     .default({})
-    .describe('more names of models, such as those that client code sends: model id by name'),
+    .describe('more names of models and rerankers, such as those that client code sends: model id by name'),
   alias: z
     .strictObject({
       'service-embed-1-small': Alias.optional().describe('model for each language (ISO 639-1), and a default'),
@@ -287,7 +289,12 @@ export const embeddingSettings = {
     .default({})
     .describe('models behind a name that requests use'),
   vision: Vision.optional().describe('vision model that reads text in pictures, instead of the built-in OCR'),
-  rerank: Rerank.optional().describe('server that orders search results'),
+  rerank: Rerank.optional().describe('server that orders search results, and documents of POST /v1/rerank'),
+  rerankers: z
+    .array(Rerank)
+    .max(16)
+    .default([])
+    .describe('more rerankers for POST /v1/rerank; they replace rerank, in this order, while it fails'),
   plans: z.partialRecord(z.enum(PLANS), PlanLimits).default({}).describe('quotas and rates of the plans'),
 };
 
@@ -302,6 +309,7 @@ export function embeddingConfigOf(file: z.output<typeof EmbeddingSettings>) {
     alias: file.alias['service-embed-1-small'] ?? null,
     vision: file.vision ? visionOf(file.vision) : null,
     rerank: file.rerank ? rerankOf(file.rerank) : null,
+    rerankers: file.rerankers.map(rerankOf),
     plans: mapValues<Plan, z.output<typeof PlanLimits>, PlanSettings>(file.plans, (plan) => ({
       quotas: plan.quotas,
       requestsPerMinute: plan.requests_per_minute,

@@ -10,7 +10,6 @@ import { expungeBucket, expungeDue } from '../index/writing/expunge-bucket.ts';
 import { IndexWriter } from '../index/writing/index-writer.ts';
 import { sweepTables } from '../index/writing/replace-table.ts';
 import { type SweepCursor, sweepGenerations } from '../index/writing/sweep.ts';
-import type { LocalModels } from '../local-models/open-local-models.ts';
 import type { Chore } from '../platform/chores.ts';
 import type { Config } from '../platform/config.ts';
 import type { FairGate } from '../platform/fair-gate.ts';
@@ -19,9 +18,9 @@ import type { Metrics } from '../platform/metrics.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { KeyRing } from '../platform/secret-key.ts';
+import type { Rerankers } from '../rerank/open-rerankers.ts';
 import { removeOldChanges } from './documents/copy-store.ts';
 import { openDocumentCopies } from './documents/open-copies.ts';
-import type { Reranker } from './rerank/reranker.ts';
 import type { SearchContext } from './search.ts';
 import { openSearchCounts, type SearchCounts } from './search-counts.ts';
 import { deleteOldSearchCounts } from './search-counts-store.ts';
@@ -52,16 +51,16 @@ export interface Search extends SearchContext {
 }
 
 export async function openSearch(context: {
-  readonly config: Pick<Config, 'dataDir' | 'index' | 'objects' | 'rerank' | 'search'>;
+  readonly config: Pick<Config, 'dataDir' | 'index' | 'objects' | 'search'>;
   readonly keyRing: Pick<KeyRing, 'linkSigning'>;
   readonly sql: Sql;
   readonly direct: Sql;
   readonly objects: Objects;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  readonly embedding: Pick<Embedding, 'embedder' | 'upstreamMetrics'>;
+  readonly embedding: Pick<Embedding, 'embedder'>;
+  readonly rerankers: Pick<Rerankers, 'ofSearch'>;
   readonly queryShares: FairGate;
-  readonly localModels: Pick<LocalModels, 'score'>;
 }): Promise<Search> {
   const { config, keyRing, sql, direct, objects, logger, metrics, embedding, queryShares } = context;
   const tables = openTables(config);
@@ -72,12 +71,11 @@ export async function openSearch(context: {
   const index = new IndexWriter({ sql, direct, chunks, logger });
   const generations: SweepCursor = { after: null };
   const counts = await openSearchCounts({ sql, logger });
-  const reranker = config.rerank && (await openReranker(config.rerank, context));
   return {
     sql,
     chunks,
     embedder: embedding.embedder,
-    reranker,
+    reranker: context.rerankers.ofSearch,
     synonyms: new SynonymCache(),
     counts,
     documents,
@@ -117,18 +115,8 @@ export async function openSearch(context: {
     async close() {
       await counts.close();
       await index.close();
-      await reranker?.close();
       await documents?.close();
       await chunks.close();
     },
   };
-}
-
-/** Open the reranker of the settings. The client of vendors takes a while to load, and most installations have none. */
-async function openReranker(
-  settings: NonNullable<Config['rerank']>,
-  { logger, embedding, localModels }: Pick<Parameters<typeof openSearch>[0], 'logger' | 'embedding' | 'localModels'>,
-): Promise<Reranker> {
-  const { openAnyReranker } = await import('./rerank/open-any-reranker.ts');
-  return openAnyReranker(settings, { logger, metrics: embedding.upstreamMetrics, localModels });
 }

@@ -1,11 +1,11 @@
 import type { Caller } from '../access/caller.ts';
 import type { FairGate } from '../platform/fair-gate.ts';
 import { QUERY_MS } from '../platform/postgres.ts';
+import type { Reranker } from '../rerank/reranker.ts';
 import { type AttemptContext, searchTarget } from './attempt.ts';
 import { toResult } from './rank.ts';
 import { readBucketTarget } from './read-target.ts';
 import { relevanceOfAnswer } from './relevance/schema.ts';
-import type { Reranker } from './rerank/reranker.ts';
 import { citePlaces } from './results/cite-place.ts';
 import { explainTerms } from './results/explain-results.ts';
 import { highlightResults } from './results/highlight-results.ts';

@@ -61,7 +61,7 @@ export const ROOMS: readonly Room[] = [
   { folder: 'src/bulk', owns: 'bulk embedding jobs: submit, work, resume, result pages' },
   {
     folder: 'src/search',
-    owns: 'hybrid retrieval: the query, both legs, what the caller may see, fusion, `relevance/`, `rerank/`, results',
+    owns: 'hybrid retrieval: the query, both legs, what the caller may see, fusion, `relevance/`, results',
   },
   {
     folder: 'src/index',
@@ -77,6 +77,7 @@ export const ROOMS: readonly Room[] = [
     owns: 'buckets, collections, documents, what a caller may see of them, rules of user metadata',
   },
   { folder: 'src/jobs', owns: 'the job row, claim / lease / heartbeat / fence, retry, recovery, notifier' },
+  { folder: 'src/rerank', owns: 'texts scored for a query: rerankers of vendors and of this host, fallback, limits' },
   {
     folder: 'src/embedding',
     owns: 'texts to vectors: routing, fallback, alias, cache, `providers/` (one file a wire protocol)',

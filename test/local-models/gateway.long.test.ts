@@ -98,7 +98,7 @@ describe('a local model in the gateway', () => {
     });
     expect(byId.get('my-org/mapped')).toMatchObject({ available: true, max_tokens: 40 });
     expect(byId.get('my-org/absent')).toMatchObject({ available: false });
-    expect(byId.has('local/ranker')).toBe(false);
+    expect(byId.get('local/ranker')).toMatchObject({ kind: 'reranker', available: true });
   });
 
   it('a model of the settings is served by it, and one whose model is not installed answers 502', async () => {

@@ -15,6 +15,7 @@ const BODIES = {
     query: z.string().min(1),
     documents: texts,
     return_documents: z.literal(false),
+    truncation: z.literal(false).optional(),
   }),
   voyage: z.strictObject({
     model: z.string(),
@@ -32,11 +33,21 @@ const BODIES = {
   }),
 };
 
+interface Sent {
+  readonly query: string;
+  readonly documents?: string[];
+  readonly texts?: string[];
+  readonly truncation?: boolean;
+  readonly truncate?: boolean;
+}
+
 export interface RerankCallSeen {
   readonly path: string;
   readonly authorization: string | undefined;
   readonly query: string;
   readonly texts: readonly string[];
+  /** True if texts that are too long may be cut. */
+  readonly truncates: boolean;
 }
 
 export interface FakeReranker {
@@ -44,6 +55,8 @@ export interface FakeReranker {
   readonly calls: RerankCallSeen[];
   /** Score of a text. By default a shorter text has a higher score. */
   scoreOf: (text: string, query: string) => number;
+  /** Tokens of each answer; null to report none. */
+  tokens: number | null;
   /** Replacement of the normal answer, or null. */
   misbehave: ((response: ServerResponse) => void | Promise<void>) | null;
   close(): Promise<void>;
@@ -60,10 +73,11 @@ export async function startFakeReranker(protocol: Protocol): Promise<FakeReranke
       response.writeHead(422).end(JSON.stringify({ message: parsed.error?.message ?? 'no such path' }));
       return;
     }
-    const sent = parsed.data as { query: string; documents?: string[]; texts?: string[] };
+    const sent = parsed.data as Sent;
     const given = sent.documents ?? sent.texts ?? [];
     fake.calls.push({
       ...{ path: request.url, authorization: request.headers.authorization, query: sent.query, texts: given },
+      truncates: sent.truncation ?? sent.truncate ?? true,
     });
     if (fake.misbehave !== null) return void (await fake.misbehave(response));
     const ranked = given
@@ -72,14 +86,23 @@ export async function startFakeReranker(protocol: Protocol): Promise<FakeReranke
     const results = ranked.map(({ index, score }) =>
       protocol === 'tei' ? { index, score } : { index, relevance_score: score },
     );
-    const answers = { cohere: { id: 'x', results }, jina: { results }, voyage: { object: 'list', data: results } };
-    const answer = protocol === 'tei' ? results : answers[protocol];
+    const { tokens } = fake;
+    const usage = tokens === null ? {} : { usage: { total_tokens: tokens } };
+    const answers = {
+      cohere: { id: 'x', results, ...(tokens === null ? {} : { meta: { tokens: { input_tokens: tokens } } }) },
+      jina: { results, ...usage },
+      voyage: { object: 'list', data: results, ...usage },
+      tei: results,
+    };
+    const answer = answers[protocol];
+    if (protocol === 'tei' && tokens !== null) response.setHeader('x-compute-tokens', String(tokens));
     response.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
   });
   const fake: FakeReranker = {
     url: '',
     calls: [],
     scoreOf: (text) => 1 / (1 + text.length),
+    tokens: null,
     misbehave: null,
     async close() {
       server.closeAllConnections();

@@ -55,6 +55,8 @@ const texts = () => ({ texts: ['x'] });
 export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   createEmbeddings: { json: input },
   embedBatch: { json: texts },
+  rerank: { json: () => ({ query: 'x', documents: ['x'] }) },
+  rerankV2: { json: () => ({ query: 'x', documents: ['x'] }) },
   retiredEmbed: {},
   embedImages: { json: () => ({ images: ['x'] }) },
   submitBulkJob: { json: texts },
@@ -248,6 +250,7 @@ const NO_IDS = new Set([
   // Grants of the caller alone, by ids that only its own list has.
   ...['revokeGrant.grant', 'issueOAuthTokens.client_id', 'revokeOAuthToken.client_id'],
   ...['searchBuckets.buckets', 'findDocuments.ids'],
+  ...['rerank.documents', 'rerankV2.documents'],
 ]);
 
 const LOOKS_LIKE_ID = /(?:^|_)(?:ids?|cursor)$|^(?:bucket|collection|document|job|config)s?$/;

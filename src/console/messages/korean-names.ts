@@ -37,6 +37,7 @@ export const KOREAN_NAMES = {
   semantic: '의미',
   lexical: '어휘',
   alias: '별칭',
+  reranker: '재순위',
   member: '구성원',
   admin: '관리자',
   owner: '소유자',

@@ -128,8 +128,9 @@ export class UpstreamSender {
 
   async #exchange(endpoint: Endpoint, batch: ProviderCall): Promise<ParsedVectors> {
     const { protocol, protocolName, threads, timeoutMs } = this.#context;
-    const { model, texts, taskType, signal } = batch;
+    const { model, texts, signal } = batch;
     const { apiKey, http, basePath } = endpoint;
+    const taskType = model.takesTaskType ? batch.taskType : null;
     const dimensions = model.nativeDimension;
     const upstreamModel = this.#context.upstreamModelOf(batch);
     const request = protocol.request({ upstreamModel, texts, taskType, dimensions: model.upstreamDimensions, apiKey });

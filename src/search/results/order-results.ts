@@ -1,6 +1,6 @@
-import { rerankResults } from '../rerank/rerank-results.ts';
-import type { Reranker } from '../rerank/reranker.ts';
+import type { Reranker } from '../../rerank/reranker.ts';
 import type { SearchRequest, SearchResult } from '../schema.ts';
+import { rerankResults } from './rerank-results.ts';
 
 type Ordering = Pick<SearchRequest, 'query' | 'top_k' | 'rerank' | 'rerank_top_k' | 'score_threshold'>;
 

@@ -20,6 +20,7 @@ export function modelOf(fields: Partial<Model> = {}): Model {
     variableDimensions: false,
     revision: '1',
     prefixes: {},
+    takesTaskType: true,
     tokenizer: { kind: 'estimate' },
     upstreamDimensions: null,
     pricePerMillion: 0,

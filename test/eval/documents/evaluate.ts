@@ -11,8 +11,8 @@ import { fileURLToPath } from 'node:url';
 import type { BlockDraft } from '../../../src/ingest/extract/blocks.ts';
 import { DEFAULT_EXTRACT_LIMITS } from '../../../src/ingest/extract/limits.ts';
 import { readPdf } from '../../../src/ingest/extract/read-pdf.ts';
+import { openPython } from '../../support/open-python.ts';
 import { extract } from '../../support/read-document.ts';
-import { openPython } from '../open-python.ts';
 
 /** Documents to read at a time. */
 const READ_AT_ONCE = 4;

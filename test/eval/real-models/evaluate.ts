@@ -23,8 +23,8 @@ import { type FittedMap, projectRows } from '../../../src/projection/fit/project
 import { shuffledIndices } from '../../../src/projection/fit/split-pairs.ts';
 import { INDEX_DIMENSIONS } from '../../../src/projection/resize.ts';
 import { ndcgAt } from '../../../src/projection/retrieval-metrics.ts';
+import { openPython } from '../../support/open-python.ts';
 import { readDocuments, readQueries, readRelevant, SETS_DIR, setsAtHand } from '../judged-data.ts';
-import { openPython } from '../open-python.ts';
 import { readNpy, type Vectors } from '../paired-vectors.ts';
 
 const MODELS = ['use', 'e5', 'minilm'] as const;

@@ -71,14 +71,31 @@ const Voyage = z.strictObject({
   output_dimension: dimensions,
   encoding_format: z.literal('base64').optional(),
 });
-const Jina = z.strictObject({
-  input: texts,
-  model,
-  task: z.enum(['retrieval.query', 'retrieval.passage', 'text-matching', 'separation', 'classification']).optional(),
-  dimensions,
-  embedding_type: z.enum(['float', 'base64']).default('float'),
-  truncate: z.boolean().default(false),
-});
+/** Tasks of Jina's models, from its OpenAPI document. */
+const JINA_TASKS: Readonly<Record<string, readonly string[]>> = {
+  'jina-embeddings-v5-text-small': [
+    ...['retrieval.query', 'retrieval.passage', 'text-matching', 'clustering', 'classification'],
+  ],
+  'jina-embeddings-v4': ['text-matching', 'retrieval.query', 'retrieval.passage', 'code.query', 'code.passage'],
+  'jina-embeddings-v2-base-en': [],
+  'jina-clip-v2': ['retrieval.query'],
+  'jina-code-embeddings-0.5b': [
+    ...['nl2code', 'qa', 'code2code', 'code2nl', 'code2completion'].flatMap((of) => [`${of}.query`, `${of}.passage`]),
+  ],
+};
+const JINA_V3_TASKS = ['retrieval.query', 'retrieval.passage', 'text-matching', 'separation', 'classification'];
+const Jina = z
+  .strictObject({
+    input: texts,
+    model,
+    task: z.string().optional(),
+    dimensions,
+    embedding_type: z.enum(['float', 'base64']).default('float'),
+    truncate: z.boolean().default(false),
+  })
+  .refine((body) => body.task === undefined || (JINA_TASKS[body.model] ?? JINA_V3_TASKS).includes(body.task), {
+    error: 'the model does not have this task',
+  });
 const GEMINI_TASKS = [
   'RETRIEVAL_QUERY',
   'RETRIEVAL_DOCUMENT',
@@ -99,6 +116,8 @@ const Gemini = z.strictObject({
         outputDimensionality: dimensions,
       }),
     )
+    // The API ignores a task type of these models. A call that sends one relies on it.
+    .refine((all) => !all.some((each) => each.model.includes('gemini-embedding-2') && each.taskType !== undefined))
     .min(1),
 });
 const Cohere = z.strictObject({

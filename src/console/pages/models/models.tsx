@@ -40,10 +40,11 @@ export default function ModelsPage({ parameters }: PageProps) {
       />
       <Loaded of={models}>
         {({ data }) => {
+          const embedding = data.filter(({ kind }) => kind !== 'reranker');
           if (current === 'vendors') return <Vendors />;
-          if (current === 'routing') return <RoutingPanel models={data} />;
+          if (current === 'routing') return <RoutingPanel models={embedding} />;
           if (current === 'calibration') return <Calibration />;
-          if (current === 'buckets') return <BucketModels models={data} />;
+          if (current === 'buckets') return <BucketModels models={embedding} />;
           return <Catalog models={data} />;
         }}
       </Loaded>
@@ -75,13 +76,13 @@ function Catalog({ models }: { models: readonly ModelView[] }) {
             title: t('Dimensions'),
             numeric: true,
             wide: true,
-            cell: ({ default_dimension }) => formatNumber(default_dimension),
+            cell: ({ default_dimension }) => (default_dimension === null ? '–' : formatNumber(default_dimension)),
           },
           {
             title: t('Tokens at most'),
             numeric: true,
             wide: true,
-            cell: ({ max_tokens }) => formatNumber(max_tokens),
+            cell: ({ max_tokens }) => (max_tokens === null ? '–' : formatNumber(max_tokens)),
           },
           { title: t('Space'), wide: true, cell: ({ space }) => space ?? '–' },
           { title: t('Held-out score'), numeric: true, wide: true, cell: ({ score }) => formatScore(score) },

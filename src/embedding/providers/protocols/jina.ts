@@ -4,7 +4,9 @@ import { bearer, postJson, wellFormed } from '../../../platform/upstream/request
 import { parseOpenAiShape } from './openai.ts';
 import type { Protocol } from './protocol.ts';
 
-const TASKS: Readonly<Record<TaskType, string>> = {
+type Tasks = Readonly<Record<TaskType, string | undefined>>;
+
+const V3: Tasks = {
   retrieval_query: 'retrieval.query',
   retrieval_document: 'retrieval.passage',
   semantic_similarity: 'text-matching',
@@ -15,6 +17,31 @@ const TASKS: Readonly<Record<TaskType, string>> = {
   contradiction: 'retrieval.query',
   factcheck: 'retrieval.query',
 };
+/** Code has an adapter of its own, but documents are embedded for retrieval, and only one adapter fits both sides. */
+const V4: Tasks = { ...V3, clustering: 'text-matching', classification: 'text-matching' };
+const V5: Tasks = { ...V3, clustering: 'clustering' };
+const CODE = mapTasks((task) => (task === 'retrieval.passage' ? 'nl2code.passage' : 'nl2code.query'));
+/** The model knows queries of a search only. */
+const CLIP_V2 = mapTasks((task) => (task === 'retrieval.query' ? task : undefined));
+const NONE = mapTasks(() => undefined);
+
+/** Tasks by model, from https://api.jina.ai/openapi.json. Another name counts as v3. */
+const TASKS: readonly (readonly [RegExp, Tasks])[] = [
+  [/jina-embeddings-v5\b/, V5],
+  [/jina-embeddings-v4\b/, V4],
+  [/jina-embeddings-v2\b|jina-clip-v1\b/, NONE],
+  [/jina-clip-v2\b/, CLIP_V2],
+  [/jina-code-embeddings\b/, CODE],
+];
+
+function mapTasks(change: (task: string | undefined) => string | undefined): Tasks {
+  return Object.fromEntries(Object.entries(V3).map(([taskType, task]) => [taskType, change(task)])) as Tasks;
+}
+
+function taskOf(model: string, taskType: TaskType): string | undefined {
+  const [, tasks] = TASKS.find(([name]) => name.test(model)) ?? [null, V3];
+  return tasks[taskType];
+}
 
 /** Protocol of Jina AI's `POST /embeddings`. An empty account answers 403 `AUTHZ_INSUFFICIENT_BALANCE`. */
 export const jina: Protocol = {
@@ -23,7 +50,7 @@ export const jina: Protocol = {
     postJson('/embeddings', bearer(call.apiKey), {
       input: wellFormed(call.texts),
       model: call.upstreamModel,
-      task: call.taskType === null ? undefined : TASKS[call.taskType],
+      task: call.taskType === null ? undefined : taskOf(call.upstreamModel, call.taskType),
       dimensions: call.dimensions ?? undefined,
       embedding_type: 'base64',
       truncate: false,

@@ -154,6 +154,29 @@ describe('a request of protocol gemini', () => {
   });
 });
 
+describe('a request of protocol jina', () => {
+  // The fake has the tasks of each model by the vendor's OpenAPI document, and refuses others.
+  it.each([
+    ['jina-embeddings-v5-text-small', 'retrieval.query', 'retrieval.passage', 'clustering', 'classification'],
+    ['jina-embeddings-v4', 'retrieval.query', 'retrieval.passage', 'text-matching', 'text-matching'],
+    ['jina-embeddings-v2-base-en', null, null, null, null],
+    ['jina-clip-v2', 'retrieval.query', null, null, null],
+    ['jina-code-embeddings-0.5b', 'nl2code.query', 'nl2code.passage', 'nl2code.query', 'nl2code.query'],
+  ])('a request names the tasks that %s has', async (upstreamModel, query, document, clustering, classification) => {
+    const fake = await FakeUpstream.start();
+    for (const taskType of TaskType.options) {
+      const reply = await send(fake.baseUrl('jina'), protocolOf('jina').request(callOf({ upstreamModel, taskType })));
+      expect([taskType, reply.status]).toEqual([taskType, 200]);
+    }
+    await fake.close();
+    const sent = fake.calls.map((call, index) => [TaskType.options[index], call.taskType]);
+    expect(Object.fromEntries(sent)).toMatchObject({
+      ...{ retrieval_query: query, question_answering: query, code_retrieval: query, factcheck: query },
+      ...{ retrieval_document: document, clustering, classification },
+    });
+  });
+});
+
 describe('discovery of caps', () => {
   it('the discovery of caps requests the batch size of a TEI server', async () => {
     const fake = await FakeUpstream.start({ itemsMax: 7, apiKeys: ['key-1'] });

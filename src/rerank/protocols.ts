@@ -1,16 +1,19 @@
-import type { RemoteRerankSettings } from '../../platform/provider-settings.ts';
-import type { Secret } from '../../platform/secret.ts';
-import { faultsOf } from '../../platform/upstream/classify.ts';
-import { badReply, field } from '../../platform/upstream/parse-json.ts';
-import { bearer, postJson } from '../../platform/upstream/request-parts.ts';
-import type { UpstreamFault } from '../../platform/upstream/upstream-fault.ts';
-import type { UpstreamHeaders, UpstreamRequest } from '../../platform/upstream/upstream-message.ts';
+import type { RemoteRerankSettings } from '../platform/provider-settings.ts';
+import type { Secret } from '../platform/secret.ts';
+import { faultsOf } from '../platform/upstream/classify.ts';
+import { badReply, field } from '../platform/upstream/parse-json.ts';
+import { bearer, postJson, wellFormed } from '../platform/upstream/request-parts.ts';
+import { header } from '../platform/upstream/retry-after.ts';
+import type { UpstreamFault } from '../platform/upstream/upstream-fault.ts';
+import type { UpstreamHeaders, UpstreamRequest } from '../platform/upstream/upstream-message.ts';
 
 export interface RerankCall {
   readonly model: string | null;
   readonly apiKey: Secret | null;
   readonly query: string;
   readonly texts: readonly string[];
+  /** Refuse texts that are too long. Otherwise they are cut, which harms the ranking less than an error. */
+  readonly refusesLong: boolean;
 }
 
 /** Wire format of a kind of reranker: its requests and its answers. */
@@ -21,31 +24,50 @@ export interface RerankProtocol {
   /** @returns the list of `{index, <scoreKey>}` in an answer, without checking its shape */
   listOf(answer: unknown): unknown;
   readonly scoreKey: string;
+  /** Return the tokens that the vendor counted, or null if it reports none. */
+  tokensOf(answer: unknown, headers: UpstreamHeaders): number | null;
   faultOf(status: number, headers: UpstreamHeaders, body: Uint8Array, apiKey: Secret | null): UpstreamFault;
 }
 
-/** `POST {base}/v2/rerank`. Every document is returned with a score unless `top_n` is set. */
+/**
+ * `POST {base}/v2/rerank`. Every document is returned with a score unless `top_n` is set. It always cuts documents that
+ * are too long.
+ */
 const cohere: RerankProtocol = {
   itemsMax: 1_000,
   request: ({ apiKey, model, query, texts }) =>
-    postJson('/v2/rerank', bearer(apiKey), { model, query, documents: texts }),
+    postJson('/v2/rerank', bearer(apiKey), { model, query, documents: wellFormed(texts) }),
   listOf: (answer) => field(answer, 'results'),
   scoreKey: 'relevance_score',
+  tokensOf: (answer) => countOf(field(field(field(answer, 'meta'), 'tokens'), 'input_tokens')),
   faultOf: faultsOf(),
 };
 
-/** `POST {base}/rerank`. */
+/** `POST {base}/rerank`. It returns the documents unless it is told not to. */
 const jina: RerankProtocol = {
   ...cohere,
-  request: ({ apiKey, model, query, texts }) =>
-    postJson('/rerank', bearer(apiKey), { model, query, documents: texts, return_documents: false }),
+  request: ({ apiKey, model, query, texts, refusesLong }) =>
+    postJson('/rerank', bearer(apiKey), {
+      model,
+      query,
+      documents: wellFormed(texts),
+      return_documents: false,
+      truncation: refusesLong ? false : undefined,
+    }),
+  tokensOf: (answer) => countOf(field(field(answer, 'usage'), 'total_tokens')),
 };
 
-/** `POST {base}/rerank`. A text that is too long is truncated, which harms the ranking less than an error. */
+/** `POST {base}/rerank`. */
 const voyage: RerankProtocol = {
-  ...cohere,
-  request: ({ apiKey, model, query, texts }) =>
-    postJson('/rerank', bearer(apiKey), { model, query, documents: texts, return_documents: false, truncation: true }),
+  ...jina,
+  request: ({ apiKey, model, query, texts, refusesLong }) =>
+    postJson('/rerank', bearer(apiKey), {
+      model,
+      query,
+      documents: wellFormed(texts),
+      return_documents: false,
+      truncation: !refusesLong,
+    }),
   listOf: (answer) => field(answer, 'data'),
 };
 
@@ -53,10 +75,17 @@ const voyage: RerankProtocol = {
 const tei: RerankProtocol = {
   // Its default `max_client_batch_size`.
   itemsMax: 32,
-  request: ({ apiKey, query, texts }) =>
-    postJson('/rerank', bearer(apiKey), { query, texts, raw_scores: false, return_text: false, truncate: true }),
+  request: ({ apiKey, query, texts, refusesLong }) =>
+    postJson('/rerank', bearer(apiKey), {
+      query,
+      texts: wellFormed(texts),
+      raw_scores: false,
+      return_text: false,
+      truncate: !refusesLong,
+    }),
   listOf: (answer) => answer,
   scoreKey: 'score',
+  tokensOf: (_, headers) => countOf(Number(header(headers, 'x-compute-tokens') ?? 0)),
   faultOf: faultsOf(),
 };
 
@@ -66,11 +95,15 @@ export function rerankProtocolOf(name: RemoteRerankSettings['protocol']): Rerank
   return PROTOCOLS[name];
 }
 
+function countOf(value: unknown): number | null {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : null;
+}
+
 /**
  * Read the scores of an answer, in the order of the texts.
  *
  * @param count number of texts that were sent
- * @returns `count` scores, each cut to 0..1
+ * @returns `count` finite scores; most vendors give 0..1, and some give negative ones
  * @throws UpstreamFault `transient` if an index or a score is missing or wrong
  */
 export function scoresOf(protocol: RerankProtocol, answer: unknown, count: number): number[] {
@@ -86,7 +119,7 @@ export function scoresOf(protocol: RerankProtocol, answer: unknown, count: numbe
     }
     if (scores[index] !== undefined) throw badReply('bad_index', `index ${index} came twice`);
     if (typeof score !== 'number' || !Number.isFinite(score)) throw badReply('not_finite', 'a score is not a number');
-    scores[index] = Math.min(1, Math.max(0, score));
+    scores[index] = score;
   }
   return scores;
 }

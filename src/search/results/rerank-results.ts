@@ -1,7 +1,10 @@
 import { AppError } from '../../platform/errors.ts';
 import { leavePlaceFor } from '../../platform/work-context.ts';
+import type { Reranker } from '../../rerank/reranker.ts';
 import type { SearchResult } from '../schema.ts';
-import type { Reranker } from './reranker.ts';
+
+/** Codes after which results stay in their order. */
+const FAILURES = new Set(['provider_unavailable', 'upstream_rejected', 'server_busy']);
 
 /**
  * Reorder results by the scores of a reranker. Without a reranker, or if it fails or times out, they stay in their
@@ -24,20 +27,21 @@ export async function rerankResults<R extends SearchResult>(
   let scores: readonly number[];
   try {
     const texts = results.map((result) => result.text.toWellFormed());
-    scores = await leavePlaceFor(() => reranker.score(query, texts, signal));
+    ({ scores } = await leavePlaceFor(() => reranker.score({ query, texts }, signal)));
   } catch (error) {
-    if (signal?.aborted || !(error instanceof AppError) || error.code !== 'provider_unavailable') throw error;
+    if (signal?.aborted || !(error instanceof AppError) || !FAILURES.has(error.code)) throw error;
     const isLate = error.details?.['cause'] === 'timeout';
     warnings.push(`the reranker ${isLate ? 'did not answer in time' : 'is not available'}; results are in fused order`);
     return results;
   }
   return (
     results
-      .map((result, index) => {
-        const score = scores[index] as number;
-        return { ...result, score, scores: { ...result.scores, rerank_score: score } };
-      })
+      .map((result, index) => ({ result, score: scores[index] as number }))
       // The sort is stable: results of equal score stay in fused order.
       .sort((a, b) => b.score - a.score)
+      .map(({ result, score: raw }) => {
+        const score = Math.min(1, Math.max(0, raw));
+        return { ...result, score, scores: { ...result.scores, rerank_score: score } };
+      })
   );
 }

@@ -17,6 +17,7 @@ export function openPython(directory: string, requirements: string): string | nu
   for (const [command = '', ...args] of steps) {
     const { status, stderr, error } = spawnSync(command, args, { encoding: 'utf8' });
     if (status === 0) continue;
+    // biome-ignore lint/suspicious/noConsole: the reason of a skip belongs in the output
     console.log(`skipped: ${command} ${args.join(' ')} failed: ${(stderr ?? String(error)).trim().split('\n').at(-1)}`);
     return null;
   }

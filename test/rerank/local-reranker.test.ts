@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { embeddingConfigOf, embeddingSettings } from '../../../src/platform/provider-settings.ts';
-import { openLocalReranker } from '../../../src/search/rerank/local-reranker.ts';
-import { rerankResults } from '../../../src/search/rerank/rerank-results.ts';
-import type { SearchResult } from '../../../src/search/schema.ts';
+import { embeddingConfigOf, embeddingSettings } from '../../src/platform/provider-settings.ts';
+import { openLocalReranker } from '../../src/rerank/local-reranker.ts';
+import { rerankResults } from '../../src/search/results/rerank-results.ts';
+import type { SearchResult } from '../../src/search/schema.ts';
 
 const settings = { kind: 'local', model: 'local/ranker', timeoutMs: 20 } as const;
 const results = [{ text: 'one' }, { text: 'two' }] as SearchResult[];
@@ -25,7 +25,7 @@ it('a local reranker that is too late leaves results in fused order with a warni
 it('a search that is aborted does not wait for a local reranker', async () => {
   const abort = new AbortController();
   const reranker = openLocalReranker({ ...settings, timeoutMs: 600_000 }, { score: scoreNever });
-  const scores = reranker.score('ferry', ['one'], abort.signal);
+  const scores = reranker.score({ query: 'ferry', texts: ['one'] }, abort.signal);
   abort.abort(new Error('the client left'));
   await expect(scores).rejects.toThrow('the client left');
 });

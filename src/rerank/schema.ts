@@ -1,0 +1,110 @@
+import { z } from 'zod';
+
+/** Maximum number of documents in a request, as at Cohere, Jina and Voyage. */
+export const DOCUMENTS_MAX = 1_000;
+
+/** Document of a request: a text, or an object whose `text` is ranked. */
+const DocumentObject = z.record(z.string(), z.unknown());
+export type GivenDocument = string | z.output<typeof DocumentObject>;
+
+const Documents = z
+  .unknown()
+  .superRefine((documents, context) => {
+    const fault = faultOf(documents);
+    if (fault) context.addIssue({ code: 'custom', ...fault });
+  })
+  .transform((documents) => documents as GivenDocument[])
+  .meta({
+    type: 'array',
+    items: { oneOf: [{ type: 'string', minLength: 1 }, { type: 'object' }] },
+    minItems: 1,
+    maxItems: DOCUMENTS_MAX,
+    description: 'texts, or objects whose `text` is ranked (or the fields of `rank_fields`)',
+  });
+
+const Count = z.int().min(1);
+
+/** Body of `POST /v1/rerank` and `/v2/rerank`: the fields of Cohere, Jina and Voyage. Others have no effect. */
+export const RerankRequest = z
+  .object({
+    model: z.string().min(1).max(200).optional().describe('a reranker of GET /v1/models; by default the first one'),
+    query: z.string().min(1).max(8_000),
+    documents: Documents,
+    top_n: Count.optional().describe('number of results; by default all documents'),
+    top_k: Count.optional().describe("Voyage's name of top_n"),
+    return_documents: z.boolean().default(false).describe('true: each result has its document'),
+    rank_fields: z
+      .array(z.string().min(1).max(200))
+      .min(1)
+      .max(20)
+      .optional()
+      .describe('fields of documents to rank by, in this order; by default text'),
+    max_tokens_per_doc: Count.optional().describe('about so many tokens of each document are read'),
+    max_doc_length: Count.optional().describe("Jina's name of max_tokens_per_doc"),
+    truncation: z
+      .boolean()
+      .default(true)
+      .describe('false: refuse documents that are too long, except with a reranker of Cohere, which always cuts them'),
+  })
+  .superRefine((body, context) => {
+    const fault = (key: string, other: string) =>
+      context.addIssue({ code: 'custom', path: [key], message: `differs from ${other}; send one of them` });
+    if (body.top_k !== undefined && (body.top_n ?? body.top_k) !== body.top_k) fault('top_k', 'top_n');
+    const { max_tokens_per_doc: tokens, max_doc_length: length } = body;
+    if (length !== undefined && (tokens ?? length) !== length) fault('max_doc_length', 'max_tokens_per_doc');
+    // The list itself may be at fault, which is reported already.
+    if (faultOf(body.documents) !== null) return;
+    const empty = body.documents.findIndex((document) => textOf(document, body.rank_fields) === '');
+    if (empty === -1) return;
+    const isText = typeof body.documents[empty] === 'string';
+    const message = isText ? 'must not be empty' : `needs ${(body.rank_fields ?? ['text']).join(' or ')}`;
+    context.addIssue({ code: 'custom', path: ['documents', empty], message });
+  });
+export type RerankRequest = z.output<typeof RerankRequest>;
+
+const RankedDocument = {
+  index: z.int().describe('position of the document in the request'),
+  relevance_score: z.number().describe('0 to 1 with most rerankers; higher is better'),
+};
+
+/** Response in the shapes of Cohere and Jina (`results`) and of Voyage (`data`). */
+export const RerankResponse = z
+  .object({
+    id: z.string(),
+    object: z.literal('list'),
+    model: z.string().describe('reranker that scored the documents'),
+    results: z.array(z.object({ ...RankedDocument, document: z.record(z.string(), z.unknown()).optional() })),
+    data: z.array(z.object({ ...RankedDocument, document: z.string().optional() })),
+    usage: z.object({ prompt_tokens: z.int(), total_tokens: z.int() }),
+    meta: z.object({
+      api_version: z.object({ version: z.string() }),
+      billed_units: z.object({ search_units: z.int().describe('one for each 100 documents') }),
+      tokens: z.object({ input_tokens: z.int() }),
+    }),
+  })
+  .meta({ id: 'Reranking' });
+export type RerankResponse = z.output<typeof RerankResponse>;
+
+/** Return the text that is ranked; '' if the document has none. */
+export function textOf(document: GivenDocument, fields: readonly string[] = ['text']): string {
+  if (typeof document === 'string') return document;
+  return fields.flatMap((field) => scalarOf(document[field])).join('\n');
+}
+
+function scalarOf(value: unknown): string[] {
+  if (typeof value === 'string') return value === '' ? [] : [value];
+  return typeof value === 'number' || typeof value === 'boolean' ? [String(value)] : [];
+}
+
+/** Find the first fault of a list of documents, or return null. */
+function faultOf(documents: unknown): { path: number[]; message: string } | null {
+  if (!Array.isArray(documents)) return { path: [], message: 'must be a list of strings or of objects with a text' };
+  if (documents.length === 0) return { path: [], message: 'must have at least one document' };
+  if (documents.length > DOCUMENTS_MAX) {
+    return { path: [], message: `takes up to ${DOCUMENTS_MAX} documents; rank them in several requests` };
+  }
+  const isKnown = (item: unknown) =>
+    typeof item === 'string' || (typeof item === 'object' && item !== null && !Array.isArray(item));
+  const wrong = documents.findIndex((item) => !isKnown(item));
+  return wrong === -1 ? null : { path: [wrong], message: 'must be a string or an object with a text' };
+}
