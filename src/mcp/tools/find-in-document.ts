@@ -30,7 +30,7 @@ export function findTools(): Tool[] {
       name: 'service_find_in_document',
       title: 'Find words in a document',
       description:
-        `Find words or phrases in one document. Returns the sentences with their places and ids for ` +
+        `Find words in one document. Returns sentences with their places and ids for ` +
         `service_read_document. ${MARKS_RULE}`,
       input: Arguments,
       output: Output,

@@ -67,7 +67,7 @@ export function workflowTools(): Tool[] {
     defineTool({
       name: 'service_workflow_status',
       title: 'Show a run',
-      description: 'Show a run, and whether a person has decided.',
+      description: 'Show a run.',
       input: z.object({ workflow_id: WorkflowId, run_id: z.string() }),
       output: RunOutput,
       annotations: READ_ONLY,
