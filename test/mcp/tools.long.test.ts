@@ -216,7 +216,7 @@ describe('errors of the API', () => {
     const down = { ...env, SERVICE_API_BASE_URL: 'http://127.0.0.1:9' };
     const client = await connectHttp((await startToolServer(down)).url, '2026-07-28');
     // Nobody knows what the API has: every tool is offered.
-    expect((await client.listTools()).tools).toHaveLength(13);
+    expect((await client.listTools()).tools).toHaveLength(14);
     for (const [name, args] of [
       ['service_search', { query: 'x' }],
       ['search', { query: 'x' }],

@@ -85,7 +85,7 @@ export function openMessageHandler(context: {
    * server takes the place of the client and initializes it.
    */
   async function resume(id: string, request: Request, { principal, forms }: HttpClient): Promise<HttpSession | null> {
-    if (request.method === 'DELETE' || !sessions.isUnknown(id)) return null;
+    if (request.method === 'DELETE' || !sessions.isElsewhere(id, principal)) return null;
     const session = await sessions.open(principal, forms, serverOf, id);
     const protocolVersion = request.headers.get('mcp-protocol-version') ?? OLDER_REVISION;
     const params = { protocolVersion, capabilities: {}, clientInfo: { name: 'resumed', version: '0' } };

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { type McpServer, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
 import { LRUCache } from 'lru-cache';
 import { AppError } from '../../platform/errors.ts';
@@ -29,7 +29,7 @@ const EVICTABLE_MS = 60_000;
 const RETRY_AFTER_SECONDS = 30;
 const SWEEP_MS = 30_000;
 const CLOSED_MAX = 10_000;
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const TAG_CHARS = 16;
 
 export interface SessionBounds {
   readonly max: number;
@@ -69,7 +69,7 @@ export class HttpSessions {
     principal: Principal,
     forms: AcceptedForms,
     makeServer: (session: Pick<HttpSession, 'id' | 'principal' | 'readsStreams'>) => Promise<McpServer>,
-    id: string = randomUUID(),
+    id = newSessionId(principal),
   ): Promise<HttpSession> {
     this.#makeRoom(principal.orgId);
     const transport = new WebStandardStreamableHTTPServerTransport({
@@ -104,12 +104,9 @@ export class HttpSessions {
     return session;
   }
 
-  /**
-   * Return true for an id that another process may have given to a client: it is none of a session here, and none of a
-   * session that a client has ended.
-   */
-  isUnknown(id: string): boolean {
-    return UUID.test(id) && !this.#sessions.has(id) && !this.#closed.has(id);
+  /** Return true for an id that another process gave to this client, of a session that the client has not ended. */
+  isElsewhere(id: string, principal: Principal): boolean {
+    return isIdOf(id, principal) && !this.#sessions.has(id) && !this.#closed.has(id);
   }
 
   /** Mark a session as in use until the returned function is called. */
@@ -186,4 +183,20 @@ export class HttpSessions {
       if (open === 0 && nowMs - usedAtMs >= this.#bounds.idleMs) void this.end(id);
     }
   }
+}
+
+/** Make an id that every process can tell to be one of this client. */
+function newSessionId(principal: Principal): string {
+  const uuid = randomUUID();
+  return `${uuid}.${tagOf(uuid, principal)}`;
+}
+
+function isIdOf(id: string, principal: Principal): boolean {
+  const [uuid = '', tag, ...rest] = id.split('.');
+  return rest.length === 0 && tag === tagOf(uuid, principal);
+}
+
+/** Compute the part of an id that depends on the client. It keeps others from taking over an id, and is no secret. */
+function tagOf(uuid: string, { id }: Principal): string {
+  return hash('sha256', `${uuid} ${id}`, 'hex').slice(0, TAG_CHARS);
 }
