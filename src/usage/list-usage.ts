@@ -71,9 +71,9 @@ export const UsageByKey = z
     data: z
       .array(
         z.object({
-          actor: z.string().describe('`key:<id>`, `user:<id>`, `operator:<name>` or `channel:<id>`'),
+          actor: z.string().describe('`key:<id>`, `user:<id>`, `grant:<id>`, `operator:<name>` or `channel:<id>`'),
           key_id: z.string().nullable().describe('null unless the row is a key'),
-          name: z.string().nullable().describe('name of the key, or email of the user'),
+          name: z.string().nullable().describe('name of the key or client, or email of the user'),
           requests: amount,
           tokens: amount,
         }),

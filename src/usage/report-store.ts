@@ -32,7 +32,7 @@ export async function selectUsageRows(
   return rows.map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as never);
 }
 
-/** Sums of one key or user over some days, with the key's name or the user's email while it exists. */
+/** Sums of one key or user over some days, with the name of the key or client, or the user's email, while it exists. */
 export interface ActorUsage {
   readonly actor: string;
   readonly key_id: string | null;
@@ -53,12 +53,13 @@ export async function selectUsageByActor(
 ): Promise<ActorUsage[]> {
   const { start, end, actor, rowsMax } = query;
   return sql<ActorUsage[]>`
-    SELECT sums.actor, k.id AS key_id, coalesce(k.name, u.email) AS name, sums.requests, sums.tokens
+    SELECT sums.actor, k.id AS key_id, coalesce(k.name, u.email, g.client_name) AS name, sums.requests, sums.tokens
     FROM (SELECT actor, sum(requests)::bigint AS requests, sum(tokens)::bigint AS tokens
           FROM usage_by_actor WHERE org_id = ${orgId} AND day >= ${start}::date AND day < ${end}::date
             ${actor === null ? sql`` : sql`AND actor = ${actor}`}
           GROUP BY actor ORDER BY 3 DESC, 1 LIMIT ${rowsMax}) AS sums
     LEFT JOIN api_keys k ON k.org_id = ${orgId} AND sums.actor LIKE 'key:%' AND k.id = substr(sums.actor, 5)
     LEFT JOIN users u ON u.org_id = ${orgId} AND sums.actor LIKE 'user:%' AND u.id = substr(sums.actor, 6)
+    LEFT JOIN oauth_grants g ON g.org_id = ${orgId} AND sums.actor LIKE 'grant:%' AND g.id = substr(sums.actor, 7)
     ORDER BY sums.tokens DESC, sums.actor`;
 }

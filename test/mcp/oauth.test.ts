@@ -10,6 +10,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { HttpToolService } from '../../src/mcp/http/http-service.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
+import { type DocumentServer, startDocumentServer } from '../support/document-server.ts';
 import { freePort } from '../support/free-port.ts';
 import { consent } from '../support/oauth.ts';
 import { signIn, type TestSession } from '../support/sessions.ts';
@@ -22,12 +23,15 @@ let test: TestApi;
 let session: TestSession;
 let servers: HttpToolService[];
 let urls: string[];
+let documents: DocumentServer;
 const env = () => ({ SERVICE_API_BASE_URL: test.api.url, SERVICE_MCP_AUTH_MODE: 'oauth' });
 
 beforeAll(async () => {
   const ports = [await freePort(), await freePort()];
   urls = ports.map((port) => `http://127.0.0.1:${port}/mcp`);
-  test = await openTestApi({ worker: false, settings: { tool_server: { urls } } });
+  documents = await startDocumentServer();
+  const settings = { tool_server: { urls, client_hosts: [documents.host] } };
+  test = await openTestApi({ worker: false, settings });
   session = await signIn(test, { credential: await test.key({ scopes: ['search', 'documents:write'] }) });
   const open = (port: number, at: number) =>
     openToolServer({ ...env(), PORT: String(port), SERVICE_MCP_URL: urls[at] as string });
@@ -36,6 +40,7 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const server of servers) await server.stop();
   await test.close();
+  documents.close();
 });
 
 /** Store of a client, and the page to which it sends its person. */
@@ -77,6 +82,16 @@ class Provider implements OAuthClientProvider {
   }
   discoveryState() {
     return this.#discovery;
+  }
+}
+
+/** Client that a document at this address describes. */
+class DocumentedProvider extends Provider {
+  readonly clientMetadataUrl: string;
+
+  constructor(clientMetadataUrl: string) {
+    super();
+    this.clientMetadataUrl = clientMetadataUrl;
   }
 }
 
@@ -124,6 +139,16 @@ describe.each(REVISIONS)('the official client in revision %s', (revision) => {
     await until(async () => (await post(url, INITIALIZE, { bearer: before.access_token })).status === 401);
     expect(await listBuckets(client)).toContain('default');
     expect(provider.kept?.access_token).not.toBe(before.access_token);
+  });
+
+  it('without a registration names the document that describes it', async () => {
+    const [url = ''] = urls;
+    const id = `https://${documents.host}/${revision}.json`;
+    const document = { client_id: id, client_name: 'Documented client', redirect_uris: [REDIRECT] };
+    documents.answer = (_, res) => void res.end(JSON.stringify(document));
+    const { client, provider } = await connect(url, revision, new DocumentedProvider(id));
+    expect(provider.asked?.searchParams.get('client_id')).toBe(id);
+    expect(await listBuckets(client)).toContain('default');
   });
 
   it('asks for a right that it needs, and keeps those that it has', async () => {

@@ -1,52 +1,33 @@
-import { readFileSync } from 'node:fs';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createServer, type Server } from 'node:https';
-import type { AddressInfo } from 'node:net';
-import path from 'node:path';
-import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openTestApi, type TestApi } from '../../support/api.ts';
+import { type DocumentServer, startDocumentServer } from '../../support/document-server.ts';
 import { authorizationQuery, consent, exchange, newPkce, REDIRECT, TOOL_SERVER } from '../../support/oauth.ts';
 import { signIn, type TestSession } from '../../support/sessions.ts';
 
 // Clients whose id is the URL of a document, on a server of the test with a certificate of its own.
 
-const CERTIFICATES = path.join(import.meta.dirname, '../../support/certificates');
-const cert = readFileSync(path.join(CERTIFICATES, 'localhost.crt'));
-
-let server: Server;
-let host: string;
-let answer: (req: IncomingMessage, res: ServerResponse) => void;
-let requests = 0;
+let documents: DocumentServer;
 let test: TestApi;
 let session: TestSession;
-const trusted = getCACertificates('default');
 
 beforeAll(async () => {
-  setDefaultCACertificates([...trusted, cert.toString()]);
-  server = createServer({ cert, key: readFileSync(path.join(CERTIFICATES, 'localhost.key')) }, (req, res) => {
-    requests++;
-    answer(req, res);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  host = `localhost:${(server.address() as AddressInfo).port}`;
-  const settings = { tool_server: { urls: [TOOL_SERVER], client_hosts: [host] } };
+  documents = await startDocumentServer();
+  const settings = { tool_server: { urls: [TOOL_SERVER], client_hosts: [documents.host] } };
   test = await openTestApi({ worker: false, settings });
   session = await signIn(test, { credential: await test.key({ scopes: ['search'] }) });
 });
 afterAll(async () => {
   await test.close();
-  server.closeAllConnections();
-  server.close();
-  setDefaultCACertificates(trusted);
+  documents.close();
 });
 beforeEach(() => {
-  requests = 0;
+  documents.requests = 0;
 });
 
 let made = 0;
 /** Make the id of a new client, whose document is not cached yet. */
-const newId = () => `https://${host}/clients/${made++}.json`;
+const newId = () => `https://${documents.host}/clients/${made++}.json`;
 const documentOf = (id: string, more: object = {}) => ({
   client_id: id,
   client_name: 'Documented assistant',
@@ -54,7 +35,7 @@ const documentOf = (id: string, more: object = {}) => ({
   ...more,
 });
 const serve = (json: unknown) => {
-  answer = (_, res) => res.setHeader('Content-Type', 'application/json').end(JSON.stringify(json));
+  documents.answer = (_, res) => res.setHeader('Content-Type', 'application/json').end(JSON.stringify(json));
 };
 const view = async (id: string) => {
   const json = { query: authorizationQuery(id, newPkce()) };
@@ -67,7 +48,7 @@ describe('a client with a metadata document', () => {
     serve(documentOf(id));
     expect((await view(id)).body.client).toEqual({
       name: 'Documented assistant',
-      id_host: host,
+      id_host: documents.host,
       redirect_host: 'client.example.com',
       is_local: false,
     });
@@ -75,7 +56,7 @@ describe('a client with a metadata document', () => {
     const { body } = await consent(test, session, authorizationQuery(id, pkce));
     const code = new URL(body.return_to).searchParams.get('code') as string;
     expect((await exchange(test, id, code, pkce)).status).toBe(200);
-    expect(requests).toBe(1);
+    expect(documents.requests).toBe(1);
   });
 
   it('is refused if its document names another id, has no addresses, a secret, or is no JSON', async () => {
@@ -91,7 +72,7 @@ describe('a client with a metadata document', () => {
       const { status, body } = await view(id);
       expect([status, body.detail]).toEqual([400, expect.stringContaining(message)]);
     }
-    answer = (_, res) => res.end('<html>');
+    documents.answer = (_, res) => res.end('<html>');
     expect((await view(id)).body.detail).toContain('not JSON');
   });
 
@@ -102,7 +83,7 @@ describe('a client with a metadata document', () => {
       [(res: ServerResponse) => res.end(' '.repeat(100_000)), 'could not be read'],
       [(res: ServerResponse) => void res.write('{'), 'could not be read'],
     ] as const) {
-      answer = (_, res) => void reply(res);
+      documents.answer = (_, res) => void reply(res);
       const { status, body } = await view(newId());
       expect([status, body.detail]).toEqual([503, expect.stringContaining(message)]);
     }
@@ -110,21 +91,21 @@ describe('a client with a metadata document', () => {
 
   it('on a host that the operator did not allow is never asked', async () => {
     serve({});
-    const { port } = new URL(`https://${host}`);
+    const { port } = new URL(`https://${documents.host}`);
     for (const id of [
       `https://127.0.0.1:${port}/client.json`,
       `https://localhost/client.json`,
       `https://[::1]:${port}/client.json`,
-      `http://${host}/client.json`,
-      `https://${host}/`,
-      `https://u:p@${host}/client.json`,
-      `https://${host}/client.json#x`,
-      `https://${host}/a/../client.json`,
+      `http://${documents.host}/client.json`,
+      `https://${documents.host}/`,
+      `https://u:p@${documents.host}/client.json`,
+      `https://${documents.host}/client.json#x`,
+      `https://${documents.host}/a/../client.json`,
       'https://169.254.169.254/latest/meta-data',
     ]) {
       const { status, body } = await view(id);
       expect([id, status, body.detail]).toEqual([id, 400, expect.stringMatching(/client_hosts|https:\/\/ and have/)]);
     }
-    expect(requests).toBe(0);
+    expect(documents.requests).toBe(0);
   });
 });
