@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { approveRun } from '../../src/workflows/approve-run.ts';
 import { BlockTypeView, listBlockTypes } from '../../src/workflows/list-block-types.ts';
 import type { Workflows } from '../../src/workflows/open-workflows.ts';
-import { getRun, listRuns, runWorkflow } from '../../src/workflows/run-workflow.ts';
+import { getRun, listRuns, pageOfRun, runWorkflow } from '../../src/workflows/run-workflow.ts';
 import {
   ApproveRequest,
   DryRunRequest,
@@ -206,7 +206,7 @@ function runRoutes(workflows: Workflows): Route[] {
 function withAddress<Run extends RunReply | RunView>(run: Run, origin: string | null): Run {
   const isDecided = 'continued_by' in run && run.continued_by !== null;
   if (run.status !== 'needs_approval' || run.run_id === null || origin === null || isDecided) return run;
-  return { ...run, approval_url: `${origin}/console/workflows/${run.workflow_id}/runs/${run.run_id}` };
+  return { ...run, approval_url: pageOfRun(run.workflow_id, run.run_id, origin) };
 }
 
 function historyRoutes({ sql }: Workflows): Route[] {

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { recordAudit } from '../access/audit.ts';
 import { type Caller, hasScope } from '../access/caller.ts';
+import type { SendRequest } from '../channels/schema.ts';
 import { AppError, conflict } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
 import { mapPostgresError, type Sql } from '../platform/postgres.ts';
@@ -18,6 +19,8 @@ export interface RunContext {
   readonly sql: Sql;
   readonly logger: Logger;
   readonly blocks: BlockTypes;
+  /** Send a message to a person who may approve a run, at most once under a key. Failures are logged. */
+  readonly notify: (caller: Pick<Caller, 'orgId' | 'actor'>, message: SendRequest, key: string) => Promise<void>;
 }
 
 /** Decisions on the side effects of a run. */

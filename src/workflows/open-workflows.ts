@@ -1,3 +1,4 @@
+import { sendNotification } from '../channels/send-notification.ts';
 import type { Chore } from '../platform/chores.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Sql } from '../platform/postgres.ts';
@@ -27,6 +28,13 @@ export function openWorkflows(context: OperationsContext & { readonly sql: Sql; 
     sql,
     logger,
     blocks: blockTypes(blockOperations(context)),
+    async notify(caller, message, key) {
+      try {
+        await sendNotification(context.sending, caller, message, key);
+      } catch (error) {
+        logger.warn({ err: error, org_id: caller.orgId }, 'nobody was told that a run waits for an approval');
+      }
+    },
     chores: (everyMs) => [
       {
         name: 'failing of crashed workflow runs',

@@ -85,7 +85,18 @@ export async function carryOut(
   });
   if (!isNew) return replyOfFirst(sql, caller, run, idempotent);
   const { status, blocks, output, error } = await executeRun(context, caller, run, definition, execution);
+  const { notify } = definition;
+  if (mode === 'live' && status === 'needs_approval' && notify !== undefined) {
+    const { name } = await store.findWorkflow(sql, caller.orgId, workflowId);
+    const args = { workflow: name, run: id, url: pageOfRun(workflowId, id, execution.origin) };
+    await context.notify(caller, { ...notify, template_args: args }, `approval:${id}`);
+  }
   return { run_id: id, workflow_id: workflowId, version, mode, status, blocks: [...blocks], output, error };
+}
+
+/** Return the address of the page of a run; its path alone if the address of the service is not known. */
+export function pageOfRun(workflowId: string, runId: string, origin: string | null | undefined): string {
+  return `${origin ?? ''}/console/workflows/${workflowId}/runs/${runId}`;
 }
 
 /** Read a version. The rules may have changed since then. @throws AppError `definition_outdated` (409) */

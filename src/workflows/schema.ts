@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { SendRequest } from '../channels/schema.ts';
 import { textInteger } from '../platform/zod-integers.ts';
 
 const timestamp = z.iso.datetime();
@@ -47,6 +48,10 @@ export const Definition = z.strictObject({
     .default({}),
   blocks: z.array(Block).min(1, 'must have a block').max(BLOCKS_MAX, `must have at most ${BLOCKS_MAX} blocks`),
   output: z.json().optional(),
+  notify: SendRequest.omit({ template_args: true })
+    .strict()
+    .optional()
+    .describe('message to a person who may approve, when a live run waits for an approval'),
 });
 export type Definition = z.output<typeof Definition>;
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { recordAudit } from '../access/audit.ts';
-import type { Caller } from '../access/caller.ts';
+import { type Caller, requireScope } from '../access/caller.ts';
 import { checkRowLimit } from '../access/row-limits-store.ts';
 import { AppError, conflict, notFound } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
@@ -115,10 +115,10 @@ export async function importWorkflow(
 }
 
 /**
- * Publish a version of a workflow, by default the latest.
+ * Publish a version of a workflow, by default the latest. One with messages to approvers needs `channels:send`.
  *
- * @throws AppError `workflow_not_found`, `workflow_version_not_found` (404), `definition_invalid` (400) if its
- *   definition is no longer valid
+ * @throws AppError `scope_missing` (403), `workflow_not_found`, `workflow_version_not_found` (404),
+ *   `definition_invalid` (400) if its definition is no longer valid
  */
 export async function publishWorkflow(
   { sql, blocks }: WorkflowContext,
@@ -130,7 +130,8 @@ export async function publishWorkflow(
   const workflow = await store.findWorkflow(sql, orgId, ref);
   const { id } = workflow;
   const version = wanted ?? workflow.latest_version;
-  requireValid(blocks, await store.readDefinition(sql, orgId, id, version));
+  const { notify } = requireValid(blocks, await store.readDefinition(sql, orgId, id, version));
+  if (notify !== undefined) requireScope(caller, 'channels:send');
   await sql.begin(async (tx) => {
     if (!(await store.publishVersion(tx, orgId, id, version))) throw notFound('workflow', ref);
     await recordAudit(tx, { orgId, actor, action: 'workflow.publish', target: id, detail: { version } });

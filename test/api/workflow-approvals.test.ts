@@ -262,3 +262,33 @@ test('a run that shows a deleted document cannot be approved', async () => {
   expect(reply).toMatchObject({ status: 409, body: { detail: expect.stringContaining('has not kept all values') } });
   expect(sent()).toEqual([]);
 });
+
+test('a run that waits tells a person who may approve, by the channel of the definition', async () => {
+  const notify = { channel_config_id: channel, phone: '01099998888', template_code: 'APPROVE' };
+  const of = { inputs: {}, blocks: [{ ...send('first'), with: { ...send('first').with, template_args: {} } }], notify };
+  const id = await publish(of);
+  const { body } = await call('POST', `/${id}/run`, { mode: 'live' }, runner);
+  expect(body).toMatchObject({ status: 'needs_approval', approval_url: expect.stringContaining(body.run_id) });
+  expect(messenger.seen.map((seen) => seen.body)).toMatchObject([
+    {
+      phone: expect.stringContaining('99998888'),
+      template_code: 'APPROVE',
+      template_args: { run: body.run_id, url: body.approval_url, workflow: expect.stringContaining('Approvals') },
+    },
+  ]);
+  messenger.reset();
+  await call('POST', `/${id}/run`, { mode: 'simulate' }, runner);
+  const done = await call('POST', `/${id}/run`, { mode: 'live', approvals: { first: true } });
+  expect([done.body.status, sent()]).toEqual(['completed', ['FIRST']]);
+});
+
+test('only who may send messages publishes a workflow that tells approvers', async () => {
+  const notify = { channel_config_id: channel, phone: '01099998888', template_code: 'APPROVE' };
+  const key = await api.key({ scopes: ['workflows:manage'] });
+  const of = { blocks: [{ id: 'say', type: 'template', with: { text: 'x' } }], notify };
+  const { body } = await call('POST', '', { name: `Approvals ${++names}`, definition: of }, key);
+  const refused = await call('POST', `/${body.id}/publish`, undefined, key);
+  expect([refused.status, refused.body.detail]).toEqual([403, expect.stringContaining('channels:send')]);
+  const wrong = await call('POST', '', { name: 'x', definition: { ...of, notify: { phone: 'x' } } }, key);
+  expect([wrong.status, wrong.body.detail]).toEqual([400, expect.stringContaining('notify.channel_config_id')]);
+});

@@ -138,7 +138,7 @@ export function requireScope({ scopes }: Principal, scope: string): void {
 function wrongAudience(audience: string | null): string {
   if (audience === null)
     return 'this token is for a tool server that people sign in to; send an API key or a user token';
-  return `this tool server needs an access token for ${audience}; connect again`;
+  return `this tool server needs an access token for ${audience}; connect again (clients that cannot sign in need a server in mode upstream-bearer)`;
 }
 
 function readBearer(authorization: string | undefined): string {
