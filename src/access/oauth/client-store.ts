@@ -42,9 +42,14 @@ export async function markClientUsed(sql: Sql, id: string): Promise<void> {
   await sql`UPDATE oauth_clients SET is_used = true WHERE id = ${id} AND NOT is_used`;
 }
 
-/** Delete clients that nobody gave access to within a day, and those whose last grant has ended. */
+/**
+ * Delete clients that nobody gave access to within a day. Others are kept for longer than any grant lives, since
+ * applications use their id again.
+ */
 export async function deleteUnusedClients(sql: Sql): Promise<void> {
   await sql`
-    DELETE FROM oauth_clients c WHERE c.created_at < now() - interval '1 day'
-      AND NOT EXISTS (SELECT 1 FROM oauth_grants g WHERE g.client_id = c.id)`;
+    DELETE FROM oauth_clients c
+    WHERE (NOT c.is_used AND c.created_at < now() - interval '1 day')
+      OR (c.created_at < now() - interval '400 days'
+        AND NOT EXISTS (SELECT 1 FROM oauth_grants g WHERE g.client_id = c.id))`;
 }
