@@ -100,6 +100,13 @@ const RUNS = { runningMax: 16, runningOfOneMax: 4, waitingOfOneMax: 100 };
 const MAPS = { runningMax: 2, runningOfOneMax: 1, waitingOfOneMax: 20 };
 
 /** Limits on bodies of one organization that are refused before they have arrived, without a delay. */
+/** Operations that applications offer to language models: they read, and need no more than the scope `search`. */
+const TOOL_OPERATIONS: ReadonlySet<string> = new Set([
+  'searchBucket',
+  'searchBuckets',
+  'listBuckets',
+  'getDocumentText',
+]);
 const UNREAD_BODIES = { burst: 20, perSecond: 10 };
 
 export interface ApiService extends Service {
@@ -180,6 +187,11 @@ export function apiRoutes(
     ready: appliance.checkReady,
     metrics: appliance.metrics,
     openapi: () => renderOpenApi([...routes, ...operations], { title: 'service', version: VERSION }),
+    tools: () =>
+      renderOpenApi(
+        routes.filter(({ operationId }) => TOOL_OPERATIONS.has(operationId)),
+        { title: 'service', version: VERSION },
+      ),
   });
   return [...routes, ...operations];
 }

@@ -34,6 +34,9 @@ function typeOf(status: number): string {
   return TYPE_BY_STATUS[status] ?? (status >= 500 ? 'api_error' : 'invalid_request_error');
 }
 
+/** Error codes of Dify's external knowledge API: a wrong key, and a knowledge that does not exist. */
+const KNOWLEDGE_CODES: Readonly<Record<number, number>> = { 401: 1002, 403: 1002, 404: 2001 };
+
 const RETRY_AFTER_DEFAULT_SECONDS = 1;
 
 /** Render an error for HTTP. No other code does. A 5xx shows only its message, because `details` may name internals. */
@@ -46,6 +49,10 @@ export function renderError(error: AppError, family: ErrorFamily, requestId: str
   if (retryAfterSeconds !== undefined) headers['Retry-After'] = String(Math.ceil(retryAfterSeconds));
   if (family === 'oauth') {
     const body = { error: oauthCodeOf(error), error_description: error.message };
+    return { status, headers, body: JSON.stringify(body) };
+  }
+  if (family === 'knowledge') {
+    const body = { error_code: KNOWLEDGE_CODES[status] ?? status, error_msg: error.message };
     return { status, headers, body: JSON.stringify(body) };
   }
   if (family === 'detail') return { status, headers, body: JSON.stringify({ detail: error.message }) };

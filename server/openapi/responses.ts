@@ -20,11 +20,14 @@ const OpenAiError = EmbeddingError.extend(DetailError.shape).meta({ id: 'OpenAiE
 
 const OAuthError = z.object({ error: z.string(), error_description: z.string() }).meta({ id: 'OAuthError' });
 
+const KnowledgeError = z.object({ error_code: z.int(), error_msg: z.string() }).meta({ id: 'KnowledgeError' });
+
 const ERRORS: Readonly<Record<ErrorFamily, { prefix: string; schema: z.ZodType }>> = {
   embedding: { prefix: 'Embedding', schema: EmbeddingError },
   detail: { prefix: 'Detail', schema: DetailError },
   both: { prefix: 'OpenAi', schema: OpenAiError },
   oauth: { prefix: 'OAuth', schema: OAuthError },
+  knowledge: { prefix: 'Knowledge', schema: KnowledgeError },
 };
 
 const REFUSALS: Readonly<Record<number, string>> = {
@@ -80,7 +83,7 @@ export function renderHeaders(): JsonObject {
 /** Render `components.responses`: every refusal in every family of errors. */
 export function renderRefusals(components: SchemaComponents): JsonObject {
   const rendered: JsonObject = {};
-  for (const family of ['embedding', 'detail', 'both', 'oauth'] as const) {
+  for (const family of ['embedding', 'detail', 'both', 'oauth', 'knowledge'] as const) {
     for (const status of Object.keys(REFUSALS)) {
       rendered[`${ERRORS[family].prefix}${status}`] = refusal(family, Number(status), {}, components);
     }

@@ -20,13 +20,16 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 /**
  * Make the routes for operators and load balancers.
  * @param deps.openapi renders the document of all routes, including these; called once
+ * @param deps.tools renders the document of the operations that language models can call; called once
  */
 export function operationRoutes(deps: {
   ready: () => Promise<Readiness>;
   metrics: Pick<Metrics, 'registry'>;
   openapi: () => unknown;
+  tools: () => unknown;
 }): Route[] {
   let openapi: Buffer | null = null;
+  let tools: Buffer | null = null;
   return [
     defineRoute({
       method: 'GET',
@@ -85,6 +88,20 @@ export function operationRoutes(deps: {
       async handle() {
         openapi ??= Buffer.from(JSON.stringify(deps.openapi()));
         return { body: openapi, type: JSON_TYPE, isShared: true };
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/openapi/tools.json',
+      operationId: 'getToolsOpenApi',
+      summary: 'The operations that applications offer to language models, as OpenAPI 3.1',
+      access: 'public',
+      errors: 'detail',
+      reads: 'none',
+      responses: { 200: { description: 'The document', schema: z.record(z.string(), z.unknown()) } },
+      async handle() {
+        tools ??= Buffer.from(JSON.stringify(deps.tools()));
+        return { body: tools, type: JSON_TYPE, isShared: true };
       },
     }),
   ];

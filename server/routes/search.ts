@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { KnowledgeReply, KnowledgeRequest, searchKnowledge } from '../../src/search/knowledge.ts';
 import {
   chunksForDocuments,
   DocumentSearchResponse,
@@ -108,6 +109,24 @@ export function searchRoutes(context: SearchContext): Route[] {
         return warnings.length === 0
           ? { body: page }
           : { body: page, headers: { 'X-Service-Warning': printable(warnings) } };
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/retrieval',
+      operationId: 'retrieveKnowledge',
+      summary: "Find the chunks of a bucket, in the shape of Dify's external knowledge API",
+      access: 'search',
+      errors: 'knowledge',
+      reads: 'json',
+      bodyLimitBytes: SMALL_BODY_BYTES_MAX,
+      axis: () => 'search',
+      capacity: 'search',
+      body: KnowledgeRequest,
+      responses: { 200: { description: 'Records, best first', schema: KnowledgeReply } },
+      refusals: [...SEARCH_REFUSALS, 404],
+      async handle({ caller, body, origin, signal }) {
+        return { body: await searchKnowledge(context, caller, body, { origin, signal }) };
       },
     }),
   ];

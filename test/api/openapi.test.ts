@@ -31,6 +31,16 @@ test('two independent validators accept the document, and refuse a broken one', 
   expect(await isValid({ ...document, paths: { x: {} } })).toBe(false);
 });
 
+test('the document for language models is valid, and has only operations that read', async () => {
+  const tools = (await api.call('GET', '/openapi/tools.json')).body;
+  expect(await isValid(tools)).toBe(true);
+  expect(await lint(tools)).toEqual([]);
+  const operations = Object.values(tools.paths as Record<string, Record<string, { operationId: string }>>);
+  expect(
+    operations.flatMap((methods) => Object.values(methods).map(({ operationId }) => operationId)).toSorted(),
+  ).toEqual(['getDocumentText', 'listBuckets', 'searchBucket', 'searchBuckets']);
+});
+
 test('every reference resolves, and no schema has definitions of its own', () => {
   const text = JSON.stringify(document);
   expect(text).not.toContain('$defs');

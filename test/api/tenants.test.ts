@@ -124,7 +124,7 @@ describe('every guarded route', () => {
     const open = routes.filter((route) => route.access === 'public').map((route) => route.operationId);
     expect(open.toSorted()).toEqual(
       [
-        ...['getHealth', 'getHome', 'getOpenApi', 'getReadiness', 'retiredEmbed', 'showDocument'],
+        ...['getHealth', 'getHome', 'getOpenApi', 'getToolsOpenApi', 'getReadiness', 'retiredEmbed', 'showDocument'],
         ...['showConsole', 'showConsolePage', 'getConsoleAsset', 'showReference', 'getReferenceAsset'],
         ...['showHelp', 'showHelpPage', 'getInstallation', 'getInstallationLogo'],
         ...['createSession', 'listSignInMethods', 'beginOidcSignIn', 'finishOidcSignIn'],

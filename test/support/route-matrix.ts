@@ -161,6 +161,10 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
     json: ({ bucket }) => ({ query: TOPIC, top_k: 100, buckets: [bucket] }),
     ...{ shows: true, nested: ['bucket'] },
   },
+  retrieveKnowledge: {
+    json: ({ bucket }) => ({ knowledge_id: bucket, query: TOPIC, retrieval_setting: { top_k: 100 } }),
+    shows: true,
+  },
   searchVectorStore: { json: () => ({ query: TOPIC, max_num_results: 50 }), shows: true },
   getReservedKeys: {},
   editDocumentMetadata: { json: () => ({ metadata: { note: 'x' }, reindex: false }), managers: true },
@@ -221,11 +225,18 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   getReadiness: {},
   getMetrics: {},
   getOpenApi: {},
+  getToolsOpenApi: {},
 };
 
 /** Names of path parameters, query parameters and fields of bodies that hold an id of an organization. */
 const ID_FIELDS: Readonly<Record<string, keyof MatrixIds>> = {
-  ...{ bucket: 'bucket', bucket_id: 'bucket', collection: 'collection', collection_id: 'collection' },
+  ...{
+    bucket: 'bucket',
+    bucket_id: 'bucket',
+    knowledge_id: 'bucket',
+    collection: 'collection',
+    collection_id: 'collection',
+  },
   ...{ document: 'document', job: 'job', config: 'config', channel_config_id: 'config' },
   ...{ workflow: 'workflow', run: 'run', source: 'source', key: 'key', user: 'user', user_id: 'user' },
 };

@@ -15,8 +15,11 @@ const node = (types: readonly string[], fields: Readonly<Record<string, unknown>
 
 const comparison = node(['eq', 'ne', 'gt', 'gte', 'lt', 'lte'], { key, value: scalar });
 const membership = node(['in', 'nin'], { key, value: scalars });
-const conditions = { anyOf: [comparison, membership] };
-const nested = { anyOf: [comparison, membership, compound(conditions)] };
+const text = { type: 'string', minLength: 1, maxLength: 512 };
+const textMatch = node(['contains', 'ncontains', 'starts_with', 'ends_with'], { key, value: text });
+const presence = node(['exists', 'missing'], { key });
+const single = [comparison, membership, textMatch, presence];
+const nested = { anyOf: [...single, compound({ anyOf: single })] };
 
 function compound(items: object) {
   return node(['and', 'or'], { filters: { type: 'array', items, minItems: 1, maxItems: 5 } });
@@ -29,8 +32,7 @@ function compound(items: object) {
 export const FILTER_SHAPE = {
   description: 'exact matches by key, or an OpenAI filter tree, which may be nested deeper than is described here',
   anyOf: [
-    comparison,
-    membership,
+    ...single,
     compound(nested),
     {
       type: 'object',

@@ -1,15 +1,15 @@
 import { DECIMAL_TEXT } from '../../documents/decimal-text.ts';
 import type { Sql, SqlFragment } from '../../platform/postgres.ts';
-import type { Comparison, Filter, Membership, Scalar } from './filter.ts';
+import type { Comparison, Filter, Membership, Presence, Scalar, TextMatch } from './filter.ts';
 import { FILTER_COLUMNS } from './filter-keys.ts';
 
 /** Condition that the metadata of a document contain one of these objects. */
 interface Containment {
-  readonly type: 'contains';
+  readonly type: 'containment';
   readonly any: readonly Readonly<Record<string, string>>[];
 }
 type Joined = { readonly type: 'and' | 'or'; readonly parts: readonly Part[] };
-type Part = Containment | Comparison | Membership | Joined;
+type Part = Containment | Comparison | Membership | TextMatch | Presence | Joined;
 
 /**
  * Combine the metadata equalities of a filter into as few conditions as possible, since each condition takes time to
@@ -17,14 +17,14 @@ type Part = Containment | Comparison | Membership | Joined;
  */
 function simplify(filter: Filter): Part {
   if (filter.type === 'eq' && !FILTER_COLUMNS.has(filter.key)) {
-    return { type: 'contains', any: [{ [filter.key]: String(filter.value) }] };
+    return { type: 'containment', any: [{ [filter.key]: String(filter.value) }] };
   }
   if (!('filters' in filter)) return filter;
   const { type } = filter;
   const parts: Part[] = [];
   let joined: Containment | null = null;
   for (const part of filter.filters.map(simplify)) {
-    const more: Containment | null = part.type === 'contains' ? (joined ? join(type, joined, part) : part) : null;
+    const more: Containment | null = part.type === 'containment' ? (joined ? join(type, joined, part) : part) : null;
     if (more) joined = more;
     else parts.push(part);
   }
@@ -35,17 +35,17 @@ function simplify(filter: Filter): Part {
 
 /** Combine two containments into one, or return null if no single containment is equivalent. */
 function join(type: 'and' | 'or', a: Containment, b: Containment): Containment | null {
-  if (type === 'or') return { type: 'contains', any: [...a.any, ...b.any] };
+  if (type === 'or') return { type: 'containment', any: [...a.any, ...b.any] };
   const [[left, ...moreLeft], [right, ...moreRight]] = [a.any, b.any];
   if (!left || !right || moreLeft.length > 0 || moreRight.length > 0) return null;
   if (Object.keys(right).some((name) => Object.hasOwn(left, name) && left[name] !== right[name])) return null;
-  return { type: 'contains', any: [{ ...left, ...right }] };
+  return { type: 'containment', any: [{ ...left, ...right }] };
 }
 
 /** Return true if the SQL of a filter has one of a few texts: a single equality condition on the metadata. */
 export function isOfCommonShape(filter: Filter): boolean {
   const part = simplify(filter);
-  return part.type === 'contains' || (part.type === 'in' && !FILTER_COLUMNS.has(part.key));
+  return part.type === 'containment' || (part.type === 'in' && !FILTER_COLUMNS.has(part.key));
 }
 
 /** `list` looks up all documents that match a filter. `check` tests documents with known ids. */
@@ -88,7 +88,7 @@ function partSql(sql: Sql, part: Part, use: FilterUse): SqlFragment {
       );
       return sql`(${joined})`;
     }
-    case 'contains':
+    case 'containment':
       return containment(sql, part.any);
     case 'in':
       if (use === 'check') return isOneOf(sql, part);
@@ -99,6 +99,18 @@ function partSql(sql: Sql, part: Part, use: FilterUse): SqlFragment {
       return sql`(${field(sql, part.key)} = ${String(part.value)})`;
     case 'ne':
       return sql`((${field(sql, part.key)}) <> ${String(part.value)})`;
+    case 'contains':
+      return sql`(position(${part.value} IN ${field(sql, part.key)}) > 0)`;
+    case 'ncontains':
+      return sql`(position(${part.value} IN ${field(sql, part.key)}) = 0)`;
+    case 'starts_with':
+      return sql`(starts_with(${field(sql, part.key)}, ${part.value}))`;
+    case 'ends_with':
+      return sql`(right(${field(sql, part.key)}, length(${part.value}::text)) = ${part.value})`;
+    case 'exists':
+      return sql`(coalesce(${field(sql, part.key)}, '') <> '')`;
+    case 'missing':
+      return sql`(coalesce(${field(sql, part.key)}, '') = '')`;
     default:
       return comparison(sql, part.type, part.key, part.value);
   }

@@ -17,10 +17,16 @@ const isScalar = (value: unknown) => {
 const scalar = z
   .custom<Scalar>(isScalar, SCALAR_RULE)
   .transform((value) => (typeof value === 'string' ? value.normalize('NFC') : value));
+const part = z
+  .string()
+  .min(1)
+  .max(512)
+  .refine(wellFormed, 'must be well-formed Unicode')
+  .transform((text) => text.normalize('NFC'));
 const key = z.string().min(1).max(64).refine(wellFormed, 'must be well-formed Unicode');
 
 const FORMS =
-  'must be {key: value or [values]}, {type: eq|ne|gt|gte|lt|lte|in|nin, key, value} or {type: and|or, filters}';
+  'must be {key: value or [values]}, {type: eq|ne|gt|gte|lt|lte|in|nin|contains|starts_with|…, key, value} or {type: and|or, filters}';
 
 /** Bounds on a whole filter. Each condition and each value takes time for every document of the bucket. */
 const DEPTH_MAX = 20;
@@ -29,13 +35,19 @@ const VALUES_MAX = 1_000;
 
 export type Comparison = { type: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte'; key: string; value: Scalar };
 export type Membership = { type: 'in' | 'nin'; key: string; value: Scalar[] };
+/** Part of a text, in the same case. */
+export type TextMatch = { type: 'contains' | 'ncontains' | 'starts_with' | 'ends_with'; key: string; value: string };
+/** Presence of a value that is not empty. */
+export type Presence = { type: 'exists' | 'missing'; key: string };
 type Compound = { type: 'and' | 'or'; filters: Condition[] };
-type Condition = Comparison | Membership | Compound;
+type Condition = Comparison | Membership | TextMatch | Presence | Compound;
 
 const Condition: z.ZodType<Condition> = z.lazy(() =>
   z.discriminatedUnion('type', [
     z.object({ type: z.enum(['eq', 'ne', 'gt', 'gte', 'lt', 'lte']), key, value: scalar }),
     z.object({ type: z.enum(['in', 'nin']), key, value: z.array(scalar).min(1) }),
+    z.object({ type: z.enum(['contains', 'ncontains', 'starts_with', 'ends_with']), key, value: part }),
+    z.object({ type: z.enum(['exists', 'missing']), key }),
     z.object({ type: z.enum(['and', 'or']), filters: z.array(Condition).min(1) }),
   ]),
 );

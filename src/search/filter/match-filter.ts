@@ -39,6 +39,18 @@ export function matcherOf(filter: Filter): (document: FilteredFields) => boolean
       const isEqual = filter.type === 'eq';
       return testOf(filter.key, (field) => field !== null && (field === value) === isEqual);
     }
+    case 'contains':
+    case 'ncontains':
+    case 'starts_with':
+    case 'ends_with': {
+      const { value } = filter;
+      const holds = TEXT_TESTS[filter.type];
+      return testOf(filter.key, (field) => field !== null && holds(field, value));
+    }
+    case 'exists':
+      return testOf(filter.key, (field) => field !== null && field !== '');
+    case 'missing':
+      return testOf(filter.key, (field) => field === null || field === '');
     default: {
       const holds = { gt: isAbove, gte: isAtLeast, lt: isBelow, lte: isAtMost }[filter.type];
       const order = orderTo(filter.value);
@@ -48,6 +60,13 @@ export function matcherOf(filter: Filter): (document: FilteredFields) => boolean
     }
   }
 }
+
+const TEXT_TESTS = {
+  contains: (field: string, value: string) => field.includes(value),
+  ncontains: (field: string, value: string) => !field.includes(value),
+  starts_with: (field: string, value: string) => field.startsWith(value),
+  ends_with: (field: string, value: string) => field.endsWith(value),
+};
 
 const isAbove = (order: number) => order > 0;
 const isAtLeast = (order: number) => order >= 0;

@@ -12,7 +12,8 @@ function faultOf(filter: unknown): string | null {
 
 const SCALAR =
   'must be a string of at most 512 characters, a number (an integer beyond 2^53 as a string), true or false';
-const TYPES = '"eq", "ne", "gt", "gte", "lt", "lte", "in", "nin", "and", "or"';
+const TYPES =
+  '"eq", "ne", "gt", "gte", "lt", "lte", "in", "nin", "contains", "ncontains", "starts_with", "ends_with", "exists", "missing", "and", "or"';
 const ok = { type: 'eq', key: 'a', value: 1 };
 
 it.each([
@@ -32,7 +33,7 @@ it.each([
   [{ type: 'and', filters: [ok, { a: 1 }] }, `filters[1].type: must be one of ${TYPES}`],
   [
     ['a', 1],
-    ': must be {key: value or [values]}, {type: eq|ne|gt|gte|lt|lte|in|nin, key, value} or {type: and|or, filters}',
+    ': must be {key: value or [values]}, {type: eq|ne|gt|gte|lt|lte|in|nin|contains|starts_with|…, key, value} or {type: and|or, filters}',
   ],
 ])('the fault of the filter %j names its place', (filter, fault) => {
   expect(faultOf(filter)).toBe(fault);

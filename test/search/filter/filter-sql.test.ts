@@ -18,6 +18,9 @@ type Fields = Readonly<Record<string, string>>;
 const random = createTestRandom('filters');
 const VALUES = ['x', 'y', 'z', '7', '8.5', '-1', '10', '', 'a"b', '\\', '{}', '__proto__', '만조'];
 const KEYS = ['a', 'b', 'c', '__proto__', 'k"', 'file_name', 'file_type'];
+/** Parts of the values, and characters with a meaning in patterns. */
+const PARTS = ['x', '.', '-', '%', '_', '\\', '"', '조', 'a"b', '5'];
+const TEXT_TYPES = new Set(['contains', 'ncontains', 'starts_with', 'ends_with']);
 const COLUMNS = new Set(['file_name', 'file_type']);
 
 let database: TestDatabase;
@@ -45,13 +48,18 @@ afterAll(() => database.drop());
 
 /** Draw a filter of random conditions in OpenAI's shape. */
 function drawFilter(depth: number): object {
-  const type = random.pick(['eq', 'eq', 'eq', 'in', 'nin', 'ne', 'gt', 'lte', 'and', 'or', 'or', 'and']);
+  const type = random.pick([
+    ...(['eq', 'eq', 'eq', 'in', 'nin', 'ne', 'gt', 'lte', 'and', 'or', 'or', 'and'] as const),
+    ...(['contains', 'ncontains', 'starts_with', 'ends_with', 'exists', 'missing'] as const),
+  ]);
   if (depth > 0 && (type === 'and' || type === 'or')) {
     return { type, filters: Array.from({ length: 1 + random.int(4) }, () => drawFilter(depth - 1)) };
   }
   const key = random.pick(KEYS);
   if (type === 'in' || type === 'nin')
     return { type, key, value: [random.pick(VALUES), random.pick(VALUES), random.pick(VALUES)] };
+  if (type === 'exists' || type === 'missing') return { type, key };
+  if (TEXT_TYPES.has(type)) return { type, key, value: random.pick(PARTS) };
   if (type === 'and' || type === 'or') return { type: 'eq', key, value: random.pick(VALUES) };
   return {
     type,
@@ -67,11 +75,17 @@ function matches(filter: Filter, fields: Fields): boolean {
     return filter.type === 'and' ? filter.filters.every(test) : filter.filters.some(test);
   }
   const found = Object.hasOwn(fields, filter.key) ? fields[filter.key] : undefined;
+  if (filter.type === 'exists') return found !== undefined && found !== '';
+  if (filter.type === 'missing') return found === undefined || found === '';
+  if (filter.type === 'contains') return found?.includes(filter.value) === true;
+  if (filter.type === 'ncontains') return found?.includes(filter.value) === false;
+  if (filter.type === 'starts_with') return found?.startsWith(filter.value) === true;
+  if (filter.type === 'ends_with') return found?.endsWith(filter.value) === true;
   if (filter.type === 'in') return found !== undefined && filter.value.map(String).includes(found);
   if (filter.type === 'nin') return found !== undefined && !filter.value.map(String).includes(found);
   if (filter.type === 'eq') return found === String(filter.value);
   if (filter.type === 'ne') return found !== undefined && found !== String(filter.value);
-  if (found === undefined) return false;
+  if (found === undefined || !('value' in filter)) return false;
   const isNumeric = typeof filter.value === 'number' && /^-?[0-9]+(\.[0-9]+)?$/.test(found);
   const order = isNumeric
     ? Number(found) - Number(filter.value)
