@@ -25,6 +25,7 @@ function routesOver(readiness: Readiness = { status: 'ok', checks: {}, latency_m
   const routes: Route[] = operationRoutes({
     ready: async () => readiness,
     metrics: openMetrics(),
+    tools: () => ({}),
     openapi: () => renderOpenApi(routes, { title: 'service', version: '1' }),
   });
   return routes;
