@@ -112,6 +112,6 @@ describe('operations', () => {
     const response = await fetch(`${server.url}/openapi.json`);
     expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
     const { paths } = (await response.json()) as { paths: Record<string, unknown> };
-    expect(Object.keys(paths)).toEqual(['/healthz', '/readyz', '/metrics', '/openapi.json']);
+    expect(Object.keys(paths)).toEqual(['/healthz', '/readyz', '/metrics', '/openapi.json', '/openapi/tools.json']);
   });
 });
