@@ -4,7 +4,15 @@ import { ExtractError } from '../../src/ingest/extract/errors.ts';
 import { addParts, relationshipsOf } from '../support/add-parts.ts';
 import { encodePng } from '../support/encode-image.ts';
 import { hwpParagraph, hwpRecord, hwpStream, hwpxParagraph, makeHwp, makeHwpx } from '../support/hwp-samples.ts';
-import { docxParagraph, makeDocx, makeOdf, makePptx, makeXlsx, pptxShape } from '../support/office-samples.ts';
+import {
+  docxParagraph,
+  makeDocx,
+  makeEpub,
+  makeOdf,
+  makePptx,
+  makeXlsx,
+  pptxShape,
+} from '../support/office-samples.ts';
 import { extract, gradient } from '../support/read-pictures.ts';
 
 const png = (width: number) => encodePng(gradient(width, 60));
@@ -125,4 +133,53 @@ test('a picture that cannot be read is named, and the text is kept', async () =>
   };
   const document = await extract(bytes, 'a.docx', refuse, { strategy: 'always' });
   expect(document).toMatchObject({ text: 'words', failedPages: [], skipped: [{ name: 'a.png', category: 'corrupt' }] });
+});
+
+describe('pictures of pages', () => {
+  test('a chapter of a book without text, also in a drawing', async () => {
+    const book = await addParts(
+      makeEpub({
+        'a.xhtml': '<p>words</p><img src="../img/b.png"/>',
+        'b.xhtml': '<img src="../img/a.png"/>',
+        'c.xhtml':
+          '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"><image xlink:href="../img/c.png"/></svg>',
+      }),
+      { 'OEBPS/img/a.png': png(90), 'OEBPS/img/b.png': png(70), 'OEBPS/img/c.png': png(80) },
+    );
+    const textsOf = async (strategy?: 'always') => (await read(book, 'a.epub', strategy)).lines.map(([text]) => text);
+    const found = (await textsOf()).filter((text) => /picture|words/.test(String(text)));
+    expect(found).toEqual(['words', 'picture 90 x 60', 'picture 80 x 60']);
+    expect(await textsOf('always')).toContain('picture 70 x 60');
+  });
+
+  test('a page of HTML without text, whose pictures are inside', async () => {
+    const inline = (width: number) => `<img src="data:image/png;base64,${png(width).toString('base64')}">`;
+    const page = (body: string) => Buffer.from(`<!doctype html><html><body>${body}</body></html>`);
+    const elsewhere = '<img src="https://example.com/a.png"><img src="data:image/svg+xml,x"><img>';
+    const scan = await read(page(inline(90) + elsewhere + inline(70)), 'a.html');
+    expect(scan.lines.map(([text]) => text)).toEqual(['picture 90 x 60', 'picture 70 x 60']);
+    expect((await read(page(`<p>words</p>${inline(90)}`), 'a.html')).lines).toEqual([['words', null]]);
+    expect((await read(page(`<p>words</p>${inline(90)}`), 'a.html', 'always')).lines).toEqual([
+      ['words', null],
+      ['picture 90 x 60', null],
+    ]);
+  });
+
+  test('a Rich Text document without text', async () => {
+    const picture = (width: number) => {
+      const digits = png(width)
+        .toString('hex')
+        .replaceAll(/(.{64})/g, '$1\r\n');
+      return `{\\*\\shppict{\\pict{\\*\\picprop}\\picwgoal300\\pngblip\\bliptag7 ${digits}}}{\\nonshppict{\\pict\\wmetafile8 0100}}`;
+    };
+    const scan = Buffer.from(`{\\rtf1\\ansi ${picture(90)}\\par ${picture(70)}}`);
+    expect((await read(scan, 'a.rtf')).lines).toEqual([
+      ['picture 90 x 60', null],
+      ['picture 70 x 60', null],
+    ]);
+    const letter = Buffer.from(`{\\rtf1\\ansi words\\par ${picture(90)}}`);
+    expect((await read(letter, 'a.rtf')).lines).toEqual([['words', null]]);
+    const broken = Buffer.from('{\\rtf1\\ansi {\\pict\\jpegblip zz}}');
+    expect((await read(broken, 'a.rtf')).lines).toEqual([]);
+  });
 });

@@ -20,11 +20,8 @@ type Loader = () => Promise<DocumentReader>;
  */
 const LOADERS: Readonly<Record<Exclude<FileFormat, 'eml' | PictureFormat>, Loader>> = {
   html: async () => {
-    const { readHtml } = await import('./read-html.ts');
-    return async (bytes, { sink }, { charset }) => {
-      for (const block of readHtml(bytes, charset)) sink.add(block);
-      return resultOf('html');
-    };
+    const { readHtmlFile } = await import('./read-html-file.ts');
+    return (bytes, reading, { charset }) => readHtmlFile(bytes, reading, charset);
   },
   pdf: async () => {
     const { loadPdfJs } = await import('./load-pdfjs.ts');

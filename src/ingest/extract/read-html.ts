@@ -45,6 +45,15 @@ export interface HtmlOptions {
  *   the bytes are invalid in it
  */
 export function readHtml(bytes: Uint8Array, declaredCharset: string | null, options: HtmlOptions = {}): BlockDraft[] {
+  return readHtmlPage(bytes, declaredCharset, options).blocks;
+}
+
+/** Read the blocks of an HTML page, as `readHtml` does, and the addresses of its pictures in reading order. */
+export function readHtmlPage(
+  bytes: Uint8Array,
+  declaredCharset: string | null,
+  options: HtmlOptions = {},
+): { readonly blocks: BlockDraft[]; readonly pictures: readonly string[] } {
   const { text } = decodeText(bytes, [declaredCharset, charsetOfHtml(bytes)]);
   const source = options.isXhtml ? text.replace(SELF_CLOSED, '<$1$2></$1>') : text;
   const document = parse(source, { scriptingEnabled: false });
@@ -53,18 +62,20 @@ export function readHtml(bytes: Uint8Array, declaredCharset: string | null, opti
   if (survey.title !== null && !survey.hasH1 && options.title !== 'never')
     walk.blocks.push({ kind: 'heading', level: 1, text: survey.title });
   walk.run(document.childNodes);
-  return walk.blocks;
+  return { blocks: walk.blocks, pictures: survey.pictures };
 }
 
 interface Survey {
   title: string | null;
+  /** Addresses of pictures, also of those in a drawing, which pages of scanned books have. */
+  readonly pictures: string[];
   hasH1: boolean;
   /** Tables that only position other blocks. They are read as blocks, not as rows. */
   layoutTables: Set<Node>;
 }
 
 function surveyTree(roots: readonly Node[]): Survey {
-  const survey: Survey = { title: null, hasH1: false, layoutTables: new Set() };
+  const survey: Survey = { title: null, pictures: [], hasH1: false, layoutTables: new Set() };
   const stack: Array<{ node: Node; table: Node | null; dropped: boolean }> = [];
   const push = (nodes: readonly Node[], table: Node | null, dropped: boolean) => {
     for (let i = nodes.length - 1; i >= 0; i--) stack.push({ node: nodes[i] as Node, table, dropped });
@@ -77,12 +88,20 @@ function surveyTree(roots: readonly Node[]): Survey {
     if (tagName === 'title' && survey.title === null && node.namespaceURI.endsWith('xhtml')) {
       survey.title = collapse(node.childNodes.map((child) => ('value' in child ? child.value : '')).join('')) || null;
     }
+    const picture = pictureOf(node);
+    if (picture !== null) survey.pictures.push(picture);
     const dropped = entry.dropped || DROPPED.has(tagName);
     if (!dropped && tagName === 'h1') survey.hasH1 = true;
     if (table !== null && (tagName === 'table' || HEADING.test(tagName))) survey.layoutTables.add(table);
     push(node.childNodes, tagName === 'table' ? node : table, dropped);
   }
   return survey;
+}
+
+/** Return the address of a picture: of an HTML `img`, or of an SVG `image`. */
+function pictureOf({ tagName, attrs }: Element): string | null {
+  const name = tagName === 'img' ? 'src' : tagName === 'image' ? 'href' : null;
+  return name === null ? null : (attrs.find((attribute) => attribute.name === name)?.value.trim() ?? null);
 }
 
 /** Entry on the stack below the children of an element. It marks their end. */

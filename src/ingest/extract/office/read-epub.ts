@@ -3,9 +3,10 @@ import { parseXml } from '../archive/xml.ts';
 import type { Zip } from '../archive/zip.ts';
 import type { BlockDraft } from '../blocks.ts';
 import { ExtractError } from '../errors.ts';
-import { readHtml } from '../read-html.ts';
+import { readHtmlPage } from '../read-html.ts';
 import { type Reading, type ReadResult, resultOf } from '../reader.ts';
 import { readPackage } from './opf.ts';
+import { PackagePictures, PICTURE_BYTES_MAX } from './package-pictures.ts';
 
 /** Algorithms of font obfuscation, which a book without encryption may use. */
 const OBFUSCATION: ReadonlySet<string> = new Set([
@@ -16,10 +17,11 @@ const OBFUSCATION: ReadonlySet<string> = new Set([
 /**
  * Read the text of an EPUB book, chapter by chapter in the order of its spine: the title as the first heading, the
  * headings of the chapters below it. A chapter without a heading takes its entry of the table of contents as heading.
- * A chapter that the spine lists again is read once.
+ * A chapter that the spine lists again is read once. Pictures of a chapter without text are recognised.
  */
 export async function readEpub(zip: Zip, reading: Reading): Promise<ReadResult> {
-  const { sink, htmlBytesMax } = reading;
+  const { sink, images, htmlBytesMax } = reading;
+  const pictures = new PackagePictures(images);
   const packagePart = await findPackage(zip);
   const book = await readPackage(zip, packagePart);
   const encrypted = await readEncrypted(zip);
@@ -32,15 +34,21 @@ export async function readEpub(zip: Zip, reading: Reading): Promise<ReadResult> 
     if (encrypted.has(part))
       throw new ExtractError('encrypted', 'the book is protected by encryption; upload a copy without protection');
     read.add(part);
-    const blocks = readHtml(await zip.bytes(part, htmlBytesMax), null, { isXhtml: true, title: 'never' });
+    const page = readHtmlPage(await zip.bytes(part, htmlBytesMax), null, { isXhtml: true, title: 'never' });
+    const { blocks } = page;
+    const hasText = blocks.some(({ text }) => text.trim() !== '');
     const label = labels.get(part);
     if (label !== undefined && blocks.length > 0 && !blocks.some(({ kind }) => kind === 'heading')) {
       blocks.unshift({ kind: 'heading', level: 1, text: label });
     }
     for (const block of blocks) sink.add(shifted(block, shift));
     await sink.flush();
+    for (const source of pictures.wants(hasText) ? page.pictures : []) {
+      const picture = entryName(part.slice(0, part.lastIndexOf('/') + 1), source);
+      if (zip.has(picture)) await pictures.take(picture, {}, () => zip.bytes(picture, PICTURE_BYTES_MAX));
+    }
   }
-  return resultOf('epub');
+  return resultOf('epub', { skipped: pictures.skipped });
 }
 
 function shifted(block: BlockDraft, by: number): BlockDraft {

@@ -1,4 +1,5 @@
 import { BlockWriter } from '../block-writer.ts';
+import { PackagePictures, PICTURE_BYTES_MAX } from '../office/package-pictures.ts';
 import { type Reading, type ReadResult, resultOf } from '../reader.ts';
 import { RtfBody } from './rtf-body.ts';
 import { rtfTokens } from './rtf-tokens.ts';
@@ -8,10 +9,15 @@ const TOKENS_BETWEEN_FLUSHES = 10_000;
 
 /**
  * Read the text of a Rich Text Format file (specification 1.9.1): headings by outline level or style, list items,
- * tables, footnotes and endnotes. Omit hidden text, comments, headers and footers, pictures and embedded objects.
+ * tables, footnotes and endnotes. Omit hidden text, comments, headers and footers, and embedded objects. Pictures of a
+ * document without text are recognised.
  */
-export async function readRtf(bytes: Uint8Array, { sink }: Reading): Promise<ReadResult> {
-  const writer = new BlockWriter((block) => sink.add(block));
+export async function readRtf(bytes: Uint8Array, { sink, images }: Reading): Promise<ReadResult> {
+  let hasText = false;
+  const writer = new BlockWriter((block) => {
+    hasText ||= block.text.trim() !== '';
+    sink.add(block);
+  });
   const body = new RtfBody(writer);
   let count = 0;
   for (const token of rtfTokens(bytes)) {
@@ -20,5 +26,23 @@ export async function readRtf(bytes: Uint8Array, { sink }: Reading): Promise<Rea
   }
   body.end();
   writer.end();
-  return resultOf('rtf');
+  const pictures = new PackagePictures(images);
+  let number = 0;
+  for (const picture of pictures.wants(hasText) ? rtfPictures(bytes) : [])
+    await pictures.take(`picture ${++number}`, {}, async () => picture);
+  return resultOf('rtf', { skipped: pictures.skipped });
+}
+
+/** Beginning of a picture as PNG or JPEG: its control word, and further ones up to the digits. */
+const PICTURE = /\\(?:pngblip|jpegblip)(?![a-z])(?:\s|\\[a-z]+-?\d*|\{\\\*[^{}]*\})*/g;
+const HEX = /[0-9a-fA-F\s]*/y;
+
+/** Yield the pictures of a document that are written in hexadecimal digits (specification 1.9.1, "Pictures"). */
+function* rtfPictures(bytes: Uint8Array): Generator<Uint8Array> {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
+  for (const found of text.matchAll(PICTURE)) {
+    HEX.lastIndex = found.index + found[0].length;
+    const digits = (HEX.exec(text)?.[0] ?? '').slice(0, PICTURE_BYTES_MAX * 3);
+    yield Buffer.from(digits.replace(/\s+/g, ''), 'hex');
+  }
 }
