@@ -33,6 +33,11 @@ export default class Embed extends BaseCommand {
       description: 'purpose of the vectors, such as retrieval_query, retrieval_document or clustering',
       env: 'SERVICE_TASK_TYPE',
     }),
+    'output-dtype': Flags.string({
+      description: 'number format of the vectors: float, int8, uint8, binary or ubinary',
+      env: 'SERVICE_OUTPUT_DTYPE',
+      options: ['float', 'int8', 'uint8', 'binary', 'ubinary'],
+    }),
     'input-file': Flags.string({
       description: 'file with one text on each line; - reads stdin',
       env: 'SERVICE_INPUT_FILE',
@@ -53,7 +58,13 @@ export default class Embed extends BaseCommand {
     }
     const { readLines } = await import('../src/cli/read-lines.ts');
     const input = file === undefined ? (args.text as string[]) : await readLines(file);
-    const request = { input, model: flags.model, dimensions: flags.dimensions, task_type: flags['task-type'] };
+    const request = {
+      input,
+      model: flags.model,
+      dimensions: flags.dimensions,
+      task_type: flags['task-type'],
+      output_dtype: flags['output-dtype'],
+    };
     const reply = await this.call(flags, 'embedding.embed', request, { input: 'TEXT' });
     for (const warning of reply.warnings) this.logToStderr(`warning: ${warning}`);
     if (this.jsonEnabled()) {
@@ -76,6 +87,6 @@ export default class Embed extends BaseCommand {
 /** Show the first numbers that are not zero, because most numbers of the built-in model are zero. */
 function describeVector(vector: readonly number[]): string {
   const numbers = vector.filter((value) => value !== 0);
-  const first = numbers.slice(0, 4).map((value) => value.toFixed(4));
+  const first = numbers.slice(0, 4).map((value) => (Number.isInteger(value) ? String(value) : value.toFixed(4)));
   return `${first.join(' ')}${numbers.length > first.length ? ' …' : ''} (${numbers.length} of ${vector.length} not zero)`;
 }

@@ -2,6 +2,7 @@ import type { Caller } from '../../src/access/caller.ts';
 import { embedInput, textsOf } from '../../src/embedding/embed-input.ts';
 import { axisOf, type EmbeddedTexts, type Embedder } from '../../src/embedding/embedder.ts';
 import { nameField } from '../../src/embedding/name-field.ts';
+import { convertVectors } from '../../src/embedding/output-types.ts';
 import {
   EmbedBatchRequest,
   EmbedBatchResponse,
@@ -64,7 +65,8 @@ export function embeddingRoutes(
         });
         const base64 = body.encoding_format === 'base64' && answersInBase64(settings.base64, sdk);
         const { model, tokens: promptTokens } = result;
-        const json = await renderEmbeddingList(result.vectors, result.dimensions, { model, promptTokens, base64 });
+        const { rows, columns } = await convertVectors(result.vectors, result.dimensions, body.output_dtype);
+        const json = await renderEmbeddingList(rows, columns, { model, promptTokens, base64 });
         freeMemory(result.vectors);
         return printedReply(json, headersOf(result));
       },

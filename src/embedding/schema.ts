@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { TaskType } from '../models/task-types.ts';
 import { DIMENSIONS_MAX } from '../projection/resize.ts';
+import { OutputType } from './output-types.ts';
 
 export const SYNCHRONOUS_TEXTS_MAX = 100;
 
@@ -70,6 +71,9 @@ export const EmbeddingsRequest = z.object({
     .max(32)
     .nullish()
     .describe('base64 is honoured for clients that are not known to read lists; anything else is ignored'),
+  output_dtype: OutputType.nullish().describe(
+    'number format of the vectors: floats (the default), bytes (200 steps to 1.0), or one bit per dimension, eight to a byte',
+  ),
   user: z.string().nullish().describe('accepted and ignored'),
 });
 export type EmbeddingsRequest = z.output<typeof EmbeddingsRequest>;
@@ -84,7 +88,7 @@ export const EmbeddingsResponse = z
         embedding: z
           .union([z.array(z.number()), z.string()])
           .describe(
-            'numbers, or little-endian float32 in base64 for a client that asks for it and may not read numbers',
+            'numbers, or their bytes (little-endian) in base64 for a client that asks for it and may not read numbers',
           ),
       }),
     ),

@@ -8,26 +8,32 @@ const ENVELOPE_TEXT_BYTES_TYPICAL = 512;
 /** Floats to print without yielding to the event loop, which takes about 1 ms. */
 const FLOATS_PER_SLICE = 40_000;
 
+/** Vectors as floats, or as the bytes of `quantize`. */
+type Rows = Float32Array | Int8Array | Uint8Array;
+
 /**
  * Render the response body of `POST /v1/embeddings`, an OpenAI-style list:
  * `{"object":"list","data":[{"object":"embedding","index":0,"embedding":[…]},…],"model":"…","usage":{…}}`.
  *
- * Every value is printed as the shortest decimal that reads back to the same float32. With `base64`, `embedding` is
- * a string instead: the row's little-endian float32 bytes in base64, as OpenAI's `encoding_format: "base64"`.
+ * Every float is printed as the shortest decimal that reads back to the same float32. With `base64`, `embedding` is
+ * a string instead: the row's bytes in base64, for floats those of little-endian float32, as OpenAI's
+ * `encoding_format: "base64"`.
  *
- * @param vectors Float32Array [n x d], row-major, finite
+ * @param vectors floats or bytes [n x d], row-major, finite
  * @param d columns, >= 1
  * @throws AppError `embedding_not_finite` (502)
  */
 export async function renderEmbeddingList(
-  vectors: Float32Array,
+  vectors: Rows,
   d: number,
   tail: { model: string; promptTokens: number; base64?: boolean | undefined },
 ): Promise<Buffer> {
   const writer = openWriter(vectors, d);
   writer.text('{"object":"list","data":[');
   if (tail.base64) writeBase64Items(writer, vectors, d);
-  else {
+  else if (!(vectors instanceof Float32Array)) {
+    writeTextItems(writer, vectors, d, (from) => `[${vectors.subarray(from, from + d).join(',')}]`);
+  } else {
     await printInSlices(vectors, d, (rows, firstIndex) => {
       if (firstIndex > 0) writer.text(',');
       writeEmbeddingItems(writer, rows, d, firstIndex);
@@ -105,25 +111,29 @@ export function writeEmbeddingItems(writer: JsonWriter, vectors: Float32Array, d
   if (vectors.length > 0) writer.text(']}');
 }
 
-function writeBase64Items(writer: JsonWriter, vectors: Float32Array, d: number): void {
+function writeBase64Items(writer: JsonWriter, vectors: Rows, d: number): void {
   const bad = vectors.findIndex((value) => !Number.isFinite(value));
   if (bad >= 0) throw notFinite(bad);
   const bytes = Buffer.from(vectors.buffer, vectors.byteOffset, vectors.byteLength);
-  const rowBytes = d * Float32Array.BYTES_PER_ELEMENT;
-  for (let from = 0, index = 0; from < bytes.length; from += rowBytes, index++) {
-    const row = bytes.toString('base64', from, from + rowBytes);
-    writer.text(`${from === 0 ? '' : ','}{"object":"embedding","index":${index},"embedding":"${row}"}`);
+  const size = vectors.BYTES_PER_ELEMENT;
+  writeTextItems(writer, vectors, d, (from) => `"${bytes.toString('base64', from * size, (from + d) * size)}"`);
+}
+
+/** @param print makes the JSON of the row that starts at an offset */
+function writeTextItems(writer: JsonWriter, vectors: Rows, d: number, print: (from: number) => string): void {
+  for (let from = 0, index = 0; from < vectors.length; from += d, index++) {
+    writer.text(`${from === 0 ? '' : ','}{"object":"embedding","index":${index},"embedding":${print(from)}}`);
   }
 }
 
-function openWriter(vectors: Float32Array, d: number): JsonWriter {
+function openWriter(vectors: Rows, d: number): JsonWriter {
   const textBytes = countRows(vectors, d) * ROW_TEXT_BYTES_MAX + ENVELOPE_TEXT_BYTES_TYPICAL;
   return new JsonWriter({ floats: vectors.length, textBytes });
 }
 
-/** @throws RangeError if the floats are not a whole number of rows, which is a fault of the caller */
-function countRows(vectors: Float32Array, d: number): number {
+/** @throws RangeError if the numbers are not a whole number of rows, which is a fault of the caller */
+function countRows(vectors: Rows, d: number): number {
   const rows = vectors.length / d;
   if (d >= 1 && Number.isInteger(d) && Number.isInteger(rows)) return rows;
-  throw new RangeError(`${vectors.length} floats are not rows of ${d}`);
+  throw new RangeError(`${vectors.length} numbers are not rows of ${d}`);
 }

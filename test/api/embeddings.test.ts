@@ -55,6 +55,30 @@ describe('POST /v1/embeddings', () => {
   );
 
   it.each([
+    ['int8', 1024, -127, 127],
+    ['uint8', 1024, 1, 255],
+    ['binary', 128, -128, 127],
+    ['ubinary', 128, 0, 255],
+  ])('output_dtype %s is answered with %i integers, also in base64', async (output_dtype, length, min, max) => {
+    const input = ['bytes of a vector', 'and of another one'];
+    const { status, body } = await embed({ input, output_dtype });
+    expect(status).toBe(200);
+    const base64 = (await embed({ input, output_dtype, encoding_format: 'base64' })).body.data;
+    for (const [index, { embedding }] of body.data.entries()) {
+      expect(embedding).toHaveLength(length);
+      expect(new Set(embedding).size).toBeGreaterThan(2);
+      for (const value of embedding) expect(Number.isInteger(value) && value >= min && value <= max).toBe(true);
+      expect([...Buffer.from(base64[index].embedding, 'base64')]).toEqual(embedding.map((v: number) => v & 0xff));
+    }
+  });
+
+  it('an unknown output_dtype is refused with the ones that exist', async () => {
+    const { status, body } = await embed({ input: 'text', output_dtype: 'int4' });
+    expect(status).toBe(400);
+    expect(body.error).toMatchObject({ param: 'output_dtype', message: expect.stringContaining('ubinary') });
+  });
+
+  it.each([
     ['no input', {}, 'input'],
     ['an empty text', { input: '' }, 'input'],
     ['an empty list', { input: [] }, 'input'],

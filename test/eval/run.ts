@@ -4,6 +4,7 @@ import { evaluateCorpus } from './corpus.ts';
 import { evaluateDocuments } from './documents/evaluate.ts';
 import { evaluateLanguages } from './languages.ts';
 import { evaluateWeights } from './leg-weights.ts';
+import { evaluateOutputTypes } from './output-types.ts';
 import { evaluateProjections } from './projections.ts';
 import { evaluateRelevance } from './relevance/evaluate.ts';
 import { evaluateSearch } from './search.ts';
@@ -15,6 +16,7 @@ const evaluations: Record<string, () => Promise<void>> = {
   languages: evaluateLanguages,
   relevance: evaluateRelevance,
   projections: evaluateProjections,
+  'output-types': evaluateOutputTypes,
   corpus: evaluateCorpus,
   statements: evaluateStatements,
   documents: evaluateDocuments,

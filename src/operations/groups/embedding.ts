@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { embedInput, textsOf } from '../../embedding/embed-input.ts';
 import { axisOf } from '../../embedding/embedder.ts';
 import { listModels } from '../../embedding/list-models.ts';
+import { convertVectors } from '../../embedding/output-types.ts';
 import { RoutingRequest } from '../../embedding/routing.ts';
 import { EmbeddingsRequest } from '../../embedding/schema.ts';
 import { type ModelTest, testModels, testReranker } from '../../embedding/test-models.ts';
@@ -30,7 +31,8 @@ export const embed = forOrganization(
       charge: { account: operator, axis: axisOf(textsOf(request.input)) },
       signal,
     });
-    const json = await renderEmbeddingList(vectors, dimensions, { model, promptTokens: tokens, base64: false });
+    const { rows, columns } = await convertVectors(vectors, dimensions, request.output_dtype);
+    const json = await renderEmbeddingList(rows, columns, { model, promptTokens: tokens, base64: false });
     return { json: Buffer.from(json).toString(), model, dimensions, tokens, warnings };
   },
   ['embedding'],
