@@ -12,7 +12,7 @@ export function openPython(directory: string, requirements: string): string | nu
   const python = path.join(environment, 'bin', 'python');
   const steps = [
     ['python3', '-m', 'venv', environment],
-    [python, '-m', 'pip', 'install', '--quiet', '--requirement', requirements],
+    [python, '-m', 'pip', 'install', '--quiet', '--no-compile', '--requirement', requirements],
   ];
   for (const [command = '', ...args] of steps) {
     const { status, stderr, error } = spawnSync(command, args, { encoding: 'utf8' });
