@@ -40,6 +40,7 @@ export interface ModelAnswer {
   /** Vectors before projection, Float32Array [n x model.nativeDimension], or null if not requested. */
   readonly native: Float32Array | null;
   readonly tokens: number;
+  readonly textTokens: readonly number[];
   readonly space: string;
   /** Dimensions that carry information, without zero padding. */
   readonly effectiveDimensions: number;
@@ -98,6 +99,7 @@ export async function embedWithModel(context: ModelContext, call: ModelCall): Pr
     vectors,
     native: call.keepNative ? native.vectors : null,
     tokens,
+    textTokens: native.tokens,
     // Use the space of the map that projected, because another map may be active by now.
     space: map?.space ?? nativeSpaceOf(model),
     effectiveDimensions: Math.min(dimensions, map?.rank ?? model.nativeDimension),

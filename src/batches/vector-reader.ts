@@ -1,0 +1,52 @@
+import { readRange } from '../bulk/read-range.ts';
+import { type Objects, objectNotFound } from '../platform/objects/objects.ts';
+import type { BatchRow } from './batches-store.ts';
+import { chunkKey } from './object-keys.ts';
+import type { Plan, PlannedChunk, PlannedText } from './plan.ts';
+import type { Progress } from './progress.ts';
+import { findStoredChunk } from './store-chunk.ts';
+
+/**
+ * Reader of the vectors of one batch in about the order of its texts. A chunk is read as a whole the first time. After
+ * it has left the memory, only single vectors of it are read, for texts that occur again.
+ */
+export class VectorReader {
+  readonly #objects: Objects;
+  readonly #batch: BatchRow;
+  readonly #plan: Plan;
+  readonly #progress: Progress;
+  readonly #seen = new Set<number>();
+
+  constructor(
+    objects: Objects,
+    source: { readonly batch: BatchRow; readonly plan: Plan; readonly progress: Progress },
+  ) {
+    this.#objects = objects;
+    this.#batch = source.batch;
+    this.#plan = source.plan;
+    this.#progress = source.progress;
+  }
+
+  /** @throws AppError `object_not_found` (404) if the chunk is gone or damaged */
+  async read({ chunk, row }: PlannedText, dimensions: number): Promise<Float32Array> {
+    const held = this.#progress.vectorsOf(chunk) ?? (this.#seen.has(chunk) ? null : await this.#load(chunk));
+    this.#seen.add(chunk);
+    if (held !== null) return held.subarray(row * dimensions, (row + 1) * dimensions);
+    const vector = new Float32Array(dimensions);
+    const start = row * vector.byteLength;
+    await readRange(this.#objects, this.#keyOf(chunk), start, new Uint8Array(vector.buffer));
+    return vector;
+  }
+
+  async #load(chunk: number): Promise<Float32Array> {
+    const planned = this.#plan.chunks[chunk] as PlannedChunk;
+    const stored = await findStoredChunk(this.#objects, this.#batch, planned);
+    if (stored === null) throw objectNotFound(this.#keyOf(chunk));
+    this.#progress.keepVectors(chunk, stored.vectors);
+    return stored.vectors;
+  }
+
+  #keyOf(chunk: number): string {
+    return chunkKey(this.#batch.orgId, this.#batch.id, chunk);
+  }
+}
