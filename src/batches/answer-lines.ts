@@ -1,3 +1,4 @@
+import { releaseBuffer } from '../platform/large-buffers.ts';
 import { renderEmbeddingList } from '../printing/print-floats.ts';
 import type { BatchRow } from './batches-store.ts';
 import type { ChunkFacts } from './chunk-object.ts';
@@ -83,7 +84,7 @@ async function renderAnswer(source: AnswerSource, line: PlannedRequest, facts: r
   const dimensions = facts[0]?.chunk.dimensions as number;
   const vectors = new Float32Array(facts.length * dimensions);
   for (const [index, { text }] of facts.entries()) {
-    vectors.set(await source.vectors.read(text, dimensions), index * dimensions);
+    await source.vectors.read(text, vectors.subarray(index * dimensions, (index + 1) * dimensions));
   }
   const models = new Set(facts.map(({ chunk }) => chunk.model ?? ''));
   const promptTokens = facts.reduce((sum, { text, chunk }) => sum + (chunk.tokens[text.row] as number), 0);
@@ -91,7 +92,9 @@ async function renderAnswer(source: AnswerSource, line: PlannedRequest, facts: r
   const body = await renderEmbeddingList(vectors, dimensions, tail);
   const { id, customId, requestId } = namesOf(source.batch, line);
   const head = `{"id":${id},"custom_id":${customId},"response":{"status_code":200,"request_id":${requestId},"body":`;
-  return Buffer.concat([Buffer.from(head), body, Buffer.from('},"error":null}\n')]);
+  const bytes = Buffer.concat([Buffer.from(head), body, Buffer.from('},"error":null}\n')]);
+  releaseBuffer(body);
+  return bytes;
 }
 
 /** Name the text of a list that a fault is about. */

@@ -37,13 +37,15 @@ export interface StoredChunk {
   readonly vectors: Float32Array<ArrayBuffer>;
 }
 
-/** Encode a chunk: the vectors as little-endian float32 from byte 0, then JSON with the facts, and its length. */
+/** Encode a chunk: the vectors as little-endian float32 from byte 0, then JSON with the facts, and its length. @returns memory of its own */
 export function encodeChunk({ facts, vectors }: StoredChunk): Buffer {
   const floats = Buffer.from(vectors.buffer, vectors.byteOffset, vectors.byteLength);
   const json = Buffer.from(JSON.stringify({ ...facts, crc: crc32(floats) }));
-  const length = Buffer.alloc(LENGTH_BYTES);
-  length.writeUInt32LE(json.length);
-  return Buffer.concat([floats, json, length]);
+  const bytes = Buffer.allocUnsafeSlow(floats.length + json.length + LENGTH_BYTES);
+  bytes.set(floats);
+  bytes.set(json, floats.length);
+  bytes.writeUInt32LE(json.length, floats.length + json.length);
+  return bytes;
 }
 
 /** Decode the object of a chunk with the texts of `hash`; null if it is damaged or of other texts. */

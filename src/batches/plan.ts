@@ -1,14 +1,26 @@
 import { hash } from 'node:crypto';
+import { yieldToEventLoop } from '../platform/event-loop.ts';
+import { ownsMemory } from '../platform/free-memory.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Threads } from '../platform/threads.ts';
 import { type BatchError, REQUESTS_MAX, TEXTS_MAX } from './batch-schema.ts';
-import type { LineFault, ParsedLine, ParsedRequest, ParseReply, ParseRequest, RequestModel } from './parse-lines.ts';
-import { LINE_BYTES_MAX, readBlocks } from './read-blocks.ts';
+import {
+  type LineFault,
+  type ParsedLine,
+  type ParsedRequest,
+  type ParseReply,
+  type ParseRequest,
+  parseLines,
+  type RequestModel,
+} from './parse-lines.ts';
+import { BLOCK_BYTES, LINE_BYTES_MAX, readBlocks } from './read-blocks.ts';
 
 const CHUNK_TEXTS = 100;
 /** Size at which a chunk is full, in UTF-16 code units of its texts. */
 const CHUNK_UNITS = 1024 * 1024;
 const ERRORS_SHOWN_MAX = 100;
+/** Size of a block up to which it is parsed on the event loop. */
+const INLINE_BYTES_MAX = 4 * BLOCK_BYTES;
 const PARSE_MODULE = new URL('./parse-lines.ts', import.meta.url);
 
 /** Text that is embedded once, although several requests may hold it. */
@@ -85,13 +97,22 @@ export async function planInput(
       planner.add({ line: firstLine++, start: 0, length: 0, customId: null, request }, offset);
       continue;
     }
-    const request: ParseRequest = { bytes, firstLine };
-    const transfer = bytes.byteLength === bytes.buffer.byteLength ? [bytes.buffer as ArrayBuffer] : [];
-    const reply = await threads.run<ParseReply>(PARSE_MODULE, 'parseLines', request, { signal, transfer });
+    const reply = await parseBlock(threads, { bytes, firstLine }, signal);
     for (const line of reply.lines) planner.add(line, offset);
     firstLine += reply.count;
   }
   return planner.finish();
+}
+
+/** Parse a block. A thread takes one of long lines, which would block the event loop for too long. */
+async function parseBlock(threads: Threads, request: ParseRequest, signal: AbortSignal): Promise<ParseReply> {
+  const { bytes } = request;
+  if (bytes.length <= INLINE_BYTES_MAX) {
+    await yieldToEventLoop();
+    return parseLines(request);
+  }
+  const transfer = ownsMemory(bytes) ? [bytes.buffer] : [];
+  return threads.run<ParseReply>(PARSE_MODULE, 'parseLines', request, { signal, transfer });
 }
 
 interface OpenChunk {

@@ -1,10 +1,11 @@
 import { LRUCache } from 'lru-cache';
+import { freeMemory } from '../platform/free-memory.ts';
 import type { ChunkFacts, StoredChunk } from './chunk-object.ts';
 import type { Plan } from './plan.ts';
 import type { GroupChoice } from './progress-store.ts';
 
 /** Memory for vectors of chunks that were stored a moment ago, for the writer of the output. */
-const VECTORS_BYTES_MAX = 48 * 1024 * 1024;
+const VECTORS_BYTES_MAX = 16 * 1024 * 1024;
 
 interface Waiting {
   readonly facts: Promise<ChunkFacts | null>;
@@ -18,6 +19,7 @@ export class Progress {
   readonly #vectors = new LRUCache<number, Float32Array>({
     maxSize: VECTORS_BYTES_MAX,
     sizeCalculation: (vectors) => vectors.byteLength + 1,
+    dispose: freeMemory,
   });
   /** Requests of each chunk, by their place in the plan. */
   readonly #requestsOf: readonly (readonly number[])[];

@@ -1,4 +1,5 @@
 import { AppError } from '../platform/errors.ts';
+import { freeMemory } from '../platform/free-memory.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import { decodeChunk, encodeChunk, type StoredChunk } from './chunk-object.ts';
 import { chunkKey } from './object-keys.ts';
@@ -41,6 +42,7 @@ export async function storeChunk(
   const bytes = encodeChunk(embedded);
   try {
     await objects.put(key, bytes, { ifAbsent: true });
+    freeMemory(bytes);
     return embedded;
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'object_exists') throw error;

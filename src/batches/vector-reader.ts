@@ -27,15 +27,20 @@ export class VectorReader {
     this.#progress = source.progress;
   }
 
-  /** @throws AppError `object_not_found` (404) if the chunk is gone or damaged */
-  async read({ chunk, row }: PlannedText, dimensions: number): Promise<Float32Array> {
+  /**
+   * Copy the vector of a text into `target`, which has its length.
+   * @throws AppError `object_not_found` (404) if the chunk is gone or damaged
+   */
+  async read({ chunk, row }: PlannedText, target: Float32Array): Promise<void> {
     const held = this.#progress.vectorsOf(chunk) ?? (this.#seen.has(chunk) ? null : await this.#load(chunk));
     this.#seen.add(chunk);
-    if (held !== null) return held.subarray(row * dimensions, (row + 1) * dimensions);
-    const vector = new Float32Array(dimensions);
-    const start = row * vector.byteLength;
-    await readRange(this.#objects, this.#keyOf(chunk), start, new Uint8Array(vector.buffer));
-    return vector;
+    if (held !== null) {
+      // They are copied at once, since a chunk that leaves the memory is freed.
+      target.set(held.subarray(row * target.length, (row + 1) * target.length));
+      return;
+    }
+    const bytes = new Uint8Array(target.buffer, target.byteOffset, target.byteLength);
+    await readRange(this.#objects, this.#keyOf(chunk), row * target.byteLength, bytes);
   }
 
   async #load(chunk: number): Promise<Float32Array> {

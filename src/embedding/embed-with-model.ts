@@ -1,5 +1,5 @@
 import type { Model } from '../models/catalog.ts';
-import { checkTokenLimit, knownTokens, type TokenCounters } from '../models/count-tokens.ts';
+import { checkTokenLimit, countInSlices, knownTokens, type TokenCounters } from '../models/count-tokens.ts';
 import type { TaskType } from '../models/task-types.ts';
 import { AppError } from '../platform/errors.ts';
 import { freeMemory } from '../platform/free-memory.ts';
@@ -71,7 +71,8 @@ export async function embedWithModel(context: ModelContext, call: ModelCall): Pr
   const texts = prefix ? call.texts.map((text) => prefix + text) : call.texts;
   const counters = call.tokens ? knownTokens(texts, call.tokens) : context.counters;
   await checkTokenLimit(counters, model, texts, { indexes: call.indexes, asked: call.asked, signal });
-  const count = (some: readonly string[]) => counters.count(model, some, signal);
+  const count = (some: readonly string[]) =>
+    call.isBulk ? countInSlices(counters, model, some, signal) : counters.count(model, some, signal);
   // Computing a lexical vector costs less than a cache lookup.
   const native =
     model.kind === 'lexical'
