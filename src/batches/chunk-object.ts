@@ -37,7 +37,10 @@ export interface StoredChunk {
   readonly vectors: Float32Array<ArrayBuffer>;
 }
 
-/** Encode a chunk: the vectors as little-endian float32 from byte 0, then JSON with the facts, and its length. @returns memory of its own */
+/**
+ * Encode a chunk: the vectors as little-endian float32 from byte 0, then JSON with the facts, and its length.
+ * @returns bytes in memory of their own
+ */
 export function encodeChunk({ facts, vectors }: StoredChunk): Buffer {
   const floats = Buffer.from(vectors.buffer, vectors.byteOffset, vectors.byteLength);
   const json = Buffer.from(JSON.stringify({ ...facts, crc: crc32(floats) }));
