@@ -20,6 +20,7 @@ export function fileRoutes(context: BatchContext): Route[] {
       access: 'embed',
       errors: 'embedding',
       reads: 'upload',
+      isMultipartOnly: true,
       capacity: 'none',
       idempotent: true,
       axis: () => 'upload',

@@ -263,7 +263,7 @@ const textOf = ({ body }: Answer) => (typeof body === 'string' ? body : JSON.str
 const shapeOf = (answer: Answer) => [
   answer.status,
   textOf(answer).replaceAll(
-    /(?:bkt|col|doc|job|chn|req|wfl|run|src|usr)_\w+|api key not found: \w+|(?:bucket|workflow|source)-\w+/g,
+    /(?:bkt|col|doc|job|chn|req|wfl|run|src|usr|file|batch)_\w+|api key not found: \w+|(?:bucket|workflow|source)-\w+/g,
     '*',
   ),
 ];
