@@ -26,7 +26,7 @@ STATEMENTS = [
 CURSORS = {"listBuckets": "YQ", "listCollections": "YQ", "listWorkflows": "YQ", "listMemorySources": "a"}
 USAGE = {"getUsageSummary", "listUsage", "listUsageByKey", "listUsageByBucket"}
 # Operations that remove what the other requests need.
-DESTRUCTIVE = {"deleteBucket", "deleteDocument", "deleteJob"}
+DESTRUCTIVE = {"deleteBucket", "deleteDocument", "deleteJob", "deleteFile"}
 REDIRECT = "https://client.example.com/callback"
 
 

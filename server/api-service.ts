@@ -25,6 +25,7 @@ import { requestOrigin } from './request-origin.ts';
 import type { Route } from './route.ts';
 import { accountRoutes } from './routes/account.ts';
 import { accountSignInRoutes } from './routes/account-sign-in.ts';
+import { batchRoutes } from './routes/batches.ts';
 import { bucketMapRoutes } from './routes/bucket-map.ts';
 import { bucketRoutes } from './routes/buckets.ts';
 import { bulkRoutes } from './routes/bulk.ts';
@@ -38,6 +39,7 @@ import { documentTextRoutes } from './routes/document-text.ts';
 import { documentRoutes } from './routes/documents.ts';
 import { embeddingRoutes } from './routes/embeddings.ts';
 import { eventRoutes } from './routes/events.ts';
+import { fileRoutes } from './routes/files.ts';
 import { helpRoutes } from './routes/help.ts';
 import { homeRoutes } from './routes/home.ts';
 import { imageRoutes } from './routes/images.ts';
@@ -134,6 +136,8 @@ export function apiRoutes(
       { threads: appliance.threads, bodyBytes: config.limits.imageBodyBytes },
     ),
     ...bulkRoutes(appliance.bulk, { bodyBytes: config.limits.bulkBodyBytes }),
+    ...fileRoutes(appliance.batches),
+    ...batchRoutes(appliance.batches),
     ...modelRoutes({ sql, projections, backends: embedding.backends, rerankers: appliance.rerankers.list }),
     ...rerankRoutes(appliance.rerankers, { bodyBytes: config.limits.bodyBytes }),
     ...vendorRoutes(embedding.backends, config.providers),

@@ -169,6 +169,8 @@ export interface Route<
    * (`application/x-www-form-urlencoded`).
    */
   readonly reads: 'none' | 'json' | 'form' | 'signed' | 'upload';
+  /** Refuse JSON on a route that reads `upload`, so that each request has a file. */
+  readonly isMultipartOnly?: true;
   /** Refuse a `signed` request by its headers, before its body is checked or read. Throws AppError. */
   readonly checkHeaders?: (headers: IncomingHttpHeaders) => void;
   /** Refuse fields that the schema of the body does not know, since one of them may be a misspelt restriction. */

@@ -27,12 +27,12 @@ export function readUpload(route: Route, limits: BodyLimits): RequestMiddleware 
   return async (ctx, next) => {
     const { req, state } = ctx;
     const contentType = req.headers['content-type'];
-    if (isJson(contentType)) {
+    if (isJson(contentType) && !route.isMultipartOnly) {
       const bytes = await readJson(ctx);
       state.body = bytes === null ? undefined : route.parse === undefined ? parsedIfSmall(bytes) : bytes;
       return next();
     }
-    const boundary = multipartBoundary(contentType ?? '');
+    const boundary = multipartBoundary(contentType ?? '', route);
     checkBodyHeaders(req, { limitBytes, namedBytes: fileBytesMax });
     continueIfExpected(req, ctx.res);
     const { fields, file } = await receiveUpload(req, { boundary, directory: limits.uploadDirectory, fileBytesMax });
@@ -47,9 +47,9 @@ export function readUpload(route: Route, limits: BodyLimits): RequestMiddleware 
 }
 
 /** @throws AppError 415 */
-function multipartBoundary(contentType: string): string {
+function multipartBoundary(contentType: string, { isMultipartOnly }: Route): string {
   if (!/^multipart\/form-data\s*;/i.test(contentType)) {
-    throw unsupportedType('multipart/form-data or application/json');
+    throw unsupportedType(isMultipartOnly ? 'multipart/form-data' : 'multipart/form-data or application/json');
   }
   const boundary = boundaryOf(contentType);
   if (boundary === null) throw unsupportedType('multipart/form-data with a boundary');

@@ -127,22 +127,30 @@ function withoutNul(schema: JsonObject): JsonObject {
 function requestBodyOf(route: Route, body: z.ZodType, components: SchemaComponents): JsonObject {
   const name = `${route.operationId.charAt(0).toUpperCase()}${route.operationId.slice(1)}Request`;
   const change = (rendered: JsonObject) => allowNulls(route.refusesUnknownFields ? refuseOthers(rendered) : rendered);
+  if (route.isMultipartOnly) {
+    const form = formOf(components.render(body, 'input'), true);
+    return { required: true, content: { 'multipart/form-data': { schema: form } } };
+  }
   const mediaType = route.reads === 'form' ? 'application/x-www-form-urlencoded' : 'application/json';
   const content: JsonObject = { [mediaType]: { schema: components.define(name, body, 'input', change) } };
   if (route.reads === 'upload') content['multipart/form-data'] = { schema: formOf(components.render(body, 'input')) };
   return { required: !body.safeParse(undefined).success, content };
 }
 
-/** Derive the multipart form of an upload: the part `file` in place of the fields that only JSON needs. */
-function formOf(json: JsonObject): JsonObject {
+/**
+ * Derive the multipart form of an upload: the part `file` in place of the fields that only JSON needs.
+ * @param isOnlyForm true if there is no JSON, so that all fields are of the form
+ */
+function formOf(json: JsonObject, isOnlyForm = false): JsonObject {
   const { required = [], oneOf = [], properties = {} } = json as Partial<Record<string, unknown[]>>;
-  const ofJson = new Set([required, ...oneOf.map((each) => (each as { required: string[] }).required)].flat());
+  const needed = [required, ...oneOf.map((each) => (each as { required: string[] }).required)].flat();
+  const ofJson = new Set(isOnlyForm ? [] : needed);
   const fields = Object.entries(properties).filter(([name]) => !ofJson.has(name));
   const file = { type: 'string', minLength: 1, contentMediaType: 'application/octet-stream' };
   return {
     type: 'object',
     properties: { ...Object.fromEntries(fields), file },
-    required: ['file'],
+    required: [...(isOnlyForm ? required : []), 'file'],
     additionalProperties: false,
   };
 }

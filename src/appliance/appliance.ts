@@ -1,5 +1,6 @@
 import type { Access } from '../access/open-access.ts';
 import type { Backup } from '../backup/open-backup.ts';
+import type { Batches } from '../batches/open-batches.ts';
 import type { Bulk } from '../bulk/open-bulk.ts';
 import type { Channels } from '../channels/open-channels.ts';
 import type { Documents } from '../documents/open-documents.ts';
@@ -42,6 +43,7 @@ export interface ApplianceParts {
   readonly search: Search;
   readonly documents: Documents;
   readonly bulk: Bulk;
+  readonly batches: Batches;
   readonly ingest: Ingest;
   readonly metadata: Metadata;
   readonly channels: Channels;

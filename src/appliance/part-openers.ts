@@ -61,6 +61,10 @@ export const PART_OPENERS: { readonly [Part in PartName]: PartOpener<AppliancePa
     const { openBulk } = await import('../bulk/open-bulk.ts');
     return openBulk({ ...opened, embedder: opened.embedding.embedder });
   }),
+  batches: part(['embedding'], async (opened) => {
+    const { openBatches } = await import('../batches/open-batches.ts');
+    return openBatches({ ...opened, embedder: opened.embedding.embedder });
+  }),
   ingest: part(['embedding', 'calibration', 'projections', 'localModels', 'recognition', 'search'], async (opened) => {
     const { openIngest } = await import('../ingest/open-ingest.ts');
     return openIngest({ ...opened, pictures: opened.recognition.documents });
@@ -84,11 +88,11 @@ export const PART_OPENERS: { readonly [Part in PartName]: PartOpener<AppliancePa
     const { rates } = usage;
     return openWorkflows({ ...opened, rates, embedder, uploads: ingest.uploads, sending: channels.sending });
   }),
-  jobs: part(['metrics', 'ingest', 'bulk', 'metadata', 'memory'], async (opened) => {
+  jobs: part(['metrics', 'ingest', 'bulk', 'batches', 'metadata', 'memory'], async (opened) => {
     const { openJobs } = await import('../jobs/open-jobs.ts');
     const { jobVisibleTo } = await import('../documents/visibility.ts');
-    const { ingest, bulk, metadata, memory } = opened;
-    const kinds = [...ingest.jobs, bulk.jobs, metadata.jobs, memory.jobs];
+    const { ingest, bulk, batches, metadata, memory } = opened;
+    const kinds = [...ingest.jobs, bulk.jobs, batches.jobs, metadata.jobs, memory.jobs];
     return openJobs({ ...opened, visibleTo: jobVisibleTo }, kinds);
   }),
   backup: part([], async (opened) => {

@@ -92,6 +92,10 @@ export function copyReferences<T>(tx: Sql, use: (keys: Readable) => Promise<T>):
         UNION
         SELECT jobs.s3_key FROM jobs JOIN bulk_jobs ON bulk_jobs.job_id = jobs.id
         WHERE bulk_jobs.swept_at IS NULL AND jobs.status IN ('queued', 'extracting', 'chunking', 'embedding', 'indexing')
+        UNION
+        SELECT object_key FROM files
+        UNION
+        SELECT input_key FROM batches WHERE ended_at IS NULL
       ) AS referenced ORDER BY key COLLATE "C"
     ) TO STDOUT`;
   return withRows(query.readable(), use);

@@ -1,5 +1,5 @@
 import type { Model } from '../models/catalog.ts';
-import { checkTokenLimit, knownTokens, type TokenCounters } from '../models/count-tokens.ts';
+import { checkTokenLimit, countInSlices, knownTokens, type TokenCounters } from '../models/count-tokens.ts';
 import type { TaskType } from '../models/task-types.ts';
 import { AppError } from '../platform/errors.ts';
 import { freeMemory } from '../platform/free-memory.ts';
@@ -40,6 +40,7 @@ export interface ModelAnswer {
   /** Vectors before projection, Float32Array [n x model.nativeDimension], or null if not requested. */
   readonly native: Float32Array | null;
   readonly tokens: number;
+  readonly textTokens: readonly number[];
   readonly space: string;
   /** Dimensions that carry information, without zero padding. */
   readonly effectiveDimensions: number;
@@ -70,7 +71,8 @@ export async function embedWithModel(context: ModelContext, call: ModelCall): Pr
   const texts = prefix ? call.texts.map((text) => prefix + text) : call.texts;
   const counters = call.tokens ? knownTokens(texts, call.tokens) : context.counters;
   await checkTokenLimit(counters, model, texts, { indexes: call.indexes, asked: call.asked, signal });
-  const count = (some: readonly string[]) => counters.count(model, some, signal);
+  const count = (some: readonly string[]) =>
+    call.isBulk ? countInSlices(counters, model, some, signal) : counters.count(model, some, signal);
   // Computing a lexical vector costs less than a cache lookup.
   const native =
     model.kind === 'lexical'
@@ -98,6 +100,7 @@ export async function embedWithModel(context: ModelContext, call: ModelCall): Pr
     vectors,
     native: call.keepNative ? native.vectors : null,
     tokens,
+    textTokens: native.tokens,
     // Use the space of the map that projected, because another map may be active by now.
     space: map?.space ?? nativeSpaceOf(model),
     effectiveDimensions: Math.min(dimensions, map?.rank ?? model.nativeDimension),

@@ -79,6 +79,8 @@ export interface EmbeddedTexts {
   /** Latent space of the vectors. Only vectors of one space are comparable. */
   readonly space: string;
   readonly tokens: number;
+  /** Tokens of each text, in the order of the texts. */
+  readonly textTokens: readonly number[];
   /** Tokens times the operator's price for the model; 0 without a price. */
   readonly cost: number;
   /** Dimensions that carry information, without zero padding. */
@@ -326,6 +328,7 @@ async function embedAll(
     kind: parts.some(({ model }) => model.kind === 'lexical') ? 'lexical' : 'semantic',
     space: first.answer.space,
     tokens: parts.reduce((sum, { answer }) => sum + answer.tokens, 0),
+    textTokens: parts.length === 1 ? first.answer.textTokens : tokensInOrder(parts, texts.length),
     cost: parts.reduce((sum, { model, answer }) => sum + (answer.tokens * model.pricePerMillion) / 1e6, 0),
     effectiveDimensions: Math.min(...parts.map(({ answer }) => answer.effectiveDimensions)),
     projection: [...new Set(parts.map(({ answer }) => answer.projection))].join(', '),
@@ -382,6 +385,14 @@ function reassemble(
     }
   }
   return vectors;
+}
+
+function tokensInOrder(parts: readonly { indexes: readonly number[]; answer: ModelAnswer }[], count: number): number[] {
+  const tokens = new Array<number>(count).fill(0);
+  for (const { indexes, answer } of parts) {
+    for (const [row, index] of indexes.entries()) tokens[index] = answer.textTokens[row] as number;
+  }
+  return tokens;
 }
 
 /** Return the usage axis of a request by its number of texts. */

@@ -8,17 +8,20 @@ import type { HeldJob, JobFailure } from './store.ts';
 /**
  * Cancel a job in one of the states `from`, and raise its fence, so that its worker can write nothing any more. Return
  * null if the job is in another state now.
+ * @param options.neverStarted leave a job alone that a worker has begun before
  */
 export async function cancelRow(
   sql: Sql,
   orgId: string,
   jobId: string,
   from: readonly JobStatus[] = UNFINISHED,
+  options: { readonly neverStarted?: boolean } = {},
 ): Promise<Job | null> {
   const [row] = await sql`
     UPDATE jobs SET status = 'cancelled', fence = fence + 1, completed_at = now(), updated_at = now(),
            scheduled_at = NULL, lease_expires_at = NULL
-    WHERE org_id = ${orgId} AND id = ${jobId} AND status = ANY(${sql.array([...from])}::text[]) RETURNING *`;
+    WHERE org_id = ${orgId} AND id = ${jobId} AND status = ANY(${sql.array([...from])}::text[])
+      ${options.neverStarted ? sql`AND started_at IS NULL` : sql``} RETURNING *`;
   return row ? toJob(row as Row) : null;
 }
 

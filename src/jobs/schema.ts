@@ -25,7 +25,7 @@ export function isTerminal(status: JobStatus): boolean {
   return !UNFINISHED.includes(status as (typeof UNFINISHED)[number]);
 }
 
-export const JobKind = z.enum(['ingest', 'bulk', 'hard_delete', 'reindex', 'sync']);
+export const JobKind = z.enum(['ingest', 'bulk', 'batch', 'hard_delete', 'reindex', 'sync']);
 export type JobKind = z.infer<typeof JobKind>;
 
 export const ERROR_CATEGORIES = [

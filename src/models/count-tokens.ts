@@ -1,4 +1,5 @@
 import { AppError } from '../platform/errors.ts';
+import { yieldToEventLoop } from '../platform/event-loop.ts';
 import type { Threads } from '../platform/threads.ts';
 import type { Model } from './catalog.ts';
 import { CL100K_TOKEN_BYTES_MAX } from './cl100k.ts';
@@ -78,6 +79,32 @@ export function openTokenCounters(threads: Threads): TokenCounters {
       }
     },
   };
+}
+
+/**
+ * Count the tokens of each text on the event loop, in slices of about 10 ms at most. For a job this saves the memory of
+ * the tokenizer on every thread; only a long text still goes to one.
+ *
+ * @throws what `count` throws
+ */
+export async function countInSlices(
+  counters: Pick<TokenCounters, 'count'>,
+  model: CountedModel,
+  texts: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly number[]> {
+  const counts: number[] = [];
+  for (let from = 0; from < texts.length; ) {
+    if (from > 0) await yieldToEventLoop();
+    let to = from;
+    for (let chars = 0; to < texts.length; to++) {
+      chars += (texts[to] as string).length;
+      if (to > from && chars > INLINE_CHARS_MAX[model.tokenizer.kind]) break;
+    }
+    counts.push(...(await counters.count(model, texts.slice(from, to), signal)));
+    from = to;
+  }
+  return counts;
 }
 
 /**

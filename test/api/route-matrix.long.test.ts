@@ -10,6 +10,7 @@ import { createUser } from '../../src/access/users.ts';
 import { type Answer, openTestApi, type TestApi } from '../support/api.ts';
 import { createConfig } from '../support/channels.ts';
 import { DEFINITION, idsOf, type MatrixIds, MISSING, REQUESTS, send, TOPIC } from '../support/route-matrix.ts';
+import { batchOf, storeFile } from '../support/stored-file.ts';
 import { until } from '../support/until.ts';
 
 // Matrix of every route and every id in its requests against every kind of caller that must not get further. It is made
@@ -55,6 +56,8 @@ async function seed(key: string): Promise<MatrixIds> {
   const collection = (await post(`/v1/buckets/${bucket}/collections`, { name: 'shelf' })).id;
   const upload = await post(`/v1/buckets/${bucket}/documents`, { filename: 'first.txt', text: `first ${bucket}` });
   const bulkJob = (await post('/v1/embed/jobs', { texts: ['one'] })).id;
+  const file = await storeFile(test, key);
+  const batch = (await post('/v1/batches', batchOf(file))).id;
   const config = await createConfig(test, key);
   const workflow = (await post('/v1/workflows', { name: 'answers', definition: DEFINITION })).id;
   await post(`/v1/workflows/${workflow}/publish`, {});
@@ -69,7 +72,7 @@ async function seed(key: string): Promise<MatrixIds> {
     collection,
     document: upload.id,
     job: upload.job_id,
-    bulkJob,
+    ...{ bulkJob, file, batch },
     config,
   };
 }
@@ -90,6 +93,8 @@ async function digest(): Promise<string> {
     await sql`SELECT id, role, suspended_at, token_generation FROM users ORDER BY id`,
     await sql`SELECT id, plan, suspended_at FROM organizations ORDER BY id`,
     await sql`SELECT id, name FROM collections ORDER BY id`,
+    await sql`SELECT id FROM files ORDER BY id`,
+    await sql`SELECT id, status FROM batches ORDER BY id`,
     await sql`SELECT * FROM routing ORDER BY 1`,
   ];
   return JSON.stringify(parts);
@@ -258,7 +263,7 @@ const textOf = ({ body }: Answer) => (typeof body === 'string' ? body : JSON.str
 const shapeOf = (answer: Answer) => [
   answer.status,
   textOf(answer).replaceAll(
-    /(?:bkt|col|doc|job|chn|req|wfl|run|src|usr)_\w+|api key not found: \w+|(?:bucket|workflow|source)-\w+/g,
+    /(?:bkt|col|doc|job|chn|req|wfl|run|src|usr|file|batch)_\w+|api key not found: \w+|(?:bucket|workflow|source)-\w+/g,
     '*',
   ),
 ];

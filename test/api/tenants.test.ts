@@ -5,6 +5,7 @@ import { SCOPES, type Scope } from '../../src/access/caller.ts';
 import { UploadRequest } from '../../src/ingest/schema.ts';
 import { type Answer, openTestApi, type TestApi } from '../support/api.ts';
 import { createConfig } from '../support/channels.ts';
+import { batchOf, storeFile } from '../support/stored-file.ts';
 
 // Tests of every route with every kind of caller that must be refused. The cases come from the route table, so that a
 // new route is tested as soon as it is mounted.
@@ -38,8 +39,10 @@ beforeAll(async () => {
   const config = await createConfig(test, keys.own);
   const source = { name: 'mine', connection: 'docs', bucket: 'default' };
   const made = await test.call('POST', '/v1/memory/sources', { key: keys.own, json: source });
+  const file = await storeFile(test, keys.own);
+  const batch = await test.call('POST', '/v1/batches', { key: keys.own, json: batchOf(file) });
   Object.assign(ids, {
-    source: made.body.id,
+    ...{ source: made.body.id, file_id: file, batch_id: batch.body.id },
     bucket: body.bucket_id,
     document: body.id,
     job: body.job_id,
@@ -94,10 +97,12 @@ describe('every guarded route', () => {
   });
 
   it("every guarded route answers another organization's ids like missing ones", async () => {
-    for (const route of guarded().filter((route) => /:(bucket|document|job|config|source)/.test(route.path))) {
+    for (const route of guarded().filter((route) =>
+      /:(bucket|document|job|config|source|file_id|batch_id)/.test(route.path),
+    )) {
       const missing = {
         ...{ bucket: 'bkt_missing', document: 'doc_missing', job: 'job_missing', config: 'chn_missing' },
-        source: 'src_missing',
+        ...{ source: 'src_missing', file_id: 'file_missing', batch_id: 'batch_missing' },
       };
       const foreign = await call(route, keys.foreign);
       const absent = await call(route, keys.foreign, path(route, missing));
@@ -107,7 +112,7 @@ describe('every guarded route', () => {
       expect([route.operationId, foreign.status]).toEqual([route.operationId, refused]);
       expect(absent.status).toBe(refused);
       const anonymous = (answer: Answer) =>
-        JSON.stringify(answer.body).replaceAll(/(bkt|doc|job|chn|src|req)_\w+|default/g, '*');
+        JSON.stringify(answer.body).replaceAll(/(bkt|doc|job|chn|src|file|batch|req)_\w+|default/g, '*');
       expect(anonymous(foreign)).toBe(anonymous(absent));
     }
   });

@@ -58,6 +58,10 @@ export const ROOMS: readonly Room[] = [
     owns: 'the restricted statement language, edits of document metadata, hard delete, history',
   },
   { folder: 'src/ingest', owns: 'upload, then the ingest job: extract, chunk, embed, index' },
+  {
+    folder: 'src/batches',
+    owns: 'files and batches in the shapes of OpenAI: plan of an input, its job, output and error files',
+  },
   { folder: 'src/bulk', owns: 'bulk embedding jobs: submit, work, resume, result pages' },
   {
     folder: 'src/search',

@@ -28,6 +28,7 @@ const BENCHMARKS = [
   'channels',
   'jobs',
   'bulk',
+  'batches',
   'reproject',
   'reembed',
   'metadata',

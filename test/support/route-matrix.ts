@@ -10,6 +10,8 @@ export interface MatrixIds {
   readonly document: string;
   readonly job: string;
   readonly bulkJob: string;
+  readonly file: string;
+  readonly batch: string;
   readonly config: string;
   readonly workflow: string;
   readonly run: string;
@@ -21,6 +23,7 @@ export interface MatrixIds {
 export const MISSING: MatrixIds = {
   ...{ bucket: 'bkt_missing', collection: 'col_missing', document: 'doc_missing' },
   ...{ job: 'job_missing', bulkJob: 'job_missing', config: 'chn_missing' },
+  ...{ file: 'file_missing', batch: 'batch_missing' },
   ...{ workflow: 'wfl_missing', run: 'run_missing', source: 'src_missing' },
   ...{ key: 'key_missing', user: 'usr_missing' },
 };
@@ -63,6 +66,17 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   getBulkJob: {},
   cancelBulkJob: {},
   getBulkResult: {},
+  createFile: { json: () => ({ purpose: 'batch' }) },
+  listFiles: {},
+  getFile: {},
+  deleteFile: {},
+  getFileContent: {},
+  createBatch: {
+    json: ({ file }) => ({ input_file_id: file, endpoint: '/v1/embeddings', completion_window: '24h' }),
+  },
+  listBatches: {},
+  getBatch: {},
+  cancelBatch: {},
   listModels: {},
   listVendors: {},
   getModel: {},
@@ -238,6 +252,7 @@ const ID_FIELDS: Readonly<Record<string, keyof MatrixIds>> = {
     collection_id: 'collection',
   },
   ...{ document: 'document', job: 'job', config: 'config', channel_config_id: 'config' },
+  ...{ file_id: 'file', input_file_id: 'file', batch_id: 'batch' },
   ...{ workflow: 'workflow', run: 'run', source: 'source', key: 'key', user: 'user', user_id: 'user' },
 };
 
@@ -298,7 +313,7 @@ export function requestOf(route: Route, ids: MatrixIds): { path: string; json: R
   const path = route.path.replace(/[:*](\w+)/g, (_, name: string) => {
     if (name === 'id') return 'local/lexical-1';
     if (['org', 'token', 'passkey', 'page', 'file'].includes(name)) return `${name}_missing`;
-    return ids[name === 'job' && isBulk(route) ? 'bulkJob' : (name as keyof MatrixIds)];
+    return ids[name === 'job' && isBulk(route) ? 'bulkJob' : (ID_FIELDS[name] as keyof MatrixIds)];
   });
   const search = query === undefined ? '' : `?${new URLSearchParams(query(ids))}`;
   return { path: path + search, json: json?.(ids) };

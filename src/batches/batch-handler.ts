@@ -1,0 +1,190 @@
+import { findOrganization } from '../access/organizations.ts';
+import { failureCategoryOf } from '../embedding/failure-category.ts';
+import type { JobHandler } from '../jobs/handler.ts';
+import { JobError, type Lease, LeaseLost } from '../jobs/lease.ts';
+import { AppError } from '../platform/errors.ts';
+import { bookReservation, settleBooked } from '../usage/booked-reservations.ts';
+import type { AnswerSource, NotRun } from './answer-lines.ts';
+import { failBatch } from './batch-operations.ts';
+import { BATCH_JOB } from './batch-schema.ts';
+import {
+  type BatchEnd,
+  type BatchRow,
+  beginFinalizing,
+  beginRequests,
+  endBatch,
+  selectBatch,
+  selectBatchOfJob,
+  updateErrors,
+} from './batches-store.ts';
+import { chooseModels } from './choose-models.ts';
+import type { BatchContext } from './context.ts';
+import { type Attempt, embedChunks } from './embed-chunks.ts';
+import { dropUnneeded } from './files.ts';
+import { chunksPrefix } from './object-keys.ts';
+import { InvalidInput, type Plan, planInput } from './plan.ts';
+import { type GroupChoice, insertChoices, selectChoices, selectUsed } from './progress-store.ts';
+import { collectStored } from './stored-progress.ts';
+import { switchToFallback } from './switch-to-fallback.ts';
+import { VectorReader } from './vector-reader.ts';
+import { insertWritten, type WrittenFile, writeErrors, writeOutput } from './write-files.ts';
+
+/**
+ * Create the handler of batches: extracting (the input is checked) -> embedding -> indexing (the files are written). As
+ * for a bulk job, a chunk counts once its row exists, which is written after its object and under the job's fence. The
+ * files exist for callers once the transaction that ends the batch has committed.
+ */
+export function batchHandler(context: BatchContext): JobHandler {
+  return {
+    kind: 'batch',
+    firstPhase: 'extracting',
+    run: (lease) => run(context, lease),
+    onFailed: failBatch,
+  };
+}
+
+async function run(context: BatchContext, lease: Lease): Promise<void> {
+  const { orgId, id } = lease.job;
+  const batch = await selectBatchOfJob(context.sql, orgId, id);
+  if (batch === null) throw new JobError({ category: 'storage', message: 'the batch is gone', retryable: false });
+  const { plan, choices } = await prepare(context, lease, batch);
+  await lease.advance('embedding');
+  let answered = await answer(context, lease, batch, plan, choices);
+  if ('outage' in answered) {
+    const switched = await switchToFallback(context, lease, { batch, plan, choices }, answered.outage);
+    if (switched === null) throw answered.outage;
+    answered = await answer(context, lease, batch, plan, switched);
+    if ('outage' in answered) throw answered.outage;
+  }
+  await finish(context, lease, answered);
+}
+
+/** Check the input, and choose and reserve what its requests need, once for all attempts. */
+async function prepare(
+  context: BatchContext,
+  lease: Lease,
+  batch: BatchRow,
+): Promise<{ plan: Plan; choices: readonly GroupChoice[] }> {
+  const { sql, plans } = context;
+  try {
+    const plan = await planInput(context, batch.inputKey, lease.signal);
+    const chosen = await selectChoices(sql, batch.id);
+    if (batch.inProgressAt !== null) return { plan, choices: chosen };
+    const choices = await chooseModels(context, batch, plan);
+    const amount = plan.chunks.reduce(
+      (sum, { group, texts }) => sum + (choices[group]?.fault === null ? texts.length : 0),
+      0,
+    );
+    const { plan: name } = await findOrganization(sql, batch.orgId);
+    const account = { orgId: batch.orgId, plan: name, actor: batch.actor };
+    const counts = { total: plan.lines.length, failed: plan.lines.filter((line) => 'fault' in line).length };
+    await sql.begin(async (tx) => {
+      if (!(await beginRequests(tx, lease.held, batch.id, counts))) throw new LeaseLost(lease.job.id);
+      await insertChoices(tx, batch.id, choices);
+      if (amount > 0) await bookReservation(tx, plans, { id: lease.job.id, account, axis: 'embed_batch', amount });
+    });
+    return { plan, choices };
+  } catch (error) {
+    throw await recordRefusal(context, lease, batch, error);
+  }
+}
+
+/** Keep the reason why no request of a batch is run, and return the failure of its job. */
+async function recordRefusal({ sql }: BatchContext, lease: Lease, batch: BatchRow, error: unknown): Promise<unknown> {
+  const known = failureCategoryOf(error);
+  if (error instanceof AppError && error.code === 'object_not_found') {
+    const message = 'the bytes of the input file are missing; upload it again';
+    return new JobError({ category: 'storage', message, retryable: false }, error);
+  }
+  const isInvalid = error instanceof InvalidInput;
+  if (!isInvalid && (known === null || known.retryable)) {
+    return known && error instanceof Error ? new JobError({ ...known, message: error.message }, error) : error;
+  }
+  const { code, message, param } = error as AppError;
+  const errors = isInvalid ? error.errors : [{ code, message, param, line: null }];
+  if (!(await updateErrors(sql, lease.held, batch.id, errors))) return new LeaseLost(lease.job.id);
+  const failure = known ?? { category: 'corrupt', retryable: false };
+  return new JobError({ ...failure, message: (error as Error).message } as JobError['failure'], error);
+}
+
+interface Answered {
+  readonly source: AnswerSource;
+  readonly output: WrittenFile | null;
+  readonly actualCost: number;
+}
+
+/** Embed the missing chunks, and write the output beside it. An outage of a model is returned, not thrown. */
+async function answer(
+  context: BatchContext,
+  lease: Lease,
+  batch: BatchRow,
+  plan: Plan,
+  choices: readonly GroupChoice[],
+): Promise<Answered | { readonly outage: JobError }> {
+  const { progress, done } = await collectStored(context, lease, batch, plan, choices);
+  const attempt: Attempt = { batch, plan, choices, progress, done };
+  const vectors = new VectorReader(context.objects, attempt);
+  const source: AnswerSource = { batch, plan, choices, progress, vectors };
+  const writing = writeOutput(context, source, lease.signal);
+  writing.catch(() => undefined);
+  try {
+    await embedChunks(context, lease, attempt);
+  } catch (error) {
+    progress.abort(error);
+    await writing.catch(() => undefined);
+    if (error instanceof JobError && error.failure.category === 'upstream_unavailable') return { outage: error };
+    throw error;
+  }
+  await lease.advance('indexing');
+  if (!(await beginFinalizing(context.sql, lease.held, batch.id))) throw new LeaseLost(lease.job.id);
+  progress.skipRest();
+  const output = await writing;
+  return { source, output, actualCost: [...done.values()].reduce((sum, { cost }) => sum + cost, 0) };
+}
+
+/** Write the error file, and end the batch in the transaction that settles its usage. */
+async function finish(context: BatchContext, lease: Lease, { source, output, actualCost }: Answered): Promise<void> {
+  const { sql } = context;
+  const { batch, plan, progress } = source;
+  const { completed, failed, total } = progress.counts;
+  const end = completed + failed === total ? null : await whyUnfinished(context, batch);
+  const errors = await writeErrors(context, source, end?.notRun ?? null, lease.signal);
+  lease.signal.throwIfAborted();
+  await sql.begin(async (tx) => {
+    await lease.complete(tx, { chunksCount: plan.chunks.length, fileType: BATCH_JOB, actualCost });
+    const used = await selectUsed(tx, lease.job.id);
+    await endBatch(tx, batch.orgId, lease.job.id, {
+      status: end?.status ?? 'completed',
+      model: used.length === 0 ? null : used.map(({ model }) => model).join('+'),
+      tokens: used.reduce((sum, { tokens }) => sum + Number(tokens), 0),
+      outputFileId: await insertWritten(tx, source, output, 'output'),
+      errorFileId: await insertWritten(tx, source, errors, 'error'),
+      counts: { total, completed, failed: total - completed },
+    });
+    await settleBooked(tx, lease.job.id, used);
+  });
+  await forgetWork(context, batch);
+}
+
+async function whyUnfinished(
+  { sql }: BatchContext,
+  { orgId, id }: BatchRow,
+): Promise<{ status: Extract<BatchEnd['status'], 'expired' | 'cancelled'>; notRun: NotRun }> {
+  const batch = await selectBatch(sql, orgId, id);
+  if (batch?.status === 'cancelling') {
+    const message = 'the batch was cancelled before this request was run';
+    return { status: 'cancelled', notRun: { code: 'batch_cancelled', message } };
+  }
+  const message = 'this request was not run before the completion window was over';
+  return { status: 'expired', notRun: { code: 'batch_expired', message } };
+}
+
+/** Remove what only a batch in progress needs. What fails here is left to the sweep. */
+async function forgetWork(context: BatchContext, { orgId, id, inputKey }: BatchRow): Promise<void> {
+  await context.objects
+    .deletePrefix(chunksPrefix(orgId, id))
+    .catch((error) => context.logger.warn({ err: error, batch_id: id }, 'chunks of a batch are left to the sweep'));
+  await dropUnneeded(context, [inputKey]).catch((error) =>
+    context.logger.warn({ err: error, batch_id: id }, 'the input of a batch is left to the sweep'),
+  );
+}

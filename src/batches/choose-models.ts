@@ -1,0 +1,43 @@
+import { failureCategoryOf } from '../embedding/failure-category.ts';
+import { AppError } from '../platform/errors.ts';
+import type { BatchRow } from './batches-store.ts';
+import type { BatchContext } from './context.ts';
+import type { Plan } from './plan.ts';
+import type { GroupChoice } from './progress-store.ts';
+import { readTexts } from './read-texts.ts';
+
+const SAMPLE_TEXTS = 100;
+const SAMPLE_TEXT_CHARS = 1_000;
+
+/**
+ * Choose the model of each group of requests, as for a bulk job. A group that no model can ever embed gets the reason.
+ * @throws AppError `provider_unavailable` (502), which may pass
+ */
+export async function chooseModels(context: BatchContext, batch: BatchRow, plan: Plan): Promise<GroupChoice[]> {
+  const choices: GroupChoice[] = [];
+  const textsOf = plan.groups.map((): number[] => []);
+  for (const { group, texts } of plan.chunks) for (const text of texts) textsOf[group]?.push(text);
+  for (const [group, { model, dimensions }] of plan.groups.entries()) {
+    const texts = textsOf[group] ?? [];
+    const step = Math.max(1, texts.length / SAMPLE_TEXTS);
+    const chosen = Array.from({ length: Math.min(texts.length, SAMPLE_TEXTS) }, (_, nth) => {
+      return plan.texts[texts[Math.floor(nth * step)] as number] as Plan['texts'][number];
+    });
+    const sample = (await readTexts(context.objects, batch.inputKey, chosen)).map((text) =>
+      text.slice(0, SAMPLE_TEXT_CHARS),
+    );
+    try {
+      const choice = await context.embedder.chooseForJob(batch.orgId, {
+        model: model ?? undefined,
+        dimensions,
+        sample,
+      });
+      choices.push({ backend: choice.backend.id, dimensions: choice.dimensions, fault: null });
+    } catch (error) {
+      if (!(error instanceof AppError) || error.status >= 500 || failureCategoryOf(error)?.retryable) throw error;
+      const { code, status, message, param } = error;
+      choices.push({ fault: { code, status, message, param } });
+    }
+  }
+  return choices;
+}

@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import { textInteger } from '../platform/zod-integers.ts';
+
+/** Purposes of uploads. `batch_output` is the purpose of files that a batch writes. */
+export const UPLOAD_PURPOSES = ['batch', 'user_data', 'assistants'] as const;
+const PURPOSES = [...UPLOAD_PURPOSES, 'batch_output'] as const;
+export type Purpose = (typeof PURPOSES)[number];
+
+export const HOUR_SECONDS = 3_600;
+export const MONTH_SECONDS = 30 * 24 * HOUR_SECONDS;
+/** Largest input of a batch, in bytes. */
+export const BATCH_INPUT_BYTES_MAX = 200 * 1024 * 1024;
+const PAGE_FILES_MAX = 10_000;
+
+export const LifetimeSeconds = z
+  .int()
+  .min(HOUR_SECONDS)
+  .max(MONTH_SECONDS)
+  .describe('seconds after the creation: an hour to 30 days');
+
+/** Fields of the multipart upload of a file, beside the part `file`. */
+export const FileUpload = z
+  .object({
+    purpose: z.enum(UPLOAD_PURPOSES),
+    'expires_after[anchor]': z.literal('created_at').optional(),
+    'expires_after[seconds]': textInteger(LifetimeSeconds.optional()),
+  })
+  .superRefine((upload, context) => {
+    const [anchor, seconds] = ['expires_after[anchor]', 'expires_after[seconds]'] as const;
+    if ((upload[anchor] === undefined) === (upload[seconds] === undefined)) return;
+    const missing = upload[anchor] === undefined ? anchor : seconds;
+    context.addIssue({ code: 'custom', path: [missing], message: 'is required beside the other field' });
+  });
+export type FileUpload = z.output<typeof FileUpload>;
+
+export const FileView = z
+  .object({
+    id: z.string(),
+    object: z.literal('file'),
+    bytes: z.int(),
+    created_at: z.int().describe('Unix time in seconds'),
+    expires_at: z.int().nullable().describe('Unix time in seconds; null for a file that is kept until its deletion'),
+    filename: z.string(),
+    purpose: z.enum(PURPOSES),
+    status: z.literal('processed'),
+    status_details: z.null(),
+  })
+  .meta({ id: 'File' });
+export type FileView = z.output<typeof FileView>;
+
+export const Order = z.enum(['asc', 'desc']).default('desc');
+
+export const ListFilesQuery = z.object({
+  purpose: z.enum(PURPOSES).optional(),
+  after: z.string().max(128).optional().describe('id of the last file of the page before'),
+  limit: textInteger(z.int().min(1).max(PAGE_FILES_MAX).default(PAGE_FILES_MAX)),
+  order: Order,
+});
+export type ListFilesQuery = z.output<typeof ListFilesQuery>;
+
+/** Page of a list in OpenAI's shape. */
+export function listPage<T extends z.ZodType>(item: T) {
+  return z.object({
+    object: z.literal('list'),
+    data: z.array(item),
+    first_id: z.string().nullable(),
+    last_id: z.string().nullable(),
+    has_more: z.boolean(),
+  });
+}
+
+/** Make a page of up to `limit` items from one item more than that. */
+export function pageOf<T extends { readonly id: string }>(found: readonly T[], limit: number) {
+  const data = found.slice(0, limit);
+  return {
+    object: 'list' as const,
+    data,
+    first_id: data[0]?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+    has_more: found.length > limit,
+  };
+}
+
+export const DeletedFile = z.object({ id: z.string(), object: z.literal('file'), deleted: z.literal(true) });

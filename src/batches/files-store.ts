@@ -1,0 +1,100 @@
+import type { Sql, SqlFragment } from '../platform/postgres.ts';
+import type { ListFilesQuery, Purpose } from './file-schema.ts';
+
+export interface FileRow {
+  readonly id: string;
+  readonly orgId: string;
+  readonly purpose: Purpose;
+  readonly fileName: string;
+  readonly sizeBytes: number;
+  readonly objectKey: string;
+  readonly createdAt: Date;
+  /** Null for a file that is kept until its deletion. */
+  readonly expiresAt: Date | null;
+}
+
+type Row = Record<string, unknown>;
+
+/** @param lifetimeSeconds null to keep the file until its deletion */
+export async function insertFile(
+  sql: Sql,
+  file: Omit<FileRow, 'createdAt' | 'expiresAt'> & { readonly lifetimeSeconds: number | null },
+): Promise<FileRow> {
+  const [row] = await sql`
+    INSERT INTO files (id, org_id, purpose, file_name, size_bytes, object_key, expires_at)
+    VALUES (${file.id}, ${file.orgId}, ${file.purpose}, ${file.fileName}, ${file.sizeBytes}, ${file.objectKey},
+            now() + ${file.lifetimeSeconds}::double precision * interval '1 second')
+    RETURNING *`;
+  return toFile(row as Row);
+}
+
+/** Read a file; null if the organization has none of this id, or if it has expired. */
+export async function selectFile(sql: Sql, orgId: string, id: string): Promise<FileRow | null> {
+  const [row] = await sql`
+    SELECT * FROM files WHERE org_id = ${orgId} AND id = ${id} AND ${isCurrent(sql)}`;
+  return row ? toFile(row) : null;
+}
+
+/** Read a file as `selectFile` does, and keep it from being deleted until the transaction ends. */
+export async function lockFile(tx: Sql, orgId: string, id: string): Promise<FileRow | null> {
+  const [row] = await tx`
+    SELECT * FROM files WHERE org_id = ${orgId} AND id = ${id} AND ${isCurrent(tx)} FOR SHARE`;
+  return row ? toFile(row) : null;
+}
+
+/** List one file more than the limit of the query, so that the caller knows whether more follow. */
+export async function selectFiles(sql: Sql, orgId: string, query: ListFilesQuery): Promise<FileRow[]> {
+  const isDown = query.order === 'desc';
+  const rows = await sql`
+    SELECT * FROM files WHERE org_id = ${orgId} AND ${isCurrent(sql)}
+      ${query.purpose === undefined ? sql`` : sql`AND purpose = ${query.purpose}`}
+      ${
+        query.after === undefined
+          ? sql``
+          : sql`AND (created_at, id) ${isDown ? sql`<` : sql`>`}
+              (SELECT last.created_at, last.id FROM files AS last WHERE last.org_id = ${orgId} AND last.id = ${query.after})`
+      }
+    ORDER BY ${isDown ? sql`created_at DESC, id DESC` : sql`created_at, id`} LIMIT ${query.limit + 1}`;
+  return rows.map(toFile);
+}
+
+/** Delete the row of a file, and return the key of its bytes; null if there is no such file. */
+export async function deleteFileRow(tx: Sql, orgId: string, id: string): Promise<string | null> {
+  const [row] = await tx`
+    DELETE FROM files WHERE org_id = ${orgId} AND id = ${id} AND ${isCurrent(tx)} RETURNING object_key`;
+  return row ? (row['object_key'] as string) : null;
+}
+
+/** Delete rows of expired files of all organizations. Return the keys of their bytes, at most `limit`. */
+export async function deleteExpiredFiles(sql: Sql, limit: number): Promise<string[]> {
+  const rows = await sql`
+    DELETE FROM files WHERE id IN (SELECT id FROM files WHERE expires_at <= now() ORDER BY expires_at LIMIT ${limit})
+    RETURNING object_key`;
+  return rows.map((row) => row['object_key'] as string);
+}
+
+/** Filter keys of bytes to those that a file or an unfinished batch needs. */
+export async function selectNeededKeys(sql: Sql, keys: readonly string[]): Promise<Set<string>> {
+  const wanted = sql.array([...keys]);
+  const rows = await sql`
+    SELECT object_key AS key FROM files WHERE object_key = ANY(${wanted}::text[])
+    UNION SELECT input_key FROM batches WHERE ended_at IS NULL AND input_key = ANY(${wanted}::text[])`;
+  return new Set(rows.map((row) => row['key'] as string));
+}
+
+function isCurrent(sql: Sql): SqlFragment {
+  return sql`(expires_at IS NULL OR expires_at > now())`;
+}
+
+function toFile(row: Row): FileRow {
+  return {
+    id: row['id'] as string,
+    orgId: row['org_id'] as string,
+    purpose: row['purpose'] as Purpose,
+    fileName: row['file_name'] as string,
+    sizeBytes: Number(row['size_bytes']),
+    objectKey: row['object_key'] as string,
+    createdAt: row['created_at'] as Date,
+    expiresAt: row['expires_at'] as Date | null,
+  };
+}

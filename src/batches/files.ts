@@ -1,0 +1,133 @@
+import type { Readable } from 'node:stream';
+import { recordAudit } from '../access/audit.ts';
+import type { Caller } from '../access/caller.ts';
+import { AppError, invalidRequest, notFound } from '../platform/errors.ts';
+import { newId } from '../platform/ids.ts';
+import { mayHaveCommitted, type Sql } from '../platform/postgres.ts';
+import type { BatchContext } from './context.ts';
+import {
+  BATCH_INPUT_BYTES_MAX,
+  type FileUpload,
+  type FileView,
+  type ListFilesQuery,
+  MONTH_SECONDS,
+  pageOf,
+} from './file-schema.ts';
+import { deleteFileRow, type FileRow, insertFile, selectFile, selectFiles, selectNeededKeys } from './files-store.ts';
+import { fileKey } from './object-keys.ts';
+
+type FileContext = Pick<BatchContext, 'sql' | 'objects' | 'logger'>;
+
+/** Local file that becomes a stored one. */
+export interface LocalFile {
+  readonly path: string;
+  readonly fileName: string;
+  readonly sizeBytes: number;
+}
+
+const NAME_CHARS_MAX = 255;
+
+/**
+ * Store an upload. Its bytes are stored before its row, so that a crash leaves an object without a row, which is swept.
+ * @throws AppError `body_too_large` (413), `invalid_request` (400), `storage_full` (503)
+ */
+export async function createFile(
+  { sql, objects, logger }: FileContext,
+  caller: Caller,
+  local: LocalFile,
+  upload: FileUpload,
+): Promise<FileView> {
+  const { purpose } = upload;
+  if (purpose === 'batch' && local.sizeBytes > BATCH_INPUT_BYTES_MAX) {
+    const message = `file: has ${local.sizeBytes} bytes; the input of a batch takes up to ${BATCH_INPUT_BYTES_MAX}`;
+    throw new AppError({ code: 'body_too_large', status: 413, message, param: 'file' });
+  }
+  if (local.sizeBytes === 0) throw invalidRequest('file: is empty', 'file');
+  const id = newId('file');
+  const objectKey = fileKey(caller.orgId, id);
+  const lifetimeSeconds = upload['expires_after[seconds]'] ?? (purpose === 'batch' ? MONTH_SECONDS : null);
+  const fileName = local.fileName.toWellFormed().replaceAll('\0', '').slice(0, NAME_CHARS_MAX);
+  await objects.adopt(local.path, objectKey);
+  try {
+    const facts = { id, orgId: caller.orgId, purpose, fileName, sizeBytes: local.sizeBytes, objectKey };
+    return viewOf(await insertFile(sql, { ...facts, lifetimeSeconds }));
+  } catch (error) {
+    if (!mayHaveCommitted(error)) {
+      await objects
+        .delete(objectKey, { unreferenced: true })
+        .catch((cause) => logger.warn({ err: cause, key: objectKey }, 'a refused file is left to the sweep'));
+    }
+    throw error;
+  }
+}
+
+/** @throws AppError `file_not_found` (404) */
+export async function getFile(sql: Sql, caller: Caller, id: string): Promise<FileView> {
+  return viewOf(await findFile(sql, caller.orgId, id));
+}
+
+export async function listFiles(sql: Sql, caller: Caller, query: ListFilesQuery) {
+  return pageOf((await selectFiles(sql, caller.orgId, query)).map(viewOf), query.limit);
+}
+
+/** @throws AppError `file_not_found` (404) */
+export async function openFile(
+  { sql, objects }: Pick<FileContext, 'sql' | 'objects'>,
+  caller: Caller,
+  id: string,
+  signal: AbortSignal,
+): Promise<{ readonly fileName: string; readonly sizeBytes: number; readonly bytes: Readable }> {
+  const { fileName, sizeBytes, objectKey } = await findFile(sql, caller.orgId, id);
+  return { fileName, sizeBytes, bytes: objects.stream(objectKey, { signal }) };
+}
+
+/**
+ * Delete a file. A batch that is not over keeps the bytes of its input until it ends.
+ * @throws AppError `file_not_found` (404)
+ */
+export async function deleteFile(context: FileContext, caller: Caller, id: string) {
+  const key = await context.sql.begin(async (tx) => {
+    const deleted = await deleteFileRow(tx, caller.orgId, id);
+    if (deleted === null) throw notFound('file', id);
+    await recordAudit(tx, { orgId: caller.orgId, actor: caller.actor, action: 'file.delete', target: id, detail: {} });
+    return deleted;
+  });
+  await dropUnneeded(context, [key]);
+  return { id, object: 'file' as const, deleted: true as const };
+}
+
+/** Delete the bytes that neither a file nor an unfinished batch needs. What fails here is left to the sweep. */
+export async function dropUnneeded({ sql, objects, logger }: FileContext, keys: readonly string[]): Promise<number> {
+  const needed = await selectNeededKeys(sql, keys);
+  const dropped = keys.filter((key) => !needed.has(key));
+  for (const key of dropped) {
+    await objects
+      .delete(key)
+      .catch((error) => logger.warn({ err: error, key }, 'the bytes of a deleted file are left to the sweep'));
+  }
+  return dropped.length;
+}
+
+async function findFile(sql: Sql, orgId: string, id: string): Promise<FileRow> {
+  const file = await selectFile(sql, orgId, id);
+  if (file === null) throw notFound('file', id);
+  return file;
+}
+
+function viewOf(file: FileRow): FileView {
+  return {
+    id: file.id,
+    object: 'file',
+    bytes: file.sizeBytes,
+    created_at: unixSeconds(file.createdAt),
+    expires_at: file.expiresAt && unixSeconds(file.expiresAt),
+    filename: file.fileName,
+    purpose: file.purpose,
+    status: 'processed',
+    status_details: null,
+  };
+}
+
+export function unixSeconds(time: Date): number {
+  return Math.floor(time.getTime() / 1000);
+}

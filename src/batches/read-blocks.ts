@@ -1,0 +1,57 @@
+import type { Readable } from 'node:stream';
+
+const NEWLINE = 0x0a;
+/** Size of blocks of short lines, which takes about 2 ms to parse. */
+export const BLOCK_BYTES = 32 * 1024;
+/** Bytes from which a line that has not ended is dropped. The body of a single request is smaller. */
+export const LINE_BYTES_MAX = 8 * 1024 * 1024;
+
+/** Whole lines of an input. */
+export interface LineBlock {
+  /** Offset of the first byte in the input. */
+  readonly offset: number;
+  /** Lines with their ends, which the receiver owns; null for a single line that is too long. */
+  readonly bytes: Buffer | null;
+}
+
+/** Split an input into blocks of whole lines. It holds one block, or the begin of one line, in memory. */
+export async function* readBlocks(input: Readable): AsyncGenerator<LineBlock> {
+  let held: Buffer[] = [];
+  let bytes = 0;
+  /** Bytes of the held ones up to the end of the last whole line. */
+  let linesBytes = 0;
+  let offset = 0;
+  let isSkipping = false;
+  for await (const part of input as AsyncIterable<Buffer>) {
+    let rest = part;
+    if (isSkipping) {
+      const end = rest.indexOf(NEWLINE) + 1;
+      bytes += end === 0 ? rest.length : end;
+      if (end === 0) continue;
+      yield { offset, bytes: null };
+      offset += bytes;
+      bytes = 0;
+      isSkipping = false;
+      rest = rest.subarray(end);
+    }
+    const end = rest.lastIndexOf(NEWLINE) + 1;
+    if (end > 0) linesBytes = bytes + end;
+    held.push(rest);
+    bytes += rest.length;
+    if (linesBytes > 0 && bytes >= BLOCK_BYTES) {
+      const all = Buffer.concat(held);
+      const lines = Buffer.from(all.subarray(0, linesBytes));
+      const at = offset;
+      held = [all.subarray(linesBytes)];
+      offset += linesBytes;
+      bytes -= linesBytes;
+      linesBytes = 0;
+      yield { offset: at, bytes: lines };
+    }
+    if (bytes <= LINE_BYTES_MAX) continue;
+    // All these bytes are of one line.
+    held = [];
+    isSkipping = true;
+  }
+  if (bytes > 0) yield { offset, bytes: isSkipping ? null : Buffer.concat(held) };
+}

@@ -1,0 +1,56 @@
+import { AppError } from '../platform/errors.ts';
+import { freeMemory } from '../platform/free-memory.ts';
+import type { Objects } from '../platform/objects/objects.ts';
+import { decodeChunk, encodeChunk, type StoredChunk } from './chunk-object.ts';
+import { chunkKey } from './object-keys.ts';
+import type { PlannedChunk } from './plan.ts';
+
+/** Limit of a stored chunk: 100 texts of 4,096 dimensions, and the facts. */
+const CHUNK_BYTES_MAX = 16 * 1024 * 1024;
+
+type BatchId = { readonly orgId: string; readonly id: string };
+
+/** Find the stored object of a chunk; null if it is missing, damaged, or of other texts. */
+export async function findStoredChunk(
+  objects: Objects,
+  batch: BatchId,
+  { number, hash }: PlannedChunk,
+): Promise<StoredChunk | null> {
+  try {
+    const bytes = await objects.get(chunkKey(batch.orgId, batch.id, number), { maxBytes: CHUNK_BYTES_MAX });
+    return decodeChunk(bytes, hash);
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'object_not_found') return null;
+    throw error;
+  }
+}
+
+/**
+ * Write a chunk once. If a former worker of the batch has already written it, keep that object unless it cannot be
+ * used.
+ * @param confirm throws if the batch is no longer held, since only its holder may replace an object
+ * @returns the chunk that is stored now
+ */
+export async function storeChunk(
+  objects: Objects,
+  batch: BatchId,
+  chunk: PlannedChunk,
+  embedded: StoredChunk,
+  confirm: () => Promise<void>,
+): Promise<StoredChunk> {
+  const key = chunkKey(batch.orgId, batch.id, chunk.number);
+  const bytes = encodeChunk(embedded);
+  try {
+    await objects.put(key, bytes, { ifAbsent: true });
+    freeMemory(bytes);
+    return embedded;
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'object_exists') throw error;
+  }
+  const stored = await findStoredChunk(objects, batch, chunk);
+  const { space, dimensions } = embedded.facts;
+  if (stored !== null && stored.facts.space === space && stored.facts.dimensions === dimensions) return stored;
+  await confirm();
+  await objects.put(key, bytes);
+  return embedded;
+}

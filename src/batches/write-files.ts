@@ -1,0 +1,91 @@
+import { Readable } from 'node:stream';
+import { freeMemory } from '../platform/free-memory.ts';
+import { newId } from '../platform/ids.ts';
+import type { Sql } from '../platform/postgres.ts';
+import { type AnswerSource, errorLines, type NotRun, outputLines } from './answer-lines.ts';
+import type { BatchContext } from './context.ts';
+import { MONTH_SECONDS } from './file-schema.ts';
+import { insertFile } from './files-store.ts';
+import { fileKey } from './object-keys.ts';
+
+const BLOCK_BYTES = 256 * 1024;
+
+/** File of a batch whose bytes are stored, and whose row is not. */
+export interface WrittenFile {
+  readonly id: string;
+  readonly objectKey: string;
+  readonly sizeBytes: number;
+}
+
+/** Write the output file while the chunks are embedded; null if no request succeeded. */
+export function writeOutput(
+  context: BatchContext,
+  source: AnswerSource,
+  signal: AbortSignal,
+): Promise<WrittenFile | null> {
+  return writeLines(context, source, outputLines(source), signal);
+}
+
+/** Write the error file; null if every request succeeded. */
+export function writeErrors(
+  context: BatchContext,
+  source: AnswerSource,
+  notRun: NotRun | null,
+  signal: AbortSignal,
+): Promise<WrittenFile | null> {
+  return writeLines(context, source, errorLines(source, notRun), signal);
+}
+
+async function writeLines(
+  { objects }: BatchContext,
+  { batch }: AnswerSource,
+  lines: AsyncGenerator<Buffer>,
+  signal: AbortSignal,
+): Promise<WrittenFile | null> {
+  const blocks = inBlocks(lines);
+  const first = await blocks.next();
+  if (first.done) return null;
+  const all = async function* () {
+    yield first.value;
+    yield* blocks;
+  };
+  const id = newId('file');
+  const objectKey = fileKey(batch.orgId, id);
+  const { sizeBytes } = await objects.put(objectKey, Readable.from(all(), { objectMode: false }), { signal });
+  return { id, objectKey, sizeBytes };
+}
+
+/** Join lines into blocks, since writing costs more per call than per byte. */
+async function* inBlocks(lines: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  let block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
+  let bytes = 0;
+  for await (const line of lines) {
+    if (bytes + line.length > block.length) {
+      if (bytes > 0) yield block.subarray(0, bytes);
+      // The receiver may still need the bytes of the last block.
+      block = Buffer.allocUnsafeSlow(Math.max(BLOCK_BYTES, line.length));
+      bytes = 0;
+    }
+    bytes += line.copy(block, bytes);
+    if (line.buffer.byteLength === line.length) freeMemory(line);
+  }
+  if (bytes > 0) yield block.subarray(0, bytes);
+}
+
+/** Insert the row of a written file, in the transaction that ends its batch. */
+export async function insertWritten(
+  tx: Sql,
+  { batch }: AnswerSource,
+  file: WrittenFile | null,
+  name: 'output' | 'error',
+): Promise<string | null> {
+  if (file === null) return null;
+  await insertFile(tx, {
+    ...file,
+    orgId: batch.orgId,
+    purpose: 'batch_output',
+    fileName: `${batch.id}_${name}.jsonl`,
+    lifetimeSeconds: batch.outputSeconds ?? MONTH_SECONDS,
+  });
+  return file.id;
+}
