@@ -1,3 +1,4 @@
+import { convertVectors } from '../embedding/output-types.ts';
 import { releaseBuffer } from '../platform/large-buffers.ts';
 import { renderEmbeddingList } from '../printing/print-floats.ts';
 import type { BatchRow } from './batches-store.ts';
@@ -89,7 +90,8 @@ async function renderAnswer(source: AnswerSource, line: PlannedRequest, facts: r
   const models = new Set(facts.map(({ chunk }) => chunk.model ?? ''));
   const promptTokens = facts.reduce((sum, { text, chunk }) => sum + (chunk.tokens[text.row] as number), 0);
   const tail = { model: [...models].join('+'), promptTokens, base64: line.isBase64 };
-  const body = await renderEmbeddingList(vectors, dimensions, tail);
+  const { rows, columns } = await convertVectors(vectors, dimensions, line.outputType);
+  const body = await renderEmbeddingList(rows, columns, tail);
   const { id, customId, requestId } = namesOf(source.batch, line);
   const head = `{"id":${id},"custom_id":${customId},"response":{"status_code":200,"request_id":${requestId},"body":`;
   const bytes = Buffer.concat([Buffer.from(head), body, Buffer.from('},"error":null}\n')]);

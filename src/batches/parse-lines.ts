@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import { type ParseError, parse } from 'jsonc-parser';
 import { z } from 'zod';
 import { textsOf } from '../embedding/embed-input.ts';
+import type { OutputType } from '../embedding/output-types.ts';
 import { EmbeddingsRequest } from '../embedding/schema.ts';
 import type { TaskType } from '../models/task-types.ts';
 import { mostTelling, PARSE_OPTIONS, placeOf } from '../platform/zod-faults.ts';
@@ -46,6 +47,7 @@ export interface ParsedRequest extends RequestModel {
   readonly texts: readonly { readonly hash: string; readonly length: number }[];
   readonly isList: boolean;
   readonly isBase64: boolean;
+  readonly outputType: OutputType | null;
 }
 
 export interface ParseRequest {
@@ -125,5 +127,6 @@ function requestOf(body: z.output<typeof EmbeddingsRequest>): ParsedRequest {
     texts: textsOf(body.input).map((text) => ({ hash: hash('sha256', text, 'base64url'), length: text.length })),
     isList: typeof body.input !== 'string',
     isBase64: body.encoding_format === 'base64',
+    outputType: body.output_dtype ?? null,
   };
 }

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { OutputType } from '../embedding/output-types.ts';
 import { yieldToEventLoop } from '../platform/event-loop.ts';
 import { ownsMemory } from '../platform/free-memory.ts';
 import type { Objects } from '../platform/objects/objects.ts';
@@ -42,6 +43,7 @@ export interface PlannedRequest {
   readonly texts: readonly number[];
   readonly isList: boolean;
   readonly isBase64: boolean;
+  readonly outputType: OutputType | null;
 }
 
 /** Line whose request is not run. */
@@ -154,7 +156,8 @@ class Planner {
       throw new InvalidInput([{ code: 'text_limit_exceeded', message, param: 'body.input', line }]);
     }
     const texts = this.#number(request, { offset: offset + start, length });
-    this.#lines.push({ line, customId, texts, isList: request.isList, isBase64: request.isBase64 });
+    const { isList, isBase64, outputType } = request;
+    this.#lines.push({ line, customId, texts, isList, isBase64, outputType });
   }
 
   finish(): Plan {

@@ -101,10 +101,11 @@ it('the OpenAI library runs a batch, whose answers are those of single requests 
     request('many', ['a harbour', 'the ferry leaves at nine', '항구']),
     request('small', 'a harbour', { dimensions: 256 }),
     request('as base64', 'a harbour', { encoding_format: 'base64' }),
+    request('as bytes', 'a harbour', { output_dtype: 'int8' }),
   ];
   const batch = await run(lines, { metadata: { team: 'search' } });
   expect(batch).toMatchObject({ status: 'completed', metadata: { team: 'search' }, model: MODEL, errors: null });
-  expect(batch.request_counts).toEqual({ total: 4, completed: 4, failed: 0 });
+  expect(batch.request_counts).toEqual({ total: 5, completed: 5, failed: 0 });
   expect(batch.error_file_id).toBeNull();
   const answers = await linesOf(batch.output_file_id);
   expect(answers.map(({ custom_id }) => custom_id)).toEqual(lines.map(({ custom_id }) => custom_id));
