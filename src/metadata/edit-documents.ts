@@ -12,7 +12,7 @@ import { type EditContext, notifyIngestWorkers } from './edit-document.ts';
 import { lockDocuments, readEditable } from './edit-store.ts';
 import type { HardDeleteRequest, QueuedHardDelete } from './hard-delete.ts';
 import { notDeletingSql, pendingSql } from './order-matches.ts';
-import { type EditableDocument, type Planned, planEdit, type SkipReason } from './plan-edit.ts';
+import { describeChange, type EditableDocument, type Planned, planEdit, type SkipReason } from './plan-edit.ts';
 import { type BulkRequest, readBulkRequest } from './read-request.ts';
 import type { BulkEdit, BulkEditItem, BulkEditReply } from './schema.ts';
 import { type ChangeMatch, selectChangeMatches, selectVisibleMatches } from './store.ts';
@@ -74,14 +74,7 @@ async function previewSelect(
   { where, limit, advice }: BulkRequest,
 ): Promise<BulkEditReply> {
   const found = await selectVisibleMatches(sql, { caller, bucketId: bucket.id, where }, limit + 1);
-  const items = found.slice(0, limit).map((document) => ({
-    id: document.id,
-    metadata: document.metadata,
-    searchable: document.searchable,
-    reindex_job_id: null,
-    indexed_vectors_deleted: 0,
-    warnings: [],
-  }));
+  const items = found.slice(0, limit).map(({ id, metadata, searchable }) => itemOf(id, metadata, searchable));
   const warnings = [...advice];
   if (found.length > limit) warnings.push(moreThan(limit, items.at(-1)?.id));
   return {
@@ -313,14 +306,23 @@ class BulkRun {
 }
 
 function itemOf(id: string, metadata: Readonly<Record<string, string>>, searchable: boolean): BulkEditItem {
-  return { id, metadata: { ...metadata }, searchable, reindex_job_id: null, indexed_vectors_deleted: 0, warnings: [] };
+  return {
+    id,
+    metadata: { ...metadata },
+    searchable,
+    before: {},
+    after: {},
+    reindex_job_id: null,
+    indexed_vectors_deleted: 0,
+    warnings: [],
+  };
 }
 
-/** Describe a match as the change would leave it. */
+/** Describe a match as the change would leave it, with the values that it would have changed. */
 function previewItem(document: EditableDocument, planned: Planned): BulkEditItem {
   if ('plan' in planned) {
     const { metadata, searchable, warnings } = planned.plan;
-    return { ...itemOf(document.id, metadata, searchable), warnings };
+    return { ...itemOf(document.id, metadata, searchable), ...describeChange(planned.plan), warnings };
   }
   const { skip, fault, warnings = [] } = planned;
   return {
@@ -334,6 +336,7 @@ function appliedItem({ plan, reindexJobId }: AppliedEdit): BulkEditItem {
     id: plan.document.id,
     metadata: plan.metadata,
     searchable: plan.searchable,
+    ...describeChange(plan),
     reindex_job_id: reindexJobId,
     indexed_vectors_deleted: plan.dropsVectors ? plan.document.indexedVectors : 0,
     warnings: plan.warnings,

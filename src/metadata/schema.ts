@@ -75,7 +75,16 @@ export const BulkEdit = DocumentEdit.extend({
 });
 export type BulkEdit = z.output<typeof BulkEdit>;
 
-export const BulkEditItem = z.object({
+const changedValues = z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]));
+
+/** Values of the fields that a change gives a document, as before and after it. */
+const FieldChanges = z.object({
+  before: changedValues.describe('of the changed fields; user metadata as `metadata.<key>`, null if it was missing'),
+  after: changedValues.describe('of the same fields; null if the change removes the field'),
+});
+export type FieldChanges = z.output<typeof FieldChanges>;
+
+export const BulkEditItem = FieldChanges.extend({
   id: z.string(),
   metadata: UserMetadata,
   searchable: z.boolean(),
