@@ -129,7 +129,7 @@ export function apiRoutes(
     ...bulkRoutes(appliance.bulk, { bodyBytes: config.limits.bulkBodyBytes }),
     ...modelRoutes({ sql, projections, backends: embedding.backends, rerankers: appliance.rerankers.list }),
     ...rerankRoutes(appliance.rerankers, { bodyBytes: config.limits.bodyBytes }),
-    ...vendorRoutes(embedding.backends, config.providers),
+    ...vendorRoutes(embedding, config.providers),
     ...routingRoutes(sql, embedding),
     ...usageRoutes({
       ...appliance.usage,

@@ -65,6 +65,8 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   getBulkResult: {},
   listModels: {},
   listVendors: {},
+  addVendor: { json: () => ({ name: 'none', protocol: 'tei', base_url: 'http://127.0.0.1:1', model: 'none' }) },
+  removeVendor: {},
   getModel: {},
   getRouting: {},
   setRouting: { json: () => ({ primary: 'service-embed-1-small' }) },
