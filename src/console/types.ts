@@ -11,6 +11,7 @@ export type { ChannelView, NotificationRecord } from '../channels/schema.ts';
 export type { Locator } from '../documents/locator.ts';
 export type { BucketContents, BucketView, CollectionView, DocumentStatus, DocumentView } from '../documents/schema.ts';
 export type { RoutingView } from '../embedding/routing.ts';
+export type { AddedVendor } from '../embedding/vendors/schema.ts';
 export type { DocumentChunks } from '../ingest/document-chunks.ts';
 export type { ReembedReply } from '../ingest/reindex/reembed-job.ts';
 export type { JobView } from '../jobs/schema.ts';
