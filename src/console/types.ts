@@ -14,7 +14,7 @@ export type { RoutingView } from '../embedding/routing.ts';
 export type { AddedVendor } from '../embedding/vendors/schema.ts';
 export type { DocumentChunks } from '../ingest/document-chunks.ts';
 export type { ReembedReply } from '../ingest/reindex/reembed-job.ts';
-export type { JobView } from '../jobs/schema.ts';
+export type { ErrorCategory, JobView } from '../jobs/schema.ts';
 export type { ConnectionView } from '../memory/list-connections.ts';
 export type { SourceView } from '../memory/schema.ts';
 export type { HistoryEntry } from '../metadata/read-history.ts';

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { call, pathOf } from '../../lib/api.ts';
 import { formatAgo, formatBytes, formatNumber } from '../../lib/format.ts';
 import { t } from '../../lib/i18n.ts';
+import { reasonOf } from '../../lib/reason.ts';
 import type { PagedResource } from '../../lib/resource.ts';
 import { linkTo, replaceQuery } from '../../lib/router.ts';
 import { mayUse } from '../../lib/session.ts';
@@ -122,14 +123,15 @@ function actionsOn(bucket: string): BulkAction<DocumentView>[] {
   return actions;
 }
 
-function nameCell({ id, file_name, source_path, error_message, status }: DocumentView) {
+function nameCell(document: DocumentView) {
+  const { id, file_name, source_path, error_message, status } = document;
   return (
     <>
       <a class="main" href={linkTo('documents', id)}>
         {file_name}
       </a>
       {source_path && source_path !== file_name && <span class="sub">{source_path}</span>}
-      {status === 'failed' && error_message && <span class="sub">{error_message}</span>}
+      {status === 'failed' && error_message && <span class="sub">{reasonOf(document)}</span>}
     </>
   );
 }
