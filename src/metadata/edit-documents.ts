@@ -120,7 +120,7 @@ class BulkRun {
   readonly #request: BulkRequest;
   readonly #reindex: boolean;
   readonly #isDry: boolean;
-  readonly #where: BulkEdit['where'] | null;
+  readonly #named: { where: BulkEdit['where'] | null; document_ids?: readonly string[] };
   readonly #items: BulkEditItem[] = [];
   #updated = 0;
   readonly #skipped = new Map<keyof typeof SKIPPED, number>();
@@ -134,7 +134,8 @@ class BulkRun {
     // Documents that leave the search need no new vectors.
     this.#reindex = body.reindex && request.edit.searchable !== false;
     this.#isDry = request.isPreview;
-    this.#where = request.statement === null ? (body.where ?? null) : null;
+    const { where = null, document_ids: ids } = request.statement === null ? body : {};
+    this.#named = { where, ...(ids === undefined ? {} : { document_ids: ids }) };
     this.#warnings = [...request.advice];
     this.scope = { caller, bucketId: bucket.id, where: request.where };
   }
@@ -274,7 +275,7 @@ class BulkRun {
       actor: this.#caller.actor,
       action: kind === 'harddelete' ? 'document.preview_hard_delete' : 'document.preview_edit',
       target: this.#bucket.id,
-      detail: { statement, where: this.#where, matched },
+      detail: { statement, ...this.#named, matched },
     });
     return this.#reply(matched);
   }

@@ -20,6 +20,9 @@ import { STATEMENT_LIMITS, STATEMENT_OPERATIONS } from './statement/parser.ts';
 /** Default limit of documents in a bulk edit. */
 export const LIMIT_DEFAULT = 500;
 
+/** Maximum number of documents that a bulk edit can name by their ids. */
+const IDS_MAX = 500;
+
 /** Change of a document: its metadata (null removes a key), access policy and state. */
 export const DocumentEdit = AccessChange.extend({
   metadata: UserMetadataInput.optional().describe('merged into user metadata; null removes a key'),
@@ -68,7 +71,13 @@ export const BulkEdit = DocumentEdit.extend({
     .record(z.string(), whereValue)
     .meta({ propertyNames: { pattern: '^[A-Za-z0-9_.-]{1,64}$' } })
     .optional()
-    .describe('exact matches by key; null: the key is missing. Without where or statement, the request is a preview'),
+    .describe('exact matches by key; null: the key is missing'),
+  document_ids: z
+    .array(z.string().min(1).max(64))
+    .min(1)
+    .max(IDS_MAX)
+    .optional()
+    .describe('only these documents. Without document_ids, where and statement, the request is a preview'),
   reindex,
   dry_run: z.boolean().default(false),
   limit: z.int().min(1).max(STATEMENT_LIMITS.limit).optional().describe(`documents at most; default ${LIMIT_DEFAULT}`),
