@@ -28,6 +28,7 @@ import { accountSignInRoutes } from './routes/account-sign-in.ts';
 import { bucketMapRoutes } from './routes/bucket-map.ts';
 import { bucketRoutes } from './routes/buckets.ts';
 import { bulkRoutes } from './routes/bulk.ts';
+import { calibrationRoutes } from './routes/calibrations.ts';
 import { channelRecordRoutes } from './routes/channel-records.ts';
 import { channelRoutes } from './routes/channels.ts';
 import { consoleRoutes } from './routes/console.ts';
@@ -128,6 +129,7 @@ export function apiRoutes(
     ),
     ...bulkRoutes(appliance.bulk, { bodyBytes: config.limits.bulkBodyBytes }),
     ...modelRoutes({ sql, projections, backends: embedding.backends, rerankers: appliance.rerankers.list }),
+    ...calibrationRoutes({ sql, backends: embedding.backends, isOn: config.projections.autoCalibration.enabled }),
     ...rerankRoutes(appliance.rerankers, { bodyBytes: config.limits.bodyBytes }),
     ...vendorRoutes(embedding, config.providers),
     ...routingRoutes(sql, embedding),

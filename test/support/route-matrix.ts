@@ -204,6 +204,8 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   deleteMemorySource: {},
   searchMemory: { json: ({ bucket }) => ({ query: TOPIC, bucket, top_k: 100 }), shows: true },
   listProjections: {},
+  listCalibrations: {},
+  requestCalibration: { json: () => ({ model: 'local/lexical-1' }) },
   streamEvents: {},
   getOverview: {},
   getBucketMap: { shows: true },
