@@ -12,6 +12,7 @@ export type { Locator } from '../documents/locator.ts';
 export type { BucketContents, BucketView, CollectionView, DocumentStatus, DocumentView } from '../documents/schema.ts';
 export type { RoutingView } from '../embedding/routing.ts';
 export type { AddedVendor } from '../embedding/vendors/schema.ts';
+export type { CalibrationView } from '../ingest/calibration/request-calibration.ts';
 export type { DocumentChunks } from '../ingest/document-chunks.ts';
 export type { ReembedReply } from '../ingest/reindex/reembed-job.ts';
 export type { ErrorCategory, JobView } from '../jobs/schema.ts';

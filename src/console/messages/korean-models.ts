@@ -3,6 +3,14 @@ export const KOREAN_MODELS = {
   Vendor: '제공사',
   'A vendor serves models over the network. An operator adds one here or in service.yaml.':
     '제공사는 네트워크로 모델을 제공합니다. 운영자가 여기서 또는 service.yaml에서 추가합니다.',
+  'Calibrate a model': '모델 보정',
+  Calibrate: '보정',
+  Calibrations: '보정 진행',
+  'Every model that embeds by meaning is calibrated.': '의미를 비교하는 모든 모델이 보정되었습니다.',
+  'The model embeds sample texts, for which its vendor may ask a price. Its vectors can then be compared.':
+    '모델이 예시 텍스트를 임베딩하며 제공사가 요금을 청구할 수 있습니다. 이후 벡터를 서로 비교할 수 있습니다.',
+  'The held-out score {score} is too low.': '검증 점수 {score}이(가) 너무 낮습니다.',
+  'It is tried again {time}.': '{time} 다시 시도합니다.',
   'Add a vendor': '제공사 추가',
   'Test and add': '시험 후 추가',
   'The ids of its models begin with it.': '모델 ID가 이 이름으로 시작합니다.',
