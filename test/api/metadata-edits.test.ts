@@ -192,7 +192,11 @@ describe('bounds of edits', () => {
   it('a bulk edit of named documents changes only those, and only those that also match where', async () => {
     const ids = [await upload({ kind: 'named' }), await upload({ kind: 'named' }), await upload({ kind: 'other' })];
     await upload({ kind: 'named' });
-    const json = { document_ids: [...ids, 'doc_missing'], metadata: { seen: 'yes' }, reindex: false };
+    const foreign = await test.key({ org: 'foreign', scopes: ['documents:write'] });
+    const file = { filename: 'theirs.txt', text: 'theirs' };
+    const theirs = await test.call('POST', DOCUMENTS, { key: foreign, json: file });
+    expect(theirs.status).toBe(202);
+    const json = { document_ids: [...ids, theirs.body.id, 'doc_missing'], metadata: { seen: 'yes' }, reindex: false };
     const preview = await bulk({ ...json, dry_run: true });
     expect(preview.body).toMatchObject({ matched: 3, updated: 0, dry_run: true });
     expect(preview.body.items[0]).toMatchObject({
