@@ -128,6 +128,8 @@ def adjust_body(operation, body, seed):
         body.pop("confirm", None)
         if "statement" in body:
             body["statement"] = STATEMENTS[seed % len(STATEMENTS)]
+            # A statement selects the documents itself.
+            body.pop("document_ids", None)
     if operation == "setBucketSynonyms":
         # The words of a group differ, also for the analyser.
         body["groups"] = [[f"word{g}x{w}" for w, _ in enumerate(group)] for g, group in enumerate(body["groups"])]

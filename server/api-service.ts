@@ -29,6 +29,7 @@ import { batchRoutes } from './routes/batches.ts';
 import { bucketMapRoutes } from './routes/bucket-map.ts';
 import { bucketRoutes } from './routes/buckets.ts';
 import { bulkRoutes } from './routes/bulk.ts';
+import { calibrationRoutes } from './routes/calibrations.ts';
 import { channelRecordRoutes } from './routes/channel-records.ts';
 import { channelRoutes } from './routes/channels.ts';
 import { consoleRoutes } from './routes/console.ts';
@@ -139,8 +140,9 @@ export function apiRoutes(
     ...fileRoutes(appliance.batches),
     ...batchRoutes(appliance.batches),
     ...modelRoutes({ sql, projections, backends: embedding.backends, rerankers: appliance.rerankers.list }),
+    ...calibrationRoutes({ sql, backends: embedding.backends, isOn: config.projections.autoCalibration.enabled }),
     ...rerankRoutes(appliance.rerankers, { bodyBytes: config.limits.bodyBytes }),
-    ...vendorRoutes(embedding.backends, config.providers),
+    ...vendorRoutes(embedding, config.providers),
     ...routingRoutes(sql, embedding),
     ...usageRoutes({
       ...appliance.usage,

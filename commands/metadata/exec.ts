@@ -5,6 +5,7 @@ import { bucketFlag, orgFlag, yesFlag } from '../../src/cli/flags.ts';
 import { note, terminalColumns } from '../../src/cli/output.ts';
 import { parseRequest } from '../../src/cli/parse-request.ts';
 import type { Session } from '../../src/cli/session.ts';
+import type { BulkRequest } from '../../src/metadata/read-request.ts';
 import type { BulkEdit, BulkEditReply } from '../../src/metadata/schema.ts';
 import { AppError, conflict, invalidRequest } from '../../src/platform/errors.ts';
 
@@ -84,7 +85,7 @@ export default class MetadataExec extends BaseCommand {
         session.call('metadata.edit', { bucket: flags.bucket, ...request, ...more });
       if (!changes) {
         const { reply } = await run();
-        await this.#showMatches(session, reply);
+        await this.#showMatches(session, reply, kind);
         return reply;
       }
       if (isConfirmed && affectedMax === undefined) return this.#showChange(await run());
@@ -95,29 +96,29 @@ export default class MetadataExec extends BaseCommand {
         const limit = Math.max(1, Math.min(affectedMax, request.limit ?? affectedMax));
         if (affectedMax > 0) return this.#showChange(await run({ limit: Math.min(limit, STATEMENT_ROWS_MAX) }));
       }
-      await this.#showPreview(session, preview);
+      await this.#showPreview(session, preview, kind);
       if (preview.matched === preview.skipped) return preview;
       const confirmation = await askToChange(isHardDelete, preview, flags.bucket, signal);
       return this.#showChange(await run(confirmation));
     });
   }
 
-  async #showMatches(session: Session, reply: BulkEditReply): Promise<void> {
+  async #showMatches(session: Session, reply: BulkEditReply, kind: BulkRequest['kind']): Promise<void> {
     const { itemColumns } = await import('../../src/cli/metadata-tables.ts');
     const names = this.jsonEnabled() ? new Map<string, string>() : await fileNamesOf(session, reply);
-    await this.showTable('documents', reply.items, itemColumns(names));
+    await this.showTable('documents', reply.items, itemColumns(names, kind === 'edit'));
     for (const warning of reply.warnings) note(`warning: ${warning}`);
   }
 
   /** Print a preview on stderr, above the question. */
-  async #showPreview(session: Session, preview: BulkEditReply): Promise<void> {
+  async #showPreview(session: Session, preview: BulkEditReply, kind: BulkRequest['kind']): Promise<void> {
     const { itemColumns } = await import('../../src/cli/metadata-tables.ts');
     const { renderTable } = await import('../../src/cli/table.ts');
     const items = preview.items.slice(0, PREVIEWED);
     const names = await fileNamesOf(session, { ...preview, items });
     const more = preview.items.length - items.length;
     if (preview.matched === preview.skipped) note('nothing to change');
-    else note(renderTable(items, itemColumns(names), terminalColumns(process.stderr)));
+    else note(renderTable(items, itemColumns(names, kind === 'edit'), terminalColumns(process.stderr)));
     if (more > 0) note(`and ${more} more`);
     for (const warning of preview.warnings) note(`warning: ${warning}`);
   }

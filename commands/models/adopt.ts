@@ -2,12 +2,14 @@ import { Args, Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { confirm } from '../../src/cli/confirm.ts';
 import { orgFlag, yesFlag } from '../../src/cli/flags.ts';
+import { note } from '../../src/cli/output.ts';
 
 export default class ModelsAdopt extends BaseCommand {
   static override setsUp = false;
   static override description =
     'Make a model the primary model of an organization, and embed its buckets with it.\n' +
-    'Each bucket gets a job. Searches use its present vectors until the job is done.';
+    'Each bucket gets a job. Searches use its present vectors until the job is done. A fallback stays if its vectors can ' +
+    'be compared with those of the model.';
   static override examples = [
     '<%= config.bin %> models adopt local/semantic-1 --dry-run',
     '<%= config.bin %> models adopt local/semantic-1 --yes --json',
@@ -24,9 +26,11 @@ export default class ModelsAdopt extends BaseCommand {
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(ModelsAdopt);
     return this.withOperator(flags, async (appliance, operator, signal) => {
-      const { makePrimary, reembedAll } = await import('../../src/cli/adopt-model.ts');
+      const { chooseFallback, makePrimary, reembedAll } = await import('../../src/cli/adopt-model.ts');
       const model = appliance.embedding.backends.catalog.find(args.model).id;
       if (flags['dry-run']) {
+        const { text } = await chooseFallback(appliance, operator, model);
+        if (text !== null) note(text);
         await reembedAll(appliance, operator, model, { dryRun: true });
         return { model, dry_run: true, jobs: [] };
       }

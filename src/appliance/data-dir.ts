@@ -3,7 +3,9 @@ import path from 'node:path';
 import { ballastFile } from '../platform/ballast.ts';
 import type { Config } from '../platform/config.ts';
 import { AppError } from '../platform/errors.ts';
+import { isRefusal } from '../platform/file-refusal.ts';
 import type { Logger } from '../platform/logger.ts';
+import { osUserName } from '../platform/os-user.ts';
 
 /** Names that identify a data directory, since nothing else uses them. */
 const OWN_NAMES = ['secret.key', 'postgres', 'objects', 'service.yaml'];
@@ -23,10 +25,11 @@ export function makeDataDir({ dataDir, databaseUrl }: Pick<Config, 'dataDir' | '
   } catch (error) {
     // On a completely full disk, the ballast file is deleted next.
     if ((error as NodeJS.ErrnoException).code === 'ENOSPC' && existsSync(ballastFile(dataDir))) return;
+    const who = isRefusal(error) ? ` as the user "${osUserName()}"` : '';
     throw new AppError({
       code: 'data_dir_unusable',
       status: 503,
-      message: `cannot write to the data directory ${dataDir} (${(error as NodeJS.ErrnoException).code}); choose another with --data-dir`,
+      message: `cannot write to the data directory ${dataDir} (${(error as NodeJS.ErrnoException).code})${who}; choose another with --data-dir`,
       cause: error,
     });
   }

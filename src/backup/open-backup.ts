@@ -11,7 +11,7 @@ import { pruneBackups } from './prune-backups.ts';
 import { findVerifiedBefore, markFaulty, markVerified, selectBackupAges } from './record-store.ts';
 import type { ObjectEntry } from './schema.ts';
 import { readObjectEntries } from './stored-objects.ts';
-import { type BackupTarget, openTarget } from './target.ts';
+import { type BackupTarget, openTarget, withOpenTarget } from './target.ts';
 import { verifyBackup } from './verify-backup.ts';
 
 /** Actor of scheduled backups in the audit log. */
@@ -71,8 +71,8 @@ async function isDue({ config, sql }: ScheduleContext, to: BackupLocation): Prom
 
 async function backUp(context: ScheduleContext, to: BackupLocation, signal: AbortSignal): Promise<void> {
   const { config, logger, sql } = context;
-  const target = await openTarget(config, to, { logger, creates: true });
-  try {
+  const opened = await openTarget(config, to, { logger, creates: true });
+  await withOpenTarget(opened, async (target) => {
     const report = await makeBackup(context, target, { actor: SCHEDULE_ACTOR, trigger: 'schedule', signal });
     try {
       await verifyNew(sql, target, report.id, signal);
@@ -82,9 +82,7 @@ async function backUp(context: ScheduleContext, to: BackupLocation, signal: Abor
     }
     const { removed } = await pruneBackups(target, config.backup.keep, signal);
     logger.info({ ...report, removed }, 'a scheduled backup was made and verified');
-  } finally {
-    await target.objects.close();
-  }
+  });
 }
 
 /**

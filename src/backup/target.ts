@@ -3,6 +3,7 @@ import path from 'node:path';
 import { type BackupLocation, describeLocation } from '../platform/backup-settings.ts';
 import type { Config } from '../platform/config.ts';
 import { AppError, invalidRequest, notFound } from '../platform/errors.ts';
+import { describeWriteRefusal, isRefusal } from '../platform/file-refusal.ts';
 import type { Logger } from '../platform/logger.ts';
 import { openDiskObjects } from '../platform/objects/disk.ts';
 import type { Objects } from '../platform/objects/objects.ts';
@@ -40,14 +41,35 @@ export async function openTarget(
   try {
     return { location, name, objects: await openDiskObjects({ directory }) };
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    throw new AppError({
-      code: 'backup_target_unusable',
-      status: 503,
-      cause,
-      message: `cannot use the folder ${directory} for backups (${code}); make it writable for the user of the service, or choose another`,
-    });
+    throw unusable(directory, cause);
   }
+}
+
+/** Use a place of backups, and close it. A folder that refuses the user is named, with what to do. */
+export async function withOpenTarget<T>(target: BackupTarget, use: (target: BackupTarget) => Promise<T>): Promise<T> {
+  try {
+    return await use(target);
+  } catch (error) {
+    // The folder can be open to this user while folders in it belong to another one.
+    const cause = error instanceof AppError && error.code === 'objects_unavailable' ? error.cause : null;
+    if (target.location.kind === 'folder' && isRefusalIn(target.location.directory, cause)) {
+      throw unusable(target.location.directory, cause);
+    }
+    throw error;
+  } finally {
+    await target.objects.close();
+  }
+}
+
+function isRefusalIn(directory: string, cause: unknown): boolean {
+  const { path: refused } = (cause ?? {}) as NodeJS.ErrnoException;
+  return isRefusal(cause) && refused !== undefined && !path.relative(directory, refused).startsWith('..');
+}
+
+function unusable(directory: string, cause: unknown): AppError {
+  const what = `cannot use the folder ${directory} for backups (${(cause as NodeJS.ErrnoException).code})`;
+  const todo = isRefusal(cause) ? describeWriteRefusal(directory) : 'choose another folder';
+  return new AppError({ code: 'backup_target_unusable', status: 503, cause, message: `${what}: ${todo}` });
 }
 
 /** Return true if the folder exists. A place on S3 always does. */

@@ -45,16 +45,36 @@ export async function adoptModel(
   return makePrimary(appliance, operator, spec.name, options.org);
 }
 
-/** Make a model the primary model of an organization, and queue jobs that embed its buckets with it. */
+/**
+ * Make a model the primary model of an organization, and queue jobs that embed its buckets with it. Keep a fallback
+ * whose vectors can be compared with the new ones.
+ */
 export async function makePrimary(
   appliance: Appliance,
   operator: Caller,
   model: string,
   org: string,
 ): Promise<Adopted> {
-  await appliance.embedding.routing.set(operator, { primary: model, fallback: undefined, mode: 'single' });
+  const { fallback, mode, text } = await chooseFallback(appliance, operator, model);
+  await appliance.embedding.routing.set(operator, { primary: model, fallback, mode });
   note(`${model} is the primary model of organization ${org}`);
+  if (text !== null) note(text);
   return { primary: true, jobs: await reembedAll(appliance, operator, model, { dryRun: false }) };
+}
+
+/** Choose the fallback of a new primary model, and say what happens to the present one. */
+export async function chooseFallback(
+  { embedding: { routing, backends } }: Appliance,
+  { orgId }: Caller,
+  model: string,
+): Promise<{ fallback: string | null; mode: 'fallback' | 'single'; text: string | null }> {
+  const { fallback, mode } = await routing.of(orgId);
+  const none = { fallback: null, mode: 'single' } as const;
+  if (fallback === null || mode === 'single') return { ...none, text: null };
+  if (fallback === model) return { ...none, text: `there is no fallback now, since ${model} was the fallback` };
+  if (backends.areComparable([model, fallback])) return { fallback, mode, text: `${fallback} stays the fallback` };
+  const text = `the fallback ${fallback} is dropped, since its vectors cannot be compared with those of ${model}`;
+  return { ...none, text };
 }
 
 /** Return true if requests without a model match words only, so that any model with meaning is better. */

@@ -1,5 +1,5 @@
 import type { OnProgress } from '../backup/schema.ts';
-import { type BackupTarget, openTarget, targetExists } from '../backup/target.ts';
+import { type BackupTarget, openTarget, targetExists, withOpenTarget } from '../backup/target.ts';
 import type { BackupLocation } from '../platform/backup-settings.ts';
 import type { Config } from '../platform/config.ts';
 import { invalidRequest } from '../platform/errors.ts';
@@ -40,11 +40,7 @@ export async function withTarget<T>(
   const { logger, creates = false, mayBeMissing = false } = options;
   if (mayBeMissing && !(await targetExists(location))) return use(null as never);
   const target = await openTarget(config, location, { logger, creates });
-  try {
-    return await use(target as never);
-  } finally {
-    await target.objects.close();
-  }
+  return withOpenTarget(target, (open) => use(open as never));
 }
 
 /** Run work, and show its steps as progress. */

@@ -16,7 +16,7 @@ export interface FileCollection {
   /** Skipped entries: hidden files, links, devices, sockets, and subfolders without `recursive`. */
   readonly skipped: { path: string; reason: 'hidden' | 'link' | 'not a file' | 'folder' }[];
   /** Folders that cannot be read. An unreadable file shows only when it is uploaded. */
-  readonly unreadable: { path: string; sourcePath: string; code: string }[];
+  readonly unreadable: { path: string; sourcePath: string; error: unknown }[];
 }
 
 /**
@@ -59,8 +59,7 @@ async function walk(
   try {
     entries = await readdir(folder, { withFileTypes: true });
   } catch (error) {
-    const sourcePath = relative(root, folder);
-    collection.unreadable.push({ path: folder, sourcePath, code: (error as NodeJS.ErrnoException).code ?? 'EIO' });
+    collection.unreadable.push({ path: folder, sourcePath: relative(root, folder), error });
     return;
   }
   for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {

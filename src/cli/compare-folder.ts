@@ -6,6 +6,7 @@ import type { PathDocument } from '../documents/content-store.ts';
 import { type FolderPlace, openFolderReader } from '../memory/readers/folder-reader.ts';
 import type { Globs } from '../memory/readers/globs.ts';
 import { type EntryFault, keptByFaults } from '../memory/readers/source-reader.ts';
+import { describeReadRefusal, isRefusal } from '../platform/file-refusal.ts';
 import { oneLine } from '../platform/printable.ts';
 import type { FoundFile } from './collect-files.ts';
 import type { Session } from './session.ts';
@@ -116,7 +117,8 @@ async function isOther(
     await pipeline(createReadStream(name), hash, { signal });
   } catch (error) {
     signal.throwIfAborted();
-    faults.push({ key: sourcePath, fault: `it cannot be read (${(error as NodeJS.ErrnoException).code})` });
+    const why = isRefusal(error) ? `: ${describeReadRefusal(name)}` : '';
+    faults.push({ key: sourcePath, fault: `it cannot be read (${(error as NodeJS.ErrnoException).code})${why}` });
     return false;
   }
   return hash.digest('hex') !== sha256;

@@ -2,13 +2,15 @@ import type { HistoryEntry } from '../metadata/read-history.ts';
 import type { BulkEditItem, BulkEditReply, ReservedKeys } from '../metadata/schema.ts';
 import type { Column } from './table.ts';
 
-/** Make the columns of a table of documents that a statement matches. */
-export function itemColumns(fileNames: ReadonlyMap<string, string>): Column<BulkEditItem>[] {
+/** Make the columns of a table of documents that a statement matches. An edit shows the fields that it changes. */
+export function itemColumns(fileNames: ReadonlyMap<string, string>, isEdit: boolean): Column<BulkEditItem>[] {
   return [
     ['id', (item) => item.id],
     ['file', (item) => fileNames.get(item.id), 'may be cut'],
     ['search', (item) => (item.searchable ? 'on' : 'off')],
-    ['metadata', (item) => describePairs(item.metadata), 'may be cut'],
+    isEdit
+      ? ['change', describeChange, 'may be cut']
+      : ['metadata', (item) => describePairs(item.metadata), 'may be cut'],
     ['note', (item) => item.warnings.join('; '), 'may be cut'],
   ];
 }
@@ -39,7 +41,7 @@ export const historyColumns: Column<HistoryEntry>[] = [
 ];
 
 /** Render a change as `metadata.team: a -> b, privacy_level: 1 -> 4`. */
-function describeChange({ before, after }: HistoryEntry): string {
+function describeChange({ before, after }: Pick<HistoryEntry, 'before' | 'after'>): string {
   const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
   return [...keys].map((key) => `${key}: ${before[key] ?? '-'} -> ${after[key] ?? '-'}`).join(', ');
 }

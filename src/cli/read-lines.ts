@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { AppError } from '../platform/errors.ts';
+import { describeReadRefusal, isRefusal } from '../platform/file-refusal.ts';
 
 /**
  * Read the lines of a file, or of stdin for `-`, without their line ends. The last line need not have one.
@@ -28,5 +29,7 @@ export function fileError(file: string, error: unknown): AppError {
   if (code === 'ENOENT' || code === 'ENOTDIR') {
     return new AppError({ code: 'file_not_found', status: 404, message: `there is no file ${file}`, cause: error });
   }
-  return new AppError({ code: 'file_unreadable', status: 403, message: `cannot read ${file} (${code})`, cause: error });
+  const why = isRefusal(error) ? `: ${describeReadRefusal(file)}` : '';
+  const message = `cannot read ${file} (${code})${why}`;
+  return new AppError({ code: 'file_unreadable', status: 403, message, cause: error });
 }

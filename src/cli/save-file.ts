@@ -4,6 +4,7 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { AppError, conflict } from '../platform/errors.ts';
+import { describeWriteRefusal, isRefusal } from '../platform/file-refusal.ts';
 import { fileNameOf } from '../platform/printable.ts';
 
 /** Make the name of a file in the working directory from the name of the upload. */
@@ -72,5 +73,7 @@ function toAppError(error: unknown, file: string): unknown {
   const code = (error as NodeJS.ErrnoException).code ?? '';
   if (error instanceof AppError) return error;
   if (code === 'EEXIST') return fileExists(file);
-  return CANNOT_WRITE.has(code) ? conflict(`cannot write ${file} (${code})`, 'cannot_write') : error;
+  if (!CANNOT_WRITE.has(code)) return error;
+  const why = isRefusal(error) ? `: ${describeWriteRefusal(path.dirname(file))}` : '';
+  return conflict(`cannot write ${file} (${code})${why}`, 'cannot_write');
 }

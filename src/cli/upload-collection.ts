@@ -4,6 +4,7 @@ import type { FileCollection } from './collect-files.ts';
 import { note } from './output.ts';
 import { type OwnWorker, ownWorker } from './own-worker.ts';
 import { openProgress, type Progress } from './progress.ts';
+import { fileError } from './read-lines.ts';
 import type { Session } from './session.ts';
 import { type FileOutcome, failedFile, uploadFiles, waitForJobs } from './upload-files.ts';
 
@@ -35,8 +36,8 @@ export async function uploadCollection(
   const { bucket_id: bucketId, hasWorker } = await session.call('documents.target', place);
   if (collection.files.length + collection.unreadable.length === 0) throw nothingToUpload(collection);
 
-  const outcomes = collection.unreadable.map(({ path, sourcePath, code }) =>
-    failedFile(sourcePath, 'file_unreadable', `cannot read ${path} (${code})`),
+  const outcomes = collection.unreadable.map(({ path, sourcePath, error }) =>
+    failedFile(sourcePath, 'file_unreadable', fileError(path, error).message),
   );
   const worker = ownWorker(session, signal);
   const progress = await openProgress();

@@ -2,7 +2,7 @@ import type { Caller } from '../access/caller.ts';
 import { invalidRequest } from '../platform/errors.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import type { BucketContents, DocumentSort, DocumentView, FindDocumentsQuery, ListDocumentsQuery } from './schema.ts';
-import { lastJobOf, toDocument } from './store.ts';
+import { lastJobColumns, toDocument } from './store.ts';
 import { visibleTo } from './visibility.ts';
 
 const FOLDERS_MAX = 500;
@@ -45,7 +45,7 @@ export async function listDocumentPage(
   const position = cursor === undefined ? null : readCursor(sort, cursor);
   const [value, type] = sort === 'created' ? [null, null] : SORT_VALUES[sort](sql);
   const rows = await sql`
-    SELECT documents.*, ${lastJobOf(sql)} AS job_id ${value === null ? sql`` : sql`, ${value}::text AS sort_value`}
+    SELECT documents.*, ${lastJobColumns(sql)} ${value === null ? sql`` : sql`, ${value}::text AS sort_value`}
     FROM documents
     WHERE org_id = ${caller.orgId} AND bucket_id = ${bucketId} AND ${visibleTo(sql, caller)}
       ${status === undefined ? sql`` : sql`AND status = ${status}`}
@@ -121,7 +121,7 @@ function isValue(sort: DocumentSort, value: string): boolean {
 export async function findDocumentRows(sql: Sql, caller: Caller, query: FindDocumentsQuery): Promise<DocumentView[]> {
   const { name, ids } = query;
   const rows = await sql`
-    SELECT documents.*, ${lastJobOf(sql)} AS job_id FROM documents
+    SELECT documents.*, ${lastJobColumns(sql)} FROM documents
     WHERE org_id = ${caller.orgId} AND ${visibleTo(sql, caller)}
       ${name === undefined ? sql`` : sql`AND ${isNamed(sql, name)}`}
       ${ids === undefined ? sql`` : sql`AND documents.id = ANY(${sql.array([...ids])}::text[])`}

@@ -1,7 +1,7 @@
 import type { Caller } from '../access/caller.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { DocumentView } from './schema.ts';
-import { lastJobOf, toDocument } from './store.ts';
+import { lastJobColumns, toDocument } from './store.ts';
 import { visibleTo } from './visibility.ts';
 
 /** Find the documents of a bucket by a name: an id, else a source path, else a file name; newest first. */
@@ -14,7 +14,7 @@ export async function findNamedDocuments(
 ): Promise<DocumentView[]> {
   const rows = await sql`
     WITH named AS (
-      SELECT documents.*, ${lastJobOf(sql)} AS job_id,
+      SELECT documents.*, ${lastJobColumns(sql)},
              CASE WHEN id = ${name} THEN 0 WHEN source_path = ${name} THEN 1 ELSE 2 END AS closeness
       FROM documents
       WHERE org_id = ${caller.orgId} AND bucket_id = ${bucketId} AND ${visibleTo(sql, caller)}

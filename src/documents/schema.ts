@@ -140,6 +140,7 @@ export const DocumentView = z
       .string()
       .nullable()
       .describe('reason for the status failed, or why searches do not find the newest content yet'),
+    error_category: z.string().nullable().describe('kind of that error, as the newest job of the document has it'),
     job_id: z.string().nullable().describe('newest job of the document; null in replies without a lookup'),
     searchable: z.boolean(),
     chunks_count: z.int().nullable(),

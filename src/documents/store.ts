@@ -192,6 +192,14 @@ export function lastJobOf(sql: Sql): SqlFragment {
   return sql`(SELECT j.id FROM jobs j WHERE j.document_id = documents.id ORDER BY j.created_at DESC, j.id DESC LIMIT 1)`;
 }
 
+/** Select the id of the newest job of a document, and the category of its failure if the document has an error. */
+export function lastJobColumns(sql: Sql): SqlFragment {
+  return sql`${lastJobOf(sql)} AS job_id,
+    CASE WHEN documents.error_message IS NOT NULL THEN (
+      SELECT j.error_category FROM jobs j WHERE j.document_id = documents.id ORDER BY j.created_at DESC, j.id DESC LIMIT 1
+    ) END AS error_category`;
+}
+
 /**
  * @param bucketId null: any bucket of the organization
  * @throws AppError `document_not_found` (404)
@@ -203,7 +211,7 @@ export async function findDocument(
   documentId: string,
 ): Promise<DocumentView> {
   const [row] = await sql`
-    SELECT documents.*, ${lastJobOf(sql)} AS job_id FROM documents JOIN buckets ON buckets.id = documents.bucket_id
+    SELECT documents.*, ${lastJobColumns(sql)} FROM documents JOIN buckets ON buckets.id = documents.bucket_id
     WHERE documents.org_id = ${caller.orgId} AND documents.id = ${documentId} AND ${visibleTo(sql, caller)}
       ${bucketId === null ? sql`` : sql`AND documents.bucket_id = ${bucketId}`}
       AND buckets.deleting_at IS NULL`;
@@ -253,6 +261,7 @@ function toCollection(row: Row): CollectionView {
 }
 
 export function toDocument(row: Row): DocumentView {
+  const hasFailed = row['status'] === 'failed' || row['content_pending'] === true;
   return {
     id: row['id'] as string,
     bucket_id: row['bucket_id'] as string,
@@ -263,8 +272,8 @@ export function toDocument(row: Row): DocumentView {
     size_bytes: Number(row['size_bytes']),
     sha256: (row['sha256'] as Buffer).toString('hex'),
     status: row['status'] as DocumentStatus,
-    error_message:
-      row['status'] === 'failed' || row['content_pending'] ? (row['error_message'] as string | null) : null,
+    error_message: hasFailed ? (row['error_message'] as string | null) : null,
+    error_category: hasFailed ? ((row['error_category'] as string | null | undefined) ?? null) : null,
     job_id: (row['job_id'] as string | null | undefined) ?? null,
     searchable: row['searchable'] as boolean,
     chunks_count: row['chunks_count'] as number | null,

@@ -6,7 +6,9 @@ import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Sql } from '../platform/postgres.ts';
+import type { ProviderSettings } from '../platform/provider-settings.ts';
 import type { RedisConnection } from '../platform/redis.ts';
+import type { KeyRing } from '../platform/secret-key.ts';
 import type { Threads } from '../platform/threads.ts';
 import { openUpstreamMetrics, type UpstreamMetrics } from '../platform/upstream/upstream-metrics.ts';
 import type { EmbedNative } from '../projection/calibration.ts';
@@ -22,6 +24,7 @@ import { openProjector } from './projector.ts';
 import { openLocalProvider } from './providers/local-provider.ts';
 import type { Provider } from './providers/provider.ts';
 import { openRoutingTable, type RoutingTable } from './routing.ts';
+import { openVendors, type Vendors } from './vendors/open-vendors.ts';
 
 /** Share of the cache memory for canonical vectors. */
 const PROJECTED_SHARE = 1 / 4;
@@ -30,6 +33,8 @@ export interface Embedding {
   readonly embedder: Embedder;
   readonly backends: Backends;
   readonly routing: RoutingTable;
+  /** Vendors that operators added while the service runs. */
+  readonly vendors: Vendors;
   /**
    * Load tokenizers and the language detector before listening, so that the first requests need not wait.
    *
@@ -46,6 +51,7 @@ export interface Embedding {
 export interface EmbeddingContext {
   readonly config: CatalogConfig & Pick<Config, 'alias' | 'embeddings'>;
   readonly sql: Sql;
+  readonly keyRing: Pick<KeyRing, 'encryption'>;
   readonly threads: Threads;
   readonly metrics: Metrics;
   readonly logger: Logger;
@@ -69,9 +75,16 @@ export async function openEmbedding(context: EmbeddingContext): Promise<Embeddin
   });
   const upstreamMetrics = openUpstreamMetrics(metrics.registry);
   const local = openLocalProvider(threads, context.localModels);
-  const providers = await openProviders(config.providers, { local, threads, logger, metrics: upstreamMetrics });
+  const open = async (name: string, settings: ProviderSettings) => {
+    const { openProvider } = await import('./providers/open-provider.ts'); // the client of vendors takes a while to load
+    return openProvider({ name, settings, threads, logger, metrics: upstreamMetrics });
+  };
+  const providers = new Map<string, Provider>([['local', local]]);
+  for (const [name, settings] of Object.entries(config.providers)) providers.set(name, await open(name, settings));
   const { builtIn } = context.localModels;
   const backends = new Backends({ catalog, providers, projections, alias: config.alias, builtIn });
+  // The alias keeps its models when a vendor is added, so that no vectors change.
+  const vendors = await openVendors({ ...context, catalog, providers, open, configured: config.providers });
   const counters = openTokenCounters(threads);
   const natives = openNativeVectors({
     cacheBytes: config.embeddings.cacheBytes * (1 - PROJECTED_SHARE),
@@ -96,6 +109,7 @@ export async function openEmbedding(context: EmbeddingContext): Promise<Embeddin
     }),
     backends,
     routing,
+    vendors,
     upstreamMetrics,
     async prepare() {
       await counters.prepare(servedModels());
@@ -110,6 +124,7 @@ export async function openEmbedding(context: EmbeddingContext): Promise<Embeddin
     },
     async close() {
       unwatch();
+      await vendors.close();
       await natives.close();
       await Promise.all([...providers.values()].map((provider) => provider.close()));
     },
@@ -162,17 +177,4 @@ export function checkEmbeddingSettings(config: CatalogConfig & Pick<Config, 'ali
       message: `settings are not valid:\n  - alias.${ALIAS_ID}.${language}: ${id} needs the provider ${vendor}, which is not configured; add it to providers`,
     });
   }
-}
-
-async function openProviders(
-  settings: Config['providers'],
-  { local, threads, logger, metrics }: { local: Provider; threads: Threads; logger: Logger; metrics: UpstreamMetrics },
-): Promise<Map<string, Provider>> {
-  const providers = new Map<string, Provider>([['local', local]]);
-  if (Object.keys(settings).length === 0) return providers;
-  const { openProvider } = await import('./providers/open-provider.ts'); // the client of vendors takes a while to load
-  for (const [name, own] of Object.entries(settings)) {
-    providers.set(name, openProvider({ name, settings: own, threads, logger, metrics }));
-  }
-  return providers;
 }

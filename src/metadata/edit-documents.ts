@@ -12,7 +12,7 @@ import { type EditContext, notifyIngestWorkers } from './edit-document.ts';
 import { lockDocuments, readEditable } from './edit-store.ts';
 import type { HardDeleteRequest, QueuedHardDelete } from './hard-delete.ts';
 import { notDeletingSql, pendingSql } from './order-matches.ts';
-import { type EditableDocument, type Planned, planEdit, type SkipReason } from './plan-edit.ts';
+import { describeChange, type EditableDocument, type Planned, planEdit, type SkipReason } from './plan-edit.ts';
 import { type BulkRequest, readBulkRequest } from './read-request.ts';
 import type { BulkEdit, BulkEditItem, BulkEditReply } from './schema.ts';
 import { type ChangeMatch, selectChangeMatches, selectVisibleMatches } from './store.ts';
@@ -74,14 +74,7 @@ async function previewSelect(
   { where, limit, advice }: BulkRequest,
 ): Promise<BulkEditReply> {
   const found = await selectVisibleMatches(sql, { caller, bucketId: bucket.id, where }, limit + 1);
-  const items = found.slice(0, limit).map((document) => ({
-    id: document.id,
-    metadata: document.metadata,
-    searchable: document.searchable,
-    reindex_job_id: null,
-    indexed_vectors_deleted: 0,
-    warnings: [],
-  }));
+  const items = found.slice(0, limit).map(({ id, metadata, searchable }) => itemOf(id, metadata, searchable));
   const warnings = [...advice];
   if (found.length > limit) warnings.push(moreThan(limit, items.at(-1)?.id));
   return {
@@ -127,7 +120,7 @@ class BulkRun {
   readonly #request: BulkRequest;
   readonly #reindex: boolean;
   readonly #isDry: boolean;
-  readonly #where: BulkEdit['where'] | null;
+  readonly #named: { where: BulkEdit['where'] | null; document_ids?: readonly string[] };
   readonly #items: BulkEditItem[] = [];
   #updated = 0;
   readonly #skipped = new Map<keyof typeof SKIPPED, number>();
@@ -141,7 +134,8 @@ class BulkRun {
     // Documents that leave the search need no new vectors.
     this.#reindex = body.reindex && request.edit.searchable !== false;
     this.#isDry = request.isPreview;
-    this.#where = request.statement === null ? (body.where ?? null) : null;
+    const { where = null, document_ids: ids } = request.statement === null ? body : {};
+    this.#named = { where, ...(ids === undefined ? {} : { document_ids: ids }) };
     this.#warnings = [...request.advice];
     this.scope = { caller, bucketId: bucket.id, where: request.where };
   }
@@ -281,7 +275,7 @@ class BulkRun {
       actor: this.#caller.actor,
       action: kind === 'harddelete' ? 'document.preview_hard_delete' : 'document.preview_edit',
       target: this.#bucket.id,
-      detail: { statement, where: this.#where, matched },
+      detail: { statement, ...this.#named, matched },
     });
     return this.#reply(matched);
   }
@@ -313,14 +307,23 @@ class BulkRun {
 }
 
 function itemOf(id: string, metadata: Readonly<Record<string, string>>, searchable: boolean): BulkEditItem {
-  return { id, metadata: { ...metadata }, searchable, reindex_job_id: null, indexed_vectors_deleted: 0, warnings: [] };
+  return {
+    id,
+    metadata: { ...metadata },
+    searchable,
+    before: {},
+    after: {},
+    reindex_job_id: null,
+    indexed_vectors_deleted: 0,
+    warnings: [],
+  };
 }
 
-/** Describe a match as the change would leave it. */
+/** Describe a match as the change would leave it, with the values that it would have changed. */
 function previewItem(document: EditableDocument, planned: Planned): BulkEditItem {
   if ('plan' in planned) {
     const { metadata, searchable, warnings } = planned.plan;
-    return { ...itemOf(document.id, metadata, searchable), warnings };
+    return { ...itemOf(document.id, metadata, searchable), ...describeChange(planned.plan), warnings };
   }
   const { skip, fault, warnings = [] } = planned;
   return {
@@ -334,6 +337,7 @@ function appliedItem({ plan, reindexJobId }: AppliedEdit): BulkEditItem {
     id: plan.document.id,
     metadata: plan.metadata,
     searchable: plan.searchable,
+    ...describeChange(plan),
     reindex_job_id: reindexJobId,
     indexed_vectors_deleted: plan.dropsVectors ? plan.document.indexedVectors : 0,
     warnings: plan.warnings,

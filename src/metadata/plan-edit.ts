@@ -2,7 +2,7 @@ import type { Caller } from '../access/caller.ts';
 import { type AccessPolicy, clampAccess } from '../documents/access-policy.ts';
 import type { BucketPolicy, DocumentStatus } from '../documents/schema.ts';
 import { mergedMetadataFault } from '../documents/user-metadata.ts';
-import type { DocumentEdit } from './schema.ts';
+import type { DocumentEdit, FieldChanges } from './schema.ts';
 
 /** Locked document as an edit reads it. */
 export interface EditableDocument {
@@ -89,16 +89,15 @@ function differs(a: object, b: object): boolean {
   return left.length !== right.size || left.some(([key, value]) => !right.has(key) || right.get(key) !== value);
 }
 
-/** Describe the change of a document for the audit log: only fields that differ, with null for a missing field. */
-export function describeChange({ document, metadata, access, searchable }: PlannedEdit): {
-  before: Record<string, unknown>;
-  after: Record<string, unknown>;
-} {
-  const before: Record<string, unknown> = {};
-  const after: Record<string, unknown> = {};
-  const compare = (prefix: string, old: Readonly<Record<string, unknown>>, now: Readonly<Record<string, unknown>>) => {
+type Values = FieldChanges['before'];
+
+/** Describe the change of a document: only fields that differ, with null for a missing field. */
+export function describeChange({ document, metadata, access, searchable }: PlannedEdit): FieldChanges {
+  const before: Values = {};
+  const after: Values = {};
+  const compare = (prefix: string, old: Readonly<Values>, now: Readonly<Values>) => {
     for (const key of new Set([...Object.keys(old), ...Object.keys(now)])) {
-      const [was, is] = [old, now].map((values) => (Object.hasOwn(values, key) ? values[key] : null));
+      const [was = null, is = null] = [old, now].map((values) => (Object.hasOwn(values, key) ? values[key] : null));
       if (was === is) continue;
       before[prefix + key] = was;
       after[prefix + key] = is;

@@ -21,16 +21,20 @@ export interface BulkRequest {
 }
 
 /** Advice about a request by fields without `where`, which would change every document. */
-const PREVIEWED = 'nothing was changed: a request without where is a preview; select documents by where or a statement';
+const PREVIEWED =
+  'nothing was changed: a request without where is a preview; select documents by document_ids, where or a statement';
 
 /** @throws AppError `statement_invalid`, `invalid_request` (400) */
 export function readBulkRequest(request: BulkEdit): BulkRequest {
-  if (request.statement !== undefined) return readStatement(parseStatement(request.statement), request);
-  const selectsAll = Object.keys(request.where ?? {}).length === 0;
+  if (request.statement !== undefined) {
+    if (request.document_ids === undefined) return readStatement(parseStatement(request.statement), request);
+    throw invalidRequest('document_ids: do not go with a statement; write WHERE id IN (…)', 'document_ids');
+  }
+  const selectsAll = Object.keys(request.where ?? {}).length === 0 && request.document_ids === undefined;
   const { metadata, searchable, privacy_level, classification, review_status, public_accessible } = request;
   return {
     kind: 'edit',
-    where: selectsAll ? null : readWhere(request.where ?? {}),
+    where: selectsAll ? null : readWhere(request),
     edit: { metadata, searchable, privacy_level, classification, review_status, public_accessible },
     limit: request.limit ?? LIMIT_DEFAULT,
     statement: null,
@@ -58,20 +62,24 @@ function readStatement(statement: Statement, request: BulkEdit): BulkRequest {
   }
 }
 
-function readWhere(where: NonNullable<BulkEdit['where']>): Condition {
+function readWhere({ where = {}, document_ids: ids }: BulkEdit): Condition {
   const entries = Object.entries(where);
   if (entries.length > STATEMENT_LIMITS.conditions)
     throw invalidRequest(`where: has more than ${STATEMENT_LIMITS.conditions} keys`, 'where');
-  return {
-    kind: 'and',
-    parts: entries.map(([name, value]) => {
-      const subject = subjectOf(name);
-      if (value === null) return { kind: 'is null', subject, negated: false };
-      const text = String(value);
-      if (!text.isWellFormed()) throw invalidRequest(`where.${name}: must be well-formed text`, `where.${name}`);
-      return { kind: 'compare', subject, operator: '=', value: { kind: 'string', text } };
-    }),
-  };
+  const parts = entries.map(([name, value]): Condition => {
+    const subject = subjectOf(name);
+    if (value === null) return { kind: 'is null', subject, negated: false };
+    const text = String(value);
+    if (!text.isWellFormed()) throw invalidRequest(`where.${name}: must be well-formed text`, `where.${name}`);
+    return { kind: 'compare', subject, operator: '=', value: { kind: 'string', text } };
+  });
+  return { kind: 'and', parts: ids === undefined ? parts : [...parts, isOneOf(ids)] };
+}
+
+function isOneOf(ids: readonly string[]): Condition {
+  if (!ids.every((id) => id.isWellFormed())) throw invalidRequest('document_ids: must be well-formed', 'document_ids');
+  const values = ids.map((text) => ({ kind: 'string', text }) as const);
+  return { kind: 'in', subject: { kind: 'field', name: 'id' }, values, negated: false };
 }
 
 function subjectOf(name: string): Subject {

@@ -20,6 +20,9 @@ import { STATEMENT_LIMITS, STATEMENT_OPERATIONS } from './statement/parser.ts';
 /** Default limit of documents in a bulk edit. */
 export const LIMIT_DEFAULT = 500;
 
+/** Maximum number of documents that a bulk edit can name by their ids. */
+const IDS_MAX = 500;
+
 /** Change of a document: its metadata (null removes a key), access policy and state. */
 export const DocumentEdit = AccessChange.extend({
   metadata: UserMetadataInput.optional().describe('merged into user metadata; null removes a key'),
@@ -68,14 +71,29 @@ export const BulkEdit = DocumentEdit.extend({
     .record(z.string(), whereValue)
     .meta({ propertyNames: { pattern: '^[A-Za-z0-9_.-]{1,64}$' } })
     .optional()
-    .describe('exact matches by key; null: the key is missing. Without where or statement, the request is a preview'),
+    .describe('exact matches by key; null: the key is missing'),
+  document_ids: z
+    .array(z.string().min(1).max(64))
+    .min(1)
+    .max(IDS_MAX)
+    .optional()
+    .describe('only these documents. Without document_ids, where and statement, the request is a preview'),
   reindex,
   dry_run: z.boolean().default(false),
   limit: z.int().min(1).max(STATEMENT_LIMITS.limit).optional().describe(`documents at most; default ${LIMIT_DEFAULT}`),
 });
 export type BulkEdit = z.output<typeof BulkEdit>;
 
-export const BulkEditItem = z.object({
+const changedValues = z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]));
+
+/** Values of the fields that a change gives a document, as before and after it. */
+const FieldChanges = z.object({
+  before: changedValues.describe('of the changed fields; user metadata as `metadata.<key>`, null if it was missing'),
+  after: changedValues.describe('of the same fields; null if the change removes the field'),
+});
+export type FieldChanges = z.output<typeof FieldChanges>;
+
+export const BulkEditItem = FieldChanges.extend({
   id: z.string(),
   metadata: UserMetadata,
   searchable: z.boolean(),

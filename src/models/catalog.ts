@@ -146,7 +146,10 @@ export type ModelView = z.output<typeof ModelView>;
 /** All models that a request can name: those of the contract, the built-in one, and the operator's own. */
 export class Catalog {
   /** Models of the contract and of the settings. */
-  readonly #configured: ReadonlyMap<string, Model>;
+  readonly #fixed: ReadonlyMap<string, Model>;
+  /** The fixed ones, and those of vendors that were added while the service runs. */
+  #configured: ReadonlyMap<string, Model>;
+  #installed: readonly InstalledModel[] = [];
   /** All models, including those installed now. */
   #models: ReadonlyMap<string, Model>;
   /** All models by their vendors' own names, which several can share. */
@@ -190,6 +193,7 @@ export class Catalog {
       }
     }
     this.#moreNames = new Map(Object.entries(moreNames));
+    this.#fixed = models;
     this.#configured = models;
     this.#models = models;
     this.#byVendorName = Map.groupBy(models.values(), withoutVendor);
@@ -202,6 +206,7 @@ export class Catalog {
    * @returns sentences about settings that do not fit the installed models
    */
   setInstalled(installed: readonly InstalledModel[]): string[] {
+    this.#installed = installed;
     const faults: string[] = [];
     const byName = new Map(installed.map((each) => [each.name, each]));
     const models = new Map(this.#configured);
@@ -216,6 +221,16 @@ export class Catalog {
     this.#models = models;
     this.#byVendorName = Map.groupBy(models.values(), withoutVendor);
     return faults;
+  }
+
+  /** Replace the models of added vendors. A model of the contract or of the settings stays as it is. */
+  setAdded(added: readonly ModelSettings[]): void {
+    const models = new Map(this.#fixed);
+    for (const own of added) {
+      if (!models.has(own.id)) models.set(own.id, prompted(configured(undefined, own), own.id, false));
+    }
+    this.#configured = models;
+    this.setInstalled(this.#installed);
   }
 
   /** Return true if the settings of the operator name the model. */

@@ -72,6 +72,20 @@ export interface EndpointSettings {
   readonly weight: number;
 }
 
+/** Vendor with one address and one key, by the rules of the settings. */
+export const SimpleVendor = z.object({
+  name,
+  protocol: Provider.shape.protocol,
+  base_url: baseUrl.meta({ maxLength: 2000 }),
+  api_key: secret.optional().describe('key of the vendor, which no answer shows'),
+});
+export type SimpleVendor = z.output<typeof SimpleVendor>;
+
+/** Complete the settings of a vendor with one address. */
+export function settingsOfVendor({ protocol, base_url, api_key }: Omit<SimpleVendor, 'name'>): ProviderSettings {
+  return providerOf(Provider.parse({ protocol, base_url, api_key: api_key?.reveal() }));
+}
+
 function providerOf(provider: z.output<typeof Provider>): ProviderSettings {
   // A vendor with one base URL may be configured without a list of endpoints.
   const listed = provider.endpoints ?? [

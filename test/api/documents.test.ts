@@ -22,6 +22,9 @@ function multipart(fileName: string, bytes: string | Uint8Array<ArrayBuffer>, fi
   return form;
 }
 
+/** Bytes of no known format. */
+const noise = new Uint8Array([0, 1, 2, 3, 255, 254, 0, 9]);
+
 const upload = (json: unknown, headers: Record<string, string> = {}) =>
   test.call('POST', DOCUMENTS, { key, json, headers });
 
@@ -31,6 +34,21 @@ async function ready(jobId: string) {
     return body.status === 'ready' && body;
   });
 }
+
+it('a document that could not be read has the reason and its category, in each list and by itself', async () => {
+  const { body: taken } = await test.call('POST', DOCUMENTS, { key, body: multipart('x.bin', noise) });
+  const document = await until(async () => {
+    const { body } = await test.call('GET', `/v1/documents/${taken.id}`, { key });
+    return body.status === 'failed' && body;
+  });
+  const failure = { error_category: 'unsupported_type', error_message: expect.stringMatching(/./) };
+  expect(document).toMatchObject(failure);
+  for (const path of [`${DOCUMENTS}?status=failed`, '/v1/documents?name=x.bin', `/v1/documents?ids=${taken.id}`]) {
+    const { body } = await test.call('GET', path, { key });
+    expect([path, body.data]).toEqual([path, [expect.objectContaining(failure)]]);
+  }
+  await test.call('DELETE', `${DOCUMENTS}/${taken.id}`, { key });
+});
 
 describe('upload, search, delete over HTTP', () => {
   it('a multipart upload gets a 202 and a job, and its document is found, read and deleted', async () => {

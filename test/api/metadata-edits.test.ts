@@ -189,6 +189,32 @@ describe('bounds of edits', () => {
     expect(await fingerprint(test.appliance.sql)).toBe(before);
   });
 
+  it('a bulk edit of named documents changes only those, and only those that also match where', async () => {
+    const ids = [await upload({ kind: 'named' }), await upload({ kind: 'named' }), await upload({ kind: 'other' })];
+    await upload({ kind: 'named' });
+    const foreign = await test.key({ org: 'foreign', scopes: ['documents:write'] });
+    const file = { filename: 'theirs.txt', text: 'theirs' };
+    const theirs = await test.call('POST', DOCUMENTS, { key: foreign, json: file });
+    expect(theirs.status).toBe(202);
+    const json = { document_ids: [...ids, theirs.body.id, 'doc_missing'], metadata: { seen: 'yes' }, reindex: false };
+    const preview = await bulk({ ...json, dry_run: true });
+    expect(preview.body).toMatchObject({ matched: 3, updated: 0, dry_run: true });
+    expect(preview.body.items[0]).toMatchObject({
+      before: { 'metadata.seen': null },
+      after: { 'metadata.seen': 'yes' },
+    });
+    const run = await bulk({ ...json, where: { kind: 'named' } });
+    expect(run.body).toMatchObject({ matched: 2, updated: 2, dry_run: false });
+    expect(run.body.items.map(({ id }: { id: string }) => id)).toEqual(ids.slice(0, 2).toSorted());
+    const detail = 'document_ids: do not go with a statement; write WHERE id IN (…)';
+    const both = await bulk({ document_ids: ids, statement: 'SELECT documents' });
+    expect([both.status, both.body]).toEqual([400, { detail }]);
+    const many = Array.from({ length: 501 }, (_, at) => `doc_${at}`);
+    expect((await bulk({ document_ids: many, metadata: { seen: 'no' } })).status).toBe(400);
+    const largest = { document_ids: many.slice(1), metadata: { seen: 'no' } };
+    expect((await bulk(largest)).body).toMatchObject({ matched: 0, updated: 0 });
+  });
+
   it('contract 4.14: a repeated bulk edit with a limit reaches every document, whatever stays as it is', async () => {
     for (let at = 0; at < 5; at++) await upload({ group: 'progress', at });
     await upload({ group: 'progress', done: 'yes' });

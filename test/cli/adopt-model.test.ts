@@ -51,4 +51,31 @@ describe('models adopt', () => {
     const again = await adopt('local/semantic-1', '--dry-run');
     expect(again.stderr).toContain('local/semantic-1 has no chunks of a bucket to embed');
   });
+
+  it('keeps a fallback that can be compared with the model, drops another one, and says so', async () => {
+    const org = 'routed';
+    const key = await api.key({ org, scopes: ['routing:manage'] });
+    const route = async (routing: object) => {
+      expect((await api.call('PUT', '/v1/routing', { key, json: { ...routing, mode: 'fallback' } })).status).toBe(200);
+    };
+    const routing = async () => (await api.call('GET', '/v1/routing', { key })).body;
+    // The alias is served by the lexical model.
+    await route({ primary: 'local/semantic-1', fallback: 'service-embed-1-small' });
+    const shown = await adopt('local/lexical-1', '--org', org, '--dry-run');
+    expect(shown.stderr).toContain('service-embed-1-small stays the fallback');
+    expect(await routing()).toMatchObject({ primary: 'local/semantic-1' });
+    const kept = await adopt('local/lexical-1', '--org', org, '--yes');
+    expect(kept.stderr).toContain('service-embed-1-small stays the fallback');
+    const stays = { primary: 'local/lexical-1', fallback: 'service-embed-1-small', mode: 'fallback' };
+    expect(await routing()).toMatchObject(stays);
+    const dropped = await adopt('local/semantic-1', '--org', org, '--yes');
+    expect(dropped.stderr).toContain(
+      'the fallback service-embed-1-small is dropped, since its vectors cannot be compared',
+    );
+    expect(await routing()).toMatchObject({ primary: 'local/semantic-1', fallback: null, mode: 'single' });
+    await route({ primary: 'local/semantic-1', fallback: 'local/lexical-1' });
+    const replaced = await adopt('local/lexical-1', '--org', org, '--yes');
+    expect(replaced.stderr).toContain('there is no fallback now, since local/lexical-1 was the fallback');
+    expect(await routing()).toMatchObject({ primary: 'local/lexical-1', fallback: null, mode: 'single' });
+  });
 });

@@ -81,7 +81,8 @@ describe('service metadata exec', () => {
 
   test('metadata exec --json prints the response of the endpoint', async () => {
     const id = await upload('a.txt', { team: 'a' });
-    const item = { id, searchable: true, reindex_job_id: null, indexed_vectors_deleted: 0, warnings: [] };
+    const state = { searchable: true, reindex_job_id: null, indexed_vectors_deleted: 0, warnings: [] };
+    const item = { id, ...state, before: { 'metadata.tag': null }, after: { 'metadata.tag': 'x' } };
     const counts = { bucket_id: bucketId, matched: 1, skipped: 0, reindex_queued: 0, indexed_vectors_deleted: 0 };
     expect(await execJson(UPDATE, '--dry-run')).toEqual({
       ...{ ...counts, updated: 0, dry_run: true, items: [{ ...item, metadata: { team: 'a', tag: 'x' } }] },
@@ -96,6 +97,24 @@ describe('service metadata exec', () => {
       reindex_queued: 1,
       items: [{ reindex_job_id: expect.stringMatching(/^job_/) }],
     });
+  });
+
+  test('metadata exec --dry-run shows before and after of each field that changes, of the access policy too', async () => {
+    const id = await upload('a.txt', { team: 'a' });
+    const statement = `UPDATE documents SET team = 'b', privacy_level = 4, review_status = 'approved' WHERE team = 'a'`;
+    const shown = await exec(statement, '--dry-run');
+    const change = 'metadata.team: a -> b, privacy_level: 1 -> 4, review_status: pending -> approved';
+    expect(shown.stdout.split('\n').map((line) => line.trim().split(/ {2,}/))).toEqual([
+      ['ID', 'FILE', 'SEARCH', 'CHANGE', 'NOTE'],
+      [id, 'a.txt', 'on', change, '-'],
+      [''],
+    ]);
+    expect((await execJson(statement, '--dry-run')).items).toMatchObject([
+      {
+        before: { 'metadata.team': 'a', privacy_level: 1, review_status: 'pending' },
+        after: { 'metadata.team': 'b', privacy_level: 4, review_status: 'approved' },
+      },
+    ]);
   });
 
   test('metadata exec reads the statement from a file and from stdin', async () => {

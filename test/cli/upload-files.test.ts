@@ -1,5 +1,5 @@
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { tmpdir, userInfo } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openSession } from '../../src/cli/session.ts';
@@ -83,6 +83,7 @@ test('a file without read permission is a failed outcome', async () => {
   chmodSync(secret.path, 0);
   // Root can read everything, so another user reads.
   const isRoot = process.getuid?.() === 0;
+  const user = isRoot ? 'nobody' : userInfo().username;
   const { appliance, operator } = service;
   const bucket = await findBucket(appliance.sql, operator.orgId, 'default');
   const outcomes: FileOutcome[] = [];
@@ -96,7 +97,10 @@ test('a file without read permission is a failed outcome', async () => {
   expect(outcomes).toEqual([
     expect.objectContaining({
       status: 'failed',
-      error: { category: 'file_unreadable', message: expect.stringContaining('EACCES') },
+      error: {
+        category: 'file_unreadable',
+        message: `cannot read ${secret.path} (EACCES): the user "${user}" may not read it; copy it to where this user can read it, or change its permissions`,
+      },
     }),
   ]);
 });

@@ -69,6 +69,29 @@ inBrowser(
   },
 );
 
+inBrowser(
+  'a failure is told in Korean, with the English details on the page of the document and of the job',
+  async () => {
+    const name = { name: 'unreadable' };
+    const { body: bucket } = await console.test.call('POST', '/v1/buckets', { key: await key(), json: name });
+    const json = { filename: 'noise.bin', content_base64: 'AAECA//+AAk=' };
+    const sent = await console.test.call('POST', `/v1/buckets/${bucket.id}/documents`, { key: await key(), json });
+    const sentence = '읽을 수 없는 형식의 파일입니다.';
+    const { page, context, faults } = await console.open(`/console/buckets/${bucket.id}`, { locale: 'ko-KR' });
+    const row = page.getByRole('row').filter({ hasText: 'noise.bin' });
+    await row.getByText(sentence, { exact: true }).waitFor();
+    await expectGoodLooks(page, 'bucket-failed-korean');
+    for (const address of [`documents/${sent.body.id}`, `jobs/${sent.body.job_id}`]) {
+      await page.goto(`${console.test.api.url}/console/${address}`);
+      await page.getByText(sentence, { exact: true }).waitFor();
+      await page.getByText(/^원문: ./).waitFor();
+    }
+    await expectGoodLooks(page, 'job-failed-korean');
+    expect(faults).toEqual([]);
+    await context.close();
+  },
+);
+
 inBrowser('documents are found by name and folder, put in order, chosen and deleted together', async () => {
   const { body: bucket } = await console.test.call('POST', '/v1/buckets', { key: await key(), json: { name: 'many' } });
   for (const filename of ['port/cranes/plan.txt', 'port/cranes/offer.txt', 'port/ferries.txt', 'menu.txt']) {

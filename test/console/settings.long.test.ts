@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { FakeUpstream } from '../support/fake-upstream.ts';
 import { ingestAll } from '../support/ingest-all.ts';
 import { until } from '../support/until.ts';
 import { ALL_SCOPES, type ConsoleTest, expectGoodLooks, HAS_CHROMIUM, openConsole } from './support.ts';
@@ -32,6 +33,47 @@ inBrowser('the catalog, the calibration and the models of buckets are shown, eac
   await page.getByRole('row').filter({ hasText: 'default' }).getByText('local/lexical-1').waitFor();
   await expectGoodLooks(page, 'models-buckets');
   expect(page.url()).toContain('/console/models/buckets');
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+inBrowser('an operator adds a vendor by a test call, and removes it', async () => {
+  const upstream = await FakeUpstream.start({ apiKeys: ['a-key-of-acme'] });
+  const key = await console.test.key({ scopes: [...ALL_SCOPES, 'platform_admin'], authLevel: 10 });
+  const { page, context, faults } = await console.open('/console/models/vendors', { key });
+  await page.getByRole('button', { name: 'Add a vendor' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Add a vendor' });
+  expect(await dialog.getByLabel('Name', { exact: true }).inputValue()).toBe('vendor-a');
+  await dialog.getByLabel('Protocol').selectOption('voyage');
+  expect(await dialog.getByLabel('Name', { exact: true }).inputValue()).toBe('vendor-c');
+  await dialog.getByLabel('Protocol').selectOption('openai');
+  await dialog.getByLabel('Name', { exact: true }).fill('acme');
+  await dialog.getByLabel('Address').fill(upstream.baseUrl('openai'));
+  await dialog.getByLabel('API key').fill('a-wrong-key');
+  await dialog.getByLabel('Name of a model at the vendor').fill('words-1');
+  await dialog.getByRole('button', { name: 'Test and add' }).click();
+  await dialog.getByRole('alert').waitFor();
+  await expectGoodLooks(page, 'models-vendor-refused');
+  await dialog.getByLabel('API key').fill('a-key-of-acme');
+  await page.keyboard.press('Enter');
+  const row = page.getByRole('row').filter({ hasText: 'acme/words-1' });
+  await row.getByText('added here').waitFor();
+  await row.getByRole('button', { name: 'Test acme/words-1' }).click();
+  await row.getByText(/^It answered in/).waitFor();
+  expect(await page.content()).not.toContain('a-key-of-acme');
+  await expectGoodLooks(page, 'models-vendor-added');
+  await row.getByRole('button', { name: 'Remove acme' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+  await row.waitFor({ state: 'detached' });
+  expect(faults).toEqual([]);
+  await context.close();
+  await upstream.close();
+});
+
+inBrowser('a caller who is no operator is offered no vendor to add', async () => {
+  const { page, context, faults } = await console.open('/console/models/vendors');
+  await page.getByRole('row').filter({ hasText: 'vendor-a' }).first().waitFor();
+  expect(await page.getByRole('button', { name: 'Add a vendor' }).count()).toBe(0);
   expect(faults).toEqual([]);
   await context.close();
 });

@@ -134,11 +134,12 @@ inBrowser('a change is previewed, then executed, and the preview is void once th
   const user = await console.test.key({ scopes: ['documents:write', 'buckets:manage'], authLevel: 10 });
   const { page, context, faults } = await console.open('/console/metadata', { key: user });
   const editor = page.getByLabel('Statement', { exact: true });
-  await editor.fill("UPDATE documents SET season = 'winter' WHERE team = 'port'");
+  await editor.fill("UPDATE documents SET season = 'winter', privacy_level = 4 WHERE team = 'port'");
   await page.getByLabel(/Make the vectors/).uncheck();
   await page.getByRole('button', { name: 'Show what it would change' }).click();
   await page.getByText('3 documents match.').waitFor();
-  await page.getByRole('columnheader', { name: 'Metadata after the change' }).waitFor();
+  await page.getByText('season: – → winter').first().waitFor();
+  expect(await page.getByText('Privacy level: 1 → 4').count()).toBe(3);
   await expectGoodLooks(page, 'metadata');
   await editor.press('End');
   await editor.pressSequentially(' LIMIT 2');

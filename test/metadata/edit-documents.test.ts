@@ -77,6 +77,8 @@ describe('a bulk edit', () => {
         id: ids[0],
         metadata: { team: 'a', year: '2020', tag: 'x' },
         searchable: true,
+        before: { 'metadata.tag': null },
+        after: { 'metadata.tag': 'x' },
         reindex_job_id: null,
         indexed_vectors_deleted: 0,
         warnings: [],
@@ -118,6 +120,35 @@ describe('a bulk edit', () => {
       preview.items.map(({ id, warnings }) => ({ id, warnings })),
     );
     expect(run).toMatchObject({ matched: 4, updated: 4, skipped: 0, warnings: preview.warnings });
+  });
+
+  it('a preview shows before and after of every field that changes, in metadata, access policy and search', async () => {
+    const id = await upload({ team: 'a', old: 'y' });
+    await upload({ team: 'a', tag: 'x' }, { privacy_level: 8, classification: 'restricted' });
+    const fields = `tag = 'x', old = NULL, privacy_level = 8, classification = 'restricted', review_status = 'approved'`;
+    const statement = `UPDATE documents SET ${fields}, scope = 'hr', searchable = FALSE WHERE team = 'a'`;
+    const changes = {
+      before: {
+        ...{ 'metadata.tag': null, 'metadata.old': 'y', privacy_level: 1, classification: 'internal' },
+        ...{ review_status: 'pending', scope: null, searchable: true },
+      },
+      after: {
+        ...{ 'metadata.tag': 'x', 'metadata.old': null, privacy_level: 8, classification: 'restricted' },
+        ...{ review_status: 'approved', scope: 'hr', searchable: false },
+      },
+    };
+    const preview = await edit({ statement, dry_run: true });
+    const [first, second] = preview.items.map(({ before, after }) => ({ before, after }));
+    expect([first, second]).toEqual([
+      changes,
+      {
+        before: { review_status: 'pending', scope: null, searchable: true },
+        after: { review_status: 'approved', scope: 'hr', searchable: false },
+      },
+    ]);
+    const run = await edit({ statement });
+    expect(run.items.map(({ before, after }) => ({ before, after }))).toEqual([first, second]);
+    expect((await edit({ statement, dry_run: true })).items[0]).toMatchObject({ id, before: {}, after: {} });
   });
 
   it('a preview lists every match as it would be, also those that would stay as they are', async () => {

@@ -79,6 +79,8 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   cancelBatch: {},
   listModels: {},
   listVendors: {},
+  addVendor: { json: () => ({ name: 'none', protocol: 'tei', base_url: 'http://127.0.0.1:1', model: 'none' }) },
+  removeVendor: {},
   getModel: {},
   getRouting: {},
   setRouting: { json: () => ({ primary: 'service-embed-1-small' }) },
@@ -220,6 +222,8 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   deleteMemorySource: {},
   searchMemory: { json: ({ bucket }) => ({ query: TOPIC, bucket, top_k: 100 }), shows: true },
   listProjections: {},
+  listCalibrations: {},
+  requestCalibration: { json: () => ({ model: 'local/lexical-1' }) },
   streamEvents: {},
   getOverview: {},
   getBucketMap: { shows: true },
@@ -265,7 +269,7 @@ const NO_IDS = new Set([
   ...['getModel.id', 'receiveDelivery.user_id', 'receiveDelivery.bot_id', 'listDocuments.cursor', 'listJobs.cursor'],
   ...['listJobs.document_id'],
   // Those who run the installation name any organization, and revoke any id that a token of theirs could have.
-  ...['getOrganization.org', 'editOrganization.org', 'revokeToken.token'],
+  ...['getOrganization.org', 'editOrganization.org', 'revokeToken.token', 'removeVendor.vendor'],
   ...['showConsolePage.page', 'getConsoleAsset.file', 'getReferenceAsset.file', 'showHelpPage.page'],
   ...['listDeliveries.cursor', 'listNotifications.cursor'],
   ...['listBuckets.cursor', 'listCollections.cursor', 'listChannelConfigs.cursor', 'listMemorySources.cursor'],
@@ -275,7 +279,7 @@ const NO_IDS = new Set([
   ...['deletePasskey.passkey', 'getOAuthResourceMetadata.path'],
   // Grants of the caller alone, by ids that only its own list has.
   ...['revokeGrant.grant', 'issueOAuthTokens.client_id', 'revokeOAuthToken.client_id'],
-  ...['searchBuckets.buckets', 'findDocuments.ids'],
+  ...['searchBuckets.buckets', 'findDocuments.ids', 'editDocumentsMetadata.document_ids'],
   ...['rerank.documents', 'rerankV2.documents'],
 ]);
 
@@ -312,7 +316,7 @@ export function requestOf(route: Route, ids: MatrixIds): { path: string; json: R
   const { query, json } = REQUESTS[route.operationId] ?? {};
   const path = route.path.replace(/[:*](\w+)/g, (_, name: string) => {
     if (name === 'id') return 'local/lexical-1';
-    if (['org', 'token', 'passkey', 'page', 'file'].includes(name)) return `${name}_missing`;
+    if (['org', 'token', 'passkey', 'page', 'file', 'vendor'].includes(name)) return `${name}_missing`;
     return ids[name === 'job' && isBulk(route) ? 'bulkJob' : (ID_FIELDS[name] as keyof MatrixIds)];
   });
   const search = query === undefined ? '' : `?${new URLSearchParams(query(ids))}`;

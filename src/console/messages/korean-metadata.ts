@@ -29,7 +29,6 @@ export const KOREAN_METADATA = {
   '{count|document matches|documents match}.': '문서 {count}개가 일치합니다.',
   'The vectors of {count} are made anew.': '{count}개의 벡터를 다시 만듭니다.',
   'The first {count} of the documents that match.': '일치하는 문서 중 처음 {count}개입니다.',
-  'Metadata after the change': '변경 후 메타데이터',
   Searchable: '검색 가능',
   Note: '비고',
 } as const;

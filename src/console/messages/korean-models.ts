@@ -1,8 +1,33 @@
 export const KOREAN_MODELS = {
   Vendors: '제공사',
   Vendor: '제공사',
-  'A vendor serves models over the network. An operator adds one with this command, which makes a test call:':
-    '제공사는 네트워크로 모델을 제공합니다. 운영자가 다음 명령으로 추가하며, 시험 호출도 합니다:',
+  'A vendor serves models over the network. An operator adds one here or in service.yaml.':
+    '제공사는 네트워크로 모델을 제공합니다. 운영자가 여기서 또는 service.yaml에서 추가합니다.',
+  'Calibrate a model': '모델 보정',
+  Calibrate: '보정',
+  Calibrations: '보정 진행',
+  'Every model that embeds by meaning is calibrated.': '의미를 비교하는 모든 모델이 보정되었습니다.',
+  'The model embeds sample texts, for which its vendor may ask a price. Its vectors can then be compared.':
+    '모델이 예시 텍스트를 임베딩하며 제공사가 요금을 청구할 수 있습니다. 이후 벡터를 서로 비교할 수 있습니다.',
+  'The held-out score {score} is too low.': '검증 점수 {score}이(가) 너무 낮습니다.',
+  'It is tried again {time}.': '{time} 다시 시도합니다.',
+  'Add a vendor': '제공사 추가',
+  'Test and add': '시험 후 추가',
+  'The ids of its models begin with it.': '모델 ID가 이 이름으로 시작합니다.',
+  'Address of the API, without the path of the operation.': 'API 주소입니다. 작업 경로는 빼고 입력하세요.',
+  'It is stored encrypted and never shown again. Empty for a server without keys.':
+    '암호화하여 저장하며 다시 보여 주지 않습니다. 키가 없는 서버면 비워 두세요.',
+  'Name of a model at the vendor': '제공사의 모델 이름',
+  'A test call embeds a short text with it.': '이 모델로 짧은 텍스트를 임베딩해 시험합니다.',
+  'Tokens of a text that the model accepts.': '모델이 받는 텍스트 하나의 토큰 수입니다.',
+  'Remove {name}?': '{name}을(를) 제거할까요?',
+  'Its key is deleted, and requests for its models fail. Move the buckets that use them first.':
+    '키가 삭제되고 이 제공사의 모델을 쓰는 요청은 실패합니다. 그 모델을 쓰는 버킷부터 옮기세요.',
+  Protocol: '프로토콜',
+  Address: '주소',
+  'API key': 'API 키',
+  'added here': '여기서 추가됨',
+  'from service.yaml': 'service.yaml에서 설정됨',
   'Set up': '설정됨',
   'Not set up': '설정 안 됨',
   'Test call': '시험 호출',

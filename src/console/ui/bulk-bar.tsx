@@ -6,13 +6,22 @@ import { ConfirmDialog } from './dialog.tsx';
 import type { IconName } from './icons.tsx';
 
 /** Action on each chosen row. */
-export interface BulkAction<T> {
+interface RowAction<T> {
   readonly label: string;
   readonly icon?: IconName;
   readonly run: (row: T) => Promise<unknown>;
   /** Question before it is run, for what cannot be undone. */
   readonly question?: string;
 }
+
+/** Action on all chosen rows together, which opens a dialog of its own. */
+interface DialogAction<T> {
+  readonly label: string;
+  readonly icon?: IconName;
+  readonly open: (rows: readonly T[]) => void;
+}
+
+export type BulkAction<T> = RowAction<T> | DialogAction<T>;
 
 interface BulkBarProps<T> {
   readonly rows: readonly T[];
@@ -27,8 +36,13 @@ const FAULTS_SHOWN = 5;
 export function BulkBar<T>({ rows, actions, nameOf, onEnd }: BulkBarProps<T>) {
   const [progress, setProgress] = useState<{ ended: number; total: number } | null>(null);
   const [outcome, setOutcome] = useState<Outcome<T> | null>(null);
-  const [asked, setAsked] = useState<BulkAction<T> | null>(null);
-  const start = async (action: BulkAction<T>) => {
+  const [asked, setAsked] = useState<RowAction<T> | null>(null);
+  const begin = (action: BulkAction<T>) => {
+    if ('open' in action) action.open(rows);
+    else if (action.question === undefined) void start(action);
+    else setAsked(action);
+  };
+  const start = async (action: RowAction<T>) => {
     if (progress !== null) return;
     const total = rows.length;
     setOutcome(null);
@@ -47,10 +61,10 @@ export function BulkBar<T>({ rows, actions, nameOf, onEnd }: BulkBarProps<T>) {
             <Button
               key={action.label}
               small
-              look={action.question === undefined ? 'plain' : 'danger'}
+              look={'open' in action || action.question === undefined ? 'plain' : 'danger'}
               isBusy={progress !== null}
               {...(action.icon === undefined ? {} : { icon: action.icon })}
-              onClick={() => (action.question === undefined ? start(action) : setAsked(action))}
+              onClick={() => begin(action)}
             >
               {action.label}
             </Button>

@@ -44,6 +44,7 @@ export type DurableChange =
 /** Fault of a file operation. It is a value, since errors lose their fields between threads. */
 export interface FileFault {
   readonly code: string;
+  readonly path: string;
   readonly syscall: string;
   readonly message: string;
 }
@@ -246,12 +247,12 @@ function faultOf(step: () => void): FileFault | null {
     step();
     return null;
   } catch (error) {
-    const { code = '', syscall = '', message } = error as NodeJS.ErrnoException;
-    return { code, syscall, message };
+    const { code = '', syscall = '', path = '', message } = error as NodeJS.ErrnoException;
+    return { code, syscall, path, message };
   }
 }
 
 /** Convert a fault to the error that it describes. */
-export function toError({ message, code, syscall }: FileFault): NodeJS.ErrnoException {
-  return Object.assign(new Error(message), { code, syscall });
+export function toError({ message, ...about }: FileFault): NodeJS.ErrnoException {
+  return Object.assign(new Error(message), about);
 }

@@ -43,6 +43,16 @@ export async function insertWanted(sql: Sql, { id, revision, nativeDimension }: 
     VALUES (${id}, ${revision}, ${nativeDimension}, 'wanted') ON CONFLICT (model) DO NOTHING`;
 }
 
+/** Record that an operator wants a model calibrated now, also after a failure. One in progress goes on. */
+export async function markWanted(sql: Sql, { id, revision, nativeDimension }: Version): Promise<void> {
+  await sql`
+    INSERT INTO model_calibrations (model, revision, native_dimension, state)
+    VALUES (${id}, ${revision}, ${nativeDimension}, 'wanted')
+    ON CONFLICT (model) DO UPDATE SET state = 'wanted', revision = ${revision}, native_dimension = ${nativeDimension},
+      texts_done = 0, texts_total = 0, score = NULL, reason = NULL, retry_at = NULL, attempts = 0, updated_at = now()
+    WHERE model_calibrations.state <> 'calibrating'`;
+}
+
 /** Record the start of a calibration. The number of failed attempts stays for the same version of the model. */
 export async function recordStart(sql: Sql, model: Version, textsTotal: number): Promise<void> {
   const { id, revision, nativeDimension } = model;

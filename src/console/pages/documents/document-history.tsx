@@ -3,6 +3,7 @@ import { formatTime } from '../../lib/format.ts';
 import { t, translateName } from '../../lib/i18n.ts';
 import { useResource } from '../../lib/resource.ts';
 import type { DocumentView, HistoryEntry } from '../../types.ts';
+import { Changes } from '../../ui/changes.tsx';
 import { Panel } from '../../ui/page.tsx';
 import { Failure, Loading } from '../../ui/states.tsx';
 
@@ -36,7 +37,7 @@ function HistoryList({ history }: { history: ReturnType<typeof useResource<Histo
           <span>
             <strong>{translateName(entry.action.replace(/^document\./, ''))}</strong>
           </span>
-          <Change entry={entry} />
+          <Changes before={entry.before} after={entry.after} />
           {entry.statement && <code>{entry.statement}</code>}
           <span class="faint">
             {formatTime(entry.at)} · {entry.actor}
@@ -44,19 +45,5 @@ function HistoryList({ history }: { history: ReturnType<typeof useResource<Histo
         </li>
       ))}
     </ol>
-  );
-}
-
-function Change({ entry: { before, after } }: { entry: HistoryEntry }) {
-  const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])];
-  if (keys.length === 0) return null;
-  return (
-    <ul>
-      {keys.map((key) => (
-        <li key={key} class="quiet">
-          {key.replace(/^metadata\./, '')}: {String(before[key] ?? '–')} → {String(after[key] ?? '–')}
-        </li>
-      ))}
-    </ul>
   );
 }

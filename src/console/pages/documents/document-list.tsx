@@ -2,13 +2,15 @@ import { useState } from 'preact/hooks';
 import { call, pathOf } from '../../lib/api.ts';
 import { formatAgo, formatBytes, formatNumber } from '../../lib/format.ts';
 import { t } from '../../lib/i18n.ts';
+import { reasonOf } from '../../lib/reason.ts';
 import type { PagedResource } from '../../lib/resource.ts';
 import { linkTo, replaceQuery } from '../../lib/router.ts';
-import { mayUse } from '../../lib/session.ts';
+import { mayEditMetadata, mayUse } from '../../lib/session.ts';
 import type { DocumentView } from '../../types.ts';
 import { type BulkAction, BulkBar } from '../../ui/bulk-bar.tsx';
 import { Empty, Loaded } from '../../ui/states.tsx';
 import { type Column, MoreButton, type Sorting, Table } from '../../ui/table.tsx';
+import { BulkEditDialog } from './bulk-edit-dialog.tsx';
 import { DocumentState } from './document-state.tsx';
 
 const COLUMNS: readonly (() => Column<DocumentView>)[] = [
@@ -51,7 +53,12 @@ interface DocumentListProps {
 /** Documents of a bucket as a table, with actions on the chosen ones. */
 export function DocumentList({ bucket, documents, isFiltered, sort, order }: DocumentListProps) {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const actions = actionsOn(bucket);
+  const [editing, setEditing] = useState<readonly DocumentView[] | null>(null);
+  const actions = actionsOn(bucket, setEditing);
+  const endSelection = () => {
+    setChosen(new Set());
+    documents.refresh();
+  };
   const sorting: Sorting = {
     by: sort,
     order: order === 'asc' ? 'asc' : 'desc',
@@ -65,11 +72,16 @@ export function DocumentList({ bucket, documents, isFiltered, sort, order }: Doc
             rows={rows.filter(({ id }) => chosen.has(id))}
             actions={actions}
             nameOf={({ file_name }) => file_name}
-            onEnd={() => {
-              setChosen(new Set());
-              documents.refresh();
-            }}
+            onEnd={endSelection}
           />
+          {editing !== null && (
+            <BulkEditDialog
+              bucket={bucket}
+              documents={editing}
+              onClose={() => setEditing(null)}
+              onDone={endSelection}
+            />
+          )}
           {rows.length === 0 ? (
             <Empty title={isFiltered ? t('No document matches') : t('This bucket is empty')}>
               {isFiltered
@@ -99,7 +111,7 @@ export function DocumentList({ bucket, documents, isFiltered, sort, order }: Doc
   );
 }
 
-function actionsOn(bucket: string): BulkAction<DocumentView>[] {
+function actionsOn(bucket: string, onEdit: (documents: readonly DocumentView[]) => void): BulkAction<DocumentView>[] {
   const actions: BulkAction<DocumentView>[] = [];
   if (mayUse('jobs:write')) {
     actions.push({
@@ -111,6 +123,7 @@ function actionsOn(bucket: string): BulkAction<DocumentView>[] {
       },
     });
   }
+  if (mayEditMetadata()) actions.push({ label: t('Edit metadata'), icon: 'metadata', open: onEdit });
   if (mayUse('documents:write')) {
     actions.push({
       label: t('Delete for good'),
@@ -122,14 +135,15 @@ function actionsOn(bucket: string): BulkAction<DocumentView>[] {
   return actions;
 }
 
-function nameCell({ id, file_name, source_path, error_message, status }: DocumentView) {
+function nameCell(document: DocumentView) {
+  const { id, file_name, source_path, error_message, status } = document;
   return (
     <>
       <a class="main" href={linkTo('documents', id)}>
         {file_name}
       </a>
       {source_path && source_path !== file_name && <span class="sub">{source_path}</span>}
-      {status === 'failed' && error_message && <span class="sub">{error_message}</span>}
+      {status === 'failed' && error_message && <span class="sub">{reasonOf(document)}</span>}
     </>
   );
 }

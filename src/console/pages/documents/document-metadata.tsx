@@ -4,15 +4,10 @@ import { t } from '../../lib/i18n.ts';
 import { useAction } from '../../lib/resource.ts';
 import { mayEditMetadata } from '../../lib/session.ts';
 import type { DocumentView, EditReply } from '../../types.ts';
-import { ActionError, Button, Check, Form, IconButton, Warnings } from '../../ui/controls.tsx';
+import { ActionError, Button, Check, Form, Warnings } from '../../ui/controls.tsx';
 import { Facts, Panel } from '../../ui/page.tsx';
+import { type Pair, PairRows, pairOf } from '../../ui/pair-rows.tsx';
 import { toast } from '../../ui/toast.tsx';
-
-interface Pair {
-  readonly id: number;
-  readonly key: string;
-  readonly value: string;
-}
 
 /** Metadata of a document, edited in place. */
 export function MetadataPanel({ document, onSaved }: { document: DocumentView; onSaved: () => void }) {
@@ -34,12 +29,6 @@ export function MetadataPanel({ document, onSaved }: { document: DocumentView; o
       )}
     </Panel>
   );
-}
-
-let nextPair = 1;
-function pairOf(key = '', value = ''): Pair {
-  nextPair += 1;
-  return { id: nextPair, key, value };
 }
 
 /** Find the change from the stored metadata to the rows of the form; null removes a key. */
@@ -74,38 +63,9 @@ function MetadataForm({
     if (reply.warnings.length === 0) onDone();
     onSaved();
   });
-  const update = (id: number, change: Partial<Pair>) =>
-    setPairs(pairs.map((pair) => (pair.id === id ? { ...pair, ...change } : pair)));
   return (
     <Form onSubmit={() => save.run()} aria-label={t('Metadata')}>
-      {pairs.map(({ id, key, value }) => (
-        <div class="pair-row" key={id}>
-          <input
-            class="input"
-            aria-label={t('Key')}
-            placeholder={t('Key')}
-            value={key}
-            onInput={(event) => update(id, { key: event.currentTarget.value })}
-          />
-          <input
-            class="input"
-            aria-label={t('Value')}
-            placeholder={t('Value')}
-            value={value}
-            onInput={(event) => update(id, { value: event.currentTarget.value })}
-          />
-          <IconButton
-            icon="trash"
-            label={t('Remove {name}', { name: key })}
-            onClick={() => setPairs(pairs.filter((pair) => pair.id !== id))}
-          />
-        </div>
-      ))}
-      <div>
-        <Button small look="quiet" icon="plus" onClick={() => setPairs([...pairs, pairOf()])}>
-          {t('Add a key')}
-        </Button>
-      </div>
+      <PairRows pairs={pairs} onPairs={setPairs} />
       <Check label={t('Make the vectors anew')} isOn={reindex} onToggle={setReindex} />
       <Warnings of={warnings} />
       <ActionError error={save.error} />

@@ -8,9 +8,9 @@ import { ActionError, Button, Check, Form, SelectField, TextField, Warnings } fr
 import { Facts, Panel } from '../../ui/page.tsx';
 import { toast } from '../../ui/toast.tsx';
 
-const CLASSIFICATIONS = ['internal', 'public', 'restricted', 'confidential'] as const;
-const REVIEWS = ['pending', 'approved', 'rejected'] as const;
-const optionsOf = (names: readonly string[]) => names.map((value) => ({ value, label: translateName(value) }));
+export const CLASSIFICATIONS = ['internal', 'public', 'restricted', 'confidential'] as const;
+export const REVIEWS = ['pending', 'approved', 'rejected'] as const;
+export const optionsOf = (names: readonly string[]) => names.map((value) => ({ value, label: translateName(value) }));
 
 /** Access policy of a document, edited in place. */
 export function PolicyPanel({ document, onSaved }: { document: DocumentView; onSaved: () => void }) {

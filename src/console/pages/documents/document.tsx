@@ -9,6 +9,7 @@ import type { BucketView, DocumentView, JobView } from '../../types.ts';
 import { ActionError, Button, Notice } from '../../ui/controls.tsx';
 import { ConfirmDialog } from '../../ui/dialog.tsx';
 import { Facts, PageHeader, Panel } from '../../ui/page.tsx';
+import { Reason } from '../../ui/reason.tsx';
 import { Loaded } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { HistoryPanel } from './document-history.tsx';
@@ -38,7 +39,7 @@ export default function DocumentPage({ parameters, place }: PageProps) {
           <>
             {shown.status === 'failed' && shown.error_message && (
               <Notice tone="bad" title={t('This document could not be processed')}>
-                {shown.error_message}
+                <Reason of={shown} />
               </Notice>
             )}
             <div class="split">

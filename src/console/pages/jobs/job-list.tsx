@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { call, pathOf } from '../../lib/api.ts';
 import { formatAgo, formatBytes } from '../../lib/format.ts';
 import { t, translateName } from '../../lib/i18n.ts';
+import { reasonOf } from '../../lib/reason.ts';
 import type { PagedResource } from '../../lib/resource.ts';
 import { linkTo } from '../../lib/router.ts';
 import { mayUse } from '../../lib/session.ts';
@@ -11,7 +12,6 @@ import { Empty, Loaded } from '../../ui/states.tsx';
 import { type Column, MoreButton, Table } from '../../ui/table.tsx';
 import { hasEnded, JobState } from './job-state.tsx';
 import { lengthOf } from './job-times.ts';
-import { reasonOf } from './reason.ts';
 
 interface JobListProps {
   readonly jobs: PagedResource<JobView>;

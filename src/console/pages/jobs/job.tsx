@@ -10,11 +10,11 @@ import type { JobView } from '../../types.ts';
 import { ActionError, Button, Notice, Warnings } from '../../ui/controls.tsx';
 import { ConfirmDialog } from '../../ui/dialog.tsx';
 import { Facts, PageHeader, Panel } from '../../ui/page.tsx';
+import { Reason } from '../../ui/reason.tsx';
 import { Loaded } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { hasEnded, JobState } from './job-state.tsx';
 import { attemptsOf, lengthOf } from './job-times.ts';
-import { reasonOf } from './reason.ts';
 
 export default function JobPage({ parameters }: PageProps) {
   const id = parameters[0] ?? '';
@@ -41,7 +41,7 @@ function JobDetails({ job }: { job: JobView }) {
             job.failed_phase ? t('Failed while: {phase}', { phase: translateName(job.failed_phase) }) : t('Failed')
           }
         >
-          <span>{reasonOf(job)}</span>
+          <Reason of={job} />
           {job.retryable !== null && (
             <span>
               {job.retryable ? t('Processing it again may succeed.') : t('Processing it again will not help.')}

@@ -28,6 +28,7 @@ interface Preview extends Executed {
 
 const isSelect = (statement: string) => /^\s*select\b/i.test(statement);
 const isHardDelete = (statement: string) => /^\s*harddelete\b/i.test(statement);
+const isEdit = (statement: string) => !isSelect(statement) && !isHardDelete(statement);
 
 /** Page `/console/metadata`: statements over the metadata of a bucket. Each change is previewed before it is made. */
 export default function MetadataPage() {
@@ -96,7 +97,7 @@ export default function MetadataPage() {
       {done && <DoneView {...done} />}
       {isPreviewed && (
         <Panel title={isSelect(statement) ? t('Documents') : t('What it would change')}>
-          <ReplyView reply={preview.reply} statement={statement} isSelect={isSelect(statement)} />
+          <ReplyView reply={preview.reply} statement={statement} isEdit={isEdit(statement)} />
         </Panel>
       )}
       {isConfirming && preview && bucket && (
@@ -142,7 +143,7 @@ function DoneView({ reply, statement }: Executed) {
         {text}
       </Notice>
       <Panel title={t('Result')}>
-        <ReplyView reply={reply} statement={statement} isSelect={false} />
+        <ReplyView reply={reply} statement={statement} isEdit={isEdit(statement)} />
       </Panel>
     </>
   );

@@ -1,6 +1,7 @@
 import { t } from '../../lib/i18n.ts';
 import { linkTo } from '../../lib/router.ts';
 import type { BulkEditReply } from '../../types.ts';
+import { Changes } from '../../ui/changes.tsx';
 import { Warnings } from '../../ui/controls.tsx';
 import { Empty } from '../../ui/states.tsx';
 import { Table } from '../../ui/table.tsx';
@@ -8,7 +9,8 @@ import { Table } from '../../ui/table.tsx';
 interface ReplyProps {
   readonly reply: BulkEditReply;
   readonly statement: string;
-  readonly isSelect: boolean;
+  /** Show the changed fields of each document; otherwise its metadata. */
+  readonly isEdit: boolean;
 }
 
 /** Return the number after LIMIT at the end of a statement, or null if there is none. */
@@ -18,7 +20,7 @@ function limitOf(statement: string): number | null {
 }
 
 /** Documents that a statement matches, and what happens to each. */
-export function ReplyView({ reply, statement, isSelect }: ReplyProps) {
+export function ReplyView({ reply, statement, isEdit }: ReplyProps) {
   if (reply.matched === 0)
     return <Empty title={t('No document matches')}>{t('Change the condition and try again.')}</Empty>;
   return (
@@ -28,9 +30,7 @@ export function ReplyView({ reply, statement, isSelect }: ReplyProps) {
           {reply.matched === limitOf(statement)
             ? t('The first {count} of the documents that match.', { count: reply.matched })
             : t('{count|document matches|documents match}.', { count: reply.matched })}{' '}
-          {!isSelect &&
-            reply.reindex_queued > 0 &&
-            t('The vectors of {count} are made anew.', { count: reply.reindex_queued })}
+          {reply.reindex_queued > 0 && t('The vectors of {count} are made anew.', { count: reply.reindex_queued })}
         </p>
         <Warnings of={reply.warnings} />
       </div>
@@ -40,10 +40,9 @@ export function ReplyView({ reply, statement, isSelect }: ReplyProps) {
         keyOf={({ id }) => id}
         columns={[
           { title: t('Document'), cell: ({ id }) => <a href={linkTo('documents', id)}>{id}</a> },
-          {
-            title: isSelect ? t('Metadata') : t('Metadata after the change'),
-            cell: ({ metadata }) => describe(metadata),
-          },
+          isEdit
+            ? { title: t('Change'), cell: ({ before, after }) => <Changes before={before} after={after} /> }
+            : { title: t('Metadata'), cell: ({ metadata }) => describe(metadata) },
           { title: t('Searchable'), wide: true, cell: ({ searchable }) => (searchable ? t('Yes') : t('No')) },
           { title: t('Note'), wide: true, cell: ({ warnings }) => warnings.join(' ') },
         ]}

@@ -2,22 +2,30 @@ import { call } from '../../lib/api.ts';
 import { formatAgo, formatNumber, formatScore } from '../../lib/format.ts';
 import { t } from '../../lib/i18n.ts';
 import { type Page, useResource } from '../../lib/resource.ts';
-import type { MapDetails, ScoreMatrix } from '../../types.ts';
+import { mayUse } from '../../lib/session.ts';
+import type { MapDetails, ModelView, ScoreMatrix } from '../../types.ts';
 import { Panel } from '../../ui/page.tsx';
 import { Empty, Loaded } from '../../ui/states.tsx';
 import { Status } from '../../ui/status.tsx';
 import { Table } from '../../ui/table.tsx';
+import { Calibrations } from './calibrations.tsx';
 
 /** Matrix of models that can search each other, with the score of each map on held-out texts. */
-export function Calibration() {
+export function Calibration({ models, onCalibrated }: { models: readonly ModelView[]; onCalibrated: () => void }) {
   const matrix = useResource('matrix', (signal) => call<ScoreMatrix>('/v1/projections/matrix', { signal }), [
     'providers',
   ]);
   const maps = useResource('projections', (signal) => call<Page<MapDetails>>('/v1/projections', { signal }), [
     'providers',
   ]);
+  const refresh = () => {
+    onCalibrated();
+    matrix.refreshQuietly();
+    maps.refreshQuietly();
+  };
   return (
     <>
+      {mayUse('platform_admin') && <Calibrations models={models} onEnd={refresh} />}
       <Panel title={t('What can be compared with what')}>
         <Loaded of={matrix}>{(shown) => <Matrix matrix={shown} />}</Loaded>
       </Panel>

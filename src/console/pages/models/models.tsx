@@ -43,7 +43,7 @@ export default function ModelsPage({ parameters }: PageProps) {
           const embedding = data.filter(({ kind }) => kind !== 'reranker');
           if (current === 'vendors') return <Vendors />;
           if (current === 'routing') return <RoutingPanel models={embedding} />;
-          if (current === 'calibration') return <Calibration />;
+          if (current === 'calibration') return <Calibration models={embedding} onCalibrated={models.refreshQuietly} />;
           if (current === 'buckets') return <BucketModels models={embedding} />;
           return <Catalog models={data} />;
         }}

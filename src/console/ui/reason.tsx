@@ -1,0 +1,13 @@
+import { t } from '../lib/i18n.ts';
+import { originalReasonOf, reasonOf } from '../lib/reason.ts';
+
+/** Reason of a failure, with the English details of the service where it is translated. */
+export function Reason({ of }: { of: Parameters<typeof reasonOf>[0] }) {
+  const original = originalReasonOf(of);
+  return (
+    <>
+      <span>{reasonOf(of)}</span>
+      {original !== null && <span class="sub">{t('Details: {text}', { text: original })}</span>}
+    </>
+  );
+}

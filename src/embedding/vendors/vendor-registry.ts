@@ -1,0 +1,89 @@
+import type { Catalog } from '../../models/catalog.ts';
+import type { Logger } from '../../platform/logger.ts';
+import type { Sql } from '../../platform/postgres.ts';
+import { type ProviderSettings, settingsOfVendor } from '../../platform/provider-settings.ts';
+import { unseal } from '../../platform/seal.ts';
+import { Secret } from '../../platform/secret.ts';
+import type { KeyRing } from '../../platform/secret-key.ts';
+import type { Provider } from '../providers/provider.ts';
+import { type StoredVendor, selectVendors } from './vendor-store.ts';
+
+export interface VendorsContext {
+  readonly sql: Sql;
+  readonly keyRing: Pick<KeyRing, 'encryption'>;
+  readonly logger: Logger;
+  readonly catalog: Catalog;
+  /** Providers in use by name, to which added vendors are added. */
+  readonly providers: Map<string, Provider>;
+  /** Vendors of the settings file. */
+  readonly configured: Readonly<Record<string, ProviderSettings>>;
+  open(name: string, settings: ProviderSettings): Promise<Provider>;
+}
+
+/** Added vendors that this process uses, kept the same as those of the database. */
+export class VendorRegistry {
+  readonly #context: VendorsContext;
+  #vendors: ReadonlyMap<string, StoredVendor> = new Map();
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(context: VendorsContext) {
+    this.#context = context;
+  }
+
+  names(): readonly string[] {
+    return [...this.#vendors.keys()];
+  }
+
+  protocolOf(name: string): StoredVendor['protocol'] | null {
+    return this.#vendors.get(name)?.protocol ?? null;
+  }
+
+  /** Read the vendors. Readings run one after the other, so that an older one never replaces a newer one. */
+  refresh(): Promise<void> {
+    this.#last = this.#last.catch(() => undefined).then(() => this.#read());
+    return this.#last;
+  }
+
+  async #read(): Promise<void> {
+    const { sql, catalog, configured, providers } = this.#context;
+    const stored = await selectVendors(sql);
+    const found = new Map(stored.map((vendor) => [vendor.name, vendor]));
+    for (const name of Object.keys(configured)) found.delete(name);
+    const before = this.#vendors;
+    const isIn = (vendors: ReadonlyMap<string, StoredVendor>, { name, addedAt }: StoredVendor) =>
+      vendors.get(name)?.addedAt === addedAt;
+    const gone = [...before.values()].filter((vendor) => !isIn(found, vendor));
+    const added = [...found.values()].filter((vendor) => !isIn(before, vendor));
+    if (gone.length === 0 && added.length === 0) return;
+    this.#vendors = found;
+    for (const { name } of gone) {
+      const provider = providers.get(name);
+      providers.delete(name);
+      await provider?.close();
+    }
+    const models = [...found.values()].flatMap((vendor) =>
+      vendor.models.map(({ id, dimensions, max_tokens: maxTokens }) => {
+        return { id, vendor: vendor.name, dimensions, maxTokens };
+      }),
+    );
+    catalog.setAdded(models);
+    for (const vendor of added) await this.#open(vendor);
+  }
+
+  /** Open a vendor. One whose key cannot be decrypted is left out, so that the others work. */
+  async #open({ name, protocol, baseUrl, sealedApiKey }: StoredVendor): Promise<void> {
+    const { keyRing, logger, providers, open } = this.#context;
+    try {
+      const key = sealedApiKey && new Secret(unseal(keyRing.encryption, sealedApiKey, contextOf(name, baseUrl)));
+      const vendor = { protocol, base_url: baseUrl, api_key: key ?? undefined };
+      providers.set(name, await open(name, settingsOfVendor(vendor)));
+    } catch (error) {
+      logger.error({ err: error, provider: name }, 'an added vendor cannot be used');
+    }
+  }
+}
+
+/** Return the encryption context of a key, which ties it to the address that it may be sent to. */
+export function contextOf(name: string, baseUrl: string): string {
+  return `vendors/${name}/${baseUrl}`;
+}

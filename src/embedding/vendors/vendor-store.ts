@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import type { Sql } from '../../platform/postgres.ts';
+import type { ProviderSettings } from '../../platform/provider-settings.ts';
+import { VendorModel } from './schema.ts';
+
+/** Vendor that an operator added to this installation. It belongs to no organization. */
+export interface VendorRow {
+  readonly name: string;
+  readonly protocol: ProviderSettings['protocol'];
+  readonly baseUrl: string;
+  readonly sealedApiKey: Buffer | null;
+  readonly models: readonly VendorModel[];
+}
+
+/** Stored vendor. A vendor that was removed and added again has another time. */
+export interface StoredVendor extends VendorRow {
+  readonly addedAt: string;
+}
+
+export async function selectVendors(sql: Sql): Promise<StoredVendor[]> {
+  const rows = await sql`
+    SELECT name, protocol, base_url, sealed_api_key, models, added_at::text FROM vendors ORDER BY name`;
+  return rows.map((row) => ({
+    name: row['name'],
+    protocol: row['protocol'],
+    baseUrl: row['base_url'],
+    sealedApiKey: row['sealed_api_key'],
+    models: z.array(VendorModel).parse(row['models']),
+    addedAt: row['added_at'],
+  }));
+}
+
+/** Lock the table against other additions and removals, and count its rows. */
+export async function countVendors(tx: Sql): Promise<number> {
+  await tx`LOCK TABLE vendors IN SHARE ROW EXCLUSIVE MODE`;
+  const [row] = await tx<{ count: number }[]>`SELECT count(*)::int AS count FROM vendors`;
+  return row?.count ?? 0;
+}
+
+/** @returns false if there is a vendor of this name */
+export async function insertVendor(tx: Sql, vendor: VendorRow & { readonly addedBy: string }): Promise<boolean> {
+  const { name, protocol, baseUrl, sealedApiKey, models, addedBy } = vendor;
+  const inserted = await tx`
+    INSERT INTO vendors (name, protocol, base_url, sealed_api_key, models, added_by)
+    VALUES (${name}, ${protocol}, ${baseUrl}, ${sealedApiKey}, ${JSON.stringify(models)}::text::jsonb, ${addedBy})
+    ON CONFLICT (name) DO NOTHING`;
+  return inserted.count > 0;
+}
+
+/** @returns false if there was none of this name */
+export async function deleteVendor(tx: Sql, name: string): Promise<boolean> {
+  return (await tx`DELETE FROM vendors WHERE name = ${name}`).count > 0;
+}
