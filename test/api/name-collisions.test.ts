@@ -48,8 +48,11 @@ const CREATED: Readonly<Record<string, { path: string; json: (nth: number) => Re
   },
 };
 
-/** Operations that create something without a name of the organization's choice, or only for the installation. */
-const UNNAMED = new Set(['createEmbeddings', 'createSession', 'createOrganization', 'submitBulkJob']);
+/** Operations that create something that no name of the organization's choice finds, or only for the installation. */
+const UNNAMED = new Set([
+  ...['createEmbeddings', 'createSession', 'createOrganization', 'submitBulkJob'],
+  ...['createFile', 'createBatch'],
+]);
 
 it('every operation that creates something is tried', () => {
   const operations = apiRoutes(test.appliance, () => {}).map(({ operationId }) => operationId);

@@ -4,13 +4,15 @@ import { mostTelling, PARSE_OPTIONS } from '../../platform/zod-faults.ts';
 import { filterKeyFault } from './filter-keys.ts';
 import { FILTER_SHAPE } from './filter-shape.ts';
 
-const wellFormed = (text: string) => text.isWellFormed();
+/** PostgreSQL cannot hold other texts, so that no document has them. */
+const isStorable = (text: string) => text.isWellFormed() && !text.includes('\0');
+const STORABLE_RULE = 'must be well-formed Unicode without U+0000';
 export type Scalar = string | number | boolean;
 const SCALAR_RULE =
-  'must be a string of at most 512 characters, a number (an integer beyond 2^53 as a string), true or false';
+  'must be a string of at most 512 characters without U+0000, a number (an integer beyond 2^53 as a string), true or false';
 /** One function checks all values, since a filter may have a thousand of them. */
 const isScalar = (value: unknown) => {
-  if (typeof value === 'string') return value.length <= 512 && wellFormed(value);
+  if (typeof value === 'string') return value.length <= 512 && isStorable(value);
   return typeof value === 'boolean' || (Number.isFinite(value) && !isRounded(value));
 };
 /** Metadata and names are stored in NFC, so values that macOS sends in NFD mean the same. */
@@ -21,9 +23,9 @@ const part = z
   .string()
   .min(1)
   .max(512)
-  .refine(wellFormed, 'must be well-formed Unicode')
+  .refine(isStorable, STORABLE_RULE)
   .transform((text) => text.normalize('NFC'));
-const key = z.string().min(1).max(64).refine(wellFormed, 'must be well-formed Unicode');
+const key = z.string().min(1).max(64).refine(isStorable, STORABLE_RULE);
 
 const FORMS =
   'must be {key: value or [values]}, {type: eq|ne|gt|gte|lt|lte|in|nin|contains|starts_with|…, key, value} or {type: and|or, filters}';

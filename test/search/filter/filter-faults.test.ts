@@ -11,7 +11,7 @@ function faultOf(filter: unknown): string | null {
 }
 
 const SCALAR =
-  'must be a string of at most 512 characters, a number (an integer beyond 2^53 as a string), true or false';
+  'must be a string of at most 512 characters without U+0000, a number (an integer beyond 2^53 as a string), true or false';
 const TYPES =
   '"eq", "ne", "gt", "gte", "lt", "lte", "in", "nin", "contains", "ncontains", "starts_with", "ends_with", "exists", "missing", "and", "or"';
 const ok = { type: 'eq', key: 'a', value: 1 };
