@@ -54,9 +54,10 @@ def map_case(context, case):
         if operation == "listDocuments" and case.query:
             # A cursor belongs to the `sort` of its page.
             case.query = {key: value for key, value in case.query.items() if key != "cursor"}
-        if operation == "findDocuments" and case.query:
+        if operation == "findDocuments":
             # A request has either a part of a name, or ids.
-            case.query = {**{"name": "a"}, **{key: value for key, value in case.query.items() if key == "limit"}}
+            limit = {key: value for key, value in (case.query or {}).items() if key == "limit"}
+            case.query = {"name": "a", **limit}
         if operation == "getDocumentChunks" and case.query:
             # A request has one place at most, which the document must have, and no place beside words.
             places = ("offset", "page", "heading")
@@ -124,6 +125,10 @@ def adjust_body(operation, body, seed):
                 body[field] = body[field] or "x"
         if "content_base64" in body:
             body["content_base64"] = base64.b64encode(b"some text").decode()
+    if operation == "retrieveKnowledge" and isinstance(body.get("metadata_condition"), dict):
+        # The operator decides which values a condition takes.
+        for condition in body["metadata_condition"]["conditions"]:
+            condition.update(name="place", value="harbour")
     if operation == "editDocumentsMetadata":
         body.pop("confirm", None)
         if "statement" in body:

@@ -30,6 +30,12 @@ export const FileUpload = z
     if ((upload[anchor] === undefined) === (upload[seconds] === undefined)) return;
     const missing = upload[anchor] === undefined ? anchor : seconds;
     context.addIssue({ code: 'custom', path: [missing], message: 'is required beside the other field' });
+  })
+  .meta({
+    dependentRequired: {
+      'expires_after[anchor]': ['expires_after[seconds]'],
+      'expires_after[seconds]': ['expires_after[anchor]'],
+    },
   });
 export type FileUpload = z.output<typeof FileUpload>;
 

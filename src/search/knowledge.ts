@@ -32,9 +32,10 @@ const OPERATORS = Object.keys(COMPARISONS) as (keyof typeof COMPARISONS)[];
 
 const value = z.union([z.string(), z.number(), z.array(z.string())]);
 
+const name = z.string().min(1).max(64);
 /** Condition on metadata. `name` is a list in older versions of Dify. */
 const MetadataCondition = z.object({
-  name: z.union([z.string(), z.array(z.string()).min(1)]),
+  name: z.union([name, z.array(name).min(1)]),
   comparison_operator: z.enum(OPERATORS),
   value: value.nullish(),
 });

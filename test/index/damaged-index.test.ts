@@ -43,12 +43,13 @@ beforeEach(async () => {
 });
 afterEach(() => test.close());
 
-/** Append a row to a bucket. */
-async function appendRow(nth: number, row: number): Promise<void> {
+/** Append a row, or several equal ones, to a bucket. */
+async function appendRow(nth: number, row: number, count = 1): Promise<void> {
   const bucketId = bucketIds[nth] as string;
   const id = generationIn(nth, row);
   await registerGeneration(test.appliance.sql, { id, orgId: test.operator.orgId, bucketId });
-  await writer.append(bucketId, generationOf(id, [`heron ${row} ${canaryOf(nth, row)}`]), originIn('lexical-1'));
+  const texts = Array.from({ length: count }, () => `heron ${row} ${canaryOf(nth, row)}`);
+  await writer.append(bucketId, generationOf(id, texts), originIn('lexical-1'));
 }
 
 const generationIn = (nth: number, row: number) => 900_000 + nth * 100 + row;
@@ -78,7 +79,8 @@ it('an index that is damaged does not keep deleted text in the indexes of other 
 });
 
 it('a writer that is closed while it settles leaves the indexes to the next process', async () => {
-  await appendRow(1, ROWS);
+  // A small table is settled after each commit.
+  await appendRow(1, ROWS, 300);
   await appendRow(1, ROWS + 1);
   await writer.close();
   const { sql } = test.appliance;

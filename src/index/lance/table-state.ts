@@ -13,6 +13,9 @@ const UNINDEXED_ROWS_MAX = 16_384;
  * table must not be settled often.
  */
 const UNINDEXED_SHARE_MAX = 1 / 4;
+/** Number of rows up to which a table is settled after nearly every commit, which takes some 20 ms. */
+const SMALL_ROWS_MAX = 256;
+const SMALL_UNINDEXED_SHARE_MAX = 1 / 16;
 /**
  * Return true if the table must be settled before more is written.
  *
@@ -21,9 +24,12 @@ const UNINDEXED_SHARE_MAX = 1 / 4;
  *
  * LanceDB 0.31 adds the number of occurrences of a term in unindexed rows to these statistics, instead of the number of
  * rows with the term (0.33 counts rows). If that sum exceeds the number of all rows, a search for the term does not
- * find its unindexed rows.
+ * find its unindexed rows. In a small table, a single chunk that repeats a word is enough, so few of its rows may be
+ * unindexed.
  */
 function isDueToSettle({ fragments, indexedRows, unindexedRows }: TableShape): boolean {
+  const rows = indexedRows + unindexedRows;
+  if (rows <= SMALL_ROWS_MAX && unindexedRows > rows * SMALL_UNINDEXED_SHARE_MAX) return true;
   const unindexedMax = Math.max(Math.min(indexedRows * UNINDEXED_SHARE_MAX, UNINDEXED_ROWS_MAX), UNINDEXED_ROWS_MIN);
   return unindexedRows > Math.min(indexedRows, unindexedMax) || fragments > FRAGMENTS_MAX;
 }

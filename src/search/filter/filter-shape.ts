@@ -1,9 +1,10 @@
 import { EXACT_NUMBER } from '../../documents/user-metadata.ts';
 import { UNMATCHED_KEYS } from './filter-keys.ts';
 
-const scalar = { anyOf: [{ type: 'string', maxLength: 512 }, EXACT_NUMBER, { type: 'boolean' }] };
+const string = { type: 'string', maxLength: 512, pattern: '^[^\\u0000]*$' };
+const scalar = { anyOf: [string, EXACT_NUMBER, { type: 'boolean' }] };
 const scalars = { type: 'array', items: scalar, minItems: 1, maxItems: 100 };
-const name = { type: 'string', minLength: 1, maxLength: 64 };
+const name = { ...string, minLength: 1, maxLength: 64 };
 const unmatched = [...UNMATCHED_KEYS];
 const key = { ...name, not: { enum: unmatched } };
 
@@ -15,7 +16,7 @@ const node = (types: readonly string[], fields: Readonly<Record<string, unknown>
 
 const comparison = node(['eq', 'ne', 'gt', 'gte', 'lt', 'lte'], { key, value: scalar });
 const membership = node(['in', 'nin'], { key, value: scalars });
-const text = { type: 'string', minLength: 1, maxLength: 512 };
+const text = { ...string, minLength: 1 };
 const textMatch = node(['contains', 'ncontains', 'starts_with', 'ends_with'], { key, value: text });
 const presence = node(['exists', 'missing'], { key });
 const single = [comparison, membership, textMatch, presence];
