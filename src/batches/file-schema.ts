@@ -28,8 +28,12 @@ export const FileUpload = z
   .superRefine((upload, context) => {
     const [anchor, seconds] = ['expires_after[anchor]', 'expires_after[seconds]'] as const;
     if ((upload[anchor] === undefined) === (upload[seconds] === undefined)) return;
-    const missing = upload[anchor] === undefined ? anchor : seconds;
-    context.addIssue({ code: 'custom', path: [missing], message: 'is required beside the other field' });
+    const missing = upload[anchor] === undefined ? 'anchor' : 'seconds';
+    context.addIssue({
+      code: 'custom',
+      path: ['expires_after', missing],
+      message: 'is required beside the other field',
+    });
   })
   .meta({
     dependentRequired: {
