@@ -129,10 +129,6 @@ def adjust_body(operation, body, seed):
         # The operator decides which values a condition takes.
         for condition in body["metadata_condition"]["conditions"]:
             condition.update(name="place", value="harbour")
-    if operation == "createFile":
-        # The two fields of a lifetime come together.
-        for name in ("expires_after[anchor]", "expires_after[seconds]"):
-            body.pop(name, None)
     if operation == "editDocumentsMetadata":
         body.pop("confirm", None)
         if "statement" in body:

@@ -142,7 +142,7 @@ function requestBodyOf(route: Route, body: z.ZodType, components: SchemaComponen
  * @param isOnlyForm true if there is no JSON, so that all fields are of the form
  */
 function formOf(json: JsonObject, isOnlyForm = false): JsonObject {
-  const { required = [], oneOf = [], properties = {} } = json as Partial<Record<string, unknown[]>>;
+  const { required = [], oneOf = [], properties = {}, dependentRequired } = json as Partial<Record<string, unknown[]>>;
   const needed = [required, ...oneOf.map((each) => (each as { required: string[] }).required)].flat();
   const ofJson = new Set(isOnlyForm ? [] : needed);
   const fields = Object.entries(properties).filter(([name]) => !ofJson.has(name));
@@ -151,6 +151,7 @@ function formOf(json: JsonObject, isOnlyForm = false): JsonObject {
     type: 'object',
     properties: { ...Object.fromEntries(fields), file },
     required: [...(isOnlyForm ? required : []), 'file'],
+    ...(dependentRequired === undefined ? {} : { dependentRequired }),
     additionalProperties: false,
   };
 }

@@ -1,6 +1,6 @@
 import type { Caller } from '../../src/access/caller.ts';
 import { embedInput, textsOf } from '../../src/embedding/embed-input.ts';
-import { axisOf, type EmbeddedTexts, type Embedder } from '../../src/embedding/embedder.ts';
+import type { EmbeddedTexts, Embedder } from '../../src/embedding/embedder.ts';
 import { nameField } from '../../src/embedding/name-field.ts';
 import { convertVectors } from '../../src/embedding/output-types.ts';
 import {
@@ -12,6 +12,7 @@ import {
 import { freeMemory } from '../../src/platform/free-memory.ts';
 import { JsonWriter } from '../../src/printing/json-writer.ts';
 import { renderEmbeddingList, writeVectorRowsInSlices } from '../../src/printing/print-floats.ts';
+import { axisOf } from '../../src/usage/schema.ts';
 import { type ClientSdk, readsLists } from '../client-sdk.ts';
 import { printedReply } from '../printed-reply.ts';
 import { defineRoute, type Route, type RouteReply } from '../route.ts';

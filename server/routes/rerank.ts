@@ -1,7 +1,7 @@
-import { axisOf } from '../../src/embedding/embedder.ts';
 import { nameField } from '../../src/embedding/name-field.ts';
 import type { Rerankers } from '../../src/rerank/open-rerankers.ts';
 import { RerankRequest, RerankResponse, textOf } from '../../src/rerank/schema.ts';
+import { axisOf } from '../../src/usage/schema.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { accountOf, EMBEDDING_REFUSALS } from './embeddings.ts';
 

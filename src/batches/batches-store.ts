@@ -1,5 +1,4 @@
-import { isInProgress } from '../jobs/state-store.ts';
-import type { HeldJob } from '../jobs/store.ts';
+import { type HeldJob, isHeldJob } from '../jobs/store.ts';
 import { storableValue } from '../platform/postgres/storable-json.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import type { BatchError, BatchStatus, ListBatchesQuery, Metadata } from './batch-schema.ts';
@@ -184,8 +183,7 @@ export async function selectUnfinished(sql: Sql, ids: readonly string[]): Promis
 }
 
 function isHeldBy(sql: Sql, held: HeldJob): SqlFragment {
-  return sql`
-    EXISTS (SELECT 1 FROM jobs WHERE jobs.id = ${held.id} AND jobs.fence = ${held.fence} AND ${isInProgress(sql)} FOR SHARE)`;
+  return sql`EXISTS (SELECT 1 FROM jobs WHERE ${isHeldJob(sql, held)} FOR SHARE)`;
 }
 
 function toBatch(row: Row): BatchRow {

@@ -32,6 +32,7 @@ export async function embedChunks(context: BatchContext, lease: Lease, attempt: 
   const { plan, choices, done, batch } = attempt;
   const isMissing = ({ number, group }: PlannedChunk) => choices[group]?.fault === null && !done.has(number);
   const missing = plan.chunks.filter(isMissing);
+  const exactly = await fixedGroups(context, attempt);
   const calls = pLimit(context.callsInFlight);
   const queue = missing.values();
   let failure: { reason: unknown } | null = null;
@@ -39,7 +40,7 @@ export async function embedChunks(context: BatchContext, lease: Lease, attempt: 
     for (const chunk of queue) {
       if (failure !== null || lease.signal.aborted || (await isOver(context, batch))) return;
       try {
-        await embedChunk(context, lease, attempt, chunk, calls);
+        await embedChunk(context, lease, attempt, chunk, { calls, exactly: exactly.has(chunk.group) });
       } catch (error) {
         failure ??= { reason: asJobError(error, failureCategoryOf(error)) };
       }
@@ -49,6 +50,18 @@ export async function embedChunks(context: BatchContext, lease: Lease, attempt: 
   await Promise.all(Array.from({ length: workers }, workOnQueue));
   lease.signal.throwIfAborted();
   if (failure !== null) throw (failure as { reason: unknown }).reason;
+}
+
+/** Find the groups whose fallback has another dimension. It takes over all chunks of a group or none. */
+async function fixedGroups({ embedder }: BatchContext, { batch, plan, choices }: Attempt): Promise<Set<number>> {
+  const fixed = new Set<number>();
+  for (const [group, choice] of choices.entries()) {
+    if (choice.fault !== null) continue;
+    const dimensions = plan.groups[group]?.dimensions ?? null;
+    const fallback = await embedder.fallbackForJob(batch.orgId, { model: choice.backend, dimensions });
+    if (fallback !== null && fallback.dimensions !== choice.dimensions) fixed.add(group);
+  }
+  return fixed;
 }
 
 /** Return true once a batch is being cancelled, or its completion window is over. */
@@ -62,20 +75,13 @@ async function embedChunk(
   lease: Lease,
   { batch, plan, choices, progress, done }: Attempt,
   chunk: PlannedChunk,
-  calls: <T>(run: () => Promise<T>) => Promise<T>,
+  { calls, exactly }: { readonly calls: <T>(run: () => Promise<T>) => Promise<T>; readonly exactly: boolean },
 ): Promise<void> {
   const choice = choices[chunk.group];
   if (choice === undefined || choice.fault !== null) return;
   const planned = chunk.texts.map((text) => plan.texts[text] as PlannedText);
   const texts = await readTexts(context.objects, batch.inputKey, planned);
   const { backend, dimensions } = choice;
-  const model = plan.groups[chunk.group];
-  const fallback = await context.embedder.fallbackForJob(batch.orgId, {
-    model: backend,
-    dimensions: model?.dimensions ?? null,
-  });
-  // A fallback of another dimension takes over all chunks of the group or none.
-  const exactly = fallback !== null && fallback.dimensions !== dimensions;
   const embedded = await calls(() => {
     lease.signal.throwIfAborted();
     return embedTexts(texts, { hash: chunk.hash, dimensions }, (some, own) => {
@@ -84,7 +90,7 @@ async function embedChunk(
         texts: some,
         model: backend,
         dimensions,
-        taskType: model?.taskType ?? null,
+        taskType: plan.groups[chunk.group]?.taskType ?? null,
         orgId: batch.orgId,
         charge: null, // reserved once the input was checked
         comparableWith: space === null ? null : { model: backend, revision: null, space },

@@ -1,5 +1,4 @@
-import { isInProgress } from '../jobs/state-store.ts';
-import type { HeldJob } from '../jobs/store.ts';
+import { type HeldJob, isHeldJob } from '../jobs/store.ts';
 import { storableValue } from '../platform/postgres/storable-json.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { UsedModel } from '../usage/ledger.ts';
@@ -52,8 +51,7 @@ export async function updateChoice(
 ): Promise<boolean> {
   const rows = await sql`
     UPDATE batch_groups SET backend = ${choice.backend}, vector_dimensions = ${choice.dimensions} FROM jobs
-    WHERE batch_id = ${batchId} AND group_no = ${group} AND jobs.id = ${held.id} AND jobs.fence = ${held.fence}
-      AND ${isInProgress(sql)} RETURNING 1`;
+    WHERE batch_id = ${batchId} AND group_no = ${group} AND ${isHeldJob(sql, held)} RETURNING 1`;
   return rows.length === 1;
 }
 
@@ -91,7 +89,7 @@ export async function insertChunk(
   const { space, used, cost } = chunk.usage;
   const rows = await sql`
     WITH mine AS (
-      SELECT id FROM jobs WHERE id = ${held.id} AND fence = ${held.fence} AND ${isInProgress(sql)} FOR SHARE
+      SELECT id FROM jobs WHERE ${isHeldJob(sql, held)} FOR SHARE
     ), counted AS (
       UPDATE batches SET completed = greatest(completed, ${counts.completed}), failed = greatest(failed, ${counts.failed})
       FROM mine WHERE batches.id = ${batchId})
@@ -110,7 +108,7 @@ export async function deleteChunks(
 ): Promise<boolean> {
   const [row] = await sql`
     WITH mine AS (
-      SELECT id FROM jobs WHERE id = ${held.id} AND fence = ${held.fence} AND ${isInProgress(sql)} FOR SHARE
+      SELECT id FROM jobs WHERE ${isHeldJob(sql, held)} FOR SHARE
     ), gone AS (
       DELETE FROM batch_chunks USING mine WHERE batch_id = ${batchId} AND chunk = ANY(${sql.array([...chunks])}::int[]))
     SELECT count(*)::int AS held FROM mine`;

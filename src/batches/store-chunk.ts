@@ -1,5 +1,5 @@
+import { putOnce } from '../jobs/put-once.ts';
 import { AppError } from '../platform/errors.ts';
-import { freeMemory } from '../platform/free-memory.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import { decodeChunk, encodeChunk, type StoredChunk } from './chunk-object.ts';
 import { chunkKey } from './object-keys.ts';
@@ -39,18 +39,10 @@ export async function storeChunk(
   confirm: () => Promise<void>,
 ): Promise<StoredChunk> {
   const key = chunkKey(batch.orgId, batch.id, chunk.number);
-  const bytes = encodeChunk(embedded);
-  try {
-    await objects.put(key, bytes, { ifAbsent: true });
-    freeMemory(bytes);
-    return embedded;
-  } catch (error) {
-    if (!(error instanceof AppError) || error.code !== 'object_exists') throw error;
-  }
-  const stored = await findStoredChunk(objects, batch, chunk);
   const { space, dimensions } = embedded.facts;
-  if (stored !== null && stored.facts.space === space && stored.facts.dimensions === dimensions) return stored;
-  await confirm();
-  await objects.put(key, bytes);
-  return embedded;
+  const findUsable = async () => {
+    const stored = await findStoredChunk(objects, batch, chunk);
+    return stored?.facts.space === space && stored.facts.dimensions === dimensions ? stored : null;
+  };
+  return (await putOnce(objects, key, encodeChunk(embedded), { findUsable, confirm })) ?? embedded;
 }

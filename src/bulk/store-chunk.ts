@@ -1,6 +1,6 @@
 import type { Lease } from '../jobs/lease.ts';
+import { putOnce } from '../jobs/put-once.ts';
 import { AppError } from '../platform/errors.ts';
-import { freeMemory } from '../platform/free-memory.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import { textsOf } from './job-facts.ts';
 import { chunkKey, chunkOfKey, chunksPrefix } from './object-keys.ts';
@@ -41,18 +41,11 @@ export async function storeChunk(
 ): Promise<ResultChunkFacts> {
   const key = chunkKey(job.orgId, job.id, chunk);
   const { bytes, facts } = encodeResultChunk(result);
-  try {
-    await objects.put(key, bytes, { ifAbsent: true });
-    freeMemory(bytes);
-    return facts;
-  } catch (error) {
-    if (!(error instanceof AppError) || error.code !== 'object_exists') throw error;
-  }
-  const stored = await findStoredChunk(objects, job, chunk);
-  if (stored?.facts.space === facts.space) return stored.facts;
-  await lease.confirm();
-  await objects.put(key, bytes);
-  return facts;
+  const findUsable = async () => {
+    const stored = await findStoredChunk(objects, job, chunk);
+    return stored?.facts.space === facts.space ? stored.facts : null;
+  };
+  return (await putOnce(objects, key, bytes, { findUsable, confirm: () => lease.confirm() })) ?? facts;
 }
 
 /** List the chunks with a stored object, including those not recorded as finished. */

@@ -394,8 +394,3 @@ function tokensInOrder(parts: readonly { indexes: readonly number[]; answer: Mod
   }
   return tokens;
 }
-
-/** Return the usage axis of a request by its number of texts. */
-export function axisOf(texts: readonly unknown[]): Axis {
-  return texts.length === 1 ? 'embed' : 'embed_batch';
-}

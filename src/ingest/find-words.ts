@@ -8,7 +8,7 @@ import type { ArtifactChunk } from './artifact.ts';
 /** Word to find, as the terms that texts may have for it. */
 interface WantedWord {
   readonly terms: readonly string[];
-  /** Other forms of the word. Each is complete if all of its terms are there. */
+  /** Other forms of the word. A text has a form if it has all of its terms. */
   readonly others: readonly (readonly string[])[];
 }
 

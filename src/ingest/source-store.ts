@@ -1,8 +1,7 @@
 import type { IngestOptions } from '../documents/schema.ts';
 import type { VectorOrigin } from '../embedding/model-choice.ts';
 import { hasFoundVectors, toOrigin } from '../index/index-store.ts';
-import { isInProgress } from '../jobs/state-store.ts';
-import type { HeldJob } from '../jobs/store.ts';
+import { type HeldJob, isHeldJob } from '../jobs/store.ts';
 import { valueRows } from '../platform/postgres/value-rows.ts';
 import type { Sql } from '../platform/postgres.ts';
 
@@ -68,7 +67,7 @@ export async function findSources(sql: Sql, claimed: readonly ClaimedIngest[]): 
  */
 export async function markProcessing(sql: Sql, { held, orgId, documentId }: ClaimedIngest): Promise<void> {
   await sql`
-    WITH held AS (SELECT 1 FROM jobs WHERE id = ${held.id} AND fence = ${held.fence} AND ${isInProgress(sql)} FOR SHARE)
+    WITH held AS (SELECT 1 FROM jobs WHERE ${isHeldJob(sql, held)} FOR SHARE)
     UPDATE documents SET status = 'processing', updated_at = now() FROM held
     WHERE org_id = ${orgId} AND id = ${documentId} AND active_generation IS NULL AND documents.status <> 'deleting'`;
 }

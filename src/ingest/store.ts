@@ -2,8 +2,7 @@ import type { Caller } from '../access/caller.ts';
 import { visibleTo } from '../documents/visibility.ts';
 import type { VectorFacts } from '../index/index-store.ts';
 import { storedMessage } from '../jobs/failure-message.ts';
-import { isInProgress } from '../jobs/state-store.ts';
-import type { HeldJob } from '../jobs/store.ts';
+import { type HeldJob, isHeldJob } from '../jobs/store.ts';
 import { notFound } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { KEYWORD_ONLY } from '../projection/projections.ts';
@@ -102,8 +101,8 @@ export async function isUnfound(sql: Sql, orgId: string, documentId: string): Pr
 }
 
 /** Keep a job from being finished or taken over until the transaction ends. Return false if it is no longer held. */
-export async function lockHeldJob(tx: Sql, { id, fence }: HeldJob): Promise<boolean> {
-  const rows = await tx`SELECT 1 FROM jobs WHERE id = ${id} AND fence = ${fence} AND ${isInProgress(tx)} FOR SHARE`;
+export async function lockHeldJob(tx: Sql, held: HeldJob): Promise<boolean> {
+  const rows = await tx`SELECT 1 FROM jobs WHERE ${isHeldJob(tx, held)} FOR SHARE`;
   return rows.length > 0;
 }
 

@@ -15,6 +15,11 @@ export interface HeldJob {
   readonly fence: number;
 }
 
+/** Return a condition on a row of `jobs`: it is this job, and its worker has not lost it. */
+export function isHeldJob(sql: Sql, { id, fence }: HeldJob): SqlFragment {
+  return sql`jobs.id = ${id} AND jobs.fence = ${fence} AND ${isInProgress(sql)}`;
+}
+
 /**
  * Insert a queued job. Its fair rank interleaves organizations: it is one more than the organization's last queued
  * rank, but never below the smallest rank queued at this priority, which is being served now. Many jobs of one
@@ -173,8 +178,7 @@ export async function advanceJob(sql: Sql, held: HeldJob, from: JobPhase, to: Jo
 /** Return true if the worker still holds the lease of the job. */
 export async function isHeld(sql: Sql, held: HeldJob): Promise<boolean> {
   const rows = await sql`
-    SELECT 1 FROM jobs WHERE id = ${held.id} AND fence = ${held.fence}
-      AND ${isInProgress(sql)}`;
+    SELECT 1 FROM jobs WHERE ${isHeldJob(sql, held)}`;
   return rows.length === 1;
 }
 
@@ -182,8 +186,7 @@ export async function isHeld(sql: Sql, held: HeldJob): Promise<boolean> {
 export async function forgetCrashes(sql: Sql, held: HeldJob): Promise<void> {
   await sql`
     UPDATE jobs SET crash_count = 0
-    WHERE id = ${held.id} AND fence = ${held.fence} AND crash_count > 0
-      AND ${isInProgress(sql)}`;
+    WHERE ${isHeldJob(sql, held)} AND crash_count > 0`;
 }
 
 /** Finish a held job, in the transaction that makes its work visible. Return false if it is no longer held. */
@@ -195,7 +198,7 @@ export async function completeJob(
   const rows = await sql`
     UPDATE jobs SET ${readyState(sql)}, chunks_count = ${result.chunksCount}, file_type = ${result.fileType},
            actual_cost = ${result.actualCost}
-    WHERE id = ${held.id} AND fence = ${held.fence} AND ${isInProgress(sql)} RETURNING 1`;
+    WHERE ${isHeldJob(sql, held)} RETURNING 1`;
   return rows.length === 1;
 }
 
@@ -219,8 +222,7 @@ export async function failJob(sql: Sql, held: HeldJob, phase: string, failure: J
     UPDATE jobs SET status = 'failed', failed_phase = ${phase}, error_category = ${failure.category},
            error_message = ${storedMessage(failure.message)}, retryable = ${failure.retryable}, completed_at = now(),
            updated_at = now(), lease_expires_at = NULL
-    WHERE id = ${held.id} AND fence = ${held.fence}
-      AND ${isInProgress(sql)} RETURNING 1`;
+    WHERE ${isHeldJob(sql, held)} RETURNING 1`;
   return rows.length === 1;
 }
 
@@ -237,8 +239,7 @@ export async function retryJob(
            error_category = ${failure.category}, error_message = ${storedMessage(failure.message)}, retryable = true,
            scheduled_at = now() + ${delayMs} * interval '1 millisecond', worker_id = NULL,
            lease_expires_at = NULL, updated_at = now()
-    WHERE id = ${held.id} AND fence = ${held.fence}
-      AND ${isInProgress(sql)} RETURNING 1`;
+    WHERE ${isHeldJob(sql, held)} RETURNING 1`;
   return rows.length === 1;
 }
 
@@ -247,8 +248,7 @@ export async function deferJob(sql: Sql, held: HeldJob, delayMs: number): Promis
   const rows = await sql`
     UPDATE jobs SET status = 'queued', worker_id = NULL, lease_expires_at = NULL, updated_at = now(),
            scheduled_at = now() + ${delayMs} * interval '1 millisecond'
-    WHERE id = ${held.id} AND fence = ${held.fence}
-      AND ${isInProgress(sql)} RETURNING 1`;
+    WHERE ${isHeldJob(sql, held)} RETURNING 1`;
   return rows.length === 1;
 }
 
@@ -256,8 +256,7 @@ export async function deferJob(sql: Sql, held: HeldJob, delayMs: number): Promis
 export async function releaseJob(sql: Sql, held: HeldJob): Promise<boolean> {
   const rows = await sql`
     UPDATE jobs SET status = 'queued', worker_id = NULL, lease_expires_at = NULL, updated_at = now()
-    WHERE id = ${held.id} AND fence = ${held.fence}
-      AND ${isInProgress(sql)} RETURNING 1`;
+    WHERE ${isHeldJob(sql, held)} RETURNING 1`;
   return rows.length === 1;
 }
 

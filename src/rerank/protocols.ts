@@ -43,7 +43,7 @@ const cohere: RerankProtocol = {
   faultOf: faultsOf(),
 };
 
-/** `POST {base}/rerank`. It returns the documents unless it is told not to. */
+/** `POST {base}/rerank`. The vendor returns the documents too, unless the request switches that off. */
 const jina: RerankProtocol = {
   ...cohere,
   request: ({ apiKey, model, query, texts, refusesLong }) =>

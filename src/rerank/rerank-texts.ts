@@ -1,11 +1,11 @@
 import { type Deadline, startDeadline } from '../embedding/deadline.ts';
-import { axisOf } from '../embedding/embedder.ts';
 import { isUnavailable } from '../embedding/model-choice.ts';
 import type { TokenCounters } from '../models/count-tokens.ts';
 import { AppError } from '../platform/errors.ts';
 import { traced } from '../platform/tracing.ts';
 import { runForOrganization } from '../platform/work-context.ts';
 import type { Account, Meter } from '../usage/meter.ts';
+import { axisOf } from '../usage/schema.ts';
 import { cutTexts, refuseLongTexts, type TextTokens, tokensOfTexts } from './measure-texts.ts';
 import type { Reranker } from './reranker.ts';
 import type { RerankerList } from './reranker-list.ts';

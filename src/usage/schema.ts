@@ -6,6 +6,11 @@ export const AXES = ['embed', 'embed_batch', 'embed_image'] as const;
 export const Axis = z.enum(AXES);
 export type Axis = z.infer<typeof Axis>;
 
+/** Return the usage axis of a request by its number of texts. */
+export function axisOf(texts: readonly unknown[]): Axis {
+  return texts.length === 1 ? 'embed' : 'embed_batch';
+}
+
 /** Axes that limit only the rate of requests, besides those of quotas. */
 export type RateAxis = Axis | 'search' | 'upload';
 

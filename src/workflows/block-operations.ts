@@ -1,12 +1,13 @@
 import { requireScope } from '../access/caller.ts';
 import { type SendContext, sendNotification } from '../channels/send-notification.ts';
-import { axisOf, type Embedder } from '../embedding/embedder.ts';
+import type { Embedder } from '../embedding/embedder.ts';
 import { contentOfJson, type UploadContext, uploadDocument } from '../ingest/upload.ts';
 import { searchMemory } from '../memory/search-memory.ts';
 import { type EditContext, editDocument } from '../metadata/edit-document.ts';
 import { linkResults } from '../search/results/link-results.ts';
 import { type SearchContext, searchBucket } from '../search/search.ts';
 import { type RateLimiter, takeRequest } from '../usage/rates.ts';
+import { axisOf } from '../usage/schema.ts';
 import type { BlockOperations } from './block-types.ts';
 
 export interface OperationsContext {

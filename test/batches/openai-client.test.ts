@@ -218,6 +218,19 @@ it('a batch that no worker has begun is cancelled at once, and an ended one cann
   await worker.start(new AbortController().signal);
 });
 
+it('a key without the scope embed reads no file and no batch, since they hold texts', async () => {
+  const { id } = await upload([request('a', 'the ferry leaves at nine')]);
+  const search = await test.key({ scopes: ['search'] });
+  for (const path of [
+    '/v1/files',
+    `/v1/files/${id}`,
+    `/v1/files/${id}/content`,
+    '/v1/batches',
+    '/v1/batches/batch_none',
+  ])
+    expect([path, (await test.call('GET', path, { key: search })).status]).toEqual([path, 403]);
+});
+
 it('wrong requests are refused in the shape of OpenAI, and files of another organization are not found', async () => {
   const { id } = await upload([request('a', 'x')]);
   const make = (more: object) =>

@@ -19,8 +19,8 @@ export function isRedirectUri(uri: string): boolean {
 }
 
 /**
- * Return true if an address is one of those that a client registered: the same text, but for the port of an address on
- * loopback, which an application chooses when it starts (RFC 8252, section 7.3).
+ * Return true if a client registered this address. The texts must be equal. The port of a loopback address may differ,
+ * since an application chooses it when it starts (RFC 8252, section 7.3).
  */
 export function isRegistered(uri: string, registered: readonly string[]): boolean {
   if (!isRedirectUri(uri)) return false;

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { embedInput, textsOf } from '../../embedding/embed-input.ts';
-import { axisOf } from '../../embedding/embedder.ts';
 import { listModels } from '../../embedding/list-models.ts';
 import { convertVectors } from '../../embedding/output-types.ts';
 import { RoutingRequest } from '../../embedding/routing.ts';
@@ -16,6 +15,7 @@ import { LEXICAL_ID, SEMANTIC_ID } from '../../models/catalog.ts';
 import { invalidRequest, notFound } from '../../platform/errors.ts';
 import { renderEmbeddingList } from '../../printing/print-floats.ts';
 import { warnOfOtherModels } from '../../search/bucket-model.ts';
+import { axisOf } from '../../usage/schema.ts';
 import { forInstallation, forOrganization } from '../operation.ts';
 
 /** Embed texts. `json` is the body of the API's response. */
