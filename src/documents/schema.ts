@@ -60,6 +60,15 @@ export type BucketView = z.output<typeof BucketView>;
 export const EditedBucket = BucketView.extend({ warnings: z.array(z.string()) }).meta({ id: 'EditedBucket' });
 export type EditedBucket = z.output<typeof EditedBucket>;
 
+/** Reference to a bucket in the body of a request. */
+export const BucketRef = z
+  .string()
+  .min(1)
+  .max(200)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the database stores every character but this one
+  .regex(/^[^\u0000]*$/, 'must not contain U+0000')
+  .describe('id or name');
+
 /** Ids of collections start with `col_`, so names must not. */
 export const CreateCollection = z.object({
   name: z

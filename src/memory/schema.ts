@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { BucketRef } from '../documents/schema.ts';
 import { METADATA_LIMITS, userKeyFault } from '../documents/user-metadata.ts';
 import { textInteger } from '../platform/zod-integers.ts';
 import { Relevance, RelevanceScore } from '../search/relevance/schema.ts';
@@ -93,7 +94,7 @@ export const NewSource = z.object({
     .max(100)
     .refine((name) => !name.startsWith('src_'), 'must not start with "src_"'),
   connection: z.string().min(1).max(64).describe('name of a connection in the setting sources'),
-  bucket: z.string().min(1).describe('id or name'),
+  bucket: BucketRef,
   config: z.record(z.string(), z.unknown()).default({}).describe('depends on the type of the connection'),
   tags: z
     .array(Tag)
@@ -201,8 +202,8 @@ const unixSeconds = z.number().min(-62_135_596_800).max(253_402_300_799);
 export const MemorySearchRequest = z
   .object({
     query: z.string().min(1, 'must not be empty').max(8000),
-    bucket: z.string().min(1).optional().describe('id or name'),
-    buckets: z.array(z.string().min(1)).min(1).max(BUCKETS_MAX).optional(),
+    bucket: BucketRef.optional(),
+    buckets: z.array(BucketRef).min(1).max(BUCKETS_MAX).optional(),
     sources: z.array(z.string().max(64)).max(100).optional().describe('types of sources'),
     tags: z.array(Tag).max(100).optional().describe('key:value; a document must have all of them'),
     top_k: z.int().min(1).max(100).default(20),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Caller } from '../access/caller.ts';
+import { BucketRef } from '../documents/schema.ts';
 import { invalidRequest } from '../platform/errors.ts';
 import { mostTelling, PARSE_OPTIONS, placeOf } from '../platform/zod-faults.ts';
 import { Filter } from './filter/filter.ts';
@@ -42,7 +43,7 @@ const MetadataCondition = z.object({
 
 /** Request of Dify's external knowledge API (docs.dify.ai, external-knowledge-api, June 2026). */
 export const KnowledgeRequest = z.object({
-  knowledge_id: z.string().min(1).max(200).describe('id or name of a bucket'),
+  knowledge_id: BucketRef,
   query: SearchRequest.shape.query,
   retrieval_setting: z
     .object({

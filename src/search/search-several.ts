@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Caller } from '../access/caller.ts';
+import { BucketRef } from '../documents/schema.ts';
 import { QUERY_MS } from '../platform/postgres.ts';
 import { relevanceOfAnswer } from './relevance/schema.ts';
 import { explainTerms } from './results/explain-results.ts';
@@ -12,7 +13,7 @@ import { searchBuckets } from './search-buckets.ts';
 
 /** Fields of `POST /v2/search`: those of a search of one bucket, without its collection. */
 export const SeveralRequest = SearchRequest.omit({ collection: true }).extend({
-  buckets: z.array(z.string().min(1)).min(1).max(BUCKETS_MAX).describe('ids or names'),
+  buckets: z.array(BucketRef).min(1).max(BUCKETS_MAX),
 });
 export type SeveralRequest = z.output<typeof SeveralRequest>;
 

@@ -83,7 +83,7 @@ describe('the check of imports', () => {
     write('src/mcp/database.ts', "export { thing } from '../jobs/thing.ts';\n");
     const { exitCode, stderr } = await check(root);
     expect(exitCode).toBe(1);
-    expect(stderr).toContain('src/mcp may import src/client and src/platform only, not src/jobs');
+    expect(stderr).toContain('src/mcp may import src/client and src/models and src/platform only, not src/jobs');
   });
 
   it('refuses files that import each other, types included', async () => {

@@ -257,7 +257,9 @@ it('an index accepts vectors of another space once no search finds those of the 
 });
 
 it('a closed writer leaves its index unsettled, and another settles it', async () => {
-  for (let id = 1; id <= 5; id++) await append(writer, generation(id, [`heron ${id}`]));
+  // A table of few rows would be settled after every commit.
+  await append(writer, generation(1, Array(400).fill('heron')));
+  for (let id = 2; id <= 5; id++) await append(writer, generation(id, [`heron ${id}`]));
   await writer.close();
   const settled = async () =>
     (await db.sql`SELECT settled FROM index_tables WHERE bucket_id = ${BUCKET}`)[0]?.['settled'];

@@ -11,10 +11,10 @@ import { docxParagraph, makeDocx } from '../support/office-samples.ts';
 import { extract } from '../support/read-document.ts';
 import { makeHtml, makePdf, sampleParagraph } from '../support/sample-files.ts';
 
-// Readers have a lower priority, so a few busy processes leave them a hundredth of a core each.
+// Readers have a lower priority, so a busy process on each core leaves them a tenth of it.
 let busy: ChildProcess[] = [];
 beforeAll(() => {
-  busy = Array.from({ length: 4 * availableParallelism() }, () =>
+  busy = Array.from({ length: availableParallelism() }, () =>
     spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }),
   );
 });
@@ -34,7 +34,7 @@ test('a host that is busy fails no document: only the processor time of its read
     'g.hwp': makeHwp([words.flatMap((text) => hwpParagraph(text))]),
     'h.txt': Buffer.from(words.join('\n\n')),
   };
-  // Each needs about half a second of work, for which it waits many seconds.
+  // Each needs about half a second of work, for which it waits several seconds.
   for (const [name, bytes] of Object.entries(files))
     expect((await extract(bytes, name, { deadlineMs: 3_000 })).text, name).toContain('w39');
 });

@@ -101,8 +101,13 @@ const newClient = (revision: Revision) =>
     { versionNegotiation: { mode: revision === '2026-07-28' ? { pin: revision } : 'legacy' } },
   );
 
+/**
+ * Each request opens a connection. A kept one may be closed by a server that stops while a request is being sent on it,
+ * since that server and its successor run in this process.
+ */
+const CLOSING = { headers: { connection: 'close' } };
 const transportOf = (url: string, authProvider: Provider) =>
-  new StreamableHTTPClientTransport(new URL(url), { authProvider });
+  new StreamableHTTPClientTransport(new URL(url), { authProvider, requestInit: CLOSING });
 
 /** Let the person give what the client asked for, and the client exchange the code. */
 async function finish(transport: StreamableHTTPClientTransport, provider: Provider, scopes: string[]): Promise<void> {

@@ -86,10 +86,10 @@ test('depth and values of random JSON are counted over its bytes as in the parse
   }
 });
 
-test('only bodies with texts to embed, images, a document or a delivery may have more than 256 kB of JSON', () => {
+test('only bodies with texts, images, a file or a delivery may have more than 256 kB of JSON', () => {
   const nothing: object = new Proxy(() => nothing, { get: () => nothing });
   const limits = { bodyBytes: 16 * MIB, bulkBodyBytes: 64 * MIB, imageBodyBytes: 280 * MIB };
-  const config = { limits, embeddings: {}, console: { name: null, logo: null } };
+  const config = { limits, embeddings: {}, projections: { autoCalibration: {} }, console: { name: null, logo: null } };
   const appliance = new Proxy({}, { get: (_, name) => (name === 'config' ? config : nothing) }) as Appliance;
   const large = apiRoutes(appliance, () => undefined)
     .filter(({ reads, bodyLimitBytes = Number.POSITIVE_INFINITY }) => reads !== 'none' && bodyLimitBytes > 256 * 1024)
@@ -97,10 +97,13 @@ test('only bodies with texts to embed, images, a document or a delivery may have
   expect(large.sort()).toEqual([
     ...[
       'createEmbeddings',
+      'createFile',
       'embedBatch',
       'embedImages',
       'receiveDelivery',
       'receiveDeliveryOfChannel',
+      'rerank',
+      'rerankV2',
       'submitBulkJob',
       'uploadDocument',
     ],
