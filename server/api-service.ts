@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { FailedLogins } from '../src/access/failed-logins.ts';
 import type { Appliance } from '../src/appliance/appliance.ts';
+import { resolveKeyLimits } from '../src/appliance/key-limits.ts';
 import { LiveEvents } from '../src/appliance/live/live-events.ts';
 import { listUsageByBucket } from '../src/appliance/overview/usage-by-bucket.ts';
 import { explainPortInUse, recordServer } from '../src/appliance/running-servers.ts';
@@ -158,7 +159,12 @@ export function apiRoutes(
     ...oidcSignInRoutes(sql, appliance.access),
     ...oauthClientRoutes(appliance.access.oauth),
     ...oauthConsentRoutes(appliance.access),
-    ...keyRoutes(sql, appliance.keyRing),
+    ...keyRoutes({
+      sql,
+      keyRing: appliance.keyRing,
+      usage: appliance.usage,
+      resolveLimits: (caller, limits) => resolveKeyLimits(appliance, caller, limits),
+    }),
     ...userRoutes(sql, appliance.access),
     ...organizationRoutes(sql, appliance.access),
     ...bucketRoutes(sql, appliance.ingest.reembed, purge),

@@ -11,7 +11,7 @@ export function limitRate(axisOf: NonNullable<Route['axis']>, rates: RateLimiter
     const { caller, body } = ctx.state;
     if (caller === null) return next();
     const axis = axisOf(body);
-    const taken = rates.take({ orgId: caller.orgId, plan: caller.plan }, axis);
+    const taken = rates.take(caller, axis);
     const state = taken instanceof Promise ? await taken : taken;
     if (state !== null) {
       ctx.set('RateLimit-Limit', String(state.limit));

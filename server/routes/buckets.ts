@@ -155,7 +155,7 @@ function collectionRoutes(sql: Sql): Route[] {
       responses: { 200: { description: 'A page, by name', schema: pageSchema(CollectionView) } },
       async handle({ caller, params, query, signal }) {
         const queries = reportQueries(sql, signal);
-        const { id } = await findBucket(queries, caller.orgId, params.bucket);
+        const { id } = await findBucket(queries, caller, params.bucket);
         return { body: await readPageByName(query, (page) => listCollections(queries, caller.orgId, id, page)) };
       },
     }),

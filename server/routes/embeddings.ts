@@ -1,4 +1,3 @@
-import type { Caller } from '../../src/access/caller.ts';
 import { embedInput, textsOf } from '../../src/embedding/embed-input.ts';
 import type { EmbeddedTexts, Embedder } from '../../src/embedding/embedder.ts';
 import { nameField } from '../../src/embedding/name-field.ts';
@@ -61,7 +60,7 @@ export function embeddingRoutes(
           dimensions: body.dimensions,
           taskType: body.task_type,
           orgId: caller.orgId,
-          charge: { account: accountOf(caller), axis: axisOf(textsOf(body.input)) },
+          charge: { account: caller, axis: axisOf(textsOf(body.input)) },
           signal,
         });
         const base64 = body.encoding_format === 'base64' && answersInBase64(settings.base64, sdk);
@@ -97,7 +96,7 @@ export function embeddingRoutes(
           dimensions: body.dimensions,
           taskType: body.task_type,
           orgId: caller.orgId,
-          charge: { account: accountOf(caller), axis: 'embed_batch' },
+          charge: { account: caller, axis: 'embed_batch' },
           signal,
         } as const;
         const result = await embedder.embed(wanted).catch((error: unknown) => {
@@ -137,10 +136,6 @@ function headersOf(result: EmbeddedTexts): Record<string, string> {
   }
   if (result.warnings.length > 0) headers['X-Service-Warning'] = result.warnings.join(', ');
   return headers;
-}
-
-export function accountOf(caller: Caller): { orgId: string; plan: Caller['plan']; actor: string } {
-  return { orgId: caller.orgId, plan: caller.plan, actor: caller.actor };
 }
 
 /** Make the retired route (contract 4.2 a). It answers before authentication and before a byte of the body is read. */

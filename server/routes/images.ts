@@ -2,7 +2,7 @@ import { type EmbedImagesRequest, embedImages, type ImageContext } from '../../s
 import { EmbedImageRequest, EmbedImageResponse } from '../../src/embedding/image-schema.ts';
 import type { Threads } from '../../src/platform/threads.ts';
 import { defineRoute, type Route } from '../route.ts';
-import { accountOf, EMBEDDING_REFUSALS, VECTOR_HEADERS, vectorRowsReply } from './embeddings.ts';
+import { EMBEDDING_REFUSALS, VECTOR_HEADERS, vectorRowsReply } from './embeddings.ts';
 import { parseImageBody } from './parse-image-body.ts';
 
 export function imageRoutes(context: ImageContext, settings: { threads: Threads; bodyBytes: number }): Route[] {
@@ -26,7 +26,7 @@ export function imageRoutes(context: ImageContext, settings: { threads: Threads;
       refusals: EMBEDDING_REFUSALS,
       async handle({ body, caller, signal }) {
         const { images, model, dimensions } = body;
-        const request: EmbedImagesRequest = { images, model, dimensions, account: accountOf(caller), signal };
+        const request: EmbedImagesRequest = { images, model, dimensions, account: caller, signal };
         const result = await embedImages(context, request);
         return vectorRowsReply(result, { image_count: images.length, tokens: result.tokens });
       },

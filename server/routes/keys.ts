@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { Caller } from '../../src/access/caller.ts';
+import { KeyLimits } from '../../src/access/key-limits.ts';
 import {
   type CreatedApiKey,
   createKey,
@@ -10,7 +12,9 @@ import {
 } from '../../src/access/keys.ts';
 import { ApiKey, ApiKeyChanges, NewApiKey } from '../../src/access/schema.ts';
 import type { Sql } from '../../src/platform/postgres.ts';
+import { perAxis } from '../../src/platform/provider-settings.ts';
 import type { KeyRing } from '../../src/platform/secret-key.ts';
+import type { Usage } from '../../src/usage/open-usage.ts';
 import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
 import { editQueries, reportQueries } from '../limited-queries.ts';
 import { PageQuery, pageSchema, readPage } from '../pages.ts';
@@ -30,6 +34,7 @@ const CreateKeyBody = z.object({
   auth_level: authLevel.describe('default: 5, or that of the creator or of the user if it is lower'),
   user_id: userId.describe('id or email of the user to whom the key belongs'),
   expires_in_days: days.optional().describe('default: the key never expires'),
+  limits: KeyLimits.optional().describe('default: only those of the plan'),
 });
 
 const EditKeyBody = z.object({
@@ -37,6 +42,7 @@ const EditKeyBody = z.object({
   scopes: ApiKeyChanges.shape.scopes,
   auth_level: authLevel,
   expires_in_days: days.nullish().describe('days from now; null: never'),
+  limits: KeyLimits.nullish().describe('all limits of the key; null: only those of the plan'),
 });
 
 const RotateBody = z.object({
@@ -50,6 +56,9 @@ const RotateBody = z.object({
 });
 
 const KeyView = ApiKey.meta({ id: 'ApiKey' });
+const KeyWithUse = ApiKey.extend({
+  used_this_month: perAxis.describe('texts or images that count against the quotas of the key, by axis'),
+}).meta({ id: 'ApiKeyWithUse' });
 const KeyWithSecret = ApiKey.extend({ key: z.string().describe('the key itself, which only this response has') }).meta({
   id: 'CreatedApiKey',
 });
@@ -62,7 +71,17 @@ function reveal({ apiKey, key }: CreatedApiKey): z.output<typeof KeyWithSecret> 
   return { ...apiKey, key: key.reveal() };
 }
 
-export function keyRoutes(sql: Sql, keyRing: KeyRing): Route[] {
+/** Parts of an installation that the routes of keys use. */
+interface KeysContext {
+  readonly sql: Sql;
+  readonly keyRing: KeyRing;
+  readonly usage: Pick<Usage, 'ofKey'>;
+  /** Replace names in limits by ids. */
+  resolveLimits<T extends KeyLimits | null | undefined>(caller: Caller, limits: T): Promise<T>;
+}
+
+export function keyRoutes(context: KeysContext): Route[] {
+  const { sql, keyRing, usage } = context;
   const common = { access: 'keys:manage', errors: 'detail' } as const;
   return [
     defineRoute({
@@ -82,7 +101,9 @@ export function keyRoutes(sql: Sql, keyRing: KeyRing): Route[] {
       async handle({ caller, body }) {
         const { auth_level, user_id, expires_in_days } = body;
         const lifetimeMs = lifetimeOf(expires_in_days) ?? undefined;
-        const input = { name: body.name, scopes: body.scopes, authLevel: auth_level, userId: user_id, lifetimeMs };
+        const limits = await context.resolveLimits(caller, body.limits);
+        const { name, scopes } = body;
+        const input = { name, scopes, authLevel: auth_level, userId: user_id, lifetimeMs, limits };
         return { status: 201, body: reveal(await createKey(editQueries(sql), keyRing, caller, input)) };
       },
     }),
@@ -104,30 +125,32 @@ export function keyRoutes(sql: Sql, keyRing: KeyRing): Route[] {
       method: 'GET',
       path: '/v1/keys/:key',
       operationId: 'getKey',
-      summary: 'One API key, without its secret',
+      summary: 'One API key, without its secret, and what it used this month',
       reads: 'none',
       params,
-      responses: { 200: { description: 'The key', schema: KeyView } },
-      handle: async ({ caller, params, signal }) => ({
-        body: await findKey(reportQueries(sql, signal), caller, params.key),
-      }),
+      responses: { 200: { description: 'The key', schema: KeyWithUse } },
+      async handle({ caller, params, signal }) {
+        const key = await findKey(reportQueries(sql, signal), caller, params.key);
+        return { body: { ...key, used_this_month: await usage.ofKey(caller.orgId, key.id, signal) } };
+      },
     }),
     defineRoute({
       ...common,
       method: 'PATCH',
       path: '/v1/keys/:key',
       operationId: 'editKey',
-      summary: 'Change the name, the rights or the end of an API key; effective within a second',
+      summary: 'Change the name, the rights, the limits or the end of an API key; effective within a second',
       reads: 'json',
       refusesUnknownFields: true,
       bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       params,
       body: EditKeyBody,
       responses: { 200: { description: 'The key after the edit', schema: KeyView } },
-      refusals: [409],
+      refusals: [404, 409],
       async handle({ caller, params, body }) {
         const { auth_level: authLevel, expires_in_days, ...others } = body;
-        const changes = { ...others, authLevel, lifetimeMs: lifetimeOf(expires_in_days) };
+        const limits = await context.resolveLimits(caller, others.limits);
+        const changes = { ...others, authLevel, lifetimeMs: lifetimeOf(expires_in_days), limits };
         return { body: await editKey(editQueries(sql), caller, params.key, changes) };
       },
     }),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isModelAllowed } from '../../src/access/key-limits.ts';
 import { type ListContext, listModels, viewModel } from '../../src/embedding/list-models.ts';
 import { ModelView } from '../../src/models/catalog.ts';
 import { AppError } from '../../src/platform/errors.ts';
@@ -27,8 +28,9 @@ export function modelRoutes({
       responses: {
         200: { description: 'Models', schema: z.object({ object: z.literal('list'), data: z.array(ModelView) }) },
       },
-      async handle() {
-        return { body: { object: 'list', data: [...listModels(models), ...rerankers.view()] } };
+      async handle({ caller }) {
+        const all = [...listModels(models), ...rerankers.view()];
+        return { body: { object: 'list', data: all.filter(({ id }) => isModelAllowed(caller.limits, id)) } };
       },
     }),
     defineRoute({

@@ -3,7 +3,7 @@ import type { Rerankers } from '../../src/rerank/open-rerankers.ts';
 import { RerankRequest, RerankResponse, textOf } from '../../src/rerank/schema.ts';
 import { axisOf } from '../../src/usage/schema.ts';
 import { defineRoute, type Route } from '../route.ts';
-import { accountOf, EMBEDDING_REFUSALS } from './embeddings.ts';
+import { EMBEDDING_REFUSALS } from './embeddings.ts';
 
 /** Documents that one search unit covers, as Cohere counts them. */
 const DOCUMENTS_PER_UNIT = 100;
@@ -45,7 +45,7 @@ function rerankRoute(
       const texts = documents.map((document) => textOf(document, fields));
       const { model, scores, tokens } = await rerankers
         .rerank({
-          account: accountOf(caller),
+          account: caller,
           model: body.model,
           query: body.query,
           texts,

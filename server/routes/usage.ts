@@ -6,7 +6,6 @@ import { USAGE_GROUPS, UsageByKey, type UsageGroup, UsageList } from '../../src/
 import type { Usage } from '../../src/usage/open-usage.ts';
 import { UsageSummary } from '../../src/usage/schema.ts';
 import { defineRoute, type Route } from '../route.ts';
-import { accountOf } from './embeddings.ts';
 
 const Moment = z
   .string()
@@ -20,7 +19,7 @@ const Period = z.object({
 type ListByBucket = (caller: Caller, period: z.output<typeof Period>, signal: AbortSignal) => Promise<UsageByBucket>;
 
 export type Summarize = (
-  account: { orgId: string; plan: ReturnType<typeof accountOf>['plan'] },
+  account: Pick<Caller, 'orgId' | 'plan'>,
   period: z.output<typeof Period>,
   signal?: AbortSignal,
 ) => Promise<UsageSummary>;
@@ -94,7 +93,7 @@ export function usageRoutes({
       query: Period,
       responses: { 200: { description: 'The summary', schema: UsageSummary } },
       async handle({ caller, query, signal }) {
-        return { body: await summarize(accountOf(caller), query, signal) };
+        return { body: await summarize(caller, query, signal) };
       },
     }),
   ];

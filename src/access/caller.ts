@@ -1,4 +1,5 @@
 import { forbidden } from '../platform/errors.ts';
+import type { KeyLimits } from './key-limits.ts';
 
 /** Scopes of keys and tokens. Reading resources of one's own organization needs no scope. */
 export const SCOPES = [
@@ -43,6 +44,8 @@ export interface Caller {
   readonly scopes: ReadonlySet<Scope>;
   /** Highest `privacy_level` that this caller may see, 1 to 10. */
   readonly authLevel: number;
+  /** Limits of the key, also for a client to which the holder of a key gave access. Absent for none. */
+  readonly limits?: KeyLimits;
   /**
    * Set for a caller outside the organization. `unrestricted`: hides documents classified as restricted or
    * confidential. `public`: also hides documents that are not public_accessible.

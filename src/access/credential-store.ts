@@ -1,5 +1,6 @@
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import type { Plan, Role, Scope } from './caller.ts';
+import type { KeyLimits } from './key-limits.ts';
 import type { OidcClaims } from './oidc.ts';
 import type { OwnTokenClaims } from './own-token.ts';
 
@@ -25,6 +26,7 @@ export interface ApiKeyFacts {
   readonly hash: Uint8Array;
   readonly scopes: readonly Scope[];
   readonly authLevel: number;
+  readonly limits: KeyLimits | null;
   readonly user: Pick<UserFacts, 'id' | 'role' | 'authLevel' | 'department'> | null;
   /** True if the key is revoked, or its organization, user or creator is suspended. */
   readonly refused: boolean;
@@ -42,6 +44,7 @@ interface ApiKeyFactsRow {
   hash: Uint8Array;
   scopes: Scope[];
   auth_level: number;
+  limits: KeyLimits | null;
   user_id: string | null;
   role: Role;
   user_auth_level: number;
@@ -55,7 +58,7 @@ interface ApiKeyFactsRow {
 /** Select a key by its public id alone, since its organization is not known yet. */
 export async function selectApiKeyFacts(sql: Sql, keyId: string): Promise<ApiKeyFacts | null> {
   const [row] = await sql<ApiKeyFactsRow[]>`
-    SELECT k.id, k.org_id, o.plan, k.hash, k.scopes, k.auth_level,
+    SELECT k.id, k.org_id, o.plan, k.hash, k.scopes, k.auth_level, k.limits,
            k.user_id, u.role, u.auth_level AS user_auth_level, u.department,
            o.suspended_at IS NOT NULL OR u.suspended_at IS NOT NULL OR c.suspended_at IS NOT NULL
              OR (k.revoked_at IS NOT NULL AND k.revoked_at <= now())
@@ -76,6 +79,7 @@ export async function selectApiKeyFacts(sql: Sql, keyId: string): Promise<ApiKey
     hash: row.hash,
     scopes: row.scopes,
     authLevel: row.auth_level,
+    limits: row.limits,
     user:
       row.user_id === null
         ? null

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Sql } from '../platform/postgres.ts';
 import { type Caller, PLANS, ROLES, SCOPES } from './caller.ts';
+import { KeyLimits } from './key-limits.ts';
 import { selectApiKeyName } from './key-store.ts';
 import { findOrganization } from './organizations.ts';
 import { selectUser } from './user-store.ts';
@@ -37,6 +38,7 @@ export const CallerDescription = z
     user_id: z.string().nullable(),
     scopes: z.array(z.enum(SCOPES)),
     auth_level: z.int().describe('highest privacy level of documents that are visible'),
+    limits: KeyLimits.nullable().describe('limits of the key, besides those of the plan'),
   })
   .meta({ id: 'Caller' });
 export type CallerDescription = z.output<typeof CallerDescription>;
@@ -61,6 +63,7 @@ export async function describeCaller(sql: Sql, caller: Caller): Promise<CallerDe
     user_id: userId,
     scopes: SCOPES.filter((scope) => caller.scopes.has(scope)),
     auth_level: authLevel,
+    limits: caller.limits ?? null,
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Sql } from '../platform/postgres.ts';
 import type { Caller, Scope } from './caller.ts';
+import type { KeyLimits } from './key-limits.ts';
 import { type ApiKey, LIST_ROWS_MAX } from './schema.ts';
 
 interface ApiKeyRow {
@@ -9,6 +10,7 @@ interface ApiKeyRow {
   name: string;
   scopes: Scope[];
   auth_level: number;
+  limits: KeyLimits | null;
   expires_at: Date | null;
   last_used_at: Date | null;
   revoked_at: Date | null;
@@ -16,7 +18,7 @@ interface ApiKeyRow {
 }
 
 function columns(sql: Sql) {
-  return sql`id, org_id, user_id, name, scopes, auth_level, expires_at, last_used_at, revoked_at, created_at`;
+  return sql`id, org_id, user_id, name, scopes, auth_level, limits, expires_at, last_used_at, revoked_at, created_at`;
 }
 
 function toApiKey(row: ApiKeyRow): ApiKey {
@@ -43,14 +45,15 @@ export async function insertApiKey(
     hash: Buffer;
     scopes: readonly Scope[];
     authLevel: number;
+    limits: KeyLimits | null;
     lifetimeMs: number | null;
     by: Pick<Caller, 'actor' | 'userId'>;
   },
 ): Promise<ApiKey | null> {
   const [row] = await sql<ApiKeyRow[]>`
-    INSERT INTO api_keys (id, org_id, user_id, name, hash, scopes, auth_level, creator_id, expires_at)
+    INSERT INTO api_keys (id, org_id, user_id, name, hash, scopes, auth_level, limits, creator_id, expires_at)
     VALUES (${key.id}, ${key.orgId}, ${key.userId}, ${key.name}, ${key.hash}, ${[...key.scopes]}, ${key.authLevel},
-            coalesce(${key.by.userId}, (SELECT creator_id FROM api_keys
+            ${key.limits === null ? null : sql.json(key.limits)}, coalesce(${key.by.userId}, (SELECT creator_id FROM api_keys
               WHERE org_id = ${key.orgId} AND 'key:' || id = ${key.by.actor})),
             now() + ${key.lifetimeMs}::double precision * interval '1 millisecond')
     ON CONFLICT (id) DO NOTHING
@@ -95,11 +98,12 @@ export async function selectKeysNamed(sql: Sql, orgId: string, idOrName: string)
 export async function updateApiKey(
   sql: Sql,
   key: ApiKey,
-  changes: { name: string; scopes: readonly Scope[]; authLevel: number; lifetimeMs: number | null | undefined },
+  changes: Pick<ApiKey, 'name' | 'scopes' | 'limits'> & { authLevel: number; lifetimeMs: number | null | undefined },
 ): Promise<ApiKey> {
-  const { name, scopes, authLevel, lifetimeMs } = changes;
+  const { name, scopes, authLevel, limits, lifetimeMs } = changes;
   const [row] = await sql<[ApiKeyRow]>`
-    UPDATE api_keys SET name = ${name}, scopes = ${[...scopes]}, auth_level = ${authLevel}
+    UPDATE api_keys SET name = ${name}, scopes = ${[...scopes]}, auth_level = ${authLevel},
+      limits = ${limits === null ? null : sql.json(limits)}
       ${lifetimeMs === undefined ? sql`` : sql`, expires_at = now() + ${lifetimeMs}::double precision * interval '1 millisecond'`}
     WHERE org_id = ${key.org_id} AND id = ${key.id}
     RETURNING ${columns(sql)}`;

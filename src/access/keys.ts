@@ -6,6 +6,7 @@ import { hashCredential, newApiKey } from './api-key-format.ts';
 import { recordAudit } from './audit.ts';
 import { type Caller, requireScope, type Scope } from './caller.ts';
 import { parseInput } from './input.ts';
+import { limitsOrNull, requireLimitedScopes } from './key-limits.ts';
 import {
   deleteOldEndedKeys,
   insertApiKey,
@@ -41,7 +42,8 @@ export interface CreatedApiKey {
  *   `user_not_found` (404), `user_suspended` or `too_many_api_keys` (409)
  */
 export async function createKey(sql: Sql, keyRing: KeyRing, by: Caller, input: NewApiKey): Promise<CreatedApiKey> {
-  const { name, scopes, authLevel: wantedLevel, userId, lifetimeMs } = parseInput(NewApiKey, input);
+  const { name, scopes, authLevel: wantedLevel, userId, lifetimeMs, ...given } = parseInput(NewApiKey, input);
+  const limits = limitsOrNull(given.limits);
   requireScope(by, 'keys:manage');
   return inTransaction(sql, async (tx) => {
     const user = userId === undefined ? null : await selectUser(tx, by.orgId, userId);
@@ -50,12 +52,14 @@ export async function createKey(sql: Sql, keyRing: KeyRing, by: Caller, input: N
     if (user?.suspended_at) throw conflict(`the user ${user.email} is suspended; resume it first`, 'user_suspended');
     const authLevel = wantedLevel ?? Math.min(DEFAULT_AUTH_LEVEL, by.authLevel, user?.auth_level ?? 10);
     requireRights(by, scopes, authLevel, user);
+    requireLimitedScopes(scopes, limits);
     const created = await insertNewKey(tx, keyRing, {
       orgId: by.orgId,
       userId: user?.id ?? null,
       name,
       scopes,
       authLevel,
+      limits,
       lifetimeMs: lifetimeMs ?? null,
       by,
     });
@@ -64,7 +68,7 @@ export async function createKey(sql: Sql, keyRing: KeyRing, by: Caller, input: N
       actor: by.actor,
       action: 'key.create',
       target: created.apiKey.id,
-      detail: { name, scopes, auth_level: authLevel, user_id: user?.id ?? null },
+      detail: { name, scopes, auth_level: authLevel, limits, user_id: user?.id ?? null },
     });
     return created;
   });
@@ -114,8 +118,10 @@ export async function editKey(sql: Sql, by: Caller, id: string, input: ApiKeyCha
     const { key: before, user } = await lockManagedKey(tx, by, id);
     if (before.revoked_at !== null) throw alreadyRevoked();
     const { name = before.name, scopes = before.scopes, authLevel = before.auth_level, lifetimeMs } = changes;
+    const limits = changes.limits === undefined ? before.limits : limitsOrNull(changes.limits);
     requireRights(by, scopes, authLevel, user);
-    const after = await updateApiKey(tx, before, { name, scopes, authLevel, lifetimeMs });
+    requireLimitedScopes(scopes, limits);
+    const after = await updateApiKey(tx, before, { name, scopes, authLevel, limits, lifetimeMs });
     const detail = { before: auditedFields(before), after: auditedFields(after) };
     await recordAudit(tx, { orgId: by.orgId, actor: by.actor, action: 'key.edit', target: id, detail });
     return after;
@@ -162,6 +168,7 @@ export async function rotateKey(
       name: old.name,
       scopes: old.scopes,
       authLevel: old.auth_level,
+      limits: old.limits,
       lifetimeMs: old.expires_at === null ? null : Date.parse(old.expires_at) - Date.parse(old.created_at),
       by,
     });
@@ -202,8 +209,8 @@ function requireRights(by: Caller, scopes: readonly Scope[], authLevel: number, 
   );
 }
 
-function auditedFields({ name, scopes, auth_level, expires_at }: ApiKey) {
-  return { name, scopes, auth_level, expires_at };
+function auditedFields({ name, scopes, auth_level, limits, expires_at }: ApiKey) {
+  return { name, scopes, auth_level, limits, expires_at };
 }
 
 function alreadyRevoked(): AppError {

@@ -15,6 +15,7 @@ export function callerOfKey(key: ApiKeyFacts): Caller {
     department: key.user?.department ?? null,
     scopes: new Set(key.scopes.filter((scope) => allowed?.has(scope) ?? true)),
     authLevel: Math.min(key.authLevel, key.user?.authLevel ?? 10),
+    ...(key.limits === null ? {} : { limits: key.limits }),
   });
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isPlainName, PLAIN_NAME_RULE } from '../platform/printable.ts';
 import { PLANS, ROLES, SCOPES } from './caller.ts';
+import { KeyLimits } from './key-limits.ts';
 
 /** Maximum number of rows in one list of organizations, users or keys, newest first. */
 export const LIST_ROWS_MAX = 1000;
@@ -41,6 +42,7 @@ export const ApiKey = z.object({
   name: z.string(),
   scopes: z.array(z.enum(SCOPES)),
   auth_level: authLevel,
+  limits: KeyLimits.nullable(),
   expires_at: timestamp.nullable(),
   last_used_at: timestamp.nullable(),
   /** Time of the revocation, which is in the future during the grace period of a rotated key. */
@@ -83,6 +85,8 @@ export const NewApiKey = z.object({
   authLevel: authLevel.optional(),
   /** User that the key belongs to. */
   userId: z.string().optional(),
+  /** Limits, with the ids of models and buckets. */
+  limits: KeyLimits.optional(),
   /** Lifetime from now; by default the key never expires. */
   lifetimeMs: z.number().int().positive().optional(),
 });
@@ -93,6 +97,8 @@ export const ApiKeyChanges = z.object({
   name: label.optional(),
   scopes: scopeList.optional(),
   authLevel: authLevel.optional(),
+  /** All limits of the key; null for none. */
+  limits: KeyLimits.nullish(),
   /** Lifetime from now; null: the key never expires. */
   lifetimeMs: z.number().int().positive().nullish(),
 });

@@ -1,4 +1,4 @@
-import { findOrganization } from '../access/organizations.ts';
+import { findActorAccount } from '../access/actor-account.ts';
 import { failureCategoryOf } from '../embedding/failure-category.ts';
 import type { JobHandler } from '../jobs/handler.ts';
 import { JobError, type Lease, LeaseLost } from '../jobs/lease.ts';
@@ -70,13 +70,13 @@ async function prepare(
     const plan = await planInput(context, batch.inputKey, lease.signal);
     const chosen = await selectChoices(sql, batch.id);
     if (batch.inProgressAt !== null) return { plan, choices: chosen };
-    const choices = await chooseModels(context, batch, plan);
+    const account = await findActorAccount(sql, batch.orgId, batch.actor);
+    if (account === null) throw new LeaseLost(lease.job.id);
+    const choices = await chooseModels(context, batch, plan, account.limits);
     const amount = plan.chunks.reduce(
       (sum, { group, texts }) => sum + (choices[group]?.fault === null ? texts.length : 0),
       0,
     );
-    const { plan: name } = await findOrganization(sql, batch.orgId);
-    const account = { orgId: batch.orgId, plan: name, actor: batch.actor };
     const counts = { total: plan.lines.length, failed: plan.lines.filter((line) => 'fault' in line).length };
     await sql.begin(async (tx) => {
       if (!(await beginRequests(tx, lease.held, batch.id, counts))) throw new LeaseLost(lease.job.id);

@@ -1,3 +1,4 @@
+import { type KeyLimits, requireModelAllowed } from '../access/key-limits.ts';
 import { failureCategoryOf } from '../embedding/failure-category.ts';
 import { AppError } from '../platform/errors.ts';
 import type { BatchRow } from './batches-store.ts';
@@ -10,10 +11,17 @@ const SAMPLE_TEXTS = 100;
 const SAMPLE_TEXT_CHARS = 1_000;
 
 /**
- * Choose the model of each group of requests, as for a bulk job. A group that no model can ever embed gets the reason.
+ * Choose the model of each group of requests, as for a bulk job. A group that no model can ever embed, or whose model
+ * the limits of the key exclude, gets the reason.
+ *
  * @throws AppError `provider_unavailable` (502), which may pass
  */
-export async function chooseModels(context: BatchContext, batch: BatchRow, plan: Plan): Promise<GroupChoice[]> {
+export async function chooseModels(
+  context: BatchContext,
+  batch: BatchRow,
+  plan: Plan,
+  limits: KeyLimits | undefined,
+): Promise<GroupChoice[]> {
   const choices: GroupChoice[] = [];
   const textsOf = plan.groups.map((): number[] => []);
   for (const { group, texts } of plan.chunks) for (const text of texts) textsOf[group]?.push(text);
@@ -32,6 +40,7 @@ export async function chooseModels(context: BatchContext, batch: BatchRow, plan:
         dimensions,
         sample,
       });
+      requireModelAllowed(limits, choice.asked.id);
       choices.push({ backend: choice.backend.id, dimensions: choice.dimensions, fault: null });
     } catch (error) {
       if (!(error instanceof AppError) || error.status >= 500 || failureCategoryOf(error)?.retryable) throw error;

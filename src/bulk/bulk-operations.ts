@@ -1,4 +1,5 @@
 import type { Caller } from '../access/caller.ts';
+import { requireModelAllowed } from '../access/key-limits.ts';
 import type { JobKindOperations } from '../jobs/handler.ts';
 import type { Job, JobView } from '../jobs/schema.ts';
 import { enqueueJob } from '../jobs/store.ts';
@@ -37,11 +38,12 @@ async function copyInput({ sql, objects }: BulkContext, { orgId, id }: Job, newJ
  * Queue the texts of an ended job again. Its input was copied. If the job failed or was cancelled, the new job inherits
  * the finished chunks (its worker copies them) and reserves only the missing texts. If it was ready, the same backend
  * embeds all texts again.
- * @throws AppError `input_expired` (409), `quota_exceeded` (402), `axis_not_in_plan` (403)
+ * @throws AppError `input_expired` (409), `quota_exceeded` (402), `axis_not_in_plan`, `model_not_allowed` (403)
  */
 async function reprocess(context: BulkContext, tx: Sql, job: Job, newJobId: string, caller: Caller): Promise<JobView> {
   const origin = await findBulkJob(tx, job.orgId, job.id);
   if (origin.isSwept) throw inputExpired();
+  requireModelAllowed(caller.limits, origin.model);
   const resumes = origin.status !== 'ready';
   const amount = origin.inputCount - (resumes ? origin.completedCount : 0);
   await bookReservation(tx, context.plans, { id: newJobId, account: caller, axis: 'embed_batch', amount });

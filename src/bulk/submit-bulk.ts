@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { Readable } from 'node:stream';
 import type { Caller } from '../access/caller.ts';
+import { requireModelAllowed } from '../access/key-limits.ts';
 import { BULK_PRIORITY_BY_PLAN } from '../access/plans.ts';
 import type { JobModels } from '../embedding/model-choice.ts';
 import { enqueueJob } from '../jobs/store.ts';
@@ -41,6 +42,7 @@ export async function submitBulkJob(
   const { texts } = request;
   const { model, dimensions } = request;
   const choice = await context.embedder.chooseForJob(caller.orgId, { model, dimensions, sample: texts.sample });
+  requireModelAllowed(caller.limits, choice.asked.id);
   const taskType = request.task_type ?? null;
   const counted = await countAll(context.threads, choice, taskType, texts.bytes, signal);
   const tokens = counted.tokens.reduce((sum, each) => sum + each, 0);

@@ -176,7 +176,7 @@ async function checkBucket(sql: Sql, orgId: string, config: MessengerConfig): Pr
       throw configInvalid(`config.${field}: ${error.message}`, `config.${field}`);
     }
   };
-  const bucket = await orInvalid('collection', findBucket(sql, orgId, config.collection));
+  const bucket = await orInvalid('collection', findBucket(sql, { orgId }, config.collection));
   const { bucket_collection: name } = config;
   if (name !== undefined) await orInvalid('bucket_collection', findCollection(sql, orgId, bucket.id, name));
 }

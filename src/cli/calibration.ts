@@ -30,7 +30,7 @@ export async function readCalibration(
   }
   const bucketRef = flags['from-bucket'];
   if (bucketRef === undefined) return null;
-  const bucket = await findBucket(sql, operator.orgId, bucketRef);
+  const bucket = await findBucket(sql, operator, bucketRef);
   const texts = await sampleChunks({ sql, objects }, operator.orgId, bucket.id, flags.pairs);
   return texts.map((text, index) => ({ text, kind: kindAt(index) }));
 }

@@ -16,7 +16,7 @@ export async function ensureDemoBucket(sql: Sql, by: Caller): Promise<string> {
     return (await createBucket(sql, by, { name: DEMO_BUCKET, policy: BucketPolicy.parse({}) })).id;
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'bucket_exists') throw error;
-    return (await findBucket(sql, by.orgId, DEMO_BUCKET)).id;
+    return (await findBucket(sql, by, DEMO_BUCKET)).id;
   }
 }
 
@@ -47,7 +47,7 @@ export async function loadDemo(context: UploadContext, by: Caller): Promise<{ bu
  * @throws AppError `demo_bucket_in_use` (409) if it has other documents, and those of `deleteBucket`
  */
 export async function removeDemo(sql: Sql, by: Caller): Promise<string> {
-  const bucket = await findBucket(sql, by.orgId, DEMO_BUCKET);
+  const bucket = await findBucket(sql, by, DEMO_BUCKET);
   const others = await countOtherDocuments(sql, by.orgId, bucket.id, await listDemoPaths());
   if (others > 0) {
     throw new AppError({

@@ -42,7 +42,7 @@ export async function createCollection(
   bucketRef: string,
   name: string,
 ): Promise<CollectionView> {
-  const bucket = await store.findBucket(sql, caller.orgId, bucketRef);
+  const bucket = await store.findBucket(sql, caller, bucketRef);
   try {
     return await sql.begin(async (tx) => {
       await store.lockBucketPolicy(tx, caller.orgId, bucket.id);
@@ -69,7 +69,7 @@ export async function createCollection(
  */
 export async function deleteBucket(sql: Sql, caller: Caller, bucketRef: string, confirm: string): Promise<string> {
   requireOrgAdmin(caller);
-  const bucket = await store.findBucket(sql, caller.orgId, bucketRef);
+  const bucket = await store.findBucket(sql, caller, bucketRef);
   if (confirm !== bucket.name) {
     throw invalidRequest(`deleting a bucket removes all its documents: confirm with confirm=${bucket.name}`, 'confirm');
   }

@@ -30,7 +30,7 @@ export async function listDocuments(
   bucketRef: string,
   query: ListDocumentsQuery,
 ): Promise<{ data: DocumentView[]; has_more: boolean; next_cursor: string | null }> {
-  const bucket = await store.findBucket(sql, caller.orgId, bucketRef);
+  const bucket = await store.findBucket(sql, caller, bucketRef);
   const { data, nextCursor } = await listDocumentPage(sql, caller, bucket.id, query, query.limit);
   return { data, has_more: nextCursor !== null, next_cursor: nextCursor };
 }
@@ -42,7 +42,7 @@ export async function readBucketContents(
   bucketRef: string,
   folder: string | undefined,
 ): Promise<BucketContents> {
-  const bucket = await store.findBucket(sql, caller.orgId, bucketRef);
+  const bucket = await store.findBucket(sql, caller, bucketRef);
   return { object: 'bucket.contents', ...(await countContents(sql, caller, bucket.id, folder)) };
 }
 
@@ -53,7 +53,7 @@ export async function getDocument(
   bucketRef: string,
   documentId: string,
 ): Promise<DocumentView> {
-  const bucket = await store.findBucket(sql, caller.orgId, bucketRef);
+  const bucket = await store.findBucket(sql, caller, bucketRef);
   return store.findDocument(sql, caller, bucket.id, documentId);
 }
 

@@ -15,7 +15,7 @@ import * as store from './store.ts';
  * @throws AppError `bucket_not_found` (404), `bucket_exists` (409)
  */
 export async function editBucket(sql: Sql, caller: Caller, bucketRef: string, edit: EditBucket): Promise<EditedBucket> {
-  const { id } = await store.findBucket(sql, caller.orgId, bucketRef);
+  const { id } = await store.findBucket(sql, caller, bucketRef);
   try {
     return await sql.begin((tx) => applyEdit(tx, caller, id, edit));
   } catch (error) {

@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache';
+import { isBucketAllowed } from '../access/key-limits.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { BucketView } from './schema.ts';
-import { findBucket } from './store.ts';
+import { type BucketUser, findBucket } from './store.ts';
 
 const BUCKETS_MAX = 1_000;
 
@@ -13,15 +14,17 @@ export class RecentBuckets {
   readonly #byRef = new LRUCache<string, BucketView>({ max: BUCKETS_MAX });
 
   /** Return a cached bucket, or read it. @throws AppError `bucket_not_found` (404) */
-  async recall(sql: Sql, orgId: string, ref: string): Promise<BucketView> {
-    return this.#byRef.get(keyOf(orgId, ref)) ?? (await this.read(sql, orgId, ref));
+  async recall(sql: Sql, caller: BucketUser, ref: string): Promise<BucketView> {
+    const bucket = this.#byRef.get(keyOf(caller.orgId, ref));
+    return bucket && isBucketAllowed(caller.limits, bucket.id) ? bucket : await this.read(sql, caller, ref);
   }
 
   /** Read the current bucket. @throws AppError `bucket_not_found` (404) */
-  async read(sql: Sql, orgId: string, ref: string): Promise<BucketView> {
-    this.#byRef.delete(keyOf(orgId, ref));
-    const bucket = await findBucket(sql, orgId, ref);
-    this.#byRef.set(keyOf(orgId, ref), bucket);
+  async read(sql: Sql, caller: BucketUser, ref: string): Promise<BucketView> {
+    const key = keyOf(caller.orgId, ref);
+    this.#byRef.delete(key);
+    const bucket = await findBucket(sql, caller, ref);
+    this.#byRef.set(key, bucket);
     return bucket;
   }
 }

@@ -26,7 +26,7 @@ interface NamePage {
 /** List an organization's buckets by name, all without `page`. `document_count` counts visible documents. */
 export async function listBuckets(sql: Sql, caller: Caller, page?: NamePage): Promise<BucketView[]> {
   const rows = await sql`
-    SELECT * FROM buckets WHERE org_id = ${caller.orgId} AND deleting_at IS NULL ${afterName(sql, page)}`;
+    SELECT * FROM buckets WHERE ${bucketsOf(sql, caller)} ${afterName(sql, page)}`;
   // Count them together, by ids that the planner sees. Otherwise it reads all documents for each bucket if one has most
   // of them.
   const counted = await sql`
@@ -60,23 +60,33 @@ function afterName(sql: Sql, page: NamePage | undefined): SqlFragment {
   return sql`${page?.after === undefined ? sql`` : sql`AND name > ${page.after}`} ORDER BY name LIMIT ${page?.limit ?? null}`;
 }
 
-export async function listBucketNames(sql: Sql, orgId: string): Promise<{ id: string; name: string }[]> {
-  const rows = await sql`SELECT id, name FROM buckets WHERE org_id = ${orgId} AND deleting_at IS NULL ORDER BY name`;
+export async function listBucketNames(sql: Sql, caller: BucketUser): Promise<{ id: string; name: string }[]> {
+  const rows = await sql`SELECT id, name FROM buckets WHERE ${bucketsOf(sql, caller)} ORDER BY name`;
   return rows.map((row) => ({ id: row['id'] as string, name: row['name'] as string }));
 }
 
 /** Find a bucket by id or name. @throws AppError `bucket_not_found` (404) */
-export async function findBucket(sql: Sql, orgId: string, ref: string): Promise<BucketView> {
+export async function findBucket(sql: Sql, caller: BucketUser, ref: string): Promise<BucketView> {
   const [row] = await sql`
-    SELECT * FROM buckets WHERE ${bucketNamed(sql, orgId, ref)}`;
+    SELECT * FROM buckets WHERE ${bucketNamed(sql, caller, ref)}`;
   if (!row) throw notFound('bucket', ref);
   return toBucket(row as Row);
 }
 
-/** Build the condition that a row of `buckets` belongs to the organization and has this id or name. */
-export function bucketNamed(sql: Sql, orgId: string, ref: string): SqlFragment {
+/** Caller as far as it determines which buckets exist for it. */
+export type BucketUser = Pick<Caller, 'orgId' | 'limits'>;
+
+/** Build the condition that a row of `buckets` exists for a caller. */
+export function bucketsOf(sql: Sql, { orgId, limits }: BucketUser): SqlFragment {
+  const allowed = limits?.buckets;
   return sql`
-    buckets.org_id = ${orgId} AND buckets.deleting_at IS NULL AND (buckets.id = ${ref} OR buckets.name = ${ref})`;
+    buckets.org_id = ${orgId} AND buckets.deleting_at IS NULL
+    ${allowed === undefined ? sql`` : sql`AND buckets.id = ANY(${sql.array([...allowed])}::text[])`}`;
+}
+
+/** Build the condition that a row of `buckets` exists for a caller, and has this id or name. */
+export function bucketNamed(sql: Sql, caller: BucketUser, ref: string): SqlFragment {
+  return sql`${bucketsOf(sql, caller)} AND (buckets.id = ${ref} OR buckets.name = ${ref})`;
 }
 
 export async function insertCollection(

@@ -28,7 +28,7 @@ const NO_LEVEL = 0;
 const LEVEL_MAX = 10;
 
 /** Fields of a caller that determine which documents it may read. */
-export type Reader = Pick<Caller, 'authLevel' | 'role' | 'department' | 'scopes' | 'outside'>;
+export type Reader = Pick<Caller, 'authLevel' | 'role' | 'department' | 'scopes' | 'outside' | 'limits'>;
 
 /** Fields of a document that determine who may read it. */
 export interface ReadableFields {
@@ -131,13 +131,26 @@ export function readableBy(sql: Sql, caller: Reader, table = 'documents'): SqlFr
 
 /** Build the condition of every read of documents: the caller may read it, and it is not being deleted. */
 export function visibleTo(sql: Sql, caller: Reader, table = 'documents'): SqlFragment {
-  return sql`${sql(table)}.status <> 'deleting' AND ${readableBy(sql, caller, table)}`;
+  const row = sql(table);
+  return sql`
+    ${row}.status <> 'deleting' AND ${inAllowedBucket(sql, caller, sql`${row}.bucket_id`)} AND ${readableBy(sql, caller, table)}`;
+}
+
+/** Build the condition that the limits of a caller's key allow the bucket of a row. */
+function inAllowedBucket(sql: Sql, { limits }: Pick<Reader, 'limits'>, bucketId: SqlFragment): SqlFragment {
+  return limits?.buckets === undefined ? sql`true` : sql`${bucketId} = ANY(${sql.array([...limits.buckets])}::text[])`;
 }
 
 /** Return true if a caller may read every document of its organization. */
 export function readsEverything(reader: Reader): boolean {
   const { levelMax, scopes, classificationsNot, publicOnly } = ruleOf(reader);
-  return levelMax >= LEVEL_MAX && scopes === null && classificationsNot.length === 0 && !publicOnly;
+  return (
+    reader.limits?.buckets === undefined &&
+    levelMax >= LEVEL_MAX &&
+    scopes === null &&
+    classificationsNot.length === 0 &&
+    !publicOnly
+  );
 }
 
 /**
@@ -179,6 +192,7 @@ export function jobVisibleTo(sql: Sql, caller: Caller): SqlFragment {
     (jobs.document_id IS NULL
      OR EXISTS (SELECT 1 FROM documents WHERE documents.id = jobs.document_id AND ${readableBy(sql, caller)})
      OR ${removedReadableBy(sql, caller)})
+    AND (jobs.bucket_id IS NULL OR jobs.kind IN ('bulk', 'batch') OR ${inAllowedBucket(sql, caller, sql`jobs.bucket_id`)})
     AND (jobs.document_id IS NOT NULL OR jobs.bucket_id IS NULL OR jobs.kind = 'sync'
          OR NOT (${hidesFrom(sql, caller, { orgId: sql`jobs.org_id`, id: sql`jobs.bucket_id` })}
                  OR ${hidRemoved(sql, caller)}))
@@ -217,6 +231,7 @@ export function sourceVisibleTo(sql: Sql, caller: Caller): SqlFragment {
   const { orgId, authLevel, userId } = caller;
   return sql`
     sources.org_id = ${orgId} AND sources.privacy_level <= ${authLevel}
+    AND ${inAllowedBucket(sql, caller, sql`sources.bucket_id`)}
     ${seesEveryOwner(caller) ? sql`` : sql`AND (sources.user_id IS NULL OR sources.user_id = ${userId})`}`;
 }
 

@@ -30,7 +30,7 @@ export interface EmbedImagesRequest {
  */
 export async function embedImages(context: ImageContext, request: EmbedImagesRequest): Promise<EmbeddedTexts> {
   const { images, model, dimensions, account } = request;
-  await context.embedder.requireModel(account.orgId, model);
+  await context.embedder.requireModel(account, model);
   const deadline = startDeadline(context.deadlineMs, request.signal, tooSlow);
   const { signal } = deadline;
   const reservation = await context.meter.reserve(account, 'embed_image', images.length);

@@ -1,3 +1,4 @@
+import { requireModelAllowed } from '../access/key-limits.ts';
 import type { Model } from '../models/catalog.ts';
 import type { CountedTokens } from '../models/count-tokens.ts';
 import type { TaskType } from '../models/task-types.ts';
@@ -112,16 +113,16 @@ export interface NativeTexts {
 export interface Embedder {
   /**
    * @throws AppError `unknown_model`, `token_limit_exceeded`, `upstream_rejected` (400), `quota_exceeded` (402),
-   *   `axis_not_in_plan` (403), `provider_unavailable` (502)
+   *   `axis_not_in_plan`, `model_not_allowed` (403), `provider_unavailable` (502)
    */
   embed(request: EmbedRequest): Promise<EmbeddedTexts>;
   isAvailable(model: Model): boolean;
   /**
-   * Refuse early a request that no model can serve.
+   * Refuse early a request that no model can serve, or whose key may not use the model.
    *
-   * @throws AppError `unknown_model` (400), `provider_unavailable` (502)
+   * @throws AppError `unknown_model` (400), `model_not_allowed` (403), `provider_unavailable` (502)
    */
-  requireModel(orgId: string, model: string | undefined): Promise<void>;
+  requireModel(account: Account, model: string | undefined): Promise<void>;
   /**
    * Find the model that finishes a bulk job whose model stays unavailable, or null if the routing names none.
    *
@@ -164,8 +165,10 @@ export function openEmbedder(context: EmbedderContext): Embedder {
   const { backends, routing, metrics } = context;
   return {
     isAvailable: (model) => backends.isAvailable(model),
-    async requireModel(orgId, model) {
-      requireAvailable(backends, chooseModels(backends, await routing.of(orgId), { model }).stages);
+    async requireModel({ orgId, limits }, model) {
+      const { asked, stages } = chooseModels(backends, await routing.of(orgId), { model });
+      requireModelAllowed(limits, asked.id);
+      requireAvailable(backends, stages);
     },
     async fallbackForJob(orgId, request) {
       const fallback = fallbackOf(backends, await routing.of(orgId), request.model);
@@ -179,8 +182,9 @@ export function openEmbedder(context: EmbedderContext): Embedder {
       return { ...chosen, warnings: warningsOf(backends, chosen.asked, chosen.isDimensionIgnored) };
     },
     async embed(request) {
-      const { stages } = chooseModels(backends, await routing.of(request.orgId), request);
+      const { asked, stages } = chooseModels(backends, await routing.of(request.orgId), request);
       const { charge } = request;
+      if (charge && !charge.internal) requireModelAllowed(charge.account.limits, asked.id);
       const reservation = charge
         ? await context.meter.reserve(charge.account, charge.axis, request.texts.length, {
             internal: charge.internal ?? false,

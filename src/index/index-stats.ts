@@ -84,8 +84,7 @@ export async function listIndexStats(
   bucketRef: string | null,
 ): Promise<IndexStats[]> {
   const { sql } = context;
-  const buckets =
-    bucketRef === null ? await listBucketNames(sql, caller.orgId) : [await findBucket(sql, caller.orgId, bucketRef)];
+  const buckets = bucketRef === null ? await listBucketNames(sql, caller) : [await findBucket(sql, caller, bucketRef)];
   const stats: IndexStats[] = [];
   for (const bucket of buckets) stats.push(await readIndexStats(context, caller, bucket));
   return stats;

@@ -38,7 +38,7 @@ export async function readDocumentText(
   query: DocumentTextQuery,
   signal: AbortSignal,
 ): Promise<DocumentText> {
-  const bucket = await findBucket(context.sql, caller.orgId, ref.bucket);
+  const bucket = await findBucket(context.sql, caller, ref.bucket);
   const document = await findReadableDocument(context.sql, caller, { id: ref.document, bucketId: bucket.id });
   const end = query.offset + query.limit;
   let text = '';

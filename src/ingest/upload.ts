@@ -75,7 +75,7 @@ export async function uploadDocument(
   const storageBytesMax = context.plans[caller.plan]?.storageBytes ?? null;
   const isPlain = isPlainUpload(request, storageBytesMax);
   // The statement that writes a plain upload checks its bucket.
-  const bucket = await recentBuckets[isPlain ? 'recall' : 'read'](sql, caller.orgId, bucketRef);
+  const bucket = await recentBuckets[isPlain ? 'recall' : 'read'](sql, caller, bucketRef);
   const collection = request.collection_id
     ? await findCollection(sql, caller.orgId, bucket.id, request.collection_id)
     : null;
@@ -93,7 +93,7 @@ export async function uploadDocument(
     const wanted = { upload, request, collectionId: collection?.id ?? null };
     ({ reply, replacedKey } = isPlain
       ? ((await registerAtOnce(sql, statements, caller, { bucket, bucketRef }, wanted)) ??
-        (await registerInSteps(sql, caller, await recentBuckets.read(sql, caller.orgId, bucketRef), wanted)))
+        (await registerInSteps(sql, caller, await recentBuckets.read(sql, caller, bucketRef), wanted)))
       : await registerInSteps(sql, caller, bucket, wanted));
   } catch (error) {
     // The rows may exist nevertheless. Bytes without rows are swept.

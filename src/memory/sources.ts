@@ -62,7 +62,7 @@ export async function createSource(
   if (request.privacy_level > caller.authLevel) {
     throw forbidden(`privacy_level: your auth level is ${caller.authLevel}`, 'auth_level_too_low');
   }
-  const bucket = await findBucket(sql, caller.orgId, request.bucket);
+  const bucket = await findBucket(sql, caller, request.bucket);
   const userId = await ownerOf(sql, caller, request);
   const schedule = request.schedule ?? null;
   const { orgId, actor } = caller;

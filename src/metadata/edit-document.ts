@@ -33,7 +33,7 @@ export async function editDocument(
   { reindex, ...edit }: SingleEdit,
 ): Promise<EditReply> {
   requireMetadataManager(caller);
-  const bucket = await findBucket(sql, caller.orgId, bucketRef);
+  const bucket = await findBucket(sql, caller, bucketRef);
   const scope = { caller, bucketId: bucket.id };
   const reply = await sql.begin(async (tx): Promise<EditReply> => {
     const { policy } = await lockBucketPolicy(tx, caller.orgId, bucket.id);

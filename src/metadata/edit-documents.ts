@@ -49,7 +49,7 @@ export async function editDocuments(
   const request = readBulkRequest(body);
   if (request.kind !== 'select') requireMetadataManager(caller);
   if (request.kind === 'harddelete') requireOrgAdmin(caller);
-  const bucket = await findBucket(context.sql, caller.orgId, bucketRef);
+  const bucket = await findBucket(context.sql, caller, bucketRef);
   // Finding matches only reads, so it may end when the client leaves. A change goes on.
   const sql = context.sql.limited({ ms: QUERY_MS.edit, signal });
   if (request.kind === 'select') return previewSelect(sql, caller, bucket, request);

@@ -264,10 +264,11 @@ function rerankOf(rerank: z.output<typeof Rerank>) {
   } as const;
 }
 
+/** Axes of quotas and of request rates. */
 const AXES = ['embed', 'embed_batch', 'embed_image'] as const;
 const RATE_AXES = [...AXES, 'search', 'upload'] as const;
-const perAxis = z.partialRecord(z.enum(AXES), z.int().min(0));
-const perRateAxis = z.partialRecord(z.enum(RATE_AXES), z.int().min(1));
+export const perAxis = z.partialRecord(z.enum(AXES), z.int().min(0));
+export const perRateAxis = z.partialRecord(z.enum(RATE_AXES), z.int().min(1));
 
 const PlanLimits = z.strictObject({
   quotas: perAxis.default({}).describe('texts or images in a month, by kind of request'),

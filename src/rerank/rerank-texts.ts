@@ -1,3 +1,4 @@
+import { requireModelAllowed } from '../access/key-limits.ts';
 import { type Deadline, startDeadline } from '../embedding/deadline.ts';
 import { isUnavailable } from '../embedding/model-choice.ts';
 import type { TokenCounters } from '../models/count-tokens.ts';
@@ -49,11 +50,12 @@ const RETRIES_MAX = 2;
  * Score texts for a request. Each text counts towards the quota like a text to embed.
  *
  * @throws AppError `unknown_model`, `token_limit_exceeded`, `upstream_rejected` (400), `quota_exceeded` (402),
- *   `axis_not_in_plan` (403), `provider_unavailable` (502)
+ *   `axis_not_in_plan`, `model_not_allowed` (403), `provider_unavailable` (502)
  */
 export async function rerankTexts(context: RerankContext, request: RerankRequest): Promise<RerankedTexts> {
   const { account, texts, signal } = request;
   const stages = context.list.choose(request.model);
+  if (stages[0]) requireModelAllowed(account.limits, stages[0].id);
   const reservation = await context.meter.reserve(account, axisOf(texts), texts.length);
   const deadline = startDeadline(context.deadlineMs, signal, timedOut);
   try {

@@ -1,5 +1,5 @@
 import type { Caller } from '../access/caller.ts';
-import { bucketNamed } from '../documents/store.ts';
+import { type BucketUser, bucketNamed, bucketsOf } from '../documents/store.ts';
 import { hidesFrom, readsEverything } from '../documents/visibility.ts';
 import { type IndexTable, toIndexTable } from '../index/index-store.ts';
 import { notFound } from '../platform/errors.ts';
@@ -20,8 +20,8 @@ export interface BucketIndex {
  *
  * @throws AppError `bucket_not_found` (404)
  */
-export async function findBucketIndex(sql: Sql, orgId: string, bucketRef: string): Promise<BucketIndex> {
-  return toBucketIndex(await selectBucketIndex(sql, orgId, bucketRef, sql`false AS hides`));
+export async function findBucketIndex(sql: Sql, caller: BucketUser, bucketRef: string): Promise<BucketIndex> {
+  return toBucketIndex(await selectBucketIndex(sql, caller, bucketRef, sql`false AS hides`));
 }
 
 /** Index of a bucket, from the view of a caller. */
@@ -50,7 +50,7 @@ export async function findIndexForCaller(
   const id = sql`buckets.id`;
   const hides = readsEverything(caller) ? sql`false` : hidesFrom(sql, caller, { orgId, id });
   const changes = since === null ? sql`` : sql`, ${changesSince(sql, id, since)} AS changes`;
-  const row = await selectBucketIndex(sql, orgId, bucketRef, sql`${hides} AS hides${changes}`);
+  const row = await selectBucketIndex(sql, caller, bucketRef, sql`${hides} AS hides${changes}`);
   return {
     index: toBucketIndex(row),
     isHiding: row['hides'] as boolean,
@@ -58,10 +58,10 @@ export async function findIndexForCaller(
   };
 }
 
-async function selectBucketIndex(sql: Sql, orgId: string, bucketRef: string, more: SqlFragment) {
+async function selectBucketIndex(sql: Sql, caller: BucketUser, bucketRef: string, more: SqlFragment) {
   const [row] = await sql`
     SELECT ${indexColumns(sql)}, ${more} FROM ${bucketsWithIndexes(sql)}
-    WHERE ${bucketNamed(sql, orgId, bucketRef)}`;
+    WHERE ${bucketNamed(sql, caller, bucketRef)}`;
   if (!row) throw notFound('bucket', bucketRef);
   return row;
 }
@@ -71,11 +71,11 @@ async function selectBucketIndex(sql: Sql, orgId: string, bucketRef: string, mor
  *
  * @throws AppError `bucket_not_found` (404) for the first that is missing
  */
-export async function findBucketIndexes(sql: Sql, orgId: string, refs: readonly string[]): Promise<BucketIndex[]> {
+export async function findBucketIndexes(sql: Sql, caller: BucketUser, refs: readonly string[]): Promise<BucketIndex[]> {
   const wanted = sql.array([...refs]);
   const rows = await sql`
     SELECT buckets.name AS bucket, ${indexColumns(sql)} FROM ${bucketsWithIndexes(sql)}
-    WHERE buckets.org_id = ${orgId} AND buckets.deleting_at IS NULL
+    WHERE ${bucketsOf(sql, caller)}
       AND (buckets.id = ANY(${wanted}::text[]) OR buckets.name = ANY(${wanted}::text[]))`;
   const byId = new Map<string, BucketIndex>();
   for (const ref of refs) {

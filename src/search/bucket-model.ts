@@ -30,7 +30,7 @@ export type BucketDetails = z.output<typeof BucketDetails>;
  * @throws AppError `bucket_not_found` (404)
  */
 export async function getBucketDetails(sql: Sql, caller: Caller, ref: string): Promise<BucketDetails> {
-  const bucket = await findBucket(sql, caller.orgId, ref);
+  const bucket = await findBucket(sql, caller, ref);
   const [origin, { documents, chunks, chunksByWords }] = await Promise.all([
     findBucketOrigin(sql, bucket.id),
     countInBucket(sql, caller, bucket.id),

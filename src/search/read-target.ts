@@ -56,7 +56,7 @@ export async function readBucketsTarget(
   caller: Caller,
   bucketRefs: readonly string[],
 ): Promise<SearchTarget> {
-  const found = await findBucketIndexes(sql, caller.orgId, bucketRefs);
+  const found = await findBucketIndexes(sql, caller, bucketRefs);
   const bucketIds = found.map(({ bucketId }) => bucketId);
   const [indexes, hiding] = await Promise.all([synonyms.load(sql, found), filterHiding(sql, caller, bucketIds)]);
   return { indexes, collectionId: null, hiding, copy: null };

@@ -73,7 +73,7 @@ export async function tuneWeights(
   if (judged.length < QUERIES_MIN || judged.length > QUERIES_MAX) {
     throw invalidRequest(`give ${QUERIES_MIN} to ${QUERIES_MAX} judged queries; there are ${judged.length}`, 'queries');
   }
-  const { bucketId, indexTable } = await findBucketIndex(context.sql, caller.orgId, bucketRef);
+  const { bucketId, indexTable } = await findBucketIndex(context.sql, caller, bucketRef);
   if (indexTable?.origin === null || indexTable === null) throw conflict('the bucket is empty', 'bucket_empty');
   // With hidden documents, `bm25_score` is made of ranks, which show no clear lead.
   const showsScores = (await filterHiding(context.sql, caller, [bucketId])).size === 0;

@@ -2,9 +2,17 @@ import type { Plan } from '../access/caller.ts';
 import { inTransaction, type Sql } from '../platform/postgres.ts';
 import { bookingDay, nextMonthMs } from './calendar.ts';
 import type { UsedModel } from './ledger.ts';
-import { axisNotInPlan, type PlanSettings, quotaExceeded, quotaOf } from './quotas.ts';
+import type { Account } from './meter.ts';
+import { axisNotInPlan, keyIdOf, type PlanSettings, quotaExceeded, quotaOf } from './quotas.ts';
 import type { Axis } from './schema.ts';
-import { addUsage, deleteReservation, insertReservation, lockCounter, reserveUnits } from './store.ts';
+import {
+  addUsage,
+  type CounterChange,
+  deleteReservation,
+  insertReservation,
+  lockCounter,
+  reserveUnits,
+} from './store.ts';
 
 /**
  * Reserve `amount` texts (images on `embed_image`), under the id of the work, for work that outlives its request and
@@ -18,7 +26,7 @@ export async function bookReservation(
   plans: PlanSettings,
   reservation: {
     readonly id: string;
-    readonly account: { readonly orgId: string; readonly plan: Plan; readonly actor?: string };
+    readonly account: Account & { readonly plan: Plan };
     readonly axis: Axis;
     readonly amount: number;
   },
@@ -27,16 +35,19 @@ export async function bookReservation(
   const { id, account, axis, amount } = reservation;
   const { orgId, plan, actor = null } = account;
   const { day, month } = bookingDay(nowMs);
-  const limit = quotaOf(plans, plan, axis);
-  if (limit === 0) throw axisNotInPlan(plan, axis);
-  if (limit !== null) {
-    const key = { orgId, axis, month };
-    if (!(await reserveUnits(tx, key, amount, limit))) {
-      const remaining = Math.max(0, limit - (await lockCounter(tx, key)));
-      throw quotaExceeded({ plan, axis, limit, remaining, requested: amount, resetsAtMs: nextMonthMs(nowMs) });
-    }
-  }
-  await insertReservation(tx, { id, orgId, axis, day, actor, units: limit === null ? 0 : amount });
+  const ofPlan = quotaOf(plans, plan, axis);
+  if (ofPlan === 0) throw axisNotInPlan(plan, axis);
+  /** Reserve the units of one counter, and return how many. */
+  const reserve = async (keyId: string | null, limit: number | null): Promise<number> => {
+    if (limit === null) return 0;
+    const counter = { orgId, keyId, axis, month };
+    if (await reserveUnits(tx, counter, amount, limit)) return amount;
+    const remaining = Math.max(0, limit - (await lockCounter(tx, counter)));
+    throw quotaExceeded({ plan, keyId, axis, limit, remaining, requested: amount, resetsAtMs: nextMonthMs(nowMs) });
+  };
+  const keyUnits = await reserve(keyIdOf(account), account.limits?.quotas?.[axis] ?? null);
+  const units = await reserve(null, ofPlan);
+  await insertReservation(tx, { id, orgId, axis, day, actor, keyId: keyIdOf(account), units, keyUnits });
 }
 
 /**
@@ -67,10 +78,13 @@ export function settleBooked(sql: Sql, id: string, used: readonly UsedModel[]): 
         images,
       };
     });
-    const change = { orgId, axis, month: `${day.slice(0, 7)}-01`, units: units - reservation.units };
+    const month = `${day.slice(0, 7)}-01`;
+    const changes: CounterChange[] = [{ orgId, keyId: null, axis, month, units: units - reservation.units }];
+    const { keyId, keyUnits } = reservation;
+    if (keyId !== null) changes.push({ orgId, keyId, axis, month, units: units - keyUnits });
     const tokens = rows.reduce((sum, row) => sum + row.tokens, 0);
     const actors = actor === null || rows.length === 0 ? [] : [{ orgId, day, actor, requests: 1, tokens }];
-    await addUsage(tx, { rows, counters: change.units === 0 ? [] : [change], actors });
+    await addUsage(tx, { rows, counters: changes.filter((change) => change.units !== 0), actors });
     return true;
   });
 }

@@ -21,6 +21,8 @@ export interface Booking {
   readonly internal: boolean;
   /** Key or user who sent the request, or null for work of the service. */
   readonly actor?: string | null;
+  /** API key whose quotas the request counts against; null for none. */
+  readonly keyId: string | null;
 }
 
 class Sums {
@@ -96,15 +98,15 @@ export class UsageLedger {
     for (const { tokens } of used) row.tokens += tokens;
   }
 
-  /** Add `units`, which may be negative, to the month's counter of the booking. */
-  count(booking: Booking, units: number): void {
+  /** Add `units`, which may be negative, to a month's counter of the organization of the booking, or of its key. */
+  count(booking: Booking, units: number, keyId: string | null = null): void {
     if (units === 0) return;
     const { orgId, axis } = booking;
     const { month } = booking.date;
-    const key = `${orgId} ${month} ${axis}`;
+    const key = `${orgId} ${month} ${axis} ${keyId ?? ''}`;
     const counter = this.#open.counters.get(key);
     if (counter) counter.units += units;
-    else this.#open.counters.set(key, { orgId, axis, month, units });
+    else this.#open.counters.set(key, { orgId, keyId, axis, month, units });
   }
 
   #row(booking: Booking, model: string): LedgerRow {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Plan } from '../access/caller.ts';
+import type { Caller, Plan } from '../access/caller.ts';
 import type { Service } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Sql } from '../platform/postgres.ts';
@@ -7,7 +7,15 @@ import { repeatingTask } from '../platform/repeating-task.ts';
 import { bookingDay, nextMonthMs } from './calendar.ts';
 import { type Booking, UsageLedger, type UsedModel } from './ledger.ts';
 import { QuotaQueue } from './quota-queue.ts';
-import { axisNotInPlan, isLimited, openPlanLookUp, type PlanSettings, quotaExceeded, quotaOf } from './quotas.ts';
+import {
+  axisNotInPlan,
+  isLimited,
+  keyIdOf,
+  openPlanLookUp,
+  type PlanSettings,
+  quotaExceeded,
+  quotaOf,
+} from './quotas.ts';
 import { AXES, type Axis } from './schema.ts';
 import { deleteOldFlushes } from './store.ts';
 
@@ -19,6 +27,9 @@ export interface Account {
   readonly plan?: Plan;
   /** Key or user who sent the request, for the usage by key. Absent for work of the service. */
   readonly actor?: string;
+  readonly grant?: Pick<NonNullable<Caller['grant']>, 'givenBy'>;
+  /** Limits of the key who sent the request, or whose holder gave access to the client who did. */
+  readonly limits?: Caller['limits'];
 }
 
 /** Reserved units of one request. Only the first call of `settle` or `release` has an effect. */
@@ -39,9 +50,9 @@ export interface Reservation {
 
 export interface Meter {
   /**
-   * Reserve `amount` texts (images on `embed_image`) of the organization's month, all or nothing. Without a limit on
-   * the axis this is synchronous and does not use the database. The usage still counts from the next flush on, so that
-   * a later limit includes it.
+   * Reserve `amount` texts (images on `embed_image`) of the month of the organization and of the key, all or nothing.
+   * Without a limit on the axis this is synchronous and does not use the database. The usage still counts from the next
+   * flush on, so that a later limit includes it.
    *
    * With a limit the units count in PostgreSQL from now on, for all processes. A process that is killed before `settle`
    * or `release` leaves them counted until the month ends: a limit is never exceeded, but a crash may cost the units of
@@ -87,19 +98,33 @@ export function openMeter(settings: {
   const planOf = openPlanLookUp(sql);
   const limitedAxes = new Set(AXES.filter((axis) => isLimited(plans, axis)));
 
-  async function reserveLimited(booking: Booking, plan: Plan, limit: number, amount: number): Promise<Reservation> {
+  async function take(booking: Booking, keyId: string | null, plan: Plan | null, limit: number, amount: number) {
     const { orgId, axis, date } = booking;
-    const grant = await quotas.reserve({ orgId, axis, month: date.month }, limit, amount);
-    if (grant.granted) return new MeteredReservation(ledger, booking, amount);
+    const grant = await quotas.reserve({ orgId, keyId, axis, month: date.month }, limit, amount);
+    if (grant.granted) return;
     const resetsAtMs = nextMonthMs(Date.parse(date.day));
-    throw quotaExceeded({ plan, axis, limit, remaining: grant.remaining, requested: amount, resetsAtMs });
+    throw quotaExceeded({ plan, keyId, axis, limit, remaining: grant.remaining, requested: amount, resetsAtMs });
   }
 
-  function reserveOn(booking: Booking, plan: Plan, amount: number): Reservation | Promise<Reservation> {
-    const limit = quotaOf(plans, plan, booking.axis);
-    if (limit === null) return new MeteredReservation(ledger, booking, 0);
-    if (limit === 0) throw axisNotInPlan(plan, booking.axis);
-    return reserveLimited(booking, plan, limit, amount);
+  async function reserveLimited(booking: Booking, limits: Limits, amount: number): Promise<Reservation> {
+    const { plan, ofPlan, ofKey } = limits;
+    if (ofKey !== null) await take(booking, booking.keyId, null, ofKey, amount);
+    const keyUnits = ofKey === null ? 0 : amount;
+    if (ofPlan === null) return new MeteredReservation(ledger, booking, { units: 0, keyUnits });
+    try {
+      await take(booking, null, plan, ofPlan, amount);
+    } catch (error) {
+      await new MeteredReservation(ledger, booking, { units: 0, keyUnits }).release();
+      throw error;
+    }
+    return new MeteredReservation(ledger, booking, { units: amount, keyUnits });
+  }
+
+  function reserveOn(booking: Booking, plan: Plan | null, ofKey: number | null, amount: number) {
+    const ofPlan = plan === null ? null : quotaOf(plans, plan, booking.axis);
+    if (ofPlan === 0) throw axisNotInPlan(plan as Plan, booking.axis);
+    if (ofPlan === null && ofKey === null) return new MeteredReservation(ledger, booking, NOTHING_RESERVED);
+    return reserveLimited(booking, { plan, ofPlan, ofKey }, amount);
   }
 
   return {
@@ -107,24 +132,40 @@ export function openMeter(settings: {
       assertAmount(amount);
       ledger.assertCapacity();
       const { orgId, plan, actor = null } = account;
-      const booking: Booking = { orgId, axis, date: bookingDay(now()), internal: options?.internal ?? false, actor };
-      if (!limitedAxes.has(axis)) return new MeteredReservation(ledger, booking, 0);
-      if (plan !== undefined) return reserveOn(booking, plan, amount);
-      return planOf(orgId).then((found) => reserveOn(booking, found, amount));
+      const { internal = false } = options ?? {};
+      const booking: Booking = { orgId, axis, date: bookingDay(now()), internal, actor, keyId: keyIdOf(account) };
+      const ofKey = account.limits?.quotas?.[axis] ?? null;
+      if (!limitedAxes.has(axis)) return reserveOn(booking, null, ofKey, amount);
+      if (plan !== undefined) return reserveOn(booking, plan, ofKey, amount);
+      return planOf(orgId).then((found) => reserveOn(booking, found, ofKey, amount));
     },
     flush: () => ledger.flush(),
     service: flushService(sql, ledger, logger),
   };
 }
 
+/** Units a month of the plan of an organization, and of a key; null for no limit. */
+interface Limits {
+  readonly plan: Plan | null;
+  readonly ofPlan: number | null;
+  readonly ofKey: number | null;
+}
+
+/** Units that are already in the month's counters of an organization and of its key. */
+interface Reserved {
+  readonly units: number;
+  readonly keyUnits: number;
+}
+
+const NOTHING_RESERVED: Reserved = { units: 0, keyUnits: 0 };
+
 class MeteredReservation implements Reservation {
   readonly #ledger: UsageLedger;
   readonly #booking: Booking;
-  /** Number of units already in the month's counter. */
-  readonly #reserved: number;
+  readonly #reserved: Reserved;
   #isOver = false;
 
-  constructor(ledger: UsageLedger, booking: Booking, reserved: number) {
+  constructor(ledger: UsageLedger, booking: Booking, reserved: Reserved) {
     this.#ledger = ledger;
     this.#booking = booking;
     this.#reserved = reserved;
@@ -142,14 +183,21 @@ class MeteredReservation implements Reservation {
     this.#isOver = true;
     this.#ledger.add(this.#booking, used);
     this.#ledger.addActor(this.#booking, used);
-    this.#ledger.count(this.#booking, units - this.#reserved);
+    this.#count(units);
+  }
+
+  /** Correct the counters from the units reserved to those used. */
+  #count(used: number): void {
+    const { keyId } = this.#booking;
+    this.#ledger.count(this.#booking, used - this.#reserved.units);
+    if (keyId !== null) this.#ledger.count(this.#booking, used - this.#reserved.keyUnits, keyId);
   }
 
   async release(): Promise<void> {
     if (this.#isOver) return;
     this.#isOver = true;
-    if (this.#reserved === 0) return;
-    this.#ledger.count(this.#booking, -this.#reserved);
+    if (this.#reserved.units === 0 && this.#reserved.keyUnits === 0) return;
+    this.#count(0);
     const flushed = this.#ledger.flush().catch(() => undefined); // the ledger logs the error and tries again
     const timeout = new AbortController();
     await Promise.race([flushed, delay(RELEASE_MS, undefined, { signal: timeout.signal }).catch(() => undefined)]);

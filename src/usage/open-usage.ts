@@ -3,10 +3,12 @@ import type { Config } from '../platform/config.ts';
 import type { Logger } from '../platform/logger.ts';
 import { QUERY_MS, type Sql } from '../platform/postgres.ts';
 import type { RedisConnection } from '../platform/redis.ts';
+import { bookingDay } from './calendar.ts';
 import { listUsage, listUsageByKey, type UsageByKey, type UsageGroup, type UsageList } from './list-usage.ts';
 import { type Account, type Meter, openMeter } from './meter.ts';
 import { openRateLimiter, type RateLimiter } from './rates.ts';
-import type { UsageSummary } from './schema.ts';
+import type { Axis, UsageSummary } from './schema.ts';
+import { selectKeyCounters } from './store.ts';
 import { summarizeUsage } from './summarize-usage.ts';
 
 /** Metering, quotas and request rates of organizations. */
@@ -31,6 +33,8 @@ export interface Usage {
     period: { from?: string | undefined; to?: string | undefined },
     signal?: AbortSignal,
   ): Promise<UsageByKey>;
+  /** Read the units that an API key used or reserved this month, by axis. */
+  ofKey(orgId: string, keyId: string, signal?: AbortSignal): Promise<Partial<Record<Axis, number>>>;
   close(): Promise<void>;
 }
 
@@ -52,6 +56,11 @@ export async function openUsage(context: {
     list: (orgId, request, signal) => listUsage(sql.limited({ ms: QUERY_MS.report, signal }), meter, orgId, request),
     listByKey: (caller, period, signal) =>
       listUsageByKey(sql.limited({ ms: QUERY_MS.report, signal }), meter, caller, period),
+    async ofKey(orgId, keyId, signal) {
+      await meter.flush();
+      const { month } = bookingDay(Date.now());
+      return selectKeyCounters(sql.limited({ ms: QUERY_MS.report, signal }), orgId, keyId, month);
+    },
     close: () => meter.service.stop(),
   };
 }

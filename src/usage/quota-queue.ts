@@ -34,7 +34,8 @@ export class QuotaQueue {
    * @throws AppError `overloaded` (503), and errors of `sql`, after which the units may or may not count as used
    */
   reserve(counter: CounterKey, limit: number, amount: number): Promise<Grant> {
-    const key = `${counter.orgId} ${counter.month} ${counter.axis} ${limit}`;
+    const { orgId, keyId, month, axis } = counter;
+    const key = `${orgId} ${keyId ?? ''} ${month} ${axis} ${limit}`;
     return new Promise((resolve, reject) => {
       const waiter: Waiter = { amount, resolve, reject };
       const waiters = this.#waiting.get(key);

@@ -4,6 +4,7 @@ import { findOrganization } from '../access/organizations.ts';
 import type { Config } from '../platform/config.ts';
 import { AppError, forbidden } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
+import type { Account } from './meter.ts';
 import type { Axis } from './schema.ts';
 
 export type PlanSettings = Config['plans'];
@@ -11,6 +12,12 @@ export type PlanSettings = Config['plans'];
 /** Return the plan's texts (images on `embed_image`) per calendar month, or null for no limit. */
 export function quotaOf(plans: PlanSettings, plan: Plan, axis: Axis): number | null {
   return plans[plan]?.quotas[axis] ?? null;
+}
+
+/** Return the id of the API key whose quotas requests of an account count against; null for none. */
+export function keyIdOf({ actor, grant }: Pick<Account, 'actor' | 'grant'>): string | null {
+  const holder = grant?.givenBy ?? actor;
+  return holder?.startsWith('key:') ? holder.slice('key:'.length) : null;
 }
 
 /** Return true if any plan has a limit on the axis. */
@@ -23,23 +30,25 @@ export function axisNotInPlan(plan: Plan, axis: Axis): AppError {
 }
 
 export function quotaExceeded(facts: {
-  plan: Plan;
+  plan: Plan | null;
+  /** API key that has the quota; absent if the plan has it. */
+  keyId?: string | null;
   axis: Axis;
   limit: number;
   remaining: number;
   requested: number;
   resetsAtMs: number;
 }): AppError {
-  const { plan, axis, limit, remaining, requested } = facts;
+  const { plan, keyId, axis, limit, remaining, requested } = facts;
   const unit = axis === 'embed_image' ? 'images' : 'texts';
   const resetsAt = new Date(facts.resetsAtMs).toISOString();
   return new AppError({
     code: 'quota_exceeded',
     status: 402,
     message:
-      `the plan "${plan}" has ${limit} ${unit} a month on the axis "${axis}"; ` +
+      `${keyId ? 'this key' : `the plan "${plan}"`} has ${limit} ${unit} a month on the axis "${axis}"; ` +
       `this request needs ${requested} and ${remaining} are left until ${resetsAt}`,
-    details: { axis, plan, limit, remaining, requested, resets_at: resetsAt },
+    details: { axis, ...(keyId ? { key_id: keyId } : { plan }), limit, remaining, requested, resets_at: resetsAt },
   });
 }
 

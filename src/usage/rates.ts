@@ -2,7 +2,7 @@ import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { RedisConnection } from '../platform/redis.ts';
 import type { Account } from './meter.ts';
-import type { PlanSettings } from './quotas.ts';
+import { keyIdOf, type PlanSettings } from './quotas.ts';
 import { openMemoryRateWindow, type RateState, type RateWindow, toRateState } from './rate-window.ts';
 import { openRedisRateWindow } from './redis-rate-window.ts';
 import { openRedisRequestLog } from './redis-request-log.ts';
@@ -11,12 +11,15 @@ import type { RateAxis } from './schema.ts';
 
 export type { RateState } from './rate-window.ts';
 
+type RatedAccount = Account & Required<Pick<Account, 'plan'>>;
+
 export interface RateLimiter {
   /**
-   * Count one request of the organization on the axis, if it is allowed. Return null if the plan has no limit there.
-   * This is synchronous without Redis, and never rejects.
+   * Count one request of the organization, and of its key, on the axis if it is allowed. Return the tighter of the two
+   * rates, or null if neither the plan nor the key has a limit there. This is synchronous without Redis, and never
+   * rejects.
    */
-  take(account: Required<Pick<Account, 'orgId' | 'plan'>>, axis: RateAxis): RateState | null | Promise<RateState>;
+  take(account: RatedAccount, axis: RateAxis): RateState | null | Promise<RateState>;
 }
 
 /**
@@ -24,16 +27,12 @@ export interface RateLimiter {
  *
  * @throws AppError `rate_limited` (429)
  */
-export async function takeRequest(
-  rates: RateLimiter,
-  { orgId, plan }: Required<Pick<Account, 'orgId' | 'plan'>>,
-  axis: RateAxis,
-): Promise<void> {
-  const state = await rates.take({ orgId, plan }, axis);
+export async function takeRequest(rates: RateLimiter, account: RatedAccount, axis: RateAxis): Promise<void> {
+  const state = await rates.take(account, axis);
   if (state !== null && !state.allowed) throw rateLimited(axis, state);
 }
 
-/** Create the error for a request beyond the rate of its organization. */
+/** Create the error for a request beyond the rate of its organization or of its key. */
 export function rateLimited(axis: RateAxis, { limit, resetSeconds }: RateState): AppError {
   return new AppError({
     code: 'rate_limited',
@@ -60,7 +59,7 @@ function take({ log, window }: Counts, key: string, limit: number): RateState | 
   return map(window.take(key, limit), (answer) => toRateState(answer, limit));
 }
 
-function map<T, U>(value: T | Promise<T>, change: (value: T) => U): U | Promise<U> {
+function map<T, U>(value: T | Promise<T>, change: (value: T) => U | Promise<U>): U | Promise<U> {
   return value instanceof Promise ? value.then(change) : change(value);
 }
 
@@ -104,18 +103,32 @@ export function openRateLimiter(settings: {
     }
   }
 
+  function takeOne(key: string, limit: number): RateState | Promise<RateState> {
+    if (shared !== null && redis !== null) {
+      if (redis.isReady && performance.now() >= pausedUntilMs) return takeShared(shared, key, limit);
+      noteOutage();
+    }
+    return take(memory, key, limit);
+  }
+
   return {
     take(account, axis) {
-      const limit = plans[account.plan]?.requestsPerMinute[axis];
-      if (limit === undefined) return null;
-      const key = `${account.orgId}:${axis}`;
-      if (shared !== null && redis !== null) {
-        if (redis.isReady && performance.now() >= pausedUntilMs) return takeShared(shared, key, limit);
-        noteOutage();
-      }
-      return take(memory, key, limit);
+      const { orgId, plan, limits } = account;
+      const ofPlan = plans[plan]?.requestsPerMinute[axis];
+      const takeOfPlan = () => (ofPlan === undefined ? null : takeOne(`${orgId}:${axis}`, ofPlan));
+      const ofKey = limits?.requests_per_minute?.[axis];
+      if (ofKey === undefined) return takeOfPlan();
+      // A request that the key may not send does not count for the organization.
+      return map(takeOne(`${orgId}:${keyIdOf(account)}:${axis}`, ofKey), (own) =>
+        own.allowed ? tighterOf(own, takeOfPlan()) : own,
+      );
     },
   };
+}
+
+function tighterOf(own: RateState, other: RateState | null | Promise<RateState>): RateState | Promise<RateState> {
+  if (other === null) return own;
+  return map(other, (all) => (all.allowed && own.remaining <= all.remaining ? own : all));
 }
 
 /** Wait for the answer for `REDIS_MS`. An answer that has arrived but was not yet read is in time. */

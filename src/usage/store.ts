@@ -2,19 +2,22 @@ import type { Sql } from '../platform/postgres.ts';
 import { inTransaction } from '../platform/postgres.ts';
 import type { Axis } from './schema.ts';
 
-/** Key of a monthly counter of one organization and axis; `month` is its first day, `YYYY-MM-DD`. */
+/** Key of a monthly counter of one organization or of one API key; `month` is its first day, `YYYY-MM-DD`. */
 export interface CounterKey {
   readonly orgId: string;
+  /** Id of the API key; null for the counter of the organization. */
+  readonly keyId: string | null;
   readonly axis: Axis;
   readonly month: string;
 }
 
 /** Add `amount` to a counter. Return false, without a change, if the sum would exceed `limit`. */
 export async function reserveUnits(sql: Sql, key: CounterKey, amount: number, limit: number): Promise<boolean> {
+  const { table, columns, values } = placeOf(sql, key);
   const rows = await sql`
-    INSERT INTO usage_counters AS counter (org_id, axis, month, used)
-    SELECT ${key.orgId}, ${key.axis}, ${key.month}::date, ${amount}::bigint WHERE ${amount}::bigint <= ${limit}::bigint
-    ON CONFLICT (org_id, axis, month) DO UPDATE SET used = counter.used + excluded.used
+    INSERT INTO ${table} AS counter (${columns}, used)
+    SELECT ${values}, ${amount}::bigint WHERE ${amount}::bigint <= ${limit}::bigint
+    ON CONFLICT (${columns}) DO UPDATE SET used = counter.used + excluded.used
       WHERE counter.used + excluded.used <= ${limit}::bigint
     RETURNING 1`;
   return rows.length > 0;
@@ -22,19 +25,26 @@ export async function reserveUnits(sql: Sql, key: CounterKey, amount: number, li
 
 /** Read a counter and lock it until the transaction ends. Create it if missing. */
 export async function lockCounter(tx: Sql, key: CounterKey): Promise<number> {
-  await tx`
-    INSERT INTO usage_counters (org_id, axis, month, used)
-    VALUES (${key.orgId}, ${key.axis}, ${key.month}::date, 0) ON CONFLICT DO NOTHING`;
+  const { table, columns, values } = placeOf(tx, key);
+  await tx`INSERT INTO ${table} (${columns}, used) VALUES (${values}, 0) ON CONFLICT DO NOTHING`;
   const [row] = await tx<{ used: number }[]>`
-    SELECT used FROM usage_counters
-    WHERE org_id = ${key.orgId} AND axis = ${key.axis} AND month = ${key.month}::date FOR UPDATE`;
+    SELECT used FROM ${table} WHERE (${columns}) = (${values}) FOR UPDATE`;
   return row?.used ?? 0;
 }
 
 export async function updateCounter(tx: Sql, key: CounterKey, used: number): Promise<void> {
-  await tx`
-    UPDATE usage_counters SET used = ${used}
-    WHERE org_id = ${key.orgId} AND axis = ${key.axis} AND month = ${key.month}::date`;
+  const { table, columns, values } = placeOf(tx, key);
+  await tx`UPDATE ${table} SET used = ${used} WHERE (${columns}) = (${values})`;
+}
+
+/** Return the table of a counter, the columns of its primary key, and their values. */
+function placeOf(sql: Sql, { orgId, keyId, axis, month }: CounterKey) {
+  if (keyId === null) {
+    const values = sql`${orgId}, ${axis}, ${month}::date`;
+    return { table: sql`usage_counters`, columns: sql`org_id, axis, month`, values };
+  }
+  const values = sql`${orgId}, ${keyId}, ${axis}, ${month}::date`;
+  return { table: sql`usage_key_counters`, columns: sql`org_id, key_id, axis, month`, values };
 }
 
 /** Row of the ledger: sums of the requests of one day, model and kind. */
@@ -121,16 +131,29 @@ export async function addUsage(
         tokens = known.tokens + excluded.tokens,
         images = known.images + excluded.images`;
   }
-  if (counters.length > 0) {
+  const ofOrganizations = counters.filter(({ keyId }) => keyId === null);
+  if (ofOrganizations.length > 0) {
     await tx`
       INSERT INTO usage_counters AS known (org_id, axis, month, used)
       SELECT new.* FROM unnest(
-        ${column(counters, 'orgId')}::text[], ${column(counters, 'axis')}::text[],
-        ${column(counters, 'month')}::date[], ${column(counters, 'units')}::bigint[]
+        ${column(ofOrganizations, 'orgId')}::text[], ${column(ofOrganizations, 'axis')}::text[],
+        ${column(ofOrganizations, 'month')}::date[], ${column(ofOrganizations, 'units')}::bigint[]
       ) AS new (org_id, axis, month, used)
       JOIN organizations ON organizations.id = new.org_id
       ORDER BY new.org_id, new.axis, new.month
       ON CONFLICT (org_id, axis, month) DO UPDATE SET used = known.used + excluded.used`;
+  }
+  const ofKeys = counters.filter(({ keyId }) => keyId !== null);
+  if (ofKeys.length > 0) {
+    await tx`
+      INSERT INTO usage_key_counters AS known (org_id, key_id, axis, month, used)
+      SELECT new.* FROM unnest(
+        ${column(ofKeys, 'orgId')}::text[], ${column(ofKeys, 'keyId')}::text[], ${column(ofKeys, 'axis')}::text[],
+        ${column(ofKeys, 'month')}::date[], ${column(ofKeys, 'units')}::bigint[]
+      ) AS new (org_id, key_id, axis, month, used)
+      JOIN organizations ON organizations.id = new.org_id
+      ORDER BY new.org_id, new.key_id, new.axis, new.month
+      ON CONFLICT (org_id, key_id, axis, month) DO UPDATE SET used = known.used + excluded.used`;
   }
   if (actors.length > 0) {
     await tx`
@@ -156,21 +179,26 @@ export interface ReservationRow {
   readonly actor: string | null;
   /** Units that are already in the month's counter. */
   readonly units: number;
+  /** API key whose quotas the work counts against; null for none. */
+  readonly keyId: string | null;
+  /** Units that are already in the month's counter of the key. */
+  readonly keyUnits: number;
 }
 
 export async function insertReservation(tx: Sql, row: ReservationRow): Promise<void> {
   await tx`
-    INSERT INTO usage_reservations (id, org_id, axis, day, actor, units)
-    VALUES (${row.id}, ${row.orgId}, ${row.axis}, ${row.day}::date, ${row.actor}, ${row.units})`;
+    INSERT INTO usage_reservations (id, org_id, axis, day, actor, units, key_id, key_units)
+    VALUES (${row.id}, ${row.orgId}, ${row.axis}, ${row.day}::date, ${row.actor}, ${row.units},
+            ${row.keyId}, ${row.keyUnits})`;
 }
 
 /** Delete a reservation and return it. Return null if it does not exist, or another process deleted it. */
 export async function deleteReservation(tx: Sql, id: string): Promise<ReservationRow | null> {
-  const [row] = await tx<{ org_id: string; axis: Axis; day: string; actor: string | null; units: number }[]>`
+  const [row] = await tx<ReservationRow[]>`
     DELETE FROM usage_reservations WHERE id = ${id}
-    RETURNING org_id, axis, to_char(day, 'YYYY-MM-DD') AS day, actor, units`;
-  if (!row) return null;
-  return { id, orgId: row.org_id, axis: row.axis, day: row.day, actor: row.actor, units: row.units };
+    RETURNING id, org_id AS "orgId", axis, to_char(day, 'YYYY-MM-DD') AS day, actor, units,
+              key_id AS "keyId", key_units AS "keyUnits"`;
+  return row ?? null;
 }
 
 /** Delete the flush records of processes that ended long ago. */
@@ -183,6 +211,19 @@ export async function selectCounters(sql: Sql, orgId: string, month: string): Pr
   const rows = await sql<{ axis: Axis; used: number }[]>`
     SELECT axis, used FROM usage_counters WHERE org_id = ${orgId} AND month = ${month}::date`;
   return new Map(rows.map(({ axis, used }) => [axis, used]));
+}
+
+/** Select the units of an API key that count against its quotas of a month. */
+export async function selectKeyCounters(
+  sql: Sql,
+  orgId: string,
+  keyId: string,
+  month: string,
+): Promise<Partial<Record<Axis, number>>> {
+  const rows = await sql<{ axis: Axis; used: number }[]>`
+    SELECT axis, used FROM usage_key_counters
+    WHERE org_id = ${orgId} AND key_id = ${keyId} AND month = ${month}::date`;
+  return Object.fromEntries(rows.map(({ axis, used }) => [axis, used]));
 }
 
 interface Sums {

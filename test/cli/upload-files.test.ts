@@ -39,7 +39,7 @@ function sessionHere(signal: AbortSignal) {
 
 async function upload(files: { path: string; sourcePath: string }[], signal = new AbortController().signal) {
   const { appliance, operator } = service;
-  const bucket = await findBucket(appliance.sql, operator.orgId, 'default');
+  const bucket = await findBucket(appliance.sql, operator, 'default');
   const outcomes: FileOutcome[] = [];
   const reported: FileOutcome[] = [];
   const run = { outcomes, onOutcome: (outcome: FileOutcome) => reported.push(outcome), signal };
@@ -85,7 +85,7 @@ test('a file without read permission is a failed outcome', async () => {
   const isRoot = process.getuid?.() === 0;
   const user = isRoot ? 'nobody' : userInfo().username;
   const { appliance, operator } = service;
-  const bucket = await findBucket(appliance.sql, operator.orgId, 'default');
+  const bucket = await findBucket(appliance.sql, operator, 'default');
   const outcomes: FileOutcome[] = [];
   if (isRoot) process.seteuid?.(65534);
   try {
@@ -110,7 +110,7 @@ test('an abort keeps the uploaded files and drops the others completely', async 
   const abort = new AbortController();
   const files = Array.from({ length: 40 }, (_, index) => makeFile(`many-${index}.txt`, `text ${index}`));
   const { appliance, operator } = service;
-  const bucket = await findBucket(appliance.sql, operator.orgId, 'default');
+  const bucket = await findBucket(appliance.sql, operator, 'default');
   const outcomes: FileOutcome[] = [];
   const onOutcome = () => {
     if (outcomes.length === 10) abort.abort(new Error('stop'));

@@ -64,7 +64,7 @@ it('the index for a caller says what the two questions on their own say', async 
   for (const caller of [test.operator, callerOf({}), callerOf({ authLevel: 4, outside: 'unrestricted' })]) {
     const hiding = await filterHiding(sql, caller, [...ids.values()]);
     for (const [name, id] of ids) {
-      const index = await findBucketIndex(sql, caller.orgId, name);
+      const index = await findBucketIndex(sql, caller, name);
       expect(await findIndexForCaller(sql, caller, name)).toEqual({ index, isHiding: hiding.has(id), changes: null });
       expect(await findIndexForCaller(sql, caller, id)).toEqual({ index, isHiding: hiding.has(id), changes: null });
     }

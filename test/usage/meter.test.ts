@@ -344,3 +344,43 @@ describe('a plan that is not given', () => {
     });
   });
 });
+
+describe('the quota of a key', () => {
+  const keyUnitsOf = async ({ orgId }: Account) =>
+    (await db.sql`SELECT used FROM usage_key_counters WHERE org_id = ${orgId} AND key_id = 'k1'`)[0]?.['used'] ?? null;
+  const ofKey = (account: Account, embed: number, more: Partial<Account> = {}): Account => ({
+    ...account,
+    actor: 'key:k1',
+    limits: { quotas: { embed } },
+    ...more,
+  });
+
+  test('is never exceeded by requests at once, nor is that of the plan', async () => {
+    const account = await makeAccount('starter');
+    const amounts = Array.from({ length: 20 }, () => 1);
+    const granted = await race(amounts, () => use(meter, ofKey(account, 7), 1));
+    expect(granted).toHaveLength(7);
+    await meter.flush();
+    expect([await keyUnitsOf(account), await usedOf(account)]).toEqual([7, 7]);
+  });
+
+  test('is given back if the plan refuses', async () => {
+    const account = await makeAccount('starter');
+    await use(meter, ofKey(account, 100), 8);
+    await expect(meter.reserve(ofKey(account, 100), 'embed', 5)).rejects.toMatchObject({
+      message: expect.stringMatching(/^the plan "starter" has 10 texts a month/),
+    });
+    await meter.flush();
+    expect([await keyUnitsOf(account), await usedOf(account)]).toEqual([8, 8]);
+  });
+
+  test('counts what a client uses to which the holder of the key gave access', async () => {
+    const account = await makeAccount('starter');
+    const client = ofKey(account, 2, { actor: 'grant:g1', grant: { givenBy: 'key:k1' } });
+    await use(meter, client, 2);
+    await expect(meter.reserve(ofKey(account, 2), 'embed', 1)).rejects.toMatchObject({
+      code: 'quota_exceeded',
+      details: { key_id: 'k1', limit: 2, remaining: 0, requested: 1 },
+    });
+  });
+});

@@ -107,8 +107,8 @@ export class LiveEvents {
 
 /** Return a text that is equal for callers with equal rights and name. */
 export function readerKey(caller: Caller): string {
-  const { orgId, actor, role, department, authLevel, scopes, outside, userId } = caller;
-  return JSON.stringify([orgId, actor, userId, role, department, authLevel, [...scopes].toSorted(), outside]);
+  const { orgId, actor, role, department, authLevel, scopes, outside, userId, limits } = caller;
+  return JSON.stringify([orgId, actor, userId, role, department, authLevel, [...scopes].toSorted(), outside, limits]);
 }
 
 function tooManyStreams(): AppError {

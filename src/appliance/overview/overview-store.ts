@@ -1,4 +1,5 @@
 import type { Caller } from '../../access/caller.ts';
+import { type BucketUser, bucketsOf } from '../../documents/store.ts';
 import { visibleTo } from '../../documents/visibility.ts';
 import type { Sql } from '../../platform/postgres.ts';
 
@@ -41,9 +42,9 @@ export async function countDocumentsByDay(
     GROUP BY 1 ORDER BY 1`;
 }
 
-export async function countBuckets(sql: Sql, orgId: string): Promise<number> {
+export async function countBuckets(sql: Sql, caller: BucketUser): Promise<number> {
   const [row] = await sql`
-    SELECT count(*)::int AS n FROM buckets WHERE org_id = ${orgId} AND deleting_at IS NULL`;
+    SELECT count(*)::int AS n FROM buckets WHERE ${bucketsOf(sql, caller)}`;
   return row?.['n'] as number;
 }
 

@@ -24,7 +24,7 @@ export async function readOrganization(sql: Sql, caller: Caller): Promise<Omit<O
     const added = await countDocumentsByDay(tx, caller, start);
     const searches = await selectSearchDays(tx, caller.orgId, start);
     const waiting = hasScope(caller, 'workflows:approve') ? await selectWaitingRuns(tx, caller, WAITING_RUNS_MAX) : [];
-    const buckets = await countBuckets(tx, caller.orgId);
+    const buckets = await countBuckets(tx, caller);
     const lastDay = Object.fromEntries(finished.map(({ status, settled, fresh }) => [status, settled + fresh]));
     const ended = Object.values(lastDay).reduce((sum, n) => sum + n, 0);
     return {

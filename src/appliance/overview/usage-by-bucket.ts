@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Caller } from '../../access/caller.ts';
+import { bucketsOf } from '../../documents/store.ts';
 import { visibleTo } from '../../documents/visibility.ts';
 import type { Sql } from '../../platform/postgres.ts';
 import { toDate, toPeriod } from '../../usage/calendar.ts';
@@ -53,7 +54,7 @@ export async function listUsageByBucket(
     LEFT JOIN (SELECT bucket_id, count(*) AS documents, sum(size_bytes) AS bytes FROM documents
                WHERE org_id = ${caller.orgId} AND ${visibleTo(sql, caller)} GROUP BY bucket_id) AS held
       ON held.bucket_id = buckets.id
-    WHERE buckets.org_id = ${caller.orgId} AND buckets.deleting_at IS NULL
+    WHERE ${bucketsOf(sql, caller)}
     ORDER BY searches DESC, buckets.name LIMIT ${BUCKETS_MAX + 1}`;
   return {
     object: 'list',

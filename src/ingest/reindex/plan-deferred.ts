@@ -23,7 +23,7 @@ export async function planDeferred(
   caller: Pick<Caller, 'orgId'>,
   bucketId: string,
 ): Promise<ReindexPlan> {
-  const bucket = await findBucket(sql, caller.orgId, bucketId);
+  const bucket = await findBucket(sql, caller, bucketId);
   const held = await findBucketOrigin(sql, bucket.id);
   const embedder = chooseIndexModel(backends, await routing.of(caller.orgId), held);
   const [first] = backends.indexModelsOf(embedder).models;

@@ -11,7 +11,7 @@ import type { ReindexPlan } from './plan.ts';
  * @throws AppError `bucket_not_found` (404), `index_empty` (409): nothing was ever indexed
  */
 export async function planRebuild(sql: Sql, caller: Pick<Caller, 'orgId'>, bucketRef: string): Promise<ReindexPlan> {
-  const bucket = await findBucket(sql, caller.orgId, bucketRef);
+  const bucket = await findBucket(sql, caller, bucketRef);
   const own = await getIndexTable(sql, bucket.id);
   if (own === null) throw conflict('nothing was indexed in this bucket yet', 'index_empty');
   const { origin } = own;

@@ -56,7 +56,7 @@ export async function planReembed(
   request: ReembedRequest,
 ): Promise<ReembedPlan> {
   const { sql, backends, projections } = context;
-  const bucket = await findBucket(sql, caller.orgId, request.bucket);
+  const bucket = await findBucket(sql, caller, request.bucket);
   const asked = backends.catalog.find(request.model ?? (await context.routing.of(caller.orgId)).primary);
   backends.requireProviders(asked);
   const { embedder, models } = backends.indexModelsOf(asked);

@@ -46,7 +46,7 @@ export async function planReprojection(
   caller: Pick<Caller, 'orgId'>,
   request: ReprojectRequest,
 ): Promise<ReprojectPlan> {
-  const bucket = await findBucket(context.sql, caller.orgId, request.bucket);
+  const bucket = await findBucket(context.sql, caller, request.bucket);
   const targets = [...new Set(request.models)].map((id) => targetOf(context, id));
   const [first] = targets;
   if (!first) throw invalidRequest('name at least one model', 'model');

@@ -63,7 +63,7 @@ export async function queueReembed(
   { dryRun }: { dryRun: boolean },
 ): Promise<ReembedReply> {
   requireScope(caller, 'buckets:manage');
-  const bucket = await findBucket(context.sql, caller.orgId, request.bucket);
+  const bucket = await findBucket(context.sql, caller, request.bucket);
   await requireReach(context.sql, caller, bucket.id);
   const plan = await planReembed(context, caller, request);
   if (dryRun || plan.mode === 'nothing') return viewOf(plan, null, dryRun);

@@ -64,7 +64,7 @@ export async function mapBucket(
   sampleMax: number,
   signal: AbortSignal,
 ): Promise<BucketMap> {
-  const { bucketId, indexTable } = await findBucketIndex(sql, caller.orgId, bucketRef);
+  const { bucketId, indexTable } = await findBucketIndex(sql, caller, bucketRef);
   const { documents, all } = await sampleDocuments(sql, caller, bucketId, sampleMax);
   const chunks =
     indexTable === null || documents.length === 0 ? [] : await readSample(index, indexTable, documents, sampleMax);

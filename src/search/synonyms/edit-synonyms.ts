@@ -7,13 +7,9 @@ import type { SynonymsEdit, SynonymsView } from './schema.ts';
 import { findSynonyms, replaceSynonyms } from './synonym-store.ts';
 
 /** @throws AppError `bucket_not_found` (404) */
-export async function getSynonyms(
-  sql: Sql,
-  { orgId }: Pick<Caller, 'orgId'>,
-  bucketRef: string,
-): Promise<SynonymsView> {
-  const { id } = await findBucket(sql, orgId, bucketRef);
-  const stored = await findSynonyms(sql, orgId, id);
+export async function getSynonyms(sql: Sql, caller: Caller, bucketRef: string): Promise<SynonymsView> {
+  const { id } = await findBucket(sql, caller, bucketRef);
+  const stored = await findSynonyms(sql, caller.orgId, id);
   return { bucket_id: id, groups: stored?.groups ?? [], updated_at: stored?.updatedAt.toISOString() ?? null };
 }
 
@@ -30,7 +26,7 @@ export async function setSynonyms(
 ): Promise<SynonymsView> {
   requireScope(caller, 'buckets:manage');
   const { orgId, actor } = caller;
-  const { id: bucketId } = await findBucket(sql, orgId, bucketRef);
+  const { id: bucketId } = await findBucket(sql, caller, bucketRef);
   const updatedAt = await inTransaction(sql, async (tx) => {
     await lockBucket(tx, orgId, bucketId);
     const before = (await findSynonyms(tx, orgId, bucketId))?.groups.length ?? 0;

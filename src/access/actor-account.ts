@@ -1,0 +1,30 @@
+import type { Sql } from '../platform/postgres.ts';
+import type { Caller, Plan } from './caller.ts';
+import type { KeyLimits } from './key-limits.ts';
+
+/** Part of a caller that its usage is charged to. */
+export interface ActorAccount extends Pick<Caller, 'orgId' | 'plan' | 'actor'> {
+  readonly grant?: { readonly givenBy: string };
+  readonly limits?: KeyLimits;
+}
+
+/**
+ * Find the account of the sender of work that outlives its request, with the plan and the limits of now.
+ * @returns null if the organization is gone
+ */
+export async function findActorAccount(sql: Sql, orgId: string, actor: string): Promise<ActorAccount | null> {
+  const [row] = await sql<{ plan: Plan; given_by: string | null; limits: KeyLimits | null }[]>`
+    SELECT o.plan, g.actor AS given_by, k.limits FROM organizations o
+    LEFT JOIN oauth_grants g ON g.org_id = o.id AND 'grant:' || g.id = ${actor}
+    LEFT JOIN api_keys k ON k.org_id = o.id AND 'key:' || k.id = coalesce(g.actor, ${actor})
+    WHERE o.id = ${orgId}`;
+  if (!row) return null;
+  const { plan, given_by: givenBy, limits } = row;
+  return {
+    orgId,
+    plan,
+    actor,
+    ...(givenBy === null ? {} : { grant: { givenBy } }),
+    ...(limits === null ? {} : { limits }),
+  };
+}
