@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import type { KeyLimits } from '../../../access/key-limits.ts';
 import { call, pathOf } from '../../lib/api.ts';
 import { t } from '../../lib/i18n.ts';
 import { useAction } from '../../lib/resource.ts';
@@ -7,6 +8,7 @@ import type { ApiKey, Scope } from '../../types.ts';
 import { ActionError, Button, Check, Form, SelectField, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { toast } from '../../ui/toast.tsx';
+import { LimitFields, withoutEmpty } from './limit-fields.tsx';
 import type { NewKey } from './secret-dialog.tsx';
 
 const LIFETIMES_DAYS = ['7', '30', '90', '365'];
@@ -29,17 +31,20 @@ export function KeyDialog({ known, onClose, onCreated, onSaved }: KeyDialogProps
   );
   const [level, setLevel] = useState(String(known?.auth_level ?? Math.min(LEVEL_AT_FIRST, ownLevel)));
   const [days, setDays] = useState(known ? 'same' : '90');
+  const [limits, setLimits] = useState<KeyLimits>(known?.limits ?? {});
   const save = useAction(async () => {
     const lifetime =
       days === 'same' ? {} : days === '' ? (known ? { expires_in_days: null } : {}) : { expires_in_days: Number(days) };
     const json = { name: name.trim(), scopes, auth_level: Number(level), ...lifetime };
+    const limited = withoutEmpty(limits);
     if (known) {
-      await call<ApiKey>(pathOf('v1', 'keys', known.id), { method: 'PATCH', json });
+      await call<ApiKey>(pathOf('v1', 'keys', known.id), { method: 'PATCH', json: { ...json, limits: limited } });
       toast(t('Saved'));
       onSaved();
       onClose();
     } else {
-      onCreated(await call<NewKey>('/v1/keys', { method: 'POST', json }));
+      const withLimits = limited === null ? json : { ...json, limits: limited };
+      onCreated(await call<NewKey>('/v1/keys', { method: 'POST', json: withLimits }));
     }
   });
   const lifetimes = [
@@ -72,6 +77,7 @@ export function KeyDialog({ known, onClose, onCreated, onSaved }: KeyDialogProps
           />
           <SelectField label={t('Expires')} value={days} options={lifetimes} onValue={setDays} />
         </div>
+        <LimitFields limits={limits} onLimits={setLimits} />
         <ActionError error={save.error} />
         <div class="form-actions">
           <Button onClick={onClose}>{t('Cancel')}</Button>
