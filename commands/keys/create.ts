@@ -1,12 +1,14 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { authLevelFlag, listOf, orgFlag } from '../../src/cli/flags.ts';
+import { limitFlags, limitsOfFlags } from '../../src/cli/limit-flags.ts';
 
 export default class KeysCreate extends BaseCommand {
   static override description = 'Create an API key. The command shows the key only once.';
   static override examples = [
     '<%= config.bin %> keys create --name website --scope embed --scope search',
     '<%= config.bin %> keys create --org acme --name nightly --expires 90d --json',
+    '<%= config.bin %> keys create --name shop --scope search --allow-bucket products --rate search=60',
   ];
   static override flags = {
     org: orgFlag,
@@ -24,15 +26,20 @@ export default class KeysCreate extends BaseCommand {
     'auth-level': authLevelFlag('highest privacy level of documents that the key can see (default: 5)'),
     user: Flags.string({ description: 'email or id of the user to whom the key belongs', env: 'SERVICE_USER' }),
     expires: Flags.string({ description: 'lifetime, such as 12h or 90d (default: unlimited)', env: 'SERVICE_EXPIRES' }),
+    ...limitFlags,
   };
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(KeysCreate);
     const { name, user, expires } = flags;
     const request = { name, scope: listOf(flags.scope), auth_level: flags['auth-level'], user, expires };
-    const key = await this.call(flags, 'keys.create', request);
-    this.log(key.key);
-    this.logToStderr(`created key ${key.id} (${key.name}): ${key.scopes.join(' ')}. Keep it; it is not shown again.`);
-    return key;
+    const named = limitsOfFlags(flags);
+    return this.withSession(flags, async (session) => {
+      const resolved = named === null ? {} : await session.call('keys.resolveLimits', { limits: named });
+      const key = await session.call('keys.create', { ...request, ...resolved });
+      this.log(key.key);
+      this.logToStderr(`created key ${key.id} (${key.name}): ${key.scopes.join(' ')}. Keep it; it is not shown again.`);
+      return key;
+    });
   }
 }

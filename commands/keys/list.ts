@@ -1,5 +1,6 @@
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { orgFlag } from '../../src/cli/flags.ts';
+import { renderLimits } from '../../src/cli/limit-flags.ts';
 
 export default class KeysList extends BaseCommand {
   static override setsUp = false;
@@ -18,6 +19,7 @@ export default class KeysList extends BaseCommand {
       ['last used', (key) => key.last_used_at],
       ['expires', (key) => key.expires_at],
       ['revoked', (key) => key.revoked_at],
+      ['limits', (key) => renderLimits(key.limits), 'may be cut'],
       ['scopes', (key) => key.scopes.join(' '), 'may be cut'],
     ]);
     return page;

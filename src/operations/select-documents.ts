@@ -31,7 +31,7 @@ export async function selectDocuments(
   caller: Caller,
   { bucket, names, where }: Selection,
 ): Promise<DocumentView[]> {
-  const { id: bucketId } = await findBucket(sql, caller.orgId, bucket);
+  const { id: bucketId } = await findBucket(sql, caller, bucket);
   if (where !== undefined) return selectByCondition(sql, caller, bucketId, where);
   const found = new Map<string, DocumentView>();
   for (const name of names ?? []) {

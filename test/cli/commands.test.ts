@@ -18,7 +18,8 @@ test('the commands of the first release exist', () => {
       ...['serve', 'embed', 'search', 'doctor', 'config:check', 'db:migrate', 'db:status', 'tokens:create'],
       ...['documents:upload', 'documents:list', 'documents:show', 'documents:delete'],
       ...['buckets:create', 'buckets:list', 'buckets:delete', 'jobs:list', 'jobs:show'],
-      ...['keys:create', 'keys:list', 'keys:revoke', 'keys:rotate', 'orgs:create', 'orgs:list', 'orgs:set-plan'],
+      ...['keys:create', 'keys:edit', 'keys:list', 'keys:revoke', 'keys:rotate'],
+      ...['orgs:create', 'orgs:list', 'orgs:set-plan'],
       ...['users:create', 'users:list', 'users:set-role'],
     ]),
   );

@@ -114,6 +114,7 @@ test('an API key is shown only when it is created', async () => {
   expect(created).toEqual({
     id: expect.any(String),
     key: expect.stringMatching(/^svc_/),
+    limits: null,
     name: 'web',
     org_id: expect.stringMatching(/^org_/),
     scopes: ['embed', 'search'],
@@ -130,6 +131,29 @@ test('an API key is shown only when it is created', async () => {
   expect(list.json().data.map((key: { name: string }) => key.name)).toEqual(expect.arrayContaining(['web', 'cron']));
   expect(list.stdout).not.toContain(created.key.slice(13));
   expect((await service('keys', 'list')).stdout).not.toContain(created.key.slice(13));
+});
+
+test('limits of an API key are set, changed and removed', async () => {
+  await json('buckets', 'create', 'products');
+  const limits = ['--quota', 'embed=1000', '--rate', 'search=60', '--allow-bucket', 'products'];
+  const made = await json('keys', 'create', '--name', 'shop', '--scope', 'search', ...limits);
+  const buckets = [expect.not.stringContaining('products')];
+  expect(made.limits).toEqual({ quotas: { embed: 1000 }, requests_per_minute: { search: 60 }, buckets });
+  const edited = await json('keys', 'edit', 'shop', '--rate', 'search=30', '--expires', '1d');
+  expect(edited.limits).toEqual({ ...made.limits, requests_per_minute: { search: 30 } });
+  const rest = await service('keys', 'edit', made.id, '--no-limits', '--allow-model', 'local/lexical-1');
+  expect(rest.stdout).toBe(`${made.id} (shop): search; local/lexical-1\n`);
+  expect((await service('keys', 'edit', made.id, '--no-limits')).stdout).toContain('; no limits of its own\n');
+  expect(await json('keys', 'edit', 'shop', '--expires', 'never')).toMatchObject({ limits: null, expires_at: null });
+  for (const [flags, reason] of [
+    [[], 'give at least one flag that names a change'],
+    [['--quota', 'embed=many'], 'limits.quotas.embed'],
+    [['--quota', 'embed'], '--quota: must be key=value'],
+    [['--allow-bucket', 'missing'], 'missing'],
+    [['--allow-model', 'missing'], 'missing'],
+    [['--scope', 'keys:manage', '--quota', 'embed=1'], 'a key with limits can have'],
+  ] as const)
+    expect((await service('keys', 'edit', 'shop', ...flags)).stderr, flags.join(' ')).toContain(reason);
 });
 
 test('API keys are rotated and revoked', async () => {

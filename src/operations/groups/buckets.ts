@@ -20,7 +20,7 @@ export const list = forOrganization(z.object({}), async (_, { appliance, operato
 );
 
 export const find = forOrganization(Named, async ({ bucket }, { appliance, operator }) => {
-  const { id, name } = await findBucket(appliance.sql, operator.orgId, bucket);
+  const { id, name } = await findBucket(appliance.sql, operator, bucket);
   return { id, name };
 });
 

@@ -63,7 +63,7 @@ export const file = forOrganization(
 export const target = forOrganization(
   z.object({ bucket: z.string(), collection: z.string().nullable() }),
   async ({ bucket, collection }, { appliance, operator }) => {
-    const { id } = await findBucket(appliance.sql, operator.orgId, bucket);
+    const { id } = await findBucket(appliance.sql, operator, bucket);
     if (collection !== null) await findCollection(appliance.sql, operator.orgId, id, collection);
     return { bucket_id: id, hasWorker: await hasLiveWorker(appliance) };
   },
@@ -90,7 +90,7 @@ export const upload = forOrganization(
 export const syncTarget = forOrganization(
   z.object({ bucket: z.string() }),
   async ({ bucket }, { appliance: { sql, config }, operator }) => {
-    const { id } = await findBucket(sql, operator.orgId, bucket);
+    const { id } = await findBucket(sql, operator, bucket);
     return { bucket_id: id, data_dir: config.dataDir };
   },
 );

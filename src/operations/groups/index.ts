@@ -40,7 +40,7 @@ export const stats = forOrganization(
 export const optimize = forOrganization(
   z.object({ bucket: z.string() }),
   async ({ bucket }, { appliance, operator, signal }) => {
-    const { id, name } = await findBucket(appliance.sql, operator.orgId, bucket);
+    const { id, name } = await findBucket(appliance.sql, operator, bucket);
     const beganMs = performance.now();
     await appliance.ingest.reindex.index.optimize(id, signal);
     return { bucket_id: id, name, duration_ms: Math.round(performance.now() - beganMs) };
@@ -53,7 +53,7 @@ export const rebuild = forOrganization(
   z.object({ bucket: z.string(), leave_out_damaged: z.boolean().optional() }),
   async ({ bucket, leave_out_damaged: leaveOutDamaged = false }, { appliance, operator, signal, closing }) => {
     const { sql, ingest } = appliance;
-    const { id } = await findBucket(sql, operator.orgId, bucket);
+    const { id } = await findBucket(sql, operator, bucket);
     const groups = await selectLiveGroups(sql, operator.orgId, id);
     const body = streamProgress(
       (onProgress, ended) => rebuildIndex(ingest.reindex, operator, id, { leaveOutDamaged, signal: ended, onProgress }),

@@ -31,7 +31,7 @@ export const list = forOrganization(
     bucket: z.string().optional(),
   }),
   async ({ bucket, ...query }, { appliance: { sql }, operator }) => {
-    const found = bucket === undefined ? undefined : await findBucket(sql, operator.orgId, bucket);
+    const found = bucket === undefined ? undefined : await findBucket(sql, operator, bucket);
     return listVisibleJobs(sql, operator, { ...query, bucket_id: found?.id });
   },
 );
@@ -67,7 +67,7 @@ export const watch = forOrganization(
   }),
   async ({ bucket, kind, status, interval }, { appliance, operator, signal, closing }) => {
     const { sql } = appliance;
-    const found = bucket === undefined ? null : await findBucket(sql, operator.orgId, bucket);
+    const found = bucket === undefined ? null : await findBucket(sql, operator, bucket);
     const selector = new JobsSelector({ status: status ?? null, openId: null });
     const { id, end } = registerWatch(appliance, selector);
     const scope = { bucketId: found?.id, kind, countTexts, visible: (tx: Sql) => jobVisibleTo(tx, operator) };

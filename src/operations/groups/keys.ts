@@ -1,9 +1,19 @@
 import { z } from 'zod';
 import { ROLES, SCOPES } from '../../access/caller.ts';
-import { type CreatedApiKey, createKey, findKeyNamed, listKeys, revokeKey, rotateKey } from '../../access/keys.ts';
+import { KeyLimits } from '../../access/key-limits.ts';
+import {
+  type CreatedApiKey,
+  createKey,
+  editKey,
+  findKeyNamed,
+  listKeys,
+  revokeKey,
+  rotateKey,
+} from '../../access/keys.ts';
 import { GRANT_ROWS_MAX } from '../../access/oauth/oauth.ts';
 import { LIST_ROWS_MAX } from '../../access/schema.ts';
 import { issueToken, revokeToken as revokeOneToken, revokeUserTokens } from '../../access/tokens.ts';
+import { resolveKeyLimits } from '../../appliance/key-limits.ts';
 import { parseDuration } from '../../platform/duration.ts';
 import { listPage } from '../list-page.ts';
 import { forOrganization } from '../operation.ts';
@@ -15,12 +25,14 @@ export const create = forOrganization(
     auth_level: z.number().int().optional(),
     user: z.string().optional(),
     expires: z.string().optional(),
+    limits: KeyLimits.optional(),
   }),
-  async ({ name, scope, auth_level: authLevel, user, expires }, { appliance, operator }) => {
+  async ({ name, scope, auth_level: authLevel, user, expires, limits }, { appliance, operator }) => {
     const created = await createKey(appliance.sql, appliance.keyRing, operator, {
       name,
       authLevel,
       userId: user,
+      limits,
       ...(scope.length > 0 ? { scopes: scope } : {}),
       ...(expires === undefined ? {} : { lifetimeMs: parseDuration(expires, 'expires') }),
     });
@@ -33,9 +45,36 @@ export const list = forOrganization(z.object({}), async (_, { appliance, operato
 );
 
 export const find = forOrganization(z.object({ key: z.string() }), async ({ key }, { appliance, operator }) => {
-  const { id, name } = await findKeyNamed(appliance.sql, operator, key);
-  return { id, name };
+  const { id, name, limits } = await findKeyNamed(appliance.sql, operator, key);
+  return { id, name, limits };
 });
+
+/** Replace the names of models and buckets in limits by their ids. */
+export const resolveLimits = forOrganization(
+  z.object({ limits: KeyLimits }),
+  async ({ limits }, { appliance, operator }) => ({ limits: await resolveKeyLimits(appliance, operator, limits) }),
+  ['embedding', 'rerankers'],
+);
+
+/** Change a key. What is absent stays. `expires` is a lifetime from now, or null for none. */
+export const edit = forOrganization(
+  z.object({
+    id: z.string(),
+    name: z.string().optional(),
+    scope: z.array(z.enum(SCOPES)),
+    auth_level: z.number().int().optional(),
+    expires: z.string().nullish(),
+    limits: KeyLimits.nullish(),
+  }),
+  async ({ id, name, scope, auth_level: authLevel, expires, limits }, { appliance, operator }) =>
+    editKey(appliance.sql, operator, id, {
+      name,
+      authLevel,
+      limits,
+      ...(scope.length > 0 ? { scopes: scope } : {}),
+      lifetimeMs: typeof expires === 'string' ? parseDuration(expires, 'expires') : expires,
+    }),
+);
 
 export const revoke = forOrganization(z.object({ id: z.string() }), async ({ id }, { appliance, operator }) => {
   await revokeKey(appliance.sql, operator, id);
@@ -82,6 +121,6 @@ export const revokeToken = forOrganization(
 
 /** Render a new key. This is the only place that reveals a key. */
 function viewOf({ apiKey, key }: CreatedApiKey) {
-  const { id, name, org_id, scopes, auth_level, expires_at } = apiKey;
-  return { id, key: key.reveal(), name, org_id, scopes, auth_level, expires_at };
+  const { id, name, org_id, scopes, auth_level, limits, expires_at } = apiKey;
+  return { id, key: key.reveal(), name, org_id, scopes, auth_level, limits, expires_at };
 }

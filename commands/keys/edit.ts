@@ -1,0 +1,65 @@
+import { Args, Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { authLevelFlag, listOf, orgFlag } from '../../src/cli/flags.ts';
+import { limitFlags, limitsOfFlags, renderLimits } from '../../src/cli/limit-flags.ts';
+import { invalidRequest } from '../../src/platform/errors.ts';
+
+export default class KeysEdit extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'Change the name, the scopes, the limits or the end of an API key.\nThe change is effective within a second. What no flag names stays.';
+  static override examples = [
+    '<%= config.bin %> keys edit shop --quota embed=100000 --rate search=60',
+    '<%= config.bin %> keys edit 8h2kq0za --no-limits --expires never --json',
+  ];
+  static override args = {
+    key: Args.string({
+      description: 'id of the key, as in "keys list": the eight characters after "svc_"; or its name',
+      required: true,
+      ignoreStdin: true,
+    }),
+  };
+  static override flags = {
+    org: orgFlag,
+    name: Flags.string({ description: 'new name', env: 'SERVICE_NAME' }),
+    scope: Flags.string({
+      description: 'scope of the key instead of all that it has; may be given several times',
+      multiple: true,
+      multipleNonGreedy: true,
+      env: 'SERVICE_SCOPE',
+    }),
+    'auth-level': authLevelFlag('highest privacy level of documents that the key can see'),
+    expires: Flags.string({ description: 'lifetime from now, such as 90d, or never', env: 'SERVICE_EXPIRES' }),
+    ...limitFlags,
+    'no-limits': Flags.boolean({
+      description: 'remove all limits that the other flags do not give',
+      env: 'SERVICE_NO_LIMITS',
+    }),
+  };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(KeysEdit);
+    const { name, expires } = flags;
+    const named = limitsOfFlags(flags);
+    const scope = listOf(flags.scope);
+    const level = flags['auth-level'];
+    const isEmpty = [name, level, expires, named ?? undefined, scope[0]].every((value) => value === undefined);
+    if (isEmpty && !flags['no-limits']) throw invalidRequest('give at least one flag that names a change', 'flags');
+    return this.withSession(flags, async (session) => {
+      const before = await session.call('keys.find', { key: args.key });
+      const given = named && (await session.call('keys.resolveLimits', { limits: named })).limits;
+      const kept = flags['no-limits'] ? null : before.limits;
+      const key = await session.call('keys.edit', {
+        id: before.id,
+        name,
+        scope,
+        auth_level: level,
+        expires: expires === 'never' ? null : expires,
+        limits: given || flags['no-limits'] ? { ...kept, ...given } : undefined,
+      });
+      const limits = renderLimits(key.limits) || 'no limits of its own';
+      this.log(`${key.id} (${key.name}): ${key.scopes.join(' ')}; ${limits}`);
+      return key;
+    });
+  }
+}

@@ -1,0 +1,56 @@
+import { Flags } from '@oclif/core';
+import type { KeyLimits } from '../access/key-limits.ts';
+import { listOf, pairsOf } from './flags.ts';
+
+const several = { multiple: true, multipleNonGreedy: true } as const;
+
+/** Flags for the limits of an API key. */
+export const limitFlags = {
+  quota: Flags.string({
+    ...several,
+    description: 'texts or images a month by axis, such as embed=100000; may be given several times',
+    env: 'SERVICE_QUOTA',
+  }),
+  rate: Flags.string({
+    ...several,
+    description: 'requests a minute by axis, such as search=60; may be given several times',
+    env: 'SERVICE_RATE',
+  }),
+  'allow-model': Flags.string({
+    ...several,
+    description: 'model that the key may use; may be given several times (default: all)',
+    env: 'SERVICE_ALLOW_MODEL',
+  }),
+  'allow-bucket': Flags.string({
+    ...several,
+    description: 'bucket that the key may use; may be given several times (default: all)',
+    env: 'SERVICE_ALLOW_BUCKET',
+  }),
+};
+
+type Values = { readonly [Name in keyof typeof limitFlags]?: readonly string[] | string | undefined };
+
+/** Return the limits that flags give, without checking their values; null if they give none. */
+export function limitsOfFlags(flags: Values): KeyLimits | null {
+  const numbers = (flag: 'quota' | 'rate') =>
+    Object.fromEntries(Object.entries(pairsOf(flag, flags[flag])).map(([axis, number]) => [axis, Number(number)]));
+  const given: [keyof KeyLimits, object][] = [
+    ['quotas', numbers('quota')],
+    ['requests_per_minute', numbers('rate')],
+    ['models', listOf(flags['allow-model'])],
+    ['buckets', listOf(flags['allow-bucket'])],
+  ];
+  const limits = Object.fromEntries(given.filter(([, limit]) => Object.keys(limit).length > 0));
+  return Object.keys(limits).length === 0 ? null : limits;
+}
+
+/** Render limits in one line. */
+export function renderLimits(limits: KeyLimits | null): string {
+  const { quotas = {}, requests_per_minute: rates = {}, models = [], buckets = [] } = limits ?? {};
+  return [
+    ...Object.entries(quotas).map(([axis, count]) => `${axis} ${count} a month`),
+    ...Object.entries(rates).map(([axis, count]) => `${axis} ${count} a minute`),
+    ...models,
+    ...buckets,
+  ].join(', ');
+}
