@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { forbidden, invalidRequest } from '../platform/errors.ts';
 import { perAxis, perRateAxis } from '../platform/provider-settings.ts';
-import type { Scope } from './caller.ts';
 
 const LISTED_MAX = 100;
 
@@ -27,10 +26,10 @@ export const KeyLimits = z
 export type KeyLimits = Readonly<z.output<typeof KeyLimits>>;
 
 /** Scopes of keys with limits. Others could lift the limits, or reach models and buckets in another way. */
-const LIMITED_SCOPES: ReadonlySet<Scope> = new Set(['embed', 'search', 'documents:write', 'jobs:write']);
+const LIMITED_SCOPES: ReadonlySet<string> = new Set(['embed', 'search', 'documents:write', 'jobs:write']);
 
 /** @throws AppError `invalid_request` (400) if a key with limits has a scope that could avoid them */
-export function requireLimitedScopes(scopes: readonly Scope[], limits: KeyLimits | null): void {
+export function requireLimitedScopes(scopes: readonly string[], limits: KeyLimits | null): void {
   const other = limits === null ? undefined : scopes.find((scope) => !LIMITED_SCOPES.has(scope));
   if (other === undefined) return;
   const allowed = [...LIMITED_SCOPES].join(', ');

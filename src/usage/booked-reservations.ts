@@ -1,9 +1,9 @@
 import type { Plan } from '../access/caller.ts';
 import { inTransaction, type Sql } from '../platform/postgres.ts';
+import { type Account, keyIdOf } from './account.ts';
 import { bookingDay, nextMonthMs } from './calendar.ts';
 import type { UsedModel } from './ledger.ts';
-import type { Account } from './meter.ts';
-import { axisNotInPlan, keyIdOf, type PlanSettings, quotaExceeded, quotaOf } from './quotas.ts';
+import { axisNotInPlan, type PlanSettings, quotaExceeded, quotaOf } from './quotas.ts';
 import type { Axis } from './schema.ts';
 import {
   addUsage,

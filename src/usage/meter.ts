@@ -1,36 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Caller, Plan } from '../access/caller.ts';
+import type { Plan } from '../access/caller.ts';
 import type { Service } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { repeatingTask } from '../platform/repeating-task.ts';
+import { type Account, keyIdOf } from './account.ts';
 import { bookingDay, nextMonthMs } from './calendar.ts';
 import { type Booking, UsageLedger, type UsedModel } from './ledger.ts';
 import { QuotaQueue } from './quota-queue.ts';
-import {
-  axisNotInPlan,
-  isLimited,
-  keyIdOf,
-  openPlanLookUp,
-  type PlanSettings,
-  quotaExceeded,
-  quotaOf,
-} from './quotas.ts';
+import { axisNotInPlan, isLimited, openPlanLookUp, type PlanSettings, quotaExceeded, quotaOf } from './quotas.ts';
 import { AXES, type Axis } from './schema.ts';
 import { deleteOldFlushes } from './store.ts';
 
 export type { UsedModel } from './ledger.ts';
-
-/** Account to charge. A missing plan is looked up (1 s cache) if any plan limits the axis. */
-export interface Account {
-  readonly orgId: string;
-  readonly plan?: Plan;
-  /** Key or user who sent the request, for the usage by key. Absent for work of the service. */
-  readonly actor?: string;
-  readonly grant?: Pick<NonNullable<Caller['grant']>, 'givenBy'>;
-  /** Limits of the key who sent the request, or whose holder gave access to the client who did. */
-  readonly limits?: Caller['limits'];
-}
 
 /** Reserved units of one request. Only the first call of `settle` or `release` has an effect. */
 export interface Reservation {

@@ -4,7 +4,6 @@ import { findOrganization } from '../access/organizations.ts';
 import type { Config } from '../platform/config.ts';
 import { AppError, forbidden } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
-import type { Account } from './meter.ts';
 import type { Axis } from './schema.ts';
 
 export type PlanSettings = Config['plans'];
@@ -12,12 +11,6 @@ export type PlanSettings = Config['plans'];
 /** Return the plan's texts (images on `embed_image`) per calendar month, or null for no limit. */
 export function quotaOf(plans: PlanSettings, plan: Plan, axis: Axis): number | null {
   return plans[plan]?.quotas[axis] ?? null;
-}
-
-/** Return the id of the API key whose quotas requests of an account count against; null for none. */
-export function keyIdOf({ actor, grant }: Pick<Account, 'actor' | 'grant'>): string | null {
-  const holder = grant?.givenBy ?? actor;
-  return holder?.startsWith('key:') ? holder.slice('key:'.length) : null;
 }
 
 /** Return true if any plan has a limit on the axis. */

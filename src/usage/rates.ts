@@ -1,8 +1,8 @@
 import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { RedisConnection } from '../platform/redis.ts';
-import type { Account } from './meter.ts';
-import { keyIdOf, type PlanSettings } from './quotas.ts';
+import { type Account, keyIdOf } from './account.ts';
+import type { PlanSettings } from './quotas.ts';
 import { openMemoryRateWindow, type RateState, type RateWindow, toRateState } from './rate-window.ts';
 import { openRedisRateWindow } from './redis-rate-window.ts';
 import { openRedisRequestLog } from './redis-request-log.ts';

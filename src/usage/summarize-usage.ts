@@ -1,7 +1,8 @@
 import { findOrganization } from '../access/organizations.ts';
 import type { Sql } from '../platform/postgres.ts';
+import type { Account } from './account.ts';
 import { bookingDay, toDate, toPeriod } from './calendar.ts';
-import type { Account, Meter } from './meter.ts';
+import type { Meter } from './meter.ts';
 import { type PlanSettings, quotaOf } from './quotas.ts';
 import type { Axis, UsageSummary } from './schema.ts';
 import { selectCounters, selectUsage } from './store.ts';

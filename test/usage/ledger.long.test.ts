@@ -4,7 +4,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { createOrganization } from '../../src/access/organizations.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { type Database, openPostgres } from '../../src/platform/postgres.ts';
-import { type Account, type Meter, openMeter } from '../../src/usage/meter.ts';
+import type { Account } from '../../src/usage/account.ts';
+import { type Meter, openMeter } from '../../src/usage/meter.ts';
 import { keepLogs } from '../support/logs.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
 import { openPostgresProxy, type PostgresProxy } from '../support/postgres-proxy.ts';
