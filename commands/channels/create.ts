@@ -8,10 +8,13 @@ export default class ChannelsCreate extends BaseCommand {
   static override description =
     'Store the configuration of a messaging channel; its credentials are encrypted.\n' +
     'A messenger channel needs rest_api_key, channel_id, collection (the bucket that is searched), bot_id and secret; ' +
-    'admin_key, bucket_collection, public_only and score_min are optional. Other users of the machine can see ' +
+    'admin_key, bucket_collection, public_only and score_min are optional. A kakao channel needs ' +
+    'collection, a telegram channel also secret (the secret_token of setWebhook), and a teams channel also secret (the ' +
+    'security token of its outgoing webhook). Other users of the machine can see ' +
     'credentials on the command line; use --config-file for them.';
   static override examples = [
     '<%= config.bin %> channels create support --config-file support.json',
+    '<%= config.bin %> channels create chat --provider kakao --set collection=manuals',
     '<%= config.bin %> channels create support --config-file - --set collection=manuals --set public_only=true --json < support.json',
   ];
   static override args = {
@@ -20,7 +23,7 @@ export default class ChannelsCreate extends BaseCommand {
   static override flags = {
     org: orgFlag,
     provider: Flags.string({
-      description: 'kind of provider; only messenger channels answer deliveries, other kinds are just stored',
+      description: 'messenger, kakao, telegram or teams; channels of other providers are just stored',
       default: 'messenger',
       env: 'SERVICE_PROVIDER',
     }),
@@ -43,6 +46,8 @@ export default class ChannelsCreate extends BaseCommand {
     const request = { name: args.name, provider: flags.provider, config };
     const { channel, warnings } = await this.call(flags, 'channels.create', request, { name: 'NAME' });
     this.log(`created channel ${channel.name} (${channel.id})`);
+    if (channel.webhook_path)
+      this.log(`register this path of your public address at the platform: ${channel.webhook_path}`);
     for (const warning of warnings) note(`warning: ${warning}`);
     return channel;
   }

@@ -6,9 +6,9 @@ import { parseRequest } from '../../src/cli/parse-request.ts';
 export default class ChannelsTest extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Sign a delivery as the messenger does, post it to the running server, and print the reply.\n' +
+    'Make a delivery as the messenger of the channel does, post it to the running server, and print the reply.\n' +
     'The delivery counts towards the rate limit of the channel and is metered like any other. With --json the output is ' +
-    'the response of POST /v1/channels/messenger/webhook.';
+    'the response that the messenger gets.';
   static override examples = [
     "<%= config.bin %> channels test support 'how long is the warranty?'",
     "<%= config.bin %> channels test chn_01h8 '영업시간이 어떻게 되나요?' --url https://bots.example.com --json",
@@ -40,9 +40,9 @@ export default class ChannelsTest extends BaseCommand {
       const own = url ?? (await findOwnServer(dataDir));
       if (own === null) throw noServer(dataDir);
       const delivery = await session.call('channels.sign', { channel: args.channel, utterance: args.utterance });
-      const { reply, tookMs } = await postDelivery(delivery, { url: own, signal });
+      const { reply, text, tookMs } = await postDelivery(delivery, { url: own, signal });
       const { printable } = await import('../../src/platform/printable.ts');
-      this.log(reply.template.outputs.map(({ simpleText }) => printable(simpleText.text)).join('\n\n'));
+      this.log(text.split('\n').map(printable).join('\n'));
       this.logToStderr(`answered in ${Math.round(tookMs)} ms`);
       return reply;
     });

@@ -64,7 +64,8 @@ function logAccess(ctx: RequestContext, logger: Logger): void {
   const line = {
     request_id: state.requestId,
     method: ctx.method,
-    path: ctx.path,
+    // The path of a route with a secret in it is not logged.
+    path: state.route?.path.includes(':secret') ? state.route.path : ctx.path,
     operation: state.route?.operationId,
     status,
     ms: Math.round((performance.now() - state.startedAtMs) * 10) / 10,

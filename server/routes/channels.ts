@@ -13,7 +13,7 @@ import {
   SendRequest,
 } from '../../src/channels/schema.ts';
 import { sendNotification } from '../../src/channels/send-notification.ts';
-import type { SignatureHeaders } from '../../src/channels/verify-delivery.ts';
+import type { SignatureHeaders, VerifierContext } from '../../src/channels/verify-delivery.ts';
 import type { Threads } from '../../src/platform/threads.ts';
 import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
 import { parseJsonBody } from '../body/parse-on-thread.ts';
@@ -25,7 +25,8 @@ const DELIVERY_BYTES_MAX = 1_300_000;
 /** Make the routes of messaging channels (contract 4.10 to 4.12). */
 export function channelRoutes(channels: Channels, threads: Threads): Route[] {
   // The signature is computed over the bytes, so the parser gets a copy, which it may take to a thread.
-  const answer = channels.webhook((bytes, signal) => parseJsonBody(threads, Buffer.from(bytes), signal));
+  const parse: VerifierContext['parseJson'] = (bytes, signal) => parseJsonBody(threads, Buffer.from(bytes), signal);
+  const answer = channels.webhook(parse);
   const delivery = {
     method: 'POST',
     access: 'signature',
@@ -39,6 +40,7 @@ export function channelRoutes(channels: Channels, threads: Threads): Route[] {
   } as const;
   return [
     ...configRoutes(channels),
+    ...platformRoutes(channels, parse),
     defineRoute({
       ...delivery,
       path: '/v1/channels/messenger/webhook',
@@ -77,9 +79,60 @@ export function channelRoutes(channels: Channels, threads: Threads): Route[] {
   ];
 }
 
-function toDelivery(signed: RouteContext<unknown, unknown, unknown>['signed'], configId: string | null) {
+/** Make the routes of platforms that send deliveries in a form of their own. */
+function platformRoutes(channels: Channels, parse: VerifierContext['parseJson']): Route[] {
+  const answer = channels.webhookOfPlatform(parse);
+  const common = {
+    method: 'POST',
+    access: 'signature',
+    errors: 'detail',
+    reads: 'signed',
+    bodyLimitBytes: DELIVERY_BYTES_MAX,
+    body: z.looseObject({}).describe('delivery in the form of the platform'),
+    responses: { 200: { description: 'Reply in the form of the platform', schema: z.looseObject({}) } },
+    refusals: [403, 429],
+  } as const;
+  const config = z.string().min(1).max(64).describe('id of the configuration');
+  const platform = (provider: string, operationId: string, summary: string) =>
+    defineRoute({
+      ...common,
+      path: `/v1/channels/${provider}/:config`,
+      operationId,
+      summary,
+      params: z.object({ config }),
+      handle: async ({ params, signed, signal }) => ({
+        body: await answer({ provider, configId: params.config, pathSecret: null, ...signedOf(signed) }, signal),
+      }),
+    });
+  return [
+    defineRoute({
+      ...common,
+      path: '/v1/channels/kakao/:config/:secret',
+      operationId: 'answerKakaoSkill',
+      summary: 'Answer a skill request of a KakaoTalk chatbot',
+      params: z.object({ config, secret: z.string().min(1).max(128).describe('secret of the configuration') }),
+      handle: async ({ params, signed, signal }) => ({
+        body: await answer(
+          { provider: 'kakao', configId: params.config, pathSecret: params.secret, ...signedOf(signed) },
+          signal,
+        ),
+      }),
+    }),
+    platform('telegram', 'answerTelegramUpdate', 'Answer an update of a Telegram bot'),
+    platform('teams', 'answerTeamsMessage', 'Answer a message of an outgoing webhook of Microsoft Teams'),
+  ];
+}
+
+type Signed = RouteContext<unknown, unknown, unknown>['signed'];
+
+function signedOf(signed: Signed): NonNullable<Signed> {
   if (signed === null) throw new TypeError('the route must read signed bodies');
-  return { configId, ...signatureOf(signed.headers), bytes: signed.bytes };
+  return signed;
+}
+
+function toDelivery(signed: Signed, configId: string | null) {
+  const { headers, bytes } = signedOf(signed);
+  return { configId, ...signatureOf(headers), bytes };
 }
 
 function signatureOf(headers: IncomingHttpHeaders): SignatureHeaders {

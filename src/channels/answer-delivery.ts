@@ -1,71 +1,30 @@
-import { isAnyUnreadable } from '../documents/hidden-among.ts';
-import { graphemeCut } from '../language/graphemes.ts';
 import { AppError } from '../platform/errors.ts';
-import type { RateLimiter } from '../usage/rates.ts';
-import type { CallLog } from './call-log.ts';
+import { type AnswerContext, answerQuestion } from './answer-question.ts';
 import type { ChannelMetrics } from './channel-metrics.ts';
-import { phraseReply, resultsReply } from './compose-reply.ts';
-import { toOneLine } from './excerpt.ts';
-import { languageOf, type ReplyLanguage } from './phrases.ts';
-import type { ReplyOnce } from './reply-once.ts';
-import { channelCaller, type RetrievalContext, retrievePassages } from './retrieve-passages.ts';
-import type { ChannelReply, DeliveryOutcome } from './schema.ts';
-import type { IncomingDelivery, VerifiedDelivery, Verifier } from './verify-delivery.ts';
-
-/** Length of the start of an utterance that is used as the query. */
-const QUESTION_CHARS_MAX = 1000;
-
-export interface AnswerContext extends RetrievalContext {
-  readonly verifier: Verifier;
-  readonly replies: ReplyOnce;
-  readonly calls: CallLog;
-  /** Request rates of organizations. Each delivery that needs a search counts as one search request. */
-  readonly rates: RateLimiter;
-  readonly metrics: ChannelMetrics;
-}
-
-interface Answer {
-  readonly reply: ChannelReply;
-  readonly outcome: DeliveryOutcome;
-  /** Documents that the reply shows. */
-  readonly documentIds?: readonly string[];
-}
+import type { ChannelReply } from './schema.ts';
+import type { IncomingDelivery, Verifier } from './verify-delivery.ts';
 
 /**
- * Verify a delivery and answer it from the channel's bucket. A repeated delivery gets the same reply without another
- * search, and does not count towards the rate limit.
+ * Verify a delivery to the messenger webhook and answer it from the channel's bucket.
  *
  * @throws AppError 403 for a delivery that does not come from the messenger, 400 for one that cannot be read
  */
 export async function answerDelivery(
-  context: AnswerContext,
+  context: AnswerContext & { readonly verifier: Verifier },
   incoming: IncomingDelivery,
   signal: AbortSignal,
 ): Promise<ChannelReply> {
   const startMs = performance.now();
-  const { metrics, deadlineMs } = context;
-  const verified = await verifyCounted(context, incoming, signal);
-  const { channel, digest } = verified;
-  const language = languageOf(verified.delivery.utterance);
-  let outcome: DeliveryOutcome | 'replayed' = 'replayed';
-  const waitMs = Math.max(0, startMs + deadlineMs - performance.now());
-  const reader = channelCaller(channel, verified.plan);
-  const once = await context.replies.reply({ configId: channel.id, digest }, waitMs, {
-    async make() {
-      const answer = await makeAnswer(context, verified, language, startMs);
-      outcome = answer.outcome;
-      return { documentIds: [], ...answer, isKept: answer.outcome !== 'rate_limited' };
-    },
-    mayRepeat: async (documentIds) => !(await isAnyUnreadable(context.search.sql, reader, documentIds)),
-  });
-  if (once === null) outcome = 'too_slow';
-  metrics.delivered({ id: channel.id, bot: channel.config.bot_id }, outcome, (performance.now() - startMs) / 1000);
-  return once?.reply ?? phraseReply('too_slow', language);
+  const verified = await countingRefusals(context.metrics, () => context.verifier.verify(incoming, signal));
+  const { channel, plan, digest, delivery } = verified;
+  const question = { channel, plan, digest, bot: delivery.bot_id, utterance: delivery.utterance };
+  return answerQuestion(context, question, startMs);
 }
 
-async function verifyCounted({ verifier, metrics }: AnswerContext, incoming: IncomingDelivery, signal: AbortSignal) {
+/** Verify a delivery and count its refusal. */
+export async function countingRefusals<T>(metrics: ChannelMetrics, verify: () => Promise<T>): Promise<T> {
   try {
-    return await verifier.verify(incoming, signal);
+    return await verify();
   } catch (error) {
     if (error instanceof AppError && error.status < 500) {
       const channel = error.details?.['channel'];
@@ -73,41 +32,4 @@ async function verifyCounted({ verifier, metrics }: AnswerContext, incoming: Inc
     }
     throw error;
   }
-}
-
-async function makeAnswer(
-  context: AnswerContext,
-  verified: VerifiedDelivery,
-  language: ReplyLanguage,
-  startMs: number,
-): Promise<Answer> {
-  const { channel, delivery, plan } = verified;
-  if (!(await context.calls.take(channel.orgId, delivery.bot_id))) {
-    return { reply: phraseReply('too_many', language), outcome: 'rate_limited' };
-  }
-  const question = questionOf(delivery.utterance);
-  if (question === '') return { reply: phraseReply('no_question', language), outcome: 'no_question' };
-  const rate = await context.rates.take({ orgId: channel.orgId, plan }, 'search');
-  if (rate !== null && !rate.allowed) return { reply: phraseReply('too_many', language), outcome: 'rate_limited' };
-  const retrieval = await retrievePassages(context, verified, question, startMs);
-  switch (retrieval.kind) {
-    case 'found': {
-      const reply = resultsReply(retrieval.results, question, language);
-      const documentIds = retrieval.results.map(({ document_id }) => document_id);
-      if (reply !== null) return { reply, outcome: 'answered', documentIds };
-      return { reply: phraseReply('nothing_found', language), outcome: 'nothing_found' };
-    }
-    case 'late':
-      context.metrics.failed(channel.id, 'deadline');
-      return { reply: phraseReply('too_slow', language), outcome: 'too_slow' };
-    default:
-      context.metrics.failed(channel.id, retrieval.reason);
-      return { reply: phraseReply('unavailable', language), outcome: 'unavailable' };
-  }
-}
-
-function questionOf(utterance: string): string {
-  // Cut first, to bound the cost of a huge utterance.
-  const head = utterance.slice(0, graphemeCut(utterance, QUESTION_CHARS_MAX));
-  return toOneLine(head);
 }

@@ -64,7 +64,23 @@ export async function selectConfigsOfBot(
     SELECT c.*, o.plan FROM channel_configs c JOIN organizations o ON o.id = c.org_id
     WHERE c.bot_id = ${botId} AND o.suspended_at IS NULL ${configId === null ? sql`` : sql`AND c.id = ${configId}`}
     ORDER BY c.created_at, c.id LIMIT ${rowsMax}`;
-  return rows.map((row) => ({ ...toConfig(row), plan: PLANS.find((plan) => plan === row['plan']) ?? 'free' }));
+  return rows.map(withPlan);
+}
+
+/** Find a configuration of a provider by its id alone; null if its organization is suspended. */
+export async function selectConfigWithPlan(
+  sql: Sql,
+  id: string,
+  provider: string,
+): Promise<(ConfigRow & { readonly plan: Plan }) | null> {
+  const [row] = await sql`
+    SELECT c.*, o.plan FROM channel_configs c JOIN organizations o ON o.id = c.org_id
+    WHERE c.id = ${id} AND c.provider = ${provider} AND o.suspended_at IS NULL`;
+  return row ? withPlan(row) : null;
+}
+
+function withPlan(row: Readonly<Record<string, unknown>>): ConfigRow & { readonly plan: Plan } {
+  return { ...toConfig(row), plan: PLANS.find((plan) => plan === row['plan']) ?? 'free' };
 }
 
 function toConfig(row: Readonly<Record<string, unknown>>): ConfigRow {

@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import { recordAudit } from '../access/audit.ts';
 import type { Caller } from '../access/caller.ts';
 import { checkRowLimit } from '../access/row-limits-store.ts';
@@ -19,7 +20,10 @@ import {
   selectConfigsOfBot,
 } from './config-store.ts';
 import { maskConfig } from './mask-config.ts';
+import type { Messenger } from './messengers/messenger.ts';
+import { MESSENGERS } from './messengers/messengers.ts';
 import {
+  type AnswerConfig,
   type ChannelView,
   type CreateChannel,
   type CreatedChannel,
@@ -57,9 +61,13 @@ export async function createChannel(
   request: CreateChannel,
 ): Promise<{ readonly channel: CreatedChannel; readonly warnings: string[] }> {
   const { name, provider } = request;
+  const schema = provider === MESSENGER ? MessengerConfig : MESSENGERS.get(provider)?.config;
   const { config, warnings } =
-    provider === MESSENGER ? await parseMessenger(sql, caller.orgId, request.config) : parseOther(request.config);
+    schema === undefined
+      ? parseOther(request.config)
+      : await parseAnswered(sql, caller.orgId, request.config, { provider, schema });
   const id = newId('chn');
+  const path = MESSENGERS.get(provider)?.pathOf(id, config as AnswerConfig);
   const sealedConfig = seal(keyRing.encryption, JSON.stringify(config), contextOf(caller.orgId, id));
   const botId = provider === MESSENGER ? (config['bot_id'] as string) : null;
   try {
@@ -79,7 +87,7 @@ export async function createChannel(
     const path = `/v1/channels/messenger/${id}/webhook`;
     warnings.push(`other organizations have the bot_id "${botId}", too: have the messenger call ${path}`);
   }
-  return { channel: { id, name, provider }, warnings };
+  return { channel: { id, name, provider, ...(path === undefined ? {} : { webhook_path: path }) }, warnings };
 }
 
 /** List the configurations of the organization, oldest first, with masked credentials; all of them without `limit`. */
@@ -127,13 +135,31 @@ export async function findChannel({ sql, keyRing }: ConfigContext, orgId: string
   return toChannel(keyRing, row);
 }
 
+/**
+ * Find the configuration of a messenger of a platform, with its credentials.
+ *
+ * @throws AppError `channel_configuration_not_found` (404), `channel_config_invalid` (400) for one from a time before its
+ *   provider was supported
+ */
+export async function findAnswerConfig(
+  { sql, keyRing }: ConfigContext,
+  orgId: string,
+  id: string,
+  messenger: Messenger,
+): Promise<AnswerConfig> {
+  const config = messenger.config.safeParse(readConfig(keyRing, await requireChannel(sql, orgId, id)));
+  if (config.success) return config.data;
+  throw configInvalid('the configuration lacks fields of its provider; delete it and create it again', null);
+}
+
 /** Decrypt a configuration of the messenger provider. */
 export function toChannel(keyRing: ConfigContext['keyRing'], row: ConfigRow): Channel {
   const { id, orgId, name } = row;
   return { id, orgId, name, config: readConfig(keyRing, row) as MessengerConfig };
 }
 
-function readConfig(keyRing: ConfigContext['keyRing'], row: ConfigRow): Record<string, unknown> {
+/** Decrypt a configuration of any provider. */
+export function readConfig(keyRing: ConfigContext['keyRing'], row: ConfigRow): Record<string, unknown> {
   return JSON.parse(unseal(keyRing.encryption, row.sealedConfig, contextOf(row.orgId, row.id)));
 }
 
@@ -147,8 +173,13 @@ interface Parsed {
   readonly warnings: string[];
 }
 
-async function parseMessenger(sql: Sql, orgId: string, given: Record<string, unknown>): Promise<Parsed> {
-  const parsed = parseWithNulls(MessengerConfig, given);
+async function parseAnswered(
+  sql: Sql,
+  orgId: string,
+  given: Record<string, unknown>,
+  { provider, schema }: { readonly provider: string; readonly schema: z.ZodType<AnswerConfig & { secret?: string }> },
+): Promise<Parsed> {
+  const parsed = parseWithNulls(schema, given);
   if (!parsed.success) {
     const faults = parsed.error.issues.map(({ path, message }) => ({ field: `config.${path.join('.')}`, message }));
     throw configInvalid(
@@ -158,16 +189,16 @@ async function parseMessenger(sql: Sql, orgId: string, given: Record<string, unk
   }
   const config = parsed.data;
   await checkBucket(sql, orgId, config);
-  const unknown = Object.keys(given).filter((key) => !Object.hasOwn(MessengerConfig.shape, key));
-  const warnings = unknown.map((key) => `config.${key} is not a field of a messenger configuration and was ignored`);
-  if (config.secret.length < SECRET_CHARS_ADVISED) {
+  const unknown = Object.keys(given).filter((key) => !Object.hasOwn(config, key) && given[key] !== null);
+  const warnings = unknown.map((key) => `config.${key} is not a field of a ${provider} configuration and was ignored`);
+  if (provider === MESSENGER && (config.secret?.length ?? 0) < SECRET_CHARS_ADVISED) {
     warnings.push(`config.secret has fewer than ${SECRET_CHARS_ADVISED} characters and can be guessed`);
   }
   return { config, warnings };
 }
 
 /** Check that the bucket and the collection exist. */
-async function checkBucket(sql: Sql, orgId: string, config: MessengerConfig): Promise<void> {
+async function checkBucket(sql: Sql, orgId: string, config: AnswerConfig): Promise<void> {
   const orInvalid = async <T>(field: string, lookup: Promise<T>): Promise<T> => {
     try {
       return await lookup;

@@ -8,7 +8,9 @@ import type { RedisConnection } from '../platform/redis.ts';
 import type { KeyRing } from '../platform/secret-key.ts';
 import type { SearchContext } from '../search/search.ts';
 import type { RateLimiter } from '../usage/rates.ts';
-import { type AnswerContext, answerDelivery } from './answer-delivery.ts';
+import { answerDelivery } from './answer-delivery.ts';
+import type { AnswerContext } from './answer-question.ts';
+import { answerWebhook, type WebhookDelivery } from './answer-webhook.ts';
 import { CALL_LIMIT, openCallLog } from './call-log.ts';
 import { deleteOldCalls } from './call-store.ts';
 import { openChannelMetrics } from './channel-metrics.ts';
@@ -43,6 +45,10 @@ export interface Channels extends ConfigContext {
   webhook(
     parseJson: VerifierContext['parseJson'],
   ): (incoming: IncomingDelivery, signal: AbortSignal) => Promise<ChannelReply>;
+  /** Make the function that answers deliveries of platforms with a form of their own. */
+  webhookOfPlatform(
+    parseJson: VerifierContext['parseJson'],
+  ): (delivery: WebhookDelivery, signal: AbortSignal) => Promise<object>;
   readonly chores: (everyMs: number) => readonly Chore[];
   close(): Promise<void>;
 }
@@ -61,7 +67,7 @@ export function openChannels(context: {
   const metrics = openChannelMetrics(context.metrics.registry);
   const { messenger, replyDeadlineMs, deliveriesKeptMs } = config.channels;
   const provider = messenger && openMessengerProvider(messenger);
-  const answering: Omit<AnswerContext, 'verifier'> = {
+  const answering: AnswerContext = {
     search,
     rates,
     logger,
@@ -87,6 +93,8 @@ export function openChannels(context: {
       const verifier = openVerifier({ sql, keyRing, parseJson });
       return (incoming, signal) => answerDelivery({ ...answering, verifier }, incoming, signal);
     },
+    webhookOfPlatform: (parseJson) => (delivery, signal) =>
+      answerWebhook({ ...answering, sql, keyRing, parseJson }, delivery, signal),
     chores: (everyMs) => [
       {
         name: 'removal of old records of channels',

@@ -5,7 +5,7 @@ import { FairGate } from '../platform/fair-gate.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { SearchRequest, SearchResult } from '../search/schema.ts';
 import { type SearchContext, searchBucket } from '../search/search.ts';
-import type { Channel } from './configs.ts';
+import type { AnswerConfig } from './schema.ts';
 
 /**
  * Bounds on the concurrent searches of all channels in this process, and of one organization. Without them a burst of
@@ -29,6 +29,14 @@ export type Retrieval =
   | { readonly kind: 'late' }
   | { readonly kind: 'missing' | 'failed'; readonly reason: string };
 
+/** Configuration whose questions are answered. */
+export interface AnsweredChannel {
+  readonly id: string;
+  readonly orgId: string;
+  readonly name: string;
+  readonly config: AnswerConfig;
+}
+
 export interface RetrievalContext {
   readonly search: SearchContext;
   readonly logger: Logger;
@@ -49,7 +57,7 @@ export function openSearchLoad(): SearchLoad {
 }
 
 /** Return the caller of a channel's searches, which represents users outside the organization. */
-export function channelCaller({ id, orgId, config }: Channel, plan: Plan): Caller {
+export function channelCaller({ id, orgId, config }: AnsweredChannel, plan: Plan): Caller {
   return {
     kind: 'channel',
     actor: `channel:${id}`,
@@ -72,7 +80,7 @@ export function channelCaller({ id, orgId, config }: Channel, plan: Plan): Calle
  */
 export async function retrievePassages(
   context: RetrievalContext,
-  { channel, plan }: { readonly channel: Channel; readonly plan: Plan },
+  { channel, plan }: { readonly channel: AnsweredChannel; readonly plan: Plan },
   question: string,
   startMs: number,
 ): Promise<Retrieval> {

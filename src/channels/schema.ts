@@ -25,14 +25,9 @@ const headerCredential = text(4096).refine(
   'must be printable ASCII without spaces',
 );
 
-/** `config` of the messenger provider (contract 2.5); the last three fields are extensions. */
-export const MessengerConfig = z.object({
-  rest_api_key: headerCredential,
-  channel_id: plainText(200),
-  admin_key: text(4096).optional(),
+/** Fields of a configuration whose questions are answered from a bucket. */
+export const AnswerConfig = z.object({
   collection: plainText(128).describe('name or id of the bucket to search'),
-  bot_id: plainText(128),
-  secret: text(1024).describe('HMAC secret of the webhook'),
   bucket_collection: plainText(128).optional().describe('name or id of a collection of the bucket; limits the search'),
   public_only: z
     .boolean({ error: 'must be true or false' })
@@ -44,6 +39,17 @@ export const MessengerConfig = z.object({
     .max(1, 'must be at most 1')
     .default(0.1)
     .describe('hide results with a lower score'),
+});
+export type AnswerConfig = z.output<typeof AnswerConfig>;
+
+/** `config` of the messenger provider (contract 2.5). The fields of `AnswerConfig` but `collection` are extensions. */
+export const MessengerConfig = z.object({
+  rest_api_key: headerCredential,
+  channel_id: plainText(200),
+  admin_key: text(4096).optional(),
+  ...AnswerConfig.shape,
+  bot_id: plainText(128),
+  secret: text(1024).describe('HMAC secret of the webhook'),
 });
 export type MessengerConfig = z.output<typeof MessengerConfig>;
 
@@ -66,17 +72,29 @@ export const CreateChannel = z.object({
   provider: z
     .string()
     .regex(/^[a-z][a-z0-9_-]{0,63}$/, 'must be lower-case letters, digits, "_" and "-", such as "messenger"'),
-  config: z.record(z.string(), z.unknown()).describe('for the provider "messenger": the fields of MessengerConfig'),
+  config: z
+    .record(z.string(), z.unknown())
+    .describe('fields of the provider; messenger, kakao, telegram and teams have their own'),
 });
 export type CreateChannel = z.output<typeof CreateChannel>;
 
-export const CreatedChannel = z.object({ id: z.string(), name: z.string(), provider: z.string() });
+export const CreatedChannel = z.object({
+  id: z.string(),
+  name: z.string(),
+  provider: z.string(),
+  webhook_path: z
+    .string()
+    .optional()
+    .describe('path to register at the platform; it may hold a secret, and only this response has it'),
+});
 export type CreatedChannel = z.output<typeof CreatedChannel>;
 
 /** Listed configuration, in which every credential of `config` is masked. */
-export const ChannelView = CreatedChannel.extend({ config: z.record(z.string(), z.unknown()) }).meta({
-  id: 'ChannelConfig',
-});
+export const ChannelView = CreatedChannel.omit({ webhook_path: true })
+  .extend({ config: z.record(z.string(), z.unknown()) })
+  .meta({
+    id: 'ChannelConfig',
+  });
 export type ChannelView = z.output<typeof ChannelView>;
 
 /** Body of a delivery to the webhook (contract 4.10). */

@@ -139,8 +139,8 @@ export function readHeaders(
 }
 
 const KAKAO_FORM =
-  'bot_id is missing: the delivery has the form that Kakao sends to skill servers (userRequest, bot); use a relay ' +
-  'that sends {"bot_id", "user_id", "utterance"} and signs it';
+  'bot_id is missing: the delivery has the form that Kakao sends to skill servers (userRequest, bot); create ' +
+  'a configuration of the provider kakao, and register its path';
 
 function hasFormOfKakao(json: Record<string, unknown>): boolean {
   const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);

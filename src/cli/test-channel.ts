@@ -1,21 +1,23 @@
+import { textOf } from '../channels/messengers/messenger.ts';
+import { MESSENGERS } from '../channels/messengers/messengers.ts';
 import { ChannelReply } from '../channels/schema.ts';
 import type { SignedDelivery } from '../operations/sign-test-delivery.ts';
 import { AppError } from '../platform/errors.ts';
 import { printable } from '../platform/printable.ts';
 
-const WEBHOOK = '/v1/channels/messenger/webhook';
 /** Time limit, longer than the longest deadline of a reply. */
 const TIMEOUT_MS = 65_000;
 const DETAIL_CHARS_MAX = 1000;
 
 /** Reply of the server and its duration. */
 export interface TestedChannel {
-  readonly reply: ChannelReply;
+  readonly reply: object;
+  readonly text: string;
   readonly tookMs: number;
 }
 
 /**
- * Post a signed delivery to a running server, as the messenger does.
+ * Post a delivery to a running server, as the messenger does.
  *
  * @param url address of the server, without a path
  * @throws AppError `server_unreachable` (503), `delivery_refused`; the signal's reason
@@ -28,21 +30,26 @@ export async function postDelivery(
   const response = await post(url, signal, delivery);
   const tookMs = performance.now() - startMs;
   if (response.status !== 200) throw refused(response);
-  const reply = ChannelReply.safeParse(response.json);
-  if (!reply.success) throw unreachable(url, 'the response is not that of this service');
-  return { reply: reply.data, tookMs };
+  try {
+    const messenger = MESSENGERS.get(delivery.provider);
+    const text = messenger ? messenger.readText(response.json) : textOf(ChannelReply.parse(response.json));
+    return { reply: response.json as object, text, tookMs };
+  } catch (error) {
+    throw unreachable(url, 'the response is not that of this service', error);
+  }
 }
 
 async function post(
   url: string,
   signal: AbortSignal,
-  request: { readonly body: string; readonly headers: Readonly<Record<string, string>> },
+  { path, body, headers }: SignedDelivery,
 ): Promise<{ readonly status: number; readonly json: unknown }> {
   try {
-    const response = await fetch(new URL(WEBHOOK, url), {
+    const response = await fetch(new URL(path, url), {
       method: 'POST',
       redirect: 'error',
-      ...request,
+      body,
+      headers,
       signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
     });
     const text = await response.text();

@@ -1,19 +1,23 @@
-import { type ConfigContext, findChannel, listChannels } from '../channels/configs.ts';
-import { MESSENGER } from '../channels/schema.ts';
+import { type ConfigContext, findAnswerConfig, findChannel, listChannels } from '../channels/configs.ts';
+import { MESSENGERS } from '../channels/messengers/messengers.ts';
 import { signDelivery } from '../channels/verify-delivery.ts';
 import { conflict, notFound } from '../platform/errors.ts';
 
-/** Request to the webhook: its body, and the headers that sign it. */
+const WEBHOOK = '/v1/channels/messenger/webhook';
+
+/** Request to the webhook of a channel. */
 export interface SignedDelivery {
+  readonly provider: string;
+  readonly path: string;
   readonly body: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
 /**
- * Sign a delivery with the secret of a channel, as the messenger does.
+ * Make a delivery for a channel, as its messenger does.
  *
  * @param ref id of the configuration, its `bot_id`, or its name
- * @throws AppError `channel_configuration_not_found` (404), `name_ambiguous` (409)
+ * @throws AppError `channel_configuration_not_found` (404), `provider_not_supported` (400), `name_ambiguous` (409)
  */
 export async function signTestDelivery(
   context: ConfigContext,
@@ -21,10 +25,20 @@ export async function signTestDelivery(
   ref: string,
   delivery: { readonly utterance: string; readonly userId: string },
 ): Promise<SignedDelivery> {
-  const { config } = await findChannel(context, orgId, (await findNamedChannel(context, orgId, ref, MESSENGER)).id);
+  const { id, provider } = await findNamedChannel(context, orgId, ref);
+  const messenger = MESSENGERS.get(provider);
+  if (messenger !== undefined) {
+    const config = await findAnswerConfig(context, orgId, id, messenger);
+    const { body, headers } = messenger.makeDelivery(delivery.utterance, config);
+    const path = messenger.pathOf(id, config);
+    return { provider, path, body, headers: { 'content-type': 'application/json', ...headers } };
+  }
+  const { config } = await findChannel(context, orgId, id);
   const timestamp = String(Math.floor(Date.now() / 1000));
   const body = JSON.stringify({ bot_id: config.bot_id, user_id: delivery.userId, utterance: delivery.utterance });
   return {
+    provider,
+    path: WEBHOOK,
     body,
     headers: {
       'content-type': 'application/json',
@@ -37,17 +51,14 @@ export async function signTestDelivery(
 /**
  * Find a configuration by its id, its `bot_id` or its name.
  *
- * @param provider only channels of this provider are searched; by default all
  * @throws AppError `channel_configuration_not_found` (404), `name_ambiguous` (409)
  */
 export async function findNamedChannel(
   context: ConfigContext,
   orgId: string,
   ref: string,
-  provider?: string,
-): Promise<{ readonly id: string; readonly name: string }> {
-  const all = await listChannels(context, orgId);
-  const channels = all.filter((channel) => provider === undefined || channel.provider === provider);
+): Promise<{ readonly id: string; readonly name: string; readonly provider: string }> {
+  const channels = await listChannels(context, orgId);
   for (const isNamed of [
     ({ id, config }: (typeof channels)[number]) => id === ref || config['bot_id'] === ref,
     ({ name }: (typeof channels)[number]) => name === ref,
@@ -55,7 +66,7 @@ export async function findNamedChannel(
     const named = channels.filter(isNamed);
     if (named.length > 1)
       throw conflict(`several channels have the name "${ref}"; use an id or a bot_id`, 'name_ambiguous');
-    if (named[0] !== undefined) return { id: named[0].id, name: named[0].name };
+    if (named[0] !== undefined) return { id: named[0].id, name: named[0].name, provider: named[0].provider };
   }
   throw notFound('channel configuration', ref);
 }

@@ -137,7 +137,7 @@ describe('deliveries that are refused with 400', () => {
     const signed = await deliver(api, body);
     expect(signed).toMatchObject({
       status: 403,
-      body: { detail: expect.stringContaining('"utterance"} and signs it') },
+      body: { detail: expect.stringContaining('a configuration of the provider kakao') },
     });
   });
   test.each([

@@ -125,7 +125,7 @@ describe('every guarded route', () => {
     expect(nested.status).toBe(404);
   });
 
-  it('only states, pages and the ways to sign in are public, and one route is signed', () => {
+  it('only states, pages and the ways to sign in are public, and those of messengers are signed', () => {
     const open = routes.filter((route) => route.access === 'public').map((route) => route.operationId);
     expect(open.toSorted()).toEqual(
       [
@@ -140,7 +140,10 @@ describe('every guarded route', () => {
       ].toSorted(),
     );
     const signed = routes.filter((route) => route.access === 'signature').map((route) => route.operationId);
-    expect(signed).toEqual(['receiveDelivery', 'receiveDeliveryOfChannel']);
+    expect(signed).toEqual([
+      ...['answerKakaoSkill', 'answerTelegramUpdate', 'answerTeamsMessage'],
+      ...['receiveDelivery', 'receiveDeliveryOfChannel'],
+    ]);
   });
 });
 

@@ -198,6 +198,9 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   listChannelConfigs: {},
   deleteChannelConfig: {},
   receiveDeliveryOfChannel: { json: () => ({ bot_id: 'bot-1', user_id: 'u', utterance: TOPIC }) },
+  answerKakaoSkill: { json: () => ({ userRequest: { utterance: TOPIC, user: { id: 'u' } } }) },
+  answerTelegramUpdate: { json: () => ({ update_id: 1, message: { message_id: 1, chat: { id: 1 }, text: TOPIC } }) },
+  answerTeamsMessage: { json: () => ({ type: 'message', id: '1', text: TOPIC }) },
   receiveDelivery: { json: () => ({ bot_id: 'bot-1', user_id: 'u', utterance: TOPIC }) },
   sendNotification: {
     json: ({ config }) => ({ channel_config_id: config, phone: '+821012345678', template_code: 'T' }),
@@ -280,7 +283,7 @@ const NO_IDS = new Set([
   // Grants of the caller alone, by ids that only its own list has.
   ...['revokeGrant.grant', 'issueOAuthTokens.client_id', 'revokeOAuthToken.client_id'],
   ...['searchBuckets.buckets', 'findDocuments.ids', 'editDocumentsMetadata.document_ids'],
-  ...['rerank.documents', 'rerankV2.documents'],
+  ...['rerank.documents', 'rerankV2.documents', 'answerKakaoSkill.secret'],
 ]);
 
 const LOOKS_LIKE_ID = /(?:^|_)(?:ids?|cursor)$|^(?:bucket|collection|document|job|config)s?$/;

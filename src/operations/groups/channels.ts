@@ -22,7 +22,7 @@ export const find = forOrganization(Id, ({ channel }, { appliance, operator }) =
   findNamedChannel(appliance, operator.orgId, channel),
 );
 
-/** Sign a delivery as the messenger does. `channel` is the id of the configuration, its `bot_id`, or its name. */
+/** Make a delivery as the messenger does. `channel` is the id of the configuration, its `bot_id`, or its name. */
 export const sign = forOrganization(
   z.object({ channel: z.string(), utterance: z.string() }),
   ({ channel, utterance }, { appliance, operator }) =>

@@ -96,6 +96,9 @@ test('only bodies with texts, images, a file or a delivery may have more than 25
     .map(({ operationId }) => operationId);
   expect(large.sort()).toEqual([
     ...[
+      'answerKakaoSkill',
+      'answerTeamsMessage',
+      'answerTelegramUpdate',
       'createEmbeddings',
       'createFile',
       'embedBatch',

@@ -1,0 +1,107 @@
+import type { Plan } from '../access/caller.ts';
+import { isAnyUnreadable } from '../documents/hidden-among.ts';
+import { graphemeCut } from '../language/graphemes.ts';
+import type { RateLimiter } from '../usage/rates.ts';
+import type { CallLog } from './call-log.ts';
+import type { ChannelMetrics } from './channel-metrics.ts';
+import { phraseReply, resultsReply } from './compose-reply.ts';
+import { toOneLine } from './excerpt.ts';
+import { languageOf, type ReplyLanguage } from './phrases.ts';
+import type { ReplyOnce } from './reply-once.ts';
+import { type AnsweredChannel, channelCaller, type RetrievalContext, retrievePassages } from './retrieve-passages.ts';
+import type { ChannelReply, DeliveryOutcome } from './schema.ts';
+
+/** Length of the start of an utterance that is used as the query. */
+const QUESTION_CHARS_MAX = 1000;
+
+export interface AnswerContext extends RetrievalContext {
+  readonly replies: ReplyOnce;
+  readonly calls: CallLog;
+  /** Request rates of organizations. Each delivery that needs a search counts as one search request. */
+  readonly rates: RateLimiter;
+  readonly metrics: ChannelMetrics;
+}
+
+/** Question of a verified delivery. */
+export interface Question {
+  readonly channel: AnsweredChannel;
+  readonly plan: Plan;
+  /** Name of the bot, whose calls are limited together. */
+  readonly bot: string;
+  readonly utterance: string;
+  /** SHA-256 that repetitions of the delivery share. */
+  readonly digest: Buffer;
+}
+
+interface Answer {
+  readonly reply: ChannelReply;
+  readonly outcome: DeliveryOutcome;
+  /** Documents that the reply shows. */
+  readonly documentIds?: readonly string[];
+}
+
+/**
+ * Answer a question from the channel's bucket. A repeated delivery gets the same reply without another search, and does
+ * not count towards the rate limit.
+ *
+ * @param startMs time by `performance.now()` at which the delivery arrived
+ */
+export async function answerQuestion(
+  context: AnswerContext,
+  question: Question,
+  startMs: number,
+): Promise<ChannelReply> {
+  const { metrics, deadlineMs } = context;
+  const { channel, digest, bot } = question;
+  const language = languageOf(question.utterance);
+  let outcome: DeliveryOutcome | 'replayed' = 'replayed';
+  const waitMs = Math.max(0, startMs + deadlineMs - performance.now());
+  const reader = channelCaller(channel, question.plan);
+  const once = await context.replies.reply({ configId: channel.id, digest }, waitMs, {
+    async make() {
+      const answer = await makeAnswer(context, question, language, startMs);
+      outcome = answer.outcome;
+      return { documentIds: [], ...answer, isKept: answer.outcome !== 'rate_limited' };
+    },
+    mayRepeat: async (documentIds) => !(await isAnyUnreadable(context.search.sql, reader, documentIds)),
+  });
+  if (once === null) outcome = 'too_slow';
+  metrics.delivered({ id: channel.id, bot }, outcome, (performance.now() - startMs) / 1000);
+  return once?.reply ?? phraseReply('too_slow', language);
+}
+
+async function makeAnswer(
+  context: AnswerContext,
+  { channel, plan, bot, utterance }: Question,
+  language: ReplyLanguage,
+  startMs: number,
+): Promise<Answer> {
+  if (!(await context.calls.take(channel.orgId, bot))) {
+    return { reply: phraseReply('too_many', language), outcome: 'rate_limited' };
+  }
+  const question = questionOf(utterance);
+  if (question === '') return { reply: phraseReply('no_question', language), outcome: 'no_question' };
+  const rate = await context.rates.take({ orgId: channel.orgId, plan }, 'search');
+  if (rate !== null && !rate.allowed) return { reply: phraseReply('too_many', language), outcome: 'rate_limited' };
+  const retrieval = await retrievePassages(context, { channel, plan }, question, startMs);
+  switch (retrieval.kind) {
+    case 'found': {
+      const reply = resultsReply(retrieval.results, question, language);
+      const documentIds = retrieval.results.map(({ document_id }) => document_id);
+      if (reply !== null) return { reply, outcome: 'answered', documentIds };
+      return { reply: phraseReply('nothing_found', language), outcome: 'nothing_found' };
+    }
+    case 'late':
+      context.metrics.failed(channel.id, 'deadline');
+      return { reply: phraseReply('too_slow', language), outcome: 'too_slow' };
+    default:
+      context.metrics.failed(channel.id, retrieval.reason);
+      return { reply: phraseReply('unavailable', language), outcome: 'unavailable' };
+  }
+}
+
+function questionOf(utterance: string): string {
+  // Cut first, to bound the cost of a huge utterance.
+  const head = utterance.slice(0, graphemeCut(utterance, QUESTION_CHARS_MAX));
+  return toOneLine(head);
+}

@@ -1,0 +1,57 @@
+import { createHmac, randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { AnswerConfig } from '../schema.ts';
+import { isSameSecret, type Messenger, textOf } from './messenger.ts';
+
+const TeamsConfig = AnswerConfig.extend({
+  secret: z
+    .string({ error: 'is required: the security token that Teams shows when the outgoing webhook is made' })
+    .regex(/^[A-Za-z0-9+/]{22,512}={0,2}$/, 'must be the security token of Teams, in base64')
+    .describe('security token of the outgoing webhook'),
+});
+type TeamsConfig = z.output<typeof TeamsConfig>;
+
+const Activity = z.object({ type: z.literal('message'), id: z.string().min(1).max(200), text: z.string().min(1) });
+const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'", nbsp: ' ' };
+
+/**
+ * Outgoing webhook of Microsoft Teams (learn.microsoft.com, "Create Outgoing Webhooks", read in November 2026). A
+ * message that mentions the webhook is posted as an activity. `Authorization: HMAC <base64>` has the HMAC-SHA-256 of
+ * the body under the security token. The response is the reply.
+ */
+export const teams: Messenger<TeamsConfig> = {
+  provider: 'teams',
+  config: TeamsConfig,
+  pathOf: (id) => `/v1/channels/teams/${id}`,
+  isGenuine({ headers, bytes }, { secret }) {
+    return isSameSecret(headers.authorization ?? '', authorizationOf(bytes, secret));
+  },
+  readQuestion(json) {
+    const activity = Activity.safeParse(json);
+    if (!activity.success) return null;
+    const text = plainText(activity.data.text);
+    return text === '' ? null : { text, deliveryId: activity.data.id };
+  },
+  // As plain text, a document cannot bring links or images into the conversation.
+  toResponse: (reply) => ({ type: 'message', textFormat: 'plain', text: textOf(reply) }),
+  nothing: { type: 'message', textFormat: 'plain', text: 'Please write your question.' },
+  makeDelivery(text, { secret }) {
+    const body = JSON.stringify({ type: 'message', id: randomUUID(), text });
+    return { body, headers: { authorization: authorizationOf(body, secret) } };
+  },
+  readText: (response) => z.object({ text: z.string() }).parse(response).text,
+};
+
+function authorizationOf(bytes: Buffer | string, secret: string): string {
+  return `HMAC ${createHmac('sha256', Buffer.from(secret, 'base64')).update(bytes).digest('base64')}`;
+}
+
+/** Return the text of a message without the mention of the webhook and without HTML. */
+function plainText(html: string): string {
+  return html
+    .replace(/<at>.*?<\/at>/gs, ' ')
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/&(amp|lt|gt|quot|#39|nbsp);/g, (_, name: string) => ENTITIES[name] ?? ' ')
+    .replace(/\s+/g, ' ')
+    .trim();
+}
