@@ -138,8 +138,7 @@ export async function findChannel({ sql, keyRing }: ConfigContext, orgId: string
 /**
  * Find the configuration of a messenger of a platform, with its credentials.
  *
- * @throws AppError `channel_configuration_not_found` (404), `channel_config_invalid` (400) for one from a time before its
- *   provider was supported
+ * @throws AppError `channel_configuration_not_found` (404), `channel_config_invalid` (400) for one that lacks fields
  */
 export async function findAnswerConfig(
   { sql, keyRing }: ConfigContext,
