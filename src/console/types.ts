@@ -7,7 +7,7 @@ export type { ApiKey, Organization, User } from '../access/schema.ts';
 export type { Overview } from '../appliance/overview/schema.ts';
 export type { UsageByBucket } from '../appliance/overview/usage-by-bucket.ts';
 export type { DeliveryView } from '../channels/list-records.ts';
-export type { ChannelView, NotificationRecord } from '../channels/schema.ts';
+export type { ChannelView, CreatedChannel, NotificationRecord } from '../channels/schema.ts';
 export type { Locator } from '../documents/locator.ts';
 export type { BucketContents, BucketView, CollectionView, DocumentStatus, DocumentView } from '../documents/schema.ts';
 export type { RoutingView } from '../embedding/routing.ts';
