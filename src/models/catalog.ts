@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AppError } from '../platform/errors.ts';
 import { findNearest } from '../platform/nearest-word.ts';
+import { knownModelsOf } from './known-models.ts';
 import { promptsOf } from './prompts.ts';
 import type { TaskType } from './task-types.ts';
 
@@ -162,14 +163,19 @@ export class Catalog {
    * @param upstreamNames by vendor and model id: different names under which a vendor serves models. Another name means
    *   another model, so it is part of the revision
    * @param moreNames model id by further name, which the operator chooses
+   * @param protocols wire protocol by vendor, which brings the known models of the protocol
    * @throws AppError `config_invalid` that names the model and the missing setting
    */
   constructor(
     settings: readonly ModelSettings[] = [],
     upstreamNames: Readonly<Record<string, Readonly<Record<string, string>>>> = {},
     moreNames: Readonly<Record<string, string>> = {},
+    protocols: Readonly<Record<string, string>> = {},
   ) {
     const models = new Map(MODELS.map((entry) => [entry.id, entry]));
+    for (const own of Object.entries(protocols).flatMap(([vendor, protocol]) => knownModelsOf(vendor, protocol))) {
+      if (!models.has(own.id)) models.set(own.id, configured(undefined, own));
+    }
     for (const own of settings) models.set(own.id, configured(models.get(own.id), own));
     const renamed = new Map<string, string>();
     for (const [vendor, names] of Object.entries(upstreamNames)) {
@@ -223,10 +229,15 @@ export class Catalog {
     return faults;
   }
 
-  /** Replace the models of added vendors. A model of the contract or of the settings stays as it is. */
-  setAdded(added: readonly ModelSettings[]): void {
+  /**
+   * Replace the models of added vendors. A model of the contract or of the settings stays as it is.
+   *
+   * @param protocols wire protocol by added vendor, whose known models come first
+   */
+  setAdded(added: readonly ModelSettings[], protocols: Readonly<Record<string, string>> = {}): void {
     const models = new Map(this.#fixed);
-    for (const own of added) {
+    const known = Object.entries(protocols).flatMap(([vendor, protocol]) => knownModelsOf(vendor, protocol));
+    for (const own of [...known, ...added]) {
       if (!models.has(own.id)) models.set(own.id, prompted(configured(undefined, own), own.id, false));
     }
     this.#configured = models;
