@@ -4,6 +4,7 @@ import path from 'node:path';
 import { isMap, parseDocument } from 'yaml';
 import { findDimensions } from '../embedding/find-dimensions.ts';
 import { Catalog } from '../models/catalog.ts';
+import { knownModelsOf } from '../models/known-models.ts';
 import { loadConfig } from '../platform/config.ts';
 import { configFileOf } from '../platform/environment.ts';
 import { AppError, conflict, invalidRequest } from '../platform/errors.ts';
@@ -148,12 +149,13 @@ export async function initVendor(
     );
   }
   const id = `${choice.vendor}/${choice.model}`;
-  const known = new Catalog([], {}, {}, { [choice.vendor]: choice.protocol }).get(id);
+  const facts = knownModelsOf(choice.vendor, choice.protocol, new Set([id]));
+  const isKnown = new Catalog().get(id) !== undefined || facts.some((model) => model.id === id);
   const provider = providerOf(choice, id);
   const { dimensions, latencyMs } = await testVendor(choice, provider, { env, signal });
   if (!isMap(document.contents)) document.contents = document.createNode({}) as never;
   document.setIn(['providers', choice.vendor], document.createNode(provider));
-  if (known === undefined) {
+  if (!isKnown) {
     const own = { id, vendor: choice.vendor, dimensions, max_tokens: choice.maxTokens };
     addModel(document, own);
   }

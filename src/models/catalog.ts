@@ -173,7 +173,8 @@ export class Catalog {
     protocols: Readonly<Record<string, string>> = {},
   ) {
     const models = new Map(MODELS.map((entry) => [entry.id, entry]));
-    for (const own of Object.entries(protocols).flatMap(([vendor, protocol]) => knownModelsOf(vendor, protocol))) {
+    this.#named = new Set([...settings.map(({ id }) => id), ...Object.values(upstreamNames).flatMap(Object.keys)]);
+    for (const own of knownModels(protocols, this.#named)) {
       if (!models.has(own.id)) models.set(own.id, configured(undefined, own));
     }
     for (const own of settings) models.set(own.id, configured(models.get(own.id), own));
@@ -203,7 +204,6 @@ export class Catalog {
     this.#configured = models;
     this.#models = models;
     this.#byVendorName = Map.groupBy(models.values(), withoutVendor);
-    this.#named = new Set([...settings.map(({ id }) => id), ...Object.values(upstreamNames).flatMap(Object.keys)]);
   }
 
   /**
@@ -236,7 +236,7 @@ export class Catalog {
    */
   setAdded(added: readonly ModelSettings[], protocols: Readonly<Record<string, string>> = {}): void {
     const models = new Map(this.#fixed);
-    const known = Object.entries(protocols).flatMap(([vendor, protocol]) => knownModelsOf(vendor, protocol));
+    const known = knownModels(protocols, new Set(added.map(({ id }) => id)));
     for (const own of [...known, ...added]) {
       if (!models.has(own.id)) models.set(own.id, prompted(configured(undefined, own), own.id, false));
     }
@@ -288,6 +288,10 @@ export class Catalog {
   list(): readonly Model[] {
     return [...this.#models.values()];
   }
+}
+
+function knownModels(protocols: Readonly<Record<string, string>>, named: ReadonlySet<string>): ModelSettings[] {
+  return Object.entries(protocols).flatMap(([vendor, protocol]) => knownModelsOf(vendor, protocol, named));
 }
 
 function installedModel(own: InstalledModel): Model {

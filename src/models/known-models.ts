@@ -29,9 +29,12 @@ function fact(name: string, dimensions: number, maxTokens: number, more: Partial
 
 const VARIABLE = { variableDimensions: true } as const;
 
+/** Protocols of servers that hold only models that somebody deployed there. */
+const DEPLOYED: ReadonlySet<string> = new Set(['azure', 'nim']);
+
 /**
- * Models by wire protocol, as of November 2026. A provider of the protocol serves each of them under the id
- * `PROVIDER/NAME`, without settings.
+ * Models by wire protocol, as of November 2026. A provider of the protocol serves them under the id `PROVIDER/NAME`,
+ * without settings.
  */
 const KNOWN: Readonly<Record<string, readonly Facts[]>> = {
   // learn.microsoft.com/azure/foundry/openai/how-to/embeddings. The names are usual names of deployments.
@@ -72,7 +75,12 @@ const KNOWN: Readonly<Record<string, readonly Facts[]>> = {
   ],
 };
 
-/** List the known models of a wire protocol, as models of a provider that speaks it. */
-export function knownModelsOf(vendor: string, protocol: string): KnownModel[] {
-  return (KNOWN[protocol] ?? []).map(({ name, ...facts }) => ({ id: `${vendor}/${name}`, vendor, ...facts }));
+/**
+ * List the known models of a provider.
+ *
+ * @param named ids that the operator named. Others are left out if the server may not hold them
+ */
+export function knownModelsOf(vendor: string, protocol: string, named: Pick<ReadonlySet<string>, 'has'>): KnownModel[] {
+  const known = (KNOWN[protocol] ?? []).map(({ name, ...facts }) => ({ id: `${vendor}/${name}`, vendor, ...facts }));
+  return DEPLOYED.has(protocol) ? known.filter(({ id }) => named.has(id)) : known;
 }

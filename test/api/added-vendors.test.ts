@@ -160,7 +160,7 @@ it('vendors of clouds are added with their parameters, and their secrets are enc
     expect(added).toMatchObject({ status: 201, body: { model: `${vendor.name}/${vendor.model}` } });
     const { sql } = test.appliance;
     const [row] = await sql`SELECT *, to_jsonb(vendors) AS row FROM vendors WHERE name = ${vendor.name}`;
-    expect(row?.['models']).toEqual([]);
+    expect(row?.['models']).toMatchObject([{ id: `${vendor.name}/${vendor.model}` }]);
     expect(row?.['sealed_credentials'].length).toBeGreaterThan(0);
     const audits = await sql`SELECT * FROM audit_log WHERE target = ${vendor.name}`;
     const shown = JSON.stringify([added.body, await listed(vendor.name), row?.['row'], row?.['parameters'], audits]);

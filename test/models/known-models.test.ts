@@ -3,6 +3,8 @@ import { PROTOCOLS } from '../../src/embedding/providers/provider.ts';
 import { Catalog } from '../../src/models/catalog.ts';
 import { knownModelsOf } from '../../src/models/known-models.ts';
 
+/** Known models of a protocol, whether an operator names them or not. */
+const all = (protocol: string) => knownModelsOf(protocol, protocol, { has: () => true });
 const catalogOf = (protocols: Record<string, string>, settings: ConstructorParameters<typeof Catalog>[0] = []) =>
   new Catalog(settings, Object.fromEntries(Object.keys(protocols).map((name) => [name, {}])), {}, protocols);
 
@@ -29,11 +31,22 @@ it('a deployment of another name is a revision of its own', () => {
 
 it('known models come with an added vendor and go with it, and its own models stay', () => {
   const catalog = new Catalog();
-  catalog.setAdded([{ id: 'n/own', vendor: 'n', dimensions: 8, maxTokens: 9 }], { n: 'nim' });
-  expect(catalog.find('n/nvidia/llama-nemotron-embed-1b-v2')).toMatchObject({ nativeDimension: 2048, vendor: 'n' });
+  catalog.setAdded([{ id: 'n/own', vendor: 'n', dimensions: 8, maxTokens: 9 }], { n: 'nomic' });
+  expect(catalog.find('n/nomic-embed-text-v1.5')).toMatchObject({ nativeDimension: 768, vendor: 'n' });
   expect(catalog.find('n/own').maxTokens).toBe(9);
   catalog.setAdded([]);
-  expect(catalog.get('n/nvidia/llama-nemotron-embed-1b-v2')).toBeUndefined();
+  expect(catalog.get('n/nomic-embed-text-v1.5')).toBeUndefined();
+});
+
+it('a server of deployed models serves only those that the operator names, with their facts', () => {
+  const id = 'n/nvidia/llama-nemotron-embed-1b-v2';
+  const named = new Catalog([], { n: { [id]: 'nvidia/llama-nemotron-embed-1b-v2' } }, {}, { n: 'nim' });
+  expect(named.list().filter(({ vendor }) => vendor === 'n')).toMatchObject([{ id, nativeDimension: 2048 }]);
+  const catalog = new Catalog();
+  catalog.setAdded([{ id: 'a/text-embedding-3-large', vendor: 'a', dimensions: 3072, maxTokens: 512 }], { a: 'azure' });
+  expect(catalog.list().filter(({ vendor }) => vendor === 'a')).toMatchObject([
+    { id: 'a/text-embedding-3-large', maxTokens: 8191, tokenizer: { kind: 'cl100k' } },
+  ]);
 });
 
 it('Mixedbread queries have a prompt, documents and compared texts have none', () => {
@@ -50,7 +63,7 @@ it('Gemini Embedding 2 has the same prompts on Vertex AI, and the other models t
 });
 
 it('the known models of a protocol have different ids, and those of the contract are not among them', () => {
-  const ids = PROTOCOLS.flatMap((protocol) => knownModelsOf(protocol, protocol).map(({ id }) => id));
+  const ids = PROTOCOLS.flatMap((protocol) => all(protocol).map(({ id }) => id));
   expect(new Set(ids).size).toBe(ids.length);
   expect(ids.filter((id) => new Catalog().get(id))).toEqual([]);
 });

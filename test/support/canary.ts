@@ -61,7 +61,10 @@ export function canarySettings(base: string): Record<string, unknown> {
       'vendor-e': one('jina', CANARY.jina),
       'vendor-f': one('ollama', CANARY.ollama),
       my: one('cohere', CANARY.cohere),
-      azure: one('azure', CANARY.azure),
+      azure: {
+        ...one('azure', CANARY.azure),
+        models: { 'azure/text-embedding-3-small': 'small' },
+      },
       bedrock: { ...one('bedrock', CANARY.bedrock), region: 'us-east-1' },
       signed: {
         ...{ protocol: 'bedrock', base_url: base, region: 'us-east-1', ...rules },
@@ -70,7 +73,7 @@ export function canarySettings(base: string): Record<string, unknown> {
       mistral: one('mistral', CANARY.mistral),
       nomic: one('nomic', CANARY.nomic),
       mixedbread: one('mixedbread', CANARY.mixedbread),
-      nim: one('nim', CANARY.nim),
+      nim: { ...one('nim', CANARY.nim), models: { 'nim/baai/bge-m3': 'baai/bge-m3' } },
     },
     models: [{ id: 'my/cohere', vendor: 'my', dimensions: 8, max_tokens: 100 }],
     vision: { protocol: 'openai', base_url: `${base}/v1`, api_key: CANARY.vision, model: 'eyes', timeout_seconds: 5 },

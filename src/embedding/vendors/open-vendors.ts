@@ -61,7 +61,7 @@ export async function openVendors(context: VendorsContext): Promise<Vendors> {
       const latencyMs = Math.round(performance.now() - beganMs);
       const id = `${name}/${model}`;
       const known = catalog.get(id);
-      const facts = knownModelsOf(name, protocol).find((each) => each.id === id);
+      const facts = knownModelsOf(name, protocol, new Set([id])).find((each) => each.id === id);
       const expected = known?.upstreamDimensions === null ? known.nativeDimension : facts?.dimensions;
       if (expected !== undefined && expected !== dimensions) {
         throw conflict(
@@ -69,7 +69,8 @@ export async function openVendors(context: VendorsContext): Promise<Vendors> {
           'model_dimension_differs',
         );
       }
-      const models = known || facts ? [] : [{ id, dimensions, max_tokens: vendor.max_tokens ?? TOKENS_MAX }];
+      const maxTokens = facts?.maxTokens ?? vendor.max_tokens ?? TOKENS_MAX;
+      const models = known ? [] : [{ id, dimensions, max_tokens: maxTokens }];
       await sql.begin(async (tx) => {
         if ((await countVendors(tx)) >= VENDORS_MAX) {
           throw conflict(`there are ${VENDORS_MAX} vendors already; remove one`, 'too_many_vendors');

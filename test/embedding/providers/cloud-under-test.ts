@@ -28,7 +28,12 @@ export const bedrockAt = (upstream: FakeUpstream, more: object = {}) =>
 /** Call with a known model of a protocol, of the dimension that the fake sends. */
 export function callFor(protocol: ProtocolName, name: string, of: readonly string[], more: Partial<ProviderCall> = {}) {
   const id = `vendor-x/${name}`;
-  const { prefixes, takesTaskType } = new Catalog([], {}, {}, { 'vendor-x': protocol }).find(id);
+  const { prefixes, takesTaskType } = new Catalog(
+    [],
+    { 'vendor-x': { [id]: name } },
+    {},
+    { 'vendor-x': protocol },
+  ).find(id);
   return callOf(of, { model: modelOf({ id, prefixes, takesTaskType }), ...more });
 }
 
