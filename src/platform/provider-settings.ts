@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { baseUrl, modelId, name, Provider, type ProviderSettings, providerOf, secret } from './vendor-settings.ts';
+import { baseUrl, modelId, name, secret } from './vendor-fields.ts';
+import { Provider, type ProviderSettings, providerOf } from './vendor-settings.ts';
 
 const TASK_TYPES = [
   'retrieval_query',

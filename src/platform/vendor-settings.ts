@@ -1,101 +1,18 @@
 import { z } from 'zod';
-import { Secret } from './secret.ts';
-import { readServiceAccount, type ServiceAccount, ServiceAccountKey } from './service-account.ts';
-
-/** Supported wire protocols. The protocol, never the vendor's name, selects the adapter. */
-export const PROTOCOLS = [
-  'openai',
-  'azure',
-  'gemini',
-  'vertex',
-  'voyage',
-  'jina',
-  'cohere',
-  'bedrock',
-  'mistral',
-  'nomic',
-  'mixedbread',
-  'nim',
-  'tei',
-  'ollama',
-] as const;
-export type ProtocolName = (typeof PROTOCOLS)[number];
-
-/** Credential, which goes into headers and therefore holds printable ASCII only. */
-export const secret = z
-  .string()
-  .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
-  .transform((value) => new Secret(value));
-export const name = z
-  .string()
-  .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'must be lower-case letters, digits, ".", "_" and "-"');
-export const modelId = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._/:-]{0,199}$/, 'is not a model id');
-export const baseUrl = z
-  .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
-  .refine((url) => !/[?#]|:\/\/[^/]*@/.test(url), 'must have no query, no fragment and no credentials; use api_key');
-
-const region = z.string().regex(/^[a-z]{2}(-[a-z]+)+-\d+$/, 'is not a region of AWS, such as us-east-1');
-const project = z.string().regex(/^[a-z0-9][a-z0-9.:-]{0,62}$/, 'is not the id of a Google Cloud project');
-const location = z.string().regex(/^[a-z0-9-]{1,40}$/, 'is not a location of Vertex AI, such as us-central1 or global');
-const apiVersion = z.string().regex(/^\d{4}-\d{2}-\d{2}(-preview)?$/, 'must be a date, such as 2024-10-21');
-
-/** Place of a vendor's API, and the credential for it. `addressFaults` checks which of them a protocol needs. */
-const address = {
-  base_url: baseUrl
-    .optional()
-    .describe(
-      'address of the API, without the path of the operation (bedrock and vertex: default: that of the region)',
-    ),
-  api_key: secret.optional().describe('key of the vendor, which a variable of the environment may hold'),
-  region: region.optional().describe('bedrock: region of AWS'),
-  access_key_id: secret.optional().describe('bedrock: access key, instead of api_key'),
-  secret_access_key: secret.optional().describe('bedrock: secret of the access key'),
-  session_token: secret.optional().describe('bedrock: token of temporary credentials'),
-  credentials: z
-    .enum(['keys', 'aws'])
-    .optional()
-    .describe('bedrock: aws: the role of the machine, instead of api_key and access_key_id'),
-  project: project.optional().describe('vertex: id of the Google Cloud project'),
-  location: location.optional().describe('vertex: location of the models, such as us-central1 or global'),
-  service_account: ServiceAccountKey.optional().describe('vertex: JSON key of a service account'),
-};
-type Address = { readonly [Key in keyof typeof address]?: z.output<(typeof address)[Key]> };
-
-const AWS_FIELDS = ['region', 'access_key_id', 'secret_access_key', 'session_token', 'credentials'] as const;
-const GOOGLE_FIELDS = ['project', 'location', 'service_account'] as const;
-
-interface AddressFault {
-  readonly path: string[];
-  readonly message: string;
-}
-
-/** Find fields that a protocol needs and that are missing, and fields that it does not have. */
-function addressFaults(protocol: ProtocolName, given: Address): AddressFault[] {
-  const faults: AddressFault[] = [];
-  const fault = (key: string, message: string) => faults.push({ path: [key], message });
-  const isSet = (key: keyof Address) => given[key] !== undefined;
-  const refuse = (keys: readonly (keyof Address)[], owner: string) => {
-    for (const key of keys.filter(isSet)) fault(key, `is only for protocol ${owner}; remove it`);
-  };
-  if (protocol !== 'bedrock') refuse(AWS_FIELDS, 'bedrock');
-  if (protocol !== 'vertex') refuse(GOOGLE_FIELDS, 'vertex');
-  if (protocol === 'vertex') {
-    for (const key of GOOGLE_FIELDS) if (!isSet(key)) fault(key, 'is needed by protocol vertex');
-    if (isSet('api_key')) fault('api_key', 'is not for protocol vertex; use service_account');
-  }
-  if (protocol === 'bedrock') {
-    if (!isSet('region')) fault('region', 'is needed by protocol bedrock');
-    const ways = [isSet('api_key'), isSet('access_key_id'), given.credentials === 'aws'].filter(Boolean).length;
-    if (ways !== 1) fault('api_key', 'bedrock needs exactly one of api_key, access_key_id and "credentials: aws"');
-    if (isSet('access_key_id') !== isSet('secret_access_key')) {
-      fault('secret_access_key', 'access_key_id and secret_access_key belong together; set both or none');
-    }
-    if (isSet('session_token') && !isSet('access_key_id')) fault('session_token', 'is only for access_key_id');
-  }
-  return faults;
-}
-
-const hasDefaultUrl = (protocol: ProtocolName) => protocol === 'bedrock' || protocol === 'vertex';
+import type { Secret } from './secret.ts';
+import { readServiceAccount, type ServiceAccount } from './service-account.ts';
+import type { AwsKeys } from './storage-settings.ts';
+import { providerFaults } from './vendor-faults.ts';
+import {
+  type Address,
+  address,
+  apiVersion,
+  modelId,
+  name,
+  PROTOCOLS,
+  type ProtocolName,
+  secret,
+} from './vendor-fields.ts';
 
 const Endpoint = z.strictObject({
   name: name.optional().describe('name of this credential in logs and in doctor'),
@@ -138,53 +55,10 @@ export const Provider = z
     for (const { path, message } of providerFaults(provider)) context.addIssue({ code: 'custom', path, message });
   });
 
-type ProviderFile = Address & {
-  readonly protocol: ProtocolName;
-  readonly api_version?: string | undefined;
-  readonly endpoints?: readonly Address[] | undefined;
-};
-
-function providerFaults(provider: ProviderFile): (Omit<AddressFault, 'path'> & { path: (string | number)[] })[] {
-  const { protocol, endpoints } = provider;
-  const version =
-    provider.api_version !== undefined && protocol !== 'azure'
-      ? [{ path: ['api_version'], message: 'is only for protocol azure; remove it' }]
-      : [];
-  if (endpoints === undefined) {
-    const isPlaced = provider.base_url !== undefined || hasDefaultUrl(protocol);
-    const placed = isPlaced ? [] : [{ path: [], message: 'needs either base_url or endpoints' }];
-    return [...version, ...placed, ...addressFaults(protocol, provider)];
-  }
-  const keys = Object.keys(address) as (keyof Address)[];
-  return [
-    ...version,
-    ...(provider.base_url === undefined ? [] : [{ path: [], message: 'needs either base_url or endpoints' }]),
-    ...keys
-      .filter((key) => key !== 'base_url' && provider[key] !== undefined)
-      .map((key) => ({ path: [key], message: `with endpoints, each has its own ${key}` })),
-    ...endpoints.flatMap((endpoint, index) => {
-      const at = ['endpoints', index];
-      const isPlaced = endpoint.base_url !== undefined || hasDefaultUrl(protocol);
-      const placed = isPlaced ? [] : [{ path: [...at, 'base_url'], message: 'is needed' }];
-      return [
-        ...placed,
-        ...addressFaults(protocol, endpoint).map(({ path, message }) => ({ path: [...at, ...path], message })),
-      ];
-    }),
-  ];
-}
-
 /** Credential that needs more than a header with a key: it signs requests, or is exchanged for tokens. */
 export type CloudCredentials =
   | { readonly kind: 'aws'; readonly region: string; readonly keys: AwsKeys | null }
   | { readonly kind: 'google'; readonly serviceAccount: ServiceAccount };
-
-/** Access key of AWS; the role of the machine has none. */
-export interface AwsKeys {
-  readonly accessKeyId: Secret;
-  readonly secretAccessKey: Secret;
-  readonly sessionToken: Secret | null;
-}
 
 export interface ProviderSettings {
   readonly protocol: ProtocolName;
@@ -222,13 +96,6 @@ const simpleVendor = {
 /** Vendor with one address and one key, by the rules of the settings. Check it with `vendorFaults`. */
 export const SimpleVendor = z.object(simpleVendor);
 export type SimpleVendor = z.output<typeof SimpleVendor>;
-
-/** Find missing and needless fields of a vendor, as in the settings. */
-export function vendorFaults(vendor: SimpleVendor): { path: (string | number)[]; message: string }[] {
-  return providerFaults(vendor).map(({ path, message }) =>
-    path.length === 0 ? { path: ['base_url'], message: 'is needed' } : { path, message },
-  );
-}
 
 /** Complete the settings of a vendor with one address. */
 export function settingsOfVendor(vendor: Omit<SimpleVendor, 'name'>): ProviderSettings {

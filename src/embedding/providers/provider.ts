@@ -1,7 +1,7 @@
 import type { Model } from '../../models/catalog.ts';
 import type { TaskType } from '../../models/task-types.ts';
 
-export { PROTOCOLS, type ProtocolName } from '../../platform/vendor-settings.ts';
+export { PROTOCOLS, type ProtocolName } from '../../platform/vendor-fields.ts';
 
 export interface ProviderCall {
   readonly model: Model;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { SimpleVendor, vendorFaults } from '../../platform/vendor-settings.ts';
+import { vendorFaults } from '../../platform/vendor-faults.ts';
+import { SimpleVendor } from '../../platform/vendor-settings.ts';
 
 /** Names of the catalog that are no vendors: models of this host, and the alias. */
 export const OWN_NAMES: ReadonlySet<string> = new Set(['local', 'service']);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { ProtocolName } from '../../../src/platform/vendor-settings.ts';
+import type { ProtocolName } from '../../../src/platform/vendor-fields.ts';
 import type { FakeUpstream } from '../../support/fake-upstream.ts';
 import { bedrockAt, rules, settingsFrom, startTokenServer, TOKENS, vertexAt } from './cloud-under-test.ts';
 import { callOf, startProvider, startUpstream } from './provider-under-test.ts';
