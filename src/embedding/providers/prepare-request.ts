@@ -33,5 +33,5 @@ export async function prepareRequest(
   const made = protocol.request({ ...call, apiKey });
   const request = { ...made, path: basePath + made.path };
   if (!credential.sign) return { request, apiKey };
-  return { request: await credential.sign(request, new URL(origin + request.path)), apiKey };
+  return { request: await credential.sign(request, new URL(origin + request.path), signal), apiKey };
 }

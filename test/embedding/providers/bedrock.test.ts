@@ -1,5 +1,8 @@
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { signatureOf } from '../../support/fake-upstream/signature.ts';
+import { until } from '../../support/until.ts';
 import { AWS, bedrockAt, callFor, KEYS, rules, settingsFrom } from './cloud-under-test.ts';
 import { callOf, modelOf, startProvider, startUpstream, texts } from './provider-under-test.ts';
 
@@ -69,19 +72,60 @@ it('a Bedrock API key goes into the header, and another key replaces one that is
   expect(JSON.stringify(logs.lines)).not.toContain('old-key');
 });
 
-it('the machine without a role gives no credentials, which is a refusal and no crash', async () => {
-  const upstream = await startUpstream({ awsKey: AWS });
-  const { provider } = startProvider(bedrockAt(upstream, { credentials: 'aws' }));
-  const before = { ...process.env };
-  onTestFinished(() => {
-    process.env = before;
+/** Serve the credentials of a role, as the agent of a container does, and let the SDK find them. */
+async function startRole(answer: (response: ServerResponse) => void): Promise<{ requests: () => number }> {
+  let requests = 0;
+  const server = createServer((_request, response) => {
+    requests++;
+    answer(response);
   });
-  Object.assign(process.env, { AWS_EC2_METADATA_DISABLED: 'true', AWS_CONFIG_FILE: '/none', HOME: '/none' });
-  for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_PROFILE']) delete process.env[name];
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const uri = `http://127.0.0.1:${(server.address() as AddressInfo).port}/role`;
+  const before = process.env;
+  process.env = { PATH: before['PATH'], HOME: '/none', AWS_CONTAINER_CREDENTIALS_FULL_URI: uri };
+  onTestFinished(async () => {
+    process.env = before;
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return { requests: () => requests };
+}
+
+it('the role of the machine signs requests, and its credentials are asked for once', async () => {
+  const upstream = await startUpstream({ awsKey: { ...AWS, sessionToken: 'token-of-role' } });
+  const role = await startRole((response) =>
+    response.writeHead(200, { 'content-type': 'application/json' }).end(
+      JSON.stringify({
+        ...{ AccessKeyId: AWS.accessKeyId, SecretAccessKey: AWS.secretAccessKey, Token: 'token-of-role' },
+        Expiration: new Date(Date.now() + 3_600_000).toISOString(),
+      }),
+    ),
+  );
+  const { provider } = startProvider(bedrockAt(upstream, { credentials: 'aws' }));
+  for (const text of texts(2)) await provider.embed(callFor('bedrock', 'cohere.embed-v4:0', [text]));
+  expect(upstream.calls.map(({ apiKey }) => apiKey)).toEqual([AWS.accessKeyId, AWS.accessKeyId]);
+  expect(role.requests()).toBe(1);
+});
+
+it('a machine without a role is a refusal, and no text is sent', async () => {
+  const upstream = await startUpstream({ awsKey: AWS });
+  await startRole((response) => response.writeHead(403).end());
+  const { provider } = startProvider(bedrockAt(upstream, { credentials: 'aws' }));
   const failed = await provider.embed(callFor('bedrock', 'cohere.embed-v4:0', ['one'])).catch((error) => error);
   expect(failed).toMatchObject({ code: 'provider_unavailable', details: { cause: 'refused' } });
   expect(failed.cause).toMatchObject({ code: 'no_credentials' });
   expect(upstream.calls).toEqual([]);
+});
+
+it('a call that waits for the role of the machine can be aborted', async () => {
+  const upstream = await startUpstream({ awsKey: AWS });
+  const role = await startRole(() => {});
+  const { provider } = startProvider(bedrockAt(upstream, { credentials: 'aws' }));
+  const abort = new AbortController();
+  const pending = provider.embed(callFor('bedrock', 'cohere.embed-v4:0', ['one'], { signal: abort.signal }));
+  await until(async () => role.requests() === 1, { what: 'the request for credentials' });
+  abort.abort(new Error('the caller left'));
+  await expect(pending).rejects.toThrow('the caller left');
 });
 
 it.each([

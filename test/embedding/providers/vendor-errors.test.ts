@@ -82,6 +82,12 @@ const ERRORS: readonly (readonly [ProtocolName, string, number, object, string |
     403,
     { message: "You don't have access to the model with the specified model ID." },
     'AccessDeniedException',
+    'http_403',
+  ],
+  [
+    ...(['bedrock', 'a wrong key', 403] as const),
+    { Message: 'Authentication failed: Please make sure your API Key is valid.' },
+    'AccessDeniedException',
     'refused',
   ],
   [

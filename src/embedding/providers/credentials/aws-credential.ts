@@ -1,6 +1,9 @@
 import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
 import type { SignatureV4 } from '@smithy/signature-v4';
+import type { AwsKeys } from '../../../platform/storage-settings.ts';
+import { unlessAborted } from '../../../platform/unless-aborted.ts';
 import { UpstreamFault } from '../../../platform/upstream/upstream-fault.ts';
+import type { UpstreamRequest } from '../../../platform/upstream/upstream-message.ts';
 import type { CloudCredentials } from '../../../platform/vendor-settings.ts';
 import type { Credential } from './credential.ts';
 
@@ -37,15 +40,12 @@ export function openAwsCredential(settings: AwsCredentials): Credential {
   let signer: Promise<SignatureV4> | null = null;
   return {
     key: () => null,
-    async sign(request, url) {
+    async sign(request, url, signal) {
       signer ??= openSigner(settings);
-      const { protocol, hostname, host, pathname: path } = url;
-      const headers = { 'content-type': 'application/json', ...request.headers, host };
-      const { method, body } = request;
       try {
-        const signed = await (await signer).sign({ method, protocol, hostname, path, query: {}, headers, body });
-        return { ...request, headers: signed.headers };
+        return await unlessAborted(signed(await signer, request, url), signal);
       } catch (error) {
+        signal.throwIfAborted();
         throw new UpstreamFault({
           kind: 'refused',
           code: 'no_credentials',
@@ -57,17 +57,30 @@ export function openAwsCredential(settings: AwsCredentials): Credential {
   };
 }
 
+async function signed(signer: SignatureV4, request: UpstreamRequest, url: URL): Promise<UpstreamRequest> {
+  const { protocol, hostname, host, pathname: path } = url;
+  const { method, body } = request;
+  const headers = { 'content-type': 'application/json', ...request.headers, host };
+  const { headers: withSignature } = await signer.sign({ method, protocol, hostname, path, query: {}, headers, body });
+  return { ...request, headers: withSignature };
+}
+
 async function openSigner({ region, keys }: AwsCredentials): Promise<SignatureV4> {
-  // Both take a while to load, and most vendors need no signature.
-  const { SignatureV4: Signer } = await import('@smithy/signature-v4');
-  const { defaultProvider } = await import('@aws-sdk/credential-provider-node');
-  const credentials =
-    keys === null
-      ? defaultProvider()
-      : {
-          accessKeyId: keys.accessKeyId.reveal(),
-          secretAccessKey: keys.secretAccessKey.reveal(),
-          ...(keys.sessionToken === null ? {} : { sessionToken: keys.sessionToken.reveal() }),
-        };
+  const { SignatureV4: Signer } = await import('@smithy/signature-v4'); // takes a while to load
+  const credentials = keys === null ? await findRole() : identityOf(keys);
   return new Signer({ service: 'bedrock', region, credentials, sha256: Sha256 });
+}
+
+/** Return the SDK's search for credentials: environment, files, and the role of the container or the machine. */
+async function findRole() {
+  const { defaultProvider } = await import('@aws-sdk/credential-provider-node'); // takes a while to load
+  return defaultProvider();
+}
+
+function identityOf({ accessKeyId, secretAccessKey, sessionToken }: AwsKeys) {
+  return {
+    accessKeyId: accessKeyId.reveal(),
+    secretAccessKey: secretAccessKey.reveal(),
+    ...(sessionToken === null ? {} : { sessionToken: sessionToken.reveal() }),
+  };
 }

@@ -9,8 +9,13 @@ export interface Credential {
    * @throws UpstreamFault `refused` or `transient` if there is no token; the signal's reason once it is aborted
    */
   key(signal: AbortSignal): Secret | null | Promise<Secret | null>;
-  /** Add the headers of a signature. @param url full address of the request. @throws UpstreamFault `refused` */
-  sign?(request: UpstreamRequest, url: URL): Promise<UpstreamRequest>;
+  /**
+   * Add the headers of a signature.
+   *
+   * @param url full address of the request
+   * @throws UpstreamFault `refused` if there is no key; the signal's reason once it is aborted
+   */
+  sign?(request: UpstreamRequest, url: URL, signal: AbortSignal): Promise<UpstreamRequest>;
   /** Forget a token that the vendor refused. */
   forget?(): void;
   close(): Promise<void>;

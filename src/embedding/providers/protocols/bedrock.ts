@@ -88,6 +88,8 @@ export const bedrock: Protocol = {
   },
   faultOf: faultsOf((status, { codes, message }) => {
     if (codes.some((code) => CREDENTIAL_CODES.has(code))) return 'refused';
+    // A wrong API key and a model without access have one code. Only the first concerns the other models too.
+    if (codes.includes('AccessDeniedException')) return /\bAPI key\b/i.test(message ?? '') ? 'refused' : 'unavailable';
     // Errors of our settings have the code of errors of the input. Only the message tells them apart.
     if (status === 400 && /\b(model identifier|inference profile|on-demand throughput)\b/i.test(message ?? '')) {
       return 'unavailable';
