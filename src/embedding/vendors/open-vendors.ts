@@ -63,12 +63,7 @@ export async function openVendors(context: VendorsContext): Promise<Vendors> {
       const known = catalog.get(id);
       const facts = knownModelsOf(name, protocol, new Set([id])).find((each) => each.id === id);
       const expected = known?.upstreamDimensions === null ? known.nativeDimension : facts?.dimensions;
-      if (expected !== undefined && expected !== dimensions) {
-        throw conflict(
-          `the vendor sent ${dimensions} dimensions, but ${id} has ${expected}; choose another name for the vendor`,
-          'model_dimension_differs',
-        );
-      }
+      if (expected !== undefined) requireDimensions(id, dimensions, expected);
       const maxTokens = facts?.maxTokens ?? vendor.max_tokens ?? TOKENS_MAX;
       const models = known ? [] : [{ id, dimensions, max_tokens: maxTokens }];
       await sql.begin(async (tx) => {
@@ -96,6 +91,15 @@ export async function openVendors(context: VendorsContext): Promise<Vendors> {
       await refreshes.stop();
     },
   };
+}
+
+/** @throws AppError `model_dimension_differs` (409) */
+function requireDimensions(id: string, sent: number, expected: number): void {
+  if (sent === expected) return;
+  throw conflict(
+    `the vendor sent ${sent} dimensions, but ${id} has ${expected}; choose another name for the vendor`,
+    'model_dimension_differs',
+  );
 }
 
 function vendorExists(name: string): AppError {

@@ -19,9 +19,9 @@ export const GEMINI_TASK_TYPES: Readonly<Record<TaskType, string>> = {
 };
 
 /**
- * Protocol of the Gemini API's `models/{model}:batchEmbedContents`. Each text is a separate content, since several
- * parts of one content become a single vector. Vectors below the full dimension are not normalised. The API answers a
- * bad key with 400 `API_KEY_INVALID`.
+ * Protocol of the Gemini API's `models/{model}:batchEmbedContents` (ai.google.dev/gemini-api/docs/embeddings, November
+ * 2026). Each text is a separate content, since several parts of one content become a single vector. Vectors below the
+ * full dimension are not normalised. The API answers a bad key with 400 `API_KEY_INVALID`.
  */
 export const gemini: Protocol = {
   caps: { itemsMax: 100, tokensMax: null },
