@@ -14,6 +14,7 @@ export default class Init extends BaseCommand {
   static override examples = [
     '<%= config.bin %> init',
     '<%= config.bin %> init --protocol ollama --model nomic-embed-text --json',
+    '<%= config.bin %> init --protocol bedrock --region us-east-1 --model amazon.titan-embed-text-v2:0',
   ];
   static override flags = {
     protocol: Flags.option({
@@ -26,8 +27,18 @@ export default class Init extends BaseCommand {
       env: 'SERVICE_VENDOR',
     }),
     url: Flags.string({ description: 'base URL of the API, without the path of the operation', env: 'SERVICE_URL' }),
+    region: Flags.string({ description: 'region of AWS (protocol bedrock)', env: 'SERVICE_REGION' }),
+    project: Flags.string({ description: 'id of the Google Cloud project (protocol vertex)', env: 'SERVICE_PROJECT' }),
+    location: Flags.string({
+      description: 'location of the models, such as us-central1 or global (protocol vertex)',
+      env: 'SERVICE_LOCATION',
+    }),
+    'api-version': Flags.string({
+      description: 'date of the API with deployments in its path (protocol azure; default: the v1 API)',
+      env: 'SERVICE_API_VERSION',
+    }),
     'key-variable': Flags.string({
-      description: 'name of the environment variable that holds the API key',
+      description: 'name of the environment variable that holds the API key, or the JSON key of a service account',
       env: 'SERVICE_KEY_VARIABLE',
     }),
     model: Flags.string({ description: 'name of the model at the vendor', env: 'SERVICE_MODEL' }),
@@ -42,7 +53,10 @@ export default class Init extends BaseCommand {
   async run(): Promise<unknown> {
     const { flags } = await this.parse(Init);
     const { protocol, vendor, url, model } = flags;
-    const given = { protocol, vendor, url, model, keyVariable: flags['key-variable'], maxTokens: flags['max-tokens'] };
+    const { region, project, location, 'api-version': version } = flags;
+    const parameters = { region, project, location, api_version: version };
+    const keyVariable = flags['key-variable'];
+    const given = { protocol, vendor, url, model, parameters, keyVariable, maxTokens: flags['max-tokens'] };
     const { askForVendor, completeVendor, initVendor } = await import('../src/cli/init-vendor.ts');
     const { dataDirOf, processEnvironment } = await import('../src/platform/environment.ts');
     const env = processEnvironment();
@@ -50,7 +64,7 @@ export default class Init extends BaseCommand {
     const { bin } = this.config;
     return this.untilDone(async (signal) => {
       const choice = canAsk() && !this.jsonEnabled() ? await askForVendor(given, signal) : completeVendor(given);
-      note(`testing ${choice.model} at ${choice.url} …`);
+      note(`testing ${choice.model} at ${choice.url ?? choice.vendor} …`);
       const report = await initVendor(choice, { env, dataDir, force: flags.force, signal });
       this.log(`${report.model} returns vectors of ${report.dimensions} dimensions; wrote it to ${report.file}`);
       const { findOwnServer } = await import('../src/cli/own-server.ts');

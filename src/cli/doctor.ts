@@ -119,7 +119,9 @@ async function* examineProviders(config: Config, logger: Logger, signal: AbortSi
     signal.throwIfAborted();
     yield await check(`provider ${name}`, async () => {
       const [named] = Object.keys(settings.models);
-      const model = named === undefined ? catalog.list().find((each) => each.vendor === name) : catalog.find(named);
+      const served = catalog.list().filter((each) => each.vendor === name);
+      const first = served.find(({ id }) => catalog.isNamed(id)) ?? served[0];
+      const model = named === undefined ? first : catalog.find(named);
       if (!model) throw down(`no model of the catalog or of "models" has the vendor ${name}; add one under "models"`);
       const threads = openThreads();
       const provider = openProvider({ name, settings, threads, logger });

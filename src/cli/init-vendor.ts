@@ -4,22 +4,28 @@ import path from 'node:path';
 import { isMap, parseDocument } from 'yaml';
 import { findDimensions } from '../embedding/find-dimensions.ts';
 import { Catalog } from '../models/catalog.ts';
+import { knownModelsOf } from '../models/known-models.ts';
 import { loadConfig } from '../platform/config.ts';
 import { configFileOf } from '../platform/environment.ts';
 import { AppError, conflict, invalidRequest } from '../platform/errors.ts';
 import { ask } from './confirm.ts';
 import { note } from './output.ts';
-import { VENDORS } from './vendors.ts';
+import { type KnownVendor, VENDORS, type VendorParameter } from './vendors.ts';
 
 /** Default for the tokens that a model accepts in a text. */
 const TOKENS_MAX = 512;
+
+type VendorParameters = Readonly<Partial<Record<VendorParameter, string | undefined>>>;
 
 /** Answers of a person, or flags. */
 export interface VendorChoice {
   readonly protocol: (typeof VENDORS)[number]['protocol'];
   /** Name of the provider in service.yaml, and vendor of its models. */
   readonly vendor: string;
-  readonly url: string;
+  /** Address of the API, or null if it follows from the parameters. */
+  readonly url: string | null;
+  /** Region, project and others that the protocol needs, by the name of the setting. */
+  readonly parameters: VendorParameters;
   /** Environment variable that holds the API key, or null for a server without keys. */
   readonly keyVariable: string | null;
   readonly model: string;
@@ -32,43 +38,55 @@ export type GivenChoice = { readonly [Field in keyof VendorChoice]?: VendorChoic
 /** Ask a person at a terminal for each missing value. @throws AppError `invalid_request` (400) */
 export async function askForVendor(given: GivenChoice, signal: AbortSignal): Promise<VendorChoice> {
   const protocol = given.protocol ?? (await askForProtocol(signal));
-  const known = VENDORS.find((each) => each.protocol === protocol);
+  const known = knownVendor(protocol);
   if (known === undefined) throw invalidRequest(`there is no protocol ${protocol}`, 'protocol');
   const vendor = given.vendor ?? (await askWithDefault('Name of the vendor', known.name, signal));
-  const url = given.url ?? (await askWithDefault('URL of its API', 'url' in known ? known.url : null, signal));
-  const needsKey = !('url' in known);
+  const url = given.url ?? (known.needs ? null : await askWithDefault('URL of its API', known.url ?? null, signal));
+  const parameters: Partial<Record<VendorParameter, string | undefined>> = { ...given.parameters };
+  for (const name of known.needs ?? []) {
+    const question = `${name[0]?.toUpperCase()}${name.slice(1)} of ${known.label}`;
+    parameters[name] ??= await askWithDefault(question, null, signal);
+  }
   const keyVariable =
     given.keyVariable ??
-    (needsKey ? await askWithDefault('Environment variable with the API key', variableOf(vendor), signal) : null);
+    (known.isKeyless
+      ? null
+      : await askWithDefault('Environment variable with the API key', variableOf(vendor), signal));
   const model = given.model ?? (await askWithDefault('Name of the model at the vendor', null, signal));
-  return { protocol, vendor, url, keyVariable, model, maxTokens: given.maxTokens ?? TOKENS_MAX };
+  return { protocol, vendor, url, parameters, keyVariable, model, maxTokens: given.maxTokens ?? TOKENS_MAX };
 }
 
 /** Complete the flags without asking. @throws AppError `invalid_request` (400) that names the missing flags */
 export function completeVendor(given: GivenChoice): VendorChoice {
-  const known = VENDORS.find((each) => each.protocol === given.protocol);
-  const url = given.url ?? (known !== undefined && 'url' in known ? known.url : undefined);
+  const { protocol, model, parameters = {} } = given;
+  const known = knownVendor(protocol);
+  const url = given.url ?? known?.url ?? (known?.needs ? null : undefined);
   const missing = [
     ...(known === undefined ? ['--protocol'] : []),
     ...(url === undefined ? ['--url'] : []),
-    ...(given.model === undefined ? ['--model'] : []),
+    ...(known?.needs ?? []).filter((name) => parameters[name] === undefined).map((name) => `--${name}`),
+    ...(model === undefined ? ['--model'] : []),
   ];
-  if (known === undefined || url === undefined || given.model === undefined) {
+  const isComplete = missing.length === 0;
+  if (!isComplete || known === undefined || protocol === undefined || url === undefined || model === undefined) {
     throw invalidRequest(
       `there is no terminal to ask for missing values; give ${missing.join(' and ')}`,
       missing[0]?.slice(2) ?? null,
     );
   }
-  const vendor = given.vendor ?? known.name;
-  const keyVariable = given.keyVariable ?? null;
   return {
-    protocol: known.protocol,
-    vendor,
+    protocol,
+    vendor: given.vendor ?? known.name,
     url,
-    keyVariable,
-    model: given.model,
+    parameters,
+    keyVariable: given.keyVariable ?? null,
+    model,
     maxTokens: given.maxTokens ?? TOKENS_MAX,
   };
+}
+
+function knownVendor(protocol: string | undefined): KnownVendor | undefined {
+  return VENDORS.find((each) => each.protocol === protocol);
 }
 
 async function askForProtocol(signal: AbortSignal): Promise<VendorChoice['protocol']> {
@@ -131,17 +149,13 @@ export async function initVendor(
     );
   }
   const id = `${choice.vendor}/${choice.model}`;
-  const known = new Catalog().get(id);
-  const provider = {
-    protocol: choice.protocol,
-    base_url: choice.url,
-    ...(choice.keyVariable === null ? {} : { api_key: `\${${choice.keyVariable}}` }),
-    models: { [id]: choice.model },
-  };
+  const facts = knownModelsOf(choice.vendor, choice.protocol, new Set([id]));
+  const isKnown = new Catalog().get(id) !== undefined || facts.some((model) => model.id === id);
+  const provider = providerOf(choice, id);
   const { dimensions, latencyMs } = await testVendor(choice, provider, { env, signal });
   if (!isMap(document.contents)) document.contents = document.createNode({}) as never;
   document.setIn(['providers', choice.vendor], document.createNode(provider));
-  if (known === undefined) {
+  if (!isKnown) {
     const own = { id, vendor: choice.vendor, dimensions, max_tokens: choice.maxTokens };
     addModel(document, own);
   }
@@ -149,6 +163,25 @@ export async function initVendor(
     loadConfig({ env: { ...env, SERVICE_CONFIG: draft }, overrides: { data_dir: dataDir } }),
   );
   return { file, provider: choice.vendor, model: id, dimensions, latency_ms: latencyMs };
+}
+
+/** Return the settings of the provider, with the name of the variable of the key. */
+function providerOf(choice: VendorChoice, id: string): Record<string, unknown> {
+  const { protocol, url, parameters, keyVariable, model } = choice;
+  // Without a key, Bedrock takes the credentials of this machine.
+  const isRole = protocol === 'bedrock' && keyVariable === null;
+  return {
+    protocol,
+    ...(url === null ? {} : { base_url: url }),
+    ...Object.fromEntries(Object.entries(parameters).filter(([, value]) => value !== undefined)),
+    ...(isRole ? { credentials: 'aws' } : {}),
+    ...(keyVariable === null ? {} : { [keySettingOf(protocol)]: `\${${keyVariable}}` }),
+    models: { [id]: model },
+  };
+}
+
+function keySettingOf(protocol: VendorChoice['protocol']): string {
+  return knownVendor(protocol)?.keySetting ?? 'api_key';
 }
 
 function addModel(document: ReturnType<typeof parseDocument>, model: Readonly<Record<string, unknown>>): void {
@@ -173,7 +206,7 @@ async function testVendor(
       'key_missing',
     );
   }
-  const tried = { ...provider, ...(key === undefined ? {} : { api_key: key }) };
+  const tried = { ...provider, ...(key === undefined ? {} : { [keySettingOf(choice.protocol)]: key }) };
   const { providers } = loadConfig({ env: {}, overrides: { data_dir: '.', providers: { [choice.vendor]: tried } } });
   const settings = providers[choice.vendor];
   if (settings === undefined) throw new Error('the settings have the provider that was just put there');

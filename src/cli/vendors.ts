@@ -5,9 +5,46 @@ export const VENDORS = [
   { protocol: 'voyage', name: 'vendor-c', label: 'a Voyage-compatible API' },
   { protocol: 'jina', name: 'vendor-e', label: 'a Jina-compatible API' },
   { protocol: 'cohere', name: 'cohere', label: 'a Cohere-compatible API' },
-  { protocol: 'ollama', name: 'ollama', label: 'Ollama', url: 'http://127.0.0.1:11434' },
-  { protocol: 'tei', name: 'tei', label: 'Text Embeddings Inference (TEI)', url: 'http://127.0.0.1:8081' },
-] as const;
+  { protocol: 'ollama', name: 'ollama', label: 'Ollama', url: 'http://127.0.0.1:11434', isKeyless: true },
+  {
+    protocol: 'tei',
+    name: 'tei',
+    label: 'Text Embeddings Inference (TEI)',
+    url: 'http://127.0.0.1:8081',
+    isKeyless: true,
+  },
+  { protocol: 'azure', name: 'azure', label: 'Azure OpenAI (the model is the name of the deployment)' },
+  { protocol: 'bedrock', name: 'bedrock', label: 'Amazon Bedrock', needs: ['region'], isKeyless: true },
+  {
+    protocol: 'vertex',
+    name: 'vertex',
+    label: 'Google Vertex AI (the key is the JSON key of a service account)',
+    needs: ['project', 'location'],
+    keySetting: 'service_account',
+  },
+  { protocol: 'mistral', name: 'mistral', label: 'Mistral', url: 'https://api.mistral.ai/v1' },
+  { protocol: 'nomic', name: 'nomic', label: 'Nomic', url: 'https://api-atlas.nomic.ai' },
+  { protocol: 'mixedbread', name: 'mixedbread', label: 'Mixedbread', url: 'https://api.mixedbread.com/v1' },
+  { protocol: 'nim', name: 'nim', label: 'NVIDIA NIM', url: 'https://integrate.api.nvidia.com/v1' },
+] as const satisfies readonly KnownVendor[];
+
+/** Settings of a vendor besides an address and a key. */
+export type VendorParameter = 'region' | 'project' | 'location' | 'api_version';
+
+/** Vendor that `init` can set up. */
+export interface KnownVendor {
+  readonly protocol: string;
+  /** Usual name of the provider. */
+  readonly name: string;
+  readonly label: string;
+  readonly url?: string;
+  /** Settings that replace the address, which follows from them. */
+  readonly needs?: readonly VendorParameter[];
+  /** True if the vendor works without a key in an environment variable. */
+  readonly isKeyless?: boolean;
+  /** Setting that holds the key, if that is not `api_key`. */
+  readonly keySetting?: string;
+}
 
 /** Protocols in the same order. */
 export const PROTOCOLS = VENDORS.map(({ protocol }) => protocol);

@@ -1,6 +1,9 @@
 import { AppError } from '../platform/errors.ts';
-import type { ProviderSettings } from '../platform/provider-settings.ts';
 import { HttpUpstream } from '../platform/upstream/transport.ts';
+import { UpstreamFault } from '../platform/upstream/upstream-fault.ts';
+import type { ProviderSettings } from '../platform/vendor-settings.ts';
+import { openCredential } from './providers/credentials/open-credential.ts';
+import { prepareRequest } from './providers/prepare-request.ts';
 import { protocolOf } from './providers/protocols/protocol-of.ts';
 
 const BODY_BYTES_MAX = 4 * 1024 * 1024;
@@ -16,27 +19,28 @@ const DEPTH_MAX = 6;
  *   reason
  */
 export async function findDimensions(
-  { protocol: name, endpoints, timeoutMs }: ProviderSettings,
+  { protocol: name, endpoints, apiVersion, timeoutMs }: ProviderSettings,
   model: string,
   signal: AbortSignal,
 ): Promise<number> {
   const [endpoint] = endpoints;
   if (endpoint === undefined) throw new Error('a provider has at least one endpoint');
   const protocol = protocolOf(name);
-  const url = new URL(endpoint.baseUrl);
-  const upstream = new HttpUpstream(url.origin, { connectionsMax: 1 });
+  const { origin, pathname } = new URL(endpoint.baseUrl);
+  const upstream = new HttpUpstream(origin, { connectionsMax: 1 });
+  const credential = openCredential(endpoint);
   try {
-    const request = protocol.request({
+    const at = { origin, basePath: pathname.replace(/\/+$/, ''), credential };
+    const { request, apiKey } = await prepareRequest(protocol, at, signal, {
       upstreamModel: model,
       texts: ['Is the model there?'],
       taskType: null,
       dimensions: null,
-      apiKey: endpoint.apiKey,
+      apiVersion,
     });
-    const path = url.pathname.replace(/\/$/, '') + request.path;
-    const reply = await upstream.call({ ...request, path, timeoutMs, bodyBytesMax: BODY_BYTES_MAX, signal });
+    const reply = await upstream.call({ ...request, timeoutMs, bodyBytesMax: BODY_BYTES_MAX, signal });
     if (reply.status >= 300) {
-      const fault = protocol.faultOf(reply.status, reply.headers, reply.body, endpoint.apiKey);
+      const fault = protocol.faultOf(reply.status, reply.headers, reply.body, apiKey);
       throw refused(`${endpoint.baseUrl} answered ${reply.status}: ${fault.message}`);
     }
     const length = lengthOfVector(JSON.parse(reply.body.toString()), 0);
@@ -45,10 +49,12 @@ export async function findDimensions(
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof AppError) throw error;
+    if (error instanceof UpstreamFault && error.kind === 'refused') throw refused(error.message);
     const message = `cannot reach ${endpoint.baseUrl}: ${error instanceof Error ? error.message : String(error)}`;
     throw new AppError({ code: 'provider_unavailable', status: 502, message, cause: error });
   } finally {
     await upstream.close();
+    await credential.close();
   }
 }
 

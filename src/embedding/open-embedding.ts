@@ -6,11 +6,11 @@ import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Sql } from '../platform/postgres.ts';
-import type { ProviderSettings } from '../platform/provider-settings.ts';
 import type { RedisConnection } from '../platform/redis.ts';
 import type { KeyRing } from '../platform/secret-key.ts';
 import type { Threads } from '../platform/threads.ts';
 import { openUpstreamMetrics, type UpstreamMetrics } from '../platform/upstream/upstream-metrics.ts';
+import type { ProviderSettings } from '../platform/vendor-settings.ts';
 import type { EmbedNative } from '../projection/calibration.ts';
 import type { Projections } from '../projection/projections.ts';
 import type { Meter } from '../usage/meter.ts';
@@ -142,6 +142,7 @@ export function openCatalog({ models, modelNames, providers, rerank, rerankers }
     models,
     Object.fromEntries(Object.entries(providers).map(([vendor, own]) => [vendor, own.models])),
     Object.fromEntries(Object.entries(modelNames).filter(([, id]) => !reranking.has(id))),
+    Object.fromEntries(Object.entries(providers).map(([vendor, { protocol }]) => [vendor, protocol])),
   );
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AppError } from '../platform/errors.ts';
 import { findNearest } from '../platform/nearest-word.ts';
+import { knownModelsOf } from './known-models.ts';
 import { promptsOf } from './prompts.ts';
 import type { TaskType } from './task-types.ts';
 
@@ -162,14 +163,20 @@ export class Catalog {
    * @param upstreamNames by vendor and model id: different names under which a vendor serves models. Another name means
    *   another model, so it is part of the revision
    * @param moreNames model id by further name, which the operator chooses
+   * @param protocols wire protocol by vendor, which brings the known models of the protocol
    * @throws AppError `config_invalid` that names the model and the missing setting
    */
   constructor(
     settings: readonly ModelSettings[] = [],
     upstreamNames: Readonly<Record<string, Readonly<Record<string, string>>>> = {},
     moreNames: Readonly<Record<string, string>> = {},
+    protocols: Readonly<Record<string, string>> = {},
   ) {
     const models = new Map(MODELS.map((entry) => [entry.id, entry]));
+    this.#named = new Set([...settings.map(({ id }) => id), ...Object.values(upstreamNames).flatMap(Object.keys)]);
+    for (const own of knownModels(protocols, this.#named)) {
+      if (!models.has(own.id)) models.set(own.id, configured(undefined, own));
+    }
     for (const own of settings) models.set(own.id, configured(models.get(own.id), own));
     const renamed = new Map<string, string>();
     for (const [vendor, names] of Object.entries(upstreamNames)) {
@@ -197,7 +204,6 @@ export class Catalog {
     this.#configured = models;
     this.#models = models;
     this.#byVendorName = Map.groupBy(models.values(), withoutVendor);
-    this.#named = new Set([...settings.map(({ id }) => id), ...Object.values(upstreamNames).flatMap(Object.keys)]);
   }
 
   /**
@@ -223,10 +229,15 @@ export class Catalog {
     return faults;
   }
 
-  /** Replace the models of added vendors. A model of the contract or of the settings stays as it is. */
-  setAdded(added: readonly ModelSettings[]): void {
+  /**
+   * Replace the models of added vendors. A model of the contract or of the settings stays as it is.
+   *
+   * @param protocols wire protocol by added vendor, whose known models come first
+   */
+  setAdded(added: readonly ModelSettings[], protocols: Readonly<Record<string, string>> = {}): void {
     const models = new Map(this.#fixed);
-    for (const own of added) {
+    const known = knownModels(protocols, new Set(added.map(({ id }) => id)));
+    for (const own of [...known, ...added]) {
       if (!models.has(own.id)) models.set(own.id, prompted(configured(undefined, own), own.id, false));
     }
     this.#configured = models;
@@ -277,6 +288,10 @@ export class Catalog {
   list(): readonly Model[] {
     return [...this.#models.values()];
   }
+}
+
+function knownModels(protocols: Readonly<Record<string, string>>, named: ReadonlySet<string>): ModelSettings[] {
+  return Object.entries(protocols).flatMap(([vendor, protocol]) => knownModelsOf(vendor, protocol, named));
 }
 
 function installedModel(own: InstalledModel): Model {

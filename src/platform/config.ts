@@ -9,7 +9,7 @@ import { AppError } from './errors.ts';
 import { localModelSettings, localModelsConfigOf } from './local-model-settings.ts';
 import { isNetwork } from './networks.ts';
 import { projectionConfigOf, projectionSettings } from './projection-settings.ts';
-import { embeddingConfigOf, embeddingSettings, warnOfDoubledPaths } from './provider-settings.ts';
+import { embeddingConfigOf, embeddingSettings } from './provider-settings.ts';
 import { redisConfigOf, redisFaults, redisSettings } from './redis-settings.ts';
 import { searchConfigOf, searchSettings } from './search-settings.ts';
 import { Secret } from './secret.ts';
@@ -21,6 +21,7 @@ import { signInConfigOf, signInSettings } from './sign-in-settings.ts';
 import { sourceFaults, sourceSettings, sourcesConfigOf } from './source-settings.ts';
 import { storageConfigOf, storageFaults, storageSettings } from './storage-settings.ts';
 import { tracingConfigOf, tracingSettings } from './tracing-settings.ts';
+import { warnOfDoubledPaths } from './vendor-settings.ts';
 import { PARSE_OPTIONS } from './zod-faults.ts';
 
 const MIB = 1024 * 1024;

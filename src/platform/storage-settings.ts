@@ -67,10 +67,11 @@ export interface S3Settings {
   /** True for URLs of the form `endpoint/bucket/key` instead of `bucket.endpoint/key`. */
   readonly pathStyle: boolean;
   /** Access keys; null to use the credential chain of the AWS SDK, which is the role of the machine. */
-  readonly credentials: S3Credentials | null;
+  readonly credentials: AwsKeys | null;
 }
 
-export interface S3Credentials {
+/** Access key of AWS or of another store with the S3 API. */
+export interface AwsKeys {
   readonly accessKeyId: Secret;
   readonly secretAccessKey: Secret;
   readonly sessionToken: Secret | null;

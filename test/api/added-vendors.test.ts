@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { openEmbedding } from '../../src/embedding/open-embedding.ts';
 import { openMetrics } from '../../src/platform/metrics.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
+import { FakeTokenServer } from '../support/fake-token-server.ts';
 import { FakeUpstream } from '../support/fake-upstream.ts';
 import { until } from '../support/until.ts';
 
@@ -122,6 +123,75 @@ it.each([
 ])('a vendor with a wrong field is refused before any call: %s', async (_, fields) => {
   const calls = upstream.calls.length;
   expect((await add(acme(fields))).status).toBe(400);
+  expect(upstream.calls).toHaveLength(calls);
+});
+
+const AWS_KEY = {
+  ...{ accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret-that-nobody-may-see' },
+  ...{ region: 'us-east-1', service: 'bedrock' },
+};
+
+/** Fields of a vendor of a cloud, and the secrets among them. */
+async function clouds() {
+  const aws = await FakeUpstream.start({ awsKey: AWS_KEY, dimensions: 1024 });
+  const tokenServer = await FakeTokenServer.start();
+  const google = await FakeUpstream.start({
+    ...{ apiKeys: Array.from({ length: 9 }, (_, at) => `ya29.token-${at + 1}`), dimensions: 768 },
+  });
+  onTestFinished(async () => {
+    await Promise.all([aws.close(), tokenServer.close(), google.close()]);
+  });
+  return [
+    {
+      ...{ name: 'aws', protocol: 'bedrock', base_url: `${aws.url}/bedrock`, region: 'us-east-1' },
+      ...{ access_key_id: AWS_KEY.accessKeyId, secret_access_key: AWS_KEY.secretAccessKey },
+      model: 'amazon.titan-embed-text-v2:0',
+    },
+    {
+      ...{ name: 'google', protocol: 'vertex', base_url: `${google.url}/vertex`, project: 'p-1' },
+      ...{ location: 'us-central1', service_account: tokenServer.keyFile(), model: 'text-embedding-005' },
+    },
+  ];
+}
+
+it('vendors of clouds are added with their parameters, and their secrets are encrypted', async () => {
+  for (const vendor of await clouds()) {
+    const added = await add(vendor);
+    expect(added).toMatchObject({ status: 201, body: { model: `${vendor.name}/${vendor.model}` } });
+    const { sql } = test.appliance;
+    const [row] = await sql`SELECT *, to_jsonb(vendors) AS row FROM vendors WHERE name = ${vendor.name}`;
+    expect(row?.['models']).toMatchObject([{ id: `${vendor.name}/${vendor.model}` }]);
+    expect(row?.['sealed_credentials'].length).toBeGreaterThan(0);
+    const audits = await sql`SELECT * FROM audit_log WHERE target = ${vendor.name}`;
+    const shown = JSON.stringify([added.body, await listed(vendor.name), row?.['row'], row?.['parameters'], audits]);
+    expect(shown).not.toMatch(/nobody-may-see|PRIVATE KEY/);
+    const reply = await embed(`${vendor.name}/${vendor.model}`);
+    expect(reply).toMatchObject({ status: 200 });
+    // Another process reads the secrets from the database.
+    const { appliance } = test;
+    const other = await openEmbedding({ ...appliance, metrics: openMetrics(), meter: appliance.usage.meter });
+    const { catalog } = other.backends;
+    const vectors = await other
+      .embedNative({
+        ...{ model: catalog.find(`${vendor.name}/${vendor.model}`), texts: ['a text'], taskType: 'retrieval_query' },
+        signal: new AbortController().signal,
+      })
+      .finally(() => other.close());
+    expect(vectors).toHaveLength(reply.body.data[0].embedding.length);
+    await remove(vendor.name);
+  }
+});
+
+it.each([
+  ['bedrock without a region', { protocol: 'bedrock', api_key: 'k' }, 'region'],
+  ['bedrock with two credentials', { protocol: 'bedrock', region: 'us-east-1', credentials: 'aws' }, 'api_key'],
+  ['a region of another protocol', { region: 'us-east-1' }, 'region'],
+  ['vertex with a key', { protocol: 'vertex', project: 'p', location: 'global' }, 'service_account'],
+  ['azure without an address', { protocol: 'azure', base_url: undefined }, 'base_url'],
+])('a vendor whose fields do not fit its protocol is refused before any call: %s', async (_, fields, param) => {
+  const calls = upstream.calls.length;
+  const { status, body } = await add(acme(fields));
+  expect([status, body.error.param]).toEqual([400, param]);
   expect(upstream.calls).toHaveLength(calls);
 });
 

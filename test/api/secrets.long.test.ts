@@ -96,7 +96,7 @@ describe('credentials that a vendor repeats', () => {
     upstream.echo = echo;
     upstream.credentials.clear();
     const { answers, lines } = await collectOutput(canarySettings(upstream.url));
-    const { redis: _redis, cron: _cron, openaiTwo: _second, ...sent } = CANARY;
+    const { redis: _redis, cron: _cron, openaiTwo: _second, awsSecret: _aws, ...sent } = CANARY;
     for (const credential of Object.values(sent)) expect(upstream.credentials).toContain(credential);
     for (const answer of answers) expectClean('answer', answer);
     for (const line of lines) expectClean('log', json(line));

@@ -70,6 +70,39 @@ inBrowser('an operator adds a vendor by a test call, and removes it', async () =
   await upstream.close();
 });
 
+inBrowser('the form of a vendor has the fields of its protocol, and its secrets are sent', async () => {
+  const awsKey = {
+    ...{ accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'a-secret-of-aws' },
+    ...{ region: 'us-east-1', service: 'bedrock' },
+  };
+  const upstream = await FakeUpstream.start({ awsKey, dimensions: 1024 });
+  const key = await console.test.key({ scopes: [...ALL_SCOPES, 'platform_admin'], authLevel: 10 });
+  const { page, context, faults } = await console.open('/console/models/vendors', { key });
+  await page.getByRole('button', { name: 'Add a vendor' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Add a vendor' });
+  await dialog.getByLabel('Protocol').selectOption('azure');
+  await dialog.getByLabel('Version of the API').waitFor();
+  await dialog.getByLabel('Protocol').selectOption('vertex');
+  await dialog.getByLabel('Key of a service account').waitFor();
+  expect(await dialog.getByLabel('API key').count()).toBe(0);
+  await expectGoodLooks(page, 'models-vendor-vertex');
+  await dialog.getByLabel('Protocol').selectOption('bedrock');
+  await dialog.getByLabel('Name', { exact: true }).fill('aws');
+  await dialog.getByLabel('Address').fill(`${upstream.url}/bedrock`);
+  await dialog.getByLabel('Region of AWS').fill('us-east-1');
+  await dialog.getByLabel('Access key of AWS').fill(awsKey.accessKeyId);
+  await dialog.getByLabel('Secret of the access key').fill(awsKey.secretAccessKey);
+  await dialog.getByLabel('Name of a model at the vendor').fill('amazon.titan-embed-text-v2:0');
+  await dialog.getByRole('button', { name: 'Test and add' }).click();
+  const row = page.getByRole('row').filter({ hasText: 'aws/amazon.titan-embed-text-v2:0' });
+  await row.getByText('added here').waitFor();
+  expect(await page.content()).not.toContain(awsKey.secretAccessKey);
+  await console.test.call('DELETE', '/v1/vendors/aws', { key });
+  expect(faults).toEqual([]);
+  await context.close();
+  await upstream.close();
+});
+
 inBrowser('a caller who is no operator is offered no vendor to add', async () => {
   const { page, context, faults } = await console.open('/console/models/vendors');
   await page.getByRole('row').filter({ hasText: 'vendor-a' }).first().waitFor();

@@ -37,7 +37,8 @@ export class EchoUpstream {
   }
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
-    const given = request.headers.authorization ?? request.headers['x-goog-api-key'] ?? '';
+    const { authorization, 'x-goog-api-key': google, 'api-key': azure } = request.headers;
+    const given = authorization ?? google ?? azure ?? '';
     const credential = String(given).replace(/^Bearer /, '');
     if (credential !== '') this.credentials.add(credential);
     const { status, body, headers } = this.echo;

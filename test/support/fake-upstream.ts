@@ -2,9 +2,11 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { PROTOCOLS, type ProtocolName } from '../../src/embedding/providers/provider.ts';
 import { type Behaviour, send } from './fake-upstream/faults.ts';
+import { WIRE } from './fake-upstream/protocols.ts';
 import { semanticVectorOf } from './fake-upstream/semantic.ts';
+import { type FakeAwsKey, signerOf } from './fake-upstream/signature.ts';
 import { vectorOf } from './fake-upstream/vectors.ts';
-import { WIRE, type WireProtocol, type WireRequest } from './fake-upstream/wire.ts';
+import type { WireProtocol, WireRequest } from './fake-upstream/wire.ts';
 
 export type { Behaviour } from './fake-upstream/faults.ts';
 
@@ -31,6 +33,8 @@ export interface FakeUpstreamOptions {
   readonly dimensions?: number | Readonly<Record<string, number>>;
   /** Accepted keys. By default no key is needed, and a request with one is refused. */
   readonly apiKeys?: readonly string[];
+  /** Access key of AWS whose signature is accepted instead of a key. */
+  readonly awsKey?: FakeAwsKey;
   /** Answer with numbers even if base64 is requested, like servers without base64. */
   readonly numbersOnly?: boolean;
   /**
@@ -86,7 +90,7 @@ export class FakeUpstream {
   }
 
   baseUrl(protocol: ProtocolName): string {
-    return this.url + WIRE[protocol].base;
+    return this.url + (WIRE[protocol].usualBase ?? WIRE[protocol].base);
   }
 
   /** Queue behaviours of the next calls, one for each call. */
@@ -127,8 +131,9 @@ export class FakeUpstream {
     const wire = WIRE[protocol];
     const path = (request.url as string).slice(wire.base.length);
 
-    const apiKey = credentialOf(request, wire);
-    if (!this.#accepts(apiKey)) {
+    const { awsKey } = this.#options;
+    const apiKey = awsKey ? signerOf(request, bytes, awsKey) : credentialOf(request, wire);
+    if (awsKey ? apiKey === null : !this.#accepts(apiKey)) {
       if (apiKey !== null && this.#options.apiKeys === undefined)
         this.violations.push('the request has an unexpected credential');
       return this.#refuse(response, protocol);
@@ -155,7 +160,7 @@ export class FakeUpstream {
     if (parsed.texts.length > itemsMax) {
       return this.#violation(response, 400, wire, `${protocol}: ${parsed.texts.length} texts, at most ${itemsMax}`);
     }
-    const { authorization: _bearer, 'x-goog-api-key': _key, ...headers } = request.headers;
+    const { authorization: _bearer, 'x-goog-api-key': _google, 'api-key': _azure, ...headers } = request.headers;
     const { model, texts, taskType, dimensions } = parsed;
     const call = { protocol, model, texts, taskType, dimensions, headers, apiKey, body, aborted: false };
     this.calls.push(call);
@@ -191,13 +196,10 @@ export class FakeUpstream {
   }
 
   #refuse(response: ServerResponse, protocol: ProtocolName): void {
-    // Gemini answers a wrong key with a 400.
-    const status = protocol === 'gemini' ? 400 : 401;
-    const body =
-      protocol === 'gemini'
-        ? { error: { code: 400, message: 'API key not valid.', status: 'INVALID_ARGUMENT', details: [KEY_INVALID] } }
-        : WIRE[protocol].error(401, 'Incorrect API key provided', 'invalid_api_key');
-    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    const wire = WIRE[protocol];
+    const usual = { status: 401, body: wire.error(401, 'Incorrect API key provided', 'invalid_api_key') };
+    const { status, body, headers = {} } = { headers: undefined, ...(wire.refusal ?? usual) };
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
   }
 
   #violation(response: ServerResponse, status: number, wire: WireProtocol, message: string): void {
@@ -207,10 +209,8 @@ export class FakeUpstream {
   }
 }
 
-const KEY_INVALID = { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'API_KEY_INVALID' };
-
 function credentialOf(request: IncomingMessage, wire: WireProtocol): string | null {
-  if (wire.auth === 'x-goog-api-key') return (request.headers['x-goog-api-key'] as string | undefined) ?? null;
+  if (wire.auth !== 'bearer') return (request.headers[wire.auth] as string | undefined) ?? null;
   return /^Bearer (\S+)$/.exec(request.headers.authorization ?? '')?.[1] ?? null;
 }
 
@@ -219,6 +219,9 @@ function findHeaderFault(request: IncomingMessage, wire: WireProtocol): string |
   const { method, headers } = request;
   if (method !== 'POST') return `method ${method}`;
   if (!/^application\/json(; ?charset=utf-8)?$/i.test(headers['content-type'] ?? '')) return 'content type is not JSON';
-  const other = wire.auth === 'bearer' ? 'x-goog-api-key' : 'authorization';
-  return headers[other] === undefined ? null : `a credential in ${other}`;
+  const others = ['authorization', 'x-goog-api-key', 'api-key'].filter(
+    (name) => name !== (wire.auth === 'bearer' ? 'authorization' : wire.auth),
+  );
+  const other = others.find((name) => headers[name] !== undefined);
+  return other === undefined ? null : `a credential in ${other}`;
 }

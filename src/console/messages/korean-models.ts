@@ -17,6 +17,23 @@ export const KOREAN_MODELS = {
   'Address of the API, without the path of the operation.': 'API 주소입니다. 작업 경로는 빼고 입력하세요.',
   'It is stored encrypted and never shown again. Empty for a server without keys.':
     '암호화하여 저장하며 다시 보여 주지 않습니다. 키가 없는 서버면 비워 두세요.',
+  'Only for a private address of the API. Empty for that of the vendor.':
+    'API의 비공개 주소가 있을 때만 입력하세요. 비워 두면 제공사의 주소를 씁니다.',
+  'Version of the API': 'API 버전',
+  'A date, such as 2024-10-21. Empty for the v1 API.': '2024-10-21과 같은 날짜입니다. v1 API면 비워 두세요.',
+  'Region of AWS': 'AWS 리전',
+  'Such as us-east-1.': '예: us-east-1',
+  'Access key of AWS': 'AWS 액세스 키',
+  'Instead of an API key. Without both, the role of the machine is used.':
+    'API 키 대신 씁니다. 둘 다 없으면 서버의 역할을 사용합니다.',
+  'Secret of the access key': '액세스 키의 비밀 키',
+  'Google Cloud project': 'Google Cloud 프로젝트',
+  'The id of the project.': '프로젝트 ID입니다.',
+  Location: '위치',
+  'Such as us-central1 or global.': '예: us-central1, global',
+  'Key of a service account': '서비스 계정 키',
+  'The content of its JSON file. It is stored encrypted and never shown again.':
+    'JSON 파일의 내용입니다. 암호화하여 저장하며 다시 보여 주지 않습니다.',
   'Name of a model at the vendor': '제공사의 모델 이름',
   'A test call embeds a short text with it.': '이 모델로 짧은 텍스트를 임베딩해 시험합니다.',
   'Tokens of a text that the model accepts.': '모델이 받는 텍스트 하나의 토큰 수입니다.',

@@ -1,4 +1,5 @@
-import type { ProviderSettings } from '../../platform/provider-settings.ts';
+import { unlessAborted } from '../../platform/unless-aborted.ts';
+import type { ProviderSettings } from '../../platform/vendor-settings.ts';
 import type { Endpoints } from './endpoints.ts';
 import type { Protocol, UpstreamCaps } from './protocols/protocol.ts';
 import type { Endpoint } from './upstream-sender.ts';
@@ -30,8 +31,10 @@ export class CapsFinder {
     this.#isDiscovered = context.protocol.discover === undefined;
   }
 
-  get current(): UpstreamCaps {
-    return this.#caps;
+  /** Return the caps of calls for a model. */
+  of(upstreamModel: string): UpstreamCaps {
+    const { capsOf } = this.#context.protocol;
+    return capsOf ? this.#within(capsOf(upstreamModel)) : this.#caps;
   }
 
   /** True if `find` would change nothing. */
@@ -50,18 +53,7 @@ export class CapsFinder {
       this.#discovery = null;
     });
     if (this.#retryAtMs !== null) return;
-    const discovery = this.#discovery;
-    let stop = () => {};
-    const aborted = new Promise<never>((_resolve, reject) => {
-      stop = () => reject(signal.reason);
-      if (signal.aborted) stop();
-      else signal.addEventListener('abort', stop, { once: true });
-    });
-    try {
-      await Promise.race([discovery, aborted]);
-    } finally {
-      signal.removeEventListener('abort', stop);
-    }
+    await unlessAborted(this.#discovery, signal);
   }
 
   async #discover(): Promise<void> {
@@ -70,7 +62,8 @@ export class CapsFinder {
     const endpoint = endpoints.choose()?.endpoint;
     try {
       if (!discover || !endpoint) return;
-      const { method, path, headers, body } = discover.request(endpoint.apiKey);
+      const signal = new AbortController().signal;
+      const { method, path, headers, body } = discover.request(await endpoint.credential.key(signal));
       const reply = await endpoint.http.call({
         method,
         path: endpoint.basePath + path,
@@ -79,7 +72,7 @@ export class CapsFinder {
         timeoutMs: DISCOVERY_TIMEOUT_MS,
         bodyBytesMax: ANSWER_BYTES_MAX,
         // No caller's signal applies, because other callers may also wait for the answer.
-        signal: new AbortController().signal,
+        signal,
       });
       if (reply.status !== 200) return;
       this.#caps = this.#within(discover.parse(reply));

@@ -1,10 +1,7 @@
-import type { Secret } from '../../platform/secret.ts';
-
 /** One credential at one base URL of a vendor. */
 export interface EndpointSettings {
   /** Name in logs and errors, which never show the key. */
   readonly name: string;
-  readonly apiKey: Secret | null;
   readonly weight: number;
 }
 

@@ -1,14 +1,15 @@
-import { withoutVendor } from '../../models/catalog.ts';
+import { type Model, withoutVendor } from '../../models/catalog.ts';
 import { CL100K_TOKEN_BYTES_MAX } from '../../models/cl100k.ts';
 import type { Logger } from '../../platform/logger.ts';
-import type { ProviderSettings } from '../../platform/provider-settings.ts';
 import type { Threads } from '../../platform/threads.ts';
 import { Breaker } from '../../platform/upstream/breaker.ts';
 import { RETRY_DEFAULTS } from '../../platform/upstream/retry.ts';
 import { HttpUpstream } from '../../platform/upstream/transport.ts';
 import { isRejection, providerUnavailable } from '../../platform/upstream/upstream-errors.ts';
 import type { UpstreamMetrics } from '../../platform/upstream/upstream-metrics.ts';
+import type { ProviderSettings } from '../../platform/vendor-settings.ts';
 import { CapsFinder } from './caps-finder.ts';
+import { openCredential } from './credentials/open-credential.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { Endpoints } from './endpoints.ts';
 import type { UpstreamCaps } from './protocols/protocol.ts';
@@ -44,7 +45,8 @@ export function openProvider(options: ProviderOptions): Provider {
   const protocol = protocolOf(settings.protocol);
   const now = options.now ?? (() => performance.now());
   const upstreams = new Map<string, HttpUpstream>();
-  const endpoints = new Endpoints(endpointsOf(settings, upstreams), {
+  const opened = endpointsOf(settings, upstreams);
+  const endpoints = new Endpoints(opened, {
     now,
     onCooldown: (endpoint, cause, cooldownMs) =>
       logger.warn(
@@ -60,16 +62,18 @@ export function openProvider(options: ProviderOptions): Provider {
         'the circuit breaker of a provider has changed its state',
       ),
   });
+  const upstreamModelOf = (model: Model) => settings.models[model.id] ?? withoutVendor(model);
   const sender = new UpstreamSender({
     name,
     protocolName: settings.protocol,
     protocol,
+    apiVersion: settings.apiVersion,
     endpoints,
     breaker,
     retry: { ...RETRY_DEFAULTS, retriesMax: settings.retriesMax, random: options.random ?? Math.random },
     timeoutMs: settings.timeoutMs,
     threads,
-    upstreamModelOf: ({ model }) => settings.models[model.id] ?? withoutVendor(model),
+    upstreamModelOf,
     onAttempt: (outcome, seconds) => metrics?.attempted(name, outcome, seconds),
   });
   const caps = new CapsFinder({ protocol, endpoints, settings, now });
@@ -77,7 +81,7 @@ export function openProvider(options: ProviderOptions): Provider {
     concurrencyMax: settings.concurrencyMax,
     queuedTextsMax: QUEUED_TEXTS_MAX,
     capsOf(call) {
-      const { itemsMax, tokensMax } = caps.current;
+      const { itemsMax, tokensMax } = caps.of(upstreamModelOf(call.model));
       const isEstimate = call.model.tokenizer.kind === 'estimate';
       return { itemsMax, tokensMax: tokensMax !== null && isEstimate ? tokensMax * ESTIMATE_MARGIN : tokensMax };
     },
@@ -100,13 +104,16 @@ export function openProvider(options: ProviderOptions): Provider {
     name,
     async embed(call) {
       if (!caps.isKnown) await caps.find(call.signal);
-      return dispatcher.embed(isWithin(caps.current, call) ? call : await withExactCounts(call));
+      return dispatcher.embed(
+        isWithin(caps.of(upstreamModelOf(call.model)), call) ? call : await withExactCounts(call),
+      );
     },
     isBlocked: () => breaker.waitMs() > 0,
     async close() {
       unwatch?.();
       dispatcher.close(providerUnavailable(name, 'closing', 'the service is shutting down'));
       await Promise.all([...upstreams.values()].map((upstream) => upstream.close()));
+      await Promise.all(opened.map(({ credential }) => credential.close()));
     },
   };
 }
@@ -133,10 +140,12 @@ function sumOf(counts: readonly number[]): number {
 
 /** Open the endpoints of the settings. Endpoints on one origin share its connections. */
 function endpointsOf(settings: ProviderSettings, upstreams: Map<string, HttpUpstream>): Endpoint[] {
-  return settings.endpoints.map(({ name, baseUrl, apiKey, weight }) => {
+  return settings.endpoints.map((endpoint) => {
+    const { name, baseUrl, weight } = endpoint;
     const { origin, pathname } = new URL(baseUrl);
     const http = upstreams.get(origin) ?? new HttpUpstream(origin, { connectionsMax: settings.concurrencyMax });
     upstreams.set(origin, http);
-    return { name, apiKey, weight, http, basePath: pathname.replace(/\/+$/, '') };
+    const basePath = pathname.replace(/\/+$/, '');
+    return { name, weight, http, origin, basePath, credential: openCredential(endpoint) };
   });
 }

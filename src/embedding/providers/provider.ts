@@ -1,9 +1,7 @@
 import type { Model } from '../../models/catalog.ts';
 import type { TaskType } from '../../models/task-types.ts';
 
-/** Supported wire protocols. The protocol, never the vendor's name, selects the adapter. */
-export const PROTOCOLS = ['openai', 'gemini', 'voyage', 'jina', 'cohere', 'tei', 'ollama'] as const;
-export type ProtocolName = (typeof PROTOCOLS)[number];
+export { PROTOCOLS, type ProtocolName } from '../../platform/vendor-fields.ts';
 
 export interface ProviderCall {
   readonly model: Model;

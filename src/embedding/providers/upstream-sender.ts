@@ -1,5 +1,5 @@
+import type { Model } from '../../models/catalog.ts';
 import { yieldToEventLoop } from '../../platform/event-loop.ts';
-import type { Secret } from '../../platform/secret.ts';
 import type { Threads } from '../../platform/threads.ts';
 import { traced } from '../../platform/tracing.ts';
 import type { Breaker, Permit } from '../../platform/upstream/breaker.ts';
@@ -8,28 +8,27 @@ import type { HttpReply, HttpUpstream } from '../../platform/upstream/transport.
 import { causeOf, failedFor, providerUnavailable, upstreamRejected } from '../../platform/upstream/upstream-errors.ts';
 import { UpstreamFault } from '../../platform/upstream/upstream-fault.ts';
 import type { EndpointSettings, Endpoints } from './endpoints.ts';
+import { prepareRequest, type RequestTarget } from './prepare-request.ts';
 import { parseOn } from './protocols/parse-reply.ts';
 import type { ParsedVectors, Protocol } from './protocols/protocol.ts';
 import type { ProtocolName, ProviderCall } from './provider.ts';
 
-export interface Endpoint extends EndpointSettings {
+export interface Endpoint extends EndpointSettings, RequestTarget {
   readonly http: HttpUpstream;
-  /** Path of the base URL, without a slash at its end. */
-  readonly basePath: string;
-  readonly apiKey: Secret | null;
 }
 
 export interface SenderContext {
   readonly name: string;
   readonly protocolName: ProtocolName;
   readonly protocol: Protocol;
+  readonly apiVersion: string | null;
   readonly endpoints: Endpoints<Endpoint>;
   readonly breaker: Breaker;
   readonly retry: RetryPolicy;
   /** Time limit of one attempt. */
   readonly timeoutMs: number;
   readonly threads: Threads;
-  upstreamModelOf(call: ProviderCall): string;
+  upstreamModelOf(model: Model): string;
   /** Called after every attempt. */
   onAttempt(outcome: string, seconds: number): void;
 }
@@ -114,6 +113,7 @@ export class UpstreamSender {
         throw error;
       }
       outcome = error.kind === 'rejected' ? 'rejected' : causeOf(error);
+      if (error.kind === 'refused') endpoint.credential.forget?.();
       if (error.kind === 'transient') endpoints.failed(endpoint, error.retryAfterMs);
       else if (error.kind === 'refused') endpoints.refused(endpoint);
       else endpoints.succeeded(endpoint);
@@ -127,19 +127,19 @@ export class UpstreamSender {
   }
 
   async #exchange(endpoint: Endpoint, batch: ProviderCall): Promise<ParsedVectors> {
-    const { protocol, protocolName, threads, timeoutMs } = this.#context;
+    const { protocol, protocolName, apiVersion, threads, timeoutMs } = this.#context;
     const { model, texts, signal } = batch;
-    const { apiKey, http, basePath } = endpoint;
-    const taskType = model.takesTaskType ? batch.taskType : null;
     const dimensions = model.nativeDimension;
-    const upstreamModel = this.#context.upstreamModelOf(batch);
-    const request = protocol.request({ upstreamModel, texts, taskType, dimensions: model.upstreamDimensions, apiKey });
+    const { request, apiKey } = await prepareRequest(protocol, endpoint, signal, {
+      upstreamModel: this.#context.upstreamModelOf(model),
+      texts,
+      taskType: model.takesTaskType ? batch.taskType : null,
+      dimensions: model.upstreamDimensions,
+      apiVersion,
+    });
     const vectorBytesMax = BYTES_PER_VECTOR_MAX + dimensions * BYTES_PER_VALUE_MAX;
-    const reply: HttpReply = await http.call({
-      method: request.method,
-      path: basePath + request.path,
-      headers: request.headers,
-      body: request.body,
+    const reply: HttpReply = await endpoint.http.call({
+      ...request,
       timeoutMs,
       bodyBytesMax: BYTES_PER_REPLY_MAX + texts.length * vectorBytesMax,
       signal,

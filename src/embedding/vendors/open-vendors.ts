@@ -1,16 +1,19 @@
 import { recordAudit } from '../../access/audit.ts';
+import { knownModelsOf } from '../../models/known-models.ts';
 import { type AppError, conflict, notFound } from '../../platform/errors.ts';
-import { type ProviderSettings, settingsOfVendor } from '../../platform/provider-settings.ts';
 import { repeatingTask } from '../../platform/repeating-task.ts';
-import { seal } from '../../platform/seal.ts';
+import { type ProviderSettings, settingsOfVendor } from '../../platform/vendor-settings.ts';
 import { findDimensions } from '../find-dimensions.ts';
-import type { AddedVendor, NewVendor } from './schema.ts';
-import { contextOf, VendorRegistry, type VendorsContext } from './vendor-registry.ts';
+import { type AddedVendor, type NewVendor, VendorParameters } from './schema.ts';
+import { sealVendor } from './sealed-vendor.ts';
+import { VendorRegistry, type VendorsContext } from './vendor-registry.ts';
 import { countVendors, deleteVendor, insertVendor } from './vendor-store.ts';
 
 /** Interval of refreshes, after which a vendor that another process added is usable. */
 const REFRESH_MS = 5_000;
 const VENDORS_MAX = 64;
+/** Tokens that a model outside the catalog accepts in a text, unless the request says otherwise. */
+const TOKENS_MAX = 512;
 
 /** Vendors that operators added, beside those of the settings file. */
 export interface Vendors {
@@ -49,7 +52,8 @@ export async function openVendors(context: VendorsContext): Promise<Vendors> {
     names: () => registry.names(),
     protocolOf: (name) => registry.protocolOf(name),
     async add(actor, vendor, signal) {
-      const { name, protocol, base_url: baseUrl, api_key: apiKey, model } = vendor;
+      const { name, protocol, base_url: baseUrl = '', model } = vendor;
+      const parameters = VendorParameters.parse(vendor);
       refuseConfigured(name);
       if (registry.protocolOf(name) !== null) throw vendorExists(name);
       const beganMs = performance.now();
@@ -57,21 +61,19 @@ export async function openVendors(context: VendorsContext): Promise<Vendors> {
       const latencyMs = Math.round(performance.now() - beganMs);
       const id = `${name}/${model}`;
       const known = catalog.get(id);
-      if (known && known.upstreamDimensions === null && known.nativeDimension !== dimensions) {
-        throw conflict(
-          `the vendor sent ${dimensions} dimensions, but ${id} has ${known.nativeDimension}; choose another name for the vendor`,
-          'model_dimension_differs',
-        );
-      }
-      const models = known ? [] : [{ id, dimensions, max_tokens: vendor.max_tokens }];
-      const sealedApiKey = apiKey ? seal(keyRing.encryption, apiKey.reveal(), contextOf(name, baseUrl)) : null;
+      const facts = knownModelsOf(name, protocol, new Set([id])).find((each) => each.id === id);
+      const expected = known?.upstreamDimensions === null ? known.nativeDimension : facts?.dimensions;
+      if (expected !== undefined) requireDimensions(id, dimensions, expected);
+      const maxTokens = facts?.maxTokens ?? vendor.max_tokens ?? TOKENS_MAX;
+      const models = known ? [] : [{ id, dimensions, max_tokens: maxTokens }];
       await sql.begin(async (tx) => {
         if ((await countVendors(tx)) >= VENDORS_MAX) {
           throw conflict(`there are ${VENDORS_MAX} vendors already; remove one`, 'too_many_vendors');
         }
-        const row = { name, protocol, baseUrl, sealedApiKey, models, addedBy: actor };
+        const sealed = sealVendor(keyRing.encryption, vendor);
+        const row = { name, protocol, baseUrl, ...sealed, parameters, models, addedBy: actor };
         if (!(await insertVendor(tx, row))) throw vendorExists(name);
-        const detail = { protocol, base_url: baseUrl, model };
+        const detail = { protocol, base_url: baseUrl, ...parameters, model };
         await recordAudit(tx, { orgId: null, actor, action: 'vendor.add', target: name, detail });
       });
       await registry.refresh();
@@ -89,6 +91,15 @@ export async function openVendors(context: VendorsContext): Promise<Vendors> {
       await refreshes.stop();
     },
   };
+}
+
+/** @throws AppError `model_dimension_differs` (409) */
+function requireDimensions(id: string, sent: number, expected: number): void {
+  if (sent === expected) return;
+  throw conflict(
+    `the vendor sent ${sent} dimensions, but ${id} has ${expected}; choose another name for the vendor`,
+    'model_dimension_differs',
+  );
 }
 
 function vendorExists(name: string): AppError {

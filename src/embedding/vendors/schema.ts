@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { SimpleVendor } from '../../platform/provider-settings.ts';
+import { vendorFaults } from '../../platform/vendor-faults.ts';
+import { SimpleVendor } from '../../platform/vendor-settings.ts';
 
-/** Tokens that a model outside the catalog accepts in a text, unless the request says otherwise. */
-const TOKENS_MAX = 512;
 /** Names of the catalog that are no vendors: models of this host, and the alias. */
 export const OWN_NAMES: ReadonlySet<string> = new Set(['local', 'service']);
 
@@ -18,8 +17,10 @@ export const NewVendor = SimpleVendor.extend({
     .int()
     .min(1)
     .max(1_000_000)
-    .default(TOKENS_MAX)
-    .describe('tokens of a text that the model accepts, if it is not in the catalog'),
+    .optional()
+    .describe('tokens of a text that the model accepts, if it is not in the catalog (default: 512)'),
+}).superRefine((vendor, context) => {
+  for (const fault of vendorFaults(vendor)) context.addIssue({ code: 'custom', ...fault });
 });
 export type NewVendor = z.output<typeof NewVendor>;
 
@@ -36,3 +37,22 @@ export type AddedVendor = z.output<typeof AddedVendor>;
 /** Model outside the catalog that an added vendor serves. */
 export const VendorModel = z.object({ id: z.string(), dimensions: z.int(), max_tokens: z.int() });
 export type VendorModel = z.output<typeof VendorModel>;
+
+/** Parameters of a vendor besides an address and secrets. */
+export const VendorParameters = SimpleVendor.pick({
+  api_version: true,
+  region: true,
+  credentials: true,
+  project: true,
+  location: true,
+});
+export type VendorParameters = z.output<typeof VendorParameters>;
+
+/** Secrets of a vendor besides a key. */
+export const VendorSecrets = SimpleVendor.pick({
+  access_key_id: true,
+  secret_access_key: true,
+  session_token: true,
+  service_account: true,
+});
+export type VendorSecrets = z.output<typeof VendorSecrets>;

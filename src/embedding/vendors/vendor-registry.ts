@@ -1,11 +1,10 @@
 import type { Catalog } from '../../models/catalog.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Sql } from '../../platform/postgres.ts';
-import { type ProviderSettings, settingsOfVendor } from '../../platform/provider-settings.ts';
-import { unseal } from '../../platform/seal.ts';
-import { Secret } from '../../platform/secret.ts';
 import type { KeyRing } from '../../platform/secret-key.ts';
+import { type ProviderSettings, settingsOfVendor } from '../../platform/vendor-settings.ts';
 import type { Provider } from '../providers/provider.ts';
+import { unsealVendor } from './sealed-vendor.ts';
 import { type StoredVendor, selectVendors } from './vendor-store.ts';
 
 export interface VendorsContext {
@@ -66,24 +65,19 @@ export class VendorRegistry {
         return { id, vendor: vendor.name, dimensions, maxTokens };
       }),
     );
-    catalog.setAdded(models);
+    const protocols = [...found.values()].map(({ name, protocol }) => [name, protocol] as const);
+    catalog.setAdded(models, Object.fromEntries(protocols));
     for (const vendor of added) await this.#open(vendor);
   }
 
   /** Open a vendor. One whose key cannot be decrypted is left out, so that the others work. */
-  async #open({ name, protocol, baseUrl, sealedApiKey }: StoredVendor): Promise<void> {
+  async #open(stored: StoredVendor): Promise<void> {
     const { keyRing, logger, providers, open } = this.#context;
     try {
-      const key = sealedApiKey && new Secret(unseal(keyRing.encryption, sealedApiKey, contextOf(name, baseUrl)));
-      const vendor = { protocol, base_url: baseUrl, api_key: key ?? undefined };
-      providers.set(name, await open(name, settingsOfVendor(vendor)));
+      const vendor = unsealVendor(keyRing.encryption, stored);
+      providers.set(stored.name, await open(stored.name, settingsOfVendor(vendor)));
     } catch (error) {
-      logger.error({ err: error, provider: name }, 'an added vendor cannot be used');
+      logger.error({ err: error, provider: stored.name }, 'an added vendor cannot be used');
     }
   }
-}
-
-/** Return the encryption context of a key, which ties it to the address that it may be sent to. */
-export function contextOf(name: string, baseUrl: string): string {
-  return `vendors/${name}/${baseUrl}`;
 }

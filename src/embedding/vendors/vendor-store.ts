@@ -1,14 +1,18 @@
 import { z } from 'zod';
 import type { Sql } from '../../platform/postgres.ts';
-import type { ProviderSettings } from '../../platform/provider-settings.ts';
-import { VendorModel } from './schema.ts';
+import type { ProviderSettings } from '../../platform/vendor-settings.ts';
+import { VendorModel, VendorParameters } from './schema.ts';
 
 /** Vendor that an operator added to this installation. It belongs to no organization. */
 export interface VendorRow {
   readonly name: string;
   readonly protocol: ProviderSettings['protocol'];
+  /** Address of the API; empty for the default of the protocol. */
   readonly baseUrl: string;
   readonly sealedApiKey: Buffer | null;
+  /** Encrypted JSON of `VendorSecrets`, or null for a vendor without them. */
+  readonly sealedCredentials: Buffer | null;
+  readonly parameters: VendorParameters;
   readonly models: readonly VendorModel[];
 }
 
@@ -19,12 +23,15 @@ export interface StoredVendor extends VendorRow {
 
 export async function selectVendors(sql: Sql): Promise<StoredVendor[]> {
   const rows = await sql`
-    SELECT name, protocol, base_url, sealed_api_key, models, added_at::text FROM vendors ORDER BY name`;
+    SELECT name, protocol, base_url, sealed_api_key, sealed_credentials, parameters, models, added_at::text
+    FROM vendors ORDER BY name`;
   return rows.map((row) => ({
     name: row['name'],
     protocol: row['protocol'],
     baseUrl: row['base_url'],
     sealedApiKey: row['sealed_api_key'],
+    sealedCredentials: row['sealed_credentials'],
+    parameters: VendorParameters.parse(row['parameters']),
     models: z.array(VendorModel).parse(row['models']),
     addedAt: row['added_at'],
   }));
@@ -39,10 +46,11 @@ export async function countVendors(tx: Sql): Promise<number> {
 
 /** @returns false if there is a vendor of this name */
 export async function insertVendor(tx: Sql, vendor: VendorRow & { readonly addedBy: string }): Promise<boolean> {
-  const { name, protocol, baseUrl, sealedApiKey, models, addedBy } = vendor;
+  const { name, protocol, baseUrl, sealedApiKey, sealedCredentials, parameters, models, addedBy } = vendor;
   const inserted = await tx`
-    INSERT INTO vendors (name, protocol, base_url, sealed_api_key, models, added_by)
-    VALUES (${name}, ${protocol}, ${baseUrl}, ${sealedApiKey}, ${JSON.stringify(models)}::text::jsonb, ${addedBy})
+    INSERT INTO vendors (name, protocol, base_url, sealed_api_key, sealed_credentials, parameters, models, added_by)
+    VALUES (${name}, ${protocol}, ${baseUrl}, ${sealedApiKey}, ${sealedCredentials},
+      ${JSON.stringify(parameters)}::text::jsonb, ${JSON.stringify(models)}::text::jsonb, ${addedBy})
     ON CONFLICT (name) DO NOTHING`;
   return inserted.count > 0;
 }

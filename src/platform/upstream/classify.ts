@@ -1,11 +1,14 @@
 import type { Secret } from '../secret.ts';
-import { retryAfterMs } from './retry-after.ts';
+import { header, retryAfterMs } from './retry-after.ts';
 import { type FaultKind, UpstreamFault } from './upstream-fault.ts';
 import type { UpstreamHeaders } from './upstream-message.ts';
 import { readVendorError, type VendorError } from './vendor-message.ts';
 
 /** Exception of one protocol to the common classification; null if the common one applies. */
 export type Refine = (status: number, error: VendorError) => FaultKind | null;
+
+/** Header with the type of an error of AWS: `ThrottlingException:http://…`. */
+const AWS_ERROR_TYPE = 'x-amzn-errortype';
 
 /** Statuses with one meaning for all vendors. Any other status is `unavailable`. */
 const TRANSIENT = new Set([408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529]);
@@ -22,14 +25,16 @@ const ACCOUNT_CODES = new Set([
   'API_KEY_EXPIRED',
   'AUTHZ_INSUFFICIENT_BALANCE',
 ]);
-const NO_MODEL_CODES = new Set(['model_not_found', 'INPUT_MODEL_NOT_FOUND']);
+const NO_MODEL_CODES = new Set(['model_not_found', 'INPUT_MODEL_NOT_FOUND', 'OperationNotSupported', 'invalid_model']);
 /** Request fields that come from our settings. The caller's texts do not cause a 400 about one of these. */
 const OUR_PARAMS = new Set(['model', 'dimensions', 'encoding_format']);
 
 /** Create a function that classifies an answer with a status other than 2xx. */
 export function faultsOf(refine: Refine = () => null) {
   return (status: number, headers: UpstreamHeaders, body: Uint8Array, apiKey: Secret | null = null): UpstreamFault => {
-    const error = readVendorError(body, apiKey);
+    const read = readVendorError(body, apiKey);
+    const type = header(headers, AWS_ERROR_TYPE)?.split(':', 1) ?? [];
+    const error = { ...read, codes: [...type, ...read.codes] };
     return new UpstreamFault({
       kind: refine(status, error) ?? kindOf(status, error),
       status,

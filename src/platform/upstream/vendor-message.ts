@@ -66,7 +66,7 @@ function isObject(value: unknown): value is object {
 
 function messageOf(error: unknown): string | null {
   if (typeof error === 'string') return error;
-  for (const key of ['message', 'error', 'detail', 'msg']) {
+  for (const key of ['message', 'Message', 'error', 'detail', 'msg']) {
     const value = field(error, key);
     if (typeof value === 'string' && value.trim() !== '') return value;
     // Validation errors of FastAPI: [{loc, msg, input}]. `input` is text of the caller and is not read.

@@ -10,6 +10,7 @@ import {
   clock,
   DIMENSIONS,
   modelOf,
+  multiTextModelOf,
   rowsOf,
   settingsOf,
   startProvider,
@@ -22,7 +23,8 @@ it.each(PROTOCOLS)(
   async (protocol) => {
     const upstream = await startUpstream();
     const { provider } = startProvider(settingsOf(protocol, upstream.baseUrl(protocol), { itemsMax: 7 }));
-    const { vectors, tokens } = await provider.embed(callOf(texts(50)));
+    const own = multiTextModelOf(protocol);
+    const { vectors, tokens } = await provider.embed(callOf(texts(50), { model: own }));
     const model = upstream.calls[0]?.model ?? '';
     expect(rowsOf(vectors, 50)).toEqual(texts(50).map((text) => Array.from(upstream.vectorOf(model, text))));
     expect(tokens).toEqual(texts(50).map(fakeTokens));

@@ -35,6 +35,7 @@ const endpoint = (name: string, baseUrl: string, weight = 1) => ({
   name,
   baseUrl,
   apiKey: new Secret(`secret-of-${name}`),
+  cloud: null,
   weight,
 });
 
@@ -131,7 +132,7 @@ it('the key of a provider is in no error, log line or metric', async () => {
       const status = statuses[upstream.calls.length % statuses.length] ?? 500;
       return { kind: 'status', status, body: { error: { message, code: canary }, message, detail: message } };
     };
-    const endpoints = [{ name: 'key-1', baseUrl, apiKey: new Secret(canary), weight: 1 }];
+    const endpoints = [{ name: 'key-1', baseUrl, apiKey: new Secret(canary), cloud: null, weight: 1 }];
     const { now, pass } = clock();
     const registry = new Registry();
     const metrics = openUpstreamMetrics(registry);

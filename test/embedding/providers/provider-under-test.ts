@@ -2,8 +2,8 @@ import { onTestFinished } from 'vitest';
 import { openProvider, type ProviderOptions } from '../../../src/embedding/providers/open-provider.ts';
 import type { ProtocolName, Provider, ProviderCall } from '../../../src/embedding/providers/provider.ts';
 import type { Model } from '../../../src/models/catalog.ts';
-import type { ProviderSettings } from '../../../src/platform/provider-settings.ts';
 import { openThreads } from '../../../src/platform/threads.ts';
+import type { ProviderSettings } from '../../../src/platform/vendor-settings.ts';
 import { FakeUpstream, type FakeUpstreamOptions } from '../../support/fake-upstream.ts';
 import { keepLogs } from '../../support/logs.ts';
 
@@ -35,6 +35,11 @@ export function callOf(texts: readonly string[], fields: Partial<ProviderCall> =
   return { model: modelOf(), texts, counts, taskType: null, signal: new AbortController().signal, ...fields };
 }
 
+/** Return a model that takes several texts in a call of the protocol. */
+export function multiTextModelOf(protocol: ProtocolName, fields: Partial<Model> = {}): Model {
+  return modelOf(protocol === 'bedrock' ? { id: 'vendor-x/cohere.embed-v4:0', ...fields } : fields);
+}
+
 /** Create settings with short waits. */
 export function settingsOf(
   protocol: ProtocolName,
@@ -43,8 +48,9 @@ export function settingsOf(
 ): ProviderSettings {
   return {
     protocol,
-    endpoints: [{ name: 'key-1', baseUrl, apiKey: null, weight: 1 }],
+    endpoints: [{ name: 'key-1', baseUrl, apiKey: null, cloud: null, weight: 1 }],
     models: {},
+    apiVersion: null,
     concurrencyMax: 4,
     timeoutMs: 10_000,
     retriesMax: 2,

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { PROTOCOLS, type ProtocolName } from '../../../src/embedding/providers/provider.ts';
 import { AppError } from '../../../src/platform/errors.ts';
+import { WIRE } from '../../support/fake-upstream/protocols.ts';
 import type { Behaviour } from '../../support/fake-upstream.ts';
 import {
   callOf,
   DIMENSIONS,
-  modelOf,
+  multiTextModelOf,
   rowsOf,
   settingsOf,
   startProvider,
@@ -13,7 +14,7 @@ import {
 } from './provider-under-test.ts';
 
 const TEXTS = ['one', 'two', 'three'];
-const INDEXED = new Set<ProtocolName>(['openai', 'voyage', 'jina']);
+const INDEXED = new Set<ProtocolName>(PROTOCOLS.filter((name) => WIRE[name].indexed));
 
 /** Faults that last, with the cause of the resulting error. */
 const LASTING: readonly (readonly [title: string, behaviour: Behaviour, cause: string])[] = [
@@ -69,7 +70,9 @@ describe.each(PROTOCOLS)('a bad upstream of the protocol %s', (protocol) => {
       const metrics = { attempted: (_name: string, outcome: string) => outcomes.push(outcome), watch: () => () => {} };
       const { provider } = startProvider(settings, { metrics });
       const memory = watchMemory();
-      const error = await provider.embed(callOf(TEXTS)).catch((reason: unknown) => reason);
+      const error = await provider
+        .embed(callOf(TEXTS, { model: multiTextModelOf(protocol) }))
+        .catch((reason: unknown) => reason);
       const grownBytes = memory.stop();
       expect(error).toBeInstanceOf(AppError);
       expect(error).toMatchObject({
@@ -89,7 +92,7 @@ describe.each(PROTOCOLS)('a bad upstream of the protocol %s', (protocol) => {
     const upstream = await startUpstream();
     upstream.next(behaviour);
     const { provider } = startProvider(settingsOf(protocol, upstream.baseUrl(protocol)));
-    const { vectors } = await provider.embed(callOf(TEXTS));
+    const { vectors } = await provider.embed(callOf(TEXTS, { model: multiTextModelOf(protocol) }));
     const model = upstream.calls[0]?.model ?? '';
     expect(rowsOf(vectors, 3)).toEqual(TEXTS.map((text) => Array.from(upstream.vectorOf(model, text))));
     expect(upstream.calls).toHaveLength(2);
@@ -100,7 +103,7 @@ describe.each(PROTOCOLS)('a bad upstream of the protocol %s', (protocol) => {
     const upstream = await startUpstream();
     upstream.next({ kind: 'shuffled' });
     const { provider } = startProvider(settingsOf(protocol, upstream.baseUrl(protocol)));
-    const { vectors } = await provider.embed(callOf(TEXTS));
+    const { vectors } = await provider.embed(callOf(TEXTS, { model: multiTextModelOf(protocol) }));
     const model = upstream.calls[0]?.model ?? '';
     expect(rowsOf(vectors, 3)).toEqual(TEXTS.map((text) => Array.from(upstream.vectorOf(model, text))));
     expect(upstream.calls).toHaveLength(1);
@@ -143,7 +146,7 @@ describe.each(PROTOCOLS)('a bad upstream of the protocol %s', (protocol) => {
     const dimensions = 2048;
     const upstream = await startUpstream({ dimensions });
     const { provider } = startProvider(settingsOf(protocol, upstream.baseUrl(protocol), { retriesMax: 0 }));
-    const model = modelOf({ nativeDimension: dimensions });
+    const model = multiTextModelOf(protocol, { nativeDimension: dimensions });
     const texts = Array.from({ length: 300 }, (_, index) => `text ${index}`);
     const { vectors } = await provider.embed(callOf(texts, { model }));
     const upstreamModel = upstream.calls[0]?.model ?? '';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { tokenBounds } from '../../../src/models/count-tokens.ts';
-import type { ProviderSettings } from '../../../src/platform/provider-settings.ts';
+import type { ProviderSettings } from '../../../src/platform/vendor-settings.ts';
 import { fakeTokens } from '../../support/fake-upstream.ts';
 import { callOf, modelOf, settingsOf, startProvider, startUpstream } from './provider-under-test.ts';
 

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { ProtocolName } from '../../../src/embedding/providers/provider.ts';
 import { base64Of } from './vectors.ts';
 
 /** Request in terms that all protocols share. */
@@ -25,9 +24,12 @@ export interface WireReply {
 export interface WireProtocol {
   /** Path of the base URL of this protocol. */
   readonly base: string;
+  /** Path of the base URL of the usual API, if the protocol has several. */
+  readonly usualBase?: string;
   /** Match a path below the base. @returns the model in the path, '' if it has none, null for another path */
   path(path: string): string | null;
-  readonly auth: 'bearer' | 'x-goog-api-key';
+  /** Header of the key. */
+  readonly auth: 'bearer' | 'x-goog-api-key' | 'api-key';
   readonly itemsMax: number;
   /** True if an answer names the text of each vector. Otherwise vectors come in the order of the texts. */
   readonly indexed: boolean;
@@ -36,19 +38,21 @@ export interface WireProtocol {
   render(reply: WireReply): { body: unknown; headers?: Record<string, string> };
   /** Make an error body in the vendor's shape. */
   error(status: number, message: string, code: string): unknown;
+  /** Answer to a wrong key, if it is not a 401 in the usual shape. */
+  readonly refusal?: { readonly status: number; readonly body: unknown; readonly headers?: Record<string, string> };
 }
 
-const text = z.string().min(1);
-const texts = z.array(text).min(1);
-const model = z.string().min(1);
-const dimensions = z.int().positive().optional();
-const exactly = (path: string) => (given: string) => (given === path ? '' : null);
+export const text = z.string().min(1);
+export const texts = z.array(text).min(1);
+export const model = z.string().min(1);
+export const dimensions = z.int().positive().optional();
+export const exactly = (path: string) => (given: string) => (given === path ? '' : null);
 
-function numbers(vector: Float32Array): (number | null)[] {
+export function numbers(vector: Float32Array): (number | null)[] {
   return Array.from(vector, (value) => (Number.isFinite(value) ? value : null));
 }
 
-function openAiShape(reply: WireReply, usage: object): { body: unknown } {
+export function openAiShape(reply: WireReply, usage: object): { body: unknown } {
   const data = reply.vectors.map((vector, at) => ({
     object: 'embedding',
     index: reply.indices[at],
@@ -96,7 +100,7 @@ const Jina = z
   .refine((body) => body.task === undefined || (JINA_TASKS[body.model] ?? JINA_V3_TASKS).includes(body.task), {
     error: 'the model does not have this task',
   });
-const GEMINI_TASKS = [
+export const GEMINI_TASKS = [
   'RETRIEVAL_QUERY',
   'RETRIEVAL_DOCUMENT',
   'SEMANTIC_SIMILARITY',
@@ -120,6 +124,7 @@ const Gemini = z.strictObject({
     .refine((all) => !all.some((each) => each.model.includes('gemini-embedding-2') && each.taskType !== undefined))
     .min(1),
 });
+const KEY_INVALID = { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'API_KEY_INVALID' };
 const Cohere = z.strictObject({
   model,
   texts,
@@ -136,7 +141,7 @@ const Tei = z.strictObject({
 });
 const Ollama = z.strictObject({ model, input: texts, truncate: z.boolean().default(true), dimensions });
 
-const openai: WireProtocol = {
+export const openai: WireProtocol = {
   base: '/openai/v1',
   path: exactly('/embeddings'),
   auth: 'bearer',
@@ -151,7 +156,7 @@ const openai: WireProtocol = {
   error: (_status, message, code) => ({ error: { message, type: 'invalid_request_error', param: null, code } }),
 };
 
-const voyage: WireProtocol = {
+export const voyage: WireProtocol = {
   base: '/voyage/v1',
   path: exactly('/embeddings'),
   auth: 'bearer',
@@ -168,7 +173,7 @@ const voyage: WireProtocol = {
   error: (_status, message) => ({ detail: message }),
 };
 
-const jina: WireProtocol = {
+export const jina: WireProtocol = {
   base: '/jina/v1',
   path: exactly('/embeddings'),
   auth: 'bearer',
@@ -185,7 +190,7 @@ const jina: WireProtocol = {
   error: (_status, message, code) => ({ code, message }),
 };
 
-const gemini: WireProtocol = {
+export const gemini: WireProtocol = {
   base: '/gemini/v1beta',
   path(given) {
     const name = /^\/models\/([^/:]+):batchEmbedContents$/.exec(given)?.[1];
@@ -213,9 +218,13 @@ const gemini: WireProtocol = {
     },
   }),
   error: (status, message, code) => ({ error: { code: status, message, status: code, details: [] } }),
+  refusal: {
+    status: 400,
+    body: { error: { code: 400, message: 'API key not valid.', status: 'INVALID_ARGUMENT', details: [KEY_INVALID] } },
+  },
 };
 
-const cohere: WireProtocol = {
+export const cohere: WireProtocol = {
   base: '/cohere',
   path: exactly('/v2/embed'),
   auth: 'bearer',
@@ -238,7 +247,7 @@ const cohere: WireProtocol = {
   error: (_status, message) => ({ message }),
 };
 
-const tei: WireProtocol = {
+export const tei: WireProtocol = {
   base: '/tei',
   path: exactly('/embed'),
   auth: 'bearer',
@@ -252,7 +261,7 @@ const tei: WireProtocol = {
   error: (_status, message, code) => ({ error: message, error_type: code }),
 };
 
-const ollama: WireProtocol = {
+export const ollama: WireProtocol = {
   base: '/ollama',
   path: exactly('/api/embed'),
   auth: 'bearer',
@@ -270,6 +279,3 @@ const ollama: WireProtocol = {
   }),
   error: (_status, message) => ({ error: message }),
 };
-
-/** Every protocol by its documentation, written independently of the adapters so that tests find differences. */
-export const WIRE: Readonly<Record<ProtocolName, WireProtocol>> = { openai, gemini, voyage, jina, cohere, tei, ollama };

@@ -7,7 +7,8 @@ import type { AddedVendor } from '../../types.ts';
 import { ActionError, Button, Form, SelectField, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { toast } from '../../ui/toast.tsx';
-import { PROTOCOL_NAMES, type VendorView } from './vendor-view.ts';
+import { VendorFields } from './vendor-fields.tsx';
+import { PROTOCOL_FIELDS, PROTOCOL_NAMES, type VendorView, WITH_OWN_ADDRESS } from './vendor-view.ts';
 
 interface VendorDialogProps {
   readonly vendors: readonly VendorView[];
@@ -19,6 +20,21 @@ const PROTOCOLS = Object.entries(PROTOCOL_NAMES).map(([value, label]) => ({ valu
 /** Tokens of a text that most models accept. */
 const TOKENS_AT_FIRST = '512';
 
+/** Return the values that are not empty, without spaces around them. */
+function filled(values: Readonly<Record<string, string>>): Record<string, string> {
+  const trimmed = Object.entries(values).map(([field, value]) => [field, value.trim()] as const);
+  return Object.fromEntries(trimmed.filter(([, value]) => value !== ''));
+}
+
+/** Return the fields that the protocol has. Bedrock without any key takes the role of the machine. */
+function extrasOf(protocol: string, key: string, extras: Readonly<Record<string, string>>): Record<string, string> {
+  const own = filled(
+    Object.fromEntries((PROTOCOL_FIELDS[protocol] ?? []).map((field) => [field, extras[field] ?? ''])),
+  );
+  const isRole = protocol === 'bedrock' && key.trim() === '' && own['access_key_id'] === undefined;
+  return isRole ? { ...own, credentials: 'aws' } : own;
+}
+
 /** Form of a new vendor. The service makes a test call and stores the vendor only if that succeeds. */
 export function VendorDialog({ vendors, onClose, onAdded }: VendorDialogProps) {
   const usualName = (chosen: string) =>
@@ -27,23 +43,19 @@ export function VendorDialog({ vendors, onClose, onAdded }: VendorDialogProps) {
   const [name, setName] = useState(usualName('openai'));
   const [address, setAddress] = useState('');
   const [key, setKey] = useState('');
+  const [extras, setExtras] = useState<Readonly<Record<string, string>>>({});
   const [model, setModel] = useState('');
   const [tokens, setTokens] = useState(TOKENS_AT_FIRST);
   const save = useAction(async () => {
-    const json = {
-      name: name.trim(),
-      protocol,
-      base_url: address.trim(),
-      ...(key.trim() === '' ? {} : { api_key: key.trim() }),
-      model: model.trim(),
-      max_tokens: Number(tokens),
-    };
+    const shared = { name, protocol, base_url: address, api_key: protocol === 'vertex' ? '' : key, model };
+    const json = { ...filled(shared), ...extrasOf(protocol, key, extras), max_tokens: Number(tokens) };
     const added = await call<AddedVendor>('/v1/vendors', { method: 'POST', json });
     const time = formatDuration(added.latency_ms);
     toast(t('It answered in {time} with {count} dimensions.', { time, count: added.dimensions }));
     onAdded();
     onClose();
   });
+  const hasAddress = WITH_OWN_ADDRESS.has(protocol);
   return (
     <Dialog title={t('Add a vendor')} onClose={onClose}>
       <Form onSubmit={() => save.run()}>
@@ -68,20 +80,31 @@ export function VendorDialog({ vendors, onClose, onAdded }: VendorDialogProps) {
         </div>
         <TextField
           label={t('Address')}
-          hint={t('Address of the API, without the path of the operation.')}
-          required
+          hint={
+            hasAddress
+              ? t('Only for a private address of the API. Empty for that of the vendor.')
+              : t('Address of the API, without the path of the operation.')
+          }
+          required={!hasAddress}
           maxLength={2000}
           spellcheck={false}
           value={address}
           onValue={setAddress}
         />
-        <TextField
-          label={t('API key')}
-          hint={t('It is stored encrypted and never shown again. Empty for a server without keys.')}
-          type="password"
-          autocomplete="off"
-          value={key}
-          onValue={setKey}
+        {protocol !== 'vertex' && (
+          <TextField
+            label={t('API key')}
+            hint={t('It is stored encrypted and never shown again. Empty for a server without keys.')}
+            type="password"
+            autocomplete="off"
+            value={key}
+            onValue={setKey}
+          />
+        )}
+        <VendorFields
+          protocol={protocol}
+          values={extras}
+          onValue={(field, value) => setExtras({ ...extras, [field]: value })}
         />
         <div class="form-grid">
           <TextField

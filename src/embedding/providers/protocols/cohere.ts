@@ -5,7 +5,8 @@ import { bearer, postJson, wellFormed } from '../../../platform/upstream/request
 import type { Protocol } from './protocol.ts';
 import { placeInOrder, tokensOf } from './vectors.ts';
 
-const INPUT_TYPES: Readonly<Record<TaskType, string>> = {
+/** Input types of Cohere's models by task type. */
+export const COHERE_INPUT_TYPES: Readonly<Record<TaskType, string>> = {
   retrieval_query: 'search_query',
   retrieval_document: 'search_document',
   semantic_similarity: 'clustering',
@@ -17,14 +18,18 @@ const INPUT_TYPES: Readonly<Record<TaskType, string>> = {
   factcheck: 'search_query',
 };
 
-/** Protocol of Cohere's `POST /v2/embed`. `input_type` is required; a text without a task type counts as a document. */
+/**
+ * Protocol of Cohere's `POST /v2/embed` (docs.cohere.com/v2/docs/embeddings, November 2026). `input_type` is required,
+ * and a text without a task type counts as a document. Cohere has no type for texts to compare: they count as texts to
+ * cluster.
+ */
 export const cohere: Protocol = {
   caps: { itemsMax: 96, tokensMax: null },
   request: (call) =>
     postJson('/v2/embed', bearer(call.apiKey), {
       model: call.upstreamModel,
       texts: wellFormed(call.texts),
-      input_type: INPUT_TYPES[call.taskType ?? 'retrieval_document'],
+      input_type: COHERE_INPUT_TYPES[call.taskType ?? 'retrieval_document'],
       embedding_types: ['float'],
       output_dimension: call.dimensions ?? undefined,
       truncate: 'NONE',

@@ -5,7 +5,8 @@ import { postJson, wellFormed } from '../../../platform/upstream/request-parts.t
 import type { Protocol } from './protocol.ts';
 import { placeInOrder, tokensOf } from './vectors.ts';
 
-const TASK_TYPES: Readonly<Record<TaskType, string>> = {
+/** Task types of Google's models by ours. */
+export const GEMINI_TASK_TYPES: Readonly<Record<TaskType, string>> = {
   retrieval_query: 'RETRIEVAL_QUERY',
   retrieval_document: 'RETRIEVAL_DOCUMENT',
   semantic_similarity: 'SEMANTIC_SIMILARITY',
@@ -18,9 +19,9 @@ const TASK_TYPES: Readonly<Record<TaskType, string>> = {
 };
 
 /**
- * Protocol of the Gemini API's `models/{model}:batchEmbedContents`. Each text is a separate content, since several
- * parts of one content become a single vector. Vectors below the full dimension are not normalised. The API answers a
- * bad key with 400 `API_KEY_INVALID`.
+ * Protocol of the Gemini API's `models/{model}:batchEmbedContents` (ai.google.dev/gemini-api/docs/embeddings, November
+ * 2026). Each text is a separate content, since several parts of one content become a single vector. Vectors below the
+ * full dimension are not normalised. The API answers a bad key with 400 `API_KEY_INVALID`.
  */
 export const gemini: Protocol = {
   caps: { itemsMax: 100, tokensMax: null },
@@ -31,7 +32,7 @@ export const gemini: Protocol = {
       requests: wellFormed(call.texts).map((text) => ({
         model: `models/${name}`,
         content: { parts: [{ text }] },
-        taskType: call.taskType === null ? undefined : TASK_TYPES[call.taskType],
+        taskType: call.taskType === null ? undefined : GEMINI_TASK_TYPES[call.taskType],
         outputDimensionality: call.dimensions ?? undefined,
       })),
     });

@@ -1,8 +1,5 @@
 import type { TaskType } from '../../../models/task-types.ts';
-import { faultsOf } from '../../../platform/upstream/classify.ts';
-import { bearer, postJson, wellFormed } from '../../../platform/upstream/request-parts.ts';
-import { parseOpenAiShape } from './openai.ts';
-import type { Protocol } from './protocol.ts';
+import { openAiShaped } from './openai.ts';
 
 type Tasks = Readonly<Record<TaskType, string | undefined>>;
 
@@ -44,17 +41,9 @@ function taskOf(model: string, taskType: TaskType): string | undefined {
 }
 
 /** Protocol of Jina AI's `POST /embeddings`. An empty account answers 403 `AUTHZ_INSUFFICIENT_BALANCE`. */
-export const jina: Protocol = {
-  caps: { itemsMax: 512, tokensMax: null },
-  request: (call) =>
-    postJson('/embeddings', bearer(call.apiKey), {
-      input: wellFormed(call.texts),
-      model: call.upstreamModel,
-      task: call.taskType === null ? undefined : taskOf(call.upstreamModel, call.taskType),
-      dimensions: call.dimensions ?? undefined,
-      embedding_type: 'base64',
-      truncate: false,
-    }),
-  parse: parseOpenAiShape,
-  faultOf: faultsOf(),
-};
+export const jina = openAiShaped({ itemsMax: 512, tokensMax: null }, ({ upstreamModel, taskType, dimensions }) => ({
+  task: taskType === null ? undefined : taskOf(upstreamModel, taskType),
+  dimensions: dimensions ?? undefined,
+  embedding_type: 'base64',
+  truncate: false,
+}));

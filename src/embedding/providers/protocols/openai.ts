@@ -3,7 +3,7 @@ import { field, parseJson } from '../../../platform/upstream/parse-json.ts';
 import { bearer, postJson, wellFormed } from '../../../platform/upstream/request-parts.ts';
 import type { UpstreamReply } from '../../../platform/upstream/upstream-message.ts';
 import { extractBase64 } from './extract-base64.ts';
-import type { ExpectedVectors, ParsedVectors, Protocol } from './protocol.ts';
+import type { ExpectedVectors, ParsedVectors, Protocol, UpstreamCall, UpstreamCaps } from './protocol.ts';
 import { placeByIndex, tokensOf } from './vectors.ts';
 
 /** Parse an answer in OpenAI's form: `{data: [{index, embedding}], usage: {prompt_tokens, total_tokens}}`. */
@@ -17,16 +17,27 @@ export function parseOpenAiShape(reply: UpstreamReply, expected: ExpectedVectors
   };
 }
 
+/**
+ * Make a protocol of `POST /embeddings` in OpenAI's shape.
+ *
+ * @param fields members of the body besides `input` and `model`; those that are `undefined` are omitted
+ */
+export function openAiShaped(caps: UpstreamCaps, fields: (call: UpstreamCall) => object): Protocol {
+  return {
+    caps,
+    request: (call) =>
+      postJson('/embeddings', bearer(call.apiKey), {
+        input: wellFormed(call.texts),
+        model: call.upstreamModel,
+        ...fields(call),
+      }),
+    parse: parseOpenAiShape,
+    faultOf: faultsOf(),
+  };
+}
+
 /** OpenAI's `POST /embeddings`, which vLLM, Infinity, LiteLLM, llama.cpp and LocalAI also support. */
-export const openai: Protocol = {
-  caps: { itemsMax: 2048, tokensMax: 300_000 },
-  request: (call) =>
-    postJson('/embeddings', bearer(call.apiKey), {
-      input: wellFormed(call.texts),
-      model: call.upstreamModel,
-      dimensions: call.dimensions ?? undefined,
-      encoding_format: 'base64',
-    }),
-  parse: parseOpenAiShape,
-  faultOf: faultsOf(),
-};
+export const openai = openAiShaped({ itemsMax: 2048, tokensMax: 300_000 }, ({ dimensions }) => ({
+  dimensions: dimensions ?? undefined,
+  encoding_format: 'base64',
+}));

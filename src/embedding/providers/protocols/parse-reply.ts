@@ -3,6 +3,7 @@ import type { Threads } from '../../../platform/threads.ts';
 import { type FaultFields, UpstreamFault } from '../../../platform/upstream/upstream-fault.ts';
 import type { UpstreamHeaders } from '../../../platform/upstream/upstream-message.ts';
 import type { ProtocolName } from '../provider.ts';
+import { parseOpenAiShape } from './openai.ts';
 import type { ParsedVectors } from './protocol.ts';
 import { protocolOf } from './protocol-of.ts';
 
@@ -70,7 +71,7 @@ export async function parseOn(threads: Threads, reply: ReplyToParse, signal?: Ab
 export function isQuick({ protocol, body }: Pick<ReplyToParse, 'protocol' | 'body'>): boolean {
   if (body.byteLength <= INLINE_NUMBERS_BYTES_MAX) return true;
   if (body.byteLength > INLINE_BASE64_BYTES_MAX) return false;
-  if (protocol !== 'openai' && protocol !== 'voyage' && protocol !== 'jina') return false;
+  if (protocolOf(protocol).parse !== parseOpenAiShape) return false;
   // We ask for base64, but not every server supports it.
   const head = Buffer.from(body.buffer, body.byteOffset, Math.min(HEAD_BYTES, body.byteLength)).toString('latin1');
   return /"embedding"\s*:\s*"/.test(head);

@@ -10,7 +10,10 @@ export interface UpstreamCall {
   readonly taskType: TaskType | null;
   /** Dimension to request, or null for the model's own. */
   readonly dimensions: number | null;
+  /** Key, or an access token. */
   readonly apiKey: Secret | null;
+  /** Dated version of the API, or null for the one without a date. */
+  readonly apiVersion: string | null;
 }
 
 export interface ExpectedVectors {
@@ -33,6 +36,8 @@ export interface UpstreamCaps {
 /** Stateless wire protocol of a vendor. It builds requests and parses answers. */
 export interface Protocol {
   readonly caps: UpstreamCaps;
+  /** Caps of a model, if they differ between models. */
+  readonly capsOf?: (upstreamModel: string) => UpstreamCaps;
   request(call: UpstreamCall): UpstreamRequest;
   /** @throws UpstreamFault of kind `transient` unless the answer is exactly as requested */
   parse(reply: UpstreamReply, expected: ExpectedVectors): ParsedVectors;

@@ -1,8 +1,5 @@
 import type { TaskType } from '../../../models/task-types.ts';
-import { faultsOf } from '../../../platform/upstream/classify.ts';
-import { bearer, postJson, wellFormed } from '../../../platform/upstream/request-parts.ts';
-import { parseOpenAiShape } from './openai.ts';
-import type { Protocol } from './protocol.ts';
+import { openAiShaped } from './openai.ts';
 
 const INPUT_TYPES: Readonly<Record<TaskType, 'query' | 'document' | null>> = {
   retrieval_query: 'query',
@@ -17,20 +14,12 @@ const INPUT_TYPES: Readonly<Record<TaskType, 'query' | 'document' | null>> = {
 };
 
 /**
- * Protocol of Voyage AI's `POST /embeddings`. Depending on the model, a call may have 120,000 to 1,000,000 tokens. The
- * lowest limit is used for all.
+ * Protocol of Voyage AI's `POST /embeddings` (docs.voyageai.com/reference/embeddings-api, November 2026). Depending on
+ * the model, a call may have 120,000 to 1,000,000 tokens. The lowest limit is used for all.
  */
-export const voyage: Protocol = {
-  caps: { itemsMax: 1000, tokensMax: 120_000 },
-  request: (call) =>
-    postJson('/embeddings', bearer(call.apiKey), {
-      input: wellFormed(call.texts),
-      model: call.upstreamModel,
-      input_type: call.taskType === null ? null : INPUT_TYPES[call.taskType],
-      truncation: false,
-      output_dimension: call.dimensions ?? undefined,
-      encoding_format: 'base64',
-    }),
-  parse: parseOpenAiShape,
-  faultOf: faultsOf(),
-};
+export const voyage = openAiShaped({ itemsMax: 1000, tokensMax: 120_000 }, ({ taskType, dimensions }) => ({
+  input_type: taskType === null ? null : INPUT_TYPES[taskType],
+  truncation: false,
+  output_dimension: dimensions ?? undefined,
+  encoding_format: 'base64',
+}));

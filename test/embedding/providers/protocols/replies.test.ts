@@ -2,15 +2,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { protocolOf } from '../../../../src/embedding/providers/protocols/protocol-of.ts';
 import { PROTOCOLS } from '../../../../src/embedding/providers/provider.ts';
 import { UpstreamFault } from '../../../../src/platform/upstream/upstream-fault.ts';
+import { WIRE } from '../../../support/fake-upstream/protocols.ts';
 import { type Behaviour, FakeUpstream, fakeTokens } from '../../../support/fake-upstream.ts';
-import { callOf, faultIn, send } from './send.ts';
+import { callOf, faultIn, modelOf, send } from './send.ts';
 
 const TEXTS = ['one', '둘', 'three'];
 const EXPECTED = { count: 3, dimensions: 48 };
 
 describe.each(PROTOCOLS)('an answer of protocol %s', (name) => {
   const protocol = protocolOf(name);
-  const indexed = name === 'openai' || name === 'voyage' || name === 'jina';
+  const { indexed } = WIRE[name];
   let fake: FakeUpstream;
   let numbersOnly: FakeUpstream;
 
@@ -22,7 +23,7 @@ describe.each(PROTOCOLS)('an answer of protocol %s', (name) => {
 
   async function ask(upstream: FakeUpstream, behaviour: Behaviour = { kind: 'ok' }) {
     upstream.next(behaviour);
-    return await send(upstream.baseUrl(name), protocol.request(callOf({ texts: TEXTS })));
+    return await send(upstream.baseUrl(name), protocol.request(callOf({ upstreamModel: modelOf(name), texts: TEXTS })));
   }
 
   /** Vectors of the texts, one after the other. */
@@ -113,7 +114,7 @@ describe.each(PROTOCOLS)('an answer of protocol %s', (name) => {
     const reply = await ask(fake);
     const text = Buffer.from(reply.body)
       .toString()
-      .replace(/"(usage|usageMetadata|meta|prompt_eval_count)":/, '"other":');
+      .replace(/"(usage|usageMetadata|meta|prompt_eval_count|statistics|inputTextTokenCount)":/g, '"other":');
     const { vectors, tokens } = protocol.parse({ headers: {}, body: Buffer.from(text) }, EXPECTED);
     expect(tokens).toBeNull();
     expect(vectors).toEqual(rows());

@@ -4,28 +4,39 @@ import { PROTOCOLS, type ProtocolName } from '../../../../src/embedding/provider
 import { TaskType } from '../../../../src/models/task-types.ts';
 import { Secret } from '../../../../src/platform/secret.ts';
 import { FakeUpstream } from '../../../support/fake-upstream.ts';
-import { bodyOf, callOf, send } from './send.ts';
+import { bodyOf, callOf, modelOf, send } from './send.ts';
 
 /** Name of each task type in each protocol, from the vendors' documentation; null if it is not sent. */
 const TASKS: Readonly<Record<TaskType, Partial<Record<ProtocolName, string | null>>>> = {
-  retrieval_query: { gemini: 'RETRIEVAL_QUERY', voyage: 'query', jina: 'retrieval.query', cohere: 'search_query' },
-  retrieval_document: {
-    ...{ gemini: 'RETRIEVAL_DOCUMENT', voyage: 'document' },
-    ...{ jina: 'retrieval.passage', cohere: 'search_document' },
-  },
-  semantic_similarity: { gemini: 'SEMANTIC_SIMILARITY', voyage: null, jina: 'text-matching', cohere: 'clustering' },
-  question_answering: {
-    gemini: 'QUESTION_ANSWERING',
-    voyage: 'query',
-    jina: 'retrieval.query',
-    cohere: 'search_query',
-  },
-  clustering: { gemini: 'CLUSTERING', voyage: null, jina: 'separation', cohere: 'clustering' },
-  classification: { gemini: 'CLASSIFICATION', voyage: null, jina: 'classification', cohere: 'classification' },
-  code_retrieval: { gemini: 'CODE_RETRIEVAL_QUERY', voyage: 'query', jina: 'retrieval.query', cohere: 'search_query' },
-  contradiction: { gemini: 'FACT_VERIFICATION', voyage: 'query', jina: 'retrieval.query', cohere: 'search_query' },
-  factcheck: { gemini: 'FACT_VERIFICATION', voyage: 'query', jina: 'retrieval.query', cohere: 'search_query' },
+  retrieval_query: tasks('RETRIEVAL_QUERY', 'query', 'retrieval.query', 'search_query', 'search_query', 'query'),
+  retrieval_document: tasks(
+    ...([
+      'RETRIEVAL_DOCUMENT',
+      'document',
+      'retrieval.passage',
+      'search_document',
+      'search_document',
+      'passage',
+    ] as const),
+  ),
+  semantic_similarity: tasks(
+    ...(['SEMANTIC_SIMILARITY', null, 'text-matching', 'clustering', 'search_document', 'passage'] as const),
+  ),
+  question_answering: tasks(
+    ...(['QUESTION_ANSWERING', 'query', 'retrieval.query', 'search_query', 'search_query', 'query'] as const),
+  ),
+  clustering: tasks('CLUSTERING', null, 'separation', 'clustering', 'clustering', 'passage'),
+  classification: tasks('CLASSIFICATION', null, 'classification', 'classification', 'classification', 'passage'),
+  code_retrieval: tasks(
+    ...(['CODE_RETRIEVAL_QUERY', 'query', 'retrieval.query', 'search_query', 'search_query', 'query'] as const),
+  ),
+  contradiction: tasks('FACT_VERIFICATION', 'query', 'retrieval.query', 'search_query', 'search_query', 'query'),
+  factcheck: tasks('FACT_VERIFICATION', 'query', 'retrieval.query', 'search_query', 'search_query', 'query'),
 };
+
+function tasks(google: string, voyage: string | null, jina: string, cohere: string, nomic: string, nim: string) {
+  return { gemini: google, vertex: google, voyage, jina, cohere, bedrock: cohere, nomic, nim };
+}
 
 /** Body of a call with the texts "one" and "둘" to model "m", with 256 dimensions, for retrieval of documents. */
 const BODIES: Readonly<Record<ProtocolName, unknown>> = {
@@ -50,6 +61,25 @@ const BODIES: Readonly<Record<ProtocolName, unknown>> = {
   },
   tei: { inputs: ['one', '둘'], normalize: true, truncate: false },
   ollama: { model: 'm', input: ['one', '둘'], truncate: false, dimensions: 256 },
+  azure: { input: ['one', '둘'], model: 'm', dimensions: 256, encoding_format: 'base64' },
+  vertex: {
+    instances: ['one', '둘'].map((content) => ({ content, task_type: 'RETRIEVAL_DOCUMENT' })),
+    parameters: { autoTruncate: false, outputDimensionality: 256 },
+  },
+  bedrock: {
+    ...{ texts: ['one', '둘'], input_type: 'search_document', embedding_types: ['float'] },
+    ...{ output_dimension: 256, truncate: 'NONE' },
+  },
+  mistral: { input: ['one', '둘'], model: 'm', output_dimension: 256, encoding_format: 'base64' },
+  nomic: {
+    ...{ texts: ['one', '둘'], model: 'm', task_type: 'search_document' },
+    ...{ dimensionality: 256, long_text_mode: 'mean' },
+  },
+  mixedbread: { input: ['one', '둘'], model: 'm', dimensions: 256, normalized: true, encoding_format: 'base64' },
+  nim: {
+    ...{ input: ['one', '둘'], model: 'm', input_type: 'passage', modality: 'text', truncate: 'NONE' },
+    ...{ dimensions: 256, encoding_format: 'base64' },
+  },
 };
 
 /** Body of this call without task type and dimension. */
@@ -64,6 +94,16 @@ const PLAIN_BODIES: Readonly<Record<ProtocolName, unknown>> = {
   },
   tei: { inputs: ['one', '둘'], normalize: true, truncate: false },
   ollama: { model: 'm', input: ['one', '둘'], truncate: false },
+  azure: { input: ['one', '둘'], model: 'm', encoding_format: 'base64' },
+  vertex: { instances: [{ content: 'one' }, { content: '둘' }], parameters: { autoTruncate: false } },
+  bedrock: { texts: ['one', '둘'], input_type: 'search_document', embedding_types: ['float'], truncate: 'NONE' },
+  mistral: { input: ['one', '둘'], model: 'm', encoding_format: 'base64' },
+  nomic: { texts: ['one', '둘'], model: 'm', task_type: 'search_document', long_text_mode: 'mean' },
+  mixedbread: { input: ['one', '둘'], model: 'm', normalized: true, encoding_format: 'base64' },
+  nim: {
+    ...{ input: ['one', '둘'], model: 'm', input_type: 'passage', modality: 'text', truncate: 'NONE' },
+    encoding_format: 'base64',
+  },
 };
 
 const PATHS: Readonly<Record<ProtocolName, string>> = {
@@ -74,10 +114,18 @@ const PATHS: Readonly<Record<ProtocolName, string>> = {
   cohere: '/v2/embed',
   tei: '/embed',
   ollama: '/api/embed',
+  azure: '/embeddings',
+  vertex: '/publishers/google/models/m:predict',
+  bedrock: '/model/cohere.embed-v4%3A0/invoke',
+  mistral: '/embeddings',
+  nomic: '/v1/embedding/text',
+  mixedbread: '/embeddings',
+  nim: '/embeddings',
 };
 
 describe.each(PROTOCOLS)('a request of protocol %s', (name) => {
   const protocol = protocolOf(name);
+  const callFor = (fields: Parameters<typeof callOf>[0] = {}) => callOf({ upstreamModel: modelOf(name), ...fields });
   let fake: FakeUpstream;
 
   beforeAll(async () => {
@@ -88,18 +136,18 @@ describe.each(PROTOCOLS)('a request of protocol %s', (name) => {
   const apiKey = new Secret('key-1');
 
   it('a request has exactly the fields of the protocol', () => {
-    const request = protocol.request(callOf({ taskType: 'retrieval_document', dimensions: 256 }));
+    const request = protocol.request(callFor({ taskType: 'retrieval_document', dimensions: 256 }));
     expect(request).toMatchObject({ method: 'POST', path: PATHS[name] });
     expect(bodyOf(request)).toEqual(BODIES[name]);
   });
 
   it('a request leaves out a task type and a dimension that are not given', () => {
-    expect(bodyOf(protocol.request(callOf()))).toEqual(PLAIN_BODIES[name]);
+    expect(bodyOf(protocol.request(callFor()))).toEqual(PLAIN_BODIES[name]);
   });
 
   it.each(TaskType.options)('a request names task type %s by the protocol’s own word', async (taskType) => {
     const before = fake.calls.length;
-    const reply = await send(fake.baseUrl(name), protocol.request(callOf({ taskType, apiKey })));
+    const reply = await send(fake.baseUrl(name), protocol.request(callFor({ taskType, apiKey })));
     expect(reply.status).toBe(200);
     expect(fake.violations).toEqual([]);
     expect(fake.calls.slice(before)).toMatchObject([
@@ -109,7 +157,7 @@ describe.each(PROTOCOLS)('a request of protocol %s', (name) => {
 
   it('a request contains a dimension only if the protocol supports it', async () => {
     const before = fake.calls.length;
-    const reply = await send(fake.baseUrl(name), protocol.request(callOf({ dimensions: 5, apiKey })));
+    const reply = await send(fake.baseUrl(name), protocol.request(callFor({ dimensions: 5, apiKey })));
     expect(fake.violations).toEqual([]);
     const asked = name === 'tei' ? null : 5;
     expect(fake.calls.slice(before)).toMatchObject([{ dimensions: asked }]);
@@ -118,27 +166,31 @@ describe.each(PROTOCOLS)('a request of protocol %s', (name) => {
   });
 
   it('a request has the credential in a header and nowhere else', () => {
-    const request = protocol.request(callOf({ apiKey: new Secret('canary-4711') }));
-    const headers = name === 'gemini' ? { 'x-goog-api-key': 'canary-4711' } : { authorization: 'Bearer canary-4711' };
-    expect(request.headers).toEqual(headers);
+    const request = protocol.request(callFor({ apiKey: new Secret('canary-4711') }));
+    const own: Partial<Record<ProtocolName, string>> = { gemini: 'x-goog-api-key', azure: 'api-key' };
+    const header = own[name];
+    expect(request.headers).toEqual(
+      header === undefined ? { authorization: 'Bearer canary-4711' } : { [header]: 'canary-4711' },
+    );
     expect(request.path + request.body).not.toContain('canary-4711');
   });
 
   it('a request has no credential if none is configured', () => {
-    expect(protocol.request(callOf()).headers).toEqual({});
+    expect(protocol.request(callFor()).headers).toEqual({});
   });
 
   it('a request contains texts of special characters unchanged, and lone surrogates as U+FFFD', async () => {
     const texts = ['a\u0000b', '"\\\n\u2028', '😀 한국어', `cut${'😀'[0]}`, '__proto__'];
     const before = fake.calls.length;
-    await send(fake.baseUrl(name), protocol.request(callOf({ texts, apiKey })));
+    await send(fake.baseUrl(name), protocol.request(callFor({ texts, apiKey })));
     expect(fake.violations).toEqual([]);
     expect(fake.calls[before]?.texts).toEqual(['a\u0000b', '"\\\n\u2028', '😀 한국어', 'cut\ufffd', '__proto__']);
   });
 
   it('a request with as many texts as the cap is accepted', async () => {
-    const texts = Array.from({ length: protocol.caps.itemsMax }, (_, index) => `t${index}`);
-    const reply = await send(fake.baseUrl(name), protocol.request(callOf({ texts, apiKey })));
+    const { itemsMax } = protocol.capsOf?.(modelOf(name)) ?? protocol.caps;
+    const texts = Array.from({ length: itemsMax }, (_, index) => `t${index}`);
+    const reply = await send(fake.baseUrl(name), protocol.request(callFor({ texts, apiKey })));
     expect(fake.violations).toEqual([]);
     const { vectors } = protocol.parse(reply, { count: texts.length, dimensions: 8 });
     const model = fake.calls.at(-1)?.model as string;

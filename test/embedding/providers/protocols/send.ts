@@ -1,9 +1,16 @@
 import type { Protocol, UpstreamCall } from '../../../../src/embedding/providers/protocols/protocol.ts';
+import type { ProtocolName } from '../../../../src/embedding/providers/provider.ts';
 import type { UpstreamReply, UpstreamRequest } from '../../../../src/platform/upstream/upstream-message.ts';
 
 /** Create a call of two texts, with changes. */
 export function callOf(fields: Partial<UpstreamCall> = {}): UpstreamCall {
-  return { upstreamModel: 'm', texts: ['one', '둘'], taskType: null, dimensions: null, apiKey: null, ...fields };
+  const texts = ['one', '둘'];
+  return { upstreamModel: 'm', texts, taskType: null, dimensions: null, apiKey: null, apiVersion: null, ...fields };
+}
+
+/** Name of a model that takes several texts. */
+export function modelOf(protocol: ProtocolName): string {
+  return protocol === 'bedrock' ? 'cohere.embed-v4:0' : 'm';
 }
 
 export function bodyOf(request: UpstreamRequest): unknown {
