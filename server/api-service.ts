@@ -137,7 +137,7 @@ export function apiRoutes(
       { threads: appliance.threads, bodyBytes: config.limits.imageBodyBytes },
     ),
     ...bulkRoutes(appliance.bulk, { bodyBytes: config.limits.bulkBodyBytes }),
-    ...fileRoutes(appliance.batches),
+    ...fileRoutes(appliance.files),
     ...batchRoutes(appliance.batches),
     ...modelRoutes({ sql, projections, backends: embedding.backends, rerankers: appliance.rerankers.list }),
     ...calibrationRoutes({ sql, backends: embedding.backends, isOn: config.projections.autoCalibration.enabled }),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { BatchContext } from '../../src/batches/context.ts';
-import { DeletedFile, FileUpload, FileView, ListFilesQuery, listPage } from '../../src/batches/file-schema.ts';
-import { createFile, deleteFile, getFile, listFiles, openFile } from '../../src/batches/files.ts';
+import { DeletedFile, FileUpload, FileView, ListFilesQuery } from '../../src/files/file-schema.ts';
+import { createFile, deleteFile, type FileContext, getFile, listFiles, openFile } from '../../src/files/files.ts';
+import { listPage } from '../../src/files/list-page.ts';
 import { invalidRequest } from '../../src/platform/errors.ts';
 import { attachment } from '../content-disposition.ts';
 import { defineRoute, type Route } from '../route.ts';
@@ -9,7 +9,7 @@ import { defineRoute, type Route } from '../route.ts';
 const FileParams = z.object({ file_id: z.string().min(1).max(128) });
 
 /** Make the routes of files, in the shape of OpenAI's API. */
-export function fileRoutes(context: BatchContext): Route[] {
+export function fileRoutes(context: FileContext): Route[] {
   const { sql } = context;
   return [
     defineRoute({

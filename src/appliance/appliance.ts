@@ -5,6 +5,7 @@ import type { Bulk } from '../bulk/open-bulk.ts';
 import type { Channels } from '../channels/open-channels.ts';
 import type { Documents } from '../documents/open-documents.ts';
 import type { Embedding } from '../embedding/open-embedding.ts';
+import type { Files } from '../files/open-files.ts';
 import type { Ingest } from '../ingest/open-ingest.ts';
 import type { Jobs } from '../jobs/open-jobs.ts';
 import type { LocalModels } from '../local-models/open-local-models.ts';
@@ -43,6 +44,7 @@ export interface ApplianceParts {
   readonly search: Search;
   readonly documents: Documents;
   readonly bulk: Bulk;
+  readonly files: Files;
   readonly batches: Batches;
   readonly ingest: Ingest;
   readonly metadata: Metadata;

@@ -61,6 +61,10 @@ export const PART_OPENERS: { readonly [Part in PartName]: PartOpener<AppliancePa
     const { openBulk } = await import('../bulk/open-bulk.ts');
     return openBulk({ ...opened, embedder: opened.embedding.embedder });
   }),
+  files: part([], async (opened) => {
+    const { openFiles } = await import('../files/open-files.ts');
+    return openFiles(opened);
+  }),
   batches: part(['embedding'], async (opened) => {
     const { openBatches } = await import('../batches/open-batches.ts');
     return openBatches({ ...opened, embedder: opened.embedding.embedder });

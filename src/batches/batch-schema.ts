@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { LifetimeSeconds } from '../files/file-schema.ts';
 import { textInteger } from '../platform/zod-integers.ts';
-import { LifetimeSeconds } from './file-schema.ts';
 
 /** Value of `bucket_id`, `file_type` and `processing_type` in the row of a batch in `jobs`. */
 export const BATCH_JOB = 'openai_batch';

@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream';
+import { MONTH_SECONDS } from '../files/file-schema.ts';
+import { fileKey } from '../files/files.ts';
+import { insertFile } from '../files/files-store.ts';
 import { freeMemory } from '../platform/free-memory.ts';
 import { newId } from '../platform/ids.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { type AnswerSource, errorLines, type NotRun, outputLines } from './answer-lines.ts';
 import type { BatchContext } from './context.ts';
-import { MONTH_SECONDS } from './file-schema.ts';
-import { insertFile } from './files-store.ts';
-import { fileKey } from './object-keys.ts';
 
 const BLOCK_BYTES = 256 * 1024;
 

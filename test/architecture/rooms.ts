@@ -60,9 +60,10 @@ export const ROOMS: readonly Room[] = [
   { folder: 'src/ingest', owns: 'upload, then the ingest job: extract, chunk, embed, index' },
   {
     folder: 'src/batches',
-    owns: 'files and batches in the shapes of OpenAI: plan of an input, its job, output and error files',
+    owns: 'batches in the shape of OpenAI: plan of an input, its job, output and error files',
   },
   { folder: 'src/bulk', owns: 'bulk embedding jobs: submit, work, resume, result pages' },
+  { folder: 'src/files', owns: 'files in the shape of OpenAI, and pages of its lists' },
   {
     folder: 'src/search',
     owns: 'hybrid retrieval: the query, both legs, what the caller may see, fusion, `relevance/`, results',

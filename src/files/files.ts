@@ -3,20 +3,25 @@ import { recordAudit } from '../access/audit.ts';
 import type { Caller } from '../access/caller.ts';
 import { AppError, invalidRequest, notFound } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { Objects } from '../platform/objects/objects.ts';
 import { mayHaveCommitted, type Sql } from '../platform/postgres.ts';
-import type { BatchContext } from './context.ts';
 import {
   BATCH_INPUT_BYTES_MAX,
   type FileUpload,
   type FileView,
   type ListFilesQuery,
   MONTH_SECONDS,
-  pageOf,
 } from './file-schema.ts';
 import { deleteFileRow, type FileRow, insertFile, selectFile, selectFiles, selectNeededKeys } from './files-store.ts';
-import { fileKey } from './object-keys.ts';
+import { pageOf, unixSeconds } from './list-page.ts';
 
-type FileContext = Pick<BatchContext, 'sql' | 'objects' | 'logger'>;
+/** Dependencies of files. */
+export interface FileContext {
+  readonly sql: Sql;
+  readonly objects: Objects;
+  readonly logger: Logger;
+}
 
 /** Local file that becomes a stored one. */
 export interface LocalFile {
@@ -96,6 +101,11 @@ export async function deleteFile(context: FileContext, caller: Caller, id: strin
   return { id, object: 'file' as const, deleted: true as const };
 }
 
+/** Return the key of the bytes of a file. */
+export function fileKey(orgId: string, fileId: string): string {
+  return `files/${orgId}/${fileId}`;
+}
+
 /** Delete the bytes that neither a file nor an unfinished batch needs. What fails here is left to the sweep. */
 export async function dropUnneeded({ sql, objects, logger }: FileContext, keys: readonly string[]): Promise<number> {
   const needed = await selectNeededKeys(sql, keys);
@@ -126,8 +136,4 @@ function viewOf(file: FileRow): FileView {
     status: 'processed',
     status_details: null,
   };
-}
-
-export function unixSeconds(time: Date): number {
-  return Math.floor(time.getTime() / 1000);
 }
