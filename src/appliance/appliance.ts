@@ -21,6 +21,7 @@ import type { Recognition } from '../recognition/open-recognition.ts';
 import type { Rerankers } from '../rerank/open-rerankers.ts';
 import type { Search } from '../search/open-search.ts';
 import type { Usage } from '../usage/open-usage.ts';
+import type { VectorStores } from '../vector-stores/open-vector-stores.ts';
 import type { Workflows } from '../workflows/open-workflows.ts';
 import type { Readiness } from './check-ready.ts';
 import type { Stores } from './stores.ts';
@@ -48,6 +49,7 @@ export interface ApplianceParts {
   readonly batches: Batches;
   readonly ingest: Ingest;
   readonly metadata: Metadata;
+  readonly vectorStores: VectorStores;
   readonly channels: Channels;
   readonly workflows: Workflows;
   readonly memory: Memory;

@@ -44,6 +44,7 @@ export async function completeAppliance(installation: Installation): Promise<App
     batches,
     calibration,
     ingest,
+    vectorStores,
     backup,
     channels,
     memory,
@@ -53,7 +54,7 @@ export async function completeAppliance(installation: Installation): Promise<App
   const stored = [jobs, documents, search, access, bulk, files, batches, calibration, ingest, backup];
   const ballast = ballastChore({ dataDir: config.dataDir, bytes: config.ballastBytes }, logger);
   const chores = ({ everyMs = HOUSEKEEPING_MS } = {}) => [
-    ...[...stored, channels, memory, workflows].flatMap((part) => part.chores(everyMs)),
+    ...[...stored, vectorStores, channels, memory, workflows].flatMap((part) => part.chores(everyMs)),
     ballast,
     statisticsChore(parts.sql),
   ];

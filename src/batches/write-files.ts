@@ -15,6 +15,7 @@ export interface WrittenFile {
   readonly id: string;
   readonly objectKey: string;
   readonly sizeBytes: number;
+  readonly sha256: Buffer;
 }
 
 /** Write the output file while the chunks are embedded; null if no request succeeded. */
@@ -51,8 +52,8 @@ async function writeLines(
   };
   const id = newId('file');
   const objectKey = fileKey(batch.orgId, id);
-  const { sizeBytes } = await objects.put(objectKey, Readable.from(all(), { objectMode: false }), { signal });
-  return { id, objectKey, sizeBytes };
+  const { sizeBytes, sha256 } = await objects.put(objectKey, Readable.from(all(), { objectMode: false }), { signal });
+  return { id, objectKey, sizeBytes, sha256: Buffer.from(sha256, 'hex') };
 }
 
 /** Join lines into blocks, since writing costs more per call than per byte. */

@@ -13,9 +13,17 @@ export function listPage<T extends z.ZodType>(item: T) {
   });
 }
 
-/** Make a page of up to `limit` items from one item more than that. */
-export function pageOf<T extends { readonly id: string }>(found: readonly T[], limit: number) {
+/**
+ * Make a page of up to `limit` items from one item more than that.
+ * @param options.isReversed the items come in the opposite order
+ */
+export function pageOf<T extends { readonly id: string }>(
+  found: readonly T[],
+  limit: number,
+  { isReversed = false } = {},
+) {
   const data = found.slice(0, limit);
+  if (isReversed) data.reverse();
   return {
     object: 'list' as const,
     data,

@@ -54,6 +54,10 @@ export const ROOMS: readonly Room[] = [
   { folder: 'src/channels', owns: 'messenger configurations, the signed webhook, notifications' },
   { folder: 'src/demo', owns: 'the sample documents of `service demo`, and the questions that they answer' },
   {
+    folder: 'src/vector-stores',
+    owns: 'buckets and their documents in the shape of OpenAI: vector stores, their files, batches of files, search, expiry',
+  },
+  {
     folder: 'src/metadata',
     owns: 'the restricted statement language, edits of document metadata, hard delete, history',
   },
