@@ -110,13 +110,18 @@ def adjust_file(body):
         chunking["static"]["chunk_overlap_tokens"] = 0
     if body.get("attributes"):
         body["attributes"] = {key: value for key, value in list(body["attributes"].items())[:2]}
-    for file in body.get("files") or []:
+    for at, file in enumerate(body.get("files") or []):
+        # A file has the same fields wherever it is named.
+        file["file_id"] = f"file_{at}"
         adjust_file(file)
 
 
 def adjust_body(operation, body, seed):
     if "VectorStore" in operation:
         adjust_file(body)
+    if operation == "editVectorStore":
+        # Only a store that was made as one can expire.
+        body.pop("expires_after", None)
     if operation in WHOLE_BODIES:
         body.clear()
         body.update(WHOLE_BODIES[operation])

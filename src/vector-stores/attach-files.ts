@@ -43,7 +43,7 @@ const PURPOSES: ReadonlySet<string> = new Set(['assistants', 'user_data']);
  * takes the place of the old one.
  *
  * @param bucket locked until the transaction ends
- * @returns ids of the documents, in the order of the files
+ * @returns ids of the documents
  * @throws AppError `file_not_found` (404), `scope_missing` (403), `storage_quota_exceeded` (402), `file_in_store` (409)
  *   for a document that the caller may not see, and the errors of `registerStored`
  */
@@ -56,9 +56,9 @@ export async function attachFiles(
 ): Promise<string[]> {
   // Searches show the text of the files, which only the scope `embed` reads.
   for (const scope of ['documents:write', 'embed'] as const) requireScope(caller, scope);
-  refuseRepeated(wanted);
+  const distinct = distinctFiles(wanted);
   await lockStoreFiles(tx, bucket.id);
-  const planned = await plan(tx, caller, bucket.id, wanted);
+  const planned = await plan(tx, caller, bucket.id, distinct);
   const added = planned.filter((each) => !isUnchanged(each));
   const uploads = new Map(added.map((each) => [each.wanted.fileId, uploadOf(each)]));
   const replaced = added.flatMap(({ present }) => (present === undefined ? [] : [present]));
@@ -86,12 +86,18 @@ export function beginIngest({ notifier, logger }: Pick<VectorStoreContext, 'noti
   return notifyIngestWorkers(notifier, logger);
 }
 
-function refuseRepeated(wanted: readonly WantedFile[]): void {
-  const seen = new Set<string>();
-  for (const { fileId, param } of wanted) {
-    if (seen.has(fileId)) throw invalidRequest(`${param}: the file ${fileId} is named twice`, param);
-    seen.add(fileId);
+/** Leave out repeated files. @throws AppError 400 for a file that is named with different attributes or chunks */
+function distinctFiles(wanted: readonly WantedFile[]): WantedFile[] {
+  const byId = new Map<string, WantedFile>();
+  for (const each of wanted) {
+    const { param, ...file } = each;
+    const { param: _, ...first } = byId.get(file.fileId) ?? each;
+    if (!isDeepStrictEqual(file, first)) {
+      throw invalidRequest(`${param}: the file ${file.fileId} is named twice, with different fields`, param);
+    }
+    if (!byId.has(file.fileId)) byId.set(file.fileId, each);
   }
+  return [...byId.values()];
 }
 
 async function plan(tx: Sql, caller: Caller, bucketId: string, wanted: readonly WantedFile[]): Promise<Planned[]> {

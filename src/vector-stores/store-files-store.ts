@@ -44,6 +44,14 @@ export async function selectStoreFile(
   return row ? toFile(row) : null;
 }
 
+/** Read a file that the caller has just added, even if the caller may not see it from now on. */
+export async function selectAddedFile(tx: Sql, orgId: string, documentId: string): Promise<StoreFile> {
+  const [row] = await tx`
+    SELECT ${columns(tx)} FROM documents LEFT JOIN vector_store_files own ON own.document_id = documents.id
+    WHERE documents.org_id = ${orgId} AND documents.id = ${documentId}`;
+  return toFile(row as Row);
+}
+
 /** File that is in a vector store already. */
 export interface PresentFile extends StoreFile {
   readonly isReadable: boolean;

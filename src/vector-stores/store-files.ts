@@ -15,6 +15,7 @@ import type { FileContentPage, StoreFileRequest, StoreFilesQuery, StoreFileView 
 import {
   type ListedFiles,
   type StoreFile,
+  selectAddedFile,
   selectDocumentId,
   selectStoreFile,
   selectStoreFiles,
@@ -35,12 +36,14 @@ export async function addStoreFile(
 ): Promise<StoreFileView> {
   const { sql } = context;
   const { id } = await requireLive(sql, caller.orgId, ref);
-  await sql.begin(async (tx) => {
+  const file = await sql.begin(async (tx) => {
     const bucket = await lockBucketPolicy(tx, caller.orgId, id);
-    await attachFiles(context, tx, caller, bucket, [{ fileId, attributes, chunking, param: 'file_id' }]);
+    const wanted = { fileId, attributes, chunking, param: 'file_id' };
+    const [documentId = ''] = await attachFiles(context, tx, caller, bucket, [wanted]);
+    return selectAddedFile(tx, caller.orgId, documentId);
   });
   await beginIngest(context);
-  return getStoreFile(sql, caller, id, fileId);
+  return viewOf(id, file);
 }
 
 /** @throws AppError `bucket_not_found`, `file_not_found` (404) */

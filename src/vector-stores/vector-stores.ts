@@ -55,7 +55,7 @@ async function insertStore(
   const bucket = await addBucket(tx, caller, { name: bucketName, policy: BucketPolicy.parse({}) });
   const expiresDays = request.expires_after?.days ?? null;
   await insertVectorStore(tx, bucket.id, {
-    name: request.name ?? null,
+    name: request.name || null,
     description: description ?? null,
     metadata: request.metadata ?? {},
     expiresDays,
@@ -118,7 +118,7 @@ export async function editVectorStore(
       throw invalidRequest(message, 'expires_after');
     }
     const fields = {
-      name,
+      name: name === '' ? null : name,
       metadata: metadata === null ? {} : metadata,
       expiresDays: expiry === null ? null : expiry?.days,
     };

@@ -46,9 +46,9 @@ describe('batches of files', () => {
     expect(first).toMatchObject({ attributes: { kind: 'boat' }, chunking_strategy });
     expect(second?.attributes).toEqual({});
     const all = await client.vectorStores.fileBatches.createAndPoll(store.id, {
-      ...{ file_ids: [a, b], attributes: { kind: 'any' } },
+      ...{ file_ids: [a, b, a], attributes: { kind: 'any' } },
     });
-    expect(all.file_counts.completed).toBe(2);
+    expect(all.file_counts).toMatchObject({ completed: 2, total: 2 });
     expect((await client.vectorStores.files.retrieve(a, { vector_store_id })).attributes).toEqual({ kind: 'any' });
   });
 
@@ -59,7 +59,8 @@ describe('batches of files', () => {
     await expect(create({ file_ids: [file_id, 'file_none'] })).rejects.toMatchObject({
       ...{ status: 404, code: 'file_not_found', param: 'file_ids[1]' },
     });
-    await expect(create({ files: [{ file_id }, { file_id }] })).rejects.toMatchObject({ param: 'files[1].file_id' });
+    const other = { file_id, attributes: { a: 'b' } };
+    await expect(create({ files: [{ file_id }, other] })).rejects.toMatchObject({ param: 'files[1].file_id' });
     await expect(create({})).rejects.toMatchObject({ status: 400 });
     await expect(create({ file_ids: [file_id], files: [{ file_id }] })).rejects.toMatchObject({ status: 400 });
     const tooMany = Array.from({ length: 2001 }, (_, i) => `file_${i}`);

@@ -246,6 +246,7 @@ describe('files of a vector store', () => {
     await expect(client.vectorStores.files.create(id, { file_id })).rejects.toMatchObject({
       ...{ status: 409, code: 'file_in_store' },
     });
+    await expect(client.vectorStores.delete(id)).rejects.toMatchObject({ status: 403, code: 'out_of_reach' });
     await client.files.delete(file_id);
     const key = `files/${test.operator.orgId}/${file_id}`;
     expect(await objects.head(key)).not.toBeNull();

@@ -8,7 +8,7 @@ import { idsOf, openStoreClient, uploadText } from '../support/vector-stores.ts'
 let test: TestApi;
 let client: OpenAI;
 beforeAll(async () => {
-  test = await openTestApi({ worker: false });
+  test = await openTestApi({ worker: false, settings: { plans: { free: { storage_bytes: 20 } } } });
   client = await openStoreClient(test);
 });
 afterAll(() => test.close());
@@ -54,4 +54,36 @@ it('a batch of 2,000 files is one request, which copies no bytes', async () => {
   for await (const { key } of objects.list('documents/')) keys.push(key);
   expect(keys).toEqual([]);
   expect((await client.vectorStores.fileBatches.cancel(batch.id, { vector_store_id: id })).status).toBe('cancelled');
+});
+
+it('files of stores count for the storage of the plan, and a file that takes the place of another counts once', async () => {
+  const small = await openStoreClient(test, { org: 'small' });
+  const [a = '', b = ''] = await Promise.all(['fifteen letters', 'and more'].map((text) => uploadText(small, text)));
+  const { id } = await small.vectorStores.create({ file_ids: [a] });
+  await expect(small.vectorStores.files.create(id, { file_id: b })).rejects.toMatchObject({
+    ...{ status: 402, code: 'storage_quota_exceeded' },
+  });
+  await expect(small.vectorStores.fileBatches.create(id, { file_ids: [a, b] })).rejects.toMatchObject({ status: 402 });
+  await expect(small.vectorStores.create({ name: 'full', file_ids: [b] })).rejects.toMatchObject({ status: 402 });
+  expect(await idsOf(small.vectorStores.list({ limit: 100 }))).toHaveLength(2);
+  const again = await small.vectorStores.files.create(id, { file_id: a, attributes: { kind: 'other' } });
+  expect(again.attributes).toEqual({ kind: 'other' });
+});
+
+it('a department is set by the attribute scope, as in an upload, and a policy may refuse it', async () => {
+  const key = client.apiKey as string;
+  const policy = { departments: ['sales'] };
+  const { body } = await test.call('POST', '/v1/buckets', { key, json: { name: 'of-sales', policy } });
+  const file_id = await uploadText(client, 'For sales.');
+  const add = (scope: string) =>
+    client.vectorStores.files.create('of-sales', { file_id, attributes: { scope, a: 'b' } });
+  await expect(add('legal')).rejects.toMatchObject({ status: 400, param: 'metadata.scope' });
+  expect(await add('sales')).toMatchObject({ id: file_id, status: 'in_progress', attributes: { a: 'b' } });
+  await expect(client.vectorStores.files.retrieve(file_id, { vector_store_id: body.id })).rejects.toMatchObject({
+    ...{ status: 404, code: 'file_not_found' },
+  });
+  const { sql } = test.appliance;
+  expect(await sql`SELECT scope, metadata FROM documents WHERE bucket_id = ${body.id}`).toEqual([
+    { scope: 'sales', metadata: { a: 'b' } },
+  ]);
 });
