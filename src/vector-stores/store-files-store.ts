@@ -139,7 +139,7 @@ export async function writeIdentities(tx: Sql, bucketId: string, files: readonly
       SET document_id = excluded.document_id, scalars = excluded.scalars, removed_at = NULL`;
 }
 
-/** Erase the attributes of removed documents. Their ids stay for a day, since clients may name them to go on in a list. */
+/** Erase the attributes of removed documents. Their ids stay for a day, since clients may go on in a list from them. */
 export async function eraseAttributesOf(tx: Sql, documentIds: readonly string[]): Promise<void> {
   await tx`
     UPDATE vector_store_files SET scalars = '{}', removed_at = now()
