@@ -55,13 +55,14 @@ export const PART_OPENERS: { readonly [Part in PartName]: PartOpener<AppliancePa
   documents: part(['search'], async (opened) => {
     const { openDocuments } = await import('../documents/open-documents.ts');
     const { eraseRunsAbout } = await import('../workflows/run-store.ts');
+    const { forgetResponsesAbout } = await import('../access/idempotency-store.ts');
     const { eraseAttributesOf } = await import('../vector-stores/store-files-store.ts');
     return openDocuments({
       ...opened,
       index: opened.search.removal,
       async erase(tx, orgId, documentIds) {
         await eraseRunsAbout(tx, orgId, documentIds);
-        await eraseAttributesOf(tx, documentIds);
+        await forgetResponsesAbout(tx, orgId, await eraseAttributesOf(tx, documentIds));
       },
     });
   }),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Caller } from '../access/caller.ts';
+import { QUERY_MS, type Sql } from '../platform/postgres.ts';
 import { Filter } from '../search/filter/filter.ts';
 import { Relevance, RelevanceScore } from '../search/relevance/schema.ts';
 import { Highlight } from '../search/results/highlight.ts';
@@ -72,7 +73,9 @@ export async function searchVectorStore(
   request: VectorStoreSearchRequest,
   signal?: AbortSignal,
 ): Promise<{ page: VectorStoreSearchPage; warnings: readonly string[] }> {
-  const { id } = await requireLive(context.sql, caller.orgId, bucketRef);
+  const share = { gate: context.queryShares, owner: caller.orgId };
+  const sql = context.sql.limited({ ms: QUERY_MS.search, signal, share });
+  const { id } = await requireLive(sql, caller.orgId, bucketRef);
   const queries = [request.query].flat();
   const warnings = new Set(request.rewrite_query ? [NOT_REWRITTEN] : []);
   const found: Result[] = [];
@@ -82,7 +85,7 @@ export async function searchVectorStore(
     for (const warning of response.warnings) warnings.add(warning);
   }
   const results = bestOf(found).slice(0, request.max_num_results);
-  const data = await itemsOf(context, results);
+  const data = await itemsOf(sql, results);
   const object = 'vector_store.search_results.page';
   return {
     page: { object, search_query: queries, data, has_more: false, next_page: null },
@@ -104,7 +107,7 @@ function bestOf(found: readonly Result[]): Result[] {
   return sorted.filter(({ id }) => !ids.has(id) && ids.add(id));
 }
 
-async function itemsOf({ sql }: SearchContext, results: readonly Result[]): Promise<VectorStoreSearchPage['data']> {
+async function itemsOf(sql: Sql, results: readonly Result[]): Promise<VectorStoreSearchPage['data']> {
   const identities = await selectIdentities(sql, [...new Set(results.map((result) => result.document_id))]);
   return results.map((result) => {
     const { fileId, scalars } = identities.get(result.document_id) ?? { fileId: result.document_id, scalars: {} };

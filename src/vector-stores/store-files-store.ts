@@ -139,11 +139,15 @@ export async function writeIdentities(tx: Sql, bucketId: string, files: readonly
       SET document_id = excluded.document_id, scalars = excluded.scalars, removed_at = NULL`;
 }
 
-/** Erase the attributes of removed documents. Their ids stay for a day, since clients may go on in a list from them. */
-export async function eraseAttributesOf(tx: Sql, documentIds: readonly string[]): Promise<void> {
-  await tx`
+/**
+ * Erase the attributes of removed documents, and return the ids of their files. The ids stay for a day, since clients
+ * may go on in a list from them.
+ */
+export async function eraseAttributesOf(tx: Sql, documentIds: readonly string[]): Promise<string[]> {
+  const rows = await tx`
     UPDATE vector_store_files SET scalars = '{}', removed_at = now()
-    WHERE document_id = ANY(${tx.array([...documentIds])}::text[])`;
+    WHERE document_id = ANY(${tx.array([...documentIds])}::text[]) RETURNING file_id`;
+  return rows.map((row) => row['file_id'] as string);
 }
 
 /** Delete the ids of documents that were removed longer than a day ago. */

@@ -221,6 +221,26 @@ describe('files of a vector store', () => {
     expect((await client.vectorStores.retrieve(store.id)).file_counts).toMatchObject({ failed: 2, total: 2 });
   });
 
+  it('a repeated request to add a file gets its first reply, of which nothing is left once the document is removed', async () => {
+    const key = client.apiKey as string;
+    const file_id = await uploadText(client, 'The lighthouse is open in summer.');
+    const { id } = await client.vectorStores.create({});
+    const add = () =>
+      test.call('POST', `/v1/vector_stores/${id}/files`, {
+        ...{ key, json: { file_id, attributes: { secret: 'word' } } },
+        headers: { 'Idempotency-Key': 'add-once' },
+      });
+    const first = await add();
+    expect([first.status, first.body.attributes]).toEqual([200, { secret: 'word' }]);
+    expect((await add()).body).toEqual(first.body);
+    await client.vectorStores.files.poll(id, file_id);
+    await client.vectorStores.files.delete(file_id, { vector_store_id: id });
+    await test.appliance.documents.purge(new AbortController().signal);
+    expect((await add()).status).toBe(410);
+    const rows = await test.appliance.sql`SELECT 1 FROM idempotency_keys WHERE response_body::text LIKE '%secret%'`;
+    expect(rows).toHaveLength(0);
+  });
+
   it('deleting the file removes it from every store, and its bytes with the last of its documents', async () => {
     const file_id = await uploadText(client, 'The lighthouse is closed in winter.');
     const stores = await Promise.all(['a', 'b'].map(() => client.vectorStores.create({ file_ids: [file_id] })));
