@@ -26,7 +26,10 @@ STATEMENTS = [
 CURSORS = {"listBuckets": "YQ", "listCollections": "YQ", "listWorkflows": "YQ", "listMemorySources": "a"}
 USAGE = {"getUsageSummary", "listUsage", "listUsageByKey", "listUsageByBucket"}
 # Operations that remove what the other requests need.
-DESTRUCTIVE = {"deleteBucket", "deleteDocument", "deleteJob", "deleteFile"}
+DESTRUCTIVE = {
+    *("deleteBucket", "deleteDocument", "deleteJob", "deleteFile"),
+    *("deleteVectorStore", "deleteVectorStoreFile"),
+}
 REDIRECT = "https://client.example.com/callback"
 
 
@@ -54,6 +57,9 @@ def map_case(context, case):
         if operation == "listDocuments" and case.query:
             # A cursor belongs to the `sort` of its page.
             case.query = {key: value for key, value in case.query.items() if key != "cursor"}
+        if operation in ("listVectorStoreFiles", "listVectorStoreFileBatchFiles") and case.query:
+            # A page begins at a file of the store.
+            case.query = {key: value for key, value in case.query.items() if key not in ("after", "before")}
         if operation == "findDocuments":
             # A request has either a part of a name, or ids.
             limit = {key: value for key, value in (case.query or {}).items() if key == "limit"}
@@ -97,7 +103,25 @@ def adjust_reranking(body):
     body.pop("truncation", None)
 
 
+def adjust_file(body):
+    """Shorten what is bounded in other ways: the overlap by the size of a chunk, and all attributes together."""
+    chunking = body.get("chunking_strategy")
+    if isinstance(chunking, dict) and "static" in chunking:
+        chunking["static"]["chunk_overlap_tokens"] = 0
+    if body.get("attributes"):
+        body["attributes"] = {key: value for key, value in list(body["attributes"].items())[:2]}
+    for at, file in enumerate(body.get("files") or []):
+        # A file has the same fields wherever it is named.
+        file["file_id"] = f"file_{at}"
+        adjust_file(file)
+
+
 def adjust_body(operation, body, seed):
+    if "VectorStore" in operation:
+        adjust_file(body)
+    if operation == "editVectorStore":
+        # Only a store that was made as one can expire.
+        body.pop("expires_after", None)
     if operation in WHOLE_BODIES:
         body.clear()
         body.update(WHOLE_BODIES[operation])

@@ -68,6 +68,8 @@ import { sessionRoutes } from './routes/sessions.ts';
 import { synonymRoutes } from './routes/synonyms.ts';
 import { usageRoutes } from './routes/usage.ts';
 import { userRoutes } from './routes/users.ts';
+import { vectorStoreFileRoutes } from './routes/vector-store-files.ts';
+import { vectorStoreRoutes } from './routes/vector-stores.ts';
 import { vendorRoutes } from './routes/vendors.ts';
 import { workflowRoutes } from './routes/workflows.ts';
 import { storedIdempotency } from './stored-idempotency.ts';
@@ -138,7 +140,7 @@ export function apiRoutes(
       { threads: appliance.threads, bodyBytes: config.limits.imageBodyBytes },
     ),
     ...bulkRoutes(appliance.bulk, { bodyBytes: config.limits.bulkBodyBytes }),
-    ...fileRoutes(appliance.batches),
+    ...fileRoutes(appliance.files, purge),
     ...batchRoutes(appliance.batches),
     ...modelRoutes({ sql, projections, backends: embedding.backends, rerankers: appliance.rerankers.list }),
     ...calibrationRoutes({ sql, backends: embedding.backends, isOn: config.projections.autoCalibration.enabled }),
@@ -172,6 +174,8 @@ export function apiRoutes(
     ...bucketMapRoutes({ sql, chunks: appliance.search.chunks, threads: appliance.threads }),
     ...documentRoutes(appliance.ingest.uploads, { ...shared, threads: appliance.threads, purge }),
     ...demoRoutes(appliance.ingest.uploads, purge),
+    ...vectorStoreRoutes(appliance.vectorStores, purge),
+    ...vectorStoreFileRoutes(appliance.vectorStores, { ...shared, purge }),
     ...documentTextRoutes(appliance.ingest.reading, shared.queryShares),
     ...documentReadingRoutes(appliance.ingest.reading, {
       links: appliance.search.links,

@@ -147,6 +147,7 @@ export type DescribedHeader =
   | 'X-Service-Projection'
   | 'X-Service-Effective-Dimensions'
   | 'Content-Disposition'
+  | 'openai-poll-after-ms'
   | 'Retry-After';
 
 /** Route: data plus a thin handler, from which router, validation, OpenAPI and tests are derived. */

@@ -1,6 +1,6 @@
 import { AppError } from '../../src/platform/errors.ts';
 import { type Threads, transferResult } from '../../src/platform/threads.ts';
-import { parseJsonObject } from './parse-json.ts';
+import { parseJsonObject, VALUES_MAX } from './parse-json.ts';
 
 /** Size up to which bodies are parsed on the event loop. Larger ones would block it for too long. */
 export const INLINE_BYTES_MAX = 256 * 1024;
@@ -27,8 +27,14 @@ export function acceptedOf<Value>(outcome: ParsedOrFault<Value>): Value {
 }
 
 /** Parse bytes that came to a thread as a plain array. */
-export function parseBytes(bytes: Uint8Array): ParsedOrFault<Record<string, unknown>> {
-  return parsedOrFault(() => parseJsonObject(bufferOf(bytes)));
+export function parseBytes({
+  bytes,
+  valuesMax,
+}: {
+  readonly bytes: Uint8Array;
+  readonly valuesMax: number;
+}): ParsedOrFault<Record<string, unknown>> {
+  return parsedOrFault(() => parseJsonObject(bufferOf(bytes), valuesMax));
 }
 
 /** View bytes that lost their class between threads as a Buffer. */
@@ -45,10 +51,18 @@ export async function parseJsonBody(
   threads: Threads,
   bytes: Buffer,
   signal: AbortSignal,
+  valuesMax: number = VALUES_MAX,
 ): Promise<Record<string, unknown>> {
-  if (bytes.length <= INLINE_BYTES_MAX) return parseJsonObject(bytes);
-  const module = new URL(import.meta.url);
-  return acceptedOf(await runParser<Record<string, unknown>>(threads, { module, name: 'parseBytes' }, bytes, signal));
+  if (bytes.length <= INLINE_BYTES_MAX) return parseJsonObject(bytes, valuesMax);
+  const options = { signal, ...transferOf(bytes) };
+  const input = { bytes, valuesMax };
+  const parsed = threads.run<ParsedOrFault<Record<string, unknown>>>(
+    new URL(import.meta.url),
+    'parseBytes',
+    input,
+    options,
+  );
+  return acceptedOf(await parsed);
 }
 
 /** Run an exported parser of bytes on a thread. */
@@ -58,10 +72,12 @@ export function runParser<Value>(
   bytes: Buffer,
   signal: AbortSignal,
 ): Promise<ParsedOrFault<Value>> {
-  // Only small buffers share an ArrayBuffer.
-  const isAlone = bytes.byteLength > Buffer.poolSize;
-  const transfer = isAlone ? { transfer: [bytes.buffer as ArrayBuffer] } : {};
-  return threads.run<ParsedOrFault<Value>>(module, name, bytes, { signal, ...transfer });
+  return threads.run<ParsedOrFault<Value>>(module, name, bytes, { signal, ...transferOf(bytes) });
+}
+
+/** Move the memory of bytes to a thread if they have it for themselves, as all but small buffers. */
+function transferOf(bytes: Buffer): { transfer?: ArrayBuffer[] } {
+  return bytes.byteLength > Buffer.poolSize ? { transfer: [bytes.buffer as ArrayBuffer] } : {};
 }
 
 /** Return an outcome from a thread, moving the memory of `buffers` instead of copying it. */

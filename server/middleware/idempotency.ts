@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Caller } from '../../src/access/caller.ts';
 import type { IdempotencyLock, IdempotentStart } from '../../src/access/idempotency.ts';
+import { AppError } from '../../src/platform/errors.ts';
 import type { Logger } from '../../src/platform/logger.ts';
 import { hasUnknownOutcome } from '../../src/platform/postgres.ts';
 import type { RequestMiddleware, RequestState } from '../request-state.ts';
@@ -20,6 +21,9 @@ export interface Idempotency {
   showsHidden(caller: Caller, body: unknown): Promise<boolean>;
 }
 
+/** Status of a kept response that was replaced because a document in it was deleted. */
+const FORGOTTEN = 410;
+
 /**
  * Run the handler once for an `Idempotency-Key`. A repeated request gets the first response and `Idempotency-Replayed:
  * true`. A failed request releases its key, unless PostgreSQL failed in the middle of the work, which may be done. Then
@@ -35,6 +39,7 @@ export function idempotency(store: Idempotency, logger: Logger): RequestMiddlewa
     if (start.state === 'replay' && state.route?.repliesDocuments && (await store.showsHidden(caller, start.body))) {
       return next();
     }
+    if (start.state === 'replay' && start.status === FORGOTTEN) throw forgotten(start.body);
     if (start.state === 'replay') {
       state.reply = { status: start.status, body: start.body, headers: { 'Idempotency-Replayed': 'true' } };
       return;
@@ -54,6 +59,12 @@ export function idempotency(store: Idempotency, logger: Logger): RequestMiddlewa
     }
     await keepReply(store, start.lock, state, logger);
   };
+}
+
+/** Make the error in place of a response that was forgotten, in the error shape of the route. */
+function forgotten(body: unknown): AppError {
+  const { detail } = body as { detail: string };
+  return new AppError({ code: 'response_forgotten', status: FORGOTTEN, message: detail });
 }
 
 /** Keep extending the lock until the returned function is called, so that a long request does not count as dead. */

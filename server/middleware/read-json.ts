@@ -23,7 +23,7 @@ export function readJson(route: Route, limitBytes: number): RequestMiddleware {
       if (!isJson(ctx.req.headers['content-type'])) throw unsupportedType('application/json');
       try {
         const bytes = await read(ctx);
-        ctx.state.body = bytes === null ? undefined : staysBytes ? bytes : parsedIfSmall(bytes);
+        ctx.state.body = bytes === null ? undefined : staysBytes ? bytes : parsedIfSmall(bytes, valuesMax);
       } catch (error) {
         throw nameValues(route, error);
       }
@@ -40,6 +40,6 @@ export function nameValues({ tooManyValues }: Pick<Route, 'tooManyValues'>, erro
 }
 
 /** @throws AppError 400 */
-export function parsedIfSmall(bytes: Buffer): unknown {
-  return bytes.length <= INLINE_BYTES_MAX ? parseJsonObject(bytes) : bytes;
+export function parsedIfSmall(bytes: Buffer, valuesMax: number): unknown {
+  return bytes.length <= INLINE_BYTES_MAX ? parseJsonObject(bytes, valuesMax) : bytes;
 }

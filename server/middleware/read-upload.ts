@@ -17,11 +17,12 @@ const JSON_UPLOAD_BYTES_MAX = 64 * 1024 * 1024;
  */
 export function readUpload(route: Route, limits: BodyLimits): RequestMiddleware {
   const fileBytesMax = route.bodyLimitBytes ?? limits.uploadBytes;
+  const valuesMax = route.bodyValuesMax ?? VALUES_MAX;
   const limitBytes = fileBytesMax + MULTIPART_OVERHEAD_BYTES_MAX;
   const readJson = jsonBodyReader({
     limitBytes: Math.min(fileBytesMax, JSON_UPLOAD_BYTES_MAX),
     advice: 'send the file as multipart/form-data',
-    valuesMax: route.bodyValuesMax ?? VALUES_MAX,
+    valuesMax,
     allowsEmpty: acceptsNoBody(route),
   });
   return async (ctx, next) => {
@@ -29,7 +30,7 @@ export function readUpload(route: Route, limits: BodyLimits): RequestMiddleware 
     const contentType = req.headers['content-type'];
     if (isJson(contentType) && !route.isMultipartOnly) {
       const bytes = await readJson(ctx);
-      state.body = bytes === null ? undefined : route.parse === undefined ? parsedIfSmall(bytes) : bytes;
+      state.body = bytes === null ? undefined : route.parse === undefined ? parsedIfSmall(bytes, valuesMax) : bytes;
       return next();
     }
     const boundary = multipartBoundary(contentType ?? '', route);

@@ -32,7 +32,8 @@ export function validateBody(route: Route, threads: Threads): RequestMiddleware 
     const { signal } = ctx.state;
     try {
       if (parse !== undefined) ctx.state.body = await parse(bytes, signal);
-      else if (schema !== undefined) ctx.state.body = check(schema, await parseJsonBody(threads, bytes, signal));
+      else if (schema !== undefined)
+        ctx.state.body = check(schema, await parseJsonBody(threads, bytes, signal, route.bodyValuesMax));
     } catch (error) {
       throw nameValues(route, error);
     }

@@ -70,6 +70,10 @@ const HEADERS: Readonly<Record<string, JsonObject>> = {
     description: 'Dimensions that hold information, if they are fewer than the vectors have',
     schema: { type: 'integer', minimum: 1 },
   },
+  'openai-poll-after-ms': {
+    description: 'Milliseconds after which a client that waits for the end asks again',
+    schema: { type: 'integer', minimum: 1 },
+  },
   'Content-Disposition': { description: 'Name of the file', schema: { type: 'string' } },
 };
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { BatchRequest, BatchView, ListBatchesQuery } from '../../src/batches/batch-schema.ts';
 import { cancelBatch, createBatch, getBatch, listBatches } from '../../src/batches/batches.ts';
 import type { BatchContext } from '../../src/batches/context.ts';
-import { listPage } from '../../src/batches/file-schema.ts';
+import { listPage } from '../../src/files/list-page.ts';
 import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
 import { defineRoute, type Route } from '../route.ts';
 

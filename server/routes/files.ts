@@ -1,15 +1,18 @@
 import { z } from 'zod';
-import type { BatchContext } from '../../src/batches/context.ts';
-import { DeletedFile, FileUpload, FileView, ListFilesQuery, listPage } from '../../src/batches/file-schema.ts';
-import { createFile, deleteFile, getFile, listFiles, openFile } from '../../src/batches/files.ts';
+import { DeletedFile, FileUpload, FileView, ListFilesQuery } from '../../src/files/file-schema.ts';
+import { createFile, deleteFile, type FileContext, getFile, listFiles, openFile } from '../../src/files/files.ts';
+import { listPage } from '../../src/files/list-page.ts';
 import { invalidRequest } from '../../src/platform/errors.ts';
 import { attachment } from '../content-disposition.ts';
 import { defineRoute, type Route } from '../route.ts';
 
 const FileParams = z.object({ file_id: z.string().min(1).max(128) });
 
-/** Make the routes of files, in the shape of OpenAI's API. */
-export function fileRoutes(context: BatchContext): Route[] {
+/**
+ * Make the routes of files, in the shape of OpenAI's API.
+ * @param purge starts to remove marked data and continues after the reply
+ */
+export function fileRoutes(context: FileContext, purge: () => void): Route[] {
   const { sql } = context;
   return [
     defineRoute({
@@ -59,13 +62,18 @@ export function fileRoutes(context: BatchContext): Route[] {
       method: 'DELETE',
       path: '/v1/files/:file_id',
       operationId: 'deleteFile',
-      summary: 'Delete a file',
+      summary: 'Delete a file, and remove it from all vector stores',
       access: 'embed',
       errors: 'embedding',
       reads: 'none',
       params: FileParams,
       responses: { 200: { description: 'Deleted; a batch in progress keeps its input', schema: DeletedFile } },
-      handle: async ({ caller, params }) => ({ body: await deleteFile(context, caller, params.file_id) }),
+      refusals: [403],
+      async handle({ caller, params }) {
+        const deleted = await deleteFile(context, caller, params.file_id);
+        purge();
+        return { body: deleted };
+      },
     }),
     defineRoute({
       method: 'GET',

@@ -10,7 +10,11 @@ import { linkResults, type ResultLinks } from '../../src/search/results/link-res
 import { SearchRequest, SearchResponse } from '../../src/search/schema.ts';
 import { type SearchContext, searchBucket } from '../../src/search/search.ts';
 import { SeveralDocuments, SeveralRequest, SeveralResponse, searchSeveral } from '../../src/search/search-several.ts';
-import { searchVectorStore, VectorStoreSearchPage, VectorStoreSearchRequest } from '../../src/search/vector-store.ts';
+import {
+  searchVectorStore,
+  VectorStoreSearchPage,
+  VectorStoreSearchRequest,
+} from '../../src/vector-stores/search-vector-store.ts';
 import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { EMBEDDING_REFUSALS } from './embeddings.ts';
@@ -95,7 +99,7 @@ export function searchRoutes(context: SearchContext): Route[] {
       access: 'search',
       errors: 'both',
       reads: 'json',
-      bodyLimitBytes: SMALL_BODY_BYTES_MAX,
+      bodyLimitBytes: 2 * SMALL_BODY_BYTES_MAX,
       axis: () => 'search',
       capacity: 'search',
       params,

@@ -98,12 +98,14 @@ export async function deleteExpiredIdempotencyKeys(sql: Sql, rowsMax: number): P
 /**
  * Replace stored responses that name one of these documents by 410. They then contain no facts about it, and a repeated
  * request still does not run again.
+ * @param ids ids of documents, or of files as which vector stores show documents; other responses may name such a file
  */
-export async function forgetResponsesAbout(sql: Sql, orgId: string, documentIds: readonly string[]): Promise<void> {
+export async function forgetResponsesAbout(sql: Sql, orgId: string, ids: readonly string[]): Promise<void> {
   const body = JSON.stringify({ detail: 'the document of this request was deleted' });
   await sql`
     UPDATE idempotency_keys SET response_status = 410, response_body = to_jsonb(${body}::text)
     WHERE org_id = ${orgId} AND response_status <> 410 AND EXISTS (
-      SELECT 1 FROM regexp_matches(response_body #>> '{}', 'doc_[0-9a-z_]+', 'g') AS named
-      WHERE named[1] = ANY(${sql.array([...documentIds])}::text[]))`;
+      SELECT 1 FROM regexp_matches(response_body #>> '{}', '(?:doc|file)_[0-9a-z_]+', 'g') AS named
+      WHERE named[1] = ANY(${sql.array([...ids])}::text[])
+        AND (named[1] LIKE 'doc\\_%' OR response_body #>> '{}' LIKE '%"vector_store.file"%'))`;
 }

@@ -34,13 +34,27 @@ export async function openAppliance(config: Config, options: InstallationOptions
 /** Open all parts of an open installation. @throws what each `open…` throws */
 export async function completeAppliance(installation: Installation): Promise<Appliance> {
   const parts = await installation.open(ALL_PARTS);
-  const { jobs, documents, search, access, bulk, batches, calibration, ingest, backup, channels, memory, workflows } =
-    parts;
+  const {
+    jobs,
+    documents,
+    search,
+    access,
+    bulk,
+    files,
+    batches,
+    calibration,
+    ingest,
+    vectorStores,
+    backup,
+    channels,
+    memory,
+    workflows,
+  } = parts;
   const { config, logger } = parts;
-  const stored = [jobs, documents, search, access, bulk, batches, calibration, ingest, backup];
+  const stored = [jobs, documents, search, access, bulk, files, batches, calibration, ingest, backup];
   const ballast = ballastChore({ dataDir: config.dataDir, bytes: config.ballastBytes }, logger);
   const chores = ({ everyMs = HOUSEKEEPING_MS } = {}) => [
-    ...[...stored, channels, memory, workflows].flatMap((part) => part.chores(everyMs)),
+    ...[...stored, vectorStores, channels, memory, workflows].flatMap((part) => part.chores(everyMs)),
     ballast,
     statisticsChore(parts.sql),
   ];

@@ -55,11 +55,24 @@ export const PART_OPENERS: { readonly [Part in PartName]: PartOpener<AppliancePa
   documents: part(['search'], async (opened) => {
     const { openDocuments } = await import('../documents/open-documents.ts');
     const { eraseRunsAbout } = await import('../workflows/run-store.ts');
-    return openDocuments({ ...opened, index: opened.search.removal, erase: eraseRunsAbout });
+    const { forgetResponsesAbout } = await import('../access/idempotency-store.ts');
+    const { eraseAttributesOf } = await import('../vector-stores/store-files-store.ts');
+    return openDocuments({
+      ...opened,
+      index: opened.search.removal,
+      async erase(tx, orgId, documentIds) {
+        await eraseRunsAbout(tx, orgId, documentIds);
+        await forgetResponsesAbout(tx, orgId, await eraseAttributesOf(tx, documentIds));
+      },
+    });
   }),
   bulk: part(['embedding'], async (opened) => {
     const { openBulk } = await import('../bulk/open-bulk.ts');
     return openBulk({ ...opened, embedder: opened.embedding.embedder });
+  }),
+  files: part([], async (opened) => {
+    const { openFiles } = await import('../files/open-files.ts');
+    return openFiles(opened);
   }),
   batches: part(['embedding'], async (opened) => {
     const { openBatches } = await import('../batches/open-batches.ts');
@@ -72,6 +85,10 @@ export const PART_OPENERS: { readonly [Part in PartName]: PartOpener<AppliancePa
   metadata: part(['documents'], async (opened) => {
     const { openMetadata } = await import('../metadata/open-metadata.ts');
     return openMetadata({ ...opened, removal: opened.documents.removal });
+  }),
+  vectorStores: part(['ingest', 'metadata'], async (opened) => {
+    const { openVectorStores } = await import('../vector-stores/open-vector-stores.ts');
+    return openVectorStores({ ...opened, edits: opened.metadata, reading: opened.ingest.reading });
   }),
   channels: part(['metrics', 'search', 'usage'], async (opened) => {
     const { openChannels } = await import('../channels/open-channels.ts');

@@ -1,5 +1,6 @@
 import { findActorAccount } from '../access/actor-account.ts';
 import { failureCategoryOf } from '../embedding/failure-category.ts';
+import { dropUnneeded } from '../files/files.ts';
 import type { JobHandler } from '../jobs/handler.ts';
 import { JobError, type Lease, LeaseLost } from '../jobs/lease.ts';
 import { AppError } from '../platform/errors.ts';
@@ -20,7 +21,6 @@ import {
 import { chooseModels } from './choose-models.ts';
 import type { BatchContext } from './context.ts';
 import { type Attempt, embedChunks } from './embed-chunks.ts';
-import { dropUnneeded } from './files.ts';
 import { chunksPrefix } from './object-keys.ts';
 import { InvalidInput, type Plan, planInput } from './plan.ts';
 import { type GroupChoice, insertChoices, selectChoices, selectUsed } from './progress-store.ts';

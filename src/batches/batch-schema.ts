@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { LifetimeSeconds } from '../files/file-schema.ts';
+import { Metadata } from '../files/metadata.ts';
 import { textInteger } from '../platform/zod-integers.ts';
-import { LifetimeSeconds } from './file-schema.ts';
 
 /** Value of `bucket_id`, `file_type` and `processing_type` in the row of a batch in `jobs`. */
 export const BATCH_JOB = 'openai_batch';
@@ -12,13 +13,7 @@ export const WINDOW_MS = 24 * 3_600_000;
 export const REQUESTS_MAX = 50_000;
 export const TEXTS_MAX = 50_000;
 
-const METADATA_PAIRS_MAX = 16;
 const PAGE_BATCHES_MAX = 100;
-
-export const Metadata = z
-  .record(z.string().max(64), z.string().max(512))
-  .refine((metadata) => Object.keys(metadata).length <= METADATA_PAIRS_MAX, `takes up to ${METADATA_PAIRS_MAX} pairs`);
-export type Metadata = z.output<typeof Metadata>;
 
 /** `POST /v1/batches`. */
 export const BatchRequest = z.object({

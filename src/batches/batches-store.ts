@@ -1,7 +1,8 @@
+import type { Metadata } from '../files/metadata.ts';
 import { type HeldJob, isHeldJob } from '../jobs/store.ts';
 import { storableValue } from '../platform/postgres/storable-json.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
-import type { BatchError, BatchStatus, ListBatchesQuery, Metadata } from './batch-schema.ts';
+import type { BatchError, BatchStatus, ListBatchesQuery } from './batch-schema.ts';
 
 /** Specification of a batch, fixed at its creation. */
 export interface NewBatch {

@@ -1,6 +1,10 @@
 import { recordAudit } from '../access/audit.ts';
 import type { Caller } from '../access/caller.ts';
 import { BULK_PRIORITY_BY_PLAN } from '../access/plans.ts';
+import { BATCH_INPUT_BYTES_MAX } from '../files/file-schema.ts';
+import { dropUnneeded } from '../files/files.ts';
+import { lockFiles } from '../files/files-store.ts';
+import { pageOf, unixSeconds } from '../files/list-page.ts';
 import { cancelRow } from '../jobs/operation-store.ts';
 import { enqueueJob } from '../jobs/store.ts';
 import { AppError, conflict, invalidRequest, notFound } from '../platform/errors.ts';
@@ -26,9 +30,6 @@ import {
   selectBatches,
 } from './batches-store.ts';
 import type { BatchContext } from './context.ts';
-import { BATCH_INPUT_BYTES_MAX, pageOf } from './file-schema.ts';
-import { dropUnneeded, unixSeconds } from './files.ts';
-import { lockFile } from './files-store.ts';
 
 /**
  * Queue a batch. Its worker checks the input, reserves the usage and embeds the texts.
@@ -41,8 +42,8 @@ export async function createBatch(context: BatchContext, caller: Caller, request
   const id = newId('batch');
   const jobId = newId('job');
   const batch = await sql.begin(async (tx) => {
-    const file = await lockFile(tx, orgId, request.input_file_id);
-    if (file === null) throw fileNotFound(request.input_file_id);
+    const [file] = await lockFiles(tx, orgId, [request.input_file_id]);
+    if (file === undefined) throw fileNotFound(request.input_file_id);
     if (file.purpose !== 'batch') {
       throw invalidRequest(`input_file_id: the purpose of the file is "${file.purpose}", not "batch"`, 'input_file_id');
     }

@@ -1,18 +1,13 @@
 import type { Embedder } from '../embedding/embedder.ts';
+import type { FileContext } from '../files/files.ts';
 import type { JobNotifier } from '../jobs/notifier.ts';
-import type { Logger } from '../platform/logger.ts';
-import type { Objects } from '../platform/objects/objects.ts';
-import type { Sql } from '../platform/postgres.ts';
 import type { Threads } from '../platform/threads.ts';
 import type { PlanSettings } from '../usage/quotas.ts';
 
-/** Dependencies and settings of files and batches. */
-export interface BatchContext {
-  readonly sql: Sql;
-  readonly objects: Objects;
+/** Dependencies and settings of batches. */
+export interface BatchContext extends FileContext {
   readonly threads: Threads;
   readonly notifier: JobNotifier;
-  readonly logger: Logger;
   readonly embedder: Embedder;
   readonly plans: PlanSettings;
   /** Chunks of one batch that are embedded at a time. */

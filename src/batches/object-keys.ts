@@ -1,8 +1,3 @@
-/** Return the key of the bytes of a file. */
-export function fileKey(orgId: string, fileId: string): string {
-  return `files/${orgId}/${fileId}`;
-}
-
 /** Return the key prefix of all chunks of a batch. */
 export function chunksPrefix(orgId: string, batchId: string): string {
   return `batches/${orgId}/${batchId}/`;

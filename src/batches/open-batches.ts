@@ -9,12 +9,12 @@ import type { Sql } from '../platform/postgres.ts';
 import type { Threads } from '../platform/threads.ts';
 import { batchOperations } from './batch-operations.ts';
 import type { BatchContext } from './context.ts';
-import { expireOverdue, sweepExpired, sweepOrphans } from './sweep-batches.ts';
+import { expireOverdue, sweepOld, sweepOrphans } from './sweep-batches.ts';
 
 const ORPHANS_EVERY_MS = 6 * 3_600_000;
 const ORPHANS_AGE_MS = 24 * 3_600_000;
 
-/** Files and batches in the shapes of OpenAI's API, and the removal of old ones. */
+/** Batches in the shape of OpenAI's API, and the removal of old ones. */
 export interface Batches extends BatchContext {
   readonly jobs: JobDefinition;
   readonly chores: (everyMs: number) => readonly Chore[];
@@ -54,11 +54,11 @@ export function openBatches(context: {
     },
     chores: (everyMs) => [
       { name: 'expiry of batches', everyMs, run: () => expireOverdue(batches) },
-      { name: 'removal of expired files', everyMs, run: (signal) => sweepExpired(batches, signal) },
+      { name: 'removal of old batches', everyMs, run: (signal) => sweepOld(batches, signal) },
       {
-        name: 'removal of orphaned files of batches',
+        name: 'removal of orphaned chunks of batches',
         everyMs: ORPHANS_EVERY_MS,
-        run: async (signal) => void (await sweepOrphans(batches, ORPHANS_AGE_MS, signal)),
+        run: (signal) => sweepOrphans(batches, ORPHANS_AGE_MS, signal),
       },
     ],
   };

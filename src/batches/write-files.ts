@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream';
+import { MONTH_SECONDS } from '../files/file-schema.ts';
+import { fileKey } from '../files/files.ts';
+import { insertFile } from '../files/files-store.ts';
 import { freeMemory } from '../platform/free-memory.ts';
 import { newId } from '../platform/ids.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { type AnswerSource, errorLines, type NotRun, outputLines } from './answer-lines.ts';
 import type { BatchContext } from './context.ts';
-import { MONTH_SECONDS } from './file-schema.ts';
-import { insertFile } from './files-store.ts';
-import { fileKey } from './object-keys.ts';
 
 const BLOCK_BYTES = 256 * 1024;
 
@@ -15,6 +15,7 @@ export interface WrittenFile {
   readonly id: string;
   readonly objectKey: string;
   readonly sizeBytes: number;
+  readonly sha256: Buffer;
 }
 
 /** Write the output file while the chunks are embedded; null if no request succeeded. */
@@ -51,8 +52,8 @@ async function writeLines(
   };
   const id = newId('file');
   const objectKey = fileKey(batch.orgId, id);
-  const { sizeBytes } = await objects.put(objectKey, Readable.from(all(), { objectMode: false }), { signal });
-  return { id, objectKey, sizeBytes };
+  const { sizeBytes, sha256 } = await objects.put(objectKey, Readable.from(all(), { objectMode: false }), { signal });
+  return { id, objectKey, sizeBytes, sha256: Buffer.from(sha256, 'hex') };
 }
 
 /** Join lines into blocks, since writing costs more per call than per byte. */

@@ -19,12 +19,7 @@ export async function createBucket(
   bucket: { name: string; policy: BucketPolicy },
 ): Promise<BucketView> {
   try {
-    return await sql.begin(async (tx) => {
-      const view = await store.insertBucket(tx, caller.orgId, { id: newId('bkt'), ...bucket });
-      await checkRowLimit(tx, caller.orgId, 'buckets');
-      await recordAudit(tx, { orgId: caller.orgId, actor: caller.actor, action: 'bucket.create', target: view.id });
-      return view;
-    });
+    return await sql.begin((tx) => addBucket(tx, caller, bucket));
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;
     throw new AppError({
@@ -33,6 +28,18 @@ export async function createBucket(
       message: `a bucket named "${bucket.name}" already exists; choose another name`,
     });
   }
+}
+
+/** Create a bucket in a transaction, which a name that is taken fails. @throws AppError `too_many_buckets` (409) */
+export async function addBucket(
+  tx: Sql,
+  caller: Pick<Caller, 'orgId' | 'actor'>,
+  bucket: { name: string; policy: BucketPolicy },
+): Promise<BucketView> {
+  const view = await store.insertBucket(tx, caller.orgId, { id: newId('bkt'), ...bucket });
+  await checkRowLimit(tx, caller.orgId, 'buckets');
+  await recordAudit(tx, { orgId: caller.orgId, actor: caller.actor, action: 'bucket.create', target: view.id });
+  return view;
 }
 
 /** @throws AppError `collection_exists` or `too_many_collections` (409) */
@@ -73,21 +80,25 @@ export async function deleteBucket(sql: Sql, caller: Caller, bucketRef: string, 
   if (confirm !== bucket.name) {
     throw invalidRequest(`deleting a bucket removes all its documents: confirm with confirm=${bucket.name}`, 'confirm');
   }
-  await sql.begin(async (tx) => {
-    // Lock the bucket first, as uploads do. Then lock jobs before documents, in the same order as a job that finishes.
-    await markBucketDeleting(tx, caller.orgId, bucket.id);
-    await requireReach(tx, caller, bucket.id);
-    await cancelJobsOf(tx, caller.orgId, { bucketId: bucket.id });
-    await markBucketDocuments(tx, caller.orgId, bucket.id);
-    await recordAudit(tx, {
-      orgId: caller.orgId,
-      actor: caller.actor,
-      action: 'bucket.delete',
-      target: bucket.id,
-      detail: { name: bucket.name },
-    });
-  });
+  await sql.begin((tx) => markBucketDeleted(tx, caller, bucket));
   return bucket.id;
+}
+
+/** Mark a bucket as deleted, with its documents. @throws AppError `out_of_reach` (403) */
+export async function markBucketDeleted(tx: Sql, caller: Caller, { id, name }: BucketView): Promise<void> {
+  const { orgId, actor } = caller;
+  // Lock the bucket first, as uploads do.
+  await markBucketDeleting(tx, orgId, id);
+  await requireReach(tx, caller, id);
+  await emptyBucket(tx, orgId, id);
+  await recordAudit(tx, { orgId, actor, action: 'bucket.delete', target: id, detail: { name } });
+}
+
+/** Mark all documents of a bucket as deleted. Lock the bucket before the call. */
+export async function emptyBucket(tx: Sql, orgId: string, bucketId: string): Promise<void> {
+  // Lock jobs before documents, in the same order as a job that finishes.
+  await cancelJobsOf(tx, orgId, { bucketId });
+  await markBucketDocuments(tx, orgId, bucketId);
 }
 
 /**

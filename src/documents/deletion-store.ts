@@ -1,6 +1,7 @@
+import type { Caller } from '../access/caller.ts';
 import { isUnfinished } from '../jobs/state-store.ts';
 import type { Sql } from '../platform/postgres.ts';
-import type { ReadableFields } from './visibility.ts';
+import { type ReadableFields, visibleTo } from './visibility.ts';
 
 /** Document that is marked as deleted but not yet removed. */
 export interface MarkedDocument {
@@ -64,6 +65,33 @@ export async function findMarked(
       AND bucket_id <> ALL(${sql.array([...exceptBuckets])}::text[])
     ORDER BY bucket_id, id LIMIT ${limit}`;
   return rows.map(toMarked);
+}
+
+/** Find the documents that share the bytes of a file, and whether the caller may see each of them. */
+export async function findDocumentsOfFile(
+  sql: Sql,
+  caller: Caller,
+  objectKey: string,
+): Promise<{ id: string; isVisible: boolean }[]> {
+  const rows = await sql`
+    SELECT id, (${visibleTo(sql, caller)}) IS TRUE AS is_visible FROM documents
+    WHERE object_key = ${objectKey} AND object_key LIKE 'files/%' AND org_id = ${caller.orgId}
+      AND status <> 'deleting'`;
+  return rows.map((row) => ({ id: row['id'] as string, isVisible: row['is_visible'] as boolean }));
+}
+
+/** Find the keys of files whose bytes only these documents still need. */
+export async function findUnsharedFiles(sql: Sql, documentIds: readonly string[]): Promise<string[]> {
+  const ids = sql.array([...documentIds]);
+  const rows = await sql`
+    SELECT DISTINCT object_key FROM documents
+    WHERE id = ANY(${ids}::text[]) AND object_key LIKE 'files/%'
+      AND NOT EXISTS (SELECT 1 FROM files WHERE files.object_key = documents.object_key)
+      AND NOT EXISTS (
+        SELECT 1 FROM documents AS other
+        WHERE other.object_key = documents.object_key AND other.object_key LIKE 'files/%'
+          AND other.id <> ALL(${ids}::text[]) AND (other.status <> 'deleting' OR other.hard_delete_job_id IS NOT NULL))`;
+  return rows.map((row) => row['object_key'] as string);
 }
 
 /** Find the documents that a hard delete still has to remove, by id. */

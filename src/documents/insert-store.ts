@@ -26,8 +26,12 @@ export interface NewDocument {
   readonly source?: { readonly id: string; readonly entryId: string; readonly eventTimeMs: number | null };
 }
 
-export async function insertDocument(sql: Sql, document: NewDocument): Promise<void> {
-  await sql`${documentInsert(sql, fromRecords(sql, 'documents', [documentRecord(document)]))}`;
+export function insertDocument(sql: Sql, document: NewDocument): Promise<void> {
+  return insertDocuments(sql, [document]);
+}
+
+export async function insertDocuments(sql: Sql, documents: readonly NewDocument[]): Promise<void> {
+  await sql`${documentInsert(sql, fromRecords(sql, 'documents', documents.map(documentRecord)))}`;
 }
 
 /** Return the columns of a new document, as JSON that PostgreSQL reads. */

@@ -62,6 +62,11 @@ export async function removeMarked(
   for (const batch of inBatches(documents)) {
     const prefixes = batch.map(({ id, orgId }) => `documents/${orgId}/${id}/`);
     await deleteEachPrefix(objects, prefixes, { signal });
+    const files = await store.findUnsharedFiles(
+      sql,
+      batch.map(({ id }) => id),
+    );
+    for (const key of files) await objects.delete(key, { signal });
     await forgetDocuments(context, batch);
     onBatch();
   }

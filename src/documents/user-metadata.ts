@@ -90,6 +90,20 @@ function bytesOf(metadata: UserMetadata): number {
   return Buffer.byteLength(JSON.stringify(metadata));
 }
 
+/** JSON Schema of the keys of user metadata. */
+export const USER_KEY_SHAPE = {
+  pattern: '^[A-Za-z0-9_.-]+$',
+  maxLength: METADATA_LIMITS.keyLength,
+  not: { anyOf: [{ enum: [...RESERVED, '__proto__'] }, { pattern: '^[Ss][Cc][Hh][Ii][Ff][Tt]\\.' }] },
+};
+
+/** JSON Schemas of the values of user metadata. */
+export const USER_SCALARS = [
+  { type: 'string', maxLength: METADATA_LIMITS.valueLength, pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$' },
+  EXACT_NUMBER,
+  { type: 'boolean' },
+] as const;
+
 /**
  * Metadata as a caller sends it. Scalars become strings in NFC. `null` removes a key in an edit and is dropped at
  * upload. Only this schema checks the rules of contract 2.7.
@@ -124,17 +138,8 @@ export const UserMetadataInput = z
   )
   .meta({
     maxProperties: METADATA_LIMITS.keys,
-    propertyNames: {
-      pattern: '^[A-Za-z0-9_.-]+$',
-      maxLength: METADATA_LIMITS.keyLength,
-      not: { anyOf: [{ enum: [...RESERVED, '__proto__'] }, { pattern: '^[Ss][Cc][Hh][Ii][Ff][Tt]\\.' }] },
-    },
-    additionalProperties: {
-      anyOf: [
-        { type: 'string', maxLength: METADATA_LIMITS.valueLength, pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$' },
-        ...[EXACT_NUMBER, { type: 'boolean' }, { type: 'null' }],
-      ],
-    },
+    propertyNames: USER_KEY_SHAPE,
+    additionalProperties: { anyOf: [...USER_SCALARS, { type: 'null' }] },
     description: `scalars by key; at most ${METADATA_LIMITS.jsonBytes} bytes of JSON`,
   });
 export type UserMetadataInput = z.output<typeof UserMetadataInput>;

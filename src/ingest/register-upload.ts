@@ -1,9 +1,10 @@
 import type { Caller } from '../access/caller.ts';
-import { ACCESS_AT_UPLOAD, type AccessPolicy, clampAccess } from '../documents/access-policy.ts';
+import { ACCESS_AT_UPLOAD, type AccessPolicy, clampAccess, requireOwnDepartment } from '../documents/access-policy.ts';
 import { findVersionsOfPath } from '../documents/content-store.ts';
-import { insertDocument, type NewDocument } from '../documents/insert-store.ts';
+import { insertDocument, insertDocuments, type NewDocument } from '../documents/insert-store.ts';
 import { type BucketPolicy, type BucketView, completeOptions } from '../documents/schema.ts';
 import { findByContent, lockBucketPolicy, lockContent } from '../documents/store.ts';
+import { enqueueJobs } from '../jobs/store.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { replaceDocument } from './replace-document.ts';
@@ -74,7 +75,7 @@ export function registerInSteps(
   given: WantedUpload,
 ): Promise<Registered> {
   const wanted = wantedOf(given);
-  const { upload, request, scope } = wanted;
+  const { upload, request } = wanted;
   return sql.begin(async (tx) => {
     // These are sent together and done in this order.
     const [{ policy }, sameContent] = await Promise.all([
@@ -85,12 +86,7 @@ export function registerInSteps(
       const replaced = await replaceDocument(tx, caller, bucketId, upload, { ...wanted, policy });
       if (replaced !== null) return replaced;
     }
-    const { access, warnings } = accessOf(caller, policy, wanted);
-    // An edit ignores such a scope. Here that would show the document to every department.
-    if (scope !== undefined && access.scope !== scope) {
-      const listed = policy.departments?.join(', ');
-      throw invalidRequest(`metadata.scope: must be one of the bucket's departments (${listed})`, 'metadata.scope');
-    }
+    const { access, warnings } = checkedAccess(caller, policy, wanted);
     if (sameContent !== null) return { reply: replyOfDuplicate(bucketId, sameContent, request), replacedKey: null };
     await requireStorage(tx, caller, upload.stored.sizeBytes, upload.storageBytesMax);
     const older = await findOlder(tx, caller, bucketId, request);
@@ -101,6 +97,40 @@ export function registerInSteps(
     ]);
     return { reply: replyOf(document, jobId, [...warnings, ...older]), replacedKey: null };
   });
+}
+
+/**
+ * Write the documents and the jobs of stored files in one transaction, whatever other documents of the bucket hold.
+ * @param bucket locked, so that its policy does not change
+ * @throws AppError `scope_not_yours` (403), 400 for a department that the bucket does not list
+ */
+export async function registerStored(
+  tx: Sql,
+  caller: Caller,
+  { id: bucketId, policy }: BucketView,
+  given: readonly WantedUpload[],
+): Promise<void> {
+  const all = given.map(wantedOf);
+  for (const { scope } of all) requireOwnDepartment(caller, scope ?? null);
+  const documents = all.map((wanted) =>
+    newDocumentOf(caller, bucketId, wanted, checkedAccess(caller, policy, wanted).access),
+  );
+  await insertDocuments(tx, documents);
+  await enqueueJobs(
+    tx,
+    all.map((wanted) => newJobOf(caller, bucketId, wanted.upload, wanted)),
+  );
+}
+
+/** Compute the access policy of an upload. @throws AppError 400 for a department that the bucket does not list */
+function checkedAccess(caller: Caller, policy: BucketPolicy, wanted: Wanted) {
+  const clamped = accessOf(caller, policy, wanted);
+  // An edit ignores such a scope. Here that would show the document to every department.
+  if (wanted.scope !== undefined && clamped.access.scope !== wanted.scope) {
+    const listed = policy.departments?.join(', ');
+    throw invalidRequest(`metadata.scope: must be one of the bucket's departments (${listed})`, 'metadata.scope');
+  }
+  return clamped;
 }
 
 function accessOf(caller: Caller, policy: BucketPolicy, { request, scope }: Wanted) {

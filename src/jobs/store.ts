@@ -33,6 +33,11 @@ export async function enqueueJob(sql: Sql, job: NewJob): Promise<JobView> {
   return toView(row as Row);
 }
 
+/** Queue several jobs. */
+export async function enqueueJobs(sql: Sql, jobs: readonly NewJob[]): Promise<void> {
+  await sql`${jobInsert(sql, fromRecords(sql, 'jobs', jobs.map(jobRecord)))}`;
+}
+
 /** Return the columns of a new job, as JSON that PostgreSQL reads. */
 export function jobRecord(job: NewJob): RowRecord {
   const work = currentWork();

@@ -48,8 +48,7 @@ export async function searchMemory(
   });
   if (request.temporal === 'latest') results.sort((a, b) => b.score - a.score || timeOf(b) - timeOf(a));
   const answer = relevanceOfAnswer(results);
-  const [bucketId = null, ...others] = found.bucketIds;
-  context.counts?.add(caller.orgId, others.length === 0 ? bucketId : null, { results, relevance: answer.relevance });
+  context.counts?.add(caller.orgId, found.bucketIds, { results, relevance: answer.relevance });
   return {
     object: 'list',
     bucket_ids: [...found.bucketIds],

@@ -32,6 +32,17 @@ function keyOf({ orgId, day, bucketId }: SearchCount): string {
   return `${orgId} ${day} ${bucketId}`;
 }
 
+/** Note that these buckets were used now, which keeps vector stores from expiring, to the minute. */
+export async function noteActivity(sql: Sql, bucketIds: readonly string[]): Promise<void> {
+  await sql`
+    UPDATE vector_stores SET last_active_at = now()
+    WHERE bucket_id IN (
+      SELECT bucket_id FROM vector_stores
+      WHERE bucket_id = ANY(${sql.array([...bucketIds])}::text[]) AND last_active_at < now() - interval '1 minute'
+        AND (expires_days IS NULL OR last_active_at + expires_days * interval '1 day' > now())
+      FOR UPDATE SKIP LOCKED)`;
+}
+
 /** Searches of one UTC day. */
 export interface SearchDay {
   readonly date: string;

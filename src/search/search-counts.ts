@@ -1,7 +1,7 @@
 import type { Logger } from '../platform/logger.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { repeatingTask } from '../platform/repeating-task.ts';
-import { addSearchCounts, type SearchCount } from './search-counts-store.ts';
+import { addSearchCounts, noteActivity, type SearchCount } from './search-counts-store.ts';
 
 const FLUSH_EVERY_MS = 5_000;
 /** Sums that one process keeps while the database is down. Searches of further buckets are then not counted. */
@@ -17,8 +17,8 @@ interface CountedAnswer {
 
 /** Counter of searches. It is a statistic: a crash loses the searches of the last seconds. */
 export interface SearchCounts {
-  /** Count a search. @param bucketId null for a search of several buckets */
-  add(orgId: string, bucketId: string | null, answer: CountedAnswer): void;
+  /** Count a search, and note that these buckets were used. */
+  add(orgId: string, bucketIds: readonly string[], answer: CountedAnswer): void;
   /** Write all searches counted before this call. */
   flush(): Promise<void>;
   close(): Promise<void>;
@@ -26,6 +26,7 @@ export interface SearchCounts {
 
 export async function openSearchCounts({ sql, logger }: { sql: Sql; logger: Logger }): Promise<SearchCounts> {
   let open = new Map<string, SearchCount>();
+  let used = new Set<string>();
 
   const merge = ({ orgId, day, bucketId, searches, unanswered }: SearchCount) => {
     const key = `${orgId} ${day} ${bucketId}`;
@@ -42,12 +43,15 @@ export async function openSearchCounts({ sql, logger }: { sql: Sql; logger: Logg
 
   const flush = async () => {
     if (open.size === 0) return;
-    const written = [...open.values()];
+    const [written, active] = [[...open.values()], used];
     open = new Map();
+    used = new Set();
     try {
+      await noteActivity(sql, [...active]);
       await addSearchCounts(sql, written);
     } catch (error) {
       for (const count of written) merge(count);
+      for (const id of active) used.add(id);
       throw error;
     }
   };
@@ -55,10 +59,12 @@ export async function openSearchCounts({ sql, logger }: { sql: Sql; logger: Logg
   const writing = repeatingTask('search counts', FLUSH_EVERY_MS, logger, flush);
   await writing.start(new AbortController().signal);
   return {
-    add(orgId, bucketId, { results, relevance }) {
+    add(orgId, bucketIds, { results, relevance }) {
       const day = new Date().toISOString().slice(0, 10);
       const unanswered = results.length === 0 || relevance === 'none' ? 1 : 0;
-      merge({ orgId, day, bucketId: bucketId ?? SEVERAL_BUCKETS, searches: 1, unanswered });
+      const [bucketId = SEVERAL_BUCKETS, ...others] = bucketIds;
+      merge({ orgId, day, bucketId: others.length > 0 ? SEVERAL_BUCKETS : bucketId, searches: 1, unanswered });
+      if (used.size < SUMS_MAX) for (const id of bucketIds) used.add(id);
     },
     flush,
     async close() {

@@ -58,7 +58,7 @@ export async function searchSeveral(
   const highlighted = await highlightResults(ordered, found.terms, request);
   const results = await explainTerms(highlighted, found.terms);
   const answer = relevanceOfAnswer(results);
-  context.counts?.add(caller.orgId, null, { results, relevance: answer.relevance });
+  context.counts?.add(caller.orgId, found.bucketIds, { results, relevance: answer.relevance });
   return {
     object: 'list',
     bucket_ids: [...found.bucketIds],

@@ -53,7 +53,7 @@ export async function searchBucket(
   const results = await explainTerms(highlighted, terms);
   const bucketId = target.indexes[0]?.bucketId as string;
   const answer = relevanceOfAnswer(results);
-  context.counts?.add(caller.orgId, bucketId, { results, relevance: answer.relevance });
+  context.counts?.add(caller.orgId, [bucketId], { results, relevance: answer.relevance });
   return {
     object: 'list',
     bucket_id: bucketId,

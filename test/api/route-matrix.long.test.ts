@@ -58,6 +58,8 @@ async function seed(key: string): Promise<MatrixIds> {
   const bulkJob = (await post('/v1/embed/jobs', { texts: ['one'] })).id;
   const file = await storeFile(test, key);
   const batch = (await post('/v1/batches', batchOf(file))).id;
+  const files = { file_ids: [await storeFile(test, key, 'assistants')] };
+  const fileBatch = (await post(`/v1/vector_stores/${bucket}/file_batches`, files)).id;
   const config = await createConfig(test, key);
   const workflow = (await post('/v1/workflows', { name: 'answers', definition: DEFINITION })).id;
   await post(`/v1/workflows/${workflow}/publish`, {});
@@ -72,7 +74,7 @@ async function seed(key: string): Promise<MatrixIds> {
     collection,
     document: upload.id,
     job: upload.job_id,
-    ...{ bulkJob, file, batch },
+    ...{ bulkJob, file, batch, fileBatch },
     config,
   };
 }
@@ -263,7 +265,7 @@ const textOf = ({ body }: Answer) => (typeof body === 'string' ? body : JSON.str
 const shapeOf = (answer: Answer) => [
   answer.status,
   textOf(answer).replaceAll(
-    /(?:bkt|col|doc|job|chn|req|wfl|run|src|usr|file|batch)_\w+|api key not found: \w+|(?:bucket|workflow|source)-\w+/g,
+    /(?:bkt|col|doc|job|chn|req|wfl|run|src|usr|file|batch|vsfb)_\w+|api key not found: \w+|(?:bucket|workflow|source)-\w+/g,
     '*',
   ),
 ];

@@ -9,6 +9,7 @@ import { until } from '../support/until.ts';
 // Tests of who sees a document of a department, on every route that can show documents.
 const BUCKET = '/v1/buckets/default';
 const DOCUMENTS = `${BUCKET}/documents`;
+const STORE = '/v1/vector_stores/default';
 const SCOPES_OF_DOCUMENTS = ['sales', 'legal', 'common', null] as const;
 type Scope = (typeof SCOPES_OF_DOCUMENTS)[number];
 
@@ -133,6 +134,9 @@ const PROBES: Readonly<Record<string, readonly Probe[]>> = {
     listedBy(idOf, '/v2/search', (document) => query(document, { buckets: ['default'], group_by: 'document' })),
   ],
   searchVectorStore: [listedBy(idOf, '/v1/vector_stores/default/search', (document) => query(document))],
+  listVectorStoreFiles: [listedBy(idOf, `${STORE}/files`), listedBy(idOf, `${STORE}/files?filter=completed&order=asc`)],
+  getVectorStoreFile: [openedBy(({ id }) => `${STORE}/files/${id}`)],
+  getVectorStoreFileContent: [openedBy(({ id }) => `${STORE}/files/${id}/content`)],
   searchMemory: [
     listedBy(idOf, '/v1/memory/search', (document) => query(document, { bucket: 'default' })),
     listedBy(idOf, '/v1/memory/search', (document) =>
@@ -184,6 +188,15 @@ const SHOW_NOTHING: Readonly<Record<string, string>> = {
   ...{ getBucketContents: 'counts of visible documents', listUsageByBucket: 'counts of visible documents' },
   ...{ listMemoryConnections: 'no documents' },
   ...{ listCollections: 'no documents', createCollection: 'no documents' },
+  ...{ listVectorStores: 'counts of visible documents', getVectorStore: 'counts of visible documents' },
+  ...{ createVectorStore: 'files of the caller', editVectorStore: 'counts of visible documents' },
+  ...{ deleteVectorStore: 'no documents', createVectorStoreFile: 'a file of the caller' },
+  ...{ editVectorStoreFile: 'see below', deleteVectorStoreFile: 'see below' },
+  ...{
+    createVectorStoreFileBatch: 'counts of visible documents',
+    getVectorStoreFileBatch: 'counts of visible documents',
+  },
+  ...{ cancelVectorStoreFileBatch: 'counts of visible documents', listVectorStoreFileBatchFiles: 'a list of files' },
   ...{ deleteDocument: 'see below', editDocumentMetadata: 'see below' },
   ...{ cancelJob: 'see below', reprocessJob: 'see below', deleteJob: 'see below' },
   ...{ submitBulkJob: 'bulk', getBulkJob: 'bulk', cancelBulkJob: 'bulk', getBulkResult: 'bulk' },
@@ -219,12 +232,19 @@ describe('a document with a scope', () => {
     const changes: [string, string][] = [
       ['DELETE', `${DOCUMENTS}/${sales.id}`],
       ['PATCH', `${DOCUMENTS}/${sales.id}/metadata`],
+      ['DELETE', `${STORE}/files/${sales.id}`],
+      ['POST', `${STORE}/files/${sales.id}`],
       ['POST', `/v1/jobs/${sales.job}/cancel?force=true`],
       ['POST', `/v1/jobs/${sales.job}/reprocess`],
       ['DELETE', `/v1/jobs/${sales.job}`],
     ];
     for (const [method, path] of changes) {
-      const json = method === 'PATCH' ? { json: { metadata: { scope: 'common' } } } : {};
+      const json =
+        method === 'PATCH'
+          ? { json: { metadata: { scope: 'common' } } }
+          : path.startsWith(STORE) && method === 'POST'
+            ? { json: { attributes: {} } }
+            : {};
       expect([method, path, (await test.call(method, path, { key, ...json })).status]).toEqual([method, path, 404]);
     }
     const statement = `UPDATE documents SET scope = 'common' WHERE id = '${sales.id}'`;

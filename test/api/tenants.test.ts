@@ -41,8 +41,10 @@ beforeAll(async () => {
   const made = await test.call('POST', '/v1/memory/sources', { key: keys.own, json: source });
   const file = await storeFile(test, keys.own);
   const batch = await test.call('POST', '/v1/batches', { key: keys.own, json: batchOf(file) });
+  const files = { file_ids: [await storeFile(test, keys.own, 'assistants')] };
+  const added = await test.call('POST', '/v1/vector_stores/default/file_batches', { key: keys.own, json: files });
   Object.assign(ids, {
-    ...{ source: made.body.id, file_id: file, batch_id: batch.body.id },
+    ...{ source: made.body.id, file_id: file, batch_id: batch.body.id, file_batch: added.body.id },
     bucket: body.bucket_id,
     document: body.id,
     job: body.job_id,
@@ -59,6 +61,7 @@ function call(route: Route, key: string | undefined, to = path(route)): Promise<
   const fields = {
     ...{ name: 'x', input: 'x', query: 'x', filename: 'x.txt', text: 'x' },
     ...{ statement: 'SELECT documents', groups: [] },
+    ...{ file_id: 'x', file_ids: ['x'], attributes: {} },
   };
   const schema = route.operationId === 'uploadDocument' ? UploadRequest : route.body;
   const { shape = {} } = (schema ?? {}) as { shape?: object };
@@ -98,11 +101,11 @@ describe('every guarded route', () => {
 
   it("every guarded route answers another organization's ids like missing ones", async () => {
     for (const route of guarded().filter((route) =>
-      /:(bucket|document|job|config|source|file_id|batch_id)/.test(route.path),
+      /:(bucket|document|job|config|source|file_id|batch_id|file_batch)/.test(route.path),
     )) {
       const missing = {
         ...{ bucket: 'bkt_missing', document: 'doc_missing', job: 'job_missing', config: 'chn_missing' },
-        ...{ source: 'src_missing', file_id: 'file_missing', batch_id: 'batch_missing' },
+        ...{ source: 'src_missing', file_id: 'file_missing', batch_id: 'batch_missing', file_batch: 'vsfb_missing' },
       };
       const foreign = await call(route, keys.foreign);
       const absent = await call(route, keys.foreign, path(route, missing));
@@ -112,7 +115,7 @@ describe('every guarded route', () => {
       expect([route.operationId, foreign.status]).toEqual([route.operationId, refused]);
       expect(absent.status).toBe(refused);
       const anonymous = (answer: Answer) =>
-        JSON.stringify(answer.body).replaceAll(/(bkt|doc|job|chn|src|file|batch|req)_\w+|default/g, '*');
+        JSON.stringify(answer.body).replaceAll(/(bkt|doc|job|chn|src|file|batch|vsfb|req)_\w+|default/g, '*');
       expect(anonymous(foreign)).toBe(anonymous(absent));
     }
   });

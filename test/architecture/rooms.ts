@@ -54,15 +54,20 @@ export const ROOMS: readonly Room[] = [
   { folder: 'src/channels', owns: 'messenger configurations, the signed webhook, notifications' },
   { folder: 'src/demo', owns: 'the sample documents of `service demo`, and the questions that they answer' },
   {
+    folder: 'src/vector-stores',
+    owns: 'buckets and their documents in the shape of OpenAI: vector stores, their files, batches of files, search, expiry',
+  },
+  {
     folder: 'src/metadata',
     owns: 'the restricted statement language, edits of document metadata, hard delete, history',
   },
   { folder: 'src/ingest', owns: 'upload, then the ingest job: extract, chunk, embed, index' },
   {
     folder: 'src/batches',
-    owns: 'files and batches in the shapes of OpenAI: plan of an input, its job, output and error files',
+    owns: 'batches in the shape of OpenAI: plan of an input, its job, output and error files',
   },
   { folder: 'src/bulk', owns: 'bulk embedding jobs: submit, work, resume, result pages' },
+  { folder: 'src/files', owns: 'files in the shape of OpenAI, and pages of its lists' },
   {
     folder: 'src/search',
     owns: 'hybrid retrieval: the query, both legs, what the caller may see, fusion, `relevance/`, results',

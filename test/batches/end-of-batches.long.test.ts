@@ -127,7 +127,8 @@ it('expired files and old batches are removed with their bytes, and bytes that n
   const old = 'file_00000000000000000000000000';
   await objects.put(`files/${test.operator.orgId}/${old}`, Buffer.from('orphan'));
   await objects.put(`batches/${test.operator.orgId}/batch_00000000000000000000000000/00000`, Buffer.from('orphan'));
-  for (const chore of test.appliance.batches.chores(1_000)) await chore.run(new AbortController().signal);
+  for (const chore of [...test.appliance.files.chores(1_000), ...test.appliance.batches.chores(1_000)])
+    await chore.run(new AbortController().signal);
   for (const path of [
     `/v1/batches/${batch.id}`,
     `/v1/files/${batch.output_file_id}`,

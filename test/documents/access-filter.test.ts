@@ -17,6 +17,7 @@ const FOR_THE_SERVICE = [
   'src/backup/snapshot-store.ts',
   'src/documents/deletion-store.ts',
   'src/documents/growth-store.ts',
+  'src/files/files-store.ts',
   'src/ingest/source-store.ts',
   'src/ingest/calibration/store.ts',
   'src/ingest/job-store.ts',

@@ -12,6 +12,7 @@ export interface MatrixIds {
   readonly bulkJob: string;
   readonly file: string;
   readonly batch: string;
+  readonly fileBatch: string;
   readonly config: string;
   readonly workflow: string;
   readonly run: string;
@@ -23,7 +24,7 @@ export interface MatrixIds {
 export const MISSING: MatrixIds = {
   ...{ bucket: 'bkt_missing', collection: 'col_missing', document: 'doc_missing' },
   ...{ job: 'job_missing', bulkJob: 'job_missing', config: 'chn_missing' },
-  ...{ file: 'file_missing', batch: 'batch_missing' },
+  ...{ file: 'file_missing', batch: 'batch_missing', fileBatch: 'vsfb_missing' },
   ...{ workflow: 'wfl_missing', run: 'run_missing', source: 'src_missing' },
   ...{ key: 'key_missing', user: 'usr_missing' },
 };
@@ -181,6 +182,21 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
     json: ({ bucket }) => ({ knowledge_id: bucket, query: TOPIC, retrieval_setting: { top_k: 100 } }),
     shows: true,
   },
+  createVectorStore: { json: ({ file }) => ({ file_ids: [file] }), nested: ['file'] },
+  listVectorStores: {},
+  getVectorStore: {},
+  editVectorStore: { json: () => ({}) },
+  deleteVectorStore: {},
+  createVectorStoreFile: { json: ({ file }) => ({ file_id: file }) },
+  listVectorStoreFiles: { shows: true },
+  getVectorStoreFile: { shows: true },
+  editVectorStoreFile: { json: () => ({ attributes: { note: 'x' } }) },
+  deleteVectorStoreFile: {},
+  getVectorStoreFileContent: { shows: true },
+  createVectorStoreFileBatch: { json: ({ file }) => ({ file_ids: [file] }), nested: ['file'] },
+  getVectorStoreFileBatch: {},
+  cancelVectorStoreFileBatch: {},
+  listVectorStoreFileBatchFiles: {},
   searchVectorStore: { json: () => ({ query: TOPIC, max_num_results: 50 }), shows: true },
   getReservedKeys: {},
   editDocumentMetadata: { json: () => ({ metadata: { note: 'x' }, reindex: false }), managers: true },
@@ -259,7 +275,7 @@ const ID_FIELDS: Readonly<Record<string, keyof MatrixIds>> = {
     collection_id: 'collection',
   },
   ...{ document: 'document', job: 'job', config: 'config', channel_config_id: 'config' },
-  ...{ file_id: 'file', input_file_id: 'file', batch_id: 'batch' },
+  ...{ file_id: 'file', input_file_id: 'file', batch_id: 'batch', file_batch: 'fileBatch' },
   ...{ workflow: 'workflow', run: 'run', source: 'source', key: 'key', user: 'user', user_id: 'user' },
 };
 
@@ -284,6 +300,7 @@ const NO_IDS = new Set([
   ...['revokeGrant.grant', 'issueOAuthTokens.client_id', 'revokeOAuthToken.client_id'],
   ...['searchBuckets.buckets', 'findDocuments.ids', 'editDocumentsMetadata.document_ids'],
   ...['rerank.documents', 'rerankV2.documents', 'answerKakaoSkill.secret'],
+  ...['createVectorStore.file_ids', 'createVectorStoreFileBatch.file_ids'],
 ]);
 
 const LOOKS_LIKE_ID = /(?:^|_)(?:ids?|cursor)$|^(?:bucket|collection|document|job|config)s?$/;

@@ -17,7 +17,7 @@ const PROVIDERS = [
 ] as const;
 type Provider = (typeof PROVIDERS)[number]['value'];
 
-/** What the secret of a provider is; undefined if the service makes it. */
+/** Name of the secret of a provider; undefined if the service makes it. */
 const SECRETS = {
   messenger: 'Secret of the webhook',
   kakao: undefined,

@@ -8,6 +8,8 @@ export interface FileRow {
   readonly fileName: string;
   readonly sizeBytes: number;
   readonly objectKey: string;
+  /** Null for a file of an earlier release. */
+  readonly sha256: Buffer | null;
   readonly createdAt: Date;
   /** Null for a file that is kept until its deletion. */
   readonly expiresAt: Date | null;
@@ -21,9 +23,9 @@ export async function insertFile(
   file: Omit<FileRow, 'createdAt' | 'expiresAt'> & { readonly lifetimeSeconds: number | null },
 ): Promise<FileRow> {
   const [row] = await sql`
-    INSERT INTO files (id, org_id, purpose, file_name, size_bytes, object_key, expires_at)
+    INSERT INTO files (id, org_id, purpose, file_name, size_bytes, object_key, sha256, expires_at)
     VALUES (${file.id}, ${file.orgId}, ${file.purpose}, ${file.fileName}, ${file.sizeBytes}, ${file.objectKey},
-            now() + ${file.lifetimeSeconds}::double precision * interval '1 second')
+            ${file.sha256}, now() + ${file.lifetimeSeconds}::double precision * interval '1 second')
     RETURNING *`;
   return toFile(row as Row);
 }
@@ -35,11 +37,12 @@ export async function selectFile(sql: Sql, orgId: string, id: string): Promise<F
   return row ? toFile(row) : null;
 }
 
-/** Read a file as `selectFile` does, and keep it from being deleted until the transaction ends. */
-export async function lockFile(tx: Sql, orgId: string, id: string): Promise<FileRow | null> {
-  const [row] = await tx`
-    SELECT * FROM files WHERE org_id = ${orgId} AND id = ${id} AND ${isCurrent(tx)} FOR SHARE`;
-  return row ? toFile(row) : null;
+/** Read those of these files that the organization has, and keep them from being deleted until the transaction ends. */
+export async function lockFiles(tx: Sql, orgId: string, ids: readonly string[]): Promise<FileRow[]> {
+  const rows = await tx`
+    SELECT * FROM files WHERE org_id = ${orgId} AND id = ANY(${tx.array([...ids])}::text[]) AND ${isCurrent(tx)}
+    ORDER BY id FOR SHARE`;
+  return rows.map(toFile);
 }
 
 /** List one file more than the limit of the query, so that the caller knows whether more follow. */
@@ -73,12 +76,14 @@ export async function deleteExpiredFiles(sql: Sql, limit: number): Promise<strin
   return rows.map((row) => row['object_key'] as string);
 }
 
-/** Filter keys of bytes to those that a file or an unfinished batch needs. */
+/** Filter keys of bytes to those that a file, a document or an unfinished batch needs. */
 export async function selectNeededKeys(sql: Sql, keys: readonly string[]): Promise<Set<string>> {
   const wanted = sql.array([...keys]);
   const rows = await sql`
     SELECT object_key AS key FROM files WHERE object_key = ANY(${wanted}::text[])
-    UNION SELECT input_key FROM batches WHERE ended_at IS NULL AND input_key = ANY(${wanted}::text[])`;
+    UNION SELECT input_key FROM batches WHERE ended_at IS NULL AND input_key = ANY(${wanted}::text[])
+    UNION SELECT object_key FROM documents WHERE object_key LIKE 'files/%' AND object_key = ANY(${wanted}::text[])
+      AND (status <> 'deleting' OR hard_delete_job_id IS NOT NULL)`;
   return new Set(rows.map((row) => row['key'] as string));
 }
 
@@ -94,6 +99,7 @@ function toFile(row: Row): FileRow {
     fileName: row['file_name'] as string,
     sizeBytes: Number(row['size_bytes']),
     objectKey: row['object_key'] as string,
+    sha256: row['sha256'] as Buffer | null,
     createdAt: row['created_at'] as Date,
     expiresAt: row['expires_at'] as Date | null,
   };

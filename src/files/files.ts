@@ -1,22 +1,29 @@
 import type { Readable } from 'node:stream';
 import { recordAudit } from '../access/audit.ts';
-import type { Caller } from '../access/caller.ts';
+import { type Caller, requireScope } from '../access/caller.ts';
+import { findDocumentsOfFile } from '../documents/deletion-store.ts';
+import { removeDocumentsOf } from '../documents/documents.ts';
 import { AppError, invalidRequest, notFound } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { Objects } from '../platform/objects/objects.ts';
 import { mayHaveCommitted, type Sql } from '../platform/postgres.ts';
-import type { BatchContext } from './context.ts';
 import {
   BATCH_INPUT_BYTES_MAX,
   type FileUpload,
   type FileView,
   type ListFilesQuery,
   MONTH_SECONDS,
-  pageOf,
 } from './file-schema.ts';
 import { deleteFileRow, type FileRow, insertFile, selectFile, selectFiles, selectNeededKeys } from './files-store.ts';
-import { fileKey } from './object-keys.ts';
+import { pageOf, unixSeconds } from './list-page.ts';
 
-type FileContext = Pick<BatchContext, 'sql' | 'objects' | 'logger'>;
+/** Dependencies of files. */
+export interface FileContext {
+  readonly sql: Sql;
+  readonly objects: Objects;
+  readonly logger: Logger;
+}
 
 /** Local file that becomes a stored one. */
 export interface LocalFile {
@@ -47,9 +54,10 @@ export async function createFile(
   const objectKey = fileKey(caller.orgId, id);
   const lifetimeSeconds = upload['expires_after[seconds]'] ?? (purpose === 'batch' ? MONTH_SECONDS : null);
   const fileName = local.fileName.toWellFormed().replaceAll('\0', '').slice(0, NAME_CHARS_MAX);
-  await objects.adopt(local.path, objectKey);
+  const stored = await objects.adopt(local.path, objectKey);
   try {
-    const facts = { id, orgId: caller.orgId, purpose, fileName, sizeBytes: local.sizeBytes, objectKey };
+    const sha256 = Buffer.from(stored.sha256, 'hex');
+    const facts = { id, orgId: caller.orgId, purpose, fileName, sizeBytes: local.sizeBytes, objectKey, sha256 };
     return viewOf(await insertFile(sql, { ...facts, lifetimeSeconds }));
   } catch (error) {
     if (!mayHaveCommitted(error)) {
@@ -82,21 +90,37 @@ export async function openFile(
 }
 
 /**
- * Delete a file. A batch that is not over keeps the bytes of its input until it ends.
- * @throws AppError `file_not_found` (404)
+ * Delete a file, and remove it from all vector stores: its documents that the caller may see are deleted. A batch that
+ * is not over keeps the bytes of its input until it ends.
+ * @throws AppError `file_not_found` (404), `scope_missing` (403) for a file with documents
  */
 export async function deleteFile(context: FileContext, caller: Caller, id: string) {
   const key = await context.sql.begin(async (tx) => {
     const deleted = await deleteFileRow(tx, caller.orgId, id);
     if (deleted === null) throw notFound('file', id);
-    await recordAudit(tx, { orgId: caller.orgId, actor: caller.actor, action: 'file.delete', target: id, detail: {} });
+    const documents = await findDocumentsOfFile(tx, caller, deleted);
+    if (documents.length > 0) requireScope(caller, 'documents:write');
+    const documentIds = documents.filter(({ isVisible }) => isVisible).map(({ id }) => id);
+    await removeDocumentsOf(tx, caller.orgId, documentIds);
+    await recordAudit(tx, {
+      orgId: caller.orgId,
+      actor: caller.actor,
+      action: 'file.delete',
+      target: id,
+      detail: { deleted: documentIds },
+    });
     return deleted;
   });
   await dropUnneeded(context, [key]);
   return { id, object: 'file' as const, deleted: true as const };
 }
 
-/** Delete the bytes that neither a file nor an unfinished batch needs. What fails here is left to the sweep. */
+/** Return the key of the bytes of a file. */
+export function fileKey(orgId: string, fileId: string): string {
+  return `files/${orgId}/${fileId}`;
+}
+
+/** Delete the bytes that no file, document or unfinished batch needs. What fails here is left to the sweep. */
 export async function dropUnneeded({ sql, objects, logger }: FileContext, keys: readonly string[]): Promise<number> {
   const needed = await selectNeededKeys(sql, keys);
   const dropped = keys.filter((key) => !needed.has(key));
@@ -126,8 +150,4 @@ function viewOf(file: FileRow): FileView {
     status: 'processed',
     status_details: null,
   };
-}
-
-export function unixSeconds(time: Date): number {
-  return Math.floor(time.getTime() / 1000);
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { textInteger } from '../platform/zod-integers.ts';
+import { Order } from './list-page.ts';
 
 /** Purposes of uploads. `batch_output` is the purpose of files that a batch writes. */
 export const UPLOAD_PURPOSES = ['batch', 'user_data', 'assistants'] as const;
@@ -58,8 +59,6 @@ export const FileView = z
   .meta({ id: 'File' });
 export type FileView = z.output<typeof FileView>;
 
-export const Order = z.enum(['asc', 'desc']).default('desc');
-
 export const ListFilesQuery = z.object({
   purpose: z.enum(PURPOSES).optional(),
   after: z.string().max(128).optional().describe('id of the last file of the page before'),
@@ -67,28 +66,5 @@ export const ListFilesQuery = z.object({
   order: Order,
 });
 export type ListFilesQuery = z.output<typeof ListFilesQuery>;
-
-/** Page of a list in OpenAI's shape. */
-export function listPage<T extends z.ZodType>(item: T) {
-  return z.object({
-    object: z.literal('list'),
-    data: z.array(item),
-    first_id: z.string().nullable(),
-    last_id: z.string().nullable(),
-    has_more: z.boolean(),
-  });
-}
-
-/** Make a page of up to `limit` items from one item more than that. */
-export function pageOf<T extends { readonly id: string }>(found: readonly T[], limit: number) {
-  const data = found.slice(0, limit);
-  return {
-    object: 'list' as const,
-    data,
-    first_id: data[0]?.id ?? null,
-    last_id: data.at(-1)?.id ?? null,
-    has_more: found.length > limit,
-  };
-}
 
 export const DeletedFile = z.object({ id: z.string(), object: z.literal('file'), deleted: z.literal(true) });

@@ -1,0 +1,26 @@
+import type { Chore } from '../platform/chores.ts';
+import type { FileContext } from './files.ts';
+import { sweepExpiredFiles, sweepOrphanedFiles } from './sweep-files.ts';
+
+const ORPHANS_EVERY_MS = 6 * 3_600_000;
+const ORPHANS_AGE_MS = 24 * 3_600_000;
+
+/** Files in the shape of OpenAI's API, and the removal of old ones. */
+export interface Files extends FileContext {
+  readonly chores: (everyMs: number) => readonly Chore[];
+}
+
+export function openFiles({ sql, objects, logger }: FileContext): Files {
+  const files = { sql, objects, logger };
+  return {
+    ...files,
+    chores: (everyMs) => [
+      { name: 'removal of expired files', everyMs, run: (signal) => sweepExpiredFiles(files, signal) },
+      {
+        name: 'removal of orphaned uploaded files',
+        everyMs: ORPHANS_EVERY_MS,
+        run: async (signal) => void (await sweepOrphanedFiles(files, ORPHANS_AGE_MS, signal)),
+      },
+    ],
+  };
+}

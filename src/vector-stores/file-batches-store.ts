@@ -1,0 +1,38 @@
+import type { Sql } from '../platform/postgres.ts';
+
+/** Files that were added to a vector store together. */
+export interface FileBatch {
+  readonly id: string;
+  readonly documentIds: readonly string[];
+  readonly createdAt: Date;
+  readonly cancelledAt: Date | null;
+}
+
+export async function insertFileBatch(
+  tx: Sql,
+  batch: { readonly id: string; readonly bucketId: string; readonly documentIds: readonly string[] },
+): Promise<void> {
+  await tx`
+    INSERT INTO vector_store_batches (id, bucket_id, document_ids)
+    VALUES (${batch.id}, ${batch.bucketId}, ${tx.array([...batch.documentIds])}::text[])`;
+}
+
+export async function selectFileBatch(sql: Sql, bucketId: string, id: string): Promise<FileBatch | null> {
+  const [row] = await sql`SELECT * FROM vector_store_batches WHERE bucket_id = ${bucketId} AND id = ${id}`;
+  if (!row) return null;
+  return {
+    id: row['id'] as string,
+    documentIds: row['document_ids'] as string[],
+    createdAt: row['created_at'] as Date,
+    cancelledAt: row['cancelled_at'] as Date | null,
+  };
+}
+
+export async function markBatchCancelled(tx: Sql, id: string): Promise<void> {
+  await tx`UPDATE vector_store_batches SET cancelled_at = coalesce(cancelled_at, now()) WHERE id = ${id}`;
+}
+
+/** Forget batches of all organizations that were made longer than `days` ago. Their files stay. */
+export async function deleteOldBatches(sql: Sql, days: number): Promise<void> {
+  await sql`DELETE FROM vector_store_batches WHERE created_at < now() - ${days} * interval '1 day'`;
+}

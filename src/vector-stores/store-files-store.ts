@@ -1,0 +1,183 @@
+import type { Caller } from '../access/caller.ts';
+import type { IngestOptions } from '../documents/schema.ts';
+import { lastJobColumns } from '../documents/store.ts';
+import { readableBy, visibleTo } from '../documents/visibility.ts';
+import { jsonText } from '../platform/postgres/records.ts';
+import type { Sql, SqlFragment } from '../platform/postgres.ts';
+import type { Attributes } from './attributes.ts';
+import { pageOrder } from './page-order.ts';
+import type { FileState, StoreFilesQuery } from './schema.ts';
+import { fileState } from './vector-stores-store.ts';
+
+/** Document as a file of a vector store. */
+export interface StoreFile {
+  /** Id for clients: that of the file that it was made from, else that of the document. */
+  readonly id: string;
+  readonly documentId: string;
+  readonly state: FileState;
+  readonly sizeBytes: number;
+  readonly createdAt: Date;
+  readonly options: IngestOptions;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly scalars: Attributes;
+  readonly error: { readonly category: string | null; readonly message: string | null };
+}
+
+type Row = Record<string, unknown>;
+
+/** Serialise the additions of files to a vector store until the transaction ends. */
+export async function lockStoreFiles(tx: Sql, bucketId: string): Promise<void> {
+  await tx`SELECT pg_advisory_xact_lock(hashtextextended(${`${bucketId}/files`}, 0))`;
+}
+
+/** Find a file of a bucket that the caller may see, by its own id or that of its document. */
+export async function selectStoreFile(
+  sql: Sql,
+  caller: Caller,
+  bucketId: string,
+  id: string,
+): Promise<StoreFile | null> {
+  const [row] = await sql`
+    ${selectFiles(sql, caller, bucketId)}
+      AND documents.id = coalesce((
+        SELECT document_id FROM vector_store_files WHERE bucket_id = ${bucketId} AND file_id = ${id}), ${id})`;
+  return row ? toFile(row) : null;
+}
+
+/** Read a file that the caller has just added, even if the caller may not see it from now on. */
+export async function selectAddedFile(tx: Sql, orgId: string, documentId: string): Promise<StoreFile> {
+  const [row] = await tx`
+    SELECT ${columns(tx)} FROM documents LEFT JOIN vector_store_files own ON own.document_id = documents.id
+    WHERE documents.org_id = ${orgId} AND documents.id = ${documentId}`;
+  return toFile(row as Row);
+}
+
+/** File that is in a vector store already. */
+export interface PresentFile extends StoreFile {
+  readonly isReadable: boolean;
+}
+
+/** Find those of these files that are in a bucket, also those that the caller may not see. */
+export async function selectPresent(
+  tx: Sql,
+  caller: Caller,
+  bucketId: string,
+  fileIds: readonly string[],
+): Promise<PresentFile[]> {
+  const rows = await tx`
+    SELECT ${columns(tx)}, (${readableBy(tx, caller)}) IS TRUE AS is_readable
+    FROM vector_store_files own JOIN documents ON documents.id = own.document_id
+    WHERE own.bucket_id = ${bucketId} AND own.file_id = ANY(${tx.array([...fileIds])}::text[])
+      AND documents.status <> 'deleting'`;
+  return rows.map((row) => ({ ...toFile(row), isReadable: row['is_readable'] as boolean }));
+}
+
+/** Documents of a list of files, and its page. */
+export interface ListedFiles {
+  readonly bucketId: string;
+  /** Documents to choose from; all of the bucket without them. */
+  readonly documentIds?: readonly string[] | undefined;
+  /** Page of the list, with ids of documents in place of those of files. */
+  readonly query: StoreFilesQuery;
+}
+
+/** List files of a bucket that the caller may see, one more than the limit of the query. */
+export async function selectStoreFiles(sql: Sql, caller: Caller, listed: ListedFiles): Promise<StoreFile[]> {
+  const { bucketId, documentIds, query } = listed;
+  const { condition, clauses } = pageOrder(sql, sql`documents.id`, query);
+  const rows = await sql`
+    ${selectFiles(sql, caller, bucketId)}
+      ${documentIds === undefined ? sql`` : sql`AND documents.id = ANY(${sql.array([...documentIds])}::text[])`}
+      ${query.filter === undefined ? sql`` : sql`AND ${fileState(sql)} = ${query.filter}`}
+      AND ${condition} ${clauses}`;
+  return rows.map(toFile);
+}
+
+/** Find the document of a file that is or was in a bucket. */
+export async function selectDocumentId(sql: Sql, bucketId: string, fileId: string): Promise<string | null> {
+  const [row] = await sql`
+    SELECT document_id FROM vector_store_files WHERE bucket_id = ${bucketId} AND file_id = ${fileId}`;
+  return row ? (row['document_id'] as string) : null;
+}
+
+/** Id of a file for clients, and the numbers and booleans among its attributes. */
+export interface FileIdentity {
+  readonly fileId: string;
+  readonly scalars: Attributes;
+}
+
+/** Find the identities of these documents. One without a row has the id of the document. */
+export async function selectIdentities(sql: Sql, documentIds: readonly string[]): Promise<Map<string, FileIdentity>> {
+  const rows = await sql`
+    SELECT document_id, file_id, scalars FROM vector_store_files
+    WHERE document_id = ANY(${sql.array([...documentIds])}::text[])`;
+  return new Map(
+    rows.map((row) => [
+      row['document_id'] as string,
+      { fileId: row['file_id'] as string, scalars: row['scalars'] as Attributes },
+    ]),
+  );
+}
+
+/** Identity of a document of a bucket. */
+export interface NewIdentity extends FileIdentity {
+  readonly documentId: string;
+}
+
+/** Write the identities of documents, in place of former ones of the same file ids. */
+export async function writeIdentities(tx: Sql, bucketId: string, files: readonly NewIdentity[]): Promise<void> {
+  const rows = files.map(({ fileId: file_id, documentId: document_id, scalars }) => ({
+    file_id,
+    document_id,
+    scalars,
+  }));
+  await tx`
+    INSERT INTO vector_store_files (bucket_id, file_id, document_id, scalars)
+    SELECT ${bucketId}, new.file_id, new.document_id, new.scalars
+    FROM jsonb_to_recordset(${jsonText(rows)}::text::jsonb) AS new (file_id text, document_id text, scalars jsonb)
+    ON CONFLICT (bucket_id, file_id) DO UPDATE
+      SET document_id = excluded.document_id, scalars = excluded.scalars, removed_at = NULL`;
+}
+
+/**
+ * Erase the attributes of removed documents, and return the ids of their files. The ids stay for a day, since clients
+ * may go on in a list from them.
+ */
+export async function eraseAttributesOf(tx: Sql, documentIds: readonly string[]): Promise<string[]> {
+  const rows = await tx`
+    UPDATE vector_store_files SET scalars = '{}', removed_at = now()
+    WHERE document_id = ANY(${tx.array([...documentIds])}::text[]) RETURNING file_id`;
+  return rows.map((row) => row['file_id'] as string);
+}
+
+/** Delete the ids of documents that were removed longer than a day ago. */
+export async function deleteOldIdentities(sql: Sql): Promise<void> {
+  await sql`DELETE FROM vector_store_files WHERE removed_at < now() - interval '1 day'`;
+}
+
+function selectFiles(sql: Sql, caller: Caller, bucketId: string): SqlFragment {
+  return sql`
+    SELECT ${columns(sql)} FROM documents LEFT JOIN vector_store_files own ON own.document_id = documents.id
+    WHERE documents.org_id = ${caller.orgId} AND documents.bucket_id = ${bucketId} AND ${visibleTo(sql, caller)}`;
+}
+
+function columns(sql: Sql): SqlFragment {
+  return sql`
+    coalesce(own.file_id, documents.id) AS file_id, documents.id, documents.size_bytes, documents.created_at,
+    documents.ingest_options, documents.metadata, documents.error_message, own.scalars, ${fileState(sql)} AS state,
+    ${lastJobColumns(sql)}`;
+}
+
+function toFile(row: Row): StoreFile {
+  return {
+    id: row['file_id'] as string,
+    documentId: row['id'] as string,
+    state: row['state'] as FileState,
+    sizeBytes: Number(row['size_bytes']),
+    createdAt: row['created_at'] as Date,
+    options: row['ingest_options'] as IngestOptions,
+    metadata: row['metadata'] as Record<string, string>,
+    scalars: (row['scalars'] as Attributes | null) ?? {},
+    error: { category: row['error_category'] as string | null, message: row['error_message'] as string | null },
+  };
+}
