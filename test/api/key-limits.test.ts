@@ -183,10 +183,12 @@ describe('buckets', () => {
       expect(await statusOf('POST', `/v2/buckets/${name}/search`, query), name).toBe(status);
       expect(await statusOf('POST', '/v2/search', { ...query, buckets: ['open', name] }), name).toBe(status);
       expect(await statusOf('POST', `/v1/vector_stores/${name}/search`, query), name).toBe(status);
+      expect(await statusOf('GET', `/v1/vector_stores/${name}/files`), name).toBe(status);
       expect(await statusOf('GET', `/v1/buckets/${name}/documents`), name).toBe(status);
       expect(await statusOf('GET', `/v1/buckets/${name}/documents/${documents.get(name)}`), name).toBe(status);
       expect(await statusOf('POST', `/v1/buckets/${name}/documents`, upload(`new ${name}`)), name).toBe(uploaded);
     }
+    expect(namesOf(await test.call('GET', '/v1/vector_stores', { key }))).toEqual(['open']);
     const { body: jobs } = await test.call('GET', '/v1/jobs', { key });
     const ofDocuments = new Set(jobs.map((job: { document_id: string }) => job.document_id));
     expect(ofDocuments.has(documents.get('open'))).toBe(true);

@@ -9,15 +9,20 @@ const model = 'local/lexical-1';
 
 let test: TestApi;
 let worker: Service;
+let ingest: Service;
 let client: OpenAI;
 beforeAll(async () => {
   test = await openTestApi({ worker: false });
   worker = test.appliance.jobs.worker('embed');
   await worker.start(new AbortController().signal);
-  const apiKey = await test.key({ scopes: ['embed'] });
+  ingest = test.appliance.jobs.worker('ingest');
+  await ingest.start(new AbortController().signal);
+  const scopes = ['embed', 'search', 'documents:write', 'buckets:manage'] as const;
+  const apiKey = await test.key({ scopes: [...scopes] });
   client = new OpenAI({ apiKey, baseURL: `${test.api.url}/v1`, maxRetries: 0 });
 });
 afterAll(async () => {
+  await ingest.stop();
   await worker.stop();
   await test.close();
 });
@@ -42,4 +47,15 @@ it('version 6 of the OpenAI library embeds texts, and runs a batch whose answers
   for await (const each of client.files.list({ limit: 1 })) listed.push(each.id);
   expect(listed).toEqual([output, file.id]);
   expect(await client.files.delete(file.id)).toMatchObject({ deleted: true });
+});
+
+it('version 6 of the OpenAI library fills a vector store and searches it', async () => {
+  const store = await client.vectorStores.create({ name: 'Travel guide' });
+  const file = await toFile(Buffer.from('The ferry leaves at nine.'), 'ferry.txt');
+  const added = await client.vectorStores.files.uploadAndPoll(store.id, file);
+  expect(added).toMatchObject({ status: 'completed', last_error: null });
+  const page = await client.vectorStores.search(store.id, { query: 'when does the ferry leave' });
+  expect(page.data.map(({ file_id, content }) => [file_id, content[0]?.text])).toEqual([
+    [added.id, 'The ferry leaves at nine.'],
+  ]);
 });
