@@ -59,8 +59,5 @@ async function verify({ sql, keyRing }: WebhookContext, messenger: Messenger, de
 }
 
 function nobodysConfig(messenger: Messenger): AnswerConfig {
-  return messenger.config.parse({
-    collection: 'none',
-    secret: randomBytes(24).toString('base64url').replace(/[-_]/g, 'A'),
-  });
+  return messenger.config.parse({ collection: 'none', secret: randomBytes(24).toString('hex') });
 }
