@@ -116,9 +116,27 @@ def adjust_file(body):
         adjust_file(file)
 
 
+def adjust_limits(body):
+    """Name a model and a bucket that exist, and a scope that a key with limits can have."""
+    limits = body.get("limits") or {}
+    if "models" in limits:
+        limits["models"] = [MODEL]
+    if "buckets" in limits:
+        limits["buckets"] = ["default"]
+    if limits:
+        body["scopes"] = ["embed"]
+
+
 def adjust_body(operation, body, seed):
+    if operation in {"createKey", "editKey"}:
+        adjust_limits(body)
     if "VectorStore" in operation:
         adjust_file(body)
+        # Files of batches cannot be added, and those of the tests are no others.
+        if "file_id" in body:
+            body["file_id"] = "file_0"
+        if body.get("file_ids"):
+            body["file_ids"] = ["file_0"]
     if operation == "editVectorStore":
         # Only a store that was made as one can expire.
         body.pop("expires_after", None)

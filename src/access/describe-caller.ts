@@ -38,7 +38,7 @@ export const CallerDescription = z
     user_id: z.string().nullable(),
     scopes: z.array(z.enum(SCOPES)),
     auth_level: z.int().describe('highest privacy level of documents that are visible'),
-    limits: KeyLimits.nullable().describe('limits of the key, besides those of the plan'),
+    limits: KeyLimits.optional().describe('of a key that has limits besides those of the plan'),
   })
   .meta({ id: 'Caller' });
 export type CallerDescription = z.output<typeof CallerDescription>;
@@ -63,7 +63,7 @@ export async function describeCaller(sql: Sql, caller: Caller): Promise<CallerDe
     user_id: userId,
     scopes: SCOPES.filter((scope) => caller.scopes.has(scope)),
     auth_level: authLevel,
-    limits: caller.limits ?? null,
+    ...(caller.limits ? { limits: caller.limits } : {}),
   };
 }
 
