@@ -299,7 +299,7 @@ const NO_IDS = new Set([
   // Grants of the caller alone, by ids that only its own list has.
   ...['revokeGrant.grant', 'issueOAuthTokens.client_id', 'revokeOAuthToken.client_id'],
   ...['searchBuckets.buckets', 'findDocuments.ids', 'editDocumentsMetadata.document_ids'],
-  ...['rerank.documents', 'rerankV2.documents', 'answerKakaoSkill.secret'],
+  ...['rerank.documents', 'rerankV2.documents', 'answerKakaoSkill.secret', 'addVendor.access_key_id'],
   ...['createVectorStore.file_ids', 'createVectorStoreFileBatch.file_ids'],
 ]);
 
