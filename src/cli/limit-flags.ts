@@ -1,5 +1,6 @@
 import { Flags } from '@oclif/core';
 import type { KeyLimits } from '../access/key-limits.ts';
+import { invalidRequest } from '../platform/errors.ts';
 import { listOf, pairsOf } from './flags.ts';
 
 const several = { multiple: true, multipleNonGreedy: true } as const;
@@ -30,10 +31,16 @@ export const limitFlags = {
 
 type Values = { readonly [Name in keyof typeof limitFlags]?: readonly string[] | string | undefined };
 
-/** Return the limits that flags give, without checking their values; null if they give none. */
+/**
+ * Return the limits that flags give; null if they give none.
+ *
+ * @throws AppError `invalid_request` (400) for a value that is no whole number
+ */
 export function limitsOfFlags(flags: Values): KeyLimits | null {
   const numbers = (flag: 'quota' | 'rate') =>
-    Object.fromEntries(Object.entries(pairsOf(flag, flags[flag])).map(([axis, number]) => [axis, Number(number)]));
+    Object.fromEntries(
+      Object.entries(pairsOf(flag, flags[flag])).map(([axis, text]) => [axis, wholeNumber(flag, axis, text)]),
+    );
   const given: [keyof KeyLimits, object][] = [
     ['quotas', numbers('quota')],
     ['requests_per_minute', numbers('rate')],
@@ -42,6 +49,11 @@ export function limitsOfFlags(flags: Values): KeyLimits | null {
   ];
   const limits = Object.fromEntries(given.filter(([, limit]) => Object.keys(limit).length > 0));
   return Object.keys(limits).length === 0 ? null : limits;
+}
+
+function wholeNumber(flag: string, axis: string, text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw invalidRequest(`--${flag}: ${axis} needs a whole number, not "${text}"`, flag);
 }
 
 /** Render limits in one line. */

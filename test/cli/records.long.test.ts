@@ -147,7 +147,7 @@ test('limits of an API key are set, changed and removed', async () => {
   expect(await json('keys', 'edit', 'shop', '--expires', 'never')).toMatchObject({ limits: null, expires_at: null });
   for (const [flags, reason] of [
     [[], 'give at least one flag that names a change'],
-    [['--quota', 'embed=many'], 'limits.quotas.embed'],
+    [['--quota', 'embed=many'], '--quota: embed needs a whole number, not "many"'],
     [['--quota', 'embed'], '--quota: must be key=value'],
     [['--allow-bucket', 'missing'], 'missing'],
     [['--allow-model', 'missing'], 'missing'],
