@@ -1,6 +1,6 @@
-import { Args, Flags } from '@oclif/core';
+import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { authLevelFlag, listOf, orgFlag } from '../../src/cli/flags.ts';
+import { authLevelFlag, keyArg, listOf, orgFlag } from '../../src/cli/flags.ts';
 import { limitFlags, limitsOfFlags, renderLimits } from '../../src/cli/limit-flags.ts';
 import { invalidRequest } from '../../src/platform/errors.ts';
 
@@ -12,13 +12,7 @@ export default class KeysEdit extends BaseCommand {
     '<%= config.bin %> keys edit shop --quota embed=100000 --rate search=60',
     '<%= config.bin %> keys edit 8h2kq0za --no-limits --expires never --json',
   ];
-  static override args = {
-    key: Args.string({
-      description: 'id of the key, as in "keys list": the eight characters after "svc_"; or its name',
-      required: true,
-      ignoreStdin: true,
-    }),
-  };
+  static override args = { key: keyArg };
   static override flags = {
     org: orgFlag,
     name: Flags.string({ description: 'new name', env: 'SERVICE_NAME' }),

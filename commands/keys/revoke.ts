@@ -1,7 +1,6 @@
-import { Args } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { confirm } from '../../src/cli/confirm.ts';
-import { orgFlag, yesFlag } from '../../src/cli/flags.ts';
+import { keyArg, orgFlag, yesFlag } from '../../src/cli/flags.ts';
 
 export default class KeysRevoke extends BaseCommand {
   static override setsUp = false;
@@ -10,13 +9,7 @@ export default class KeysRevoke extends BaseCommand {
     '<%= config.bin %> keys revoke 8h2kq0za',
     '<%= config.bin %> keys revoke 8h2kq0za --yes --json',
   ];
-  static override args = {
-    key: Args.string({
-      description: 'id of the key, as in "keys list": the eight characters after "svc_"; or its name',
-      required: true,
-      ignoreStdin: true,
-    }),
-  };
+  static override args = { key: keyArg };
   static override flags = { org: orgFlag, yes: yesFlag };
 
   async run(): Promise<unknown> {

@@ -1,7 +1,7 @@
-import { Args, Flags } from '@oclif/core';
+import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { confirm } from '../../src/cli/confirm.ts';
-import { orgFlag, yesFlag } from '../../src/cli/flags.ts';
+import { keyArg, orgFlag, yesFlag } from '../../src/cli/flags.ts';
 
 export default class KeysRotate extends BaseCommand {
   static override setsUp = false;
@@ -11,13 +11,7 @@ export default class KeysRotate extends BaseCommand {
     '<%= config.bin %> keys rotate shop --grace 1d',
     '<%= config.bin %> keys rotate 8h2kq0za --yes --json',
   ];
-  static override args = {
-    key: Args.string({
-      description: 'id of the key, as in "keys list": the eight characters after "svc_"; or its name',
-      required: true,
-      ignoreStdin: true,
-    }),
-  };
+  static override args = { key: keyArg };
   static override flags = {
     org: orgFlag,
     grace: Flags.string({

@@ -18,6 +18,12 @@ export const bucketFlag = Flags.string({
   env: 'SERVICE_BUCKET',
 });
 
+export const keyArg = Args.string({
+  description: 'id of the key, as in "keys list": the eight characters after "svc_"; or its name',
+  required: true,
+  ignoreStdin: true,
+});
+
 /** Parse the version of a map. `Args.integer` of oclif reports an invalid one as an internal fault. */
 export const mapVersionArg = Args.custom<number>({
   description: 'version of the map, as in "projections list"',

@@ -7,9 +7,8 @@ import type { Metrics } from '../platform/metrics.ts';
 import { traced } from '../platform/tracing.ts';
 import { runForOrganization } from '../platform/work-context.ts';
 import { INDEX_DIMENSIONS } from '../projection/resize.ts';
-import type { Account } from '../usage/account.ts';
+import type { Account, Charge } from '../usage/account.ts';
 import type { Meter } from '../usage/meter.ts';
-import type { Axis } from '../usage/schema.ts';
 import type { Backends } from './backends.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
 import { embedWithModel, type ModelAnswer, type ModelContext } from './embed-with-model.ts';
@@ -25,14 +24,6 @@ import {
   type VectorOrigin,
 } from './model-choice.ts';
 import type { Routing } from './routing-store.ts';
-
-/** Account whose quota a call counts against. */
-export interface Charge {
-  readonly account: Account;
-  readonly axis: Axis;
-  /** True if the service itself makes the call (search, ingest), not a client. */
-  readonly internal?: boolean;
-}
 
 export interface EmbedRequest {
   readonly texts: readonly string[];

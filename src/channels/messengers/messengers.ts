@@ -4,6 +4,6 @@ import { teams } from './teams.ts';
 import { telegram } from './telegram.ts';
 
 /** Messengers by the provider of their configurations, besides that of the contract. */
-export const MESSENGERS: ReadonlyMap<string, Messenger> = new Map(
-  [kakao, telegram, teams].map((messenger) => [messenger.provider, messenger as unknown as Messenger]),
+export const MESSENGERS: ReadonlyMap<string, Messenger> = new Map<string, Messenger>(
+  [kakao, telegram, teams].map((messenger) => [messenger.provider, messenger]),
 );
