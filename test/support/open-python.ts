@@ -12,7 +12,9 @@ export function openPython(directory: string, requirements: string): string | nu
   const python = path.join(environment, 'bin', 'python');
   const steps = [
     ['python3', '-m', 'venv', environment],
-    [python, '-m', 'pip', 'install', '--quiet', '--no-compile', '--requirement', requirements],
+    [python, '-m', 'pip', 'install', '--quiet', '--no-compile', 'uv==0.13.9'],
+    // Installs in a tenth of the time of pip.
+    [path.join(environment, 'bin', 'uv'), 'pip', 'install', '--quiet', '--python', python, '-r', requirements],
   ];
   for (const [command = '', ...args] of steps) {
     const { status, stderr, error } = spawnSync(command, args, { encoding: 'utf8' });
