@@ -26,6 +26,8 @@ import { requestOrigin } from './request-origin.ts';
 import type { Route } from './route.ts';
 import { accountRoutes } from './routes/account.ts';
 import { accountSignInRoutes } from './routes/account-sign-in.ts';
+import { answerRoutes } from './routes/answers.ts';
+import { assistantRoutes } from './routes/assistants.ts';
 import { batchRoutes } from './routes/batches.ts';
 import { bucketMapRoutes } from './routes/bucket-map.ts';
 import { bucketRoutes } from './routes/buckets.ts';
@@ -33,6 +35,7 @@ import { bulkRoutes } from './routes/bulk.ts';
 import { calibrationRoutes } from './routes/calibrations.ts';
 import { channelRecordRoutes } from './routes/channel-records.ts';
 import { channelRoutes } from './routes/channels.ts';
+import { chatCompletionRoutes } from './routes/chat-completions.ts';
 import { consoleRoutes } from './routes/console.ts';
 import { demoRoutes } from './routes/demo.ts';
 import { documentPageRoutes } from './routes/document-page.ts';
@@ -186,6 +189,9 @@ export function apiRoutes(
     ...jobFileRoutes(sql, appliance.objects),
     ...jobOperationRoutes(appliance.jobs.operations),
     ...searchRoutes(appliance.search),
+    ...answerRoutes(appliance.answers),
+    ...chatCompletionRoutes(appliance.answers),
+    ...assistantRoutes(sql),
     ...metadataRoutes(appliance.metadata),
     ...channelRoutes(appliance.channels, appliance.threads),
     ...channelRecordRoutes(sql),

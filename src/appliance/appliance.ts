@@ -1,4 +1,5 @@
 import type { Access } from '../access/open-access.ts';
+import type { Answers } from '../answers/open-answers.ts';
 import type { Backup } from '../backup/open-backup.ts';
 import type { Batches } from '../batches/open-batches.ts';
 import type { Bulk } from '../bulk/open-bulk.ts';
@@ -43,6 +44,7 @@ export interface ApplianceParts {
   readonly embedding: Embedding;
   readonly rerankers: Rerankers;
   readonly search: Search;
+  readonly answers: Answers;
   readonly documents: Documents;
   readonly bulk: Bulk;
   readonly files: Files;

@@ -45,6 +45,7 @@ export async function completeAppliance(installation: Installation): Promise<App
     calibration,
     ingest,
     vectorStores,
+    answers,
     backup,
     channels,
     memory,
@@ -54,7 +55,7 @@ export async function completeAppliance(installation: Installation): Promise<App
   const stored = [jobs, documents, search, access, bulk, files, batches, calibration, ingest, backup];
   const ballast = ballastChore({ dataDir: config.dataDir, bytes: config.ballastBytes }, logger);
   const chores = ({ everyMs = HOUSEKEEPING_MS } = {}) => [
-    ...[...stored, vectorStores, channels, memory, workflows].flatMap((part) => part.chores(everyMs)),
+    ...[...stored, vectorStores, answers, channels, memory, workflows].flatMap((part) => part.chores(everyMs)),
     ballast,
     statisticsChore(parts.sql),
   ];

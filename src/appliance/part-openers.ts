@@ -56,12 +56,14 @@ export const PART_OPENERS: { readonly [Part in PartName]: PartOpener<AppliancePa
     const { openDocuments } = await import('../documents/open-documents.ts');
     const { eraseRunsAbout } = await import('../workflows/run-store.ts');
     const { forgetResponsesAbout } = await import('../access/idempotency-store.ts');
+    const { eraseAnswersAbout } = await import('../answers/answer-store.ts');
     const { eraseAttributesOf } = await import('../vector-stores/store-files-store.ts');
     return openDocuments({
       ...opened,
       index: opened.search.removal,
       async erase(tx, orgId, documentIds) {
         await eraseRunsAbout(tx, orgId, documentIds);
+        await eraseAnswersAbout(tx, orgId, documentIds);
         await forgetResponsesAbout(tx, orgId, await eraseAttributesOf(tx, documentIds));
       },
     });
@@ -81,6 +83,10 @@ export const PART_OPENERS: { readonly [Part in PartName]: PartOpener<AppliancePa
   ingest: part(['embedding', 'calibration', 'projections', 'localModels', 'recognition', 'search'], async (opened) => {
     const { openIngest } = await import('../ingest/open-ingest.ts');
     return openIngest({ ...opened, pictures: opened.recognition.documents });
+  }),
+  answers: part(['embedding', 'search', 'ingest', 'usage'], async (opened) => {
+    const { openAnswers } = await import('../answers/open-answers.ts');
+    return openAnswers({ ...opened, reading: opened.ingest.reading, meter: opened.usage.meter });
   }),
   metadata: part(['documents'], async (opened) => {
     const { openMetadata } = await import('../metadata/open-metadata.ts');

@@ -42,7 +42,7 @@ export function renderQuotas(summary: UsageSummary, options: ChartOptions): stri
 
 function axisLines(summary: UsageSummary): Line[] {
   return Object.entries(summary.axes).map(([axis, { requests, texts, images, limit, remaining }]) => {
-    const unit = axis === 'embed_image' ? 'images' : 'texts';
+    const unit = axis === 'embed_image' ? 'images' : axis === 'answers' ? 'answers' : 'texts';
     const inPeriod = `${count(axis === 'embed_image' ? images : texts, unit)}, ${count(requests, 'requests')}`;
     if (limit === null || remaining === null) return { label: axis, share: null, figures: `${inPeriod}, no limit` };
     if (limit === 0) return { label: axis, share: null, figures: `${inPeriod}, not in the plan` };

@@ -4,13 +4,13 @@ import type { ServiceApi } from '../client/service-api.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
 import { FairGate } from '../platform/fair-gate.ts';
 import type { Logger } from '../platform/logger.ts';
+import { MARKS_EXPLANATION } from '../platform/mark-untrusted.ts';
 import { VERSION } from '../platform/version.ts';
 import { mostTelling, PARSE_OPTIONS, placeOf } from '../platform/zod-faults.ts';
 import { type ApprovalWay, dialogOf, renderQuestion } from './ask-person.ts';
 import type { PersonDialog, SessionResults, Tool, ToolContext } from './tool.ts';
 import { describeToolFailure } from './tool-errors.ts';
 import { unchecked, withJson } from './tool-schema.ts';
-import { MARKS_EXPLANATION } from './tools/mark-untrusted.ts';
 
 /** Time for which a client may cache the list of tools. */
 const TOOLS_TTL_MS = 60_000;

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
+import { answerConfigOf, answerSettings } from './answer-settings.ts';
 import { backupConfigOf, backupSettings } from './backup-settings.ts';
 import { channelConfigOf, channelSettings } from './channel-settings.ts';
 import { consoleConfigOf, consoleSettings } from './console-settings.ts';
@@ -110,6 +111,7 @@ export const ConfigFile = z.strictObject({
     .describe('tokens of an OpenID provider, which users may send instead of API keys'),
   ...storageSettings,
   ...embeddingSettings,
+  ...answerSettings,
   ...channelSettings,
   ...backupSettings,
   ...projectionSettings,
@@ -248,6 +250,7 @@ const ConfigSchema = CheckedFile.transform((file) => ({
   oidc: file.oidc === undefined ? null : oidcOf(file.oidc),
   ...storageConfigOf(file),
   ...embeddingConfigOf(file),
+  ...answerConfigOf(file),
   channels: channelConfigOf(file),
   ...backupConfigOf(file),
   projections: projectionConfigOf(file),

@@ -134,13 +134,13 @@ function rerankOf(rerank: z.output<typeof Rerank>) {
 }
 
 /** Axes of quotas and of request rates. */
-const AXES = ['embed', 'embed_batch', 'embed_image'] as const;
+const AXES = ['embed', 'embed_batch', 'embed_image', 'answers'] as const;
 const RATE_AXES = [...AXES, 'search', 'upload'] as const;
 export const perAxis = z.partialRecord(z.enum(AXES), z.int().min(0));
 export const perRateAxis = z.partialRecord(z.enum(RATE_AXES), z.int().min(1));
 
 const PlanLimits = z.strictObject({
-  quotas: perAxis.default({}).describe('texts or images in a month, by kind of request'),
+  quotas: perAxis.default({}).describe('texts, images or answers in a month, by kind of request'),
   requests_per_minute: perRateAxis.default({}).describe('requests in a minute, by kind of request'),
   storage_bytes: z.int().min(0).optional().describe('bytes of all documents of an organization'),
 });

@@ -76,6 +76,7 @@ export function settleBooked(sql: Sql, id: string, used: readonly UsedModel[]): 
         texts,
         tokens,
         images,
+        outputTokens: 0,
       };
     });
     const month = `${day.slice(0, 7)}-01`;

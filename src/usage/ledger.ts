@@ -11,6 +11,8 @@ export interface UsedModel {
   readonly texts: number;
   readonly tokens: number;
   readonly images?: number;
+  /** Tokens that a chat model wrote. */
+  readonly outputTokens?: number;
 }
 
 /** Organization, axis and day on which a request is booked, fixed when it is accepted. */
@@ -81,6 +83,7 @@ export class UsageLedger {
       row.texts += item.texts;
       row.tokens += item.tokens;
       row.images += item.images ?? 0;
+      row.outputTokens += item.outputTokens ?? 0;
     }
   }
 
@@ -95,7 +98,7 @@ export class UsageLedger {
       this.#open.actors.set(key, row);
     }
     row.requests++;
-    for (const { tokens } of used) row.tokens += tokens;
+    for (const { tokens, outputTokens = 0 } of used) row.tokens += tokens + outputTokens;
   }
 
   /** Add `units`, which may be negative, to a month's counter of the organization of the booking, or of its key. */
@@ -115,7 +118,8 @@ export class UsageLedger {
     const key = `${orgId} ${day} ${axis} ${internal} ${model}`;
     let row = this.#open.rows.get(key);
     if (!row) {
-      row = { orgId, day, axis, model, internal, requests: 0, requestsLed: 0, texts: 0, tokens: 0, images: 0 };
+      const none = { requests: 0, requestsLed: 0, texts: 0, tokens: 0, images: 0, outputTokens: 0 };
+      row = { orgId, day, axis, model, internal, ...none };
       this.#open.rows.set(key, row);
     }
     return row;

@@ -30,6 +30,7 @@ export const UsageList = z
         texts: amount,
         tokens: amount,
         images: amount,
+        output_tokens: amount.optional().describe('tokens that chat models wrote, if any'),
       }),
     ),
     has_more: z.boolean().describe('there are more than 10,000 rows; choose a shorter period or fewer fields'),

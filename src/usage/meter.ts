@@ -32,7 +32,7 @@ export interface Reservation {
 
 export interface Meter {
   /**
-   * Reserve `amount` texts (images on `embed_image`) of the month of the organization and of the key, all or nothing.
+   * Reserve `amount` texts (images on `embed_image`, answers on `answers`) of the month of the organization and of the key, all or nothing.
    * Without a limit on the axis this is synchronous and does not use the database. The usage still counts from the next
    * flush on, so that a later limit includes it.
    *
@@ -156,10 +156,11 @@ class MeteredReservation implements Reservation {
   settle(used: readonly UsedModel[]): void {
     if (this.#isOver) return;
     let units = 0;
-    for (const { texts, tokens, images = 0 } of used) {
+    for (const { texts, tokens, images = 0, outputTokens = 0 } of used) {
       assertAmount(texts);
       assertAmount(tokens);
       assertAmount(images);
+      assertAmount(outputTokens);
       units += this.#booking.axis === 'embed_image' ? images : texts;
     }
     this.#isOver = true;

@@ -33,7 +33,7 @@ export function quotaExceeded(facts: {
   resetsAtMs: number;
 }): AppError {
   const { plan, keyId, axis, limit, remaining, requested } = facts;
-  const unit = axis === 'embed_image' ? 'images' : 'texts';
+  const unit = axis === 'embed_image' ? 'images' : axis === 'answers' ? 'answers' : 'texts';
   const resetsAt = new Date(facts.resetsAtMs).toISOString();
   return new AppError({
     code: 'quota_exceeded',

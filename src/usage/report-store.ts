@@ -11,6 +11,8 @@ export interface UsageRow {
   readonly texts: number;
   readonly tokens: number;
   readonly images: number;
+  /** Tokens that chat models wrote; absent if there are none. */
+  readonly output_tokens?: number;
 }
 
 /** Sum usage over the days from `start` to before `end`, `YYYY-MM-DD`, by some fields, in column order. */
@@ -26,7 +28,7 @@ export async function selectUsageRows(
            CASE WHEN ${by.includes('model')} THEN model END AS model,
            CASE WHEN ${by.includes('internal')} THEN internal END AS internal,
            sum(requests)::bigint AS requests, sum(texts)::bigint AS texts, sum(tokens)::bigint AS tokens,
-           sum(images)::bigint AS images
+           sum(images)::bigint AS images, nullif(sum(output_tokens), 0)::bigint AS output_tokens
     FROM usage_ledger WHERE org_id = ${orgId} AND day >= ${start}::date AND day < ${end}::date
     GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4 LIMIT ${rowsMax}`;
   return rows.map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as never);

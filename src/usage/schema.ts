@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { PLANS } from '../access/caller.ts';
 
 /** Axes on which quotas and request rates are counted (contract, section 8). */
-export const AXES = ['embed', 'embed_batch', 'embed_image'] as const;
+export const AXES = ['embed', 'embed_batch', 'embed_image', 'answers'] as const;
 export const Axis = z.enum(AXES);
 export type Axis = z.infer<typeof Axis>;
 
@@ -21,8 +21,14 @@ const AxisUsage = z.object({
   texts: amount,
   tokens: amount,
   images: amount,
-  limit: amount.nullable().describe('texts (or images) a month on the plan; null: no limit'),
+  limit: amount.nullable().describe('texts (or images, or answers) a month on the plan; null: no limit'),
   remaining: amount.nullable().describe('rest of the limit in the current calendar month; null: no limit'),
+});
+
+/** Usage of chat models: `texts` are questions. */
+const AnswersUsage = AxisUsage.extend({
+  tokens: amount.describe('tokens that the model read'),
+  output_tokens: amount.describe('tokens that the model wrote'),
 });
 
 /** Response of `GET /v1/usage/summary`. Only successful requests count. */
@@ -35,10 +41,12 @@ export const UsageSummary = z
       start: z.iso.datetime(),
       end: z.iso.datetime().describe('the first moment after the period'),
     }),
-    axes: z.object({ embed: AxisUsage, embed_batch: AxisUsage, embed_image: AxisUsage } satisfies Record<
-      Axis,
-      typeof AxisUsage
-    >),
+    axes: z.object({
+      embed: AxisUsage,
+      embed_batch: AxisUsage,
+      embed_image: AxisUsage,
+      answers: AnswersUsage,
+    } satisfies Record<Axis, typeof AxisUsage>),
     by_model: z
       .array(z.object({ model: z.string(), requests: amount, tokens: amount }))
       .describe('most tokens first; a request that used several models counts for each'),

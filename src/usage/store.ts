@@ -63,6 +63,8 @@ export interface LedgerRow {
   texts: number;
   tokens: number;
   images: number;
+  /** Tokens that a chat model wrote. */
+  outputTokens: number;
 }
 
 /** Change of a counter. A negative one releases reserved units. */
@@ -115,13 +117,14 @@ export async function addUsage(
   if (rows.length > 0) {
     await tx`
       INSERT INTO usage_ledger AS known
-        (org_id, day, axis, model, internal, requests, requests_led, texts, tokens, images)
+        (org_id, day, axis, model, internal, requests, requests_led, texts, tokens, images, output_tokens)
       SELECT new.* FROM unnest(
         ${column(rows, 'orgId')}::text[], ${column(rows, 'day')}::date[], ${column(rows, 'axis')}::text[],
         ${column(rows, 'model')}::text[], ${tx.array(column(rows, 'internal'))}::boolean[],
         ${column(rows, 'requests')}::bigint[], ${column(rows, 'requestsLed')}::bigint[],
-        ${column(rows, 'texts')}::bigint[], ${column(rows, 'tokens')}::bigint[], ${column(rows, 'images')}::bigint[]
-      ) AS new (org_id, day, axis, model, internal, requests, requests_led, texts, tokens, images)
+        ${column(rows, 'texts')}::bigint[], ${column(rows, 'tokens')}::bigint[], ${column(rows, 'images')}::bigint[],
+        ${column(rows, 'outputTokens')}::bigint[]
+      ) AS new (org_id, day, axis, model, internal, requests, requests_led, texts, tokens, images, output_tokens)
       JOIN organizations ON organizations.id = new.org_id
       ORDER BY new.org_id, new.day, new.axis, new.model, new.internal
       ON CONFLICT (org_id, day, axis, model, internal) DO UPDATE SET
@@ -129,7 +132,8 @@ export async function addUsage(
         requests_led = known.requests_led + excluded.requests_led,
         texts = known.texts + excluded.texts,
         tokens = known.tokens + excluded.tokens,
-        images = known.images + excluded.images`;
+        images = known.images + excluded.images,
+        output_tokens = known.output_tokens + excluded.output_tokens`;
   }
   const ofOrganizations = counters.filter(({ keyId }) => keyId === null);
   if (ofOrganizations.length > 0) {
@@ -231,6 +235,7 @@ interface Sums {
   readonly texts: number;
   readonly tokens: number;
   readonly images: number;
+  readonly output_tokens: number;
 }
 
 export interface UsageSums {
@@ -247,15 +252,16 @@ export async function selectUsage(sql: Sql, orgId: string, start: string, end: s
   const rows = await sql<Row[]>`
     SELECT axis, model, to_char(day, 'YYYY-MM-DD') AS date,
            sum(requests)::bigint AS requests, sum(requests_led)::bigint AS requests_led,
-           sum(texts)::bigint AS texts, sum(tokens)::bigint AS tokens, sum(images)::bigint AS images
+           sum(texts)::bigint AS texts, sum(tokens)::bigint AS tokens, sum(images)::bigint AS images,
+           sum(output_tokens)::bigint AS output_tokens
     FROM usage_ledger WHERE org_id = ${orgId} AND day >= ${start}::date AND day < ${end}::date
     GROUP BY GROUPING SETS ((axis), (model), (day))
     ORDER BY day, tokens DESC, model`;
   const byAxis: (Sums & { axis: Axis })[] = [];
   const byModel: { model: string; requests: number; tokens: number }[] = [];
   const byDay: { date: string; requests: number; tokens: number }[] = [];
-  for (const { axis, model, date, requests, requests_led, texts, tokens, images } of rows) {
-    if (axis !== null) byAxis.push({ axis, requests: requests_led, texts, tokens, images });
+  for (const { axis, model, date, requests, requests_led, texts, tokens, images, output_tokens } of rows) {
+    if (axis !== null) byAxis.push({ axis, requests: requests_led, texts, tokens, images, output_tokens });
     else if (model !== null) byModel.push({ model, requests, tokens });
     else if (date !== null) byDay.push({ date, requests: requests_led, tokens });
   }

@@ -29,8 +29,9 @@ export async function summarizeUsage(
   const plan = account.plan ?? (await findOrganization(sql, orgId)).plan;
   const sums = await selectUsage(sql, orgId, toDate(startMs), toDate(endMs));
   const counters = await selectCounters(sql, orgId, bookingDay(nowMs).month);
+  const sumsOf = (axis: Axis) => sums.byAxis.find((row) => row.axis === axis) ?? NOTHING;
   const usageOf = (axis: Axis) => {
-    const { requests, texts, tokens, images } = sums.byAxis.find((row) => row.axis === axis) ?? NOTHING;
+    const { requests, texts, tokens, images } = sumsOf(axis);
     const limit = quotaOf(plans, plan, axis);
     const remaining = limit === null ? null : Math.max(0, limit - (counters.get(axis) ?? 0));
     return { requests, texts, tokens, images, limit, remaining };
@@ -40,10 +41,15 @@ export async function summarizeUsage(
     org_id: orgId,
     plan,
     period: { start: new Date(startMs).toISOString(), end: new Date(endMs).toISOString() },
-    axes: { embed: usageOf('embed'), embed_batch: usageOf('embed_batch'), embed_image: usageOf('embed_image') },
+    axes: {
+      embed: usageOf('embed'),
+      embed_batch: usageOf('embed_batch'),
+      embed_image: usageOf('embed_image'),
+      answers: { ...usageOf('answers'), output_tokens: sumsOf('answers').output_tokens },
+    },
     by_model: [...sums.byModel],
     by_day: [...sums.byDay],
   };
 }
 
-const NOTHING = { requests: 0, texts: 0, tokens: 0, images: 0 } as const;
+const NOTHING = { requests: 0, texts: 0, tokens: 0, images: 0, output_tokens: 0 } as const;

@@ -14,6 +14,7 @@ const summary: UsageSummary = {
     embed: { requests: 600, texts: 620, tokens: 12_345, images: 0, limit: 1000, remaining: 380 },
     embed_batch: { requests: 1, texts: 100, tokens: 20_000, images: 0, limit: null, remaining: null },
     embed_image: { requests: 0, texts: 0, tokens: 0, images: 0, limit: 0, remaining: 0 },
+    answers: { ...none, output_tokens: 0 },
   },
   by_model: [
     { model: 'openai/text-embedding-3-large', tokens: 30_000, requests: 500 },
@@ -34,6 +35,7 @@ Usage from 2026-08-01 to 2026-08-31 (UTC), plan free
 embed        ████████████████▏░░░░░░░░░  620 of 1,000 texts this month, 380 left
 embed_batch                              100 texts, 1 request, no limit
 embed_image                              0 images, 0 requests, not in the plan
+answers                                  0 answers, 0 requests, no limit
 `);
 });
 
@@ -44,6 +46,7 @@ Quotas of this month
 embed        ████████████████▏░░░░░░░░░  620 of 1,000 texts this month, 380 left
 embed_batch                              100 texts, 1 request, no limit
 embed_image                              0 images, 0 requests, not in the plan
+answers                                  0 answers, 0 requests, no limit
 `);
 });
 
@@ -71,6 +74,7 @@ Usage from 2026-08-01 to 2026-08-31 (UTC), plan free
 embed        #########################...............  620 of 1,000 texts this month, 380 left
 embed_batch                                            100 texts, 1 request, no limit
 embed_image                                            0 images, 0 requests, not in the plan
+answers                                                0 answers, 0 requests, no limit
 `);
 });
 
@@ -109,7 +113,7 @@ test('colours do not change the text, and they warn from 80 % and at the limit',
 });
 
 test('a chart without usage says that nothing was used', () => {
-  const axes = { embed: none, embed_batch: none, embed_image: none };
+  const axes = { embed: none, embed_batch: none, embed_image: none, answers: { ...none, output_tokens: 0 } };
   const unused = { ...summary, axes, by_day: [], by_model: [] };
   expect(renderUsage(unused, terminal, 'day')).toBe(
     'Usage from 2026-08-01 to 2026-08-31 (UTC), plan free\n\nnothing used',

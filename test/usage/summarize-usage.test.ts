@@ -58,6 +58,7 @@ test('a summary covers this month by default, and includes the pending usage of 
       embed: { requests: 3, texts: 33, tokens: 330, images: 0, limit: 100, remaining: 67 },
       embed_batch: { requests: 1, texts: 5, tokens: 50, images: 0, limit: null, remaining: null },
       embed_image: { requests: 0, texts: 0, tokens: 0, images: 0, limit: 0, remaining: 0 },
+      answers: { requests: 0, texts: 0, tokens: 0, output_tokens: 0, images: 0, limit: null, remaining: null },
     },
     by_model: [
       { model: 'b', requests: 2, tokens: 350 },

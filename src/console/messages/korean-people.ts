@@ -42,11 +42,13 @@ export const KOREAN_PEOPLE = {
   'Single texts a month': '한 달 개별 텍스트 수',
   'Texts in batches a month': '한 달 묶음 텍스트 수',
   'Images a month': '한 달 이미지 수',
+  'Answers a month': '한 달 답변 수',
   'Searches a minute': '1분당 검색 수',
   'Uploads a minute': '1분당 업로드 수',
   'Requests with one text a minute': '1분당 텍스트 하나를 보내는 요청 수',
   'Requests with several texts a minute': '1분당 여러 텍스트를 보내는 요청 수',
   'Requests with images a minute': '1분당 이미지를 보내는 요청 수',
+  'Questions a minute': '1분당 질문 수',
   'Only these models': '이 모델만',
   'Only these buckets': '이 버킷만',
   'Highest privacy level of documents that it sees, up to {level}.':

@@ -22,4 +22,5 @@ export const KOREAN_USAGE = {
   embed: '임베딩',
   embed_batch: '대량 임베딩',
   embed_image: '이미지 임베딩',
+  answers: '답변',
 } as const;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { DocumentDetails, SearchReply, SearchResult } from '../../client/schema.ts';
 import { AppError } from '../../platform/errors.ts';
+import { markUntrusted } from '../../platform/mark-untrusted.ts';
 import type { ToolContext, ToolReply } from '../tool.ts';
-import { markUntrusted } from './mark-untrusted.ts';
 import { renderNotes } from './render-results.ts';
 import { fitItems, type ResultItem } from './result-item.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { DocumentChunk, DocumentChunks } from '../../client/schema.ts';
+import { MARKS_RULE, markUntrusted } from '../../platform/mark-untrusted.ts';
 import { defineTool, READ_ONLY, type Tool, type ToolContext } from '../tool.ts';
-import { MARKS_RULE, markUntrusted } from './mark-untrusted.ts';
 import { passageOf, placeOf } from './render-results.ts';
 import { resolveDocument } from './resolve-id.ts';
 import { tokensOf } from './token-budget.ts';

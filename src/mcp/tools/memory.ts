@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { ServiceApi } from '../../client/service-api.ts';
 import { invalidRequest } from '../../platform/errors.ts';
+import { MARKS_RULE } from '../../platform/mark-untrusted.ts';
 import { defineTool, READ_ONLY, type Tool } from '../tool.ts';
 import { AnswerArguments, answerSearch, SearchOutput, TOP_K_MAX } from './answer-search.ts';
 import { BucketName } from './choose-bucket.ts';
-import { MARKS_RULE } from './mark-untrusted.ts';
 
 interface MemorySettings {
   /** Buckets that searches are limited to; null for those that the caller's sources feed. */

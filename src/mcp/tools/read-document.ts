@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { DocumentChunks } from '../../client/schema.ts';
 import { conflict, invalidRequest } from '../../platform/errors.ts';
+import { MARKS_RULE, markUntrusted } from '../../platform/mark-untrusted.ts';
 import { defineTool, READ_ONLY, type Tool, type ToolContext } from '../tool.ts';
-import { MARKS_RULE, markUntrusted } from './mark-untrusted.ts';
 import { resolveDocument } from './resolve-id.ts';
 import { endWithin, renderRuns, runsOf, startWithin, type TextRun } from './text-runs.ts';
 import { tokensOf } from './token-budget.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { MARKS_RULE } from '../../platform/mark-untrusted.ts';
 import { defineTool, READ_ONLY, type Tool } from '../tool.ts';
 import { AnswerArguments, answerSearch, SearchOutput, TOP_K_MAX } from './answer-search.ts';
 import { BucketName, chooseBucket } from './choose-bucket.ts';
-import { MARKS_RULE } from './mark-untrusted.ts';
 
 /** Make the tool `service_search`. */
 export function searchTools({ defaultBucket }: { readonly defaultBucket: string }): Tool[] {

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { WorkflowRun } from '../../client/schema.ts';
+import { MARKS_RULE, markUntrusted } from '../../platform/mark-untrusted.ts';
 import { defineTool, READ_ONLY, type Tool } from '../tool.ts';
 import { describeChanges, goOn, questionAbout, readWaiting, type WaitingRun } from './approve-run.ts';
-import { MARKS_RULE, markUntrusted } from './mark-untrusted.ts';
 
 const WorkflowId = z.string().min(1).max(128);
 const Inputs = z.record(z.string(), z.unknown()).describe('by name');

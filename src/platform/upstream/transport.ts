@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
-import type { Readable } from 'node:stream';
+import { pipeline, type Readable, type Transform } from 'node:stream';
 import { promisify } from 'node:util';
-import { brotliDecompress, gunzip, inflate } from 'node:zlib';
+import { brotliDecompress, createBrotliDecompress, createGunzip, createInflate, gunzip, inflate } from 'node:zlib';
 import type { Dispatcher, Pool } from 'undici';
 import { UpstreamFault } from './upstream-fault.ts';
 import type { UpstreamHeaders } from './upstream-message.ts';
@@ -29,6 +29,22 @@ export interface HttpReply {
   readonly body: Buffer;
 }
 
+/** Request whose answer is read while it arrives. */
+export interface StreamedCall extends Pick<HttpCall, 'method' | 'path' | 'headers' | 'signal'> {
+  readonly body: string;
+  /** Limit until the headers of the answer arrive. */
+  readonly timeoutMs: number;
+  /** Longest pause between two parts of the body. */
+  readonly silenceMs: number;
+}
+
+/** Answer whose body arrives in parts. The caller reads or destroys the body, whose errors are those of `call`. */
+export interface StreamedReply {
+  readonly status: number;
+  readonly headers: UpstreamHeaders;
+  readonly body: AsyncIterable<Buffer>;
+}
+
 const load = createRequire(import.meta.url);
 
 /** Maximum length of an error body that is read. */
@@ -41,6 +57,13 @@ const DECODERS: Readonly<Record<string, (body: Buffer, limits: { maxOutputLength
   'x-gzip': promisify(gunzip),
   deflate: promisify(inflate),
   br: promisify(brotliDecompress),
+};
+/** Decoders of an answer that is read while it arrives. */
+const STREAM_DECODERS: Readonly<Record<string, () => Transform>> = {
+  gzip: createGunzip,
+  'x-gzip': createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
 };
 const BYTE_ORDER_MARK = Buffer.from('\ufeff');
 
@@ -92,10 +115,53 @@ export class HttpUpstream {
     });
   }
 
+  /**
+   * Send a request. Resolve when the headers of the answer have arrived, whatever its status.
+   * @throws UpstreamFault `transient`, code `timeout` or `connection`; the reason of the signal when it aborts
+   */
+  async stream(call: StreamedCall): Promise<StreamedReply> {
+    const { method, path, body, signal, timeoutMs, silenceMs } = call;
+    const headers = { 'content-type': 'application/json', 'accept-encoding': 'identity', ...call.headers };
+    const limits = { headersTimeout: timeoutMs, bodyTimeout: silenceMs };
+    const reply = await this.#pool
+      .request({ method, path, body, headers, signal, ...limits })
+      .catch((error: unknown) => {
+        throw streamFault(error, signal);
+      });
+    const decode = STREAM_DECODERS[encodingOf(reply.headers)];
+    // The reader of the decoded stream sees an error of either stream.
+    const parts = decode === undefined ? reply.body : pipeline(reply.body, decode(), () => {});
+    return { status: reply.statusCode, headers: reply.headers, body: guarded(parts, signal) };
+  }
+
   /** Close all connections. Pending calls fail. */
   async close(): Promise<void> {
     await this.#pool.destroy();
   }
+}
+
+function encodingOf(headers: UpstreamHeaders): string {
+  return String(headers['content-encoding'] ?? '')
+    .trim()
+    .toLowerCase();
+}
+
+/** Pass on the parts of a body, and turn its errors into faults. */
+async function* guarded(parts: AsyncIterable<Buffer>, signal: AbortSignal): AsyncGenerator<Buffer, void> {
+  try {
+    yield* parts;
+  } catch (error) {
+    throw streamFault(error, signal);
+  }
+}
+
+function streamFault(error: unknown, signal: AbortSignal): unknown {
+  if (signal.aborted) return signal.reason;
+  const { code } = error as { code?: unknown };
+  const isLate = code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT';
+  if (isLate) return new UpstreamFault({ kind: 'transient', code: 'timeout', message: 'the answer stopped arriving' });
+  const name = typeof code === 'string' ? code : (error as Error).name;
+  return new UpstreamFault({ kind: 'transient', code: 'connection', message: `the connection failed (${name})` });
 }
 
 /** One request and its answer. */
@@ -192,9 +258,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#end(cutOff);
     const [first] = this.#chunks;
     const body = this.#body ?? (this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks));
-    const encoding = String(this.#headers['content-encoding'] ?? '')
-      .trim()
-      .toLowerCase();
+    const encoding = encodingOf(this.#headers);
     const decode = DECODERS[encoding];
     if (decode === undefined) {
       this.#resolve({ status: this.#status, headers: this.#headers, body: withoutMark(body) });

@@ -10,6 +10,7 @@ const QUOTAS = [
   ['embed', 'Single texts a month'],
   ['embed_batch', 'Texts in batches a month'],
   ['embed_image', 'Images a month'],
+  ['answers', 'Answers a month'],
 ] as const;
 const RATES = [
   ['search', 'Searches a minute'],
@@ -17,6 +18,7 @@ const RATES = [
   ['embed', 'Requests with one text a minute'],
   ['embed_batch', 'Requests with several texts a minute'],
   ['embed_image', 'Requests with images a minute'],
+  ['answers', 'Questions a minute'],
 ] as const;
 
 interface LimitFieldsProps {

@@ -1,0 +1,45 @@
+import type { Caller } from '../access/caller.ts';
+import { findBucket } from '../documents/buckets.ts';
+import { conflict, notFound } from '../platform/errors.ts';
+import { newId } from '../platform/ids.ts';
+import type { Sql } from '../platform/postgres.ts';
+import type { Assistant, AssistantRequest } from './assistant-schema.ts';
+import { deleteAssistantRow, insertAssistant, selectAssistant, selectAssistants } from './assistant-store.ts';
+
+/** Maximum number of assistants of an organization. */
+const ASSISTANTS_MAX = 1_000;
+
+/**
+ * Create an assistant of the caller's organization.
+ *
+ * @throws AppError `bucket_not_found` (404), `assistant_exists`, `too_many_assistants` (409)
+ */
+export async function createAssistant(sql: Sql, caller: Caller, request: AssistantRequest): Promise<Assistant> {
+  const { name, buckets, ...rest } = request;
+  const definition = {
+    ...rest,
+    buckets: await Promise.all(buckets.map(async (ref) => (await findBucket(sql, caller, ref)).id)),
+  };
+  const row = await insertAssistant(sql, caller.orgId, { id: newId('asst'), name, definition }, ASSISTANTS_MAX);
+  if (row === 'exists') throw conflict(`an assistant is named "${name}"; choose another name`, 'assistant_exists');
+  if (row === 'full') throw conflict(`an organization has at most ${ASSISTANTS_MAX} assistants`, 'too_many_assistants');
+  return row;
+}
+
+/** Find an assistant by its id or name. @throws AppError `assistant_not_found` (404) */
+export async function findAssistant(sql: Sql, caller: Pick<Caller, 'orgId'>, ref: string): Promise<Assistant> {
+  const found = await selectAssistant(sql, caller.orgId, ref);
+  if (found === null) throw notFound('assistant', ref);
+  return found;
+}
+
+/** List the assistants of the caller's organization by name. */
+export function listAssistants(sql: Sql, caller: Pick<Caller, 'orgId'>): Promise<Assistant[]> {
+  return selectAssistants(sql, caller.orgId);
+}
+
+/** Delete an assistant by its id or name. @throws AppError `assistant_not_found` (404) */
+export async function deleteAssistant(sql: Sql, caller: Pick<Caller, 'orgId'>, ref: string): Promise<void> {
+  const { id } = await findAssistant(sql, caller, ref);
+  await deleteAssistantRow(sql, caller.orgId, id);
+}

@@ -1,0 +1,169 @@
+import type { Caller } from '../access/caller.ts';
+import { readDocumentChunks } from '../ingest/document-chunks.ts';
+import type { ReadingContext } from '../ingest/each-chunk.ts';
+import { graphemeCut } from '../language/graphemes.ts';
+import { countTokens } from '../models/tokens.ts';
+import { AppError } from '../platform/errors.ts';
+import { FairGate } from '../platform/fair-gate.ts';
+import type { Filter } from '../search/filter/filter.ts';
+import type { RelevanceFields } from '../search/relevance/schema.ts';
+import { linkResults } from '../search/results/link-results.ts';
+import { SearchRequest, type SearchResult } from '../search/schema.ts';
+import { type SearchContext, searchBucket } from '../search/search.ts';
+import { searchSeveral } from '../search/search-several.ts';
+import type { AnswerPassage } from './schema.ts';
+
+/** Passages that get the text around them, the most relevant first. Each is one more read of a document. */
+const SURROUNDED_MAX = 3;
+/** Chunks at a later place are not surrounded, since a document is read from its start. */
+const SURROUNDED_INDEX_MAX = 500;
+
+/** Bounds on the searches for answers in this process, and on those of one organization. */
+const CONCURRENT_SEARCHES = { runningMax: 8, runningOfOneMax: 4, waitingOfOneMax: 1_000 };
+
+export interface GatherContext {
+  readonly search: SearchContext;
+  readonly reading: ReadingContext;
+  /** Organizations take turns on the searches of this process. */
+  readonly slots: FairGate;
+}
+
+export function openAnswerSlots(): FairGate {
+  return new FairGate(CONCURRENT_SEARCHES);
+}
+
+export interface PassageRequest {
+  readonly query: string;
+  readonly buckets: readonly string[];
+  readonly filter: Filter | undefined;
+  readonly topK: number;
+  readonly tokensMax: number;
+  /** Address of this service for links; null if it is unknown. */
+  readonly origin: string | null;
+}
+
+export interface Gathered extends RelevanceFields {
+  readonly passages: AnswerPassage[];
+  readonly warnings: string[];
+}
+
+type Found = SearchResult & { readonly bucket_id: string };
+
+/**
+ * Search for the passages that answer a question, as many as fit into a number of tokens, and add the text around the
+ * best ones. Every passage is one that the caller may read now.
+ *
+ * @throws AppError `bucket_not_found` (404), and what a search throws
+ */
+export async function gatherPassages(
+  context: GatherContext,
+  caller: Caller,
+  request: PassageRequest,
+  signal: AbortSignal,
+): Promise<Gathered> {
+  const find = async () => {
+    const response = await search(context.search, caller, request, signal);
+    const found = linkResults(response, context.search.links, { caller, origin: request.origin }).results as Found[];
+    const { kept, tokens } = withinBudget(found, request.tokensMax);
+    const surrounded = await surround(context.reading, caller, kept, request.tokensMax - tokens, signal);
+    const { relevance, relevance_score, warnings } = response;
+    return { passages: surrounded.map(toPassage), relevance, relevance_score, warnings };
+  };
+  return context.slots.run(caller.orgId, find, () => signal);
+}
+
+async function search(context: SearchContext, caller: Caller, request: PassageRequest, signal: AbortSignal) {
+  const { query, buckets, filter, topK } = request;
+  const rerank = context.reranker !== null;
+  const search = SearchRequest.parse({ query, top_k: topK, rerank });
+  const [bucket, ...others] = buckets;
+  if (others.length > 0) return searchSeveral(context, caller, { ...search, filter, buckets: [...buckets] }, signal);
+  const response = await searchBucket(context, caller, bucket as string, { ...search, filter }, signal);
+  const results = response.results.map((result) => ({ ...result, bucket_id: response.bucket_id }));
+  return { ...response, results };
+}
+
+/** Keep the results that fit, the best first. The first one is cut if it alone is too long. */
+function withinBudget(found: readonly Found[], tokensMax: number) {
+  const kept: Found[] = [];
+  let tokens = 0;
+  for (const result of found) {
+    const own = countTokens(result.text);
+    if (tokens + own <= tokensMax) {
+      kept.push(result);
+      tokens += own;
+    } else if (kept.length === 0) {
+      const length = graphemeCut(result.text, Math.floor((result.text.length * tokensMax) / own));
+      return { kept: [{ ...result, text: result.text.slice(0, length) }], tokens: tokensMax };
+    }
+  }
+  return { kept, tokens };
+}
+
+/** Add to the best passages the chunk before and the chunk after each, while tokens are left. */
+async function surround(
+  context: ReadingContext,
+  caller: Caller,
+  passages: readonly Found[],
+  tokensLeft: number,
+  signal: AbortSignal,
+): Promise<Found[]> {
+  const isShown = new Set(passages.map(({ id }) => id));
+  const neighbours = await Promise.all(
+    passages.slice(0, SURROUNDED_MAX).map((passage) => neighboursOf(context, caller, passage, signal)),
+  );
+  let left = tokensLeft;
+  return passages.map((passage, nth) => {
+    const texts = (neighbours[nth] ?? []).filter(({ id }) => id === passage.id || !isShown.has(id));
+    const tokens = texts.reduce((sum, chunk) => sum + (chunk.id === passage.id ? 0 : countTokens(chunk.text)), 0);
+    if (texts.length < 2 || tokens > left) return passage;
+    left -= tokens;
+    for (const { id } of texts) isShown.add(id);
+    return { ...passage, text: joinTexts(texts) };
+  });
+}
+
+type Chunk = Awaited<ReturnType<typeof readDocumentChunks>>['chunks'][number];
+
+/** Read a passage with the chunks beside it; nothing if the document changed since the search. */
+async function neighboursOf(
+  context: ReadingContext,
+  caller: Caller,
+  passage: Found,
+  signal: AbortSignal,
+): Promise<readonly Chunk[]> {
+  if (passage.chunk_index > SURROUNDED_INDEX_MAX) return [];
+  const range = { first: passage.chunk_index, before: 1, count: passage.chunk_index === 0 ? 2 : 3 };
+  try {
+    const { chunks } = await readDocumentChunks(context, caller, passage.document_id, range, signal);
+    return chunks.some(({ id }) => id === passage.id) ? chunks : [];
+  } catch (error) {
+    if (error instanceof AppError) return [];
+    throw error;
+  }
+}
+
+/** Join consecutive chunks of a document without the text that they share. */
+function joinTexts(chunks: readonly Chunk[]): string {
+  let text = '';
+  let end = 0;
+  for (const { text: own, locator } of chunks) {
+    const gap = text === '' || locator.start < end ? '' : '\n';
+    text += gap + own.slice(Math.max(0, Math.min(end - locator.start, own.length)));
+    end = locator.end;
+  }
+  return text;
+}
+
+function toPassage(result: Found, index: number): AnswerPassage {
+  return {
+    number: index + 1,
+    chunk_id: result.id,
+    document_id: result.document_id,
+    bucket_id: result.bucket_id,
+    chunk_index: result.chunk_index,
+    text: result.text,
+    relevance_score: result.relevance_score,
+    citation: result.citation,
+  };
+}

@@ -1,0 +1,59 @@
+import { createParser } from 'eventsource-parser';
+import { badReply } from '../../platform/upstream/parse-json.ts';
+import type { ChatPart, EndReason } from './chat-model.ts';
+import type { ChatProtocol } from './protocols.ts';
+
+/** Length of an answer on the wire. An event of a few characters takes some 300 bytes. */
+const BYTES_MAX = 16 * 1024 * 1024;
+/** Characters of an answer for each token that was asked for. A vendor that sends more ignores the limit. */
+const CHARS_PER_TOKEN_MAX = 20;
+
+/**
+ * Read an answer that arrives as server-sent events.
+ *
+ * @throws UpstreamFault if the answer is cut off, is too long, or is none
+ */
+export async function* readParts(
+  protocol: Pick<ChatProtocol, 'read'>,
+  body: AsyncIterable<Uint8Array>,
+  outputTokensMax: number,
+): AsyncGenerator<ChatPart, void> {
+  let reason: EndReason | null = null;
+  let chars = 0;
+  const usage: { input: number | null; output: number | null } = { input: null, output: null };
+  for await (const data of eventsOf(body)) {
+    const event = protocol.read(data);
+    usage.input = event.inputTokens ?? usage.input;
+    usage.output = event.outputTokens ?? usage.output;
+    // A refusal stays one, whatever the last event says.
+    if (event.reason !== undefined && reason !== 'refusal') reason = event.reason;
+    if (event.text !== undefined) {
+      chars += event.text.length;
+      yield { kind: 'text', text: event.text };
+    }
+    const isTooLong = chars > outputTokensMax * CHARS_PER_TOKEN_MAX;
+    if (event.isLast || isTooLong) {
+      yield { kind: 'end', reason: isTooLong ? 'length' : (reason ?? 'stop'), usage };
+      return;
+    }
+  }
+  // Some servers close the connection after the reason, without a last event.
+  if (reason === null) throw badReply('cut_off', 'the answer was cut off');
+  yield { kind: 'end', reason, usage };
+}
+
+/** Return the data of each server-sent event. */
+async function* eventsOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
+  const arrived: string[] = [];
+  const parser = createParser({ onEvent: ({ data }) => arrived.push(data) });
+  const decoder = new TextDecoder();
+  let bytes = 0;
+  for await (const part of body) {
+    bytes += part.byteLength;
+    if (bytes > BYTES_MAX) throw badReply('body_too_large', `the answer is longer than ${BYTES_MAX} bytes`);
+    parser.feed(decoder.decode(part, { stream: true }));
+    yield* arrived.splice(0);
+  }
+  parser.reset({ consume: true });
+  yield* arrived.splice(0);
+}
