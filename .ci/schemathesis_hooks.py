@@ -28,7 +28,7 @@ USAGE = {"getUsageSummary", "listUsage", "listUsageByKey", "listUsageByBucket"}
 # Operations that remove what the other requests need.
 DESTRUCTIVE = {
     *("deleteBucket", "deleteDocument", "deleteJob", "deleteFile"),
-    *("deleteVectorStore", "deleteVectorStoreFile"),
+    *("deleteVectorStore", "deleteVectorStoreFile", "deleteAssistant"),
 }
 REDIRECT = "https://client.example.com/callback"
 
@@ -103,6 +103,22 @@ def adjust_reranking(body):
     body.pop("truncation", None)
 
 
+def adjust_question(operation, body):
+    """Ask about a bucket that exists."""
+    if operation == "createChatCompletion":
+        body["model"] = "bucket/default"
+        body["messages"] = [{"role": "user", "content": "When does the harbour open?"}]
+        body.pop("tools", None)
+        return
+    body["buckets"] = ["default"]
+    body.pop("assistant", None)
+    if operation == "answerQuestion":
+        body["query"] = "When does the harbour open?"
+    else:
+        # Names are unique, and a language is a code that exists.
+        body["name"] = uuid.uuid4().hex
+
+
 def adjust_file(body):
     """Shorten what is bounded in other ways: the overlap by the size of a chunk, and all attributes together."""
     chunking = body.get("chunking_strategy")
@@ -140,6 +156,9 @@ def adjust_body(operation, body, seed):
     if operation == "editVectorStore":
         # Only a store that was made as one can expire.
         body.pop("expires_after", None)
+    if operation in {"answerQuestion", "createChatCompletion", "createAssistant"}:
+        adjust_question(operation, body)
+        return
     if operation in WHOLE_BODIES:
         body.clear()
         body.update(WHOLE_BODIES[operation])

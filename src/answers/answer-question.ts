@@ -92,7 +92,7 @@ async function* inOrganization<T>(orgId: string, events: AsyncGenerator<T, void>
   }
 }
 
-/** What is searched, and how it is answered. */
+/** Scope of a search, and the rules of its answer. */
 interface Scope {
   readonly buckets: readonly string[];
   readonly filter: Assistant['definition']['filter'];

@@ -4,7 +4,7 @@ import { Filter } from '../search/filter/filter.ts';
 
 const PROMPT_CHARS_MAX = 8_000;
 
-/** How an assistant answers. */
+/** Rules by which an assistant answers. */
 export const AssistantDefinition = z.object({
   buckets: z.array(BucketRef).min(1).max(20).describe('ids or names of the buckets that it searches'),
   filter: Filter.optional().describe('conditions on the metadata of documents, besides those of a question'),

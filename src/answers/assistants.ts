@@ -1,13 +1,11 @@
 import type { Caller } from '../access/caller.ts';
+import { checkRowLimit } from '../access/row-limits-store.ts';
 import { findBucket } from '../documents/buckets.ts';
 import { conflict, notFound } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
-import type { Sql } from '../platform/postgres.ts';
+import { inTransaction, type Sql } from '../platform/postgres.ts';
 import type { Assistant, AssistantRequest } from './assistant-schema.ts';
 import { deleteAssistantRow, insertAssistant, selectAssistant, selectAssistants } from './assistant-store.ts';
-
-/** Maximum number of assistants of an organization. */
-const ASSISTANTS_MAX = 1_000;
 
 /**
  * Create an assistant of the caller's organization.
@@ -20,10 +18,12 @@ export async function createAssistant(sql: Sql, caller: Caller, request: Assista
     ...rest,
     buckets: await Promise.all(buckets.map(async (ref) => (await findBucket(sql, caller, ref)).id)),
   };
-  const row = await insertAssistant(sql, caller.orgId, { id: newId('asst'), name, definition }, ASSISTANTS_MAX);
-  if (row === 'exists') throw conflict(`an assistant is named "${name}"; choose another name`, 'assistant_exists');
-  if (row === 'full') throw conflict(`an organization has at most ${ASSISTANTS_MAX} assistants`, 'too_many_assistants');
-  return row;
+  return inTransaction(sql, async (tx) => {
+    const made = await insertAssistant(tx, caller.orgId, { id: newId('asst'), name, definition });
+    if (made === null) throw conflict(`an assistant is named "${name}"; choose another name`, 'assistant_exists');
+    await checkRowLimit(tx, caller.orgId, 'assistants');
+    return made;
+  });
 }
 
 /** Find an assistant by its id or name. @throws AppError `assistant_not_found` (404) */

@@ -21,7 +21,7 @@ const RULES = [
   MARKS_EXPLANATION,
 ];
 
-/** What an assistant adds to the rules. */
+/** Rules of one answer, in addition to those of all answers. */
 export interface Instructions {
   readonly style: AnswerStyle;
   /** Language of the answer, ISO 639-1; by default that of the question. */

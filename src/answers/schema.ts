@@ -98,7 +98,7 @@ export const Answer = z
   .meta({ id: 'Answer' });
 export type Answer = z.output<typeof Answer>;
 
-/** What is known before the model writes. */
+/** Facts of an answer that are known before the model writes. */
 export type AnswerStart = Pick<Answer, 'id' | 'searched' | 'passages' | 'relevance' | 'relevance_score' | 'warnings'>;
 
 /** Part of an answer while it is made. `end` is the last one. */

@@ -43,6 +43,11 @@ export function printLine(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
+/** Print a part of the result that has no line break of its own. */
+export function printText(text: string): void {
+  process.stdout.write(text);
+}
+
 /** Print the only JSON document of a command: on one line, or indented on a terminal. */
 export function printJson(value: unknown): void {
   printLine(JSON.stringify(value, null, process.stdout.isTTY ? 2 : 0));

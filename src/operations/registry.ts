@@ -3,6 +3,7 @@ import type { Operation, WithBody } from './operation.ts';
 
 /** Modules of the operations, loaded on the first call of one. The name of an operation is `group.name`. */
 const GROUPS = {
+  answers: () => import('./groups/answers.ts'),
   buckets: () => import('./groups/buckets.ts'),
   bulk: () => import('./groups/bulk.ts'),
   channels: () => import('./groups/channels.ts'),

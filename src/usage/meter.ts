@@ -32,7 +32,8 @@ export interface Reservation {
 
 export interface Meter {
   /**
-   * Reserve `amount` texts (images on `embed_image`, answers on `answers`) of the month of the organization and of the key, all or nothing.
+   * Reserve `amount` texts (images on `embed_image`, answers on `answers`) of the month of the organization and of the
+   * key, all or nothing.
    * Without a limit on the axis this is synchronous and does not use the database. The usage still counts from the next
    * flush on, so that a later limit includes it.
    *

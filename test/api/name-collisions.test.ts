@@ -29,6 +29,7 @@ const CREATED: Readonly<Record<string, { path: string; json: (nth: number) => Re
   createCollection: { path: '/v1/buckets/default/collections', json: () => ({ name: 'shelf' }) },
   createKey: { path: '/v1/keys', json: () => ({ name: 'key', scopes: ['search'] }) },
   createUser: { path: '/v1/users', json: () => ({ email: 'ann@example.com' }) },
+  createAssistant: { path: '/v1/assistants', json: () => ({ name: 'helper', buckets: ['default'] }) },
   createWorkflow: { path: '/v1/workflows', json: () => ({ name: 'answers', definition: DEFINITION }) },
   createMemorySource: {
     path: '/v1/memory/sources',
@@ -50,7 +51,7 @@ const CREATED: Readonly<Record<string, { path: string; json: (nth: number) => Re
 
 /** Operations that create something that no name of the organization's choice finds, or only for the installation. */
 const UNNAMED = new Set([
-  ...['createEmbeddings', 'createSession', 'createOrganization', 'submitBulkJob'],
+  ...['createEmbeddings', 'createChatCompletion', 'createSession', 'createOrganization', 'submitBulkJob'],
   ...['createFile', 'createBatch', 'createVectorStore', 'createVectorStoreFile', 'createVectorStoreFileBatch'],
 ]);
 

@@ -5,6 +5,7 @@ import { SCOPES } from '../../src/access/caller.ts';
 import { connectHttp, startToolServer, textOf as toolTextOf } from '../mcp/support.ts';
 import { type Answer, openTestApi, type TestApi } from '../support/api.ts';
 import { createConfig, PATIENT, signedDelivery, WEBHOOK } from '../support/channels.ts';
+import { type FakeChat, startFakeChat } from '../support/fake-chat.ts';
 import { type MatrixIds, MISSING, REQUESTS, send, TOPIC } from '../support/route-matrix.ts';
 import { until } from '../support/until.ts';
 
@@ -16,18 +17,24 @@ const CANARY = 'kingfisher';
 const READER_LEVEL = 5;
 
 let test: TestApi;
+let chat: FakeChat;
 let routes: Route[];
 let owner: string;
 let reader: string;
 
 beforeAll(async () => {
-  test = await openTestApi({ settings: { ...PATIENT, search: { result_links: 'signed' } } });
+  chat = await startFakeChat('openai');
+  const answers = { protocol: 'openai', base_url: chat.url, model: 'chat-1', keep_days: 1 };
+  test = await openTestApi({ settings: { ...PATIENT, answers, search: { result_links: 'signed' } } });
   routes = apiRoutes(test.appliance, () => {});
   owner = await test.key({ scopes: [...SCOPES], authLevel: 10 });
   const scopes = SCOPES.filter((scope) => scope !== 'platform_admin');
   reader = await test.key({ scopes, authLevel: READER_LEVEL });
 });
-afterAll(() => test.close());
+afterAll(async () => {
+  await test.close();
+  await chat.close();
+});
 
 const post = async (key: string, path: string, json: object, headers: Record<string, string> = {}): Promise<Answer> =>
   test.call('POST', path, { key, json, headers });
@@ -105,6 +112,10 @@ describe.each(Object.keys(CHANGES))('after a reader has lost a document because 
     const found = JSON.parse(toolTextOf(await client.callTool({ name: 'search', arguments: { query: CANARY } })));
     const fetched = () => client.callTool({ name: 'fetch', arguments: { id: found.results[0].id } });
     expect(toolTextOf(await fetched())).toContain(CANARY);
+    // An answer that is kept.
+    const { id } = (await post(reader, '/v1/answers', { query: CANARY, buckets: [name] })).body;
+    const kept = () => test.call('GET', `/v1/answers/${id}`, { key: reader });
+    expect(shown(await kept())).toBe(true);
     // A delivery that the messenger repeats.
     const bot = `bot-${name}`;
     await createConfig(test, owner, { bot_id: bot, collection: name, score_min: 0 });
@@ -123,7 +134,7 @@ describe.each(Object.keys(CHANGES))('after a reader has lost a document because 
       const own = textOf(answer).replaceAll(ids.document, route.path.includes(':document') ? '' : ids.document);
       expect([route.operationId, traces.some((trace) => own.includes(trace))]).toEqual([route.operationId, false]);
     }
-    expect([shown(await history()), shown(await run())]).toEqual([false, false]);
+    expect([shown(await history()), shown(await run()), shown(await kept())]).toEqual([false, false, false]);
     const gone = await fetched();
     expect([gone.isError, toolTextOf(gone).includes(CANARY)]).toEqual([true, false]);
     expect(shown(await answered(), [CANARY])).toBe(false);

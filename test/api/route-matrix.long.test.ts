@@ -9,6 +9,7 @@ import { createToken } from '../../src/access/tokens.ts';
 import { createUser } from '../../src/access/users.ts';
 import { type Answer, openTestApi, type TestApi } from '../support/api.ts';
 import { createConfig } from '../support/channels.ts';
+import { type FakeChat, startFakeChat } from '../support/fake-chat.ts';
 import { DEFINITION, idsOf, type MatrixIds, MISSING, REQUESTS, send, TOPIC } from '../support/route-matrix.ts';
 import { batchOf, storeFile } from '../support/stored-file.ts';
 import { until } from '../support/until.ts';
@@ -19,6 +20,7 @@ const OF_ORGANIZATION: Scope[] = SCOPES.filter((scope) => scope !== 'platform_ad
 const NAMES = ['above-level', 'of-sales', 'open'] as const;
 
 let test: TestApi;
+let chat: FakeChat;
 let routes: Route[];
 let owner: string;
 let foreigner: string;
@@ -27,7 +29,8 @@ let theirs: MatrixIds;
 const ids = {} as Record<(typeof NAMES)[number], { document: string; job: string }>;
 
 beforeAll(async () => {
-  test = await openTestApi();
+  chat = await startFakeChat('openai');
+  test = await openTestApi({ settings: { answers: { protocol: 'openai', base_url: chat.url, model: 'chat-1' } } });
   routes = apiRoutes(test.appliance, () => {});
   owner = await test.key({ scopes: [...SCOPES], authLevel: 10 });
   foreigner = await test.key({ scopes: OF_ORGANIZATION, authLevel: 10, org: 'other' });
@@ -45,7 +48,10 @@ beforeAll(async () => {
   const unready = async () => (await test.appliance.sql`SELECT 1 FROM documents WHERE status <> 'ready'`).length;
   await until(async () => (await unready()) === 0, { what: 'ingest' });
 });
-afterAll(() => test.close());
+afterAll(async () => {
+  await test.close();
+  await chat.close();
+});
 
 /** Create one of everything in the organization of a key. */
 async function seed(key: string): Promise<MatrixIds> {
@@ -64,12 +70,13 @@ async function seed(key: string): Promise<MatrixIds> {
   const workflow = (await post('/v1/workflows', { name: 'answers', definition: DEFINITION })).id;
   await post(`/v1/workflows/${workflow}/publish`, {});
   const run = (await post(`/v1/workflows/${workflow}/run`, { inputs: {}, mode: 'simulate' })).run_id;
+  const assistant = (await post('/v1/assistants', { name: 'helper', buckets: [bucket] })).id;
   // Sources need a connection of the operator; test/memory and test/api/tenants.test.ts have them.
   const { source } = MISSING;
   const made = (await post('/v1/keys', { name: 'seed', scopes: ['embed'], auth_level: 1 })).id;
   const user = (await post('/v1/users', { email: `${randomBytes(6).toString('hex')}@example.com` })).id;
   return {
-    ...{ workflow, run, source, key: made, user },
+    ...{ workflow, run, assistant, source, key: made, user },
     bucket,
     collection,
     document: upload.id,
@@ -97,6 +104,7 @@ async function digest(): Promise<string> {
     await sql`SELECT id, name FROM collections ORDER BY id`,
     await sql`SELECT id FROM files ORDER BY id`,
     await sql`SELECT id, status FROM batches ORDER BY id`,
+    await sql`SELECT id FROM assistants WHERE name = 'helper' ORDER BY id`,
     await sql`SELECT * FROM routing ORDER BY 1`,
   ];
   return JSON.stringify(parts);
@@ -265,7 +273,7 @@ const textOf = ({ body }: Answer) => (typeof body === 'string' ? body : JSON.str
 const shapeOf = (answer: Answer) => [
   answer.status,
   textOf(answer).replaceAll(
-    /(?:bkt|col|doc|job|chn|req|wfl|run|src|usr|file|batch|vsfb)_\w+|api key not found: \w+|(?:bucket|workflow|source)-\w+/g,
+    /(?:bkt|col|doc|job|chn|req|wfl|run|src|usr|file|batch|vsfb|asst)_\w+|api key not found: \w+|(?:bucket|workflow|source)-\w+/g,
     '*',
   ),
 ];

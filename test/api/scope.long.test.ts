@@ -3,6 +3,7 @@ import { apiRoutes } from '../../server/api-service.ts';
 import { createKey } from '../../src/access/keys.ts';
 import { createUser } from '../../src/access/users.ts';
 import { type Answer, openTestApi, type TestApi } from '../support/api.ts';
+import { type FakeChat, startFakeChat } from '../support/fake-chat.ts';
 import { makeUserToken } from '../support/tokens.ts';
 import { until } from '../support/until.ts';
 
@@ -14,6 +15,7 @@ const SCOPES_OF_DOCUMENTS = ['sales', 'legal', 'common', null] as const;
 type Scope = (typeof SCOPES_OF_DOCUMENTS)[number];
 
 let test: TestApi;
+let chat: FakeChat;
 let uploader: string;
 interface Document {
   readonly scope: Scope;
@@ -24,7 +26,8 @@ interface Document {
 const documents: Document[] = [];
 
 beforeAll(async () => {
-  test = await openTestApi();
+  chat = await startFakeChat('openai');
+  test = await openTestApi({ settings: { answers: { protocol: 'openai', base_url: chat.url, model: 'chat-1' } } });
   uploader = await test.key({ scopes: ['documents:write', 'search'] });
   for (const [at, scope] of SCOPES_OF_DOCUMENTS.entries()) {
     const word = `puffin${at}x`;
@@ -36,7 +39,10 @@ beforeAll(async () => {
   const ready = async () => (await test.appliance.sql`SELECT 1 FROM documents WHERE status = 'ready'`).length === 4;
   await until(ready, { what: 'ingest' });
 });
-afterAll(() => test.close());
+afterAll(async () => {
+  await test.close();
+  await chat.close();
+});
 
 const keyOf = async (role: 'member' | 'admin', department: string) => {
   const { appliance, operator } = test;
@@ -133,6 +139,7 @@ const PROBES: Readonly<Record<string, readonly Probe[]>> = {
     listedBy(idOf, '/v2/search', (document) => query(document, { buckets: ['default'], top_k: 100 })),
     listedBy(idOf, '/v2/search', (document) => query(document, { buckets: ['default'], group_by: 'document' })),
   ],
+  answerQuestion: [listedBy(idOf, '/v1/answers', (document) => query(document, { buckets: ['default'], top_k: 50 }))],
   searchVectorStore: [listedBy(idOf, '/v1/vector_stores/default/search', (document) => query(document))],
   listVectorStoreFiles: [listedBy(idOf, `${STORE}/files`), listedBy(idOf, `${STORE}/files?filter=completed&order=asc`)],
   getVectorStoreFile: [openedBy(({ id }) => `${STORE}/files/${id}`)],
@@ -189,6 +196,7 @@ const SHOW_NOTHING: Readonly<Record<string, string>> = {
   ...{ listMemoryConnections: 'no documents' },
   ...{ listCollections: 'no documents', createCollection: 'no documents' },
   ...{ listVectorStores: 'counts of visible documents', getVectorStore: 'counts of visible documents' },
+  ...{ createChatCompletion: 'the passages of answerQuestion', createAssistant: 'no documents' },
   ...{ createVectorStore: 'files of the caller', editVectorStore: 'counts of visible documents' },
   ...{ deleteVectorStore: 'no documents', createVectorStoreFile: 'a file of the caller' },
   ...{ editVectorStoreFile: 'see below', deleteVectorStoreFile: 'see below' },

@@ -16,6 +16,7 @@ export interface MatrixIds {
   readonly config: string;
   readonly workflow: string;
   readonly run: string;
+  readonly assistant: string;
   readonly source: string;
   readonly key: string;
   readonly user: string;
@@ -26,6 +27,7 @@ export const MISSING: MatrixIds = {
   ...{ job: 'job_missing', bulkJob: 'job_missing', config: 'chn_missing' },
   ...{ file: 'file_missing', batch: 'batch_missing', fileBatch: 'vsfb_missing' },
   ...{ workflow: 'wfl_missing', run: 'run_missing', source: 'src_missing' },
+  assistant: 'asst_missing',
   ...{ key: 'key_missing', user: 'usr_missing' },
 };
 
@@ -182,6 +184,20 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
     json: ({ bucket }) => ({ knowledge_id: bucket, query: TOPIC, retrieval_setting: { top_k: 100 } }),
     shows: true,
   },
+  answerQuestion: {
+    json: ({ bucket }) => ({ query: TOPIC, top_k: 50, buckets: [bucket] }),
+    nested: ['bucket'],
+    shows: true,
+  },
+  getAnswer: {},
+  createChatCompletion: {
+    json: ({ bucket }) => ({ model: `bucket/${bucket}`, messages: [{ role: 'user', content: TOPIC }] }),
+    nested: ['bucket'],
+  },
+  listAssistants: {},
+  createAssistant: { json: ({ bucket }) => ({ name: fresh(), buckets: [bucket] }), nested: ['bucket'] },
+  getAssistant: {},
+  deleteAssistant: {},
   createVectorStore: { json: ({ file }) => ({ file_ids: [file] }), nested: ['file'] },
   listVectorStores: {},
   getVectorStore: {},
@@ -276,7 +292,15 @@ const ID_FIELDS: Readonly<Record<string, keyof MatrixIds>> = {
   },
   ...{ document: 'document', job: 'job', config: 'config', channel_config_id: 'config' },
   ...{ file_id: 'file', input_file_id: 'file', batch_id: 'batch', file_batch: 'fileBatch' },
-  ...{ workflow: 'workflow', run: 'run', source: 'source', key: 'key', user: 'user', user_id: 'user' },
+  ...{
+    workflow: 'workflow',
+    run: 'run',
+    assistant: 'assistant',
+    source: 'source',
+    key: 'key',
+    user: 'user',
+    user_id: 'user',
+  },
 };
 
 /**
@@ -300,6 +324,8 @@ const NO_IDS = new Set([
   ...['revokeGrant.grant', 'issueOAuthTokens.client_id', 'revokeOAuthToken.client_id'],
   ...['searchBuckets.buckets', 'findDocuments.ids', 'editDocumentsMetadata.document_ids'],
   ...['rerank.documents', 'rerankV2.documents', 'answerKakaoSkill.secret', 'addVendor.access_key_id'],
+  // An answer is read by the caller who asked; test/answers has it.
+  ...['answerQuestion.buckets', 'answerQuestion.assistant', 'createAssistant.buckets', 'getAnswer.answer'],
   ...['createVectorStore.file_ids', 'createVectorStoreFileBatch.file_ids'],
 ]);
 

@@ -27,8 +27,8 @@ export interface ChatModel {
   /** Name of the model at its vendor. */
   readonly id: string;
   /**
-   * Ask the model, and return the parts of its answer as they arrive. Failed calls are repeated until the first part has
-   * arrived. A caller that stops reading ends the call.
+   * Ask the model, and return the parts of its answer as they arrive. Failed calls are repeated until the first part
+   * has arrived. A caller that stops reading ends the call.
    *
    * @throws AppError `provider_unavailable` (502), also in the middle of an answer, `upstream_rejected` (400),
    *   `server_busy` (503); the signal's reason once it is aborted

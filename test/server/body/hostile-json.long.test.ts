@@ -97,8 +97,10 @@ test('only bodies with texts, images, a file or a delivery may have more than 25
   expect(large.sort()).toEqual([
     ...[
       'answerKakaoSkill',
+      'answerQuestion',
       'answerTeamsMessage',
       'answerTelegramUpdate',
+      'createChatCompletion',
       'createEmbeddings',
       'createFile',
       'createVectorStoreFileBatch',

@@ -1,0 +1,79 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { makeDataDir } from '../support/appliance.ts';
+import { type FakeChat, startFakeChat } from '../support/fake-chat.ts';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
+import { runCommand } from './service.ts';
+
+let database: TestDatabase;
+let dataDir: ReturnType<typeof makeDataDir>;
+let chat: FakeChat;
+let env: NodeJS.ProcessEnv;
+const config = () => path.join(dataDir.dataDir, 'service.yaml');
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  dataDir = makeDataDir();
+  chat = await startFakeChat('anthropic');
+  env = { DATABASE_URL: database.url, SERVICE_DATA_DIR: dataDir.dataDir };
+  expect((await runCommand(['demo'], env)).code).toBe(0);
+});
+afterAll(async () => {
+  await database.drop();
+  await chat.close();
+  dataDir.remove();
+});
+afterEach(() => {
+  chat.misbehave = null;
+});
+
+const QUESTION = 'can a helmet be returned';
+const ask = (...more: string[]) => runCommand(['ask', 'demo', QUESTION, ...more], env);
+
+test('without a chat model, the command says which setting is missing', async () => {
+  const { code, stdout, stderr } = await ask();
+  expect([code, stdout]).toEqual([4, '']);
+  expect(stderr).toContain('the operator adds to service.yaml: answers: {protocol: openai');
+});
+
+test('an answer is printed with its sources, and as JSON', async () => {
+  const answers = `answers: {protocol: anthropic, base_url: "${chat.url}", api_key: canary-ask-77, model: chat-2}\n`;
+  writeFileSync(config(), answers);
+  const { code, stdout, stderr } = await ask();
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).toMatch(/ \[1\][\s\S]*\n\nSources\n\[1\] \S+\.md/);
+  expect(chat.calls[0]).toMatchObject({ model: 'chat-2', key: 'canary-ask-77' });
+  const json = (await ask('--json', '--top-k', '2')).json();
+  expect(json).toMatchObject({ object: 'answer', status: 'answered', usage: { input_tokens: 100, output_tokens: 20 } });
+  expect(json.passages.length).toBeLessThanOrEqual(2);
+  expect((await ask('--passages')).stdout).toMatch(/\n\[1\] .+\n {4}\S/);
+});
+
+test('an assistant is made, asked by its name, listed and deleted', async () => {
+  const made = await runCommand(['assistants', 'create', 'helper', '--bucket', 'demo', '--language', 'ko'], env);
+  expect(made.stdout).toMatch(/^created the assistant helper \(asst_/);
+  expect((await runCommand(['ask', 'assistant/helper', QUESTION], env)).code).toBe(0);
+  expect(chat.calls.at(-1)?.system).toContain('Answer in Korean.');
+  expect((await runCommand(['assistants', 'list'], env)).stdout).toContain('helper');
+  expect((await runCommand(['assistants', 'delete', 'helper', '--yes'], env)).code).toBe(0);
+  expect((await runCommand(['ask', 'assistant/helper', QUESTION], env)).stderr).toContain(
+    'assistant not found: helper',
+  );
+});
+
+test('while the model is down, the passages are printed, and the command fails', async () => {
+  chat.misbehave = (response) => response.writeHead(529).end();
+  const { code, stdout, stderr } = await ask();
+  expect(code).toBe(5);
+  expect(stdout).toMatch(/^\nPassages that were found\n\[1\]|^Passages that were found\n\[1\]/);
+  expect(stderr).toContain('provider chat-2 is unavailable (http_529)');
+});
+
+test('wrong usage is refused with what to change', async () => {
+  expect((await runCommand(['ask', 'demo'], env)).code).toBe(2);
+  expect((await ask('--style', 'long')).stderr).toContain('style');
+  expect((await ask('--filter', '{')).stderr).toContain('filter');
+  expect((await runCommand(['ask', 'nothing', QUESTION], env)).stderr).toContain('bucket not found: nothing');
+  expect((await runCommand(['assistants', 'create', 'X', '--bucket', 'demo'], env)).stderr).toContain('NAME');
+});
