@@ -145,7 +145,13 @@ export function apiRoutes(
     ...bulkRoutes(appliance.bulk, { bodyBytes: config.limits.bulkBodyBytes }),
     ...fileRoutes(appliance.files, purge),
     ...batchRoutes(appliance.batches),
-    ...modelRoutes({ sql, projections, backends: embedding.backends, rerankers: appliance.rerankers.list }),
+    ...modelRoutes({
+      sql,
+      projections,
+      backends: embedding.backends,
+      rerankers: appliance.rerankers.list,
+      answers: appliance.answers,
+    }),
     ...calibrationRoutes({ sql, backends: embedding.backends, isOn: config.projections.autoCalibration.enabled }),
     ...rerankRoutes(appliance.rerankers, { bodyBytes: config.limits.bodyBytes }),
     ...vendorRoutes(embedding, config.providers),
@@ -188,10 +194,7 @@ export function apiRoutes(
     ...jobRoutes(sql),
     ...jobFileRoutes(sql, appliance.objects),
     ...jobOperationRoutes(appliance.jobs.operations),
-    ...searchRoutes(appliance.search),
-    ...answerRoutes(appliance.answers),
-    ...chatCompletionRoutes(appliance.answers),
-    ...assistantRoutes(sql),
+    ...answeringRoutes(appliance),
     ...metadataRoutes(appliance.metadata),
     ...channelRoutes(appliance.channels, appliance.threads),
     ...channelRecordRoutes(sql),
@@ -216,6 +219,11 @@ export function apiRoutes(
       ),
   });
   return [...routes, ...operations];
+}
+
+/** List the routes that find passages, and those that answer from them. */
+function answeringRoutes({ sql, search, answers }: Appliance): Route[] {
+  return [...searchRoutes(search), ...answerRoutes(answers), ...chatCompletionRoutes(answers), ...assistantRoutes(sql)];
 }
 
 /**

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AnswerFailure } from '../../src/answers/answer-errors.ts';
-import { type AnswerContext, answerQuestion } from '../../src/answers/answer-question.ts';
+import { type AnswerContext, answerQuestion, wholeAnswer } from '../../src/answers/answer-question.ts';
 import { selectAnswer } from '../../src/answers/answer-store.ts';
 import { Answer, type AnswerEvent, AnswerRequest } from '../../src/answers/schema.ts';
 import { AppError, notFound } from '../../src/platform/errors.ts';
@@ -81,12 +81,6 @@ export function answerRoutes(context: AnswerContext): Route[] {
       },
     }),
   ];
-}
-
-/** Read an answer to its end. */
-async function wholeAnswer(events: AsyncIterable<AnswerEvent>): Promise<Answer> {
-  for await (const event of events) if (event.kind === 'end') return event.answer;
-  throw new TypeError('an answer has an end');
 }
 
 /** Wait for the first event, so that a refusal before it is the reply. */

@@ -1,5 +1,5 @@
 import { AnswerFailure } from '../../src/answers/answer-errors.ts';
-import { type AnswerContext, answerQuestion } from '../../src/answers/answer-question.ts';
+import { type AnswerContext, answerQuestion, wholeAnswer } from '../../src/answers/answer-question.ts';
 import {
   ChatCompletion,
   ChatCompletionRequest,
@@ -47,9 +47,7 @@ export function chatCompletionRoutes(context: AnswerContext): Route[] {
         const events = answerQuestion(context, caller, asked, signal);
         try {
           if (body.stream === true) return eventStreamReply(render(await begun(events), body), recheck);
-          for await (const event of events)
-            if (event.kind === 'end') return { body: toCompletion(body.model, event.answer) };
-          throw new TypeError('an answer has an end');
+          return { body: toCompletion(body.model, await wholeAnswer(events)) };
         } catch (error) {
           throw inOpenAiTerms(error, body.model);
         }

@@ -14,18 +14,24 @@ const Installation = z
     name: z.string().nullable().describe('the setting `console.name`'),
     logo: z.string().nullable().describe('path of the logo of the setting `console.logo`'),
     version: z.string(),
+    answers: z.boolean().describe('true if a chat model is set, so that questions are answered'),
     upload_bytes_max: z.int().describe('size of the largest file that an upload takes'),
   })
   .meta({ id: 'Installation' });
 
 /** Make the routes that tell a browser what it shows before a sign-in. */
-export function installationRoutes({ console: settings, limits }: Pick<Config, 'console' | 'limits'>): Route[] {
+export function installationRoutes({
+  console: settings,
+  limits,
+  answers,
+}: Pick<Config, 'console' | 'limits' | 'answers'>): Route[] {
   const { name, logo } = settings;
   const common = { method: 'GET', access: 'public', errors: 'detail', reads: 'none', capacity: 'none' } as const;
   const body: z.output<typeof Installation> = {
     name,
     logo: logo === null ? null : LOGO,
     version: VERSION,
+    answers: answers !== null,
     upload_bytes_max: limits.uploadBytes,
   };
   return [

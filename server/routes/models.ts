@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isModelAllowed } from '../../src/access/key-limits.ts';
+import { type AnswerModelsContext, listAnswerModels } from '../../src/answers/answer-models.ts';
 import { type ListContext, listModels, viewModel } from '../../src/embedding/list-models.ts';
 import { ModelView } from '../../src/models/catalog.ts';
 import { AppError } from '../../src/platform/errors.ts';
@@ -14,8 +15,13 @@ import { defineRoute, type Route } from '../route.ts';
 export function modelRoutes({
   sql,
   rerankers,
+  answers,
   ...models
-}: ListContext & { readonly sql: Sql; readonly rerankers: Pick<RerankerList, 'view'> }): Route[] {
+}: ListContext & {
+  readonly sql: Sql;
+  readonly rerankers: Pick<RerankerList, 'view'>;
+  readonly answers: AnswerModelsContext;
+}): Route[] {
   return [
     defineRoute({
       method: 'GET',
@@ -28,9 +34,11 @@ export function modelRoutes({
       responses: {
         200: { description: 'Models', schema: z.object({ object: z.literal('list'), data: z.array(ModelView) }) },
       },
-      async handle({ caller }) {
+      async handle({ caller, signal }) {
         const all = [...listModels(models), ...rerankers.view()];
-        return { body: { object: 'list', data: all.filter(({ id }) => isModelAllowed(caller.limits, id)) } };
+        const allowed = all.filter(({ id }) => isModelAllowed(caller.limits, id));
+        const answering = await listAnswerModels({ ...answers, sql: reportQueries(sql, signal) }, caller);
+        return { body: { object: 'list', data: [...allowed, ...answering] } };
       },
     }),
     defineRoute({
@@ -43,7 +51,10 @@ export function modelRoutes({
       reads: 'none',
       params: z.object({ id: z.preprocess((id) => [id].flat().join('/'), z.string().min(1)) }),
       responses: { 200: { description: 'The model', schema: ModelView } },
-      async handle({ params }) {
+      async handle({ caller, params, signal }) {
+        const answering = await listAnswerModels({ ...answers, sql: reportQueries(sql, signal) }, caller);
+        const answerer = answering.find(({ id }) => id === params.id);
+        if (answerer) return { body: answerer };
         const reranker = rerankers.view().find(({ id }) => id === params.id);
         if (reranker) return { body: reranker };
         try {

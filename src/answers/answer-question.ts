@@ -73,6 +73,12 @@ export async function* answerQuestion(
   }
 }
 
+/** Read an answer to its end. @throws what `answerQuestion` throws */
+export async function wholeAnswer(events: AsyncIterable<AnswerEvent>): Promise<Answer> {
+  for await (const event of events) if (event.kind === 'end') return event.answer;
+  throw new TypeError('an answer has an end');
+}
+
 /** Book an answer that the model worked on. */
 function settle(reservation: Reservation, { input, output }: ChatTally, model: string): Promise<void> | void {
   if (input + output === 0) return reservation.release();

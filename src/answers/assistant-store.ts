@@ -1,3 +1,5 @@
+import type { Caller } from '../access/caller.ts';
+import { type BucketUser, bucketsOf } from '../documents/store.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { Assistant } from './assistant-schema.ts';
 
@@ -29,4 +31,13 @@ export async function deleteAssistantRow(sql: Sql, orgId: string, id: string): P
 
 function columns(sql: Sql) {
   return sql`id, name, definition, created_at AS "createdAt"`;
+}
+
+/** Select what a caller can ask: `assistant/NAME` and `bucket/NAME`, by name. */
+export async function selectAnswererNames(sql: Sql, caller: BucketUser & Pick<Caller, 'orgId'>): Promise<string[]> {
+  const rows = await sql<{ id: string }[]>`
+    SELECT 'assistant/' || name AS id FROM assistants WHERE org_id = ${caller.orgId}
+    UNION ALL SELECT 'bucket/' || name FROM buckets WHERE ${bucketsOf(sql, caller)}
+    ORDER BY id`;
+  return rows.map(({ id }) => id);
 }

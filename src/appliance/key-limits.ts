@@ -9,13 +9,13 @@ import type { Appliance } from './appliance.ts';
  * @throws AppError `unknown_model` (400), `bucket_not_found` (404)
  */
 export async function resolveKeyLimits<T extends KeyLimits | null | undefined>(
-  { sql, embedding, rerankers }: Pick<Appliance, 'sql' | 'embedding' | 'rerankers'>,
+  { config, sql, embedding, rerankers }: Pick<Appliance, 'config' | 'sql' | 'embedding' | 'rerankers'>,
   caller: Caller,
   limits: T,
 ): Promise<T> {
   if (!limits) return limits;
-  const ofRerankers = new Set(rerankers.list.view().map(({ id }) => id));
-  const modelId = (name: string) => (ofRerankers.has(name) ? name : embedding.backends.catalog.find(name).id);
+  const others = new Set([...rerankers.list.view().map(({ id }) => id), config.answers?.model]);
+  const modelId = (name: string) => (others.has(name) ? name : embedding.backends.catalog.find(name).id);
   const bucketId = async (ref: string) => (await findBucket(sql, caller, ref)).id;
   return {
     ...limits,

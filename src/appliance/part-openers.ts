@@ -104,7 +104,7 @@ export const PART_OPENERS: { readonly [Part in PartName]: PartOpener<AppliancePa
     const { openMemory } = await import('../memory/open-memory.ts');
     return openMemory(opened);
   }),
-  workflows: part(['usage', 'search', 'embedding', 'ingest', 'metadata', 'channels'], async (opened) => {
+  workflows: part(['usage', 'search', 'answers', 'embedding', 'ingest', 'metadata', 'channels'], async (opened) => {
     const { openWorkflows } = await import('../workflows/open-workflows.ts');
     const { usage, embedding, ingest, channels } = opened;
     const { embedder } = embedding;

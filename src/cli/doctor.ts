@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, rm, statfs, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { VendorChatModel } from '../answers/models/vendor-chat-model.ts';
 import { MIGRATIONS, openDatabase, openObjects } from '../appliance/stores.ts';
 import { openCatalog } from '../embedding/open-embedding.ts';
 import { embedByWords } from '../embedding/providers/local-provider.ts';
@@ -8,6 +9,7 @@ import { openProvider } from '../embedding/providers/open-provider.ts';
 import { findTruncated } from '../index/lance/find-truncated.ts';
 import { indexDirectory, openTables } from '../index/lance/open-tables.ts';
 import { Catalog, LEXICAL_ID } from '../models/catalog.ts';
+import type { AnswerSettings } from '../platform/answer-settings.ts';
 import type { Config } from '../platform/config.ts';
 import { describeConfinement } from '../platform/confinement.ts';
 import { AppError } from '../platform/errors.ts';
@@ -72,6 +74,7 @@ export async function* examine(config: Config, logger: Logger, signal: AbortSign
   yield* examineProviders(config, logger, signal);
   signal.throwIfAborted();
   yield* examineRerankers(config, logger, signal);
+  yield* examineAnswers(config, logger, signal);
 }
 
 /**
@@ -144,6 +147,25 @@ async function* examineRerankers({ rerank, rerankers }: Config, logger: Logger, 
   for (const settings of all) {
     signal.throwIfAborted();
     yield await check('reranker', () => tryReranker(settings, logger, signal));
+  }
+}
+
+async function* examineAnswers({ answers }: Config, logger: Logger, signal: AbortSignal): AsyncGenerator<Check> {
+  if (answers === null) yield notConfigured('answers');
+  else yield await check('answers', () => tryChatModel(answers, logger, signal));
+}
+
+async function tryChatModel(settings: AnswerSettings, logger: Logger, signal: AbortSignal): Promise<string> {
+  const model = new VendorChatModel(settings, logger, { attempted: () => undefined });
+  const messages = [{ role: 'user', text: 'Write the word yes.' }] as const;
+  const beganMs = performance.now();
+  try {
+    for await (const part of model.ask({ messages, outputTokensMax: settings.outputTokensMax }, signal)) {
+      if (part.kind === 'text') return `${model.id} begins to answer in ${Math.round(performance.now() - beganMs)} ms`;
+    }
+    throw down(`${model.id} answered without a word`);
+  } finally {
+    await model.close();
   }
 }
 

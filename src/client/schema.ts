@@ -30,6 +30,9 @@ export type Me = z.output<typeof Me>;
 /** Metadata of the API as an authorization server (RFC 8414). */
 export const AuthorizationServer = z.looseObject({ issuer: z.url() });
 
+/** Facts of a server that anyone may know. An earlier release does not say if it answers questions. */
+export const Installation = z.looseObject({ answers: z.boolean().default(false) });
+
 export const OpenApiPaths = z.looseObject({ paths: z.record(z.string(), z.record(z.string(), z.unknown())) });
 
 export const Bucket = z.looseObject({
@@ -75,6 +78,27 @@ export const SearchResult = z.looseObject({
   }),
 });
 export type SearchResult = z.output<typeof SearchResult>;
+
+export const AnswerReply = z.looseObject({
+  status: z.string(),
+  answer: z.string(),
+  relevance: z.string().nullish(),
+  passages: z.array(
+    z.looseObject({
+      number: z.number(),
+      chunk_id: z.string(),
+      document_id: z.string(),
+      bucket_id: z.string(),
+      chunk_index: z.number(),
+      text: z.string(),
+      relevance_score: z.number().nullish(),
+      citation: SearchResult.shape.citation,
+    }),
+  ),
+  sentences: z.array(z.looseObject({ citations: z.array(z.number()) })),
+  warnings: z.array(z.string()).default([]),
+});
+export type AnswerReply = z.output<typeof AnswerReply>;
 
 export const SearchReply = z.looseObject({
   results: z.array(SearchResult),

@@ -5,6 +5,7 @@ import type { Secret } from '../platform/secret.ts';
 import { encodeMultipart, type NewUpload } from './multipart.ts';
 import type { ApiCall, RestClient } from './rest-client.ts';
 import {
+  AnswerReply,
   AuthorizationServer,
   BucketList,
   CollectionList,
@@ -12,6 +13,7 @@ import {
   type DocumentDetails,
   DocumentList,
   DocumentReply,
+  Installation,
   Job,
   Me,
   MemorySourceList,
@@ -25,6 +27,8 @@ import {
 const UPLOAD_TIMEOUT_MS = 10 * 60_000;
 /** Limit of a call that runs a workflow. The answer comes once all blocks have finished. */
 const WORKFLOW_TIMEOUT_MS = 10 * 60_000;
+/** Limit of an answer, which its model writes in up to ten minutes. */
+const ANSWER_TIMEOUT_MS = 10 * 60_000;
 /** Maximum number of pages of a list to fetch. */
 const LIST_PAGES_MAX = 50;
 /** Rows of a page of `GET /v1/memory/sources`, whose array does not show if there are more. */
@@ -42,6 +46,12 @@ export async function listRoutes(client: RestClient, signal: AbortSignal): Promi
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
     ),
   );
+}
+
+/** Return true if a server answers questions. No credential is needed. */
+export async function hasAnswers(client: RestClient, signal: AbortSignal): Promise<boolean> {
+  const call = { method: 'GET', path: '/v1/installation', reply: Installation, repeatable: true } as const;
+  return (await client.call({ ...call, signal, credential: null })).answers;
 }
 
 /** Fetch the address under which the API is an authorization server. @throws AppError 404 if it is none */
@@ -103,6 +113,10 @@ export class ServiceApi {
   search(bucket: string, request: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<SearchReply> {
     const path = `/v2/buckets/${encodeURIComponent(bucket)}/search`;
     return this.#post(path, SearchReply, { json: request, repeatable: true, signal });
+  }
+
+  ask(request: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<AnswerReply> {
+    return this.#post('/v1/answers', AnswerReply, { json: request, timeoutMs: ANSWER_TIMEOUT_MS, signal });
   }
 
   /** Return true if the document exists, and the owner of the credential may read it. */

@@ -1,5 +1,5 @@
 import type { RestClient } from '../client/rest-client.ts';
-import { listRoutes, type RouteNames } from '../client/service-api.ts';
+import { hasAnswers, listRoutes, type RouteNames } from '../client/service-api.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Tool } from './tool.ts';
 
@@ -16,12 +16,15 @@ export interface ToolChoice {
 /** Create a choice that asks the API for its routes at most once a minute, and two seconds after a failure. */
 export function chooseTools(tools: readonly Tool[], client: RestClient, logger: Logger): ToolChoice {
   let routes: RouteNames | null = null;
+  let answers = false;
   let askAtMs = 0;
   let asking: Promise<void> | null = null;
 
   async function ask(): Promise<void> {
     try {
       routes = new Set([...(await listRoutes(client, AbortSignal.timeout(WAIT_MS)))].map(withoutNames));
+      // An earlier release of the API has no such route.
+      answers = await hasAnswers(client, AbortSignal.timeout(WAIT_MS)).catch(() => false);
       askAtMs = performance.now() + KEEP_MS;
     } catch (error) {
       logger.warn({ err: error }, 'the API did not say which routes it has');
@@ -36,7 +39,8 @@ export function chooseTools(tools: readonly Tool[], client: RestClient, logger: 
       if (asking === null && performance.now() >= askAtMs) asking = ask();
       if (asking !== null) await asking;
       const known = routes;
-      return known === null ? tools : tools.filter(({ route }) => known.has(withoutNames(route)));
+      const usable = tools.filter(({ needsAnswers }) => needsAnswers === undefined || answers);
+      return known === null ? usable : usable.filter(({ route }) => known.has(withoutNames(route)));
     },
   };
 }

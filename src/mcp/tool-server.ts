@@ -7,6 +7,7 @@ import { chooseTools } from './api-routes.ts';
 import { createServer, limitCalls, type Session } from './create-server.ts';
 import { ResultCache } from './session-results.ts';
 import type { Tool } from './tool.ts';
+import { askTools } from './tools/ask.ts';
 import { chatGptTools } from './tools/chatgpt.ts';
 import { findTools } from './tools/find-in-document.ts';
 import { listTools } from './tools/lists.ts';
@@ -56,6 +57,7 @@ function allTools(settings: ToolServerSettings): readonly Tool[] {
   return [
     ...chatGptTools(settings),
     ...searchTools(settings),
+    ...askTools(settings),
     ...readTools(),
     ...findTools(),
     ...memoryTools(settings),

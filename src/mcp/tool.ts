@@ -81,6 +81,8 @@ export interface Tool {
   readonly annotations: ToolAnnotations;
   /** Route of the API that the tool calls (`POST /v1/memory/search`). Without it the tool is not offered. */
   readonly route: string;
+  /** Set for a tool that is offered only if the installation has a chat model. */
+  readonly needsAnswers?: true;
   /** Right of the caller that the tool needs; by default `search`. */
   readonly scope?: 'documents:write' | 'workflows:run';
   readonly call: (args: Record<string, unknown>, context: ToolContext) => Promise<ToolReply>;

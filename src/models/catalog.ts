@@ -124,10 +124,13 @@ export const ModelView = z
     object: z.literal('model'),
     owned_by: z.string(),
     kind: z
-      .enum(['semantic', 'lexical', 'alias', 'reranker'])
-      .describe('reranker: it scores documents for a query (POST /v1/rerank) and gives no vectors'),
-    default_dimension: z.int().nullable().describe('null: a reranker'),
-    max_tokens: z.int().nullable().describe("null: a vendor's reranker, whose limit is unknown"),
+      .enum(['semantic', 'lexical', 'alias', 'reranker', 'answers'])
+      .describe(
+        'reranker: it scores documents for a query (POST /v1/rerank) and gives no vectors; answers: a bucket or an ' +
+          'assistant that answers questions (POST /v1/chat/completions)',
+      ),
+    default_dimension: z.int().nullable().describe('null: it gives no vectors'),
+    max_tokens: z.int().nullable().describe("null: the limit of a vendor's reranker or chat model is unknown"),
     variable_dimensions: z.boolean(),
     available: z.boolean().describe('true if a provider for it is configured'),
     calibrated: z.boolean().describe('true if its vectors are in the canonical latent space'),

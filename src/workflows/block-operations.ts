@@ -1,4 +1,6 @@
 import { requireScope } from '../access/caller.ts';
+import { AnswerFailure } from '../answers/answer-errors.ts';
+import { type AnswerContext, answerQuestion, wholeAnswer } from '../answers/answer-question.ts';
 import { type SendContext, sendNotification } from '../channels/send-notification.ts';
 import type { Embedder } from '../embedding/embedder.ts';
 import { contentOfJson, type UploadContext, uploadDocument } from '../ingest/upload.ts';
@@ -12,6 +14,7 @@ import type { BlockOperations } from './block-types.ts';
 
 export interface OperationsContext {
   readonly search: SearchContext;
+  readonly answers: AnswerContext;
   readonly embedder: Embedder;
   readonly uploads: UploadContext;
   readonly metadata: EditContext;
@@ -21,7 +24,7 @@ export interface OperationsContext {
 
 /** Connect the operations of blocks to the service, each with the rights and the request rate of its endpoint. */
 export function blockOperations(context: OperationsContext): BlockOperations {
-  const { search, embedder, uploads, metadata, sending, rates } = context;
+  const { search, answers, embedder, uploads, metadata, sending, rates } = context;
   return {
     async search({ caller, origin, signal }, { bucket, ...request }) {
       requireScope(caller, 'search');
@@ -32,6 +35,15 @@ export function blockOperations(context: OperationsContext): BlockOperations {
       requireScope(caller, 'search');
       await takeRequest(rates, caller, 'search');
       return linkResults(await searchMemory(search, caller, request, signal), search.links, { caller, origin });
+    },
+    async answer({ caller, origin, signal }, request) {
+      requireScope(caller, 'search');
+      await takeRequest(rates, caller, 'answers');
+      try {
+        return await wholeAnswer(answerQuestion(answers, caller, { ...request, history: [], origin }, signal));
+      } catch (error) {
+        throw error instanceof AnswerFailure ? error.cause : error;
+      }
     },
     async embed({ caller, signal }, { texts, model, dimensions }) {
       requireScope(caller, 'embed');

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Caller } from '../access/caller.ts';
+import { Answer, AnswerRequest } from '../answers/schema.ts';
 import { SendReply, SendRequest } from '../channels/schema.ts';
 import { UserMetadataInput } from '../documents/user-metadata.ts';
 import { UploadRequest } from '../ingest/schema.ts';
@@ -23,6 +24,8 @@ export interface BlockContext {
 const bucket = z.string().min(1).max(128);
 
 const SearchArguments = SearchRequest.extend({ bucket });
+/** A block answers one question, without a conversation. */
+export const AnswerArguments = z.object(AnswerRequest.shape).omit({ history: true, stream: true });
 const UploadArguments = UploadRequest.safeExtend({ bucket });
 
 export const EmbedArguments = z.object({
@@ -41,6 +44,7 @@ export const UpdateArguments = z.object({
 /** Operations of the service that blocks call. Each checks the caller's rights. */
 export interface BlockOperations {
   search(context: BlockContext, args: z.output<typeof SearchArguments>): Promise<unknown>;
+  answer(context: BlockContext, args: z.output<typeof AnswerArguments>): Promise<unknown>;
   searchMemory(context: BlockContext, args: MemorySearchRequest): Promise<unknown>;
   embed(context: BlockContext, args: z.output<typeof EmbedArguments>): Promise<unknown>;
   upload(context: BlockContext, args: z.output<typeof UploadArguments>): Promise<unknown>;
@@ -92,6 +96,7 @@ const CONTENTS = ['text', 'content', 'content_base64'] as const;
 export function blockTypes(operations: BlockOperations): BlockTypes {
   return new Map<string, BlockType>([
     ['search', blockType({ args: SearchArguments, output: SearchResponse, run: operations.search })],
+    ['answer', blockType({ args: AnswerArguments, faultOf: scopeFault, output: Answer, run: operations.answer })],
     [
       'memory_search',
       blockType({ args: MemorySearchRequest, output: MemorySearchResponse, run: operations.searchMemory }),
@@ -125,6 +130,10 @@ export function blockTypes(operations: BlockOperations): BlockTypes {
       blockType({ hasSideEffect: true, args: SendRequest, output: SendReply, run: operations.sendNotification }),
     ],
   ]);
+}
+
+function scopeFault({ buckets, assistant }: Readonly<Record<string, unknown>>): string | null {
+  return (buckets === undefined) === (assistant === undefined) ? 'buckets: give either buckets or assistant' : null;
 }
 
 const TEMPLATE = blockType({

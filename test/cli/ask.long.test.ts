@@ -50,6 +50,19 @@ test('an answer is printed with its sources, and as JSON', async () => {
   expect((await ask('--passages')).stdout).toMatch(/\n\[1\] .+\n {4}\S/);
 });
 
+test('doctor asks the model, and tells its refusal without the key', async () => {
+  const checksOf = async () => (await runCommand(['doctor', '--json'], env)).json().checks as { name: string }[];
+  const ofAnswers = async () => (await checksOf()).find(({ name }) => name === 'answers');
+  expect(await ofAnswers()).toMatchObject({
+    status: 'ok',
+    detail: expect.stringMatching(/^chat-2 begins to answer in/),
+  });
+  chat.misbehave = (response) => response.writeHead(401).end();
+  const refused = await ofAnswers();
+  expect(refused).toMatchObject({ status: 'down' });
+  expect(JSON.stringify(refused)).not.toContain('canary-ask-77');
+});
+
 test('an assistant is made, asked by its name, listed and deleted', async () => {
   const made = await runCommand(['assistants', 'create', 'helper', '--bucket', 'demo', '--language', 'ko'], env);
   expect(made.stdout).toMatch(/^created the assistant helper \(asst_/);

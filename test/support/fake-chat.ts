@@ -141,8 +141,9 @@ function toCall(
 }
 
 /** Answer with the first sentence of each of the first three passages. */
-function quote({ passages, question, isRewriting }: ChatCallSeen): string {
+export function quote({ passages, question, isRewriting }: ChatCallSeen): string {
   if (isRewriting) return question;
+  if (passages.size === 0) return 'Yes.';
   const sentences = [...passages].slice(0, 3).map(([number, text]) => `${firstSentence(text)} [${number}]`);
   return sentences.join(' ');
 }

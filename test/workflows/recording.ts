@@ -47,6 +47,7 @@ export function openRecorder(answers: Readonly<Record<string, Answer>> = {}): Re
     };
   const operations: BlockOperations = {
     search: record('search'),
+    answer: record('answer'),
     searchMemory: record('searchMemory'),
     embed: record('embed'),
     upload: record('upload'),

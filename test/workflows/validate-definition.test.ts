@@ -32,7 +32,7 @@ const FAULTY: readonly (readonly [string, unknown, string])[] = [
   [
     'a type that is a name of every object',
     { blocks: [search({ type: 'constructor' })] },
-    'blocks[0].type: unknown block type "constructor"; there are search, memory_search, template, condition, embed, upload_document, ' +
+    'blocks[0].type: unknown block type "constructor"; there are search, answer, memory_search, template, condition, embed, upload_document, ' +
       'update_metadata, send_notification',
   ],
   [

@@ -98,6 +98,7 @@ export const KOREAN_NAMES = {
   storage: '저장소 오류',
   poison: '처리 중 반복해서 중단됨',
   search: '검색',
+  answer: '답변',
   memory_search: '메모리 검색',
   template: '텍스트 만들기',
   condition: '조건',

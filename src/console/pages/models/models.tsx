@@ -40,12 +40,13 @@ export default function ModelsPage({ parameters }: PageProps) {
       />
       <Loaded of={models}>
         {({ data }) => {
-          const embedding = data.filter(({ kind }) => kind !== 'reranker');
+          const requested = data.filter(({ kind }) => kind !== 'answers');
+          const embedding = requested.filter(({ kind }) => kind !== 'reranker');
           if (current === 'vendors') return <Vendors />;
           if (current === 'routing') return <RoutingPanel models={embedding} />;
           if (current === 'calibration') return <Calibration models={embedding} onCalibrated={models.refreshQuietly} />;
           if (current === 'buckets') return <BucketModels models={embedding} />;
-          return <Catalog models={data} />;
+          return <Catalog models={requested} />;
         }}
       </Loaded>
     </div>

@@ -102,7 +102,7 @@ interface ChoiceProps {
 
 function ModelChoice(props: ChoiceProps) {
   const models = useResource('models', (signal) => call<Page<ModelView>>('/v1/models', { signal }));
-  const available = (models.data?.data ?? []).filter(({ available }) => available);
+  const available = (models.data?.data ?? []).filter(({ available, kind }) => available && kind !== 'answers');
   return (
     <Choice {...props} title={t('Only these models')} options={available.map(({ id }) => ({ value: id, label: id }))} />
   );
