@@ -13,6 +13,7 @@ const PAGES: readonly (readonly [pattern: string, load: Load])[] = [
   ['overview', () => import('./pages/overview/overview.tsx')],
   ['documents', () => import('./pages/documents/buckets.tsx')],
   ['buckets/*', () => import('./pages/documents/bucket.tsx')],
+  ['ask', () => import('./pages/ask/ask.tsx')],
   ['search', () => import('./pages/search/search.tsx')],
   ['jobs', () => import('./pages/jobs/jobs.tsx')],
   ['jobs/*', () => import('./pages/jobs/job.tsx')],

@@ -4,6 +4,8 @@ export type { CallerDescription } from '../access/describe-caller.ts';
 export type { ConsentFacts, ConsentReply } from '../access/oauth/consent.ts';
 export type { GrantView } from '../access/oauth/oauth.ts';
 export type { ApiKey, Organization, User } from '../access/schema.ts';
+export type { AssistantView } from '../answers/assistant-schema.ts';
+export type { Answer, AnswerPassage, AnswerStart } from '../answers/schema.ts';
 export type { Overview } from '../appliance/overview/schema.ts';
 export type { UsageByBucket } from '../appliance/overview/usage-by-bucket.ts';
 export type { DeliveryView } from '../channels/list-records.ts';

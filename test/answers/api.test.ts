@@ -221,6 +221,17 @@ describe('a streamed answer', () => {
     expect(text.length).toBeGreaterThan(3);
   });
 
+  it('arrives while the model writes', async () => {
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    chat.beforePart = (nth) => (nth < 5 ? Promise.resolve() : ended);
+    const reader = (await stream({})).body?.pipeThrough(new TextDecoderStream()).getReader();
+    let text = '';
+    while (!text.includes('event: text')) text += (await reader?.read())?.value ?? '';
+    expect(text).not.toContain('event: end');
+    end();
+    while (!text.includes('event: end')) text += (await reader?.read())?.value ?? '';
+  });
+
   it('tells a failure of the model after the passages', async () => {
     chat.misbehave = (response) => response.writeHead(401).end();
     const events = eventsIn(await (await stream({})).text());

@@ -1,3 +1,4 @@
+import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { acceptSession, csrfToken, type SessionReply, session, waitForSignIn } from './session.ts';
 
 /** Refusal of the API, or a connection that failed (status 0). The message is a sentence for people. */
@@ -45,10 +46,38 @@ export function withQuery(path: string, query: QueryValues = {}): string {
  * @throws ApiError
  */
 export async function call<T>(path: string, request: Request = {}): Promise<T> {
+  const response = await respond(path, request);
+  return (response.status === 204 ? undefined : await response.json()) as T;
+}
+
+/** Event of a stream that a server sends. */
+export interface StreamEvent {
+  readonly name: string;
+  /** JSON of the event, whose shape the caller knows by the name. */
+  readonly data: unknown;
+}
+
+/** Call the API as `call` does, and return the server-sent events of the response. @throws ApiError */
+export async function* openStream(path: string, request: Request): AsyncGenerator<StreamEvent, void> {
+  const { body } = await respond(path, request);
+  const reader = body?.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream()).getReader();
+  try {
+    for (;;) {
+      const { done, value } = (await reader?.read()) ?? { done: true, value: undefined };
+      if (done || value === undefined) return;
+      yield { name: value.event ?? 'message', data: JSON.parse(value.data) };
+    }
+  } finally {
+    await reader?.cancel().catch(() => undefined);
+  }
+}
+
+/** Send a request until it has a response other than a refusal of the session. @throws ApiError for other refusals */
+async function respond(path: string, request: Request): Promise<Response> {
   for (let attempt = 0; ; attempt += 1) {
     const token = csrfToken();
     const response = await send(path, request);
-    if (response.ok) return (response.status === 204 ? undefined : await response.json()) as T;
+    if (response.ok) return response;
     const error = await readError(response);
     if (error.status === 401 && session.get().kind !== 'loading') {
       await waitForSignIn(request.signal);

@@ -35,6 +35,11 @@ const PAGES: Readonly<Record<string, Help>> = {
     document: 'search',
     reference: 'buckets/searchBucket',
   },
+  ask: {
+    text: 'An answer cites the passages that it rests on. Open a citation to check it.',
+    document: 'answers',
+    reference: 'answers/answerQuestion',
+  },
   metadata: {
     text: 'A statement finds or changes many documents by their metadata. You see every change before it is made.',
     document: 'metadata',

@@ -8,6 +8,8 @@ interface Installation {
   readonly logo: string | null;
   readonly version: string;
   readonly upload_bytes_max: number;
+  /** True if a chat model answers questions. */
+  readonly answers: boolean;
 }
 
 /** Null until it has been read. */

@@ -25,6 +25,7 @@ const NAVIGATION: readonly NavigationGroup[] = [
     entries: [
       { page: 'documents', label: 'Documents', icon: 'documents', also: ['buckets'] },
       { page: 'search', label: 'Search', icon: 'search' },
+      { page: 'ask', label: 'Ask', icon: 'ask', scope: 'search' },
       { page: 'metadata', label: 'Metadata', icon: 'metadata' },
       { page: 'map', label: 'Map', icon: 'map' },
       { page: 'jobs', label: 'Jobs', icon: 'jobs' },

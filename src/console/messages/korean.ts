@@ -1,4 +1,5 @@
 import { KOREAN_ACCOUNT } from './korean-account.ts';
+import { KOREAN_ASK } from './korean-ask.ts';
 import { KOREAN_ASSISTANTS } from './korean-assistants.ts';
 import { KOREAN_CHANNELS } from './korean-channels.ts';
 import { KOREAN_DOCUMENTS } from './korean-documents.ts';
@@ -20,6 +21,7 @@ export const KOREAN = {
   ...KOREAN_NAMES,
   ...KOREAN_FRAME,
   ...KOREAN_ACCOUNT,
+  ...KOREAN_ASK,
   ...KOREAN_ASSISTANTS,
   ...KOREAN_HELP,
   ...KOREAN_DOCUMENTS,
