@@ -24,7 +24,14 @@ function toModel(id: string): ModelView {
     object: 'model',
     owned_by: 'service',
     kind: 'answers',
-    ...{ default_dimension: null, max_tokens: null, variable_dimensions: false },
-    ...{ available: true, calibrated: false, status: 'served', space: null, map_version: null, score: null },
+    default_dimension: null,
+    max_tokens: null,
+    variable_dimensions: false,
+    available: true,
+    calibrated: false,
+    status: 'served',
+    space: null,
+    map_version: null,
+    score: null,
   };
 }
