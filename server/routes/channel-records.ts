@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DeliveryView, listDeliveries, listNotifications } from '../../src/channels/list-records.ts';
 import { NotificationRecord } from '../../src/channels/schema.ts';
+import { cancelNotification } from '../../src/channels/sweep-outbox.ts';
 import type { Sql } from '../../src/platform/postgres.ts';
 import { reportQueries } from '../limited-queries.ts';
 import { PageQuery, pageSchema, readPage } from '../pages.ts';
@@ -35,6 +36,22 @@ export function channelRecordRoutes(sql: Sql): Route[] {
           listNotifications(reportQueries(sql, signal), caller.orgId, { ...page, configId: query.config }),
         ),
       }),
+    }),
+    defineRoute({
+      method: 'DELETE',
+      path: '/v1/channels/outbox/:notification',
+      operationId: 'cancelNotification',
+      summary: 'Cancel a notification that waits in the outbox',
+      access: 'channels:manage',
+      errors: 'detail',
+      reads: 'none',
+      params: z.object({ notification: z.string().min(1).max(64).describe('id of the notification') }),
+      responses: { 200: { description: 'Cancelled', schema: z.object({ cancelled: z.boolean() }) } },
+      refusals: [404, 409],
+      async handle({ caller, params }) {
+        await cancelNotification(sql, caller, params.notification);
+        return { body: { cancelled: true } };
+      },
     }),
   ];
 }

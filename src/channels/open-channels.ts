@@ -11,18 +11,20 @@ import type { RateLimiter } from '../usage/rates.ts';
 import { answerDelivery } from './answer-delivery.ts';
 import type { AnswerContext } from './answer-question.ts';
 import { answerWebhook, type WebhookDelivery } from './answer-webhook.ts';
+import type { SendContext } from './attempt-notification.ts';
 import { CALL_LIMIT, openCallLog } from './call-log.ts';
 import { deleteOldCalls } from './call-store.ts';
 import { openChannelMetrics } from './channel-metrics.ts';
 import type { ConfigContext } from './configs.ts';
 import { deleteOldDeliveries } from './delivery-store.ts';
-import { openMessengerProvider } from './messenger-provider.ts';
 import { deleteOldNotifications, failInterrupted } from './notification-store.ts';
 import { openReplyOnce } from './reply-once.ts';
 import { deleteExpiredReplies } from './reply-store.ts';
 import { openSearchLoad } from './retrieve-passages.ts';
 import type { ChannelReply } from './schema.ts';
-import type { SendContext } from './send-notification.ts';
+import { openSenders } from './senders/open-senders.ts';
+import { sweepOutbox } from './sweep-outbox.ts';
+import { TemplateCache } from './template-cache.ts';
 import {
   type IncomingDelivery,
   openVerifier,
@@ -31,6 +33,7 @@ import {
   type VerifierContext,
 } from './verify-delivery.ts';
 
+const OUTBOX_EVERY_MS = 5_000;
 const ROWS_SWEPT_MAX = 10_000;
 /** Age of an unfinished notification whose process has died. Sending takes at most one minute. */
 const INTERRUPTED_MS = 5 * 60_000;
@@ -65,8 +68,9 @@ export function openChannels(context: {
 }): Channels {
   const { config, sql, redis, keyRing, logger, search, rates } = context;
   const metrics = openChannelMetrics(context.metrics.registry);
-  const { messenger, replyDeadlineMs, deliveriesKeptMs } = config.channels;
-  const provider = messenger && openMessengerProvider(messenger);
+  const { replyDeadlineMs, deliveriesKeptMs } = config.channels;
+  const senders = openSenders(config.channels);
+  const sending: SendContext = { sql, keyRing, senders, templates: new TemplateCache(), metrics, logger };
   const answering: AnswerContext = {
     search,
     rates,
@@ -80,7 +84,7 @@ export function openChannels(context: {
   return {
     sql,
     keyRing,
-    sending: { sql, keyRing, provider, metrics, logger },
+    sending,
     checkHeaders(headers) {
       try {
         readHeaders(headers, Date.now());
@@ -97,6 +101,11 @@ export function openChannels(context: {
       answerWebhook({ ...answering, sql, keyRing, parseJson }, delivery, signal),
     chores: (everyMs) => [
       {
+        name: 'sending of notifications in the outbox',
+        everyMs: Math.min(everyMs, OUTBOX_EVERY_MS),
+        run: (signal) => sweepOutbox(sending, signal),
+      },
+      {
         name: 'removal of old records of channels',
         everyMs,
         async run() {
@@ -108,6 +117,6 @@ export function openChannels(context: {
         },
       },
     ],
-    close: async () => provider?.close(),
+    close: () => senders.close(),
   };
 }

@@ -29,10 +29,26 @@ const Messenger = z
   })
   .prefault({});
 
+/** Make the setting of a vendor of notifications with an API of its own. */
+function vendor(baseUrl: string) {
+  return z
+    .strictObject({
+      base_url: Messenger.unwrap()
+        .shape.base_url.unwrap()
+        .default(baseUrl)
+        .describe('address of the vendor, or of a proxy that forwards to it'),
+      timeout_seconds: Messenger.unwrap().shape.timeout_seconds.describe('time limit of one request'),
+    })
+    .prefault({});
+}
+
 export const channelSettings = {
   channels: z
     .strictObject({
       messenger: Messenger.describe('provider of notifications'),
+      sens: vendor('https://sens.apigw.ntruss.com').describe('NAVER Cloud SENS, for Alimtalk'),
+      solapi: vendor('https://api.solapi.com').describe('Solapi, for Alimtalk'),
+      nhn: vendor('https://kakaotalk-bizmessage.api.nhncloudservice.com').describe('NHN Cloud, for Alimtalk'),
       /** Time after which a delivery is answered with an apology. */
       reply_deadline_seconds: z
         .number()
@@ -53,6 +69,12 @@ export const channelSettings = {
 
 type ChannelsFile = z.output<z.ZodObject<typeof channelSettings>>;
 
+/** Address and time limit of the API of one vendor. */
+export interface VendorSettings {
+  readonly baseUrl: string;
+  readonly timeoutMs: number;
+}
+
 export interface MessengerSettings {
   /** Address to which notifications are posted. */
   readonly url: string;
@@ -61,26 +83,33 @@ export interface MessengerSettings {
   readonly timeoutMs: number;
 }
 
-/** Convert the settings of the file to the form that the program uses. */
-export function channelConfigOf({ channels }: ChannelsFile): {
+export interface ChannelsConfig {
   /** Null if the local outbox keeps notifications. */
-  messenger: MessengerSettings | null;
+  readonly messenger: MessengerSettings | null;
+  /** Vendors of Alimtalk by provider. */
+  readonly vendors: { readonly sens: VendorSettings; readonly solapi: VendorSettings; readonly nhn: VendorSettings };
   /** Time limit of a reply to a delivery. */
-  replyDeadlineMs: number;
+  readonly replyDeadlineMs: number;
   /** Time for which deliveries are listed. */
-  deliveriesKeptMs: number;
-} {
-  const { messenger } = channels;
-  const replyDeadlineMs = channels.reply_deadline_seconds * 1000;
-  const deliveriesKeptMs = channels.delivery_days * DAY_MS;
-  if (messenger.base_url === undefined) return { messenger: null, replyDeadlineMs, deliveriesKeptMs };
+  readonly deliveriesKeptMs: number;
+}
+
+/** Convert the settings of the file to the form that the program uses. */
+export function channelConfigOf({ channels }: ChannelsFile): ChannelsConfig {
+  const { messenger, sens, solapi, nhn } = channels;
   return {
-    replyDeadlineMs,
-    deliveriesKeptMs,
-    messenger: {
-      url: messenger.base_url,
-      authScheme: messenger.auth_scheme,
-      timeoutMs: messenger.timeout_seconds * 1000,
-    },
+    messenger: messengerOf(messenger),
+    vendors: { sens: vendorOf(sens), solapi: vendorOf(solapi), nhn: vendorOf(nhn) },
+    replyDeadlineMs: channels.reply_deadline_seconds * 1000,
+    deliveriesKeptMs: channels.delivery_days * DAY_MS,
   };
+}
+
+function messengerOf(messenger: ChannelsFile['channels']['messenger']): MessengerSettings | null {
+  const { base_url: url, auth_scheme: authScheme, timeout_seconds: seconds } = messenger;
+  return url === undefined ? null : { url, authScheme, timeoutMs: seconds * 1000 };
+}
+
+function vendorOf(vendor: ChannelsFile['channels']['sens']): VendorSettings {
+  return { baseUrl: vendor.base_url, timeoutMs: vendor.timeout_seconds * 1000 };
 }

@@ -1,5 +1,6 @@
 import { requireScope } from '../access/caller.ts';
-import { type SendContext, sendNotification } from '../channels/send-notification.ts';
+import type { SendContext } from '../channels/attempt-notification.ts';
+import { sendNotification } from '../channels/send-notification.ts';
 import type { Embedder } from '../embedding/embedder.ts';
 import { contentOfJson, type UploadContext, uploadDocument } from '../ingest/upload.ts';
 import { searchMemory } from '../memory/search-memory.ts';

@@ -228,7 +228,7 @@ test('SENS does not choose between two equal messages, and leaves out those that
   const first = await connection.send(message);
   await connection.send(message);
   expect(await connection.find(message, new Set())).toBe('unclear');
-  expect(await connection.find(message, new Set([first]))).toEqual({ messageId: 'message-2' });
+  expect(await connection.find(message, new Set([first]))).toEqual({ messageId: fake.messages[1]?.id });
   await vendor.close();
   await fake.close();
 });

@@ -218,6 +218,7 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   answerTelegramUpdate: { json: () => ({ update_id: 1, message: { message_id: 1, chat: { id: 1 }, text: TOPIC } }) },
   answerTeamsMessage: { json: () => ({ type: 'message', id: '1', text: TOPIC }) },
   receiveDelivery: { json: () => ({ bot_id: 'bot-1', user_id: 'u', utterance: TOPIC }) },
+  cancelNotification: {},
   sendNotification: {
     json: ({ config }) => ({ channel_config_id: config, phone: '+821012345678', template_code: 'T' }),
   },

@@ -63,7 +63,6 @@ const NhnTemplate = z.looseObject({
 export const nhn: Sender<NhnConfig> = {
   provider: 'nhn',
   label: 'NHN Cloud',
-  baseUrl: 'https://kakaotalk-bizmessage.api.nhncloudservice.com',
   config: NhnConfig,
   connect(config, call) {
     const secretKey = new Secret(config.secret_key);

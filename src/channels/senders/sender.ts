@@ -102,8 +102,6 @@ export interface Sender<Config extends SenderConfig = SenderConfig> {
   readonly provider: string;
   /** Name of the vendor for messages. */
   readonly label: string;
-  /** Address of the vendor's API. */
-  readonly baseUrl: string;
   /** Fields of a configuration. */
   readonly config: z.ZodType<Config, object>;
   connect(config: Config, call: VendorCall): SenderConnection;

@@ -52,7 +52,6 @@ const SensTemplate = z.looseObject({
 export const sens: Sender<SensConfig> = {
   provider: 'sens',
   label: 'NAVER Cloud SENS',
-  baseUrl: 'https://sens.apigw.ntruss.com',
   config: SensConfig,
   connect(config, call) {
     const secretKey = new Secret(config.secret_key);

@@ -58,7 +58,6 @@ const SolapiTemplate = z.looseObject({
 export const solapi: Sender<SolapiConfig> = {
   provider: 'solapi',
   label: 'Solapi',
-  baseUrl: 'https://api.solapi.com',
   config: SolapiConfig,
   connect(config, call) {
     const secret = new Secret(config.api_secret);

@@ -1,3 +1,4 @@
+import type { VendorSettings } from '../../platform/channel-settings.ts';
 import type { Secret } from '../../platform/secret.ts';
 import { retryAfterMs } from '../../platform/upstream/retry-after.ts';
 import { HttpUpstream } from '../../platform/upstream/transport.ts';
@@ -9,13 +10,6 @@ import type { VendorCall, VendorReply } from './sender.ts';
 
 const CONNECTIONS_MAX = 32;
 const ANSWER_BYTES_MAX = 1024 * 1024;
-
-/** Settings of one vendor. */
-export interface VendorSettings {
-  /** Address of the vendor's API, or of a proxy that forwards to it. */
-  readonly baseUrl: string;
-  readonly timeoutMs: number;
-}
 
 /** Connections to the API of one vendor, shared by all configurations. */
 export interface VendorConnections {

@@ -48,8 +48,8 @@ export class FakeNhn extends FakeVendor {
     const isRefused = recipient.templateParameter.name === 'refuse';
     const result = { recipientSeq: 1, recipientNo: recipient.recipientNo };
     if (isRefused) return fault(-3003, 'Template does not exist');
-    const requestId = `202611290000${this.messages.length + 1}`;
-    this.keep(recipient.recipientNo, seen, `${requestId}/1`);
+    const { id } = this.keep(recipient.recipientNo, seen, (nth) => `202611290000${nth}/1`);
+    const [requestId] = id.split('/');
     const sendResults = [{ ...result, resultCode: 0, resultMessage: 'SUCCESS' }];
     return { body: { ...OK, message: { requestId, senderGroupingKey: null, sendResults } } };
   }

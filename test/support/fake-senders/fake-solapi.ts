@@ -62,7 +62,7 @@ export class FakeSolapi extends FakeVendor {
       statusMessage: '유효한 템플릿 아이디가 아닙니다.',
     };
     if (isRefused) return { body: { failedMessageList: [failed], groupInfo: { groupId: 'G4V1' }, messageList: [] } };
-    const { id } = this.keep(message.to, seen, `M4V${this.messages.length + 1}`);
+    const { id } = this.keep(message.to, seen, (nth) => `M4V${nth}`);
     const accepted = { messageId: id, statusCode: '2000', statusMessage: '정상 접수(이통사로 접수 예정)' };
     return { body: { failedMessageList: [], groupInfo: { groupId: 'G4V1' }, messageList: [accepted] } };
   }

@@ -33,6 +33,7 @@ export abstract class FakeVendor {
   readonly messages: KeptMessage[] = [];
   /** Answer of the next requests instead of the vendor's own; null for that. It may also end the connection. */
   instead: ((response: ServerResponse, seen: VendorSeen) => VendorAnswer | undefined) | null = null;
+  #kept = 0;
   readonly #server: Server = createServer((request, response) => this.#receive(request, response));
 
   abstract readonly provider: string;
@@ -68,8 +69,10 @@ export abstract class FakeVendor {
     await closed;
   }
 
-  protected keep(to: string, request: VendorSeen, id = `message-${this.messages.length + 1}`): KeptMessage {
-    const message: KeptMessage = { id, to, request, state: 'pending' };
+  /** Keep a message under an id that no earlier one has, even after `reset`. */
+  protected keep(to: string, request: VendorSeen, idOf = (nth: number) => `message-${nth}`): KeptMessage {
+    this.#kept++;
+    const message: KeptMessage = { id: idOf(this.#kept), to, request, state: 'pending' };
     this.messages.push(message);
     return message;
   }
