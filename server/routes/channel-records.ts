@@ -2,6 +2,12 @@ import { z } from 'zod';
 import { DeliveryView, listDeliveries, listNotifications } from '../../src/channels/list-records.ts';
 import { NotificationRecord } from '../../src/channels/schema.ts';
 import { cancelNotification } from '../../src/channels/sweep-outbox.ts';
+import {
+  listQuestions,
+  listUnanswered,
+  QuestionView,
+  UnansweredView,
+} from '../../src/channels/unanswered-questions.ts';
 import type { Sql } from '../../src/platform/postgres.ts';
 import { reportQueries } from '../limited-queries.ts';
 import { PageQuery, pageSchema, readPage } from '../pages.ts';
@@ -36,6 +42,27 @@ export function channelRecordRoutes(sql: Sql): Route[] {
           listNotifications(reportQueries(sql, signal), caller.orgId, { ...page, configId: query.config }),
         ),
       }),
+    }),
+    defineRoute({
+      ...common,
+      path: '/v1/channels/questions',
+      operationId: 'listUnansweredQuestions',
+      summary: 'Questions without an answer, newest first, if the operator keeps them (channels.keep_questions)',
+      responses: { 200: { description: 'A page', schema: pageSchema(QuestionView) } },
+      handle: async ({ caller, query, signal }) => ({
+        body: await readPage(query, (page) =>
+          listQuestions(reportQueries(sql, signal), caller.orgId, { ...page, configId: query.config }),
+        ),
+      }),
+    }),
+    defineRoute({
+      ...common,
+      path: '/v1/channels/unanswered',
+      operationId: 'countUnansweredQuestions',
+      summary: 'Numbers of questions without an answer by configuration, most questions first',
+      query: z.object({}),
+      responses: { 200: { description: 'Numbers', schema: z.array(UnansweredView) } },
+      handle: async ({ caller, signal }) => ({ body: await listUnanswered(reportQueries(sql, signal), caller.orgId) }),
     }),
     defineRoute({
       method: 'DELETE',

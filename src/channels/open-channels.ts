@@ -18,6 +18,7 @@ import { openChannelMetrics } from './channel-metrics.ts';
 import type { ConfigContext } from './configs.ts';
 import { deleteOldDeliveries } from './delivery-store.ts';
 import { deleteOldNotifications, failInterrupted } from './notification-store.ts';
+import { deleteOldCounts, deleteOldQuestions } from './question-store.ts';
 import { openReplyOnce } from './reply-once.ts';
 import { deleteExpiredReplies } from './reply-store.ts';
 import { openSearchLoad } from './retrieve-passages.ts';
@@ -25,6 +26,7 @@ import type { ChannelReply } from './schema.ts';
 import { openSenders } from './senders/open-senders.ts';
 import { sweepOutbox } from './sweep-outbox.ts';
 import { TemplateCache } from './template-cache.ts';
+import { COUNTED_DAYS_MAX, QUESTIONS_KEPT_MS, unansweredRecorder } from './unanswered-questions.ts';
 import {
   type IncomingDelivery,
   openVerifier,
@@ -68,7 +70,7 @@ export function openChannels(context: {
 }): Channels {
   const { config, sql, redis, keyRing, logger, search, rates } = context;
   const metrics = openChannelMetrics(context.metrics.registry);
-  const { replyDeadlineMs, deliveriesKeptMs } = config.channels;
+  const { replyDeadlineMs, deliveriesKeptMs, keepsQuestions } = config.channels;
   const senders = openSenders(config.channels);
   const sending: SendContext = { sql, keyRing, senders, templates: new TemplateCache(), metrics, logger };
   const answering: AnswerContext = {
@@ -80,6 +82,7 @@ export function openChannels(context: {
     load: openSearchLoad(),
     replies: openReplyOnce({ sql, logger, deadlineMs: replyDeadlineMs }),
     calls: openCallLog({ sql, redis, logger }),
+    recordUnanswered: unansweredRecorder({ sql, logger }, keepsQuestions),
   };
   return {
     sql,
@@ -114,6 +117,9 @@ export function openChannels(context: {
           await deleteOldCalls(sql, 2 * CALL_LIMIT.windowMs);
           await failInterrupted(sql, INTERRUPTED_MS);
           await deleteOldNotifications(sql, NOTIFICATIONS_KEPT_MS);
+          // Texts that were kept before the operator switched this off are removed, too.
+          await deleteOldQuestions(sql, keepsQuestions ? QUESTIONS_KEPT_MS : 0, ROWS_SWEPT_MAX);
+          await deleteOldCounts(sql, COUNTED_DAYS_MAX);
         },
       },
     ],

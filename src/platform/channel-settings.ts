@@ -62,6 +62,10 @@ export const channelSettings = {
         .max(3_650)
         .default(DELIVERY_DAYS_DEFAULT)
         .describe('time for which received messages are listed, without their texts; 0: ten minutes'),
+      keep_questions: z
+        .boolean()
+        .default(false)
+        .describe('keep the texts of questions without an answer for 30 days, without those who asked'),
     })
     .prefault({})
     .describe('messaging channels'),
@@ -92,6 +96,8 @@ export interface ChannelsConfig {
   readonly replyDeadlineMs: number;
   /** Time for which deliveries are listed. */
   readonly deliveriesKeptMs: number;
+  /** True if the texts of unanswered questions are kept. */
+  readonly keepsQuestions: boolean;
 }
 
 /** Convert the settings of the file to the form that the program uses. */
@@ -102,6 +108,7 @@ export function channelConfigOf({ channels }: ChannelsFile): ChannelsConfig {
     vendors: { sens: vendorOf(sens), solapi: vendorOf(solapi), nhn: vendorOf(nhn) },
     replyDeadlineMs: channels.reply_deadline_seconds * 1000,
     deliveriesKeptMs: channels.delivery_days * DAY_MS,
+    keepsQuestions: channels.keep_questions,
   };
 }
 

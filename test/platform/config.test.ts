@@ -86,13 +86,13 @@ describe('settings', () => {
       solapi: { baseUrl: 'https://api.solapi.com', timeoutMs: 10_000 },
       nhn: { baseUrl: 'https://kakaotalk-bizmessage.api.nhncloudservice.com', timeoutMs: 10_000 },
     };
-    const times = { replyDeadlineMs: 3500, deliveriesKeptMs: 30 * DAY_MS };
-    expect(load().channels).toEqual({ messenger: null, vendors, ...times });
+    const kept = { deliveriesKeptMs: 30 * DAY_MS, keepsQuestions: false };
+    expect(load().channels).toEqual({ messenger: null, vendors, replyDeadlineMs: 3500, ...kept });
     yaml('channels: {messenger: {base_url: "https://api.example.com/v1/notify"}, reply_deadline_seconds: 2}');
     expect(load().channels).toEqual({
       vendors,
       messenger: { url: 'https://api.example.com/v1/notify', authScheme: 'Bearer', timeoutMs: 10_000 },
-      ...{ replyDeadlineMs: 2000, deliveriesKeptMs: 30 * DAY_MS },
+      ...{ replyDeadlineMs: 2000, ...kept },
     });
     for (const url of ['ftp://a.example', 'https://user:pass@a.example', 'https://a.example/?key=1', 'nowhere']) {
       yaml(`channels: {messenger: {base_url: "${url}"}}`);

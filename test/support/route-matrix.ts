@@ -249,6 +249,8 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   getBucketMap: { shows: true },
   getProjectionMatrix: {},
   listDeliveries: { query: ({ config }) => ({ config }) },
+  listUnansweredQuestions: { query: ({ config }) => ({ config }) },
+  countUnansweredQuestions: {},
   listNotifications: { query: ({ config }) => ({ config }) },
   showConsole: {},
   showConsolePage: {},
@@ -291,7 +293,8 @@ const NO_IDS = new Set([
   // Those who run the installation name any organization, and revoke any id that a token of theirs could have.
   ...['getOrganization.org', 'editOrganization.org', 'revokeToken.token', 'removeVendor.vendor'],
   ...['showConsolePage.page', 'getConsoleAsset.file', 'getReferenceAsset.file', 'showHelpPage.page'],
-  ...['listDeliveries.cursor', 'listNotifications.cursor'],
+  ...['listDeliveries.cursor', 'listNotifications.cursor', 'listUnansweredQuestions.cursor'],
+  'cancelNotification.notification',
   ...['listBuckets.cursor', 'listCollections.cursor', 'listChannelConfigs.cursor', 'listMemorySources.cursor'],
   ...['listWorkflows.cursor', 'listWorkflowRuns.cursor'],
   ...['streamEvents.last_event_id', 'listKeys.cursor', 'listUsers.cursor', 'listOrganizations.cursor'],
