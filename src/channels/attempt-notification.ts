@@ -64,7 +64,7 @@ export async function attemptNotification(
   }
 }
 
-/** Decide what becomes of a notification that was not accepted. @param canFind true if the vendor can be asked for it */
+/** Return the state of a notification that was not accepted. @param canFind true if the vendor can be asked for it */
 function failureOf(error: AppError | NotAccepted, { tries, requestedAt }: HeldNotification, canFind: boolean): Outcome {
   if (error instanceof AppError) return { status: 'failed', reason: error.message, uncertain: false };
   const { kind, reason, isUncertain: uncertain, retryAfterMs } = error;

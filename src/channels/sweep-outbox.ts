@@ -84,15 +84,17 @@ async function sendAgain(
 ): Promise<void> {
   const ageMs = Date.now() - due.requestedAt.getTime();
   const reason = due.reason ?? 'unfinished';
+  const isOver = ageMs > RETRY_FOR_MS;
   const found = await find(context, channel, connection, due);
   if (found instanceof NotAccepted) {
-    const isOver = ageMs > RETRY_FOR_MS;
     const outcome = isOver ? failed(reason, due.uncertain) : waiting(due, reason, found.retryAfterMs);
     return end(context, due, outcome);
   }
   if (found === 'unclear') return end(context, due, failed(`${reason}; the vendor has several such messages`, true));
   if (found !== 'absent') return end(context, due, { status: 'accepted', messageId: found.messageId, waitMs: 0 });
-  if (!due.uncertain) {
+  if (!due.uncertain && isOver) {
+    await end(context, due, failed(reason, false));
+  } else if (!due.uncertain) {
     await attemptNotification(context, channel, connection, due);
   } else if (ageMs > ASK_FOR_MS) {
     await end(context, due, failed(`${reason}; the vendor has no such message`, false));

@@ -46,7 +46,10 @@ export type QuestionView = z.output<typeof QuestionView>;
 export async function listUnanswered(sql: Sql, orgId: string): Promise<UnansweredView[]> {
   const rows = await selectUnanswered(sql, orgId, CONFIGS_MAX);
   return rows.map(({ configId, last30Days, total, lastDay }) => ({
-    ...{ channel_config_id: configId, last_30_days: last30Days, total, last_day: lastDay },
+    channel_config_id: configId,
+    last_30_days: last30Days,
+    total,
+    last_day: lastDay,
   }));
 }
 
@@ -58,6 +61,9 @@ export async function listQuestions(
 ): Promise<QuestionView[]> {
   const rows = await selectQuestions(sql, orgId, page);
   return rows.map(({ id, configId, askedAt, question }) => ({
-    ...{ id, channel_config_id: configId, asked_at: askedAt.toISOString(), question },
+    id,
+    channel_config_id: configId,
+    asked_at: askedAt.toISOString(),
+    question,
   }));
 }

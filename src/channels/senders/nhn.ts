@@ -102,7 +102,8 @@ export const nhn: Sender<NhnConfig> = {
       },
       async find(message) {
         const query = new URLSearchParams({
-          ...{ recipientGroupingKey: message.id, pageSize: '1' },
+          recipientGroupingKey: message.id,
+          pageSize: '1',
           startRequestDate: minutes(new Date(message.requestedAt.getTime() - FIND_MARGIN_MS)),
           endRequestDate: minutes(new Date(Date.now() + FIND_MARGIN_MS)),
         });
@@ -120,7 +121,10 @@ function requestOf(config: NhnConfig, { id, phone, templateCode, args, instead }
     instead === null
       ? { isResend: false }
       : {
-          ...{ isResend: true, resendType: instead.type, resendSendNo: instead.from, resendContent: instead.text },
+          isResend: true,
+          resendType: instead.type,
+          resendSendNo: instead.from,
+          resendContent: instead.text,
           ...(instead.title === null ? {} : { resendTitle: instead.title }),
         };
   return {

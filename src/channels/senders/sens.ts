@@ -86,7 +86,9 @@ export const sens: Sender<SensConfig> = {
       },
       async find(message, others) {
         const query = new URLSearchParams({
-          ...{ plusFriendId: config.channel_id, templateCode: message.templateCode, to: message.phone },
+          plusFriendId: config.channel_id,
+          templateCode: message.templateCode,
+          to: message.phone,
           requestStartTime: seoulTime(new Date(message.requestedAt.getTime() - FIND_MARGIN_MS)),
           requestEndTime: seoulTime(new Date(Date.now() + FIND_MARGIN_MS)),
           pageSize: '100',
@@ -127,7 +129,10 @@ function requestOf(config: SensConfig, { phone, templateCode, rendered, instead 
     templateCode,
     messages: [
       {
-        ...{ countryCode: '82', to: phone, content: rendered?.text, buttons: rendered?.buttons },
+        countryCode: '82',
+        to: phone,
+        content: rendered?.text,
+        buttons: rendered?.buttons,
         useSmsFailover: failover !== null,
         ...(failover && { failoverConfig: withoutNull(failover) }),
       },

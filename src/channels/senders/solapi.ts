@@ -97,7 +97,11 @@ export const solapi: Sender<SolapiConfig> = {
       },
       async find(message) {
         const messages = await list({
-          ...{ criteria: 'to', cond: 'eq', value: message.phone, limit: '500', dateType: 'CREATED' },
+          criteria: 'to',
+          cond: 'eq',
+          value: message.phone,
+          limit: '500',
+          dateType: 'CREATED',
           startDate: new Date(message.requestedAt.getTime() - FIND_MARGIN_MS).toISOString(),
           endDate: new Date(Date.now() + FIND_MARGIN_MS).toISOString(),
         });
@@ -127,7 +131,10 @@ export function authorization(
 function requestOf(config: SolapiConfig, { id, phone, templateCode, args, instead }: OutgoingMessage): object {
   const variables = Object.fromEntries(Object.entries(args).map(([name, value]) => [`#{${name}}`, value]));
   const message = {
-    ...{ to: phone, type: 'ATA', country: '82', customFields: { [ID_FIELD]: id } },
+    to: phone,
+    type: 'ATA',
+    country: '82',
+    customFields: { [ID_FIELD]: id },
     ...(instead && { from: instead.from, ...(instead.title === null ? {} : { subject: instead.title }) }),
     kakaoOptions: { pfId: config.channel_id, templateId: templateCode, variables, disableSms: instead === null },
   };

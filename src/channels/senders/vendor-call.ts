@@ -25,7 +25,10 @@ export function openVendor({ baseUrl, timeoutMs }: VendorSettings): VendorConnec
     async call({ method, path, headers, body }) {
       try {
         const reply = await upstream.call({
-          ...{ method, path: prefix + path, timeoutMs, bodyBytesMax: ANSWER_BYTES_MAX },
+          method,
+          path: prefix + path,
+          timeoutMs,
+          bodyBytesMax: ANSWER_BYTES_MAX,
           headers: { accept: 'application/json', 'content-type': 'application/json; charset=utf-8', ...headers },
           body: body === undefined ? null : JSON.stringify(body),
           // A client that leaves does not abort the request, since its outcome must be recorded.

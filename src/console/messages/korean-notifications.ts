@@ -24,6 +24,7 @@ export const KOREAN_NOTIFICATIONS = {
   'Telephone number': '전화번호',
   'Code of the template': '템플릿 코드',
   'Nothing was sent. The notification is valid.': '아무것도 보내지 않았습니다. 보낼 수 있는 알림입니다.',
+  'Variables of the template': '템플릿 변수',
   'Check without sending': '보내지 않고 확인',
   'Cancel the notification to {phone}?': '{phone}(으)로 보낼 알림을 취소할까요?',
   'Cancel it': '취소하기',

@@ -74,6 +74,7 @@ export function SendDialog({
           <TextField label={t('Telephone number')} required value={phone} onValue={setPhone} />
           <TextField label={t('Code of the template')} required value={template} onValue={setTemplate} />
         </div>
+        <p class="hint">{t('Variables of the template')}</p>
         <PairRows pairs={pairs} onPairs={setPairs} />
         {isAlimtalk && (
           <Check label={t('Send a text message if KakaoTalk does not deliver')} isOn={resends} onToggle={setResend} />
