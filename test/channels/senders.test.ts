@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
+import { seoulTime } from '../../src/channels/senders/config-fields.ts';
 import { NotAccepted } from '../../src/channels/senders/not-accepted.ts';
 import { koreanMobile } from '../../src/channels/senders/phone.ts';
 import type { OutgoingMessage, SenderConnection } from '../../src/channels/senders/sender.ts';
@@ -270,4 +271,8 @@ test('variables are found and replaced in all strings, and values are not search
 
 test('text messages are measured in bytes of EUC-KR', () => {
   expect(eucKrBytes('주문 7')).toBe(6);
+});
+
+test('times in queries are in Korean time', () => {
+  expect(seoulTime(new Date('2026-11-29T15:30:05.999Z'))).toBe('2026-11-30 00:30:05');
 });

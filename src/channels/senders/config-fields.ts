@@ -26,9 +26,11 @@ export function withSender<Output extends SenderConfig, Schema extends z.ZodType
   });
 }
 
-const SEOUL = new Intl.DateTimeFormat('sv-SE', { timeZone: 'Asia/Seoul', dateStyle: 'short', timeStyle: 'medium' });
+/** Offset of Korean time, which has no summer time. */
+const SEOUL_OFFSET_MS = 9 * 3_600_000;
 
 /** Format a time as `2026-11-29 23:40:39` in Korean time, as the vendors' queries expect it. */
 export function seoulTime(date: Date): string {
-  return SEOUL.format(date);
+  const shifted = new Date(date.getTime() + SEOUL_OFFSET_MS).toISOString();
+  return shifted.slice(0, 'yyyy-mm-ddThh:mm:ss'.length).replace('T', ' ');
 }

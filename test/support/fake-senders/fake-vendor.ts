@@ -96,6 +96,16 @@ export abstract class FakeVendor {
     return this.isAuthorized(seen) ? this.answer(seen) : this.refusal(seen);
   }
 
+  /** Take requests as the vendor does, and answer none that sends a message. @param onTaken called after each of these */
+  takeAndHang(onTaken: () => void): void {
+    this.instead = (_response, seen) => {
+      const answer = this.#own(seen);
+      if (seen.method !== 'POST') return answer;
+      onTaken();
+      return undefined;
+    };
+  }
+
   /** Take a request as the vendor does, and then end the connection without an answer. */
   takeAndReset(): void {
     this.instead = (response, seen) => {
