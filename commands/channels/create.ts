@@ -52,6 +52,9 @@ export default class ChannelsCreate extends BaseCommand {
     this.log(`created channel ${channel.name} (${channel.id})`);
     if (channel.webhook_path)
       this.log(`register this path of your public address at the platform: ${channel.webhook_path}`);
+    const { SENDERS } = await import('../../src/channels/senders/senders.ts');
+    if (SENDERS.has(channel.provider))
+      this.log(`check a template: channels send ${channel.id} --template CODE --phone NUMBER --dry-run`);
     for (const warning of warnings) note(`warning: ${warning}`);
     return channel;
   }

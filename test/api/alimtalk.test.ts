@@ -247,6 +247,33 @@ describe.each(fakes)('$provider', (fake) => {
     expect(await last()).toMatchObject({ status: 'failed', reason: 'http_503' });
   });
 
+  test('an outage of a day costs few requests, with growing pauses, and never a second message', async () => {
+    expect((await send({ dry_run: true })).status).toBe(200);
+    fake.instead = () => ({ status: 503, body: {} });
+    expect((await send()).status).toBe(502);
+    const { sql } = api.appliance;
+    const pausesS: number[] = [];
+    while ((await last())?.status === 'queued') {
+      // The clock goes on by the pause: the notification gets older, and is due.
+      const [row] = await sql<{ pause_s: number }[]>`
+        WITH waiting AS (
+          SELECT id, next_at - now() AS pause FROM channel_notifications
+          WHERE id = ${(await last())?.id ?? ''} AND status = 'queued' FOR UPDATE
+        )
+        UPDATE channel_notifications n SET requested_at = n.requested_at - waiting.pause, next_at = now()
+        FROM waiting WHERE n.id = waiting.id RETURNING extract(epoch FROM waiting.pause)::float8 AS pause_s`;
+      pausesS.push(row?.pause_s ?? 0);
+      await sweep();
+    }
+    expect(await last()).toMatchObject({ status: 'failed', reason: 'http_503', uncertain: false });
+    expect(pausesS.slice(0, 6).map((pause) => Math.round(pause / 15))).toEqual([1, 2, 4, 8, 16, 32]);
+    expect(Math.max(...pausesS)).toBeLessThanOrEqual(600);
+    const hours = pausesS.reduce((sum, pause) => sum + pause, 0) / 3600;
+    expect(Math.round(hours)).toBe(6);
+    expect(pausesS.length).toBeLessThan(50);
+    expect(fake.messages).toEqual([]);
+  });
+
   test('a queued notification can be cancelled once, and is not sent then', async () => {
     expect((await send({ dry_run: true })).status).toBe(200);
     fake.instead = () => ({ status: 503, body: {} });

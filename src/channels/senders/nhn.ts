@@ -4,7 +4,7 @@ import { credential, plainField, seoulTime, withSender } from './config-fields.t
 import { NotAccepted, type NotAcceptedKind } from './not-accepted.ts';
 import { type DeliveryReport, type OutgoingMessage, type Sender, SenderConfig } from './sender.ts';
 import { variablesIn } from './template-text.ts';
-import { bodyOf, vendorReason } from './vendor-call.ts';
+import { bodyOf, queryOf, vendorReason } from './vendor-call.ts';
 
 const NhnConfig = withSender(
   SenderConfig.extend({
@@ -101,7 +101,7 @@ export const nhn: Sender<NhnConfig> = {
         return answer.success ? reportOf(answer.data.message, safe) : { state: 'pending' };
       },
       async find(message) {
-        const query = new URLSearchParams({
+        const query = queryOf({
           recipientGroupingKey: message.id,
           pageSize: '1',
           startRequestDate: minutes(new Date(message.requestedAt.getTime() - FIND_MARGIN_MS)),

@@ -5,13 +5,16 @@ import { credential, plainField, seoulTime, withSender } from './config-fields.t
 import { NotAccepted } from './not-accepted.ts';
 import { type DeliveryReport, type Found, type OutgoingMessage, type Sender, SenderConfig } from './sender.ts';
 import { variablesIn } from './template-text.ts';
-import { bodyOf, vendorReason } from './vendor-call.ts';
+import { bodyOf, queryOf, vendorReason } from './vendor-call.ts';
 
 const SensConfig = withSender(
   SenderConfig.extend({
     access_key: credential.describe('access key of the account or sub-account'),
     secret_key: credential.describe('secret key of the access key'),
-    service_id: plainField(200).describe('id of the Biz Message service, such as ncp:kkobizmsg:kr:123:shop'),
+    service_id: z
+      .string({ error: 'is required' })
+      .regex(/^[A-Za-z0-9:._-]{1,200}$/, 'must be the id of a Biz Message service, such as ncp:kkobizmsg:kr:123:shop')
+      .describe('id of the Biz Message service, such as ncp:kkobizmsg:kr:123:shop'),
     channel_id: plainField(200).describe('KakaoTalk channel, such as @shop'),
   }),
 );
@@ -56,7 +59,7 @@ export const sens: Sender<SensConfig> = {
   connect(config, call) {
     const secretKey = new Secret(config.secret_key);
     const secrets = [secretKey, new Secret(config.access_key)];
-    const service = `/alimtalk/v2/services/${encodeURIComponent(config.service_id)}`;
+    const service = `/alimtalk/v2/services/${config.service_id}`;
     const exchange = async (method: 'GET' | 'POST', path: string, body?: object) => {
       const headers = signedHeaders(method, path, config.access_key, secretKey);
       return bodyOf(await call({ method, path, headers, ...(body && { body }) }), reasonOf, secrets);
@@ -73,7 +76,7 @@ export const sens: Sender<SensConfig> = {
         return sent.messageId;
       },
       async template(code) {
-        const query = new URLSearchParams({ channelId: config.channel_id, templateCode: code });
+        const query = queryOf({ channelId: config.channel_id, templateCode: code });
         const answer = await exchange('GET', `${service}/templates?${query}`);
         const list = z.array(SensTemplate).safeParse(Array.isArray(answer) ? answer : [answer]);
         const found = list.data?.find(({ templateCode }) => templateCode === code);
@@ -85,7 +88,7 @@ export const sens: Sender<SensConfig> = {
         return reportOf(answer.data, (reason) => vendorReason(reason, secrets));
       },
       async find(message, others) {
-        const query = new URLSearchParams({
+        const query = queryOf({
           plusFriendId: config.channel_id,
           templateCode: message.templateCode,
           to: message.phone,

@@ -5,7 +5,7 @@ import { credential, plainField, withSender } from './config-fields.ts';
 import { NotAccepted, type NotAcceptedKind } from './not-accepted.ts';
 import { type DeliveryReport, type OutgoingMessage, type Sender, SenderConfig } from './sender.ts';
 import { variablesIn } from './template-text.ts';
-import { bodyOf, vendorReason } from './vendor-call.ts';
+import { bodyOf, queryOf, vendorReason } from './vendor-call.ts';
 
 const SolapiConfig = withSender(
   SenderConfig.extend({
@@ -68,7 +68,7 @@ export const solapi: Sender<SolapiConfig> = {
       return bodyOf(await call({ method, path, headers, ...(body && { body }) }), reasonOf, secrets);
     };
     const list = async (query: Record<string, string>) => {
-      const answer = await exchange('GET', `/messages/v4/list?${new URLSearchParams(query)}`);
+      const answer = await exchange('GET', `/messages/v4/list?${queryOf(query)}`);
       const messages = StoredMessages.safeParse(answer);
       if (!messages.success) throw new NotAccepted('unknown', 'invalid_answer');
       return Object.entries(messages.data.messageList);

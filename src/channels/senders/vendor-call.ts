@@ -44,6 +44,13 @@ export function openVendor({ baseUrl, timeoutMs }: VendorSettings): VendorConnec
   };
 }
 
+/** Make a query with its values in percent-encoding. */
+export function queryOf(fields: Readonly<Record<string, string>>): string {
+  return Object.entries(fields)
+    .map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
+    .join('&');
+}
+
 /** Convert the fault of a request without an answer. Without a connection, the vendor cannot have accepted anything. */
 export function noAnswer(error: unknown): unknown {
   if (!(error instanceof UpstreamFault)) return error;

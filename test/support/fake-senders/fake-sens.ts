@@ -55,7 +55,7 @@ export class FakeSens extends FakeVendor {
   }
 
   protected answer(seen: VendorSeen): VendorAnswer {
-    const root = `/alimtalk/v2/services/${encodeURIComponent(SERVICE)}`;
+    const root = `/alimtalk/v2/services/${SERVICE}`;
     const path = seen.url.pathname.replace(root, '');
     if (seen.method === 'POST' && path === '/messages') return this.#send(seen);
     if (path === '/templates') return this.#templates(seen.url.searchParams);
