@@ -163,7 +163,7 @@ export async function findSendingChannel(
   id: string,
 ): Promise<SendingChannel> {
   const row = await requireChannel(sql, orgId, id);
-  if (row.provider === MESSENGER) return { ...toChannel(keyRing, row), provider: MESSENGER };
+  if (row.provider === MESSENGER) return { kind: 'contract', ...toChannel(keyRing, row) };
   const sender = SENDERS.get(row.provider);
   if (sender === undefined) {
     const providers = [MESSENGER, ...SENDERS.keys()].join(', ');
@@ -172,7 +172,7 @@ export async function findSendingChannel(
   }
   const config = sender.config.safeParse(readConfig(keyRing, row));
   if (!config.success) throw incompleteConfig();
-  return { id: row.id, orgId: row.orgId, provider: row.provider, config: config.data };
+  return { kind: 'vendor', sender, id: row.id, orgId: row.orgId, config: config.data };
 }
 
 function incompleteConfig(): AppError {

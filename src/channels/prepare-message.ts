@@ -1,10 +1,17 @@
 import { invalidRequest } from '../platform/errors.ts';
 import type { SendingChannel } from './configs.ts';
 import type { HeldNotification } from './outbox-store.ts';
-import { MESSENGER, type SendRequest } from './schema.ts';
+import type { SendRequest } from './schema.ts';
 import { NotAccepted } from './senders/not-accepted.ts';
 import { koreanMobile } from './senders/phone.ts';
-import type { OutgoingMessage, SenderConfig, SenderConnection, Template, TextMessage } from './senders/sender.ts';
+import type {
+  OutgoingMessage,
+  Sender,
+  SenderConfig,
+  SenderConnection,
+  Template,
+  TextMessage,
+} from './senders/sender.ts';
 import { SENDERS } from './senders/senders.ts';
 import {
   ALIMTALK_CHARS_MAX,
@@ -32,13 +39,13 @@ export async function prepareMessage(
   const { id, request, requestedAt } = held;
   const { phone, template_code: templateCode, template_args: args } = request;
   const common = { id, templateCode, args, requestedAt };
-  if (channel.provider === MESSENGER || connection === null) {
+  if (channel.kind === 'contract' || connection === null) {
     requireNoResend(request);
     return { ...common, phone, rendered: null, instead: null };
   }
   const national = requireMobile(phone);
   const template = await templates.find(channel.id, templateCode, () =>
-    findTemplate(channel, connection, templateCode),
+    findTemplate(channel.sender, connection, templateCode),
   );
   requireArguments(template, args);
   const rendered = fillIn({ text: template.text, buttons: template.buttons }, args);
@@ -46,7 +53,7 @@ export async function prepareMessage(
     const message = `template_args: the text would have more than ${ALIMTALK_CHARS_MAX} characters; use shorter values`;
     throw invalidRequest(message, 'template_args', 'notification_too_long');
   }
-  const instead = textMessageOf(channel, request, rendered.text);
+  const instead = textMessageOf(channel.sender, channel.config, request, rendered.text);
   return { ...common, phone: national, rendered, instead };
 }
 
@@ -57,11 +64,10 @@ function requireMobile(phone: string): string {
   throw invalidRequest(message, 'phone', 'phone_invalid');
 }
 
-async function findTemplate(channel: SendingChannel, connection: SenderConnection, code: string): Promise<Template> {
-  const vendor = SENDERS.get(channel.provider)?.label ?? channel.provider;
+async function findTemplate(sender: Sender, connection: SenderConnection, code: string): Promise<Template> {
   const unknown = (why: string) =>
     invalidRequest(
-      `template_code: ${vendor} does not send the template "${code}": ${why}`,
+      `template_code: ${sender.label} does not send the template "${code}": ${why}`,
       'template_code',
       'template_unknown',
     );
@@ -98,13 +104,17 @@ function requireNoResend({ resend, resend_text, resend_title }: SendRequest): vo
 }
 
 /** Make the text message that the vendor sends instead; null if it must not. */
-function textMessageOf(channel: SendingChannel, request: SendRequest, rendered: string): TextMessage | null {
-  const { resend, sms_from: from } = channel.config as SenderConfig;
+function textMessageOf(
+  { provider }: Sender,
+  { resend, sms_from: from }: SenderConfig,
+  request: SendRequest,
+  rendered: string,
+): TextMessage | null {
   const { resend_text: ownText, resend_title: title = null } = request;
   if (!(request.resend ?? (resend || ownText !== undefined))) return null;
   const invalid = (message: string, param: string) => invalidRequest(`${param}: ${message}`, param, 'resend_invalid');
   if (from === undefined) throw invalid('the configuration has no sms_from; create it again with one', 'resend');
-  if (ownText !== undefined && channel.provider === 'solapi') {
+  if (ownText !== undefined && provider === 'solapi') {
     throw invalid('Solapi sends the text of the notification; leave the field out', 'resend_text');
   }
   const text = ownText ?? rendered;

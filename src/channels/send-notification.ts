@@ -6,7 +6,14 @@ import { type Attempt, attemptNotification, RETRY_FOR_MS, type SendContext } fro
 import { findSendingChannel, type SendingChannel } from './configs.ts';
 import { insertNotification, type NewNotification, optionsOf, selectByKey } from './notification-store.ts';
 import { prepareMessage } from './prepare-message.ts';
-import type { DryRun, NotificationRecord, ResendOptions, SendReply, SendRequest } from './schema.ts';
+import {
+  type DryRun,
+  MESSENGER,
+  type NotificationRecord,
+  type ResendOptions,
+  type SendReply,
+  type SendRequest,
+} from './schema.ts';
 import { NotAccepted } from './senders/not-accepted.ts';
 import type { SenderConnection } from './senders/sender.ts';
 
@@ -53,7 +60,8 @@ async function dryRun(
   try {
     const { phone, rendered, instead } = await prepareMessage(templates, channel, connection, held);
     const resend = instead && { type: instead.type, from: instead.from, text: instead.text };
-    return { status: 'dry_run', result: { provider: channel.provider, phone, text: rendered?.text ?? null, resend } };
+    const provider = channel.kind === 'vendor' ? channel.sender.provider : MESSENGER;
+    return { status: 'dry_run', result: { provider, phone, text: rendered?.text ?? null, resend } };
   } catch (error) {
     if (!(error instanceof NotAccepted)) throw error;
     const message = `the messaging provider does not answer the question for the template (${error.reason})`;

@@ -6,12 +6,15 @@ const REPLY_DEADLINE_SECONDS_DEFAULT = 3.5;
 const DELIVERY_DAYS_DEFAULT = 30;
 const DAY_MS = 24 * 3_600_000;
 
+const address = z
+  .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+  .refine((url) => !/[?#]|:\/\/[^/]*@/.test(url), 'must have no query, no fragment and no credentials');
+const timeoutSeconds = z.number().positive().max(60).default(TIMEOUT_SECONDS_DEFAULT);
+
 /** Setting `channels.messenger`, the provider of notifications. Without `base_url` the local outbox keeps them. */
 const Messenger = z
   .strictObject({
-    base_url: z
-      .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
-      .refine((url) => !/[?#]|:\/\/[^/]*@/.test(url), 'must have no query, no fragment and no credentials')
+    base_url: address
       .optional()
       .describe('address to which notifications are posted; without it they are only recorded'),
     /** Scheme of the header `Authorization`, before the `rest_api_key` of the configuration. */
@@ -20,12 +23,7 @@ const Messenger = z
       .regex(/^[A-Za-z][A-Za-z0-9-]{0,63}$/, 'must be one word')
       .default('Bearer')
       .describe('scheme of the header Authorization, before the key of the configuration'),
-    timeout_seconds: z
-      .number()
-      .positive()
-      .max(60)
-      .default(TIMEOUT_SECONDS_DEFAULT)
-      .describe('time limit of a notification'),
+    timeout_seconds: timeoutSeconds.describe('time limit of a notification'),
   })
   .prefault({});
 
@@ -33,11 +31,8 @@ const Messenger = z
 function vendor(baseUrl: string) {
   return z
     .strictObject({
-      base_url: Messenger.unwrap()
-        .shape.base_url.unwrap()
-        .default(baseUrl)
-        .describe('address of the vendor, or of a proxy that forwards to it'),
-      timeout_seconds: Messenger.unwrap().shape.timeout_seconds.describe('time limit of one request'),
+      base_url: address.default(baseUrl).describe('address of the vendor, or of a proxy that forwards to it'),
+      timeout_seconds: timeoutSeconds.describe('time limit of one request'),
     })
     .prefault({});
 }
@@ -73,6 +68,9 @@ export const channelSettings = {
 
 type ChannelsFile = z.output<z.ZodObject<typeof channelSettings>>;
 
+/** Vendors of Alimtalk, as the provider of a configuration names them. */
+export type VendorName = 'sens' | 'solapi' | 'nhn';
+
 /** Address and time limit of the API of one vendor. */
 export interface VendorSettings {
   readonly baseUrl: string;
@@ -91,7 +89,7 @@ export interface ChannelsConfig {
   /** Null if the local outbox keeps notifications. */
   readonly messenger: MessengerSettings | null;
   /** Vendors of Alimtalk by provider. */
-  readonly vendors: { readonly sens: VendorSettings; readonly solapi: VendorSettings; readonly nhn: VendorSettings };
+  readonly vendors: Readonly<Record<VendorName, VendorSettings>>;
   /** Time limit of a reply to a delivery. */
   readonly replyDeadlineMs: number;
   /** Time for which deliveries are listed. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { VendorName } from '../../platform/channel-settings.ts';
 
 /** Text message that the vendor sends if KakaoTalk does not deliver the notification. */
 export interface TextMessage {
@@ -99,7 +100,7 @@ export type VendorCall = (request: VendorRequest) => Promise<VendorReply>;
 /** Vendor of notifications. Every vendor passes `test/channels/senders.test.ts`. */
 export interface Sender<Config extends SenderConfig = SenderConfig> {
   /** Value of `provider` in a configuration. */
-  readonly provider: string;
+  readonly provider: VendorName;
   /** Name of the vendor for messages. */
   readonly label: string;
   /** Fields of a configuration. */
