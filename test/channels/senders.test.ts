@@ -234,6 +234,19 @@ test('SENS does not choose between two equal messages, and leaves out those that
   await fake.close();
 });
 
+test('an id of a message that no table can hold is an unusable answer', async () => {
+  const fake = await new FakeSens().start();
+  const vendor = openVendor({ baseUrl: fake.url, timeoutMs: 5000 });
+  const sender = SENDERS.get('sens');
+  const connection = sender?.connect(sender.config.parse(fake.config), vendor.call);
+  fake.instead = () => ({ body: { messages: [{ messageId: 'a\u0000b', requestStatusCode: 'A000' }] } });
+  const common = { id: 'msg_1', phone: '01012345678', templateCode: 'ORDER', args: {}, instead: null };
+  const message = { ...common, rendered: { text: TEXT, buttons: [] }, requestedAt: new Date() };
+  await expect(connection?.send(message)).rejects.toMatchObject({ kind: 'unknown', reason: 'invalid_answer' });
+  await vendor.close();
+  await fake.close();
+});
+
 test('signatures follow the vendors', () => {
   // Computed with openssl: printf 'GET /p?q=1\n1700000000000\naccess' | openssl dgst -sha256 -hmac secret -binary | base64
   expect(signature('GET /p?q=1', '1700000000000', 'access', new Secret('secret'))).toBe(

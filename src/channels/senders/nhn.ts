@@ -4,7 +4,7 @@ import { credential, plainField, seoulTime, withSender } from './config-fields.t
 import { NotAccepted, type NotAcceptedKind } from './not-accepted.ts';
 import { type DeliveryReport, type OutgoingMessage, type Sender, SenderConfig } from './sender.ts';
 import { variablesIn } from './template-text.ts';
-import { bodyOf, queryOf, vendorReason } from './vendor-call.ts';
+import { bodyOf, queryOf, vendorId, vendorReason } from './vendor-call.ts';
 
 const NhnConfig = withSender(
   SenderConfig.extend({
@@ -31,14 +31,14 @@ const Header = z.looseObject({
 });
 const Sent = z.looseObject({
   message: z.looseObject({
-    requestId: z.string().min(1).max(200),
+    requestId: vendorId,
     sendResults: z
       .array(z.looseObject({ recipientSeq: z.number(), resultCode: z.number(), resultMessage: z.string().nullish() }))
       .min(1),
   }),
 });
 const Result = z.looseObject({
-  requestId: z.string(),
+  requestId: vendorId,
   recipientSeq: z.number(),
   messageStatus: z.string().nullish(),
   resultCode: z.string().nullish(),

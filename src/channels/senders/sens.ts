@@ -5,7 +5,7 @@ import { credential, plainField, seoulTime, withSender } from './config-fields.t
 import { NotAccepted } from './not-accepted.ts';
 import { type DeliveryReport, type Found, type OutgoingMessage, type Sender, SenderConfig } from './sender.ts';
 import { variablesIn } from './template-text.ts';
-import { bodyOf, queryOf, vendorReason } from './vendor-call.ts';
+import { bodyOf, queryOf, vendorId, vendorReason } from './vendor-call.ts';
 
 const SensConfig = withSender(
   SenderConfig.extend({
@@ -26,7 +26,7 @@ const DELIVERED = '0000';
 const FIND_MARGIN_MS = 60_000;
 
 const Message = z.looseObject({
-  messageId: z.string().min(1).max(200).optional(),
+  messageId: vendorId.optional(),
   content: z.string().optional(),
   requestStatusCode: z.string().optional(),
   requestStatusDesc: z.string().nullish(),

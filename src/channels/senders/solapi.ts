@@ -5,7 +5,7 @@ import { credential, plainField, withSender } from './config-fields.ts';
 import { NotAccepted, type NotAcceptedKind } from './not-accepted.ts';
 import { type DeliveryReport, type OutgoingMessage, type Sender, SenderConfig } from './sender.ts';
 import { variablesIn } from './template-text.ts';
-import { bodyOf, queryOf, vendorReason } from './vendor-call.ts';
+import { bodyOf, queryOf, vendorId, vendorReason } from './vendor-call.ts';
 
 const SolapiConfig = withSender(
   SenderConfig.extend({
@@ -32,7 +32,7 @@ const Accepted = z.looseObject({
   failedMessageList: z
     .array(z.looseObject({ statusCode: z.string(), statusMessage: z.string().nullish() }))
     .default([]),
-  messageList: z.array(z.looseObject({ messageId: z.string().min(1).max(200) })).default([]),
+  messageList: z.array(z.looseObject({ messageId: vendorId })).default([]),
 });
 const Stored = z.looseObject({
   statusCode: z.string().nullish(),
@@ -41,7 +41,7 @@ const Stored = z.looseObject({
   replacement: z.union([z.boolean(), z.number()]).nullish(),
   customFields: z.record(z.string(), z.unknown()).nullish(),
 });
-const StoredMessages = z.looseObject({ messageList: z.record(z.string(), Stored) });
+const StoredMessages = z.looseObject({ messageList: z.record(vendorId, Stored) });
 const SolapiTemplate = z.looseObject({
   content: z.string().default(''),
   status: z.string(),

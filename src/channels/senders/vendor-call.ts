@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { VendorSettings } from '../../platform/channel-settings.ts';
 import type { Secret } from '../../platform/secret.ts';
 import { retryAfterMs } from '../../platform/upstream/retry-after.ts';
@@ -10,6 +11,9 @@ import type { VendorCall, VendorReply } from './sender.ts';
 
 const CONNECTIONS_MAX = 32;
 const ANSWER_BYTES_MAX = 1024 * 1024;
+
+/** Schema of the vendor's id of a message. */
+export const vendorId = z.string().regex(/^[\x21-\x7e]{1,200}$/);
 
 /** Connections to the API of one vendor, shared by all configurations. */
 export interface VendorConnections {
