@@ -17,8 +17,7 @@ export default class ChannelsCreate extends BaseCommand {
   static override examples = [
     '<%= config.bin %> channels create support --config-file support.json',
     '<%= config.bin %> channels create chat --provider kakao --set collection=manuals',
-    '<%= config.bin %> channels create orders --provider sens --config-file sens.json --set resend=true --set sms_from=0212345678',
-    '<%= config.bin %> channels create support --config-file - --set collection=manuals --set public_only=true --json < support.json',
+    '<%= config.bin %> channels create orders --provider sens --config-file sens.json --set sms_from=0212345678',
   ];
   static override args = {
     name: Args.string({ description: 'display name of the channel', required: true, ignoreStdin: true }),

@@ -36,7 +36,10 @@ export default class ChannelsSend extends BaseCommand {
     }),
     'resend-text': Flags.string({ description: 'text of that message', env: 'SERVICE_RESEND_TEXT' }),
     'resend-title': Flags.string({ description: 'title of that message', env: 'SERVICE_RESEND_TITLE' }),
-    'dry-run': Flags.boolean({ description: 'check and render the notification, and send nothing' }),
+    'dry-run': Flags.boolean({
+      description: 'check and render the notification, and send nothing',
+      env: 'SERVICE_DRY_RUN',
+    }),
   };
 
   async run(): Promise<unknown> {
