@@ -233,5 +233,6 @@ def adjust_body(operation, body, seed):
     if operation in ("createUser", "editUser") and body.get("department") is not None:
         body["department"] = "sales"
     if operation == "sendNotification":
-        # Only a messenger sends notifications.
+        # Only a messenger sends notifications, and titles have no control characters.
         body.update(channel_config_id="chn_missing", template_code="T")
+        body.pop("resend_title", None)

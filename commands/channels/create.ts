@@ -10,12 +10,14 @@ export default class ChannelsCreate extends BaseCommand {
     'A messenger channel needs rest_api_key, channel_id, collection (the bucket that is searched), bot_id and secret; ' +
     'admin_key, bucket_collection, public_only and score_min are optional. A kakao channel needs ' +
     'collection, a telegram channel also secret (the secret_token of setWebhook), and a teams channel also secret (the ' +
-    'security token of its outgoing webhook). Other users of the machine can see ' +
+    'security token of its outgoing webhook). Channels for Alimtalk only send notifications: sens needs access_key, ' +
+    'secret_key, service_id and channel_id, solapi needs api_key, api_secret and channel_id (the pfId), and nhn needs ' +
+    'app_key, secret_key and sender_key; resend and sms_from are optional. Other users of the machine can see ' +
     'credentials on the command line; use --config-file for them.';
   static override examples = [
     '<%= config.bin %> channels create support --config-file support.json',
     '<%= config.bin %> channels create chat --provider kakao --set collection=manuals',
-    '<%= config.bin %> channels create support --config-file - --set collection=manuals --set public_only=true --json < support.json',
+    '<%= config.bin %> channels create orders --provider sens --config-file sens.json --set sms_from=0212345678',
   ];
   static override args = {
     name: Args.string({ description: 'display name of the channel', required: true, ignoreStdin: true }),
@@ -23,7 +25,8 @@ export default class ChannelsCreate extends BaseCommand {
   static override flags = {
     org: orgFlag,
     provider: Flags.string({
-      description: 'messenger, kakao, telegram or teams; channels of other providers are just stored',
+      description:
+        'messenger, kakao, telegram, teams, sens, solapi or nhn; channels of other providers are just stored',
       default: 'messenger',
       env: 'SERVICE_PROVIDER',
     }),
@@ -48,6 +51,9 @@ export default class ChannelsCreate extends BaseCommand {
     this.log(`created channel ${channel.name} (${channel.id})`);
     if (channel.webhook_path)
       this.log(`register this path of your public address at the platform: ${channel.webhook_path}`);
+    const { SENDERS } = await import('../../src/channels/senders/senders.ts');
+    if (SENDERS.has(channel.provider))
+      this.log(`check a template: channels send ${channel.id} --template CODE --phone NUMBER --dry-run`);
     for (const warning of warnings) note(`warning: ${warning}`);
     return channel;
   }

@@ -9,7 +9,8 @@ export default class ChannelsOutbox extends BaseCommand {
   static override description =
     'List the notifications of an organization, newest first, with their status and the reason of a failure.\n' +
     'Without channels.messenger.base_url in service.yaml, notifications are recorded here but not sent. ' +
-    '"failed?" means that the provider may have sent the notification nevertheless. Records are kept for 90 days.';
+    'A queued notification waits to be sent again; "channels cancel" ends that. A question mark, as in "failed?", means ' +
+    'that the provider may have sent the notification nevertheless. Records are kept for 90 days.';
   static override examples = [
     '<%= config.bin %> channels outbox',
     '<%= config.bin %> channels outbox --channel chn_01h8 --limit 200 --json',
@@ -34,7 +35,7 @@ export default class ChannelsOutbox extends BaseCommand {
       ['id', (record) => record.id],
       ['requested', (record) => record.requested_at],
       ['via', (record) => record.via],
-      ['status', (record) => (record.uncertain ? 'failed?' : record.status)],
+      ['status', (record) => (record.uncertain ? `${record.status}?` : record.status)],
       ['reason', (record) => record.reason],
       ['message id', (record) => record.message_id, 'may be cut'],
       ['phone', (record) => record.phone],

@@ -1,6 +1,13 @@
 import { z } from 'zod';
 import { DeliveryView, listDeliveries, listNotifications } from '../../src/channels/list-records.ts';
 import { NotificationRecord } from '../../src/channels/schema.ts';
+import { cancelNotification } from '../../src/channels/sweep-outbox.ts';
+import {
+  listQuestions,
+  listUnanswered,
+  QuestionView,
+  UnansweredView,
+} from '../../src/channels/unanswered-questions.ts';
 import type { Sql } from '../../src/platform/postgres.ts';
 import { reportQueries } from '../limited-queries.ts';
 import { PageQuery, pageSchema, readPage } from '../pages.ts';
@@ -35,6 +42,43 @@ export function channelRecordRoutes(sql: Sql): Route[] {
           listNotifications(reportQueries(sql, signal), caller.orgId, { ...page, configId: query.config }),
         ),
       }),
+    }),
+    defineRoute({
+      ...common,
+      path: '/v1/channels/questions',
+      operationId: 'listUnansweredQuestions',
+      summary: 'Questions without an answer, newest first, if the operator keeps them (channels.keep_questions)',
+      responses: { 200: { description: 'A page', schema: pageSchema(QuestionView) } },
+      handle: async ({ caller, query, signal }) => ({
+        body: await readPage(query, (page) =>
+          listQuestions(reportQueries(sql, signal), caller.orgId, { ...page, configId: query.config }),
+        ),
+      }),
+    }),
+    defineRoute({
+      ...common,
+      path: '/v1/channels/unanswered',
+      operationId: 'countUnansweredQuestions',
+      summary: 'Numbers of questions without an answer by configuration, most questions first',
+      query: z.object({}),
+      responses: { 200: { description: 'Numbers', schema: z.array(UnansweredView) } },
+      handle: async ({ caller, signal }) => ({ body: await listUnanswered(reportQueries(sql, signal), caller.orgId) }),
+    }),
+    defineRoute({
+      method: 'DELETE',
+      path: '/v1/channels/outbox/:notification',
+      operationId: 'cancelNotification',
+      summary: 'Cancel a notification that waits in the outbox',
+      access: 'channels:manage',
+      errors: 'detail',
+      reads: 'none',
+      params: z.object({ notification: z.string().min(1).max(64).describe('id of the notification') }),
+      responses: { 200: { description: 'Cancelled', schema: z.object({ cancelled: z.boolean() }) } },
+      refusals: [404, 409],
+      async handle({ caller, params }) {
+        await cancelNotification(sql, caller, params.notification);
+        return { body: { cancelled: true } };
+      },
     }),
   ];
 }

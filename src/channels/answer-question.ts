@@ -10,6 +10,7 @@ import { languageOf, type ReplyLanguage } from './phrases.ts';
 import type { ReplyOnce } from './reply-once.ts';
 import { type AnsweredChannel, channelCaller, type RetrievalContext, retrievePassages } from './retrieve-passages.ts';
 import type { ChannelReply, DeliveryOutcome } from './schema.ts';
+import type { RecordUnanswered } from './unanswered-questions.ts';
 
 /** Length of the start of an utterance that is used as the query. */
 const QUESTION_CHARS_MAX = 1000;
@@ -20,6 +21,7 @@ export interface AnswerContext extends RetrievalContext {
   /** Request rates of organizations. Each delivery that needs a search counts as one search request. */
   readonly rates: RateLimiter;
   readonly metrics: ChannelMetrics;
+  readonly recordUnanswered: RecordUnanswered;
 }
 
 /** Question of a verified delivery. */
@@ -61,6 +63,7 @@ export async function answerQuestion(
     async make() {
       const answer = await makeAnswer(context, question, language, startMs);
       outcome = answer.outcome;
+      if (outcome === 'nothing_found') await context.recordUnanswered(channel, questionOf(question.utterance));
       return { documentIds: [], ...answer, isKept: answer.outcome !== 'rate_limited' };
     },
     mayRepeat: async (documentIds) => !(await isAnyUnreadable(context.search.sql, reader, documentIds)),

@@ -13,7 +13,7 @@ export interface ChannelMetrics {
   /** Count a fault that was answered with an apology. */
   failed(channel: string, reason: string): void;
   /** Count a notification. */
-  notified(channel: string, outcome: 'accepted' | 'failed'): void;
+  notified(channel: string, outcome: 'accepted' | 'delivered' | 'failed'): void;
 }
 
 /** Configurations with samples of their own. All others share the label `other`. */

@@ -31,6 +31,8 @@ import {
   MESSENGER,
   MessengerConfig,
 } from './schema.ts';
+import type { SendingConfig } from './senders/open-senders.ts';
+import { SENDERS } from './senders/senders.ts';
 
 export interface ConfigContext {
   readonly sql: Sql;
@@ -44,6 +46,9 @@ export interface Channel {
   readonly name: string;
   readonly config: MessengerConfig;
 }
+
+/** Configuration through which notifications are sent, with its decrypted credentials. */
+export type SendingChannel = SendingConfig & { readonly id: string; readonly orgId: string };
 
 const OTHER_CONFIG_BYTES_MAX = 16 * 1024;
 const SECRET_CHARS_ADVISED = 16;
@@ -61,11 +66,7 @@ export async function createChannel(
   request: CreateChannel,
 ): Promise<{ readonly channel: CreatedChannel; readonly warnings: string[] }> {
   const { name, provider } = request;
-  const schema = provider === MESSENGER ? MessengerConfig : MESSENGERS.get(provider)?.config;
-  const { config, warnings } =
-    schema === undefined
-      ? parseOther(request.config)
-      : await parseAnswered(sql, caller.orgId, request.config, { provider, schema });
+  const { config, warnings } = await parseConfig(sql, caller.orgId, provider, request.config);
   const id = newId('chn');
   const path = MESSENGERS.get(provider)?.pathOf(id, config as AnswerConfig);
   const sealedConfig = seal(keyRing.encryption, JSON.stringify(config), contextOf(caller.orgId, id));
@@ -148,7 +149,34 @@ export async function findAnswerConfig(
 ): Promise<AnswerConfig> {
   const config = messenger.config.safeParse(readConfig(keyRing, await requireChannel(sql, orgId, id)));
   if (config.success) return config.data;
-  throw configInvalid('the configuration lacks fields of its provider; delete it and create it again', null);
+  throw incompleteConfig();
+}
+
+/**
+ * Find a configuration through which notifications are sent, with its credentials.
+ *
+ * @throws AppError `channel_configuration_not_found` (404), `provider_not_supported`, `channel_config_invalid` (400)
+ */
+export async function findSendingChannel(
+  { sql, keyRing }: ConfigContext,
+  orgId: string,
+  id: string,
+): Promise<SendingChannel> {
+  const row = await requireChannel(sql, orgId, id);
+  if (row.provider === MESSENGER) return { kind: 'contract', ...toChannel(keyRing, row) };
+  const sender = SENDERS.get(row.provider);
+  if (sender === undefined) {
+    const providers = [MESSENGER, ...SENDERS.keys()].join(', ');
+    const message = `provider "${row.provider}" is not supported here; use a configuration of one of ${providers}`;
+    throw invalidRequest(message, 'channel_config_id', 'provider_not_supported');
+  }
+  const config = sender.config.safeParse(readConfig(keyRing, row));
+  if (!config.success) throw incompleteConfig();
+  return { kind: 'vendor', sender, id: row.id, orgId: row.orgId, config: config.data };
+}
+
+function incompleteConfig(): AppError {
+  return configInvalid('the configuration lacks fields of its provider; delete it and create it again', null);
 }
 
 /** Decrypt a configuration of the messenger provider. */
@@ -172,12 +200,26 @@ interface Parsed {
   readonly warnings: string[];
 }
 
-async function parseAnswered(
-  sql: Sql,
-  orgId: string,
+async function parseConfig(sql: Sql, orgId: string, provider: string, given: Record<string, unknown>): Promise<Parsed> {
+  const sender = SENDERS.get(provider);
+  if (sender !== undefined) return parseFields(sender.config, provider, given);
+  const schema: z.ZodType<AnswerConfig & { secret?: string }, object> | undefined =
+    provider === MESSENGER ? MessengerConfig : MESSENGERS.get(provider)?.config;
+  if (schema === undefined) return parseOther(given);
+  const { config, warnings } = parseFields(schema, provider, given);
+  await checkBucket(sql, orgId, config);
+  if (provider === MESSENGER && (config.secret?.length ?? 0) < SECRET_CHARS_ADVISED) {
+    warnings.push(`config.secret has fewer than ${SECRET_CHARS_ADVISED} characters and can be guessed`);
+  }
+  return { config, warnings };
+}
+
+/** Check the fields of a configuration. @throws AppError `channel_config_invalid` (400) that names every fault */
+function parseFields<Config extends object>(
+  schema: z.ZodType<Config, object>,
+  provider: string,
   given: Record<string, unknown>,
-  { provider, schema }: { readonly provider: string; readonly schema: z.ZodType<AnswerConfig & { secret?: string }> },
-): Promise<Parsed> {
+): { config: Config & Record<string, unknown>; warnings: string[] } {
   const parsed = parseWithNulls(schema, given);
   if (!parsed.success) {
     const faults = parsed.error.issues.map(({ path, message }) => ({ field: `config.${path.join('.')}`, message }));
@@ -186,13 +228,9 @@ async function parseAnswered(
       faults[0]?.field ?? null,
     );
   }
-  const config = parsed.data;
-  await checkBucket(sql, orgId, config);
+  const config = parsed.data as Config & Record<string, unknown>;
   const unknown = Object.keys(given).filter((key) => !Object.hasOwn(config, key) && given[key] !== null);
   const warnings = unknown.map((key) => `config.${key} is not a field of a ${provider} configuration and was ignored`);
-  if (provider === MESSENGER && (config.secret?.length ?? 0) < SECRET_CHARS_ADVISED) {
-    warnings.push(`config.secret has fewer than ${SECRET_CHARS_ADVISED} characters and can be guessed`);
-  }
   return { config, warnings };
 }
 

@@ -19,6 +19,8 @@ const PLAIN_KEYS = new Set([
   'locale',
   'region',
   'score_min',
+  'service_id',
+  'sms_from',
   'team_id',
   'team_name',
   'workspace_id',

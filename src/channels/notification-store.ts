@@ -1,5 +1,5 @@
 import type { Sql } from '../platform/postgres.ts';
-import type { NotificationRecord, SendRequest } from './schema.ts';
+import type { NotificationRecord, ResendOptions, SendRequest } from './schema.ts';
 
 export interface NewNotification {
   readonly id: string;
@@ -8,6 +8,8 @@ export interface NewNotification {
   readonly idempotencyKey: string | null;
   readonly via: NotificationRecord['via'];
   readonly request: SendRequest;
+  /** Time after which the outbox takes over if the process dies; null if it must not. */
+  readonly leaseMs: number | null;
 }
 
 /**
@@ -15,48 +17,36 @@ export interface NewNotification {
  * failed and was certainly not sent, start it again. Otherwise change nothing and return null.
  */
 export async function insertNotification(sql: Sql, notification: NewNotification): Promise<string | null> {
-  const { request } = notification;
+  const { request, leaseMs } = notification;
   const [row] = await sql<{ id: string }[]>`
     INSERT INTO channel_notifications AS held (id, org_id, config_id, actor, idempotency_key, phone, template_code,
-                                               template_args, via, status)
+                                               template_args, options, via, status, tries, next_at)
     VALUES (${notification.id}, ${notification.orgId}, ${request.channel_config_id}, ${notification.actor},
             ${notification.idempotencyKey}, ${request.phone}, ${request.template_code},
-            ${sql.json(request.template_args)}, ${notification.via}, 'requested')
+            ${sql.json(request.template_args)}, ${sql.json(optionsOf(request))}, ${notification.via}, 'sending', 1,
+            clock_timestamp() + ${leaseMs}::float8 * interval '1 millisecond')
     ON CONFLICT (org_id, actor, idempotency_key) WHERE idempotency_key IS NOT NULL DO UPDATE
     SET config_id = excluded.config_id, phone = excluded.phone, template_code = excluded.template_code,
-        template_args = excluded.template_args, via = excluded.via, status = 'requested', reason = NULL,
-        requested_at = now(), finished_at = NULL
+        template_args = excluded.template_args, options = excluded.options, via = excluded.via, status = 'sending',
+        reason = NULL, tries = 1, next_at = excluded.next_at, requested_at = now(), finished_at = NULL
     WHERE held.status = 'failed' AND NOT held.uncertain
     RETURNING id`;
   return row?.id ?? null;
 }
 
+/** Return the fields about the text message that a vendor sends instead. */
+export function optionsOf({ resend, resend_text, resend_title }: ResendOptions): Record<string, string | boolean> {
+  return JSON.parse(JSON.stringify({ resend, resend_text, resend_title }));
+}
+
 export async function selectByKey(
   sql: Sql,
   key: { readonly orgId: string; readonly actor: string; readonly idempotencyKey: string },
-): Promise<NotificationRecord | null> {
+): Promise<(NotificationRecord & { readonly options: ResendOptions }) | null> {
   const [row] = await sql`
     SELECT * FROM channel_notifications
     WHERE org_id = ${key.orgId} AND actor = ${key.actor} AND idempotency_key = ${key.idempotencyKey}`;
-  return row ? toRecord(row) : null;
-}
-
-/** Record the outcome of a notification and return its time. */
-export async function finishNotification(
-  sql: Sql,
-  orgId: string,
-  id: string,
-  end:
-    | { readonly status: 'accepted'; readonly messageId: string }
-    | { readonly status: 'failed'; readonly reason: string; readonly uncertain: boolean },
-): Promise<Date> {
-  const failure = end.status === 'failed' ? end : null;
-  const [row] = await sql<{ finished_at: Date }[]>`
-    UPDATE channel_notifications
-    SET status = ${end.status}, reason = ${failure?.reason ?? null}, uncertain = ${failure?.uncertain ?? false},
-        message_id = ${end.status === 'accepted' ? end.messageId : null}, finished_at = clock_timestamp()
-    WHERE org_id = ${orgId} AND id = ${id} RETURNING finished_at`;
-  return row?.finished_at ?? new Date();
+  return row ? { ...toRecord(row), options: row['options'] } : null;
 }
 
 /** Return the records of an organization, newest first. @param filter.after id of the record before the first one */
@@ -77,7 +67,8 @@ export async function selectNotifications(
 export async function failInterrupted(sql: Sql, ageMs: number): Promise<void> {
   await sql`
     UPDATE channel_notifications SET status = 'failed', reason = 'interrupted', uncertain = true, finished_at = now()
-    WHERE status = 'requested' AND requested_at < now() - ${ageMs} * interval '1 millisecond'`;
+    WHERE status IN ('requested', 'sending') AND next_at IS NULL
+      AND requested_at < now() - ${ageMs} * interval '1 millisecond'`;
 }
 
 /** Delete old records, which contain telephone numbers, in all organizations. */
@@ -86,11 +77,13 @@ export async function deleteOldNotifications(sql: Sql, ageMs: number): Promise<v
 }
 
 function toRecord(row: Readonly<Record<string, unknown>>): NotificationRecord {
+  const status = row['status'] as NotificationRecord['status'] | 'requested';
+  const time = (column: string) => (row[column] as Date | null)?.toISOString() ?? null;
   return {
     id: row['id'] as string,
     channel_config_id: row['config_id'] as string,
     via: row['via'] as NotificationRecord['via'],
-    status: row['status'] as NotificationRecord['status'],
+    status: status === 'requested' ? 'sending' : status,
     reason: row['reason'] as string | null,
     uncertain: row['uncertain'] as boolean,
     message_id: row['message_id'] as string | null,
@@ -98,6 +91,8 @@ function toRecord(row: Readonly<Record<string, unknown>>): NotificationRecord {
     template_code: row['template_code'] as string,
     template_args: row['template_args'] as Record<string, string>,
     requested_at: (row['requested_at'] as Date).toISOString(),
-    finished_at: (row['finished_at'] as Date | null)?.toISOString() ?? null,
+    finished_at: time('finished_at'),
+    next_attempt_at: status === 'queued' ? time('next_at') : null,
+    delivered_at: time('delivered_at'),
   };
 }

@@ -11,18 +11,22 @@ import type { RateLimiter } from '../usage/rates.ts';
 import { answerDelivery } from './answer-delivery.ts';
 import type { AnswerContext } from './answer-question.ts';
 import { answerWebhook, type WebhookDelivery } from './answer-webhook.ts';
+import type { SendContext } from './attempt-notification.ts';
 import { CALL_LIMIT, openCallLog } from './call-log.ts';
 import { deleteOldCalls } from './call-store.ts';
 import { openChannelMetrics } from './channel-metrics.ts';
 import type { ConfigContext } from './configs.ts';
 import { deleteOldDeliveries } from './delivery-store.ts';
-import { openMessengerProvider } from './messenger-provider.ts';
 import { deleteOldNotifications, failInterrupted } from './notification-store.ts';
+import { deleteOldCounts, deleteOldQuestions } from './question-store.ts';
 import { openReplyOnce } from './reply-once.ts';
 import { deleteExpiredReplies } from './reply-store.ts';
 import { openSearchLoad } from './retrieve-passages.ts';
 import type { ChannelReply } from './schema.ts';
-import type { SendContext } from './send-notification.ts';
+import { openSenders } from './senders/open-senders.ts';
+import { sweepOutbox } from './sweep-outbox.ts';
+import { TemplateCache } from './template-cache.ts';
+import { COUNTED_DAYS_MAX, QUESTIONS_KEPT_MS, unansweredRecorder } from './unanswered-questions.ts';
 import {
   type IncomingDelivery,
   openVerifier,
@@ -31,6 +35,7 @@ import {
   type VerifierContext,
 } from './verify-delivery.ts';
 
+const OUTBOX_EVERY_MS = 5_000;
 const ROWS_SWEPT_MAX = 10_000;
 /** Age of an unfinished notification whose process has died. Sending takes at most one minute. */
 const INTERRUPTED_MS = 5 * 60_000;
@@ -65,8 +70,9 @@ export function openChannels(context: {
 }): Channels {
   const { config, sql, redis, keyRing, logger, search, rates } = context;
   const metrics = openChannelMetrics(context.metrics.registry);
-  const { messenger, replyDeadlineMs, deliveriesKeptMs } = config.channels;
-  const provider = messenger && openMessengerProvider(messenger);
+  const { replyDeadlineMs, deliveriesKeptMs, keepsQuestions } = config.channels;
+  const senders = openSenders(config.channels);
+  const sending: SendContext = { sql, keyRing, senders, templates: new TemplateCache(), metrics, logger };
   const answering: AnswerContext = {
     search,
     rates,
@@ -76,11 +82,12 @@ export function openChannels(context: {
     load: openSearchLoad(),
     replies: openReplyOnce({ sql, logger, deadlineMs: replyDeadlineMs }),
     calls: openCallLog({ sql, redis, logger }),
+    recordUnanswered: unansweredRecorder({ sql, logger }, keepsQuestions),
   };
   return {
     sql,
     keyRing,
-    sending: { sql, keyRing, provider, metrics, logger },
+    sending,
     checkHeaders(headers) {
       try {
         readHeaders(headers, Date.now());
@@ -97,6 +104,11 @@ export function openChannels(context: {
       answerWebhook({ ...answering, sql, keyRing, parseJson }, delivery, signal),
     chores: (everyMs) => [
       {
+        name: 'sending of notifications in the outbox',
+        everyMs: Math.min(everyMs, OUTBOX_EVERY_MS),
+        run: (signal) => sweepOutbox(sending, signal),
+      },
+      {
         name: 'removal of old records of channels',
         everyMs,
         async run() {
@@ -105,9 +117,12 @@ export function openChannels(context: {
           await deleteOldCalls(sql, 2 * CALL_LIMIT.windowMs);
           await failInterrupted(sql, INTERRUPTED_MS);
           await deleteOldNotifications(sql, NOTIFICATIONS_KEPT_MS);
+          // Texts that were kept before the operator switched this off are removed, too.
+          await deleteOldQuestions(sql, keepsQuestions ? QUESTIONS_KEPT_MS : 0, ROWS_SWEPT_MAX);
+          await deleteOldCounts(sql, COUNTED_DAYS_MAX);
         },
       },
     ],
-    close: async () => provider?.close(),
+    close: () => senders.close(),
   };
 }

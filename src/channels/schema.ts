@@ -74,7 +74,7 @@ export const CreateChannel = z.object({
     .regex(/^[a-z][a-z0-9_-]{0,63}$/, 'must be lower-case letters, digits, "_" and "-", such as "messenger"'),
   config: z
     .record(z.string(), z.unknown())
-    .describe('fields of the provider; messenger, kakao, telegram and teams have their own'),
+    .describe('fields of the provider; messenger, kakao, telegram, teams, sens, solapi and nhn have their own'),
 });
 export type CreateChannel = z.output<typeof CreateChannel>;
 
@@ -124,7 +124,21 @@ export type ChannelReply = z.output<typeof ChannelReply>;
 
 const ARGUMENTS_MAX = 64;
 
-/** Body of `POST /v1/channels/messenger/send`. */
+/** Text message that a vendor of Alimtalk sends if KakaoTalk does not deliver the notification. */
+export const ResendOptions = z.object({
+  resend: z.boolean().optional().describe('send a text message instead if needed; the default is in the configuration'),
+  resend_text: z.string().min(1).max(2000).optional().describe('text of it; the default is that of the notification'),
+  resend_title: z
+    .string()
+    .min(1)
+    .max(40)
+    .refine(isPlainName, PLAIN_NAME_RULE)
+    .optional()
+    .describe('title of a long text'),
+});
+export type ResendOptions = z.output<typeof ResendOptions>;
+
+/** Body of `POST /v1/channels/messenger/send`. The fields after `template_args` are extensions. */
 export const SendRequest = z.object({
   channel_config_id: z.string().min(1, 'must not be empty'),
   phone: z
@@ -136,13 +150,29 @@ export const SendRequest = z.object({
     .refine((args) => Object.keys(args).length <= ARGUMENTS_MAX, `must have at most ${ARGUMENTS_MAX} keys`)
     .meta({ maxProperties: ARGUMENTS_MAX })
     .default({}),
+  ...ResendOptions.shape,
+  dry_run: z.boolean().optional().describe('check and render the notification without sending it'),
 });
 export type SendRequest = z.output<typeof SendRequest>;
 
-export const SendReply = z.object({
+const Sent = z.object({
   status: z.literal('sent'),
   result: z.object({ message_id: z.string(), sent_at: z.int().describe('milliseconds since 1970') }),
 });
+
+/** Reply to a request with `dry_run`. */
+export const DryRun = z.object({
+  status: z.literal('dry_run'),
+  result: z.object({
+    provider: z.string(),
+    phone: z.string().describe('number in the form that the vendor gets'),
+    text: z.string().nullable().describe('text with its variables replaced; null if the provider lists no templates'),
+    resend: z.object({ type: z.enum(['SMS', 'LMS']), from: z.string(), text: z.string() }).nullable(),
+  }),
+});
+export type DryRun = z.output<typeof DryRun>;
+
+export const SendReply = z.discriminatedUnion('status', [Sent, DryRun]);
 export type SendReply = z.output<typeof SendReply>;
 
 /** Record of a notification in the form that `service channels outbox` shows. */
@@ -150,17 +180,19 @@ export const NotificationRecord = z.object({
   id: z.string(),
   channel_config_id: z.string(),
   via: z.enum(['provider', 'outbox']),
-  status: z.enum(['requested', 'accepted', 'failed']),
-  /** Cause of a failure. */
-  reason: z.string().nullable(),
-  /** True if it failed but the provider may have sent it. */
-  uncertain: z.boolean(),
+  status: z
+    .enum(['queued', 'sending', 'accepted', 'delivered', 'failed'])
+    .describe('queued: waits to be sent again; accepted: by the provider; delivered: to the person'),
+  reason: z.string().nullable().describe('cause of a failure or of the wait, in the words of the vendor'),
+  uncertain: z.boolean().describe('true if the provider may have sent a notification that failed or waits'),
   message_id: z.string().nullable(),
   phone: z.string(),
   template_code: z.string(),
   template_args: z.record(z.string(), z.string()),
   requested_at: z.iso.datetime(),
   finished_at: z.iso.datetime().nullable(),
+  next_attempt_at: z.iso.datetime().nullable().describe('time at which a queued notification is tried again'),
+  delivered_at: z.iso.datetime().nullable(),
 });
 export type NotificationRecord = z.output<typeof NotificationRecord>;
 

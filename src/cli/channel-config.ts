@@ -3,9 +3,12 @@ import { invalidRequest } from '../platform/errors.ts';
 import { jsonOf, pairsOf } from './flags.ts';
 import { readLines } from './read-lines.ts';
 
-/** Parsers of the messenger configuration fields that are not texts. */
+const toBoolean = (value: string) => (value === 'true' ? true : value === 'false' ? false : value);
+
+/** Parsers of the configuration fields that are not texts. */
 const TYPED: Readonly<Record<string, (value: string) => unknown>> = {
-  public_only: (value) => (value === 'true' ? true : value === 'false' ? false : value),
+  public_only: toBoolean,
+  resend: toBoolean,
   score_min: (value) => (value.trim() === '' ? value : Number(value)),
 };
 

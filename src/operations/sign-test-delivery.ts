@@ -1,7 +1,8 @@
 import { type ConfigContext, findAnswerConfig, findChannel, listChannels } from '../channels/configs.ts';
 import { MESSENGERS } from '../channels/messengers/messengers.ts';
+import { SENDERS } from '../channels/senders/senders.ts';
 import { signDelivery } from '../channels/verify-delivery.ts';
-import { conflict, notFound } from '../platform/errors.ts';
+import { conflict, invalidRequest, notFound } from '../platform/errors.ts';
 
 const WEBHOOK = '/v1/channels/messenger/webhook';
 
@@ -26,6 +27,10 @@ export async function signTestDelivery(
   delivery: { readonly utterance: string; readonly userId: string },
 ): Promise<SignedDelivery> {
   const { id, provider } = await findNamedChannel(context, orgId, ref);
+  if (SENDERS.has(provider)) {
+    const message = `the channel only sends notifications; try "service channels send ${ref} --dry-run" with a template`;
+    throw invalidRequest(message, 'channel', 'provider_not_supported');
+  }
   const messenger = MESSENGERS.get(provider);
   if (messenger !== undefined) {
     const config = await findAnswerConfig(context, orgId, id, messenger);

@@ -6,12 +6,15 @@ const REPLY_DEADLINE_SECONDS_DEFAULT = 3.5;
 const DELIVERY_DAYS_DEFAULT = 30;
 const DAY_MS = 24 * 3_600_000;
 
+const address = z
+  .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+  .refine((url) => !/[?#]|:\/\/[^/]*@/.test(url), 'must have no query, no fragment and no credentials');
+const timeoutSeconds = z.number().positive().max(60).default(TIMEOUT_SECONDS_DEFAULT);
+
 /** Setting `channels.messenger`, the provider of notifications. Without `base_url` the local outbox keeps them. */
 const Messenger = z
   .strictObject({
-    base_url: z
-      .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
-      .refine((url) => !/[?#]|:\/\/[^/]*@/.test(url), 'must have no query, no fragment and no credentials')
+    base_url: address
       .optional()
       .describe('address to which notifications are posted; without it they are only recorded'),
     /** Scheme of the header `Authorization`, before the `rest_api_key` of the configuration. */
@@ -20,19 +23,27 @@ const Messenger = z
       .regex(/^[A-Za-z][A-Za-z0-9-]{0,63}$/, 'must be one word')
       .default('Bearer')
       .describe('scheme of the header Authorization, before the key of the configuration'),
-    timeout_seconds: z
-      .number()
-      .positive()
-      .max(60)
-      .default(TIMEOUT_SECONDS_DEFAULT)
-      .describe('time limit of a notification'),
+    timeout_seconds: timeoutSeconds.describe('time limit of a notification'),
   })
   .prefault({});
+
+/** Make the setting of a vendor of notifications with an API of its own. */
+function vendor(baseUrl: string) {
+  return z
+    .strictObject({
+      base_url: address.default(baseUrl).describe('address of the vendor, or of a proxy that forwards to it'),
+      timeout_seconds: timeoutSeconds.describe('time limit of one request'),
+    })
+    .prefault({});
+}
 
 export const channelSettings = {
   channels: z
     .strictObject({
       messenger: Messenger.describe('provider of notifications'),
+      sens: vendor('https://sens.apigw.ntruss.com').describe('NAVER Cloud SENS, for Alimtalk'),
+      solapi: vendor('https://api.solapi.com').describe('Solapi, for Alimtalk'),
+      nhn: vendor('https://kakaotalk-bizmessage.api.nhncloudservice.com').describe('NHN Cloud, for Alimtalk'),
       /** Time after which a delivery is answered with an apology. */
       reply_deadline_seconds: z
         .number()
@@ -46,12 +57,25 @@ export const channelSettings = {
         .max(3_650)
         .default(DELIVERY_DAYS_DEFAULT)
         .describe('time for which received messages are listed, without their texts; 0: ten minutes'),
+      keep_questions: z
+        .boolean()
+        .default(false)
+        .describe('keep the texts of questions without an answer for 30 days, without those who asked'),
     })
     .prefault({})
     .describe('messaging channels'),
 };
 
 type ChannelsFile = z.output<z.ZodObject<typeof channelSettings>>;
+
+/** Vendors of Alimtalk, as the provider of a configuration names them. */
+export type VendorName = 'sens' | 'solapi' | 'nhn';
+
+/** Address and time limit of the API of one vendor. */
+export interface VendorSettings {
+  readonly baseUrl: string;
+  readonly timeoutMs: number;
+}
 
 export interface MessengerSettings {
   /** Address to which notifications are posted. */
@@ -61,26 +85,36 @@ export interface MessengerSettings {
   readonly timeoutMs: number;
 }
 
-/** Convert the settings of the file to the form that the program uses. */
-export function channelConfigOf({ channels }: ChannelsFile): {
+export interface ChannelsConfig {
   /** Null if the local outbox keeps notifications. */
-  messenger: MessengerSettings | null;
+  readonly messenger: MessengerSettings | null;
+  /** Vendors of Alimtalk by provider. */
+  readonly vendors: Readonly<Record<VendorName, VendorSettings>>;
   /** Time limit of a reply to a delivery. */
-  replyDeadlineMs: number;
+  readonly replyDeadlineMs: number;
   /** Time for which deliveries are listed. */
-  deliveriesKeptMs: number;
-} {
-  const { messenger } = channels;
-  const replyDeadlineMs = channels.reply_deadline_seconds * 1000;
-  const deliveriesKeptMs = channels.delivery_days * DAY_MS;
-  if (messenger.base_url === undefined) return { messenger: null, replyDeadlineMs, deliveriesKeptMs };
+  readonly deliveriesKeptMs: number;
+  /** True if the texts of unanswered questions are kept. */
+  readonly keepsQuestions: boolean;
+}
+
+/** Convert the settings of the file to the form that the program uses. */
+export function channelConfigOf({ channels }: ChannelsFile): ChannelsConfig {
+  const { messenger, sens, solapi, nhn } = channels;
   return {
-    replyDeadlineMs,
-    deliveriesKeptMs,
-    messenger: {
-      url: messenger.base_url,
-      authScheme: messenger.auth_scheme,
-      timeoutMs: messenger.timeout_seconds * 1000,
-    },
+    messenger: messengerOf(messenger),
+    vendors: { sens: vendorOf(sens), solapi: vendorOf(solapi), nhn: vendorOf(nhn) },
+    replyDeadlineMs: channels.reply_deadline_seconds * 1000,
+    deliveriesKeptMs: channels.delivery_days * DAY_MS,
+    keepsQuestions: channels.keep_questions,
   };
+}
+
+function messengerOf(messenger: ChannelsFile['channels']['messenger']): MessengerSettings | null {
+  const { base_url: url, auth_scheme: authScheme, timeout_seconds: seconds } = messenger;
+  return url === undefined ? null : { url, authScheme, timeoutMs: seconds * 1000 };
+}
+
+function vendorOf(vendor: ChannelsFile['channels']['sens']): VendorSettings {
+  return { baseUrl: vendor.base_url, timeoutMs: vendor.timeout_seconds * 1000 };
 }

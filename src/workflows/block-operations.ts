@@ -1,7 +1,8 @@
 import { requireScope } from '../access/caller.ts';
 import { AnswerFailure } from '../answers/answer-errors.ts';
 import { type AnswerContext, answerQuestion, wholeAnswer } from '../answers/answer-question.ts';
-import { type SendContext, sendNotification } from '../channels/send-notification.ts';
+import type { SendContext } from '../channels/attempt-notification.ts';
+import { sendNotification } from '../channels/send-notification.ts';
 import type { Embedder } from '../embedding/embedder.ts';
 import { contentOfJson, type UploadContext, uploadDocument } from '../ingest/upload.ts';
 import { searchMemory } from '../memory/search-memory.ts';

@@ -1,6 +1,7 @@
 /**
  * Benchmark of the webhook of messaging channels over HTTP, with a server in a separate process:
- * - replies from a bucket of 10,000 chunks with the built-in model, 20 deliveries a second over 50 bots;
+ * - replies from a bucket of 10,000 chunks with the built-in model, 20 deliveries a second over 50 bots, first signed
+ *   deliveries and then skill requests of KakaoTalk;
  * - the time of a delivery for an unknown bot and of one with a wrong signature, alternating;
  * - the time of a reply while the embedding provider hangs.
  *
@@ -33,6 +34,9 @@ const HANGING_DELIVERIES = 5;
 const TICK_MS = 10;
 
 const { dataDir, remove } = makeDataDir();
+/** Request that asks a question. */
+type Asking = (url: string, nth: number, utterance: string) => Promise<[tookMs: number, text: string]>;
+
 const appliance = await openAppliance(loadConfig({ env: {}, overrides: { data_dir: dataDir } }), {
   logger: openLogger('warn'),
 });
@@ -51,8 +55,17 @@ try {
     const config = messengerConfig({ bot_id: `bot-${bot}`, collection: 'large' });
     await createChannel(appliance.channels, operator, { name: `bot ${bot}`, provider: 'messenger', config });
   }
+  const skills: string[] = [];
+  for (let bot = 0; bot < BOTS; bot++) {
+    const request = { name: `skill ${bot}`, provider: 'kakao', config: { collection: 'large' } };
+    const { channel } = await createChannel(appliance.channels, operator, request);
+    skills.push(channel.webhook_path ?? '');
+  }
   await withServer({}, async (url, pid) => {
-    await measureReplies(url, pid);
+    await measureReplies('replies', url, pid, askSigned);
+    await measureReplies('replies to skills of KakaoTalk', url, pid, (of, nth, utterance) =>
+      askSkill(of + skills[nth % BOTS], nth, utterance),
+    );
     await measureRefusals(url);
   });
   await measureHanging();
@@ -72,7 +85,7 @@ async function withServer(env: NodeJS.ProcessEnv, use: (url: string, pid: number
 }
 
 /** Measure replies to deliveries at a constant rate, which does not depend on the time of earlier replies. */
-async function measureReplies(url: string, pid: number): Promise<void> {
+async function measureReplies(name: string, url: string, pid: number, ask: Asking): Promise<void> {
   const queries = drawQueries(passages, DELIVERIES + WARM_UP);
   const times: number[] = [];
   const baseline: number[] = [];
@@ -82,10 +95,7 @@ async function measureReplies(url: string, pid: number): Promise<void> {
   await Promise.all(
     queries.map(async (utterance, nth) => {
       await delay(Math.max(0, startMs + (nth * 1000) / PER_SECOND - performance.now()));
-      const [tookMs, text] = await send(
-        url,
-        signedDelivery({ bot_id: `bot-${nth % BOTS}`, user_id: `u-${nth}`, utterance }),
-      );
+      const [tookMs, text] = await ask(url, nth, utterance);
       const [healthMs] = await timed(() => fetch(`${url}/healthz`));
       if (nth < WARM_UP) return;
       times.push(tookMs);
@@ -95,11 +105,20 @@ async function measureReplies(url: string, pid: number): Promise<void> {
   );
   const each = (cpuMs(pid) - cpuBeforeMs) / queries.length;
   print(
-    `replies, ${PER_SECOND}/s over ${BOTS} bots, ${CHUNKS} chunks`,
+    `${name}, ${PER_SECOND}/s over ${BOTS} bots, ${CHUNKS} chunks`,
     `p50 ${quantileText(times, 0.5)} ms, p95 ${quantileText(times, 0.95)} ms (goal 300), max ${quantileText(times, 1)} ms; ` +
       `${answered} of ${times.length} with results; GET /healthz p50 ${quantileText(baseline, 0.5)} ms, p95 ${quantileText(baseline, 0.95)} ms; ` +
       `CPU of the server ${each.toFixed(1)} ms each`,
   );
+}
+
+function askSigned(url: string, nth: number, utterance: string): Promise<[tookMs: number, text: string]> {
+  return send(url, signedDelivery({ bot_id: `bot-${nth % BOTS}`, user_id: `u-${nth}`, utterance }));
+}
+
+function askSkill(url: string, nth: number, utterance: string): Promise<[tookMs: number, text: string]> {
+  const body = JSON.stringify({ userRequest: { utterance, user: { id: `u-${nth}` } } });
+  return post(url, { body, headers: { 'content-type': 'application/json' } }, 200);
 }
 
 /** Return the CPU time of a process so far, in user and kernel mode. */
@@ -157,12 +176,17 @@ async function measureHanging(): Promise<void> {
   });
 }
 
-async function send(
-  url: string,
-  { body, headers }: { readonly body: string; readonly headers: Record<string, string> },
-  status = 200,
-): Promise<[tookMs: number, text: string]> {
-  const [tookMs, response] = await timed(() => fetch(url + WEBHOOK, { method: 'POST', body, headers }));
+interface Delivery {
+  readonly body: string;
+  readonly headers: Record<string, string>;
+}
+
+function send(url: string, delivery: Delivery, status = 200): Promise<[tookMs: number, text: string]> {
+  return post(url + WEBHOOK, delivery, status);
+}
+
+async function post(url: string, { body, headers }: Delivery, status: number): Promise<[tookMs: number, text: string]> {
+  const [tookMs, response] = await timed(() => fetch(url, { method: 'POST', body, headers }));
   const text = await response.text();
   if (response.status !== status) throw new Error(`${response.status} ${text}`);
   return [tookMs, status === 200 ? JSON.parse(text).template.outputs[0].simpleText.text : text];

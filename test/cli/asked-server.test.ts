@@ -37,6 +37,8 @@ const READING = [
   ['index', 'stats'],
   ['channels', 'list'],
   ['channels', 'outbox'],
+  ['channels', 'unanswered'],
+  ['channels', 'unanswered', '--texts'],
   ['sources', 'list'],
   ['workflows', 'list'],
   ['usage', '--from', '2026-01-01', '--to', '2026-02-01'],

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { NotificationRecord } from '../../src/channels/schema.ts';
 import { KOREAN } from '../../src/console/messages/korean.ts';
 import { CLASSIFICATIONS, DOCUMENT_STATUSES } from '../../src/documents/schema.ts';
 import { ERROR_CATEGORIES, JOB_STATUSES, JobKind } from '../../src/jobs/schema.ts';
@@ -15,6 +16,7 @@ it.each([
   ['types of sources', SOURCE_TYPES],
   ['states of runs', RUN_STATUSES],
   ['modes of runs', RUN_MODES],
+  ['states of notifications', NotificationRecord.shape.status.options],
   ['axes of usage', AXES],
 ])('all %s have a Korean name', (_, names: readonly string[]) => {
   expect(names.filter((name) => !(name in KOREAN))).toEqual([]);

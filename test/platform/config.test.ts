@@ -81,15 +81,24 @@ describe('settings', () => {
   });
 
   it('settings of channels have defaults, and refuse values that could send a credential elsewhere', () => {
-    expect(load().channels).toEqual({ messenger: null, replyDeadlineMs: 3500, deliveriesKeptMs: 30 * DAY_MS });
+    const vendors = {
+      sens: { baseUrl: 'https://sens.apigw.ntruss.com', timeoutMs: 10_000 },
+      solapi: { baseUrl: 'https://api.solapi.com', timeoutMs: 10_000 },
+      nhn: { baseUrl: 'https://kakaotalk-bizmessage.api.nhncloudservice.com', timeoutMs: 10_000 },
+    };
+    const kept = { deliveriesKeptMs: 30 * DAY_MS, keepsQuestions: false };
+    expect(load().channels).toEqual({ messenger: null, vendors, replyDeadlineMs: 3500, ...kept });
     yaml('channels: {messenger: {base_url: "https://api.example.com/v1/notify"}, reply_deadline_seconds: 2}');
     expect(load().channels).toEqual({
+      vendors,
       messenger: { url: 'https://api.example.com/v1/notify', authScheme: 'Bearer', timeoutMs: 10_000 },
-      ...{ replyDeadlineMs: 2000, deliveriesKeptMs: 30 * DAY_MS },
+      ...{ replyDeadlineMs: 2000, ...kept },
     });
     for (const url of ['ftp://a.example', 'https://user:pass@a.example', 'https://a.example/?key=1', 'nowhere']) {
       yaml(`channels: {messenger: {base_url: "${url}"}}`);
       expect(faultsOf(load)).toContain('channels.messenger.base_url: must');
+      yaml(`channels: {sens: {base_url: "${url}"}}`);
+      expect(faultsOf(load)).toContain('channels.sens.base_url: must');
     }
     yaml('channels: {messenger: {auth_scheme: "Bearer x", timeout_seconds: 0, base_ulr: x}}');
     const faults = faultsOf(load);

@@ -9,6 +9,8 @@ import { countDocuments } from '../../src/appliance/overview/overview-store.ts';
 import { selectConfigs } from '../../src/channels/config-store.ts';
 import { selectDeliveries } from '../../src/channels/delivery-store.ts';
 import { selectNotifications } from '../../src/channels/notification-store.ts';
+import { claimDue } from '../../src/channels/outbox-store.ts';
+import { selectQuestions } from '../../src/channels/question-store.ts';
 import { listVisibleJobs } from '../../src/documents/job-documents.ts';
 import { listDocumentPage } from '../../src/documents/list-store.ts';
 import { listBuckets, listCollections } from '../../src/documents/store.ts';
@@ -94,6 +96,13 @@ const deliveries =
       ...{ limit: PAGE_ROWS, after: query.after },
       configId: query.configId && query.configId + filled.orgId,
     });
+const questions =
+  (query: { after?: string; configId?: string } = {}): Query =>
+  (sql) =>
+    selectQuestions(sql, filled.orgId, {
+      ...{ limit: PAGE_ROWS, after: query.after },
+      configId: query.configId && query.configId + filled.orgId,
+    });
 const digestOf = (n: number) => createHash('sha256').update(String(n)).digest('hex');
 
 const middleDocument = idOf('doc_', 26, ROWS.documents / 2);
@@ -137,6 +146,9 @@ const LISTS: readonly (readonly [name: string, query: Query])[] = [
   ['deliveries', deliveries()],
   ['deliveries after a cursor', deliveries({ after: digestOf(ROWS.records / 2) })],
   ['deliveries of a configuration that received few', deliveries({ configId: `chc_rare_` })],
+  ['unanswered questions', questions()],
+  ['unanswered questions after a cursor', questions({ after: idOf('qst_', 8, ROWS.records / 2) })],
+  ['unanswered questions of a configuration that got few', questions({ configId: `chc_rare_` })],
   ['buckets', (sql) => listBuckets(sql, operator, page())],
   ['buckets after a cursor', (sql) => listBuckets(sql, operator, page(middlePlace('bucket-')))],
   ['collections', (sql) => listCollections(sql, filled.orgId, filled.bucketId, page())],
@@ -172,6 +184,13 @@ function month(): { start: string; end: string } {
 
 it.each(LISTS)('a page of %s reads a bounded number of rows for each row that it shows', async (_, query) => {
   expect((await query(db.sql)).length).toBeGreaterThan(0);
+  expect(await rowsReadBy(query)).toBeLessThanOrEqual(ROWS_READ_FACTOR * PAGE_ROWS);
+});
+
+it('the outbox reads no notification that is not due', async () => {
+  // A lease in the past leaves the claimed notifications due.
+  const query = (sql: Sql) => claimDue(sql, PAGE_ROWS, -3_600_000);
+  expect((await query(db.sql)).length).toBe(PAGE_ROWS);
   expect(await rowsReadBy(query)).toBeLessThanOrEqual(ROWS_READ_FACTOR * PAGE_ROWS);
 });
 

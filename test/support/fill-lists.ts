@@ -55,6 +55,7 @@ export async function fillLists(sql: Sql, organizations: readonly string[]): Pro
 const TABLES = [
   ...['collections', 'workflows'],
   ...['documents', 'jobs', 'api_keys', 'users', 'organizations', 'channel_notifications', 'channel_deliveries'],
+  'channel_questions',
   ...['workflow_runs', 'audit_log', 'usage_ledger', 'usage_by_actor', 'buckets', 'sources', 'channel_configs'],
 ];
 
@@ -128,14 +129,20 @@ async function fillRecords(sql: Sql, orgOf: SqlFragment, orgs: ReturnType<Sql['a
     SELECT prefix || id, id, 'bot', 'messenger', '\\x00' FROM unnest(${orgs}::text[]) id, unnest('{chc_,chc_rare_}'::text[]) prefix`;
   await sql`
     INSERT INTO channel_notifications (id, org_id, config_id, actor, phone, template_code, template_args, via, status,
-                                       requested_at)
+                                       requested_at, next_at)
     SELECT 'ntf_' || lpad(n::text, 8, '0'), ${orgOf}, CASE WHEN n % 200 < 6 THEN 'chc_rare_' ELSE 'chc_' END || ${orgOf},
-           'test', '+10000000', 't', '{}', 'outbox', 'accepted', now() - n * interval '1 minute'
+           'test', '+10000000', 't', '{}', 'outbox', CASE WHEN n % 100 = 1 THEN 'queued' ELSE 'accepted' END,
+           now() - n * interval '1 minute', CASE WHEN n % 100 = 1 THEN now() - n * interval '1 minute' END
     FROM generate_series(1, ${ROWS.records}::int) n`;
   await sql`
     INSERT INTO channel_deliveries (config_id, digest, org_id, received_at, outcome, answered_at)
     SELECT CASE WHEN n % 200 < 6 THEN 'chc_rare_' ELSE 'chc_' END || ${orgOf}, sha256(n::text::bytea), ${orgOf},
            now() - n * interval '1 minute', 'answered', now() - n * interval '1 minute'
+    FROM generate_series(1, ${ROWS.records}::int) n`;
+  await sql`
+    INSERT INTO channel_questions (id, config_id, org_id, asked_at, question)
+    SELECT 'qst_' || lpad(n::text, 8, '0'), CASE WHEN n % 200 < 6 THEN 'chc_rare_' ELSE 'chc_' END || ${orgOf}, ${orgOf},
+           now() - n * interval '1 minute', 'why?'
     FROM generate_series(1, ${ROWS.records}::int) n`;
   await sql`
     INSERT INTO workflows (id, org_id, name, latest_version, created_by)

@@ -234,6 +234,7 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   answerTelegramUpdate: { json: () => ({ update_id: 1, message: { message_id: 1, chat: { id: 1 }, text: TOPIC } }) },
   answerTeamsMessage: { json: () => ({ type: 'message', id: '1', text: TOPIC }) },
   receiveDelivery: { json: () => ({ bot_id: 'bot-1', user_id: 'u', utterance: TOPIC }) },
+  cancelNotification: {},
   sendNotification: {
     json: ({ config }) => ({ channel_config_id: config, phone: '+821012345678', template_code: 'T' }),
   },
@@ -264,6 +265,8 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   getBucketMap: { shows: true },
   getProjectionMatrix: {},
   listDeliveries: { query: ({ config }) => ({ config }) },
+  listUnansweredQuestions: { query: ({ config }) => ({ config }) },
+  countUnansweredQuestions: {},
   listNotifications: { query: ({ config }) => ({ config }) },
   showConsole: {},
   showConsolePage: {},
@@ -314,7 +317,8 @@ const NO_IDS = new Set([
   // Those who run the installation name any organization, and revoke any id that a token of theirs could have.
   ...['getOrganization.org', 'editOrganization.org', 'revokeToken.token', 'removeVendor.vendor'],
   ...['showConsolePage.page', 'getConsoleAsset.file', 'getReferenceAsset.file', 'showHelpPage.page'],
-  ...['listDeliveries.cursor', 'listNotifications.cursor'],
+  ...['listDeliveries.cursor', 'listNotifications.cursor', 'listUnansweredQuestions.cursor'],
+  'cancelNotification.notification',
   ...['listBuckets.cursor', 'listCollections.cursor', 'listChannelConfigs.cursor', 'listMemorySources.cursor'],
   ...['listWorkflows.cursor', 'listWorkflowRuns.cursor'],
   ...['streamEvents.last_event_id', 'listKeys.cursor', 'listUsers.cursor', 'listOrganizations.cursor'],

@@ -68,6 +68,8 @@ export const KOREAN_NAMES = {
   in_progress: '진행 중',
   abandoned: '중단됨',
   accepted: '전송됨',
+  sending: '보내는 중',
+  delivered: '전달됨',
   requested: '요청됨',
   document_upload: '문서 업로드',
   document_reindex: '문서 다시 색인',

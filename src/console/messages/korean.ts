@@ -9,6 +9,7 @@ import { KOREAN_JOBS } from './korean-jobs.ts';
 import { KOREAN_METADATA } from './korean-metadata.ts';
 import { KOREAN_MODELS } from './korean-models.ts';
 import { KOREAN_NAMES } from './korean-names.ts';
+import { KOREAN_NOTIFICATIONS } from './korean-notifications.ts';
 import { KOREAN_OVERVIEW } from './korean-overview.ts';
 import { KOREAN_PEOPLE } from './korean-people.ts';
 import { KOREAN_SEARCH } from './korean-search.ts';
@@ -35,4 +36,5 @@ export const KOREAN = {
   ...KOREAN_WORKFLOWS,
   ...KOREAN_OVERVIEW,
   ...KOREAN_CHANNELS,
+  ...KOREAN_NOTIFICATIONS,
 } as const;

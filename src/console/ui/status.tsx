@@ -9,6 +9,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   calibrated: 'good',
   good: 'good',
   ok: 'good',
+  delivered: 'good',
   queued: 'neutral',
   idle: 'neutral',
   draft: 'neutral',
@@ -24,6 +25,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   running: 'info',
   calibrating: 'info',
   served: 'info',
+  sending: 'info',
   deleting: 'warn',
   needs_approval: 'warn',
   needs_review: 'warn',
@@ -45,6 +47,7 @@ const TONES: Readonly<Record<string, Tone>> = {
 
 const ACTIVE: ReadonlySet<string> = new Set([
   'processing',
+  'sending',
   'extracting',
   'chunking',
   'embedding',

@@ -1,13 +1,17 @@
 import { z } from 'zod';
 import { createChannel, deleteChannel, listChannels } from '../../channels/configs.ts';
 import { selectNotifications } from '../../channels/notification-store.ts';
-import { CreateChannel } from '../../channels/schema.ts';
+import { CreateChannel, SendRequest } from '../../channels/schema.ts';
+import { sendNotification } from '../../channels/send-notification.ts';
+import { cancelNotification } from '../../channels/sweep-outbox.ts';
+import { listQuestions, listUnanswered } from '../../channels/unanswered-questions.ts';
 import { listPage } from '../list-page.ts';
 import { forOrganization } from '../operation.ts';
 import { findNamedChannel, signTestDelivery } from '../sign-test-delivery.ts';
 
-const OUTBOX_ROWS_MAX = 1000;
+const ROWS_MAX = 1000;
 const Id = z.object({ channel: z.string() });
+const Listed = z.object({ channel: z.string().optional(), limit: z.int().min(1).max(ROWS_MAX) });
 
 export const create = forOrganization(CreateChannel, (request, { appliance, operator }) =>
   createChannel(appliance, operator, request),
@@ -35,10 +39,36 @@ export const remove = forOrganization(Id, async ({ channel }, { appliance, opera
 });
 
 /** List notifications, newest first. */
-export const outbox = forOrganization(
-  z.object({ channel: z.string().optional(), limit: z.int().min(1).max(OUTBOX_ROWS_MAX) }),
-  async ({ channel, limit }, { appliance, operator }) => {
-    const filter = { configId: channel ?? null, rowsMax: limit };
-    return listPage(await selectNotifications(appliance.sql, operator.orgId, filter), limit);
+export const outbox = forOrganization(Listed, async ({ channel, limit }, { appliance, operator }) => {
+  const filter = { configId: channel ?? null, rowsMax: limit };
+  return listPage(await selectNotifications(appliance.sql, operator.orgId, filter), limit);
+});
+
+/** Send a notification, or only check it. `channel` is the id of the configuration, its `bot_id`, or its name. */
+export const send = forOrganization(
+  SendRequest.omit({ channel_config_id: true }).extend(Id.shape),
+  async ({ channel, ...request }, { appliance, operator }) => {
+    const { id } = await findNamedChannel(appliance, operator.orgId, channel);
+    return sendNotification(appliance.channels.sending, operator, { ...request, channel_config_id: id }, null);
+  },
+  ['channels'],
+);
+
+export const cancel = forOrganization(
+  z.object({ notification: z.string() }),
+  async ({ notification }, { appliance, operator }) => {
+    await cancelNotification(appliance.sql, operator, notification);
+    return { cancelled: true };
   },
 );
+
+/** Return the numbers of unanswered questions by configuration. */
+export const unanswered = forOrganization(z.object({}), (_, { appliance, operator }) =>
+  listUnanswered(appliance.sql, operator.orgId),
+);
+
+/** List the kept texts of unanswered questions, newest first. */
+export const questions = forOrganization(Listed, async ({ channel, limit }, { appliance, operator }) => {
+  const page = { configId: channel, limit, after: undefined };
+  return listPage(await listQuestions(appliance.sql, operator.orgId, page), limit);
+});

@@ -15,6 +15,7 @@ import { toast } from '../../ui/toast.tsx';
 import { Chat } from './chat.tsx';
 import { NewChannelDialog } from './new-channel.tsx';
 import { Deliveries, Outbox } from './records.tsx';
+import { Unanswered } from './unanswered.tsx';
 
 /** Configurations of a page. The other tabs show the names of the loaded ones. */
 const PAGE_ROWS = 200;
@@ -22,10 +23,11 @@ const PARTS = [
   { part: '', label: 'Configurations' },
   { part: 'deliveries', label: 'Deliveries' },
   { part: 'outbox', label: 'Outbox' },
+  { part: 'unanswered', label: 'Unanswered' },
   { part: 'chat', label: 'Try one' },
 ] as const;
 
-/** Page `/console/channels` and its parts: deliveries, outbox, and a chat. */
+/** Page `/console/channels` and its parts: deliveries, outbox, unanswered questions, and a chat. */
 export default function ChannelsPage({ parameters }: PageProps) {
   const current = parameters[0] ?? '';
   const [isCreating, setIsCreating] = useState(false);
@@ -60,6 +62,7 @@ export default function ChannelsPage({ parameters }: PageProps) {
         {(configs) => {
           if (current === 'deliveries') return <Deliveries configs={configs} />;
           if (current === 'outbox') return <Outbox configs={configs} />;
+          if (current === 'unanswered') return <Unanswered configs={configs} />;
           if (current === 'chat') return <Chat configs={configs} />;
           return (
             <>

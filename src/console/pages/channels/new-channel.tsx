@@ -8,12 +8,16 @@ import { CopyButton } from '../../ui/code.tsx';
 import { ActionError, Button, Check, Form, SelectField, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { toast } from '../../ui/toast.tsx';
+import { isSender, NO_SENDER_VALUES, SenderFields, senderConfig } from './sender-fields.tsx';
 
 const PROVIDERS = [
   { value: 'messenger', label: 'Messenger with signed deliveries' },
   { value: 'kakao', label: 'KakaoTalk chatbot' },
   { value: 'telegram', label: 'Telegram bot' },
   { value: 'teams', label: 'Microsoft Teams outgoing webhook' },
+  { value: 'sens', label: 'Alimtalk by NAVER Cloud SENS' },
+  { value: 'solapi', label: 'Alimtalk by Solapi' },
+  { value: 'nhn', label: 'Alimtalk by NHN Cloud' },
 ] as const;
 type Provider = (typeof PROVIDERS)[number]['value'];
 
@@ -23,6 +27,9 @@ const SECRETS = {
   kakao: undefined,
   telegram: 'Secret token of setWebhook',
   teams: 'Security token of Teams',
+  sens: undefined,
+  solapi: undefined,
+  nhn: undefined,
 } as const;
 
 /** Form of a channel. A platform that has to know an address gets it after the channel is made. */
@@ -35,15 +42,17 @@ export function NewChannelDialog({ onClose, onSaved }: { onClose: () => void; on
   const [messenger, setMessenger] = useState({ bot_id: '', channel_id: '', rest_api_key: '' });
   const [secret, setSecret] = useState('');
   const [isPublicOnly, setIsPublicOnly] = useState(false);
+  const [sender, setSender] = useState(NO_SENDER_VALUES);
   const [path, setPath] = useState<string | null>(null);
   const secretLabel = SECRETS[provider];
   const create = useAction(async () => {
-    const config = {
+    const answered = {
       collection: chosen || names[0],
       public_only: isPublicOnly,
       ...(provider === 'messenger' ? messenger : {}),
       ...(secretLabel === undefined ? {} : { secret }),
     };
+    const config = isSender(provider) ? senderConfig(provider, sender) : answered;
     const json = { name: name.trim(), provider, config };
     const made = await call<CreatedChannel>('/v1/channels/configs', { method: 'POST', json });
     toast(t('Saved'));
@@ -64,13 +73,16 @@ export function NewChannelDialog({ onClose, onSaved }: { onClose: () => void; on
             options={PROVIDERS.map(({ value, label }) => ({ value, label: t(label) }))}
             onValue={(value) => setProvider(value as Provider)}
           />
-          <SelectField
-            label={t('Answered from')}
-            value={chosen || (names[0] ?? '')}
-            options={names.map((value) => ({ value, label: value }))}
-            onValue={setBucket}
-          />
+          {!isSender(provider) && (
+            <SelectField
+              label={t('Answered from')}
+              value={chosen || (names[0] ?? '')}
+              options={names.map((value) => ({ value, label: value }))}
+              onValue={setBucket}
+            />
+          )}
         </div>
+        {isSender(provider) && <SenderFields provider={provider} values={sender} onValues={setSender} />}
         {provider === 'messenger' && <MessengerFields values={messenger} onValues={setMessenger} />}
         {secretLabel !== undefined && (
           <TextField
@@ -83,7 +95,9 @@ export function NewChannelDialog({ onClose, onSaved }: { onClose: () => void; on
             onValue={setSecret}
           />
         )}
-        <Check label={t('Answer from public documents only')} isOn={isPublicOnly} onToggle={setIsPublicOnly} />
+        {!isSender(provider) && (
+          <Check label={t('Answer from public documents only')} isOn={isPublicOnly} onToggle={setIsPublicOnly} />
+        )}
         <ActionError error={create.error} />
         <div class="form-actions">
           <Button onClick={onClose}>{t('Cancel')}</Button>

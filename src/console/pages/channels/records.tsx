@@ -1,13 +1,18 @@
-import { useEffect } from 'preact/hooks';
-import { call } from '../../lib/api.ts';
+import { useEffect, useState } from 'preact/hooks';
+import { call, pathOf } from '../../lib/api.ts';
 import { formatDuration, formatTime } from '../../lib/format.ts';
 import { t } from '../../lib/i18n.ts';
 import { type Page, usePages } from '../../lib/resource.ts';
+import { mayUse } from '../../lib/session.ts';
 import type { ChannelView, DeliveryView, NotificationRecord } from '../../types.ts';
+import { Button } from '../../ui/controls.tsx';
+import { ConfirmDialog } from '../../ui/dialog.tsx';
 import { Panel } from '../../ui/page.tsx';
 import { Empty, Loaded } from '../../ui/states.tsx';
 import { Status } from '../../ui/status.tsx';
 import { MoreButton, Table } from '../../ui/table.tsx';
+import { toast } from '../../ui/toast.tsx';
+import { SendDialog, sends } from './send-dialog.tsx';
 
 const PAGE_ROWS = 50;
 const REFRESH_MS = 10_000;
@@ -78,11 +83,30 @@ export function Deliveries({ configs }: Configs) {
   );
 }
 
-/** Sent, recorded and failed notifications. */
+/** Sent, recorded, waiting and failed notifications. */
 export function Outbox({ configs }: Configs) {
   const outbox = useRecords<NotificationRecord>('/v1/channels/outbox');
+  const [isSending, setIsSending] = useState(false);
+  const [cancelling, setCancelling] = useState<NotificationRecord | null>(null);
+  const sending = configs.filter(sends);
+  const cancel = async () => {
+    if (cancelling === null) return;
+    await call(pathOf('v1', 'channels', 'outbox', cancelling.id), { method: 'DELETE' });
+    toast(t('The notification was cancelled'));
+    outbox.refreshQuietly();
+  };
   return (
-    <Panel title={t('Outbox')}>
+    <Panel
+      title={t('Outbox')}
+      actions={
+        sending.length > 0 &&
+        mayUse('channels:send') && (
+          <Button small icon="plus" onClick={() => setIsSending(true)}>
+            {t('Send a notification')}
+          </Button>
+        )
+      }
+    >
       <Loaded of={outbox}>
         {(rows) =>
           rows.length === 0 ? (
@@ -91,43 +115,70 @@ export function Outbox({ configs }: Configs) {
             </Empty>
           ) : (
             <>
-              <Table
-                caption={t('Outbox')}
-                rows={rows}
-                keyOf={({ id }) => id}
-                columns={[
-                  {
-                    title: t('Template'),
-                    cell: ({ template_code, phone }) => (
-                      <>
-                        <span class="main">{template_code}</span>
-                        <span class="sub">{phone}</span>
-                      </>
-                    ),
-                  },
-                  {
-                    title: t('State'),
-                    cell: ({ status, reason }) => (
-                      <>
-                        <Status of={status} />
-                        {reason && <span class="sub">{reason}</span>}
-                      </>
-                    ),
-                  },
-                  { title: t('Channel'), wide: true, cell: (record) => nameOf(configs, record.channel_config_id) },
-                  {
-                    title: t('Requested'),
-                    wide: true,
-                    class: 'nowrap',
-                    cell: ({ requested_at }) => formatTime(requested_at),
-                  },
-                ]}
-              />
+              <Notifications rows={rows} configs={configs} onCancel={setCancelling} />
               <MoreButton of={outbox} />
             </>
           )
         }
       </Loaded>
+      {isSending && <SendDialog configs={sending} onClose={() => setIsSending(false)} onSent={outbox.refreshQuietly} />}
+      {cancelling && (
+        <ConfirmDialog
+          title={t('Cancel the notification to {phone}?', { phone: cancelling.phone })}
+          action={t('Cancel it')}
+          onConfirm={cancel}
+          onClose={() => setCancelling(null)}
+        >
+          <p>{t('It is not sent again.')}</p>
+        </ConfirmDialog>
+      )}
     </Panel>
+  );
+}
+
+function Notifications({
+  rows,
+  configs,
+  onCancel,
+}: Configs & { rows: readonly NotificationRecord[]; onCancel: (record: NotificationRecord) => void }) {
+  return (
+    <Table
+      caption={t('Outbox')}
+      rows={rows}
+      keyOf={({ id }) => id}
+      columns={[
+        {
+          title: t('Template'),
+          cell: ({ template_code, phone }) => (
+            <>
+              <span class="main">{template_code}</span>
+              <span class="sub">{phone}</span>
+            </>
+          ),
+        },
+        {
+          title: t('State'),
+          cell: (record) => (
+            <>
+              <Status of={record.status} />
+              {record.reason && <span class="sub">{record.reason}</span>}
+              {record.uncertain && <span class="sub">{t('The provider may have sent it.')}</span>}
+              {record.status === 'queued' && mayUse('channels:manage') && (
+                <Button small onClick={() => onCancel(record)}>
+                  {t('Cancel')}
+                </Button>
+              )}
+            </>
+          ),
+        },
+        { title: t('Channel'), wide: true, cell: (record) => nameOf(configs, record.channel_config_id) },
+        {
+          title: t('Requested'),
+          wide: true,
+          class: 'nowrap',
+          cell: ({ requested_at }) => formatTime(requested_at),
+        },
+      ]}
+    />
   );
 }

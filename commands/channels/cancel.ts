@@ -1,0 +1,27 @@
+import { Args } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { orgFlag } from '../../src/cli/flags.ts';
+
+export default class ChannelsCancel extends BaseCommand {
+  static override setsUp = false;
+  static override description = 'Cancel a notification that waits in the outbox to be sent again.';
+  static override examples = [
+    '<%= config.bin %> channels cancel msg_01h8',
+    '<%= config.bin %> channels cancel msg_01h8 --org acme --json',
+  ];
+  static override args = {
+    notification: Args.string({
+      description: 'id of the notification, as in "channels outbox"',
+      required: true,
+      ignoreStdin: true,
+    }),
+  };
+  static override flags = { org: orgFlag };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(ChannelsCancel);
+    const cancelled = await this.call(flags, 'channels.cancel', { notification: args.notification });
+    this.log(`cancelled ${args.notification}`);
+    return cancelled;
+  }
+}

@@ -1,0 +1,54 @@
+import { Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { orgFlag } from '../../src/cli/flags.ts';
+
+const QUESTIONS_MAX = 1000;
+
+export default class ChannelsUnanswered extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'Show how many questions to channels had no answer in the bucket, or with --texts the questions, newest first.\n' +
+    'The texts are kept for 30 days without those who asked, if channels.keep_questions is true in service.yaml.';
+  static override examples = [
+    '<%= config.bin %> channels unanswered',
+    '<%= config.bin %> channels unanswered --texts --channel chn_01h8 --limit 200 --json',
+  ];
+  static override flags = {
+    org: orgFlag,
+    texts: Flags.boolean({ description: 'list the questions', env: 'SERVICE_TEXTS' }),
+    channel: Flags.string({
+      description: 'list only questions to this configuration',
+      dependsOn: ['texts'],
+      env: 'SERVICE_CHANNEL',
+    }),
+    limit: Flags.integer({
+      description: 'maximum number of questions',
+      aliases: ['top-k'],
+      default: 50,
+      min: 1,
+      max: QUESTIONS_MAX,
+      env: 'SERVICE_LIMIT',
+    }),
+  };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(ChannelsUnanswered);
+    if (!flags.texts) {
+      const counts = await this.call(flags, 'channels.unanswered', {});
+      await this.showTable('unanswered questions', counts, [
+        ['channel', (row) => row.channel_config_id],
+        ['last 30 days', (row) => row.last_30_days],
+        ['total', (row) => row.total],
+        ['last day', (row) => row.last_day],
+      ]);
+      return counts;
+    }
+    const page = await this.call(flags, 'channels.questions', { channel: flags.channel, limit: flags.limit });
+    await this.showTable('unanswered questions', page.data, [
+      ['asked', (row) => row.asked_at],
+      ['channel', (row) => row.channel_config_id],
+      ['question', (row) => row.question, 'may be cut'],
+    ]);
+    return page;
+  }
+}

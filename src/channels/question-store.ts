@@ -1,0 +1,86 @@
+import type { Sql } from '../platform/postgres.ts';
+
+/** Configuration of a channel, by which unanswered questions are counted. */
+interface ConfigKey {
+  readonly id: string;
+  readonly orgId: string;
+}
+
+/** Question to which a bucket had no answer. */
+export interface QuestionRow {
+  readonly id: string;
+  readonly configId: string;
+  readonly askedAt: Date;
+  readonly question: string;
+}
+
+/** Number of unanswered questions of a configuration. */
+export interface UnansweredRow {
+  readonly configId: string;
+  readonly last30Days: number;
+  readonly total: number;
+  /** Last day with such a question, `yyyy-mm-dd` in UTC. */
+  readonly lastDay: string;
+}
+
+/** Count an unanswered question. */
+export async function countUnanswered(sql: Sql, config: ConfigKey): Promise<void> {
+  await sql`
+    INSERT INTO channel_unanswered AS counted (config_id, org_id, day, questions)
+    VALUES (${config.id}, ${config.orgId}, (now() AT TIME ZONE 'UTC')::date, 1)
+    ON CONFLICT (config_id, day) DO UPDATE SET questions = counted.questions + 1`;
+}
+
+export async function insertQuestion(sql: Sql, config: ConfigKey, id: string, question: string): Promise<void> {
+  await sql`
+    INSERT INTO channel_questions (id, config_id, org_id, asked_at, question)
+    VALUES (${id}, ${config.id}, ${config.orgId}, clock_timestamp(), ${question})`;
+}
+
+/** Return the numbers of unanswered questions of an organization, most questions first, at most `rowsMax`. */
+export async function selectUnanswered(sql: Sql, orgId: string, rowsMax: number): Promise<UnansweredRow[]> {
+  const rows = await sql`
+    SELECT config_id, max(day)::text AS last_day, sum(questions)::int AS total,
+           coalesce(sum(questions) FILTER (WHERE day > (now() AT TIME ZONE 'UTC')::date - 30), 0)::int AS last_30_days
+    FROM channel_unanswered WHERE org_id = ${orgId}
+    GROUP BY config_id ORDER BY last_30_days DESC, total DESC, config_id LIMIT ${rowsMax}`;
+  return rows.map((row) => ({
+    configId: row['config_id'] as string,
+    last30Days: row['last_30_days'] as number,
+    total: row['total'] as number,
+    lastDay: row['last_day'] as string,
+  }));
+}
+
+/** List kept questions of an organization, newest first. @param page.after id of the last one of the previous page */
+export async function selectQuestions(
+  sql: Sql,
+  orgId: string,
+  page: { readonly configId: string | undefined; readonly limit: number; readonly after: string | undefined },
+): Promise<QuestionRow[]> {
+  const { configId, limit, after } = page;
+  const rows = await sql`
+    SELECT * FROM channel_questions
+    WHERE org_id = ${orgId} ${configId === undefined ? sql`` : sql`AND config_id = ${configId}`}
+      ${after === undefined ? sql`` : sql`AND (asked_at, id) < (SELECT q.asked_at, q.id FROM channel_questions q WHERE q.org_id = ${orgId} AND q.id = ${after})`}
+    ORDER BY asked_at DESC, id DESC LIMIT ${limit}`;
+  return rows.map((row) => ({
+    id: row['id'] as string,
+    configId: row['config_id'] as string,
+    askedAt: row['asked_at'] as Date,
+    question: row['question'] as string,
+  }));
+}
+
+/** Delete the texts of questions of all organizations older than `ageMs`, at most `rowsMax`. */
+export async function deleteOldQuestions(sql: Sql, ageMs: number, rowsMax: number): Promise<void> {
+  await sql`
+    DELETE FROM channel_questions WHERE id IN (
+      SELECT id FROM channel_questions WHERE asked_at <= now() - ${ageMs}::float8 * interval '1 millisecond'
+      ORDER BY asked_at LIMIT ${rowsMax} FOR UPDATE SKIP LOCKED)`;
+}
+
+/** Delete the numbers of all organizations for days more than `daysMax` days ago. */
+export async function deleteOldCounts(sql: Sql, daysMax: number): Promise<void> {
+  await sql`DELETE FROM channel_unanswered WHERE day < (now() AT TIME ZONE 'UTC')::date - ${daysMax}::int`;
+}
