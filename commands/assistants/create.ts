@@ -1,6 +1,6 @@
 import { Args, Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { jsonOf, orgFlag } from '../../src/cli/flags.ts';
+import { jsonOf, listOf, orgFlag } from '../../src/cli/flags.ts';
 
 export default class AssistantsCreate extends BaseCommand {
   static override setsUp = false;
@@ -23,6 +23,7 @@ export default class AssistantsCreate extends BaseCommand {
     bucket: Flags.string({
       description: 'name or id of a bucket that it searches; may be given several times',
       multiple: true,
+      env: 'SERVICE_BUCKET',
       required: true,
     }),
     filter: Flags.string({
@@ -45,7 +46,7 @@ export default class AssistantsCreate extends BaseCommand {
     const { args, flags } = await this.parse(AssistantsCreate);
     const request = {
       name: args.name,
-      buckets: flags.bucket,
+      buckets: listOf(flags.bucket),
       filter: flags.filter === undefined ? undefined : jsonOf('filter', flags.filter),
       prompt: flags.prompt,
       language: flags.language,
