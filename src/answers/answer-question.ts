@@ -19,7 +19,7 @@ import { answerMessages, type Instructions } from './prompt.ts';
 import type { Answer, AnswerEvent, AnswerRequest, AnswerStart, AnswerStatus, HistoryMessage } from './schema.ts';
 import { latestMessages, standaloneQuestion } from './standalone-question.ts';
 
-const TOP_K_DEFAULT = 8;
+const TOP_K_DEFAULT = 10;
 const NOTHING = {
   en: 'Nothing in these documents answers this question.',
   ko: '이 문서들에는 이 질문에 대한 답이 없습니다.',

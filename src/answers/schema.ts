@@ -36,7 +36,7 @@ export const AnswerRequest = z
       .default([])
       .describe('earlier messages of the conversation, the oldest first; the question is rewritten with them'),
     filter: Filter.optional().describe('conditions on the metadata of documents'),
-    top_k: TopK.optional().describe('passages to answer from, at most; by default 8, or those of the assistant'),
+    top_k: TopK.optional().describe('passages to answer from, at most; by default 10, or those of the assistant'),
     style: AnswerStyle.default('normal').describe('length of the answer'),
     stream: z.boolean().default(false).describe('send the answer as server-sent events while it is written'),
   })

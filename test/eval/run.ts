@@ -1,4 +1,5 @@
 /** Runner of evaluations, `npm run eval -- NAME…`. They need data beside the checkout. */
+import { evaluateAnswers } from './answers/evaluate.ts';
 import { evaluateAssistant } from './assistant/evaluate.ts';
 import { evaluateCorpus } from './corpus.ts';
 import { evaluateDocuments } from './documents/evaluate.ts';
@@ -21,6 +22,7 @@ const evaluations: Record<string, () => Promise<void>> = {
   statements: evaluateStatements,
   documents: evaluateDocuments,
   assistant: evaluateAssistant,
+  answers: evaluateAnswers,
 };
 const names = process.argv.slice(2);
 for (const name of names.length > 0 ? names : Object.keys(evaluations)) {

@@ -5,16 +5,27 @@ import path from 'node:path';
  * Make a virtual environment of Python in a directory.
  *
  * @param requirements path of the list of its packages
+ * @param options further options of the installation
  * @returns path of its interpreter; null, after a line on stdout, if that fails
  */
-export function openPython(directory: string, requirements: string): string | null {
+export function openPython(directory: string, requirements: string, options: readonly string[] = []): string | null {
   const environment = path.join(directory, 'python');
   const python = path.join(environment, 'bin', 'python');
   const steps = [
     ['python3', '-m', 'venv', environment],
     [python, '-m', 'pip', 'install', '--quiet', '--no-compile', 'uv==0.13.9'],
     // Installs in a tenth of the time of pip.
-    [path.join(environment, 'bin', 'uv'), 'pip', 'install', '--quiet', '--python', python, '-r', requirements],
+    [
+      path.join(environment, 'bin', 'uv'),
+      'pip',
+      'install',
+      '--quiet',
+      '--python',
+      python,
+      '-r',
+      requirements,
+      ...options,
+    ],
   ];
   for (const [command = '', ...args] of steps) {
     const { status, stderr, error } = spawnSync(command, args, { encoding: 'utf8' });
