@@ -248,6 +248,20 @@ it('a Kakao skill with a header is refused without it', async () => {
   expect((await post({ 'X-Skill-Key': 'a-value-of-the-skill' })).status).toBe(200);
 });
 
+it.each([
+  ['/channels/kakao', ''],
+  ['//v1/channels/kakao', ''],
+  ['/V1/channels/kakao', ''],
+  ['/v1/channels/kakao', '/webhook'],
+])('a mistyped address of a Kakao skill, %s…%s, does not bring its secret into logs and errors', async (start, end) => {
+  const secret = randomBytes(24).toString('base64url');
+  const { status, body } = await test.call('POST', `${start}/chn_1/${secret}${end}`, { json: kakaoBody(QUESTION) });
+  expect([status, JSON.stringify(body).includes(secret)]).toEqual([404, false]);
+  expect((await test.call('GET', `/v1/channels/kakao/chn_1/${secret}`)).status).toBe(405);
+  expect(lines.length).toBeGreaterThan(0);
+  expect(JSON.stringify(lines)).not.toContain(secret);
+});
+
 it('what Teams shows is plain text, so that a document brings no links', async () => {
   const config = { collection: 'default', secret: TOKEN };
   const { body } = await test.call('POST', '/v1/channels/configs', {
