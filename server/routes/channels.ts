@@ -89,7 +89,9 @@ function platformRoutes(channels: Channels, parse: VerifierContext['parseJson'])
     reads: 'signed',
     bodyLimitBytes: DELIVERY_BYTES_MAX,
     body: z.looseObject({}).describe('delivery in the form of the platform'),
-    responses: { 200: { description: 'Reply in the form of the platform', schema: z.looseObject({}) } },
+    responses: {
+      200: { description: 'Reply or acknowledgement in the form of the platform', schema: z.looseObject({}) },
+    },
     refusals: [403, 429],
   } as const;
   const config = z.string().min(1).max(64).describe('id of the configuration');

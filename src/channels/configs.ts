@@ -61,13 +61,14 @@ export async function createChannel(
   request: CreateChannel,
 ): Promise<{ readonly channel: CreatedChannel; readonly warnings: string[] }> {
   const { name, provider } = request;
-  const schema = provider === MESSENGER ? MessengerConfig : MESSENGERS.get(provider)?.config;
+  const messenger = messengerOf(request);
+  const schema = provider === MESSENGER ? MessengerConfig : messenger?.config;
   const { config, warnings } =
     schema === undefined
       ? parseOther(request.config)
       : await parseAnswered(sql, caller.orgId, request.config, { provider, schema });
   const id = newId('chn');
-  const path = MESSENGERS.get(provider)?.pathOf(id, config as AnswerConfig);
+  const path = messenger?.pathOf(id, config as AnswerConfig);
   const sealedConfig = seal(keyRing.encryption, JSON.stringify(config), contextOf(caller.orgId, id));
   const botId = provider === MESSENGER ? (config['bot_id'] as string) : null;
   try {
@@ -88,6 +89,13 @@ export async function createChannel(
     warnings.push(`other organizations have the bot_id "${botId}", too: have the messenger call ${path}`);
   }
   return { channel: { id, name, provider, ...(path === undefined ? {} : { webhook_path: path }) }, warnings };
+}
+
+/** Return the messenger of a new configuration; undefined if it is only stored. */
+function messengerOf({ provider, config }: CreateChannel): Messenger | undefined {
+  const messenger = MESSENGERS.get(provider);
+  const isFreeForm = messenger?.isFreeFormAllowed && (config['collection'] ?? null) === null;
+  return isFreeForm ? undefined : messenger;
 }
 
 /** List the configurations of the organization, oldest first, with masked credentials; all of them without `limit`. */

@@ -17,10 +17,13 @@ const PLAIN_KEYS = new Set([
   'header_name',
   'language',
   'locale',
+  'quick_replies',
   'region',
   'score_min',
   'team_id',
   'team_name',
+  'use_callback',
+  'waiting_text',
   'workspace_id',
   'workspace_name',
 ]);

@@ -1,6 +1,7 @@
 import type { Chore } from '../platform/chores.ts';
 import type { Config } from '../platform/config.ts';
 import { AppError } from '../platform/errors.ts';
+import type { Service } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Sql } from '../platform/postgres.ts';
@@ -16,6 +17,8 @@ import { deleteOldCalls } from './call-store.ts';
 import { openChannelMetrics } from './channel-metrics.ts';
 import type { ConfigContext } from './configs.ts';
 import { deleteOldDeliveries } from './delivery-store.ts';
+import { LaterSender } from './later/later-sender.ts';
+import { deleteOldLater } from './later/later-store.ts';
 import { openMessengerProvider } from './messenger-provider.ts';
 import { deleteOldNotifications, failInterrupted } from './notification-store.ts';
 import { openReplyOnce } from './reply-once.ts';
@@ -35,6 +38,8 @@ const ROWS_SWEPT_MAX = 10_000;
 /** Age of an unfinished notification whose process has died. Sending takes at most one minute. */
 const INTERRUPTED_MS = 5 * 60_000;
 const NOTIFICATIONS_KEPT_MS = 90 * 24 * 3_600_000;
+/** Time in which a repeated delivery is recognised. Slack repeats delayed events for 24 hours. */
+const LATER_KEPT_MS = 48 * 3_600_000;
 
 /** Messaging channels: configurations, the webhook and notifications. */
 export interface Channels extends ConfigContext {
@@ -49,12 +54,14 @@ export interface Channels extends ConfigContext {
   webhookOfPlatform(
     parseJson: VerifierContext['parseJson'],
   ): (delivery: WebhookDelivery, signal: AbortSignal) => Promise<object>;
+  /** Create the service that sends replies by calls to platforms, also those of processes that have died. */
+  laterReplies(): Service;
   readonly chores: (everyMs: number) => readonly Chore[];
   close(): Promise<void>;
 }
 
 export function openChannels(context: {
-  readonly config: Pick<Config, 'channels'>;
+  readonly config: Pick<Config, 'channels' | 'baseUrl'>;
   readonly sql: Sql;
   readonly redis: RedisConnection | null;
   readonly keyRing: Pick<KeyRing, 'encryption'>;
@@ -65,18 +72,20 @@ export function openChannels(context: {
 }): Channels {
   const { config, sql, redis, keyRing, logger, search, rates } = context;
   const metrics = openChannelMetrics(context.metrics.registry);
-  const { messenger, replyDeadlineMs, deliveriesKeptMs } = config.channels;
+  const { messenger, replyDeadlineMs: deadlineMs, deliveriesKeptMs, platforms } = config.channels;
   const provider = messenger && openMessengerProvider(messenger);
   const answering: AnswerContext = {
     search,
     rates,
     logger,
     metrics,
-    deadlineMs: replyDeadlineMs,
     load: openSearchLoad(),
-    replies: openReplyOnce({ sql, logger, deadlineMs: replyDeadlineMs }),
+    replies: openReplyOnce({ sql, logger }),
     calls: openCallLog({ sql, redis, logger }),
   };
+  const origin = config.baseUrl?.replace(/\/+$/, '') ?? null;
+  const later = { ...answering, sql, keyRing, platforms, origin };
+  const sender = new LaterSender(later);
   return {
     sql,
     keyRing,
@@ -91,10 +100,11 @@ export function openChannels(context: {
     },
     webhook(parseJson) {
       const verifier = openVerifier({ sql, keyRing, parseJson });
-      return (incoming, signal) => answerDelivery({ ...answering, verifier }, incoming, signal);
+      return (incoming, signal) => answerDelivery({ ...answering, verifier, deadlineMs }, incoming, signal);
     },
     webhookOfPlatform: (parseJson) => (delivery, signal) =>
-      answerWebhook({ ...answering, sql, keyRing, parseJson }, delivery, signal),
+      answerWebhook({ ...later, sender, deadlineMs, parseJson }, delivery, signal),
+    laterReplies: () => sender.service(),
     chores: (everyMs) => [
       {
         name: 'removal of old records of channels',
@@ -102,6 +112,7 @@ export function openChannels(context: {
         async run() {
           await deleteExpiredReplies(sql, ROWS_SWEPT_MAX);
           await deleteOldDeliveries(sql, deliveriesKeptMs, ROWS_SWEPT_MAX);
+          await deleteOldLater(sql, LATER_KEPT_MS, ROWS_SWEPT_MAX);
           await deleteOldCalls(sql, 2 * CALL_LIMIT.windowMs);
           await failInterrupted(sql, INTERRUPTED_MS);
           await deleteOldNotifications(sql, NOTIFICATIONS_KEPT_MS);

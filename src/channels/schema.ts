@@ -122,6 +122,22 @@ export const ChannelReply = z
   .meta({ id: 'ChannelReply' });
 export type ChannelReply = z.output<typeof ChannelReply>;
 
+/** Passage of a reply, for platforms that show it as a card. */
+export interface ReplyPassage {
+  readonly score: number;
+  readonly text: string;
+  /** File and page, such as `manual.pdf, p. 3`. */
+  readonly source: string;
+  readonly documentId: string;
+  readonly chunkIndex: number;
+}
+
+/** Reply to a question, with the passages that it quotes. */
+export interface AnswerReply extends ChannelReply {
+  /** Undefined if it quotes none, and in replies that were stored by an earlier release. */
+  readonly passages?: readonly ReplyPassage[];
+}
+
 const ARGUMENTS_MAX = 64;
 
 /** Body of `POST /v1/channels/messenger/send`. */

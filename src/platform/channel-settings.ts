@@ -29,10 +29,47 @@ const Messenger = z
   })
   .prefault({});
 
+/** Addresses that replies may be sent to. Without a wildcard only one origin is allowed. */
+const Origin = z
+  .string()
+  .regex(
+    /^https?:\/\/(?:\*\.)?[a-z0-9][a-z0-9.-]*(?::\d{1,5})?$/,
+    'must be an origin without a path, such as https://bot.example.com or https://*.example.com',
+  );
+
+const apiAddress = (address: string) =>
+  z
+    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+    .refine((url) => !/[?#]|:\/\/[^/]*@/.test(url), 'must have no query, no fragment and no credentials')
+    .transform((url) => url.replace(/\/+$/, ''))
+    .default(address);
+
+/** Settings of platforms to which the service sends replies. */
+const platformSettings = {
+  kakao: z
+    .strictObject({
+      callback_origins: z
+        .array(Origin)
+        .default(['https://*.kakao.com'])
+        .describe('origins of callback addresses that replies are sent to; *. stands for the subdomains'),
+    })
+    .prefault({})
+    .describe('KakaoTalk skills'),
+  slack: z
+    .strictObject({ base_url: apiAddress('https://slack.com/api').describe('address of the Web API') })
+    .prefault({})
+    .describe('Slack apps'),
+  line: z
+    .strictObject({ base_url: apiAddress('https://api.line.me').describe('address of the Messaging API') })
+    .prefault({})
+    .describe('LINE channels'),
+};
+
 export const channelSettings = {
   channels: z
     .strictObject({
       messenger: Messenger.describe('provider of notifications'),
+      ...platformSettings,
       /** Time after which a delivery is answered with an apology. */
       reply_deadline_seconds: z
         .number()
@@ -61,26 +98,36 @@ export interface MessengerSettings {
   readonly timeoutMs: number;
 }
 
-/** Convert the settings of the file to the form that the program uses. */
-export function channelConfigOf({ channels }: ChannelsFile): {
+/** Addresses of the platforms to which replies are sent. */
+export interface PlatformAddresses {
+  /** Origins of callback addresses. `*.` stands for the subdomains of a domain. */
+  readonly kakaoCallbacks: readonly string[];
+  /** Addresses of APIs, without a slash at their ends. */
+  readonly slack: string;
+  readonly line: string;
+}
+
+interface ChannelConfig {
   /** Null if the local outbox keeps notifications. */
-  messenger: MessengerSettings | null;
+  readonly messenger: MessengerSettings | null;
   /** Time limit of a reply to a delivery. */
-  replyDeadlineMs: number;
+  readonly replyDeadlineMs: number;
   /** Time for which deliveries are listed. */
-  deliveriesKeptMs: number;
-} {
-  const { messenger } = channels;
-  const replyDeadlineMs = channels.reply_deadline_seconds * 1000;
-  const deliveriesKeptMs = channels.delivery_days * DAY_MS;
-  if (messenger.base_url === undefined) return { messenger: null, replyDeadlineMs, deliveriesKeptMs };
+  readonly deliveriesKeptMs: number;
+  readonly platforms: PlatformAddresses;
+}
+
+/** Convert the settings of the file to the form that the program uses. */
+export function channelConfigOf({ channels }: ChannelsFile): ChannelConfig {
+  const { messenger, kakao, slack, line } = channels;
+  const { base_url: url } = messenger;
   return {
-    replyDeadlineMs,
-    deliveriesKeptMs,
-    messenger: {
-      url: messenger.base_url,
-      authScheme: messenger.auth_scheme,
-      timeoutMs: messenger.timeout_seconds * 1000,
-    },
+    messenger:
+      url === undefined
+        ? null
+        : { url, authScheme: messenger.auth_scheme, timeoutMs: messenger.timeout_seconds * 1000 },
+    replyDeadlineMs: channels.reply_deadline_seconds * 1000,
+    deliveriesKeptMs: channels.delivery_days * DAY_MS,
+    platforms: { kakaoCallbacks: kakao.callback_origins, slack: slack.base_url, line: line.base_url },
   };
 }
