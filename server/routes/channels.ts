@@ -122,6 +122,8 @@ function platformRoutes(channels: Channels, parse: VerifierContext['parseJson'])
     }),
     platform('telegram', 'answerTelegramUpdate', 'Answer an update of a Telegram bot'),
     platform('teams', 'answerTeamsMessage', 'Answer a message of an outgoing webhook of Microsoft Teams'),
+    platform('slack', 'answerSlackEvent', 'Take an event of a Slack app; the reply is posted in its thread'),
+    platform('line', 'answerLineWebhook', 'Take events of a LINE channel; the replies use their reply tokens'),
   ];
 }
 

@@ -29,8 +29,12 @@ export class FakeMessenger {
     return fake;
   }
 
+  get origin(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/v1/notify`;
+    return `${this.origin}/v1/notify`;
   }
 
   /** Accept messages again, and forget the recorded ones. */
