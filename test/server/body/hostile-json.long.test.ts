@@ -97,6 +97,8 @@ test('only bodies with texts, images, a file or a delivery may have more than 25
   expect(large.sort()).toEqual([
     ...[
       'answerKakaoSkill',
+      'answerLineWebhook',
+      'answerSlackEvent',
       'answerTeamsMessage',
       'answerTelegramUpdate',
       'createEmbeddings',
