@@ -10,11 +10,14 @@ export default class ChannelsCreate extends BaseCommand {
     'A messenger channel needs rest_api_key, channel_id, collection (the bucket that is searched), bot_id and secret; ' +
     'admin_key, bucket_collection, public_only and score_min are optional. A kakao channel needs ' +
     'collection, a telegram channel also secret (the secret_token of setWebhook), and a teams channel also secret (the ' +
-    'security token of its outgoing webhook). Other users of the machine can see ' +
+    'security token of its outgoing webhook). A slack channel needs collection, secret (the signing secret) and ' +
+    'bot_token, and a line channel collection, secret (the channel secret) and access_token; without collection they ' +
+    'are just stored. Other users of the machine can see ' +
     'credentials on the command line; use --config-file for them.';
   static override examples = [
     '<%= config.bin %> channels create support --config-file support.json',
     '<%= config.bin %> channels create chat --provider kakao --set collection=manuals',
+    '<%= config.bin %> channels create team --provider slack --config-file slack.json',
     '<%= config.bin %> channels create support --config-file - --set collection=manuals --set public_only=true --json < support.json',
   ];
   static override args = {
@@ -23,7 +26,7 @@ export default class ChannelsCreate extends BaseCommand {
   static override flags = {
     org: orgFlag,
     provider: Flags.string({
-      description: 'messenger, kakao, telegram or teams; channels of other providers are just stored',
+      description: 'messenger, kakao, telegram, teams, slack or line; channels of other providers are just stored',
       default: 'messenger',
       env: 'SERVICE_PROVIDER',
     }),
@@ -46,8 +49,11 @@ export default class ChannelsCreate extends BaseCommand {
     const request = { name: args.name, provider: flags.provider, config };
     const { channel, warnings } = await this.call(flags, 'channels.create', request, { name: 'NAME' });
     this.log(`created channel ${channel.name} (${channel.id})`);
-    if (channel.webhook_path)
-      this.log(`register this path of your public address at the platform: ${channel.webhook_path}`);
+    if (channel.webhook_path !== undefined) {
+      const { setUpLines } = await import('../../src/cli/channel-set-up.ts');
+      const { baseUrl } = await this.loadSettings(flags);
+      for (const line of setUpLines(channel, baseUrl)) this.log(line);
+    }
     for (const warning of warnings) note(`warning: ${warning}`);
     return channel;
   }

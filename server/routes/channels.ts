@@ -13,6 +13,7 @@ import {
   SendRequest,
 } from '../../src/channels/schema.ts';
 import { sendNotification } from '../../src/channels/send-notification.ts';
+import { TryReply, TryRequest } from '../../src/channels/try-channel.ts';
 import type { SignatureHeaders, VerifierContext } from '../../src/channels/verify-delivery.ts';
 import type { Threads } from '../../src/platform/threads.ts';
 import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
@@ -178,6 +179,20 @@ function configRoutes(channels: Channels): Route[] {
       query: ListChannelsQuery,
       responses: { 200: { description: 'Configurations, oldest first', schema: z.array(ChannelView) } },
       handle: async ({ caller, query }) => ({ body: await listChannels(channels, caller.orgId, query) }),
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/v1/channels/configs/:config/test',
+      operationId: 'testChannel',
+      summary: 'Answer a question as a channel does, without its platform',
+      access: 'channels:manage',
+      errors: 'detail',
+      reads: 'json',
+      bodyLimitBytes: SMALL_BODY_BYTES_MAX,
+      params: z.object({ config: z.string().min(1) }),
+      body: TryRequest,
+      responses: { 200: { description: 'Reply, and what the platform says about the credential', schema: TryReply } },
+      handle: async ({ caller, params, body }) => ({ body: await channels.test(caller, params.config, body) }),
     }),
     defineRoute({
       method: 'DELETE',

@@ -6,8 +6,8 @@ import { countingRefusals } from './answer-delivery.ts';
 import { answerQuestion, type Question } from './answer-question.ts';
 import { selectConfigWithPlan } from './config-store.ts';
 import { readConfig } from './configs.ts';
+import { isAtOrigin } from './later/call-platform.ts';
 import { answerTime, type LaterContext, type LaterSender } from './later/later-sender.ts';
-import { isAtOrigin } from './later/post-reply.ts';
 import { linkReply } from './link-reply.ts';
 import type { AskedQuestion, LaterReplies, Messenger, RawDelivery } from './messengers/messenger.ts';
 import { MESSENGERS } from './messengers/messengers.ts';
@@ -30,8 +30,8 @@ export interface WebhookContext extends LaterContext, Pick<VerifierContext, 'par
 type Verified = Awaited<ReturnType<typeof verify>>;
 
 /**
- * Verify a delivery of a platform, and answer it in the form of the platform: by the response, or by a later call if the
- * platform takes one.
+ * Verify a delivery of a platform, and answer it in the form of the platform: by the response, or by a later call if
+ * the platform takes one.
  *
  * @throws AppError 403 for a delivery that does not come from the platform, 400 for a body that is no JSON object
  */

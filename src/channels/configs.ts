@@ -22,6 +22,7 @@ import {
 import { maskConfig } from './mask-config.ts';
 import type { Messenger } from './messengers/messenger.ts';
 import { MESSENGERS } from './messengers/messengers.ts';
+import type { AnsweredChannel } from './retrieve-passages.ts';
 import {
   type AnswerConfig,
   type ChannelView,
@@ -92,7 +93,7 @@ export async function createChannel(
 }
 
 /** Return the messenger of a new configuration; undefined if it is only stored. */
-function messengerOf({ provider, config }: CreateChannel): Messenger | undefined {
+function messengerOf({ provider, config }: Pick<CreateChannel, 'provider' | 'config'>): Messenger | undefined {
   const messenger = MESSENGERS.get(provider);
   const isFreeForm = messenger?.isFreeFormAllowed && (config['collection'] ?? null) === null;
   return isFreeForm ? undefined : messenger;
@@ -144,18 +145,30 @@ export async function findChannel({ sql, keyRing }: ConfigContext, orgId: string
 }
 
 /**
- * Find the configuration of a messenger of a platform, with its credentials.
+ * Find a configuration whose questions are answered, with its credentials.
  *
- * @throws AppError `channel_configuration_not_found` (404), `channel_config_invalid` (400) for one that lacks fields
+ * @returns the channel, the name of its bot, and its messenger; null for that of the contract
+ * @throws AppError `channel_configuration_not_found` (404), `provider_not_supported` (400) for one that is only stored,
+ *   `channel_config_invalid` (400) for one that lacks fields
  */
-export async function findAnswerConfig(
+export async function findAnswered(
   { sql, keyRing }: ConfigContext,
   orgId: string,
   id: string,
-  messenger: Messenger,
-): Promise<AnswerConfig> {
-  const config = messenger.config.safeParse(readConfig(keyRing, await requireChannel(sql, orgId, id)));
-  if (config.success) return config.data;
+): Promise<{ readonly channel: AnsweredChannel; readonly bot: string; readonly messenger: Messenger | null }> {
+  const row = await requireChannel(sql, orgId, id);
+  if (row.provider === MESSENGER) {
+    const channel = toChannel(keyRing, row);
+    return { channel, bot: channel.config.bot_id, messenger: null };
+  }
+  const given = readConfig(keyRing, row);
+  const messenger = messengerOf({ ...row, config: given });
+  if (messenger === undefined) {
+    const message = `a configuration of the provider "${row.provider}" is only stored, and answers nothing`;
+    throw invalidRequest(message, 'channel_config_id', 'provider_not_supported');
+  }
+  const config = messenger.config.safeParse(given);
+  if (config.success) return { channel: { id, orgId, name: row.name, config: config.data }, bot: id, messenger };
   throw configInvalid('the configuration lacks fields of its provider; delete it and create it again', null);
 }
 

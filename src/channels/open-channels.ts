@@ -1,3 +1,4 @@
+import type { Caller } from '../access/caller.ts';
 import type { Chore } from '../platform/chores.ts';
 import type { Config } from '../platform/config.ts';
 import { AppError } from '../platform/errors.ts';
@@ -15,8 +16,9 @@ import { answerWebhook, type WebhookDelivery } from './answer-webhook.ts';
 import { CALL_LIMIT, openCallLog } from './call-log.ts';
 import { deleteOldCalls } from './call-store.ts';
 import { openChannelMetrics } from './channel-metrics.ts';
-import type { ConfigContext } from './configs.ts';
+import { type ConfigContext, findAnswered } from './configs.ts';
 import { deleteOldDeliveries } from './delivery-store.ts';
+import { type CredentialCheck, checkCredential } from './later/check-credential.ts';
 import { LaterSender } from './later/later-sender.ts';
 import { deleteOldLater } from './later/later-store.ts';
 import { openMessengerProvider } from './messenger-provider.ts';
@@ -26,6 +28,7 @@ import { deleteExpiredReplies } from './reply-store.ts';
 import { openSearchLoad } from './retrieve-passages.ts';
 import type { ChannelReply } from './schema.ts';
 import type { SendContext } from './send-notification.ts';
+import { type TryReply, type TryRequest, tryChannel } from './try-channel.ts';
 import {
   type IncomingDelivery,
   openVerifier,
@@ -54,6 +57,10 @@ export interface Channels extends ConfigContext {
   webhookOfPlatform(
     parseJson: VerifierContext['parseJson'],
   ): (delivery: WebhookDelivery, signal: AbortSignal) => Promise<object>;
+  /** Answer a question as a channel does, without its platform. */
+  test(caller: Pick<Caller, 'orgId' | 'plan'>, id: string, request: TryRequest): Promise<TryReply>;
+  /** Ask the platform of a channel if it takes the credential of replies; null if they need none. */
+  check(orgId: string, id: string): Promise<CredentialCheck | null>;
   /** Create the service that sends replies by calls to platforms, also those of processes that have died. */
   laterReplies(): Service;
   readonly chores: (everyMs: number) => readonly Chore[];
@@ -104,6 +111,11 @@ export function openChannels(context: {
     },
     webhookOfPlatform: (parseJson) => (delivery, signal) =>
       answerWebhook({ ...later, sender, deadlineMs, parseJson }, delivery, signal),
+    test: (caller, id, request) => tryChannel({ ...later, deadlineMs }, caller, id, request),
+    async check(orgId, id) {
+      const { messenger, channel } = await findAnswered({ sql, keyRing }, orgId, id);
+      return messenger && checkCredential(platforms, messenger, channel.config);
+    },
     laterReplies: () => sender.service(),
     chores: (everyMs) => [
       {

@@ -6,6 +6,7 @@ import { readLines } from './read-lines.ts';
 /** Parsers of the messenger configuration fields that are not texts. */
 const TYPED: Readonly<Record<string, (value: string) => unknown>> = {
   public_only: (value) => (value === 'true' ? true : value === 'false' ? false : value),
+  quick_replies: (value) => value.split(','),
   score_min: (value) => (value.trim() === '' ? value : Number(value)),
 };
 

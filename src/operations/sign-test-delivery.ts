@@ -1,5 +1,5 @@
-import { type ConfigContext, findAnswerConfig, findChannel, listChannels } from '../channels/configs.ts';
-import { MESSENGERS } from '../channels/messengers/messengers.ts';
+import { type ConfigContext, findAnswered, findChannel, listChannels } from '../channels/configs.ts';
+import { MESSENGER } from '../channels/schema.ts';
 import { signDelivery } from '../channels/verify-delivery.ts';
 import { conflict, notFound } from '../platform/errors.ts';
 
@@ -26,11 +26,11 @@ export async function signTestDelivery(
   delivery: { readonly utterance: string; readonly userId: string },
 ): Promise<SignedDelivery> {
   const { id, provider } = await findNamedChannel(context, orgId, ref);
-  const messenger = MESSENGERS.get(provider);
-  if (messenger !== undefined) {
-    const config = await findAnswerConfig(context, orgId, id, messenger);
-    const { body, headers } = messenger.makeDelivery(delivery.utterance, config);
-    const path = messenger.pathOf(id, config);
+  if (provider !== MESSENGER) {
+    const { channel, messenger } = await findAnswered(context, orgId, id);
+    if (messenger === null) throw new TypeError(`${provider} must have a messenger`);
+    const { body, headers } = messenger.makeDelivery(delivery.utterance, channel.config);
+    const path = messenger.pathOf(id, channel.config);
     return { provider, path, body, headers: { 'content-type': 'application/json', ...headers } };
   }
   const { config } = await findChannel(context, orgId, id);

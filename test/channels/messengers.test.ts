@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MESSENGERS } from '../../src/channels/messengers/messengers.ts';
 import { signTestDelivery } from '../../src/operations/sign-test-delivery.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
-import { fillBucket, PATIENT } from '../support/channels.ts';
+import { fillBucket, messengerConfig, PATIENT } from '../support/channels.ts';
 import type { FakeMessenger } from '../support/fake-messenger.ts';
 import { keepLogs } from '../support/logs.ts';
 import {
@@ -14,6 +14,7 @@ import {
   SLACK_TOKEN,
   startPlatforms,
   TEAMS_TOKEN,
+  takeReply,
   teamsBody,
 } from '../support/platforms.ts';
 import { until } from '../support/until.ts';
@@ -243,9 +244,83 @@ it.each([
   ['telegram', { collection: 'default', secret: 'with blanks in it, which is wrong' }, 'config.secret'],
   ['telegram', { collection: 'default' }, 'config.secret: is required: choose one'],
   ['teams', { collection: 'default' }, 'config.secret: is required: the security token'],
+  ['kakao', { collection: 'default', use_callback: 'soon' }, 'config.use_callback: must be late, always or never'],
+  ['kakao', { collection: 'default', quick_replies: ['x'.repeat(15)] }, 'config.quick_replies.0: must have at most 14'],
+  ['slack', { collection: 'default' }, 'config.secret: is required: the signing secret'],
+  [
+    'slack',
+    { collection: 'default', secret: 'x'.repeat(32), bot_token: 'xoxp-1234567890' },
+    'config.bot_token: must be a bot',
+  ],
+  ['line', { collection: 'default', secret: 'x'.repeat(32) }, 'config.access_token: is required: the channel access'],
+  ['line', { collection: 'default', secret: 'short' }, 'config.secret: must be the channel secret'],
   ['teams', { collection: 'nowhere', secret: TEAMS_TOKEN }, 'config.collection'],
 ])('a configuration of %s with %j is refused with a reason', async (provider, config, reason) => {
   const json = { name: 'wrong', provider, config };
   const { status, body } = await test.call('POST', '/v1/channels/configs', { key, json });
   expect([status, body.detail]).toEqual([400, expect.stringContaining(reason)]);
+});
+
+it.each(['slack', 'line'])(
+  'a configuration of %s without a collection is stored, and answers nothing',
+  async (provider) => {
+    const config = { webhook_url: 'https://hooks.example.com/x', tokens: ['0123456789abcdef0123456789abcdef'] };
+    const { status, body } = await test.call('POST', '/v1/channels/configs', {
+      key,
+      json: { name: 'own', provider, config },
+    });
+    expect([status, body]).toEqual([200, { id: body.id, name: 'own', provider }]);
+    const platform = PLATFORMS[provider] as (typeof PLATFORMS)[string];
+    const bytes = JSON.stringify(platform.body(QUESTION, ++number));
+    const headers = { 'Content-Type': 'application/json', ...platform.headers('', bytes) };
+    expect((await test.call('POST', `/v1/channels/${provider}/${body.id}`, { headers, body: bytes })).status).toBe(403);
+    const tried = await test.call('POST', `/v1/channels/configs/${body.id}/test`, {
+      key,
+      json: { query: QUESTION },
+    });
+    expect([tried.status, tried.body.detail]).toEqual([
+      400,
+      expect.stringContaining('only stored, and answers nothing'),
+    ]);
+  },
+);
+
+it('Slack gets its challenge back, if it is signed', async () => {
+  const config = { collection: 'default', secret: '', ...PLATFORMS['slack']?.config };
+  const { body } = await test.call('POST', '/v1/channels/configs', {
+    key,
+    json: { name: 's', provider: 'slack', config },
+  });
+  const bytes = JSON.stringify({
+    token: 't',
+    type: 'url_verification',
+    challenge: '3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7',
+  });
+  const post = (secret: string) =>
+    test.call('POST', body.webhook_path, {
+      headers: { 'Content-Type': 'application/json', ...PLATFORMS['slack']?.headers(secret, bytes) },
+      body: bytes,
+    });
+  expect((await post(String(config.secret))).body).toEqual({
+    challenge: '3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7',
+  });
+  expect((await post('another secret of Slack')).status).toBe(403);
+});
+
+it.each([
+  ['kakao', null, 200, {}],
+  ['messenger', null, 200, {}],
+  ['slack', { status: 'accepted', reason: null }, 200, { ok: true }],
+  ['slack', { status: 'refused', reason: 'invalid_auth' }, 200, { ok: false, error: 'invalid_auth' }],
+  ['line', { status: 'accepted', reason: null }, 200, { userId: 'U1' }],
+  ['line', { status: 'refused', reason: 'http_401' }, 401, {}],
+  ['line', { status: 'unknown', reason: 'http_503' }, 503, {}],
+])('a channel of %s is tried without its platform, which tells %j', async (provider, credential, status, answer) => {
+  fake.answer = (response) => response.writeHead(status).end(JSON.stringify(answer));
+  const own = provider === 'messenger' ? messengerConfig({ bot_id: 'tried' }) : PLATFORMS[provider]?.config;
+  const config = { collection: 'default', ...own };
+  const { body } = await test.call('POST', '/v1/channels/configs', { key, json: { name: 'try', provider, config } });
+  const tried = await test.call('POST', `/v1/channels/configs/${body.id}/test`, { key, json: { query: QUESTION } });
+  expect([tried.status, tried.body]).toEqual([200, { text: expect.stringMatching(/^1\. \[/), credential }]);
+  fake.answer = takeReply;
 });

@@ -51,7 +51,8 @@ export class FakeMessenger {
 
   async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { authorization } = request.headers;
-    const body: unknown = JSON.parse(await text(request));
+    const sent = await text(request);
+    const body: unknown = sent === '' ? null : JSON.parse(sent);
     const seen = { path: request.url ?? '', authorization, body };
     this.seen.push(seen);
     this.answer(response, seen);

@@ -180,8 +180,10 @@ export const PLATFORMS: Record<string, Platform> = {
   },
 };
 
-/** Answers of platforms to a reply, by path. */
+/** Answers of platforms to a reply, and to the question if a credential is right, by path. */
 const TAKEN: Record<string, object> = {
+  '/api/auth.test': { ok: true, team: 'Subarachnoid Workspace', user: 'bot' },
+  '/v2/bot/info': { userId: 'Ub9952f8', basicId: '@216ru', displayName: 'Example' },
   '/api/chat.postMessage': { ok: true, channel: 'C1', ts: '1503435956.000247' },
   '/v2/bot/message/reply': { sentMessages: [{ id: '461230966842064897' }] },
 };

@@ -214,6 +214,7 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   },
   listChannelConfigs: {},
   deleteChannelConfig: {},
+  testChannel: { json: () => ({ query: TOPIC }) },
   receiveDeliveryOfChannel: { json: () => ({ bot_id: 'bot-1', user_id: 'u', utterance: TOPIC }) },
   answerKakaoSkill: { json: () => ({ userRequest: { utterance: TOPIC, user: { id: 'u' } } }) },
   answerTelegramUpdate: { json: () => ({ update_id: 1, message: { message_id: 1, chat: { id: 1 }, text: TOPIC } }) },

@@ -16,6 +16,7 @@ import { MESSENGERS } from '../messengers/messengers.ts';
 import type { AnswerTime } from '../retrieve-passages.ts';
 import type { AnswerReply } from '../schema.ts';
 import { whileRenewed } from '../while-renewed.ts';
+import { CALL_MS, callPlatform } from './call-platform.ts';
 import {
   beginSending,
   claimDue,
@@ -27,7 +28,6 @@ import {
   releaseLater,
   waitAgain,
 } from './later-store.ts';
-import { CALL_MS, postReply } from './post-reply.ts';
 
 /** Time after which another process takes over from one that has died. */
 const CLAIM_MS = 6_000;
@@ -66,7 +66,8 @@ interface Work {
 
 /**
  * Sends replies by calls to their platforms. Every question is stored before its delivery is acknowledged. If this
- * process dies, another one answers. A reply is marked before its call, and a call that may have arrived is not repeated.
+ * process dies, another one answers. A reply is marked before its call, and a call that may have arrived is not
+ * repeated.
  */
 export class LaterSender {
   readonly #context: LaterContext;
@@ -172,7 +173,7 @@ export class LaterSender {
     const rules = { origins: later.origins(platforms), judge: later.judge };
     for (let backoffMs = BACKOFF_MS.first; ; backoffMs = Math.min(2 * backoffMs, BACKOFF_MS.most)) {
       if (!(await beginSending(sql, key, claim, 2 * CALL_MS))) return;
-      const verdict = await postReply(url, call, rules);
+      const verdict = await callPlatform(url, call, rules);
       if (verdict.kind !== 'again') return this.#finish(work, verdict);
       const { reason, afterMs: askedMs } = verdict;
       const afterMs = askedMs ?? backoffMs;

@@ -66,7 +66,7 @@ const SkillPayload = z.object({
 });
 
 /**
- * Skill of a KakaoTalk chatbot: SkillPayload and SkillResponse 2.0 (kakaobusiness.gitbook.io/main/tool/chatbot/skill_guide,
+ * Skill of a KakaoTalk chatbot: SkillPayload and SkillResponse 2.0 (kakaobusiness.gitbook.io, chatbot, skill guide,
  * answer_json_format and ai_chatbot_callback_guide, read in November 2026). The platform signs nothing, waits five
  * seconds and repeats nothing. If a block has a callback, the response may ask to wait, and the reply follows at the
  * callback address, which works once and for one minute.
@@ -104,7 +104,14 @@ export const kakao: Messenger<KakaoConfig> = {
     urlOf: (callbackUrl) => callbackUrl,
     toCall: (reply, _, config) => ({ authorization: null, body: toSkillResponse(reply, config.quick_replies) }),
     judge: judgeCallback,
+    probe: () => null,
   },
+  steps: [
+    'Chatbot admin center > Skill > Create: enter the address as the URL, and save.',
+    'Open a block, choose the skill as its parameter skill, and use the skill data as its response.',
+    'For answers that take longer than 5 seconds: apply for callbacks under Settings > AI chatbot, then switch on the callback of the block and show the skill data "text" as its waiting message.',
+    'Deploy the chatbot. The bot test of the admin center does not send callbacks.',
+  ],
   makeDelivery: (utterance, { header_name: name, header_value: value }) => ({
     body: JSON.stringify({ userRequest: { utterance, user: { id: 'test' } } }),
     headers: name === undefined || value === undefined ? {} : { [name]: value },

@@ -73,7 +73,16 @@ export const line: Messenger<LineConfig> = {
       body: { replyToken: replyTo.reveal(), messages: toMessages(reply) },
     }),
     judge: judgeReply,
+    probe: ({ access_token }, { line: url }) => ({
+      url: new Secret(`${url}/v2/bot/info`),
+      call: { authorization: new Secret(`Bearer ${access_token}`), body: null },
+    }),
   },
+  steps: [
+    'Messaging API tab of the channel: enter the address as the Webhook URL, verify it, and switch on Use webhook and Webhook redelivery.',
+    'LINE Official Account Manager > Response settings: switch off auto-response messages.',
+    'To answer in groups, allow the bot to join group chats. It answers messages that mention it.',
+  ],
   makeDelivery(text, { secret }) {
     const event = { type: 'message', webhookEventId: `test-${randomUUID()}`, source: { type: 'user' } };
     const body = JSON.stringify({ destination: 'test', events: [{ ...event, message: { type: 'text', text } }] });

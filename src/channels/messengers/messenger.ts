@@ -31,10 +31,11 @@ export interface LinkedReply extends ChannelReply {
 }
 export type LinkedPassage = ReplyPassage & { readonly url: string | null };
 
-/** Call that brings a reply to its platform. */
-export interface LaterCall {
+/** Call to a platform. */
+export interface PlatformCall {
   readonly authorization: Secret | null;
-  readonly body: object;
+  /** JSON to post; null for a GET. */
+  readonly body: object | null;
 }
 
 /**
@@ -58,8 +59,10 @@ export interface LaterReplies<Config> {
   origins(addresses: PlatformAddresses): readonly string[];
   /** Return the address of a call, which may hold a credential. @param replyTo that of the question */
   urlOf(replyTo: Secret, addresses: PlatformAddresses): Secret;
-  toCall(reply: LinkedReply, replyTo: Secret, config: Config): LaterCall;
+  toCall(reply: LinkedReply, replyTo: Secret, config: Config): PlatformCall;
   judge(answer: HttpReply): Verdict;
+  /** Make a call that only tells if the platform takes the credential; null if replies need none. */
+  probe(config: Config, addresses: PlatformAddresses): { readonly url: Secret; readonly call: PlatformCall } | null;
 }
 
 /**
@@ -89,6 +92,8 @@ export interface Messenger<Config extends AnswerConfig = AnswerConfig> {
   toNothing(json: Json): object;
   /** Null if every reply is a response. */
   readonly later: LaterReplies<Config> | null;
+  /** Steps at the platform, of which one registers the address. */
+  readonly steps: readonly string[];
   /** Make a delivery as the platform does, whose reply is the response, to try a configuration. */
   makeDelivery(utterance: string, config: Config): MadeDelivery;
   /** Read the text of a response. @throws an error for a response of another form */

@@ -100,7 +100,16 @@ export const slack: Messenger<SlackConfig> = {
       },
     }),
     judge: judgePost,
+    probe: ({ bot_token }, { slack: url }) => ({
+      url: new Secret(`${url}/auth.test`),
+      call: { authorization: new Secret(`Bearer ${bot_token}`), body: {} },
+    }),
   },
+  steps: [
+    'OAuth & Permissions: add the bot token scopes app_mentions:read, im:history and chat:write, and install the app.',
+    'Event Subscriptions: enter the address as the Request URL, and subscribe to the bot events app_mention and message.im.',
+    'App Home: allow people to send messages from the Messages tab. In channels, invite the app and mention it.',
+  ],
   makeDelivery(text, { secret }) {
     const event = { type: 'message', channel_type: 'im', text, ts: '1.1' };
     const body = JSON.stringify({ type: 'event_callback', event_id: `test-${randomUUID()}`, event });

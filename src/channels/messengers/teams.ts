@@ -38,6 +38,9 @@ export const teams: Messenger<TeamsConfig> = {
   toResponse: (reply) => ({ type: 'message', textFormat: 'plain', text: textOf(reply) }),
   toNothing: () => ({ type: 'message', textFormat: 'plain', text: phraseOf('no_question', 'en') }),
   later: null,
+  steps: [
+    'Team > Manage team > Apps > Create an outgoing webhook: enter the address as the callback URL. Teams then shows the security token.',
+  ],
   makeDelivery(text, { secret }) {
     const body = JSON.stringify({ type: 'message', id: randomUUID(), text });
     return { body, headers: { authorization: authorizationOf(body, secret) } };

@@ -54,6 +54,7 @@ export const telegram: Messenger<TelegramConfig> = {
   },
   toNothing: () => ({}),
   later: null,
+  steps: ['Call setWebhook of the Bot API with the address as url and the secret as secret_token.'],
   makeDelivery: (text, { secret }) => ({
     body: JSON.stringify({
       update_id: randomInt(MAX_UPDATE_ID),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { createChannel, deleteChannel, listChannels } from '../../channels/configs.ts';
+import { listDeliveries } from '../../channels/list-records.ts';
 import { selectNotifications } from '../../channels/notification-store.ts';
 import { CreateChannel } from '../../channels/schema.ts';
 import { listPage } from '../list-page.ts';
@@ -22,6 +23,16 @@ export const find = forOrganization(Id, ({ channel }, { appliance, operator }) =
   findNamedChannel(appliance, operator.orgId, channel),
 );
 
+/** Ask the platform of a channel if it takes the credential of replies. `check` is null if they need none. */
+export const check = forOrganization(
+  Id,
+  async ({ channel }, { appliance, operator }) => {
+    const { id, provider } = await findNamedChannel(appliance, operator.orgId, channel);
+    return { provider, check: await appliance.channels.check(operator.orgId, id) };
+  },
+  ['channels'],
+);
+
 /** Make a delivery as the messenger does. `channel` is the id of the configuration, its `bot_id`, or its name. */
 export const sign = forOrganization(
   z.object({ channel: z.string(), utterance: z.string() }),
@@ -40,5 +51,14 @@ export const outbox = forOrganization(
   async ({ channel, limit }, { appliance, operator }) => {
     const filter = { configId: channel ?? null, rowsMax: limit };
     return listPage(await selectNotifications(appliance.sql, operator.orgId, filter), limit);
+  },
+);
+
+/** List verified deliveries, newest first. */
+export const deliveries = forOrganization(
+  z.object({ channel: z.string().optional(), limit: z.int().min(1).max(OUTBOX_ROWS_MAX) }),
+  async ({ channel, limit }, { appliance, operator }) => {
+    const page = { configId: channel, limit, after: undefined };
+    return listPage(await listDeliveries(appliance.sql, operator.orgId, page), limit);
   },
 );

@@ -2,7 +2,7 @@ import type { Secret } from '../../platform/secret.ts';
 import { HttpUpstream } from '../../platform/upstream/transport.ts';
 import { causeOf } from '../../platform/upstream/upstream-errors.ts';
 import { UpstreamFault } from '../../platform/upstream/upstream-fault.ts';
-import type { LaterCall, LaterReplies, Verdict } from '../messengers/messenger.ts';
+import type { LaterReplies, PlatformCall, Verdict } from '../messengers/messenger.ts';
 
 /** Time limit of a call. */
 export const CALL_MS = 10_000;
@@ -26,13 +26,13 @@ export function isAtOrigin(url: string, origins: readonly string[]): boolean {
 }
 
 /**
- * Post a reply to its platform once. A call to an origin that is not allowed is refused.
+ * Call a platform once. A call to an origin that is not allowed is refused.
  *
  * @param url address of the call, which may hold a credential
  */
-export async function postReply(
+export async function callPlatform(
   url: Secret,
-  call: LaterCall,
+  call: PlatformCall,
   { origins, judge }: { readonly origins: readonly string[]; readonly judge: LaterReplies<never>['judge'] },
 ): Promise<Verdict> {
   if (!isAtOrigin(url.reveal(), origins)) return { kind: 'refused', reason: 'origin_not_allowed' };
@@ -40,14 +40,14 @@ export async function postReply(
   const upstream = new HttpUpstream(origin, { connectionsMax: 1 });
   try {
     const answer = await upstream.call({
-      method: 'POST',
+      method: call.body === null ? 'GET' : 'POST',
       path: pathname + search,
       headers: {
         'content-type': 'application/json; charset=utf-8',
         accept: 'application/json',
         ...(call.authorization === null ? {} : { authorization: call.authorization.reveal() }),
       },
-      body: JSON.stringify(call.body),
+      body: call.body === null ? null : JSON.stringify(call.body),
       timeoutMs: CALL_MS,
       bodyBytesMax: ANSWER_BYTES_MAX,
       // A process that stops waits for the answer, since its outcome must be recorded.
