@@ -188,7 +188,7 @@ function AddressDialog({ path, provider, onClose }: { path: string; provider: Pr
         <code>{address}</code>
         <CopyButton text={address} />
       </div>
-      <ol>
+      <ol class="steps">
         {PLATFORMS[provider].steps.map((step) => (
           <li key={step}>{t(step)}</li>
         ))}

@@ -59,8 +59,7 @@ export function Deliveries({ configs }: Configs) {
                     title: t('State'),
                     cell: ({ status, outcome, later_status, later_reason }) => (
                       <>
-                        <Status of={outcome ?? status} />
-                        {later_status && <Status of={later_status} />}
+                        <Status of={outcome ?? status} /> {later_status && <Status of={later_status} />}
                         {later_reason && <span class="sub">{later_reason}</span>}
                       </>
                     ),
