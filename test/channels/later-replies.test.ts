@@ -349,6 +349,20 @@ it('a reply that no process could make in time is given up with a reason', async
   expect(sentTo(number)).toEqual([]);
 });
 
+it('a question that was stored under another key is given up, and others are answered', async () => {
+  const release = await holdAnswers();
+  const lost = lineEvent(QUESTION, ++number);
+  await post('line', lineBody(lost));
+  const { sql } = test.appliance;
+  await sql`UPDATE channel_later_replies SET sealed = 'x', claim = NULL, due_at = now() WHERE status = 'waiting'`;
+  expect(await over('line')).toMatchObject({ later_status: 'failed', later_reason: 'unreadable' });
+  await release();
+  await post('line', lineBody(lineEvent(QUESTION, ++number)));
+  expect(await over('line')).toMatchObject({ later_status: 'sent' });
+  const metrics = await test.call('GET', '/metrics', { key: await test.key({ scopes: ['platform_admin'] }) });
+  expect(metrics.body).toMatch(/service_channel_later_replies_total\{channel="chn_\w+",outcome="failed"\} \d/);
+});
+
 it('a channel that is deleted or suspended while a reply waits sends nothing', async () => {
   const { sql } = test.appliance;
   await create('slack', PLATFORMS['slack']?.config ?? {}, 'slack-gone');

@@ -19,6 +19,7 @@ import { whileRenewed } from '../while-renewed.ts';
 import { CALL_MS, callPlatform } from './call-platform.ts';
 import {
   beginSending,
+  type ClaimedRow,
   claimDue,
   extendClaim,
   finishLater,
@@ -32,7 +33,7 @@ import {
 /** Time after which another process takes over from one that has died. */
 const CLAIM_MS = 6_000;
 const RENEWED_EVERY_MS = 2_000;
-const POLL_MS = 1_000;
+const POLL_MS = 2_000;
 /** Replies in progress in this process. Further ones wait for a process with a free place. */
 const RUNNING_MAX = 64;
 /** Time for making the answer: at most a share of the limit of the platform, whose rest is for sending it. */
@@ -56,9 +57,12 @@ export interface LaterQuestion {
 
 const Sealed = z.object({ provider: z.string(), utterance: z.string(), replyTo: z.string() });
 
-interface Work {
+interface Claimed {
   readonly key: LaterKey;
   readonly claim: string;
+}
+
+interface Work extends Claimed {
   readonly asked: z.output<typeof Sealed>;
   /** Time by `performance.now()` from which the platform takes the reply no more. */
   readonly endMs: number;
@@ -96,7 +100,7 @@ export class LaterSender {
   service(): Service {
     const { sql, logger } = this.#context;
     const polling = repeatingTask('sending of later replies', POLL_MS, logger, async () => {
-      await giveUpLate(sql);
+      for (const channel of await giveUpLate(sql)) this.#count(channel, 'failed', 'late or interrupted');
       await this.#takeDue();
     });
     return {
@@ -111,13 +115,24 @@ export class LaterSender {
   }
 
   async #takeDue(): Promise<void> {
-    const { sql, keyRing } = this.#context;
+    const { sql } = this.#context;
     if (!this.#hasPlace()) return;
     const claim = randomUUID();
     const rows = await claimDue(sql, { claim, claimMs: CLAIM_MS, rowsMax: RUNNING_MAX - this.#running.size });
     for (const row of rows) {
-      const asked = Sealed.parse(JSON.parse(unseal(keyRing.encryption, row.sealed, contextOf(row))));
-      this.#start({ key: row, claim, asked, endMs: performance.now() + row.leftMs }, null);
+      const asked = this.#read(row);
+      if (asked === null) await this.#finish({ key: row, claim }, { kind: 'refused', reason: 'unreadable' });
+      else this.#start({ key: row, claim, asked, endMs: performance.now() + row.leftMs }, null);
+    }
+  }
+
+  /** Decrypt a question; null if it was stored under another secret key. */
+  #read(row: ClaimedRow): Work['asked'] | null {
+    try {
+      return Sealed.parse(JSON.parse(unseal(this.#context.keyRing.encryption, row.sealed, contextOf(row))));
+    } catch (error) {
+      this.#context.logger.warn({ err: error, channel: row.configId }, 'a stored question cannot be read');
+      return null;
     }
   }
 
@@ -183,14 +198,18 @@ export class LaterSender {
     }
   }
 
-  async #finish({ key, claim }: Work, verdict: Exclude<Verdict, { kind: 'again' }>): Promise<void> {
-    const { sql, metrics, logger } = this.#context;
+  async #finish({ key, claim }: Claimed, verdict: Exclude<Verdict, { kind: 'again' }>): Promise<void> {
     const isTaken = verdict.kind === 'taken';
     const reason = isTaken ? null : verdict.reason;
-    const status = isTaken ? 'sent' : 'failed';
-    await finishLater(sql, key, claim, { status, reason, uncertain: verdict.kind === 'uncertain' });
-    metrics.repliedLater(key.configId, status);
-    if (!isTaken) logger.warn({ channel: key.configId, reason }, 'a later reply was not taken by its platform');
+    const end = { status: isTaken ? 'sent' : 'failed', reason, uncertain: verdict.kind === 'uncertain' } as const;
+    const isEnded = await finishLater(this.#context.sql, key, claim, end);
+    if (isEnded) this.#count(key.configId, end.status, reason);
+  }
+
+  #count(channel: string, status: 'sent' | 'failed', reason: string | null): void {
+    const { metrics, logger } = this.#context;
+    metrics.repliedLater(channel, status);
+    if (status === 'failed') logger.warn({ channel, reason }, 'a later reply was not taken by its platform');
   }
 
   /** Read the configuration of a reply. @throws ChannelGone if it does not answer any more */

@@ -109,30 +109,33 @@ export async function waitAgain(
     WHERE ${isClaimed(sql, key, claim)} AND status = 'sending'`;
 }
 
-/** Record the end of a reply, and remove its question and address. */
+/** Record the end of a reply, and remove its question and address. Return false if it has ended already. */
 export async function finishLater(
   sql: Sql,
   key: LaterKey,
   claim: string,
   end: { readonly status: 'sent' | 'failed'; readonly reason: string | null; readonly uncertain: boolean },
-): Promise<void> {
-  await sql`
+): Promise<boolean> {
+  const result = await sql`
     UPDATE channel_later_replies
     SET status = ${end.status}, reason = ${end.reason}, uncertain = ${end.uncertain}, sealed = NULL,
         finished_at = clock_timestamp()
     WHERE ${isClaimed(sql, key, claim)} AND status IN ('waiting', 'sending')`;
+  return result.count > 0;
 }
 
 /**
  * Give up, in all organizations, the replies that the platform takes no more, and those that a process was sending when
- * it died. The platform may have the latter.
+ * it died. The platform may have the latter. Return the configuration of each.
  */
-export async function giveUpLate(sql: Sql): Promise<void> {
-  await sql`
+export async function giveUpLate(sql: Sql): Promise<string[]> {
+  const rows = await sql<{ config_id: string }[]>`
     UPDATE channel_later_replies
     SET reason = CASE status WHEN 'sending' THEN 'interrupted' ELSE coalesce(reason, 'too_late') END,
         uncertain = status = 'sending', status = 'failed', sealed = NULL, finished_at = clock_timestamp()
-    WHERE (status = 'sending' AND due_at <= clock_timestamp()) OR (status = 'waiting' AND expires_at <= clock_timestamp())`;
+    WHERE (status = 'sending' AND due_at <= clock_timestamp()) OR (status = 'waiting' AND expires_at <= clock_timestamp())
+    RETURNING config_id`;
+  return rows.map(({ config_id }) => config_id);
 }
 
 /** Delete replies of all organizations that are older than `ageMs`, at most `rowsMax`. */
