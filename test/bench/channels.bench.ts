@@ -1,6 +1,7 @@
 /**
  * Benchmark of the webhook of messaging channels over HTTP, with a server in a separate process:
  * - replies from a bucket of 10,000 chunks with the built-in model, 20 deliveries a second over 50 bots;
+ * - acknowledgements of events of Slack, and the replies that follow by a call, at the same rate;
  * - the time of a delivery for an unknown bot and of one with a wrong signature, alternating;
  * - the time of a reply while the embedding provider hangs.
  *
@@ -9,6 +10,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Caller } from '../../src/access/caller.ts';
 import { openAppliance } from '../../src/appliance/open-appliance.ts';
 import { createChannel } from '../../src/channels/configs.ts';
 import { createBucket } from '../../src/documents/buckets.ts';
@@ -19,8 +21,10 @@ import { makeDataDir } from '../support/appliance.ts';
 import { messengerConfig, signedDelivery, WEBHOOK } from '../support/channels.ts';
 import { FakeUpstream } from '../support/fake-upstream.ts';
 import { fillIndex } from '../support/fill-index.ts';
+import { PLATFORMS, SLACK_SECRET, slackBody, slackHeaders, startPlatforms, takeReply } from '../support/platforms.ts';
 import { drawQueries, readPassages } from '../support/real-passages.ts';
 import { startServiceProcess } from '../support/service-process.ts';
+import { until } from '../support/until.ts';
 
 const CHUNKS = 10_000;
 const BOTS = 50;
@@ -37,6 +41,7 @@ const appliance = await openAppliance(loadConfig({ env: {}, overrides: { data_di
   logger: openLogger('warn'),
 });
 const passages = readPassages(CHUNKS);
+const platforms = await startPlatforms();
 const upstream = await FakeUpstream.start({ dimensions: 1024 });
 try {
   const operator = await appliance.access.operator('default');
@@ -51,13 +56,18 @@ try {
     const config = messengerConfig({ bot_id: `bot-${bot}`, collection: 'large' });
     await createChannel(appliance.channels, operator, { name: `bot ${bot}`, provider: 'messenger', config });
   }
-  await withServer({}, async (url, pid) => {
+  const slackPaths = await createSlackChannels(operator);
+  const file = path.join(dataDir, 'platforms.yaml');
+  writeFileSync(file, JSON.stringify({ channels: platforms.settings }));
+  await withServer({ SERVICE_CONFIG: file }, async (url, pid) => {
     await measureReplies(url, pid);
+    await measureLater(url, slackPaths);
     await measureRefusals(url);
   });
   await measureHanging();
 } finally {
   await appliance.close();
+  await platforms.fake.close();
   await upstream.close();
   remove();
 }
@@ -99,6 +109,51 @@ async function measureReplies(url: string, pid: number): Promise<void> {
     `p50 ${quantileText(times, 0.5)} ms, p95 ${quantileText(times, 0.95)} ms (goal 300), max ${quantileText(times, 1)} ms; ` +
       `${answered} of ${times.length} with results; GET /healthz p50 ${quantileText(baseline, 0.5)} ms, p95 ${quantileText(baseline, 0.95)} ms; ` +
       `CPU of the server ${each.toFixed(1)} ms each`,
+  );
+}
+
+async function createSlackChannels(operator: Caller): Promise<string[]> {
+  const paths: string[] = [];
+  for (let bot = 0; bot < BOTS; bot++) {
+    const config = { collection: 'large', ...PLATFORMS['slack']?.config };
+    const request = { name: `slack ${bot}`, provider: 'slack', config };
+    const { channel } = await createChannel(appliance.channels, operator, request);
+    paths.push(channel.webhook_path as string);
+  }
+  return paths;
+}
+
+/** Measure the acknowledgements of events, and the time until their replies arrive at the platform. */
+async function measureLater(url: string, paths: readonly string[]): Promise<void> {
+  const { fake } = platforms;
+  const queries = drawQueries(passages, DELIVERIES);
+  const arrivals = new Map<number, number>();
+  fake.answer = (response, seen) => {
+    const nth = Number(/C-(\d+)-/.exec(JSON.stringify(seen.body))?.[1]);
+    arrivals.set(nth, performance.now());
+    takeReply(response, seen);
+  };
+  const acknowledged: number[] = [];
+  const sentMs: number[] = [];
+  const startMs = performance.now();
+  await Promise.all(
+    queries.map(async (text, nth) => {
+      await delay(Math.max(0, startMs + (nth * 1000) / PER_SECOND - performance.now()));
+      const body = JSON.stringify(slackBody(text, nth));
+      const headers = { 'content-type': 'application/json', ...slackHeaders(SLACK_SECRET, body) };
+      sentMs[nth] = performance.now();
+      const [tookMs, response] = await timed(() => fetch(url + paths[nth % BOTS], { method: 'POST', body, headers }));
+      await response.text();
+      acknowledged.push(tookMs);
+    }),
+  );
+  await until(async () => arrivals.size === DELIVERIES, { withinMs: 60_000, what: 'all replies' });
+  const replies = [...arrivals].map(([nth, atMs]) => atMs - (sentMs[nth] as number));
+  print(
+    `events of Slack, ${PER_SECOND}/s over ${BOTS} apps`,
+    `acknowledged p50 ${quantileText(acknowledged, 0.5)} ms, p95 ${quantileText(acknowledged, 0.95)} ms (goal 300), ` +
+      `max ${quantileText(acknowledged, 1)} ms (limit 3000); replies p50 ${quantileText(replies, 0.5)} ms, ` +
+      `p95 ${quantileText(replies, 0.95)} ms; ${fake.seen.length} calls for ${DELIVERIES} events`,
   );
 }
 
