@@ -2,7 +2,7 @@
  * Benchmark of the webhook of messaging channels over HTTP, with a server in a separate process:
  * - replies from a bucket of 10,000 chunks with the built-in model, 20 deliveries a second over 50 bots;
  * - acknowledgements of events of Slack, and the replies that follow by a call, at the same rate;
- * - the time of a delivery for an unknown bot and of one with a wrong signature, alternating;
+ * - the time of a delivery for an unknown bot and of one with a wrong signature, and of events of Slack, alternating;
  * - the time of a reply while the embedding provider hangs.
  *
  * `GET /healthz` of the same run is the baseline.
@@ -63,6 +63,7 @@ try {
     await measureReplies(url, pid);
     await measureLater(url, slackPaths);
     await measureRefusals(url);
+    await measureRefusedEvents(url, slackPaths);
   });
   await measureHanging();
 } finally {
@@ -180,6 +181,38 @@ async function measureRefusals(url: string): Promise<void> {
     `refusals, ${TIMED_CALLS} of each kind`,
     `unknown bot ${unknown.toFixed(3)} ms, wrong signature ${wrong.toFixed(3)} ms at the median: ` +
       `${(100 * Math.abs(unknown / wrong - 1)).toFixed(1)} % apart (goal 10)`,
+  );
+}
+
+/** Measure refused events of Slack: an unknown app, a wrong signature, and a right one that is stale. */
+async function measureRefusedEvents(url: string, paths: readonly string[]): Promise<void> {
+  const kinds = ['unknown', 'wrong', 'stale'] as const;
+  const times = { unknown: [] as number[], wrong: [] as number[], stale: [] as number[] };
+  const body = JSON.stringify(slackBody('how long is the warranty?', 1));
+  const now = Math.floor(Date.now() / 1000);
+  const signed = {
+    unknown: slackHeaders(SLACK_SECRET, body),
+    wrong: slackHeaders('another secret', body),
+    stale: slackHeaders(SLACK_SECRET, body, now - 400),
+  };
+  for (let nth = 0; nth < TIMED_CALLS / 2; nth++) {
+    for (const step of kinds.keys()) {
+      const kind = kinds[(nth + step) % kinds.length] as (typeof kinds)[number];
+      const right = paths[nth % BOTS] as string;
+      const to = kind === 'unknown' ? right.replace(/.{6}$/, 'unknwn') : right;
+      const headers = { 'content-type': 'application/json', ...signed[kind] };
+      const [tookMs, response] = await timed(() => fetch(url + to, { method: 'POST', body, headers }));
+      await response.text();
+      if (response.status !== 403) throw new Error(`${kind}: ${response.status}`);
+      times[kind].push(tookMs);
+    }
+  }
+  const medians = kinds.map((kind) => quantile(times[kind], 0.5));
+  const apart = 100 * (Math.max(...medians) / Math.min(...medians) - 1);
+  print(
+    `refused events of Slack, ${TIMED_CALLS / 2} of each kind`,
+    `${kinds.map((kind, nth) => `${kind} ${medians[nth]?.toFixed(3)} ms`).join(', ')} at the median: ` +
+      `${apart.toFixed(1)} % apart (goal 10)`,
   );
 }
 
