@@ -295,8 +295,9 @@ export function apiService(
       live.close();
       await forgetServer();
       const commands = awaitLater(operatorSocket?.close(drain.signal) ?? Promise.resolve());
+      const replies = awaitLater(laterReplies.stop());
       await listening?.close({ graceMs: GRACE_MS, idleMs: socket === null ? 0 : TAKEOVER_IDLE_MS });
-      await laterReplies.stop();
+      await replies;
       await commands;
       clearTimeout(deadline);
       drain.abort();

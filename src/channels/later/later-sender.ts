@@ -76,7 +76,8 @@ interface Work extends Claimed {
 export class LaterSender {
   readonly #context: LaterContext;
   readonly #running = new Set<Promise<void>>();
-  readonly #stop = new AbortController();
+  /** Aborted while the process stops. */
+  #stop = new AbortController();
 
   constructor(context: LaterContext) {
     this.#context = context;
@@ -105,10 +106,13 @@ export class LaterSender {
     });
     return {
       name: 'later replies',
-      start: (signal) => polling.start(signal),
+      start: async (signal) => {
+        this.#stop = new AbortController();
+        await polling.start(signal);
+      },
       stop: async () => {
-        await polling.stop();
         this.#stop.abort(new Error('the process stops'));
+        await polling.stop();
         await Promise.all(this.#running);
       },
     };
