@@ -4,6 +4,7 @@ import { awaitLater } from '../platform/await-later.ts';
 import { AppError } from '../platform/errors.ts';
 import { countingRefusals } from './answer-delivery.ts';
 import { answerQuestion, type Question } from './answer-question.ts';
+import { phraseReply } from './compose-reply.ts';
 import { selectConfigWithPlan } from './config-store.ts';
 import { readConfig } from './configs.ts';
 import { isAtOrigin } from './later/call-platform.ts';
@@ -50,19 +51,22 @@ export async function answerWebhook(
   if (first === undefined) return messenger.toNothing(json);
   const { config } = verified;
   const later = laterOf(context, verified, first);
-  const question = toQuestion(verified, first);
-  const respond = (reply: AnswerReply) => messenger.toResponse(linkReply(context, question, reply), json, config);
-  if (later === null)
-    return respond(await answerQuestion(context, question, { startMs, deadlineMs: context.deadlineMs }));
-  if (later.when(config) === 'always') {
+  const language = languageOf(first.text);
+  if (later?.when(config) === 'always') {
     for (const each of asked) await replyLater(context, verified, each, startMs, null);
-  } else {
-    const answering = awaitLater(answerQuestion(context, question, answerTime(startMs, later.limitMs)));
-    const reply = await untilLate(answering, startMs + context.deadlineMs);
-    if (reply !== null) return respond(reply);
-    await replyLater(context, verified, first, startMs, { question, answering });
+    return later.acknowledge(config, language);
   }
-  return later.acknowledge(config, languageOf(first.text));
+  const question = toQuestion(verified, first);
+  const { deadlineMs } = context;
+  const time = later === null ? { startMs, deadlineMs } : answerTime(startMs, later.limitMs);
+  const answering = awaitLater(answerQuestion(context, question, time));
+  const reply = await untilLate(answering, startMs + deadlineMs);
+  if (reply === null && later !== null) {
+    await replyLater(context, verified, first, startMs, { question, answering });
+    return later.acknowledge(config, language);
+  }
+  const linked = linkReply(context, question, reply ?? phraseReply('too_slow', language));
+  return messenger.toResponse(linked, json, config);
 }
 
 /** Return the way to reply later; null if the response must be the reply. */

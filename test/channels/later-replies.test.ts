@@ -146,6 +146,15 @@ it('a late Kakao answer is announced, and sent to the callback once', async () =
   expect(fake.seen).toHaveLength(1);
 });
 
+it.each(['telegram', 'teams'])('%s, which takes no later call, gets an apology at the deadline', async (provider) => {
+  const release = await holdAnswers();
+  const platform = PLATFORMS[provider] as (typeof PLATFORMS)[string];
+  const body = await post(provider, platform.body(QUESTION, ++number));
+  await release();
+  expect(platform.textOf(body as never)).toMatch(/^Sorry, finding an answer takes too long/);
+  expect(fake.seen).toEqual([]);
+});
+
 it('a Kakao skill announces every answer if its configuration asks for it, with its own text', async () => {
   await create(
     'kakao',
