@@ -74,7 +74,7 @@ export const CreateChannel = z.object({
     .regex(/^[a-z][a-z0-9_-]{0,63}$/, 'must be lower-case letters, digits, "_" and "-", such as "messenger"'),
   config: z
     .record(z.string(), z.unknown())
-    .describe('fields of the provider; messenger, kakao, telegram and teams have their own'),
+    .describe('fields of the provider; messenger, kakao, telegram, teams, slack and line have their own'),
 });
 export type CreateChannel = z.output<typeof CreateChannel>;
 
