@@ -41,8 +41,8 @@ const apiAddress = (address: string) =>
   z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
     .refine((url) => !/[?#]|:\/\/[^/]*@/.test(url), 'must have no query, no fragment and no credentials')
-    .transform((url) => url.replace(/\/+$/, ''))
-    .default(address);
+    .default(address)
+    .transform((url) => url.replace(/\/+$/, ''));
 
 /** Settings of platforms to which the service sends replies. */
 const platformSettings = {

@@ -156,9 +156,9 @@ it('a call in progress is not repeated after its process is killed, and the next
   expect([...failed]).toEqual([{ reason: 'interrupted', uncertain: true }]);
 }, 180_000);
 
-it('a process that is stopped leaves its replies to the other at once', async () => {
+it('a process that is stopped leaves its replies to the other, after the wait that the platform asks for', async () => {
   const pair = await startPair();
-  fake.answer = (response) => response.writeHead(429, { 'retry-after': '20' }).end('{}');
+  fake.answer = (response) => response.writeHead(429, { 'retry-after': '3' }).end('{}');
   const asked = [++number];
   await ask(pair.killed, 'slack', number);
   await until(async () => fake.seen.length > 0, { withinMs: 30_000, what: 'the first call' });

@@ -198,7 +198,9 @@ export class LaterSender {
       const afterMs = askedMs ?? backoffMs;
       if (performance.now() + afterMs >= endMs) return this.#finish(work, { kind: 'refused', reason });
       await waitAgain(sql, key, claim, { claimMs: afterMs + CLAIM_MS, reason });
-      await delay(afterMs, undefined, { signal: this.#stop.signal });
+      // A process that stops leaves the reply to another one, after the wait that the platform asked for.
+      const hasWaited = await delay(afterMs, true, { signal: this.#stop.signal }).catch(() => false);
+      if (!hasWaited) return;
     }
   }
 
