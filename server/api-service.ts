@@ -249,6 +249,7 @@ export function apiService(
       .catch((error) => logger.warn({ err: error }, 'removal of deleted data failed and will be tried again'));
   };
   const live = new LiveEvents(appliance);
+  const laterReplies = appliance.channels.laterReplies();
   const proxies = trustedProxies(config.trustProxy);
   const app = createApp({
     routes: apiRoutes(appliance, purge, live),
@@ -287,7 +288,7 @@ export function apiService(
       if (!listening) throw new Error('the API does not listen yet');
       return listening.url;
     },
-    async start() {
+    async start(signal) {
       await appliance.embedding.prepare();
       const server = createHttpServer(app.callback, { logger, ...(options.bounds ? { bounds: options.bounds } : {}) });
       const address = { host: options.host ?? config.host, port: options.port ?? config.port };
@@ -298,6 +299,7 @@ export function apiService(
         });
       operatorSocket = await openOperatorSocket(appliance);
       forgetServer = await recordServer(config.dataDir, { url: listening.url, operator: operatorSocket.access });
+      await laterReplies.start(signal);
       logger.info({ url: listening.url }, 'the API is listening');
       for (const warning of config.warnings) logger.warn(warning);
       await removeAbandonedUploads(uploads);
@@ -307,7 +309,9 @@ export function apiService(
       live.close();
       await forgetServer();
       const commands = awaitLater(operatorSocket?.close(drain.signal) ?? Promise.resolve());
+      const replies = awaitLater(laterReplies.stop());
       await listening?.close({ graceMs: GRACE_MS, idleMs: socket === null ? 0 : TAKEOVER_IDLE_MS });
+      await replies;
       await commands;
       clearTimeout(deadline);
       drain.abort();

@@ -10,14 +10,16 @@ export default class ChannelsCreate extends BaseCommand {
     'A messenger channel needs rest_api_key, channel_id, collection (the bucket that is searched), bot_id and secret; ' +
     'admin_key, bucket_collection, public_only and score_min are optional. A kakao channel needs ' +
     'collection, a telegram channel also secret (the secret_token of setWebhook), and a teams channel also secret (the ' +
-    'security token of its outgoing webhook). Channels for Alimtalk only send notifications: sens needs access_key, ' +
+    'security token of its outgoing webhook). A slack channel needs collection, secret (the signing secret) and ' +
+    'bot_token, and a line channel collection, secret (the channel secret) and access_token; without collection they ' +
+    'are just stored. Channels for Alimtalk only send notifications: sens needs access_key, ' +
     'secret_key, service_id and channel_id, solapi needs api_key, api_secret and channel_id (the pfId), and nhn needs ' +
     'app_key, secret_key and sender_key; resend and sms_from are optional. Other users of the machine can see ' +
     'credentials on the command line; use --config-file for them.';
   static override examples = [
     '<%= config.bin %> channels create support --config-file support.json',
     '<%= config.bin %> channels create chat --provider kakao --set collection=manuals',
-    '<%= config.bin %> channels create orders --provider sens --config-file sens.json --set sms_from=0212345678',
+    '<%= config.bin %> channels create team --provider slack --config-file slack.json',
   ];
   static override args = {
     name: Args.string({ description: 'display name of the channel', required: true, ignoreStdin: true }),
@@ -26,7 +28,7 @@ export default class ChannelsCreate extends BaseCommand {
     org: orgFlag,
     provider: Flags.string({
       description:
-        'messenger, kakao, telegram, teams, sens, solapi or nhn; channels of other providers are just stored',
+        'messenger, kakao, telegram, teams, slack, line, sens, solapi or nhn; channels of other providers are just stored',
       default: 'messenger',
       env: 'SERVICE_PROVIDER',
     }),
@@ -49,8 +51,11 @@ export default class ChannelsCreate extends BaseCommand {
     const request = { name: args.name, provider: flags.provider, config };
     const { channel, warnings } = await this.call(flags, 'channels.create', request, { name: 'NAME' });
     this.log(`created channel ${channel.name} (${channel.id})`);
-    if (channel.webhook_path)
-      this.log(`register this path of your public address at the platform: ${channel.webhook_path}`);
+    if (channel.webhook_path !== undefined) {
+      const { setUpLines } = await import('../../src/cli/channel-set-up.ts');
+      const { baseUrl } = await this.loadSettings(flags);
+      for (const line of setUpLines(channel, baseUrl)) this.log(line);
+    }
     const { SENDERS } = await import('../../src/channels/senders/senders.ts');
     if (SENDERS.has(channel.provider))
       this.log(`check a template: channels send ${channel.id} --template CODE --phone NUMBER --dry-run`);

@@ -8,7 +8,7 @@ export default class ChannelsTest extends BaseCommand {
   static override description =
     'Make a delivery as the messenger of the channel does, post it to the running server, and print the reply.\n' +
     'The delivery counts towards the rate limit of the channel and is metered like any other. With --json the output is ' +
-    'the response that the messenger gets.';
+    'the response that the messenger gets. For slack and line, the command also asks the platform if it takes the token.';
   static override examples = [
     "<%= config.bin %> channels test support 'how long is the warranty?'",
     "<%= config.bin %> channels test chn_01h8 '영업시간이 어떻게 되나요?' --url https://bots.example.com --json",
@@ -44,6 +44,9 @@ export default class ChannelsTest extends BaseCommand {
       const { printable } = await import('../../src/platform/printable.ts');
       this.log(text.split('\n').map(printable).join('\n'));
       this.logToStderr(`answered in ${Math.round(tookMs)} ms`);
+      const { explainCredential } = await import('../../src/cli/test-channel.ts');
+      const known = explainCredential(await session.call('channels.check', { channel: args.channel }));
+      if (known !== null) this.logToStderr(known);
       return reply;
     });
   }

@@ -4,6 +4,7 @@ import type { Metrics } from '../../src/platform/metrics.ts';
 import { currentWork, runFor } from '../../src/platform/work-context.ts';
 import type { RequestContext, RequestMiddleware, RequestState } from '../request-state.ts';
 import type { Route } from '../route.ts';
+import { shownPath } from '../shown-path.ts';
 
 export type RequestMetrics = Pick<Metrics, 'httpRequests' | 'httpSeconds' | 'httpInFlight'>;
 
@@ -64,8 +65,7 @@ function logAccess(ctx: RequestContext, logger: Logger): void {
   const line = {
     request_id: state.requestId,
     method: ctx.method,
-    // The path of a route with a secret in it is not logged.
-    path: state.route?.path.includes(':secret') ? state.route.path : ctx.path,
+    path: loggedPath(state.route, ctx.path),
     operation: state.route?.operationId,
     status,
     ms: Math.round((performance.now() - state.startedAtMs) * 10) / 10,
@@ -73,4 +73,10 @@ function logAccess(ctx: RequestContext, logger: Logger): void {
     actor: state.caller?.actor ?? null,
   };
   logger[level](line, 'request');
+}
+
+/** Return the path without secrets: the pattern of a route that has one, and long parts of a path without a route. */
+function loggedPath(route: Route | null, path: string): string {
+  if (route === null) return shownPath(path);
+  return route.path.includes(':secret') ? route.path : path;
 }

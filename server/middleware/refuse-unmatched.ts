@@ -1,7 +1,6 @@
 import { AppError } from '../../src/platform/errors.ts';
 import type { RequestMiddleware } from '../request-state.ts';
-
-const PATH_SHOWN_CHARS = 200;
+import { shownPath } from '../shown-path.ts';
 
 /**
  * Refuse a request that no route matched: 404 for an unknown path, 405 with `Allow` for another method of a known one.
@@ -16,8 +15,8 @@ export function refuseUnmatched(): RequestMiddleware {
 }
 
 function unknownRoute(method: string, path: string): AppError {
-  const shown = path.length > PATH_SHOWN_CHARS ? `${path.slice(0, PATH_SHOWN_CHARS)}…` : path;
-  return new AppError({ code: 'unknown_route', status: 404, message: `there is no route ${method} ${shown}` });
+  const message = `there is no route ${method} ${shownPath(path)}`;
+  return new AppError({ code: 'unknown_route', status: 404, message });
 }
 
 function methodNotAllowed(method: string, allowed: readonly string[]): AppError {

@@ -13,6 +13,7 @@ import {
   SendRequest,
 } from '../../src/channels/schema.ts';
 import { sendNotification } from '../../src/channels/send-notification.ts';
+import { TryReply, TryRequest } from '../../src/channels/try-channel.ts';
 import type { SignatureHeaders, VerifierContext } from '../../src/channels/verify-delivery.ts';
 import type { Threads } from '../../src/platform/threads.ts';
 import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
@@ -89,7 +90,9 @@ function platformRoutes(channels: Channels, parse: VerifierContext['parseJson'])
     reads: 'signed',
     bodyLimitBytes: DELIVERY_BYTES_MAX,
     body: z.looseObject({}).describe('delivery in the form of the platform'),
-    responses: { 200: { description: 'Reply in the form of the platform', schema: z.looseObject({}) } },
+    responses: {
+      200: { description: 'Reply or acknowledgement in the form of the platform', schema: z.looseObject({}) },
+    },
     refusals: [403, 429],
   } as const;
   const config = z.string().min(1).max(64).describe('id of the configuration');
@@ -120,6 +123,8 @@ function platformRoutes(channels: Channels, parse: VerifierContext['parseJson'])
     }),
     platform('telegram', 'answerTelegramUpdate', 'Answer an update of a Telegram bot'),
     platform('teams', 'answerTeamsMessage', 'Answer a message of an outgoing webhook of Microsoft Teams'),
+    platform('slack', 'answerSlackEvent', 'Take an event of a Slack app; the reply is posted in its thread'),
+    platform('line', 'answerLineWebhook', 'Take events of a LINE channel; the replies use their reply tokens'),
   ];
 }
 
@@ -174,6 +179,20 @@ function configRoutes(channels: Channels): Route[] {
       query: ListChannelsQuery,
       responses: { 200: { description: 'Configurations, oldest first', schema: z.array(ChannelView) } },
       handle: async ({ caller, query }) => ({ body: await listChannels(channels, caller.orgId, query) }),
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/v1/channels/configs/:config/test',
+      operationId: 'testChannel',
+      summary: 'Answer a question as a channel does, without its platform',
+      access: 'channels:manage',
+      errors: 'detail',
+      reads: 'json',
+      bodyLimitBytes: SMALL_BODY_BYTES_MAX,
+      params: z.object({ config: z.string().min(1) }),
+      body: TryRequest,
+      responses: { 200: { description: 'Reply, and what the platform says about the credential', schema: TryReply } },
+      handle: async ({ caller, params, body }) => ({ body: await channels.test(caller, params.config, body) }),
     }),
     defineRoute({
       method: 'DELETE',

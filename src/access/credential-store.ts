@@ -157,7 +157,7 @@ export async function selectUserFactsByOidc(
 }
 
 /**
- * Return true if the key (`key:<id>`), user (`user:<id>`) or grant (`grant:<id>`) of an organization is still accepted,
+ * Return true if the key (`key:<id>`), user, channel or grant (`grant:<id>`) of an organization is still accepted,
  * without its credential. Other actors, such as the operator, only need an organization that is not suspended.
  */
 export async function isActorAccepted(sql: Sql, orgId: string, actor: string): Promise<boolean> {
@@ -167,7 +167,7 @@ export async function isActorAccepted(sql: Sql, orgId: string, actor: string): P
       WHERE org_id = ${orgId} AND id = ${actor.slice('grant:'.length)} AND expires_at > now()`;
     return grant !== undefined && isActorAccepted(sql, orgId, grant.actor);
   }
-  const [, kind, id = ''] = /^(key|user):(.+)$/.exec(actor) ?? [];
+  const [, kind, id = ''] = /^(key|user|channel):(.+)$/.exec(actor) ?? [];
   const [row] = await sql`
     SELECT o.suspended_at IS NULL AND CASE ${kind ?? 'other'}
       WHEN 'user' THEN EXISTS (
@@ -178,6 +178,7 @@ export async function isActorAccepted(sql: Sql, orgId: string, actor: string): P
         WHERE k.org_id = o.id AND k.id = ${id} AND (k.revoked_at IS NULL OR k.revoked_at > now())
           AND (k.expires_at IS NULL OR k.expires_at > now())
           AND c.suspended_at IS NULL AND (k.user_id IS NULL OR (u.id IS NOT NULL AND u.suspended_at IS NULL)))
+      WHEN 'channel' THEN EXISTS (SELECT 1 FROM channel_configs h WHERE h.org_id = o.id AND h.id = ${id})
       ELSE true END AS is_accepted
     FROM organizations o WHERE o.id = ${orgId}`;
   return row?.['is_accepted'] === true;

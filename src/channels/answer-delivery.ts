@@ -10,7 +10,7 @@ import type { IncomingDelivery, Verifier } from './verify-delivery.ts';
  * @throws AppError 403 for a delivery that does not come from the messenger, 400 for one that cannot be read
  */
 export async function answerDelivery(
-  context: AnswerContext & { readonly verifier: Verifier },
+  context: AnswerContext & { readonly verifier: Verifier; readonly deadlineMs: number },
   incoming: IncomingDelivery,
   signal: AbortSignal,
 ): Promise<ChannelReply> {
@@ -18,7 +18,8 @@ export async function answerDelivery(
   const verified = await countingRefusals(context.metrics, () => context.verifier.verify(incoming, signal));
   const { channel, plan, digest, delivery } = verified;
   const question = { channel, plan, digest, bot: delivery.bot_id, utterance: delivery.utterance };
-  return answerQuestion(context, question, startMs);
+  const { version, template } = await answerQuestion(context, question, { startMs, deadlineMs: context.deadlineMs });
+  return { version, template };
 }
 
 /** Verify a delivery and count its refusal. */

@@ -8,8 +8,14 @@ import { phraseReply, resultsReply } from './compose-reply.ts';
 import { toOneLine } from './excerpt.ts';
 import { languageOf, type ReplyLanguage } from './phrases.ts';
 import type { ReplyOnce } from './reply-once.ts';
-import { type AnsweredChannel, channelCaller, type RetrievalContext, retrievePassages } from './retrieve-passages.ts';
-import type { ChannelReply, DeliveryOutcome } from './schema.ts';
+import {
+  type AnsweredChannel,
+  type AnswerTime,
+  channelCaller,
+  type RetrievalContext,
+  retrievePassages,
+} from './retrieve-passages.ts';
+import type { AnswerReply, DeliveryOutcome } from './schema.ts';
 import type { RecordUnanswered } from './unanswered-questions.ts';
 
 /** Length of the start of an utterance that is used as the query. */
@@ -36,7 +42,7 @@ export interface Question {
 }
 
 interface Answer {
-  readonly reply: ChannelReply;
+  readonly reply: AnswerReply;
   readonly outcome: DeliveryOutcome;
   /** Documents that the reply shows. */
   readonly documentIds?: readonly string[];
@@ -44,16 +50,15 @@ interface Answer {
 
 /**
  * Answer a question from the channel's bucket. A repeated delivery gets the same reply without another search, and does
- * not count towards the rate limit.
- *
- * @param startMs time by `performance.now()` at which the delivery arrived
+ * not count towards the rate limit. After the time limit the reply is an apology.
  */
 export async function answerQuestion(
   context: AnswerContext,
   question: Question,
-  startMs: number,
-): Promise<ChannelReply> {
-  const { metrics, deadlineMs } = context;
+  time: AnswerTime,
+): Promise<AnswerReply> {
+  const { metrics } = context;
+  const { startMs, deadlineMs } = time;
   const { channel, digest, bot } = question;
   const language = languageOf(question.utterance);
   let outcome: DeliveryOutcome | 'replayed' = 'replayed';
@@ -61,7 +66,7 @@ export async function answerQuestion(
   const reader = channelCaller(channel, question.plan);
   const once = await context.replies.reply({ configId: channel.id, digest }, waitMs, {
     async make() {
-      const answer = await makeAnswer(context, question, language, startMs);
+      const answer = await makeAnswer(context, question, language, time);
       outcome = answer.outcome;
       if (outcome === 'nothing_found') await context.recordUnanswered(channel, questionOf(question.utterance));
       return { documentIds: [], ...answer, isKept: answer.outcome !== 'rate_limited' };
@@ -77,7 +82,7 @@ async function makeAnswer(
   context: AnswerContext,
   { channel, plan, bot, utterance }: Question,
   language: ReplyLanguage,
-  startMs: number,
+  time: AnswerTime,
 ): Promise<Answer> {
   if (!(await context.calls.take(channel.orgId, bot))) {
     return { reply: phraseReply('too_many', language), outcome: 'rate_limited' };
@@ -86,7 +91,7 @@ async function makeAnswer(
   if (question === '') return { reply: phraseReply('no_question', language), outcome: 'no_question' };
   const rate = await context.rates.take({ orgId: channel.orgId, plan }, 'search');
   if (rate !== null && !rate.allowed) return { reply: phraseReply('too_many', language), outcome: 'rate_limited' };
-  const retrieval = await retrievePassages(context, { channel, plan }, question, startMs);
+  const retrieval = await retrievePassages(context, { channel, plan }, question, time);
   switch (retrieval.kind) {
     case 'found': {
       const reply = resultsReply(retrieval.results, question, language);

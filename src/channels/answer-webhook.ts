@@ -1,12 +1,19 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { awaitLater } from '../platform/await-later.ts';
 import { AppError } from '../platform/errors.ts';
 import { countingRefusals } from './answer-delivery.ts';
-import { type AnswerContext, answerQuestion } from './answer-question.ts';
+import { answerQuestion, type Question } from './answer-question.ts';
+import { phraseReply } from './compose-reply.ts';
 import { selectConfigWithPlan } from './config-store.ts';
-import { type ConfigContext, readConfig } from './configs.ts';
-import type { Messenger, RawDelivery } from './messengers/messenger.ts';
+import { readConfig } from './configs.ts';
+import { isAtOrigin } from './later/call-platform.ts';
+import { answerTime, type LaterContext, type LaterSender } from './later/later-sender.ts';
+import { linkReply } from './link-reply.ts';
+import type { AskedQuestion, LaterReplies, Messenger, RawDelivery } from './messengers/messenger.ts';
 import { MESSENGERS } from './messengers/messengers.ts';
-import type { AnswerConfig } from './schema.ts';
+import { languageOf } from './phrases.ts';
+import type { AnswerConfig, AnswerReply } from './schema.ts';
 import type { VerifierContext } from './verify-delivery.ts';
 
 /** Delivery of a platform, and the configuration that its path names. */
@@ -15,10 +22,17 @@ export interface WebhookDelivery extends RawDelivery {
   readonly configId: string;
 }
 
-type WebhookContext = AnswerContext & ConfigContext & Pick<VerifierContext, 'parseJson'>;
+export interface WebhookContext extends LaterContext, Pick<VerifierContext, 'parseJson'> {
+  readonly sender: LaterSender;
+  /** Time limit of a response. */
+  readonly deadlineMs: number;
+}
+
+type Verified = Awaited<ReturnType<typeof verify>>;
 
 /**
- * Verify a delivery of a platform, and answer it in the form of the platform.
+ * Verify a delivery of a platform, and answer it in the form of the platform: by the response, or by a later call if
+ * the platform takes one.
  *
  * @throws AppError 403 for a delivery that does not come from the platform, 400 for a body that is no JSON object
  */
@@ -30,16 +44,80 @@ export async function answerWebhook(
   const startMs = performance.now();
   const messenger = MESSENGERS.get(delivery.provider);
   if (messenger === undefined) throw new TypeError(`no route must exist for ${delivery.provider}`);
-  const { row, config } = await countingRefusals(context.metrics, () => verify(context, messenger, delivery));
+  const verified = await countingRefusals(context.metrics, () => verify(context, messenger, delivery));
   const json = await context.parseJson(delivery.bytes, signal);
-  const asked = messenger.readQuestion(json);
-  if (asked === null) return messenger.nothing;
+  const asked = messenger.readQuestions(json);
+  const [first] = asked;
+  if (first === undefined) return messenger.toNothing(json);
+  const { config } = verified;
+  const later = laterOf(context, verified, first);
+  const language = languageOf(first.text);
+  if (later?.when(config) === 'always') {
+    for (const each of asked) await replyLater(context, verified, each, startMs, null);
+    return later.acknowledge(config, language);
+  }
+  const question = toQuestion(verified, first);
+  const { deadlineMs } = context;
+  const time = later === null ? { startMs, deadlineMs } : answerTime(startMs, later.limitMs);
+  const answering = awaitLater(answerQuestion(context, question, time));
+  const reply = await untilLate(answering, startMs + deadlineMs);
+  if (reply === null && later !== null) {
+    await replyLater(context, verified, first, startMs, { question, answering });
+    return later.acknowledge(config, language);
+  }
+  const linked = linkReply(context, question, reply ?? phraseReply('too_slow', language));
+  return messenger.toResponse(linked, json, config);
+}
+
+/** Return the way to reply later; null if the response must be the reply. */
+function laterOf(
+  { platforms, logger }: WebhookContext,
+  { messenger, config, row }: Verified,
+  { replyTo }: AskedQuestion,
+): LaterReplies<AnswerConfig> | null {
+  const { later } = messenger;
+  if (later === null || replyTo === null || later.when(config) === 'never') return null;
+  const url = later.urlOf(replyTo, platforms).reveal();
+  if (isAtOrigin(url, later.origins(platforms))) return later;
+  const origin = URL.canParse(url) ? new URL(url).origin : null;
+  logger.warn({ channel: row.id, origin }, 'a delivery wants its reply at an origin that the settings do not list');
+  return null;
+}
+
+/** Wait for an answer until a time by `performance.now()`; null if it is late. */
+async function untilLate(answering: Promise<AnswerReply>, endMs: number): Promise<AnswerReply | null> {
+  const timer = new AbortController();
+  const late = delay(Math.max(0, endMs - performance.now()), null, { signal: timer.signal });
+  try {
+    return await Promise.race([answering, awaitLater(late)]);
+  } finally {
+    timer.abort();
+  }
+}
+
+/** @param begun the answer in progress; null if it has not begun */
+async function replyLater(
+  { sender }: WebhookContext,
+  verified: Verified,
+  asked: AskedQuestion,
+  startMs: number,
+  begun: { readonly question: Question; readonly answering: Promise<AnswerReply> } | null,
+): Promise<void> {
+  const { provider, later } = verified.messenger;
+  if (later === null || asked.replyTo === null) return;
+  await sender.accept({
+    provider,
+    question: begun?.question ?? toQuestion(verified, asked),
+    replyTo: asked.replyTo,
+    limitMs: later.limitMs - (performance.now() - startMs),
+    answering: begun?.answering ?? null,
+  });
+}
+
+function toQuestion({ row, config }: Verified, { deliveryId, text }: AskedQuestion): Question {
   const { id, orgId, name, plan } = row;
-  const { deliveryId, text: utterance } = asked;
   const digest = deliveryId === null ? randomBytes(32) : createHash('sha256').update(deliveryId).digest();
-  const channel = { id, orgId, name, config };
-  const reply = await answerQuestion(context, { channel, plan, bot: id, digest, utterance }, startMs);
-  return messenger.toResponse(reply, json);
+  return { channel: { id, orgId, name, config }, plan, bot: id, digest, utterance: text };
 }
 
 /** An unknown configuration is refused as a wrong secret is. */
@@ -48,8 +126,8 @@ async function verify({ sql, keyRing }: WebhookContext, messenger: Messenger, de
   const stored = row === null ? undefined : messenger.config.safeParse(readConfig(keyRing, row)).data;
   // Without a configuration, the delivery is compared with a secret that nobody knows, so that the time is the same.
   const config = stored ?? nobodysConfig(messenger);
-  const isGenuine = messenger.isGenuine(delivery, config);
-  if (row !== null && stored !== undefined && isGenuine) return { row, config: stored };
+  const isGenuine = messenger.isGenuine(delivery, config, Date.now());
+  if (row !== null && stored !== undefined && isGenuine) return { messenger, row, config: stored };
   throw new AppError({
     code: 'signature_invalid',
     status: 403,
@@ -59,5 +137,6 @@ async function verify({ sql, keyRing }: WebhookContext, messenger: Messenger, de
 }
 
 function nobodysConfig(messenger: Messenger): AnswerConfig {
-  return messenger.config.parse({ collection: 'none', secret: randomBytes(24).toString('hex') });
+  const secret = randomBytes(24).toString('hex');
+  return messenger.config.parse({ collection: 'none', secret, access_token: secret, bot_token: `xoxb-${secret}` });
 }

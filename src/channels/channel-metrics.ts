@@ -12,6 +12,8 @@ export interface ChannelMetrics {
   refused(channel: string | null, reason: string): void;
   /** Count a fault that was answered with an apology. */
   failed(channel: string, reason: string): void;
+  /** Count the end of a reply by a call to its platform. */
+  repliedLater(channel: string, outcome: 'sent' | 'failed'): void;
   /** Count a notification. */
   notified(channel: string, outcome: 'accepted' | 'delivered' | 'failed'): void;
 }
@@ -50,6 +52,12 @@ export function openChannelMetrics(registry: Registry): ChannelMetrics {
     labelNames: ['channel', 'reason'],
     registers,
   });
+  const laterReplies = new Counter({
+    name: 'service_channel_later_replies_total',
+    help: 'Replies by a call to the platform of the channel, by outcome.',
+    labelNames: ['channel', 'outcome'],
+    registers,
+  });
   const notifications = new Counter({
     name: 'service_channel_notifications_total',
     help: 'Notifications, by outcome.',
@@ -70,6 +78,7 @@ export function openChannelMetrics(registry: Registry): ChannelMetrics {
     },
     refused: (channel, reason) => refusals.inc({ channel: channel === null ? '' : labelOf(channel), reason }),
     failed: (channel, reason) => faults.inc({ channel: labelOf(channel), reason }),
+    repliedLater: (channel, outcome) => laterReplies.inc({ channel: labelOf(channel), outcome }),
     notified: (channel, outcome) => notifications.inc({ channel: labelOf(channel), outcome }),
   };
 }

@@ -3,7 +3,7 @@ import { collapse } from '../search/results/collapse.ts';
 import type { SearchResult } from '../search/schema.ts';
 import { cutText, excerptOf, toOneLine } from './excerpt.ts';
 import { type Phrase, phraseOf, type ReplyLanguage, sourceOf } from './phrases.ts';
-import { type ChannelReply, OUTPUT_CHARS_MAX, OUTPUTS_MAX } from './schema.ts';
+import { type AnswerReply, type ChannelReply, OUTPUT_CHARS_MAX, OUTPUTS_MAX, type ReplyPassage } from './schema.ts';
 
 /** Maximum number of results in a reply. */
 const RESULTS_MAX = 5;
@@ -27,26 +27,34 @@ export function resultsReply(
   results: readonly SearchResult[],
   question: string,
   language: ReplyLanguage,
-): ChannelReply | null {
+): AnswerReply | null {
   const terms = matchingTerms(question);
   // All passages get the same document id, since `collapse` compares only passages of one document.
   const passages = results.map((result) => ({ documentId: '', text: result.text, result }));
-  const kept = collapse(passages, { wanted: RESULTS_MAX, perDocumentMax: null });
-  const blocks = kept
+  const kept = collapse(passages, { wanted: RESULTS_MAX, perDocumentMax: null })
     .filter(({ text }) => toOneLine(text) !== '')
-    .map(({ result }, index) => renderResult(result, index + 1, terms, language));
-  return blocks.length === 0 ? null : toReply(packOutputs(blocks));
+    .map(({ result }) => toPassage(result, terms, language));
+  return kept.length === 0 ? null : { ...toReply(packOutputs(kept.map(renderPassage))), passages: kept };
 }
 
-function renderResult(
-  { text, score, citation }: SearchResult,
-  number: number,
+function toPassage(
+  { text, score, citation, document_id, chunk_index }: SearchResult,
   terms: ReadonlySet<string>,
   language: ReplyLanguage,
-): string {
-  const line = `${number}. [${score.toFixed(2)}] ${excerptOf(text, terms, PASSAGE_CHARS_MAX)}`;
+): ReplyPassage {
   const fileName = cutText(toOneLine(citation.file_name), FILE_NAME_CHARS_MAX);
-  const withSource = `${line}\n${sourceOf(fileName, citation.locator.page, language)}`;
+  return {
+    score,
+    text: excerptOf(text, terms, PASSAGE_CHARS_MAX),
+    source: sourceOf(fileName, citation.locator.page, language),
+    documentId: document_id,
+    chunkIndex: chunk_index,
+  };
+}
+
+function renderPassage({ score, text, source }: ReplyPassage, index: number): string {
+  const line = `${index + 1}. [${score.toFixed(2)}] ${text}`;
+  const withSource = `${line}\n(${source})`;
   return withSource.length <= OUTPUT_CHARS_MAX ? withSource : line;
 }
 

@@ -22,6 +22,7 @@ import {
 import { maskConfig } from './mask-config.ts';
 import type { Messenger } from './messengers/messenger.ts';
 import { MESSENGERS } from './messengers/messengers.ts';
+import type { AnsweredChannel } from './retrieve-passages.ts';
 import {
   type AnswerConfig,
   type ChannelView,
@@ -66,9 +67,10 @@ export async function createChannel(
   request: CreateChannel,
 ): Promise<{ readonly channel: CreatedChannel; readonly warnings: string[] }> {
   const { name, provider } = request;
-  const { config, warnings } = await parseConfig(sql, caller.orgId, provider, request.config);
+  const messenger = messengerOf(request);
+  const { config, warnings } = await parseConfig(sql, caller.orgId, request);
   const id = newId('chn');
-  const path = MESSENGERS.get(provider)?.pathOf(id, config as AnswerConfig);
+  const path = messenger?.pathOf(id, config as AnswerConfig);
   const sealedConfig = seal(keyRing.encryption, JSON.stringify(config), contextOf(caller.orgId, id));
   const botId = provider === MESSENGER ? (config['bot_id'] as string) : null;
   try {
@@ -89,6 +91,13 @@ export async function createChannel(
     warnings.push(`other organizations have the bot_id "${botId}", too: have the messenger call ${path}`);
   }
   return { channel: { id, name, provider, ...(path === undefined ? {} : { webhook_path: path }) }, warnings };
+}
+
+/** Return the messenger of a new configuration; undefined if it is only stored. */
+function messengerOf({ provider, config }: Pick<CreateChannel, 'provider' | 'config'>): Messenger | undefined {
+  const messenger = MESSENGERS.get(provider);
+  const isFreeForm = messenger?.isFreeFormAllowed && (config['collection'] ?? null) === null;
+  return isFreeForm ? undefined : messenger;
 }
 
 /** List the configurations of the organization, oldest first, with masked credentials; all of them without `limit`. */
@@ -137,18 +146,30 @@ export async function findChannel({ sql, keyRing }: ConfigContext, orgId: string
 }
 
 /**
- * Find the configuration of a messenger of a platform, with its credentials.
+ * Find a configuration whose questions are answered, with its credentials.
  *
- * @throws AppError `channel_configuration_not_found` (404), `channel_config_invalid` (400) for one that lacks fields
+ * @returns the channel, the name of its bot, and its messenger; null for that of the contract
+ * @throws AppError `channel_configuration_not_found` (404), `provider_not_supported` (400) for one that is only stored,
+ *   `channel_config_invalid` (400) for one that lacks fields
  */
-export async function findAnswerConfig(
+export async function findAnswered(
   { sql, keyRing }: ConfigContext,
   orgId: string,
   id: string,
-  messenger: Messenger,
-): Promise<AnswerConfig> {
-  const config = messenger.config.safeParse(readConfig(keyRing, await requireChannel(sql, orgId, id)));
-  if (config.success) return config.data;
+): Promise<{ readonly channel: AnsweredChannel; readonly bot: string; readonly messenger: Messenger | null }> {
+  const row = await requireChannel(sql, orgId, id);
+  if (row.provider === MESSENGER) {
+    const channel = toChannel(keyRing, row);
+    return { channel, bot: channel.config.bot_id, messenger: null };
+  }
+  const given = readConfig(keyRing, row);
+  const messenger = messengerOf({ ...row, config: given });
+  if (messenger === undefined) {
+    const message = `a configuration of the provider "${row.provider}" answers no questions`;
+    throw invalidRequest(message, 'channel_config_id', 'provider_not_supported');
+  }
+  const config = messenger.config.safeParse(given);
+  if (config.success) return { channel: { id, orgId, name: row.name, config: config.data }, bot: id, messenger };
   throw incompleteConfig();
 }
 
@@ -200,11 +221,16 @@ interface Parsed {
   readonly warnings: string[];
 }
 
-async function parseConfig(sql: Sql, orgId: string, provider: string, given: Record<string, unknown>): Promise<Parsed> {
+async function parseConfig(
+  sql: Sql,
+  orgId: string,
+  request: Pick<CreateChannel, 'provider' | 'config'>,
+): Promise<Parsed> {
+  const { provider, config: given } = request;
   const sender = SENDERS.get(provider);
   if (sender !== undefined) return parseFields(sender.config, provider, given);
   const schema: z.ZodType<AnswerConfig & { secret?: string }, object> | undefined =
-    provider === MESSENGER ? MessengerConfig : MESSENGERS.get(provider)?.config;
+    provider === MESSENGER ? MessengerConfig : messengerOf(request)?.config;
   if (schema === undefined) return parseOther(given);
   const { config, warnings } = parseFields(schema, provider, given);
   await checkBucket(sql, orgId, config);

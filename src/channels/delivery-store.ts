@@ -14,6 +14,12 @@ export interface DeliveryRow {
   readonly reply: string | null;
   /** True while a process makes the reply. */
   readonly isClaimed: boolean;
+  /** Reply by a call to the platform; null if the response is the reply. */
+  readonly later: {
+    readonly status: 'waiting' | 'sending' | 'sent' | 'failed';
+    readonly reason: string | null;
+    readonly isUncertain: boolean;
+  } | null;
 }
 
 /**
@@ -29,8 +35,11 @@ export async function selectDeliveries(
   const { configId, limit, after } = page;
   const rows = await sql`
     SELECT encode(d.digest, 'hex') AS id, d.config_id, d.received_at, d.outcome, d.answered_at, r.reply,
-           coalesce(r.claimed_until > now(), false) AS is_claimed
+           coalesce(r.claimed_until > now(), false) AS is_claimed,
+           CASE WHEN l.status IS NOT NULL
+             THEN jsonb_build_object('status', l.status, 'reason', l.reason, 'isUncertain', l.uncertain) END AS later
     FROM channel_deliveries d
+    LEFT JOIN channel_later_replies l ON l.config_id = d.config_id AND l.digest = d.digest
     LEFT JOIN channel_replies r ON r.config_id = d.config_id AND r.digest = d.digest AND r.expires_at > now()
     WHERE d.org_id = ${orgId}
       ${configId === undefined ? sql`` : sql`AND d.config_id = ${configId}`}
@@ -44,6 +53,7 @@ export async function selectDeliveries(
     answeredAt: row['answered_at'] as Date | null,
     reply: row['reply'] as string | null,
     isClaimed: row['is_claimed'] as boolean,
+    later: row['later'] as DeliveryRow['later'],
   }));
 }
 

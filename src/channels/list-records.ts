@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import type { Sql } from '../platform/postgres.ts';
-import { selectDeliveries } from './delivery-store.ts';
+import { type DeliveryRow, selectDeliveries } from './delivery-store.ts';
 import { selectNotifications } from './notification-store.ts';
 import { ChannelReply, DeliveryOutcome, type NotificationRecord } from './schema.ts';
+
+const LaterStatus = z.enum(['waiting', 'sending', 'sent', 'failed', 'uncertain']);
 
 /** Delivery of the messenger as `GET /v1/channels/deliveries` shows it. */
 export const DeliveryView = z
@@ -13,6 +15,8 @@ export const DeliveryView = z
     status: z.enum(['answered', 'in_progress', 'abandoned']),
     outcome: DeliveryOutcome.nullable().describe('null if there is no reply'),
     duration_ms: z.number().nullable().describe('time until the reply; null if there is none'),
+    later_status: LaterStatus.nullable().describe('state of a reply that is sent by a call to the platform, or null'),
+    later_reason: z.string().nullable().describe('cause of the last failure to send it'),
     texts: z.array(z.string()).describe('reply, kept for ten minutes; otherwise empty'),
   })
   .meta({ id: 'ChannelDelivery' });
@@ -27,15 +31,22 @@ interface Page {
 /** List verified deliveries, newest first. The texts of users are not kept, and replies are kept for ten minutes. */
 export async function listDeliveries(sql: Sql, orgId: string, page: Page): Promise<DeliveryView[]> {
   const rows = await selectDeliveries(sql, orgId, page);
-  return rows.map(({ id, configId, receivedAt, outcome, answeredAt, reply, isClaimed }) => ({
+  return rows.map(({ id, configId, receivedAt, outcome, answeredAt, reply, isClaimed, later }) => ({
     id,
     channel_config_id: configId,
     received_at: receivedAt.toISOString(),
-    status: outcome !== null ? 'answered' : isClaimed ? 'in_progress' : 'abandoned',
+    status: statusOf({ outcome, isClaimed, later }),
     outcome,
     duration_ms: answeredAt === null ? null : answeredAt.getTime() - receivedAt.getTime(),
+    later_status: later && (later.isUncertain ? 'uncertain' : later.status),
+    later_reason: later?.reason ?? null,
     texts: reply === null ? [] : ChannelReply.parse(JSON.parse(reply)).template.outputs.map((o) => o.simpleText.text),
   }));
+}
+
+function statusOf({ outcome, isClaimed, later }: Pick<DeliveryRow, 'outcome' | 'isClaimed' | 'later'>) {
+  if (outcome !== null) return 'answered';
+  return isClaimed || later?.status === 'waiting' ? 'in_progress' : 'abandoned';
 }
 
 /** List notifications, newest first. Records stay for 90 days. */

@@ -1,6 +1,8 @@
+import type { Caller } from '../access/caller.ts';
 import type { Chore } from '../platform/chores.ts';
 import type { Config } from '../platform/config.ts';
 import { AppError } from '../platform/errors.ts';
+import type { Service } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Sql } from '../platform/postgres.ts';
@@ -15,8 +17,11 @@ import type { SendContext } from './attempt-notification.ts';
 import { CALL_LIMIT, openCallLog } from './call-log.ts';
 import { deleteOldCalls } from './call-store.ts';
 import { openChannelMetrics } from './channel-metrics.ts';
-import type { ConfigContext } from './configs.ts';
+import { type ConfigContext, findAnswered } from './configs.ts';
 import { deleteOldDeliveries } from './delivery-store.ts';
+import { type CredentialCheck, checkCredential } from './later/check-credential.ts';
+import { LaterSender } from './later/later-sender.ts';
+import { deleteOldLater } from './later/later-store.ts';
 import { deleteOldNotifications, failInterrupted } from './notification-store.ts';
 import { deleteOldCounts, deleteOldQuestions } from './question-store.ts';
 import { openReplyOnce } from './reply-once.ts';
@@ -26,6 +31,7 @@ import type { ChannelReply } from './schema.ts';
 import { openSenders } from './senders/open-senders.ts';
 import { sweepOutbox } from './sweep-outbox.ts';
 import { TemplateCache } from './template-cache.ts';
+import { type TryReply, type TryRequest, tryChannel } from './try-channel.ts';
 import { COUNTED_DAYS_MAX, QUESTIONS_KEPT_MS, unansweredRecorder } from './unanswered-questions.ts';
 import {
   type IncomingDelivery,
@@ -40,6 +46,8 @@ const ROWS_SWEPT_MAX = 10_000;
 /** Age of an unfinished notification whose process has died. Sending takes at most one minute. */
 const INTERRUPTED_MS = 5 * 60_000;
 const NOTIFICATIONS_KEPT_MS = 90 * 24 * 3_600_000;
+/** Time in which a repeated delivery is recognised. Slack repeats delayed events for 24 hours. */
+const LATER_KEPT_MS = 48 * 3_600_000;
 
 /** Messaging channels: configurations, the webhook and notifications. */
 export interface Channels extends ConfigContext {
@@ -54,12 +62,18 @@ export interface Channels extends ConfigContext {
   webhookOfPlatform(
     parseJson: VerifierContext['parseJson'],
   ): (delivery: WebhookDelivery, signal: AbortSignal) => Promise<object>;
+  /** Answer a question as a channel does, without its platform. */
+  test(caller: Pick<Caller, 'orgId' | 'plan'>, id: string, request: TryRequest): Promise<TryReply>;
+  /** Ask the platform of a channel if it takes the credential of replies; null if they need none. */
+  check(orgId: string, id: string): Promise<CredentialCheck | null>;
+  /** Create the service that sends replies by calls to platforms, also those of processes that have died. */
+  laterReplies(): Service;
   readonly chores: (everyMs: number) => readonly Chore[];
   close(): Promise<void>;
 }
 
 export function openChannels(context: {
-  readonly config: Pick<Config, 'channels'>;
+  readonly config: Pick<Config, 'channels' | 'baseUrl'>;
   readonly sql: Sql;
   readonly redis: RedisConnection | null;
   readonly keyRing: Pick<KeyRing, 'encryption'>;
@@ -70,7 +84,7 @@ export function openChannels(context: {
 }): Channels {
   const { config, sql, redis, keyRing, logger, search, rates } = context;
   const metrics = openChannelMetrics(context.metrics.registry);
-  const { replyDeadlineMs, deliveriesKeptMs, keepsQuestions } = config.channels;
+  const { replyDeadlineMs: deadlineMs, deliveriesKeptMs, keepsQuestions, platforms } = config.channels;
   const senders = openSenders(config.channels);
   const sending: SendContext = { sql, keyRing, senders, templates: new TemplateCache(), metrics, logger };
   const answering: AnswerContext = {
@@ -78,12 +92,14 @@ export function openChannels(context: {
     rates,
     logger,
     metrics,
-    deadlineMs: replyDeadlineMs,
     load: openSearchLoad(),
-    replies: openReplyOnce({ sql, logger, deadlineMs: replyDeadlineMs }),
+    replies: openReplyOnce({ sql, logger }),
     calls: openCallLog({ sql, redis, logger }),
     recordUnanswered: unansweredRecorder({ sql, logger }, keepsQuestions),
   };
+  const origin = config.baseUrl?.replace(/\/+$/, '') ?? null;
+  const later = { ...answering, sql, keyRing, platforms, origin };
+  const sender = new LaterSender(later);
   return {
     sql,
     keyRing,
@@ -98,10 +114,16 @@ export function openChannels(context: {
     },
     webhook(parseJson) {
       const verifier = openVerifier({ sql, keyRing, parseJson });
-      return (incoming, signal) => answerDelivery({ ...answering, verifier }, incoming, signal);
+      return (incoming, signal) => answerDelivery({ ...answering, verifier, deadlineMs }, incoming, signal);
     },
     webhookOfPlatform: (parseJson) => (delivery, signal) =>
-      answerWebhook({ ...answering, sql, keyRing, parseJson }, delivery, signal),
+      answerWebhook({ ...later, sender, deadlineMs, parseJson }, delivery, signal),
+    test: (caller, id, request) => tryChannel({ ...later, deadlineMs }, caller, id, request),
+    async check(orgId, id) {
+      const { messenger, channel } = await findAnswered({ sql, keyRing }, orgId, id);
+      return messenger && checkCredential(platforms, messenger, channel.config);
+    },
+    laterReplies: () => sender.service(),
     chores: (everyMs) => [
       {
         name: 'sending of notifications in the outbox',
@@ -114,6 +136,7 @@ export function openChannels(context: {
         async run() {
           await deleteExpiredReplies(sql, ROWS_SWEPT_MAX);
           await deleteOldDeliveries(sql, deliveriesKeptMs, ROWS_SWEPT_MAX);
+          await deleteOldLater(sql, LATER_KEPT_MS, ROWS_SWEPT_MAX);
           await deleteOldCalls(sql, 2 * CALL_LIMIT.windowMs);
           await failInterrupted(sql, INTERRUPTED_MS);
           await deleteOldNotifications(sql, NOTIFICATIONS_KEPT_MS);

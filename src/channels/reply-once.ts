@@ -1,17 +1,27 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../platform/logger.ts';
 import type { Sql } from '../platform/postgres.ts';
-import { claimDelivery, type DeliveryKey, deleteClaim, expireReply, selectReply, storeReply } from './reply-store.ts';
-import type { ChannelReply, DeliveryOutcome } from './schema.ts';
+import {
+  claimDelivery,
+  type DeliveryKey,
+  deleteClaim,
+  expireReply,
+  renewClaim,
+  selectReply,
+  storeReply,
+} from './reply-store.ts';
+import type { AnswerReply, DeliveryOutcome } from './schema.ts';
+import { whileRenewed } from './while-renewed.ts';
 
 /** Time to keep a reply. A delivery is accepted for at most 600 s: 300 s by a clock that is 300 s ahead. */
 const KEEP_MS = 10 * 60_000;
-/** Time by which a claim outlives the deadline of its reply. */
-const CLAIM_BEYOND_MS = 2_500;
+/** Time after which another process may take over from one that has died. */
+const CLAIM_MS = 6_000;
+const RENEWED_EVERY_MS = 2_000;
 const POLL_MS = 50;
 
 export interface MadeReply {
-  readonly reply: ChannelReply;
+  readonly reply: AnswerReply;
   /** True if a repeated delivery gets this reply. Otherwise the delivery is answered again. */
   readonly isKept: boolean;
   readonly outcome: DeliveryOutcome;
@@ -38,23 +48,22 @@ export interface ReplyOnce {
     key: DeliveryKey,
     waitMs: number,
     maker: ReplyMaker,
-  ): Promise<{ readonly reply: ChannelReply; readonly isReplayed: boolean } | null>;
+  ): Promise<{ readonly reply: AnswerReply; readonly isReplayed: boolean } | null>;
 }
 
-export function openReplyOnce(settings: {
-  readonly sql: Sql;
-  readonly logger: Logger;
-  /** Time limit for making a reply. */
-  readonly deadlineMs: number;
-}): ReplyOnce {
+export function openReplyOnce(settings: { readonly sql: Sql; readonly logger: Logger }): ReplyOnce {
   const { sql, logger } = settings;
-  const times = { claimMs: settings.deadlineMs + CLAIM_BEYOND_MS, keepMs: KEEP_MS };
-  /** Replies in progress in this process. Each ends with its deadline. */
-  const pending = new Map<string, Promise<ChannelReply | null>>();
+  const times = { claimMs: CLAIM_MS, keepMs: KEEP_MS };
+  /** Replies in progress in this process. Each ends with the deadline of its delivery. */
+  const pending = new Map<string, Promise<AnswerReply | null>>();
 
-  async function makeClaimed(key: DeliveryKey, claim: string, { make }: ReplyMaker): Promise<ChannelReply> {
+  async function makeClaimed(key: DeliveryKey, first: string, { make }: ReplyMaker): Promise<AnswerReply> {
+    let claim = first;
+    const renew = async () => {
+      claim = (await renewClaim(sql, key, claim, CLAIM_MS)) ?? claim;
+    };
     try {
-      const { reply, isKept, outcome, documentIds } = await make();
+      const { reply, isKept, outcome, documentIds } = await whileRenewed(RENEWED_EVERY_MS, renew, make);
       const made = { reply: JSON.stringify(reply), outcome, documentIds };
       await (isKept ? storeReply(sql, key, claim, made) : deleteClaim(sql, key, claim));
       return reply;
@@ -76,7 +85,7 @@ export function openReplyOnce(settings: {
         return makeClaimed(key, claim, maker);
       }
       const known = await selectReply(sql, key);
-      if (known !== null && (await maker.mayRepeat(known.documentIds))) return JSON.parse(known.reply) as ChannelReply;
+      if (known !== null && (await maker.mayRepeat(known.documentIds))) return JSON.parse(known.reply) as AnswerReply;
       if (known !== null) await expireReply(sql, key);
       if (performance.now() >= endMs) return null;
       await delay(POLL_MS);

@@ -36,6 +36,21 @@ export async function claimDelivery(
   return row?.claimed_until ?? null;
 }
 
+/** Extend a claim that is still valid and return its new end; null if it is lost. */
+export async function renewClaim(
+  sql: Sql,
+  key: DeliveryKey,
+  claimedUntil: string,
+  claimMs: number,
+): Promise<string | null> {
+  const [row] = await sql<{ claimed_until: string }[]>`
+    UPDATE channel_replies SET claimed_until = clock_timestamp() + ${claimMs} * interval '1 millisecond'
+    WHERE config_id = ${key.configId} AND digest = ${key.digest}
+      AND reply IS NULL AND claimed_until = ${claimedUntil}::text::timestamptz
+    RETURNING claimed_until::text`;
+  return row?.claimed_until ?? null;
+}
+
 /** Kept reply, as JSON, with the documents that it shows. */
 export interface KeptReply {
   readonly reply: string;

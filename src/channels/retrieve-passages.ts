@@ -40,9 +40,15 @@ export interface AnsweredChannel {
 export interface RetrievalContext {
   readonly search: SearchContext;
   readonly logger: Logger;
-  /** Time limit from the arrival of a delivery to the end of its retrieval. */
-  readonly deadlineMs: number;
   readonly load: SearchLoad;
+}
+
+/** Time that an answer may take. */
+export interface AnswerTime {
+  /** Time by `performance.now()` at which the delivery arrived. */
+  readonly startMs: number;
+  /** Time limit from the arrival to the end of the retrieval. */
+  readonly deadlineMs: number;
 }
 
 /** State shared by the searches of all channels in this process. */
@@ -75,16 +81,14 @@ export function channelCaller({ id, orgId, config }: AnsweredChannel, plan: Plan
 /**
  * Search the channel's bucket within the deadlines: hybrid first, then by keyword if the embedding is late or fails.
  * Never throw, since every delivery gets a reply.
- *
- * @param startMs time by `performance.now()` at which the delivery arrived
  */
 export async function retrievePassages(
   context: RetrievalContext,
   { channel, plan }: { readonly channel: AnsweredChannel; readonly plan: Plan },
   question: string,
-  startMs: number,
+  { startMs, deadlineMs }: AnswerTime,
 ): Promise<Retrieval> {
-  const { search, logger, deadlineMs, load } = context;
+  const { search, logger, load } = context;
   const { config } = channel;
   const caller = channelCaller(channel, plan);
   const find = async (mode: SearchRequest['mode'], endMs: number): Promise<Retrieval> => {

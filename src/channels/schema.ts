@@ -74,7 +74,9 @@ export const CreateChannel = z.object({
     .regex(/^[a-z][a-z0-9_-]{0,63}$/, 'must be lower-case letters, digits, "_" and "-", such as "messenger"'),
   config: z
     .record(z.string(), z.unknown())
-    .describe('fields of the provider; messenger, kakao, telegram, teams, sens, solapi and nhn have their own'),
+    .describe(
+      'fields of the provider; messenger, kakao, telegram, teams, slack, line, sens, solapi and nhn have their own',
+    ),
 });
 export type CreateChannel = z.output<typeof CreateChannel>;
 
@@ -121,6 +123,22 @@ export const ChannelReply = z
   })
   .meta({ id: 'ChannelReply' });
 export type ChannelReply = z.output<typeof ChannelReply>;
+
+/** Passage of a reply, for platforms that show it as a card. */
+export interface ReplyPassage {
+  readonly score: number;
+  readonly text: string;
+  /** File and page, such as `manual.pdf, p. 3`. */
+  readonly source: string;
+  readonly documentId: string;
+  readonly chunkIndex: number;
+}
+
+/** Reply to a question, with the passages that it quotes. */
+export interface AnswerReply extends ChannelReply {
+  /** Undefined if it quotes none, and in replies that were stored by an earlier release. */
+  readonly passages?: readonly ReplyPassage[];
+}
 
 const ARGUMENTS_MAX = 64;
 

@@ -9,6 +9,7 @@ const toBoolean = (value: string) => (value === 'true' ? true : value === 'false
 const TYPED: Readonly<Record<string, (value: string) => unknown>> = {
   public_only: toBoolean,
   resend: toBoolean,
+  quick_replies: (value) => value.split(','),
   score_min: (value) => (value.trim() === '' ? value : Number(value)),
 };
 

@@ -1,3 +1,4 @@
+import type { CredentialCheck } from '../channels/later/check-credential.ts';
 import { textOf } from '../channels/messengers/messenger.ts';
 import { MESSENGERS } from '../channels/messengers/messengers.ts';
 import { ChannelReply } from '../channels/schema.ts';
@@ -37,6 +38,25 @@ export async function postDelivery(
   } catch (error) {
     throw unreachable(url, 'the response is not that of this service', error);
   }
+}
+
+/**
+ * Tell what a platform says about the credential of replies; null if they need none.
+ *
+ * @throws AppError `credential_refused` (502)
+ */
+export function explainCredential({
+  provider,
+  check,
+}: {
+  readonly provider: string;
+  readonly check: CredentialCheck | null;
+}): string | null {
+  if (check === null) return null;
+  if (check.status === 'accepted') return `${provider} takes the token`;
+  if (check.status === 'unknown') return `${provider} did not tell if it takes the token (${check.reason})`;
+  const message = `${provider} refuses the token (${check.reason}), so replies cannot be sent; create the channel with another token`;
+  throw new AppError({ code: 'credential_refused', status: 502, message });
 }
 
 async function post(

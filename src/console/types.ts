@@ -10,6 +10,7 @@ export type { Overview } from '../appliance/overview/schema.ts';
 export type { UsageByBucket } from '../appliance/overview/usage-by-bucket.ts';
 export type { DeliveryView } from '../channels/list-records.ts';
 export type { ChannelView, CreatedChannel, DryRun, NotificationRecord, SendReply } from '../channels/schema.ts';
+export type { TryReply as ChannelTest } from '../channels/try-channel.ts';
 export type { QuestionView, UnansweredView } from '../channels/unanswered-questions.ts';
 export type { Locator } from '../documents/locator.ts';
 export type { BucketContents, BucketView, CollectionView, DocumentStatus, DocumentView } from '../documents/schema.ts';

@@ -20,6 +20,7 @@ const LinkClaims = z.tuple([
   z.boolean().describe('documents of every department are open'),
   z.int().describe('end of validity, in seconds since 1970'),
   z.string().describe('actor of the caller'),
+  z.enum(['unrestricted', 'public']).optional().describe('documents that a caller outside may see'),
 ]);
 
 type LinkKeys = Pick<KeyRing, 'linkSigning'>;
@@ -46,6 +47,7 @@ export function documentUrl(
   const expires = Math.floor(nowMs / 60_000) * 60 + LINK_SECONDS;
   const claims = [
     ...[documentId, caller.orgId, caller.authLevel, caller.department, readsEveryScope(caller), expires, caller.actor],
+    ...(caller.outside === undefined ? [] : [caller.outside]),
   ] as z.input<typeof LinkClaims>;
   const signed = Buffer.from(JSON.stringify(claims)).toString('base64url');
   const token = `${signed}.${signatureOf(keys, signed).toString('base64url')}`;
@@ -75,7 +77,7 @@ export async function readDocumentLink(
   // An earlier release made links without an actor.
   const claims = LinkClaims.safeParse(JSON.parse(Buffer.from(signed, 'base64url').toString('utf8')));
   if (!claims.success) throw invalidLink();
-  const [linked, orgId, authLevel, department, everyScope, expires, actor] = claims.data;
+  const [linked, orgId, authLevel, department, everyScope, expires, actor, outside] = claims.data;
   if (linked !== documentId) throw invalidLink();
   if (nowMs >= expires * 1000) {
     const message = 'this link has expired; links to documents work for one hour, so search again for a new one';
@@ -92,6 +94,7 @@ export async function readDocumentLink(
     department,
     scopes: new Set(),
     authLevel,
+    ...(outside ? { outside } : {}),
   };
 }
 

@@ -1,5 +1,5 @@
-import { type ConfigContext, findAnswerConfig, findChannel, listChannels } from '../channels/configs.ts';
-import { MESSENGERS } from '../channels/messengers/messengers.ts';
+import { type ConfigContext, findAnswered, findChannel, listChannels } from '../channels/configs.ts';
+import { MESSENGER } from '../channels/schema.ts';
 import { SENDERS } from '../channels/senders/senders.ts';
 import { signDelivery } from '../channels/verify-delivery.ts';
 import { conflict, invalidRequest, notFound } from '../platform/errors.ts';
@@ -31,11 +31,11 @@ export async function signTestDelivery(
     const message = `the channel only sends notifications; try "service channels send ${ref} --dry-run" with a template`;
     throw invalidRequest(message, 'channel', 'provider_not_supported');
   }
-  const messenger = MESSENGERS.get(provider);
-  if (messenger !== undefined) {
-    const config = await findAnswerConfig(context, orgId, id, messenger);
-    const { body, headers } = messenger.makeDelivery(delivery.utterance, config);
-    const path = messenger.pathOf(id, config);
+  if (provider !== MESSENGER) {
+    const { channel, messenger } = await findAnswered(context, orgId, id);
+    if (messenger === null) throw new TypeError(`${provider} must have a messenger`);
+    const { body, headers } = messenger.makeDelivery(delivery.utterance, channel.config);
+    const path = messenger.pathOf(id, channel.config);
     return { provider, path, body, headers: { 'content-type': 'application/json', ...headers } };
   }
   const { config } = await findChannel(context, orgId, id);

@@ -36,6 +36,41 @@ function vendor(baseUrl: string) {
     })
     .prefault({});
 }
+/** Addresses that replies may be sent to. Without a wildcard only one origin is allowed. */
+const Origin = z
+  .string()
+  .regex(
+    /^https?:\/\/(?:\*\.)?[a-z0-9][a-z0-9.-]*(?::\d{1,5})?$/,
+    'must be an origin without a path, such as https://bot.example.com or https://*.example.com',
+  );
+
+const apiAddress = (address: string) =>
+  z
+    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+    .refine((url) => !/[?#]|:\/\/[^/]*@/.test(url), 'must have no query, no fragment and no credentials')
+    .default(address)
+    .transform((url) => url.replace(/\/+$/, ''));
+
+/** Settings of platforms to which the service sends replies. */
+const platformSettings = {
+  kakao: z
+    .strictObject({
+      callback_origins: z
+        .array(Origin)
+        .default(['https://*.kakao.com'])
+        .describe('origins of callback addresses that replies are sent to; *. stands for the subdomains'),
+    })
+    .prefault({})
+    .describe('KakaoTalk skills'),
+  slack: z
+    .strictObject({ base_url: apiAddress('https://slack.com/api').describe('address of the Web API') })
+    .prefault({})
+    .describe('Slack apps'),
+  line: z
+    .strictObject({ base_url: apiAddress('https://api.line.me').describe('address of the Messaging API') })
+    .prefault({})
+    .describe('LINE channels'),
+};
 
 export const channelSettings = {
   channels: z
@@ -44,6 +79,7 @@ export const channelSettings = {
       sens: vendor('https://sens.apigw.ntruss.com').describe('NAVER Cloud SENS, for Alimtalk'),
       solapi: vendor('https://api.solapi.com').describe('Solapi, for Alimtalk'),
       nhn: vendor('https://kakaotalk-bizmessage.api.nhncloudservice.com').describe('NHN Cloud, for Alimtalk'),
+      ...platformSettings,
       /** Time after which a delivery is answered with an apology. */
       reply_deadline_seconds: z
         .number()
@@ -85,11 +121,21 @@ export interface MessengerSettings {
   readonly timeoutMs: number;
 }
 
+/** Addresses of the platforms to which replies are sent. */
+export interface PlatformAddresses {
+  /** Origins of callback addresses. `*.` stands for the subdomains of a domain. */
+  readonly kakaoCallbacks: readonly string[];
+  /** Addresses of APIs, without a slash at their ends. */
+  readonly slack: string;
+  readonly line: string;
+}
+
 export interface ChannelsConfig {
   /** Null if the local outbox keeps notifications. */
   readonly messenger: MessengerSettings | null;
   /** Vendors of Alimtalk by provider. */
   readonly vendors: Readonly<Record<VendorName, VendorSettings>>;
+  readonly platforms: PlatformAddresses;
   /** Time limit of a reply to a delivery. */
   readonly replyDeadlineMs: number;
   /** Time for which deliveries are listed. */
@@ -100,10 +146,11 @@ export interface ChannelsConfig {
 
 /** Convert the settings of the file to the form that the program uses. */
 export function channelConfigOf({ channels }: ChannelsFile): ChannelsConfig {
-  const { messenger, sens, solapi, nhn } = channels;
+  const { messenger, sens, solapi, nhn, kakao, slack, line } = channels;
   return {
     messenger: messengerOf(messenger),
     vendors: { sens: vendorOf(sens), solapi: vendorOf(solapi), nhn: vendorOf(nhn) },
+    platforms: { kakaoCallbacks: kakao.callback_origins, slack: slack.base_url, line: line.base_url },
     replyDeadlineMs: channels.reply_deadline_seconds * 1000,
     deliveriesKeptMs: channels.delivery_days * DAY_MS,
     keepsQuestions: channels.keep_questions,

@@ -144,7 +144,7 @@ describe('every guarded route', () => {
     );
     const signed = routes.filter((route) => route.access === 'signature').map((route) => route.operationId);
     expect(signed).toEqual([
-      ...['answerKakaoSkill', 'answerTelegramUpdate', 'answerTeamsMessage'],
+      ...['answerKakaoSkill', 'answerTelegramUpdate', 'answerTeamsMessage', 'answerSlackEvent', 'answerLineWebhook'],
       ...['receiveDelivery', 'receiveDeliveryOfChannel'],
     ]);
   });

@@ -51,7 +51,10 @@ export const ROOMS: readonly Room[] = [
   },
   { folder: 'src/workflows', owns: 'definitions, versions and runs of workflows, approvals' },
   { folder: 'src/memory', owns: 'connected sources and their synchronisation, memory search' },
-  { folder: 'src/channels', owns: 'messenger configurations, the signed webhook, notifications' },
+  {
+    folder: 'src/channels',
+    owns: 'messenger configurations, the webhooks, replies by calls to platforms, notifications',
+  },
   {
     folder: 'src/answers',
     owns: 'answers with their sources: passages of a question, the prompt, checked citations, assistants, kept answers, the shape of chat completions; `models/` (clients of chat models)',

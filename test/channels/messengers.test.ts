@@ -1,103 +1,36 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MESSENGERS } from '../../src/channels/messengers/messengers.ts';
 import { signTestDelivery } from '../../src/operations/sign-test-delivery.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
-import { fillBucket, PATIENT } from '../support/channels.ts';
+import { fillBucket, messengerConfig, PATIENT } from '../support/channels.ts';
+import type { FakeMessenger } from '../support/fake-messenger.ts';
 import { keepLogs } from '../support/logs.ts';
+import {
+  callOf,
+  kakaoBody,
+  LINE_TOKEN,
+  PLATFORMS,
+  SLACK_TOKEN,
+  startPlatforms,
+  TEAMS_TOKEN,
+  takeReply,
+  teamsBody,
+} from '../support/platforms.ts';
+import { until } from '../support/until.ts';
 
 // Conformance of messengers whose platforms have a form of their own for deliveries and replies.
 
 const QUESTION = 'how often is the pump greased?';
-const TOKEN = randomBytes(32).toString('base64');
-
-/** A platform as it sends deliveries, and what its form of replies says. */
-interface Platform {
-  readonly config: Record<string, unknown>;
-  /** Delivery of a question. The number makes it another one. */
-  body(text: string, number: number): object;
-  /** Headers of a delivery, given the secret. */
-  headers(secret: string, bytes: string): Record<string, string>;
-  readonly path: RegExp;
-  textOf(response: never): string;
-  /** True if the platform sends a delivery again that was not answered. */
-  readonly repeats: boolean;
-  readonly charsMax: number;
-  /** Deliveries that ask nothing. */
-  readonly silent: readonly object[];
-}
-
-const kakaoBody = (utterance: string) => ({
-  intent: { id: 'block-1', name: 'search' },
-  userRequest: {
-    timezone: 'Asia/Seoul',
-    params: {},
-    block: { id: 'block-1', name: 'search' },
-    utterance,
-    lang: 'ko',
-    user: { id: '620678', type: 'botUserKey', properties: { plusfriendUserKey: 'BlGTEYoiNoSh' } },
-  },
-  contexts: [],
-  bot: { id: '5a548e36', name: 'support' },
-  action: { name: 'search', clientExtra: null, params: {}, id: '5a56ebaa', detailParams: {} },
-});
-const telegramBody = (text: string, number: number) => ({
-  update_id: number,
-  message: { message_id: 7, from: { id: 1, is_bot: false }, chat: { id: -42, type: 'group' }, date: 1, text },
-});
-const teamsBody = (text: string, number: number) => ({
-  type: 'message',
-  id: String(1_745_700_000_000 + number),
-  text: `<p><at>support</at>&nbsp;${text}</p>`,
-  from: { id: '29:1', name: 'A person' },
-  conversation: { id: '19:channel' },
-});
-
-const PLATFORMS: Record<string, Platform> = {
-  kakao: {
-    config: {},
-    body: kakaoBody,
-    headers: () => ({}),
-    path: /^\/v1\/channels\/kakao\/chn_\w+\/[\w-]{32}$/,
-    textOf: ({ version, template }: { version: string; template: { outputs: { simpleText: { text: string } }[] } }) =>
-      `${version === '2.0' ? '' : version}${template.outputs.map(({ simpleText }) => simpleText.text).join('\n\n')}`,
-    repeats: false,
-    charsMax: 3_004,
-    silent: [{}, kakaoBody('')],
-  },
-  telegram: {
-    config: { secret: 'a_secret_token-of-the-bot' },
-    body: telegramBody,
-    headers: (secret) => ({ 'X-Telegram-Bot-Api-Secret-Token': secret }),
-    path: /^\/v1\/channels\/telegram\/chn_\w+$/,
-    textOf: ({ text }: { text: string }) => text,
-    repeats: true,
-    charsMax: 4_096,
-    silent: [
-      { update_id: 1, edited_message: { message_id: 7 } },
-      telegramBody('/start', 2),
-      { update_id: 3, message: { ...telegramBody('a bot', 3).message, from: { id: 2, is_bot: true } } },
-    ],
-  },
-  teams: {
-    config: { secret: TOKEN },
-    body: teamsBody,
-    headers: (secret, bytes) => ({
-      Authorization: `HMAC ${createHmac('sha256', Buffer.from(secret, 'base64')).update(bytes).digest('base64')}`,
-    }),
-    path: /^\/v1\/channels\/teams\/chn_\w+$/,
-    textOf: ({ text }: { text: string }) => text,
-    repeats: true,
-    charsMax: 28_000,
-    silent: [{ type: 'conversationUpdate', id: '1' }, teamsBody('', 2)],
-  },
-};
 
 const { logger, lines } = keepLogs();
 let test: TestApi;
 let key: string;
+let fake: FakeMessenger;
 beforeAll(async () => {
-  test = await openTestApi({ logger, settings: PATIENT });
+  const platforms = await startPlatforms();
+  fake = platforms.fake;
+  test = await openTestApi({ logger, settings: { channels: { ...PATIENT.channels, ...platforms.settings } } });
   key = await test.key({ scopes: ['channels:manage'] });
   await fillBucket(test, 'default', [
     { fileName: 'pump.txt', text: 'The pump is greased every three months. The grease is of type K.' },
@@ -112,7 +45,10 @@ beforeAll(async () => {
     })),
   ]);
 });
-afterAll(() => test.close());
+afterAll(async () => {
+  await test.close();
+  await fake.close();
+});
 beforeEach(async () => {
   await test.appliance.sql`DELETE FROM channel_calls`;
 });
@@ -122,6 +58,13 @@ it('every messenger is in this suite', () => {
 });
 
 let number = 100;
+
+/** Wait until the reply to a delivery is recorded as sent, and check that there was one call. */
+async function expectSent(configId: string, nth: number): Promise<void> {
+  const listed = async () => (await test.call('GET', `/v1/channels/deliveries?config=${configId}`, { key })).body.data;
+  await until(async () => (await listed())[0].later_status === 'sent', { withinMs: 10_000, what: 'the record' });
+  expect(fake.seen.filter(({ body }) => JSON.stringify(body).includes(`C-${nth}-`))).toHaveLength(1);
+}
 
 describe.each(Object.entries(PLATFORMS))('%s', (provider, platform) => {
   let path: string;
@@ -140,16 +83,28 @@ describe.each(Object.entries(PLATFORMS))('%s', (provider, platform) => {
     secret = readConfig(keyRing, row as NonNullable<typeof row>)['secret'] as string;
   });
 
-  async function post(body: object, more: { path?: string; headers?: Record<string, string>; secret?: string } = {}) {
+  async function post(
+    body: object,
+    more: { path?: string; headers?: Record<string, string>; secret?: string; at?: number } = {},
+  ) {
     const bytes = JSON.stringify(body);
-    const headers = more.headers ?? platform.headers(more.secret ?? secret, bytes);
+    const at = Math.floor(Date.now() / 1000) + (more.at ?? 0);
+    const headers = more.headers ?? platform.headers(more.secret ?? secret, bytes, at);
     const all = { 'Content-Type': 'application/json', ...headers };
     return test.call('POST', more.path ?? path, { headers: all, body: bytes });
   }
   const ask = async (text: string) => {
-    const { status, body } = await post(platform.body(text, ++number));
+    const nth = ++number;
+    const { status, body } = await post(platform.body(text, nth));
     expect(status).toBe(200);
-    return platform.textOf(body as never);
+    if (platform.calls === undefined) return platform.textOf(body as never);
+    expect(body).toEqual({});
+    const call = await callOf(fake, nth);
+    expect([call.path, call.authorization]).toEqual([
+      platform.calls,
+      `Bearer ${provider === 'slack' ? SLACK_TOKEN : LINE_TOKEN}`,
+    ]);
+    return platform.textOf(call.body as never);
   };
 
   it('answers a question in the form of the platform', async () => {
@@ -174,9 +129,15 @@ describe.each(Object.entries(PLATFORMS))('%s', (provider, platform) => {
   });
 
   const onceTest = async () => {
-    const body = platform.body(QUESTION, ++number);
+    const nth = ++number;
+    const body = platform.body(QUESTION, nth);
     const [first, again] = [await post(body), await post(body)];
     expect(again.body).toEqual(first.body);
+    if (platform.calls !== undefined) {
+      await callOf(fake, nth);
+      expect((await post(body)).body).toEqual(first.body);
+      await expectSent(id, nth);
+    }
     const [row] = await test.appliance.sql`SELECT cardinality(calls) AS calls FROM channel_calls WHERE bot_id = ${id}`;
     expect(row?.['calls']).toBe(1);
   };
@@ -190,6 +151,7 @@ describe.each(Object.entries(PLATFORMS))('%s', (provider, platform) => {
       ...(provider === 'kakao'
         ? [await post(body, { path: path.replace(secret, 'x'.repeat(32)) })]
         : [await post(body, { secret: wrong }), await post(body, { headers: {} })]),
+      ...(provider === 'slack' ? [await post(body, { at: -301 }), await post(body, { at: 301 })] : []),
     ];
     for (const { status, body: reply } of refused) {
       expect([status, reply.detail]).toEqual([
@@ -200,8 +162,7 @@ describe.each(Object.entries(PLATFORMS))('%s', (provider, platform) => {
   });
 
   it('limits the questions of a minute, and says so', async () => {
-    const asked = Array.from({ length: 31 }, () => post(platform.body(QUESTION, ++number)));
-    const texts = (await Promise.all(asked)).map(({ body }) => platform.textOf(body as never));
+    const texts = await Promise.all(Array.from({ length: 31 }, () => ask(QUESTION)));
     expect(texts.filter((text) => text.startsWith('You have asked many questions'))).toHaveLength(1);
   });
 
@@ -225,7 +186,9 @@ describe.each(Object.entries(PLATFORMS))('%s', (provider, platform) => {
     expect(row?.['row']).not.toContain(secret);
     await post(platform.body(QUESTION, ++number), { headers: {}, path: `${path}x` });
     expect(lines.length).toBeGreaterThan(0);
-    expect(JSON.stringify(lines)).not.toContain(secret);
+    for (const credential of [secret, SLACK_TOKEN, LINE_TOKEN]) {
+      expect(JSON.stringify([listed, row, lines])).not.toContain(credential);
+    }
   });
 
   it('ends with its configuration and with the suspension of its organization', async () => {
@@ -248,14 +211,28 @@ it('a Kakao skill with a header is refused without it', async () => {
   expect((await post({ 'X-Skill-Key': 'a-value-of-the-skill' })).status).toBe(200);
 });
 
+it.each([
+  ['/channels/kakao', ''],
+  ['//v1/channels/kakao', ''],
+  ['/V1/channels/kakao', ''],
+  ['/v1/channels/kakao', '/webhook'],
+])('a mistyped address of a Kakao skill, %s…%s, does not bring its secret into logs and errors', async (start, end) => {
+  const secret = randomBytes(24).toString('base64url');
+  const { status, body } = await test.call('POST', `${start}/chn_1/${secret}${end}`, { json: kakaoBody(QUESTION) });
+  expect([status, JSON.stringify(body).includes(secret)]).toEqual([404, false]);
+  expect((await test.call('GET', `/v1/channels/kakao/chn_1/${secret}`)).status).toBe(405);
+  expect(lines.length).toBeGreaterThan(0);
+  expect(JSON.stringify(lines)).not.toContain(secret);
+});
+
 it('what Teams shows is plain text, so that a document brings no links', async () => {
-  const config = { collection: 'default', secret: TOKEN };
+  const config = { collection: 'default', secret: TEAMS_TOKEN };
   const { body } = await test.call('POST', '/v1/channels/configs', {
     key,
     json: { name: 't', provider: 'teams', config },
   });
   const bytes = JSON.stringify(teamsBody('crane', 1));
-  const headers = { 'Content-Type': 'application/json', ...PLATFORMS['teams']?.headers(TOKEN, bytes) };
+  const headers = { 'Content-Type': 'application/json', ...PLATFORMS['teams']?.headers(TEAMS_TOKEN, bytes) };
   const reply = await test.call('POST', body.webhook_path, { headers, body: bytes });
   expect(reply.body).toMatchObject({ type: 'message', textFormat: 'plain' });
 });
@@ -267,9 +244,83 @@ it.each([
   ['telegram', { collection: 'default', secret: 'with blanks in it, which is wrong' }, 'config.secret'],
   ['telegram', { collection: 'default' }, 'config.secret: is required: choose one'],
   ['teams', { collection: 'default' }, 'config.secret: is required: the security token'],
-  ['teams', { collection: 'nowhere', secret: TOKEN }, 'config.collection'],
+  ['kakao', { collection: 'default', use_callback: 'soon' }, 'config.use_callback: must be late, always or never'],
+  ['kakao', { collection: 'default', quick_replies: ['x'.repeat(15)] }, 'config.quick_replies.0: must have at most 14'],
+  ['slack', { collection: 'default' }, 'config.secret: is required: the signing secret'],
+  [
+    'slack',
+    { collection: 'default', secret: 'x'.repeat(32), bot_token: 'xoxp-1234567890' },
+    'config.bot_token: must be a bot',
+  ],
+  ['line', { collection: 'default', secret: 'x'.repeat(32) }, 'config.access_token: is required: the channel access'],
+  ['line', { collection: 'default', secret: 'short' }, 'config.secret: must be the channel secret'],
+  ['teams', { collection: 'nowhere', secret: TEAMS_TOKEN }, 'config.collection'],
 ])('a configuration of %s with %j is refused with a reason', async (provider, config, reason) => {
   const json = { name: 'wrong', provider, config };
   const { status, body } = await test.call('POST', '/v1/channels/configs', { key, json });
   expect([status, body.detail]).toEqual([400, expect.stringContaining(reason)]);
+});
+
+it.each(['slack', 'line'])(
+  'a configuration of %s without a collection is stored, and answers nothing',
+  async (provider) => {
+    const config = { webhook_url: 'https://hooks.example.com/x', tokens: ['0123456789abcdef0123456789abcdef'] };
+    const { status, body } = await test.call('POST', '/v1/channels/configs', {
+      key,
+      json: { name: 'own', provider, config },
+    });
+    expect([status, body]).toEqual([200, { id: body.id, name: 'own', provider }]);
+    const platform = PLATFORMS[provider] as (typeof PLATFORMS)[string];
+    const bytes = JSON.stringify(platform.body(QUESTION, ++number));
+    const headers = { 'Content-Type': 'application/json', ...platform.headers('', bytes) };
+    expect((await test.call('POST', `/v1/channels/${provider}/${body.id}`, { headers, body: bytes })).status).toBe(403);
+    const tried = await test.call('POST', `/v1/channels/configs/${body.id}/test`, {
+      key,
+      json: { query: QUESTION },
+    });
+    expect([tried.status, tried.body.detail]).toEqual([
+      400,
+      expect.stringContaining('only stored, and answers nothing'),
+    ]);
+  },
+);
+
+it('Slack gets its challenge back, if it is signed', async () => {
+  const config = { collection: 'default', secret: '', ...PLATFORMS['slack']?.config };
+  const { body } = await test.call('POST', '/v1/channels/configs', {
+    key,
+    json: { name: 's', provider: 'slack', config },
+  });
+  const bytes = JSON.stringify({
+    token: 't',
+    type: 'url_verification',
+    challenge: '3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7',
+  });
+  const post = (secret: string) =>
+    test.call('POST', body.webhook_path, {
+      headers: { 'Content-Type': 'application/json', ...PLATFORMS['slack']?.headers(secret, bytes) },
+      body: bytes,
+    });
+  expect((await post(String(config.secret))).body).toEqual({
+    challenge: '3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7',
+  });
+  expect((await post('another secret of Slack')).status).toBe(403);
+});
+
+it.each([
+  ['kakao', null, 200, {}],
+  ['messenger', null, 200, {}],
+  ['slack', { status: 'accepted', reason: null }, 200, { ok: true }],
+  ['slack', { status: 'refused', reason: 'invalid_auth' }, 200, { ok: false, error: 'invalid_auth' }],
+  ['line', { status: 'accepted', reason: null }, 200, { userId: 'U1' }],
+  ['line', { status: 'refused', reason: 'http_401' }, 401, {}],
+  ['line', { status: 'unknown', reason: 'http_503' }, 503, {}],
+])('a channel of %s is tried without its platform, which tells %j', async (provider, credential, status, answer) => {
+  fake.answer = (response) => response.writeHead(status).end(JSON.stringify(answer));
+  const own = provider === 'messenger' ? messengerConfig({ bot_id: 'tried' }) : PLATFORMS[provider]?.config;
+  const config = { collection: 'default', ...own };
+  const { body } = await test.call('POST', '/v1/channels/configs', { key, json: { name: 'try', provider, config } });
+  const tried = await test.call('POST', `/v1/channels/configs/${body.id}/test`, { key, json: { query: QUESTION } });
+  expect([tried.status, tried.body]).toEqual([200, { text: expect.stringMatching(/^1\. \[/), credential }]);
+  fake.answer = takeReply;
 });

@@ -5,7 +5,10 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { sendNotification } from '../../src/channels/send-notification.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
 import { fillBucket, messengerConfig, PATIENT } from '../support/channels.ts';
+import type { FakeMessenger } from '../support/fake-messenger.ts';
 import { freePort } from '../support/free-port.ts';
+import { SLACK_SECRET, SLACK_TOKEN, slackBody, slackHeaders, startPlatforms, takeReply } from '../support/platforms.ts';
+import { until } from '../support/until.ts';
 import { runCommand, runService } from './service.ts';
 
 // Each test runs several commands, which are slow on a busy machine.
@@ -14,15 +17,22 @@ vi.setConfig({ testTimeout: 120_000 });
 let api: TestApi;
 let env: NodeJS.ProcessEnv;
 let folder: string;
+let fake: FakeMessenger;
 beforeAll(async () => {
-  api = await openTestApi({ settings: PATIENT });
-  env = { SERVICE_DATA_DIR: api.dataDir, DATABASE_URL: api.databaseUrl };
+  const platforms = await startPlatforms();
+  fake = platforms.fake;
+  const settings = { channels: { ...PATIENT.channels, ...platforms.settings } };
+  api = await openTestApi({ settings });
   folder = mkdtempSync(path.join(tmpdir(), 'channels-cli-'));
+  const file = path.join(folder, 'service.yaml');
+  writeFileSync(file, JSON.stringify(settings));
+  env = { SERVICE_CONFIG: file, SERVICE_DATA_DIR: api.dataDir, DATABASE_URL: api.databaseUrl };
   await fillBucket(api, 'default', [{ fileName: 'pump.txt', text: 'The pump is greased every three months.' }]);
 }, 120_000);
 afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
   await api.close();
+  await fake.close();
 });
 
 const channels = (...args: string[]) => runCommand(['channels', ...args], env);
@@ -109,6 +119,31 @@ test('a test of a channel reports a missing channel, a missing server and a refu
   const refused = await channels('test', 'twice', 'x', '--url', other.api.url);
   expect(refused).toMatchObject({ code: 4, stderr: expect.stringContaining('answered 403') });
   await other.close();
+});
+
+test('a Slack channel is set up step by step, its token is tested, and its deliveries are listed with reasons', async () => {
+  const pairs = ['--set', 'collection=default', '--set', `secret=${SLACK_SECRET}`, '--set', `bot_token=${SLACK_TOKEN}`];
+  const made = await channels('create', 'team', '--provider', 'slack', ...pairs);
+  const [, id = ''] = /created channel team \((chn_\w+)\)/.exec(made.stdout) ?? [];
+  expect(made.stdout).toContain(`/v1/channels/slack/${id}\n  1. OAuth & Permissions: add the bot token scopes`);
+  expect(made.stdout).toContain(`then try it: service channels test ${id} 'a question'`);
+
+  const tested = await channels('test', id, 'how often is the pump greased?', '--url', api.api.url);
+  expect(tested).toMatchObject({ code: 0, stderr: expect.stringContaining('slack takes the token') });
+  expect(tested.stdout).toContain('The pump is greased every three months.');
+  fake.answer = (response) => response.writeHead(200).end('{"ok":false,"error":"invalid_auth"}');
+  const refused = await channels('test', id, 'pump', '--url', api.api.url);
+  expect(refused).toMatchObject({ code: 5, stderr: expect.stringContaining('slack refuses the token (invalid_auth)') });
+
+  const body = JSON.stringify(slackBody('how often is the pump greased?', 1));
+  const headers = { 'Content-Type': 'application/json', ...slackHeaders(SLACK_SECRET, body) };
+  await api.call('POST', `/v1/channels/slack/${id}`, { headers, body });
+  const listed = async () => (await channels('deliveries', '--channel', id, '--json')).json().data[0];
+  await until(async () => (await listed()).later_status === 'failed', { withinMs: 60_000, what: 'the record' });
+  expect((await channels('deliveries', '--channel', id)).stdout).toMatch(/answered +\d+ +failed +invalid_auth/);
+  const everything = JSON.stringify([made, tested, refused, await channels('list'), await channels('deliveries')]);
+  for (const secret of [SLACK_SECRET, SLACK_TOKEN]) expect(everything).not.toContain(secret);
+  fake.answer = takeReply;
 });
 
 test('the outbox lists notifications, newest first', async () => {

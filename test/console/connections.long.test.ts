@@ -44,11 +44,7 @@ inBrowser('a channel is made with hidden credentials, answers in the chat, and i
   expect(await page.content()).not.toContain('a-long-webhook-secret');
   await expectGoodLooks(page, 'channels');
   await page.getByRole('link', { name: 'Try one' }).click();
-  await page.getByLabel('Secret of the webhook').fill('a wrong secret');
   await page.getByLabel('Message', { exact: true }).fill('warranty of cranes');
-  await page.keyboard.press('Enter');
-  await page.getByRole('alert').waitFor();
-  await page.getByLabel('Secret of the webhook').fill('a-long-webhook-secret');
   await page.getByRole('button', { name: 'Send' }).click();
   await page
     .getByRole('list', { name: 'Messages' })

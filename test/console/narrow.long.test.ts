@@ -138,7 +138,7 @@ inBrowser.each([
   ['channels', () => '/console/channels', 'bot_id'],
   ['deliveries', () => '/console/channels/deliveries', 'The warranty of cranes'],
   ['outbox', () => '/console/channels/outbox', 'the provider has refused'],
-  ['channel chat', () => '/console/channels/chat', 'Secret of the webhook'],
+  ['channel chat', () => '/console/channels/chat', 'Try one'],
   ['sources', () => '/console/sources', LONG_WORD],
   ['source', () => '/console/sources/src_1', 'Last synchronised'],
   ['workflows', () => '/console/workflows', LONG_NAME],

@@ -86,19 +86,29 @@ describe('settings', () => {
       solapi: { baseUrl: 'https://api.solapi.com', timeoutMs: 10_000 },
       nhn: { baseUrl: 'https://kakaotalk-bizmessage.api.nhncloudservice.com', timeoutMs: 10_000 },
     };
-    const kept = { deliveriesKeptMs: 30 * DAY_MS, keepsQuestions: false };
+    const platforms = {
+      kakaoCallbacks: ['https://*.kakao.com'],
+      slack: 'https://slack.com/api',
+      line: 'https://api.line.me',
+    };
+    const kept = { deliveriesKeptMs: 30 * DAY_MS, keepsQuestions: false, platforms };
     expect(load().channels).toEqual({ messenger: null, vendors, replyDeadlineMs: 3500, ...kept });
     yaml('channels: {messenger: {base_url: "https://api.example.com/v1/notify"}, reply_deadline_seconds: 2}');
     expect(load().channels).toEqual({
       vendors,
       messenger: { url: 'https://api.example.com/v1/notify', authScheme: 'Bearer', timeoutMs: 10_000 },
-      ...{ replyDeadlineMs: 2000, ...kept },
+      replyDeadlineMs: 2000,
+      ...kept,
     });
     for (const url of ['ftp://a.example', 'https://user:pass@a.example', 'https://a.example/?key=1', 'nowhere']) {
       yaml(`channels: {messenger: {base_url: "${url}"}}`);
       expect(faultsOf(load)).toContain('channels.messenger.base_url: must');
       yaml(`channels: {sens: {base_url: "${url}"}}`);
       expect(faultsOf(load)).toContain('channels.sens.base_url: must');
+    }
+    for (const origin of ['https://*', 'ftp://a.example', 'https://a.example/path', 'https://a@b.example', '*']) {
+      yaml(`channels: {kakao: {callback_origins: ["${origin}"]}, slack: {base_url: "https://slack.com/api/"}}`);
+      expect(faultsOf(load)).toContain('channels.kakao.callback_origins.0: must be an origin without a path');
     }
     yaml('channels: {messenger: {auth_scheme: "Bearer x", timeout_seconds: 0, base_ulr: x}}');
     const faults = faultsOf(load);

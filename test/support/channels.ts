@@ -98,7 +98,11 @@ export interface TestDocument {
 }
 
 /** Upload documents to a bucket of the organization `default` and wait for their ingest. A bucket other than `default` is created. */
-export async function fillBucket(test: TestApi, bucket: string, documents: readonly TestDocument[]): Promise<void> {
+export async function fillBucket(
+  test: Pick<TestApi, 'appliance' | 'operator'>,
+  bucket: string,
+  documents: readonly TestDocument[],
+): Promise<void> {
   const { appliance, operator } = test;
   const policy = BucketPolicy.parse({});
   if (bucket !== 'default') await createBucket(appliance.sql, operator, { name: bucket, policy });

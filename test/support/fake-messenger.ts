@@ -29,8 +29,12 @@ export class FakeMessenger {
     return fake;
   }
 
+  get origin(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/v1/notify`;
+    return `${this.origin}/v1/notify`;
   }
 
   /** Accept messages again, and forget the recorded ones. */
@@ -47,7 +51,8 @@ export class FakeMessenger {
 
   async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { authorization } = request.headers;
-    const body: unknown = JSON.parse(await text(request));
+    const sent = await text(request);
+    const body: unknown = sent === '' ? null : JSON.parse(sent);
     const seen = { path: request.url ?? '', authorization, body };
     this.seen.push(seen);
     this.answer(response, seen);

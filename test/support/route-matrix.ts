@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Route } from '../../server/route.ts';
 import type { Answer, TestApi } from './api.ts';
 import { messengerConfig } from './channels.ts';
+import { lineBody, lineEvent, slackBody } from './platforms.ts';
 
 /** Ids that requests name: of the caller's organization, of another one, or of nothing. */
 export interface MatrixIds {
@@ -229,9 +230,12 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   },
   listChannelConfigs: {},
   deleteChannelConfig: {},
+  testChannel: { json: () => ({ query: TOPIC }) },
   receiveDeliveryOfChannel: { json: () => ({ bot_id: 'bot-1', user_id: 'u', utterance: TOPIC }) },
   answerKakaoSkill: { json: () => ({ userRequest: { utterance: TOPIC, user: { id: 'u' } } }) },
   answerTelegramUpdate: { json: () => ({ update_id: 1, message: { message_id: 1, chat: { id: 1 }, text: TOPIC } }) },
+  answerSlackEvent: { json: () => slackBody(TOPIC, 1) },
+  answerLineWebhook: { json: () => lineBody(lineEvent(TOPIC, 1)) },
   answerTeamsMessage: { json: () => ({ type: 'message', id: '1', text: TOPIC }) },
   receiveDelivery: { json: () => ({ bot_id: 'bot-1', user_id: 'u', utterance: TOPIC }) },
   cancelNotification: {},

@@ -1,5 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { phraseOf } from '../phrases.ts';
 import { AnswerConfig } from '../schema.ts';
 import { isSameSecret, type Messenger, textOf } from './messenger.ts';
 
@@ -22,19 +23,24 @@ const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>',
 export const teams: Messenger<TeamsConfig> = {
   provider: 'teams',
   config: TeamsConfig,
+  isFreeFormAllowed: false,
   pathOf: (id) => `/v1/channels/teams/${id}`,
   isGenuine({ headers, bytes }, { secret }) {
     return isSameSecret(headers.authorization ?? '', authorizationOf(bytes, secret));
   },
-  readQuestion(json) {
+  readQuestions(json) {
     const activity = Activity.safeParse(json);
-    if (!activity.success) return null;
+    if (!activity.success) return [];
     const text = plainText(activity.data.text);
-    return text === '' ? null : { text, deliveryId: activity.data.id };
+    return text === '' ? [] : [{ text, deliveryId: activity.data.id, replyTo: null }];
   },
   // As plain text, a document cannot bring links or images into the conversation.
   toResponse: (reply) => ({ type: 'message', textFormat: 'plain', text: textOf(reply) }),
-  nothing: { type: 'message', textFormat: 'plain', text: 'Please write your question.' },
+  toNothing: () => ({ type: 'message', textFormat: 'plain', text: phraseOf('no_question', 'en') }),
+  later: null,
+  steps: [
+    'Team > Manage team > Apps > Create an outgoing webhook: enter the address as the callback URL. Teams then shows the security token.',
+  ],
   makeDelivery(text, { secret }) {
     const body = JSON.stringify({ type: 'message', id: randomUUID(), text });
     return { body, headers: { authorization: authorizationOf(body, secret) } };

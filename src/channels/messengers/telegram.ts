@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { z } from 'zod';
 import { AnswerConfig } from '../schema.ts';
-import { isSameSecret, type Messenger, textOf } from './messenger.ts';
+import { headerOf, isSameSecret, type Messenger, textOf } from './messenger.ts';
 
 const MAX_UPDATE_ID = 2 ** 31;
 const SECRET_HEADER = 'x-telegram-bot-api-secret-token';
@@ -32,18 +32,16 @@ const Update = z.object({
 export const telegram: Messenger<TelegramConfig> = {
   provider: 'telegram',
   config: TelegramConfig,
+  isFreeFormAllowed: false,
   pathOf: (id) => `/v1/channels/telegram/${id}`,
-  isGenuine({ headers }, { secret }) {
-    const token = headers[SECRET_HEADER];
-    return isSameSecret(typeof token === 'string' ? token : '', secret);
-  },
-  readQuestion(json) {
+  isGenuine: (delivery, { secret }) => isSameSecret(headerOf(delivery, SECRET_HEADER), secret),
+  readQuestions(json) {
     const update = Update.safeParse(json);
-    if (!update.success || update.data.message.from?.is_bot === true) return null;
+    if (!update.success || update.data.message.from?.is_bot === true) return [];
     const { update_id: id, message } = update.data;
     // In groups, a question begins with a command or with the name of the bot.
     const text = message.text.replace(/^(?:\/\w+(?:@\w+)?|@\w+)(?:\s+|$)/, '').trim();
-    return text === '' ? null : { text, deliveryId: String(id) };
+    return text === '' ? [] : [{ text, deliveryId: String(id), replyTo: null }];
   },
   toResponse(reply, json) {
     const { message } = Update.parse(json);
@@ -54,7 +52,9 @@ export const telegram: Messenger<TelegramConfig> = {
       reply_parameters: { message_id: message.message_id, allow_sending_without_reply: true },
     };
   },
-  nothing: {},
+  toNothing: () => ({}),
+  later: null,
+  steps: ['Call setWebhook of the Bot API with the address as url and the secret as secret_token.'],
   makeDelivery: (text, { secret }) => ({
     body: JSON.stringify({
       update_id: randomInt(MAX_UPDATE_ID),

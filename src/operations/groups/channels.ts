@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { createChannel, deleteChannel, listChannels } from '../../channels/configs.ts';
+import { listDeliveries } from '../../channels/list-records.ts';
 import { selectNotifications } from '../../channels/notification-store.ts';
 import { CreateChannel, SendRequest } from '../../channels/schema.ts';
 import { sendNotification } from '../../channels/send-notification.ts';
@@ -24,6 +25,16 @@ export const list = forOrganization(z.object({}), (_, { appliance, operator }) =
 /** Find a configuration by its id, its `bot_id` or its name. */
 export const find = forOrganization(Id, ({ channel }, { appliance, operator }) =>
   findNamedChannel(appliance, operator.orgId, channel),
+);
+
+/** Ask the platform of a channel if it takes the credential of replies. `check` is null if they need none. */
+export const check = forOrganization(
+  Id,
+  async ({ channel }, { appliance, operator }) => {
+    const { id, provider } = await findNamedChannel(appliance, operator.orgId, channel);
+    return { provider, check: await appliance.channels.check(operator.orgId, id) };
+  },
+  ['channels'],
 );
 
 /** Make a delivery as the messenger does. `channel` is the id of the configuration, its `bot_id`, or its name. */
@@ -71,4 +82,10 @@ export const unanswered = forOrganization(z.object({}), (_, { appliance, operato
 export const questions = forOrganization(Listed, async ({ channel, limit }, { appliance, operator }) => {
   const page = { configId: channel, limit, after: undefined };
   return listPage(await listQuestions(appliance.sql, operator.orgId, page), limit);
+});
+
+/** List verified deliveries, newest first. */
+export const deliveries = forOrganization(Listed, async ({ channel, limit }, { appliance, operator }) => {
+  const page = { configId: channel, limit, after: undefined };
+  return listPage(await listDeliveries(appliance.sql, operator.orgId, page), limit);
 });

@@ -97,7 +97,9 @@ test('only bodies with texts, images, a file or a delivery may have more than 25
   expect(large.sort()).toEqual([
     ...[
       'answerKakaoSkill',
+      'answerLineWebhook',
       'answerQuestion',
+      'answerSlackEvent',
       'answerTeamsMessage',
       'answerTelegramUpdate',
       'createChatCompletion',

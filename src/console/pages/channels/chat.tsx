@@ -1,9 +1,8 @@
 import { useState } from 'preact/hooks';
-import { ApiError, errorOf } from '../../lib/api.ts';
+import { ApiError, call, pathOf } from '../../lib/api.ts';
 import { t } from '../../lib/i18n.ts';
 import { useAction } from '../../lib/resource.ts';
-import { currentCaller } from '../../lib/session.ts';
-import type { ChannelView } from '../../types.ts';
+import type { ChannelTest, ChannelView } from '../../types.ts';
 import { ActionError, Button, Form, SelectField, TextField } from '../../ui/controls.tsx';
 import { Panel } from '../../ui/page.tsx';
 import { Empty } from '../../ui/states.tsx';
@@ -14,33 +13,29 @@ interface Message {
   readonly text: string;
 }
 
-interface ChannelReply {
-  readonly template: { readonly outputs: readonly { readonly simpleText: { readonly text: string } }[] };
-}
-
-/** Chat with a channel in place of the messenger. The browser signs each message with the typed secret. */
+/** Chat with a channel in place of its platform. */
 export function Chat({ configs }: { configs: readonly ChannelView[] }) {
-  const messengers = configs.filter(({ provider }) => provider === 'messenger');
+  const answering = configs.filter(({ config }) => typeof config['collection'] === 'string');
   const [chosen, setChosen] = useState('');
-  const [secret, setSecret] = useState('');
   const [text, setText] = useState('');
   const [messages, setMessages] = useState<readonly Message[]>([]);
-  const config = messengers.find(({ id }) => id === chosen) ?? messengers[0];
-  const say = (isMine: boolean, texts: readonly string[]) =>
-    setMessages((before) => [...before, ...texts.map((each, at) => ({ id: before.length + at, isMine, text: each }))]);
+  const config = answering.find(({ id }) => id === chosen) ?? answering[0];
+  const say = (isMine: boolean, said: string) =>
+    setMessages((before) => [...before, { id: before.length, isMine, text: said }]);
   const send = useAction(async () => {
-    const utterance = text.trim();
-    if (utterance === '' || config === undefined) return;
-    const reply = await deliver(
-      { bot_id: String(config.config['bot_id']), user_id: `console-${currentCaller().org.id}`, utterance },
-      secret,
-    );
-    say(true, [utterance]);
-    say(
-      false,
-      reply.template.outputs.map(({ simpleText }) => simpleText.text),
-    );
+    const query = text.trim();
+    if (query === '' || config === undefined) return;
+    const path = pathOf('v1', 'channels', 'configs', config.id, 'test');
+    const reply = await call<ChannelTest>(path, { method: 'POST', json: { query } });
+    say(true, query);
+    say(false, reply.text);
     setText('');
+    if (reply.credential?.status === 'refused') {
+      throw new ApiError(
+        502,
+        t('The platform refuses the token of the channel: {reason}', { reason: reply.credential.reason ?? '' }),
+      );
+    }
   });
   if (config === undefined) {
     return (
@@ -58,16 +53,8 @@ export function Chat({ configs }: { configs: readonly ChannelView[] }) {
           <SelectField
             label={t('Channel')}
             value={config.id}
-            options={messengers.map(({ id, name }) => ({ value: id, label: name }))}
+            options={answering.map(({ id, name }) => ({ value: id, label: name }))}
             onValue={setChosen}
-          />
-          <TextField
-            label={t('Secret of the webhook')}
-            hint={t('The message is signed with it in this browser. It is not stored.')}
-            type="password"
-            autocomplete="off"
-            value={secret}
-            onValue={setSecret}
           />
         </div>
         <ol class="chat" aria-live="polite" aria-label={t('Messages')}>
@@ -81,7 +68,7 @@ export function Chat({ configs }: { configs: readonly ChannelView[] }) {
           <TextField label={t('Message')} maxLength={1000} value={text} onValue={setText} autocomplete="off" />
           <ActionError error={send.error} />
           <div class="form-actions">
-            <Button type="submit" look="primary" isBusy={send.isRunning} disabled={secret === ''}>
+            <Button type="submit" look="primary" isBusy={send.isRunning}>
               {t('Send')}
             </Button>
           </div>
@@ -89,29 +76,4 @@ export function Chat({ configs }: { configs: readonly ChannelView[] }) {
       </div>
     </Panel>
   );
-}
-
-/** Send a delivery to the webhook, signed as the messenger signs it. @throws ApiError */
-async function deliver(delivery: Readonly<Record<string, string>>, secret: string): Promise<ChannelReply> {
-  if (globalThis.crypto?.subtle === undefined)
-    throw new ApiError(400, t('Open the console by https or on this machine to sign messages.'));
-  const body = JSON.stringify(delivery);
-  const timestamp = String(Math.floor(Date.now() / 1000));
-  const encoder = new TextEncoder();
-  const key = await crypto.subtle.importKey('raw', encoder.encode(secret), { name: 'HMAC', hash: 'SHA-256' }, false, [
-    'sign',
-  ]);
-  const signature = new Uint8Array(await crypto.subtle.sign('HMAC', key, encoder.encode(`${timestamp}.${body}`)));
-  const response = await fetch('/v1/channels/messenger/webhook', {
-    method: 'POST',
-    credentials: 'omit',
-    headers: {
-      'Content-Type': 'application/json',
-      'X-Messenger-Timestamp': timestamp,
-      'X-Messenger-Signature': Array.from(signature, (byte) => byte.toString(16).padStart(2, '0')).join(''),
-    },
-    body,
-  });
-  if (!response.ok) throw errorOf(response.status, await response.text(), response.headers.get('Retry-After'));
-  return (await response.json()) as ChannelReply;
 }

@@ -10,27 +10,58 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { isSender, NO_SENDER_VALUES, SenderFields, senderConfig } from './sender-fields.tsx';
 
-const PROVIDERS = [
-  { value: 'messenger', label: 'Messenger with signed deliveries' },
-  { value: 'kakao', label: 'KakaoTalk chatbot' },
-  { value: 'telegram', label: 'Telegram bot' },
-  { value: 'teams', label: 'Microsoft Teams outgoing webhook' },
-  { value: 'sens', label: 'Alimtalk by NAVER Cloud SENS' },
-  { value: 'solapi', label: 'Alimtalk by Solapi' },
-  { value: 'nhn', label: 'Alimtalk by NHN Cloud' },
-] as const;
-type Provider = (typeof PROVIDERS)[number]['value'];
-
-/** Name of the secret of a provider; undefined if the service makes it. */
-const SECRETS = {
-  messenger: 'Secret of the webhook',
-  kakao: undefined,
-  telegram: 'Secret token of setWebhook',
-  teams: 'Security token of Teams',
-  sens: undefined,
-  solapi: undefined,
-  nhn: undefined,
+/** Platforms, with the names of their credentials and the steps that a person takes there. */
+const PLATFORMS = {
+  messenger: { label: 'Messenger with signed deliveries', secret: 'Secret of the webhook', token: null, steps: [] },
+  // The service makes the secret of a skill.
+  kakao: {
+    label: 'KakaoTalk chatbot',
+    secret: null,
+    token: null,
+    steps: [
+      'Chatbot admin center → Skill → Create: enter the address as the URL.',
+      'Choose the skill in a block, and use the skill data as its response.',
+      'For long answers, apply for callbacks under Settings → AI chatbot, and switch them on in the block.',
+      'Deploy the chatbot.',
+    ],
+  },
+  telegram: {
+    label: 'Telegram bot',
+    secret: 'Secret token of setWebhook',
+    token: null,
+    steps: ['Call setWebhook of the Bot API with the address as url and the secret as secret_token.'],
+  },
+  teams: {
+    label: 'Microsoft Teams outgoing webhook',
+    secret: 'Security token of Teams',
+    token: null,
+    steps: ['Manage team → Apps → Create an outgoing webhook: enter the address as the callback URL.'],
+  },
+  slack: {
+    label: 'Slack app',
+    secret: 'Signing secret of the app',
+    token: { field: 'bot_token', label: 'Bot user OAuth token' },
+    steps: [
+      'OAuth & Permissions: add the scopes app_mentions:read, im:history and chat:write, and install the app.',
+      'Event Subscriptions: enter the address, and subscribe to app_mention and message.im.',
+      'App Home: allow messages. In channels, invite the app and mention it.',
+    ],
+  },
+  line: {
+    label: 'LINE channel',
+    secret: 'Channel secret',
+    token: { field: 'access_token', label: 'Channel access token' },
+    steps: [
+      'Messaging API tab: enter the address as the Webhook URL, and switch on Use webhook and Webhook redelivery.',
+      'LINE Official Account Manager → Response settings: switch off auto-response messages.',
+    ],
+  },
+  // Channels for Alimtalk have fields of their own.
+  sens: { label: 'Alimtalk by NAVER Cloud SENS', secret: null, token: null, steps: [] },
+  solapi: { label: 'Alimtalk by Solapi', secret: null, token: null, steps: [] },
+  nhn: { label: 'Alimtalk by NHN Cloud', secret: null, token: null, steps: [] },
 } as const;
+type Provider = keyof typeof PLATFORMS;
 
 /** Form of a channel. A platform that has to know an address gets it after the channel is made. */
 export function NewChannelDialog({ onClose, onSaved }: { onClose: () => void; onSaved: () => void }) {
@@ -41,16 +72,18 @@ export function NewChannelDialog({ onClose, onSaved }: { onClose: () => void; on
   const [chosen, setBucket] = useState('');
   const [messenger, setMessenger] = useState({ bot_id: '', channel_id: '', rest_api_key: '' });
   const [secret, setSecret] = useState('');
+  const [token, setToken] = useState('');
   const [isPublicOnly, setIsPublicOnly] = useState(false);
   const [sender, setSender] = useState(NO_SENDER_VALUES);
   const [path, setPath] = useState<string | null>(null);
-  const secretLabel = SECRETS[provider];
+  const platform = PLATFORMS[provider];
   const create = useAction(async () => {
     const answered = {
       collection: chosen || names[0],
       public_only: isPublicOnly,
       ...(provider === 'messenger' ? messenger : {}),
-      ...(secretLabel === undefined ? {} : { secret }),
+      ...(platform.secret === null ? {} : { secret }),
+      ...(platform.token === null ? {} : { [platform.token.field]: token.trim() }),
     };
     const config = isSender(provider) ? senderConfig(provider, sender) : answered;
     const json = { name: name.trim(), provider, config };
@@ -61,7 +94,7 @@ export function NewChannelDialog({ onClose, onSaved }: { onClose: () => void; on
     else setPath(made.webhook_path);
   });
   const submit = useOnceLoaded(buckets, () => create.run());
-  if (path !== null) return <AddressDialog path={path} onClose={onClose} />;
+  if (path !== null) return <AddressDialog path={path} provider={provider} onClose={onClose} />;
   return (
     <Dialog title={t('New channel')} onClose={onClose}>
       <Form onSubmit={submit}>
@@ -70,7 +103,7 @@ export function NewChannelDialog({ onClose, onSaved }: { onClose: () => void; on
           <SelectField
             label={t('Messenger')}
             value={provider}
-            options={PROVIDERS.map(({ value, label }) => ({ value, label: t(label) }))}
+            options={Object.entries(PLATFORMS).map(([value, { label }]) => ({ value, label: t(label) }))}
             onValue={(value) => setProvider(value as Provider)}
           />
           {!isSender(provider) && (
@@ -84,17 +117,8 @@ export function NewChannelDialog({ onClose, onSaved }: { onClose: () => void; on
         </div>
         {isSender(provider) && <SenderFields provider={provider} values={sender} onValues={setSender} />}
         {provider === 'messenger' && <MessengerFields values={messenger} onValues={setMessenger} />}
-        {secretLabel !== undefined && (
-          <TextField
-            label={t(secretLabel)}
-            hint={t('It is stored encrypted and never shown again.')}
-            type="password"
-            autocomplete="off"
-            required
-            value={secret}
-            onValue={setSecret}
-          />
-        )}
+        {platform.secret !== null && <Credential label={platform.secret} value={secret} onValue={setSecret} />}
+        {platform.token !== null && <Credential label={platform.token.label} value={token} onValue={setToken} />}
         {!isSender(provider) && (
           <Check label={t('Answer from public documents only')} isOn={isPublicOnly} onToggle={setIsPublicOnly} />
         )}
@@ -107,6 +131,33 @@ export function NewChannelDialog({ onClose, onSaved }: { onClose: () => void; on
         </div>
       </Form>
     </Dialog>
+  );
+}
+
+type CredentialName = Exclude<
+  (typeof PLATFORMS)[Provider]['secret'] | 'Bot user OAuth token' | 'Channel access token',
+  null
+>;
+
+function Credential({
+  label,
+  value,
+  onValue,
+}: {
+  label: CredentialName;
+  value: string;
+  onValue: (value: string) => void;
+}) {
+  return (
+    <TextField
+      label={t(label)}
+      hint={t('It is stored encrypted and never shown again.')}
+      type="password"
+      autocomplete="off"
+      required
+      value={value}
+      onValue={onValue}
+    />
   );
 }
 
@@ -139,8 +190,8 @@ function MessengerFields({
   );
 }
 
-/** Address to register at the platform of a new channel. */
-function AddressDialog({ path, onClose }: { path: string; onClose: () => void }) {
+/** Address to register at the platform of a new channel, and the steps there. */
+function AddressDialog({ path, provider, onClose }: { path: string; provider: Provider; onClose: () => void }) {
   const address = `${location.origin}${path}`;
   return (
     <Dialog title={t('Register this address at the platform')} onClose={onClose}>
@@ -149,6 +200,12 @@ function AddressDialog({ path, onClose }: { path: string; onClose: () => void })
         <code>{address}</code>
         <CopyButton text={address} />
       </div>
+      <ol class="steps">
+        {PLATFORMS[provider].steps.map((step) => (
+          <li key={step}>{t(step)}</li>
+        ))}
+      </ol>
+      <p>{t('Then try the channel with a question, and see what arrives under Deliveries.')}</p>
       <div class="form-actions">
         <Button look="primary" onClick={onClose}>
           {t('I have registered it')}

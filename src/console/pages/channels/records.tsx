@@ -60,7 +60,15 @@ export function Deliveries({ configs }: Configs) {
                       </>
                     ),
                   },
-                  { title: t('State'), cell: ({ status, outcome }) => <Status of={outcome ?? status} /> },
+                  {
+                    title: t('State'),
+                    cell: ({ status, outcome, later_status, later_reason }) => (
+                      <>
+                        <Status of={outcome ?? status} /> {later_status && <Status of={later_status} />}
+                        {later_reason && <span class="sub">{later_reason}</span>}
+                      </>
+                    ),
+                  },
                   {
                     title: t('Took'),
                     numeric: true,

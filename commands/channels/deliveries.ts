@@ -1,0 +1,43 @@
+import { Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { orgFlag } from '../../src/cli/flags.ts';
+
+const RECORDS_MAX = 1000;
+
+export default class ChannelsDeliveries extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'List the messages that channels received, newest first, with the outcome of each and the reason of a failure.\n' +
+    '"sent later" tells about replies by a call to the platform: "uncertain" means that the platform may have the reply. ' +
+    'What people wrote is not kept. Records are kept for channels.delivery_days.';
+  static override examples = [
+    '<%= config.bin %> channels deliveries',
+    '<%= config.bin %> channels deliveries --channel chn_01h8 --limit 200 --json',
+  ];
+  static override flags = {
+    org: orgFlag,
+    channel: Flags.string({ description: 'list only deliveries to this configuration', env: 'SERVICE_CHANNEL' }),
+    limit: Flags.integer({
+      description: 'maximum number of deliveries',
+      aliases: ['top-k'],
+      default: 50,
+      min: 1,
+      max: RECORDS_MAX,
+      env: 'SERVICE_LIMIT',
+    }),
+  };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(ChannelsDeliveries);
+    const page = await this.call(flags, 'channels.deliveries', { channel: flags.channel, limit: flags.limit });
+    await this.showTable('deliveries', page.data, [
+      ['received', (delivery) => delivery.received_at],
+      ['channel', (delivery) => delivery.channel_config_id],
+      ['outcome', (delivery) => delivery.outcome ?? delivery.status],
+      ['ms', (delivery) => delivery.duration_ms],
+      ['sent later', (delivery) => delivery.later_status],
+      ['reason', (delivery) => delivery.later_reason],
+    ]);
+    return page;
+  }
+}

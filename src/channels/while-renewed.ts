@@ -1,0 +1,24 @@
+/**
+ * Run work and renew its claim every `everyMs` until it ends. A renewal in progress ends first. A renewal that fails is
+ * tried again at the next turn.
+ */
+export async function whileRenewed<T>(
+  everyMs: number,
+  renew: () => Promise<unknown>,
+  work: () => Promise<T>,
+): Promise<T> {
+  let renewing: Promise<unknown> | null = null;
+  const timer = setInterval(() => {
+    renewing ??= renew()
+      .catch(() => undefined)
+      .finally(() => {
+        renewing = null;
+      });
+  }, everyMs);
+  try {
+    return await work();
+  } finally {
+    clearInterval(timer);
+    await renewing;
+  }
+}
