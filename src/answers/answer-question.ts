@@ -44,6 +44,8 @@ export interface Asked
   readonly origin: string | null;
   /** Words of the client that are added to the rules of the answer. */
   readonly prompt?: string | undefined;
+  /** Collection of the only bucket, to search only there. */
+  readonly collection?: string | undefined;
 }
 
 /**
@@ -151,7 +153,8 @@ async function* answerInScope(
     history.length < asked.history.length ? ['the history is too long; its oldest messages were left out'] : [];
   const { searched, warnings } = await standaloneQuestion(chat.model, asked.query, history, tally, signal);
   const tokensMax = chat.settings.passageTokensMax;
-  const request = { ...scope, query: searched, tokensMax, origin: asked.origin };
+  const { origin, collection } = asked;
+  const request = { ...scope, query: searched, tokensMax, origin, collection };
   const gathered = await gatherPassages(context, caller, request, signal);
   const start: AnswerStart = {
     id: newId('ans'),

@@ -37,6 +37,8 @@ export interface PassageRequest {
   readonly buckets: readonly string[];
   readonly filter: Filter | undefined;
   readonly topK: number;
+  /** Collection of the only bucket; undefined for the whole bucket. */
+  readonly collection?: string | undefined;
   readonly tokensMax: number;
   /** Address of this service for links; null if it is unknown. */
   readonly origin: string | null;
@@ -73,12 +75,12 @@ export async function gatherPassages(
 }
 
 async function search(context: SearchContext, caller: Caller, request: PassageRequest, signal: AbortSignal) {
-  const { query, buckets, filter, topK } = request;
+  const { query, buckets, filter, topK, collection } = request;
   const rerank = context.reranker !== null;
   const search = SearchRequest.parse({ query, top_k: topK, rerank });
   const [bucket, ...others] = buckets;
   if (others.length > 0) return searchSeveral(context, caller, { ...search, filter, buckets: [...buckets] }, signal);
-  const response = await searchBucket(context, caller, bucket as string, { ...search, filter }, signal);
+  const response = await searchBucket(context, caller, bucket as string, { ...search, filter, collection }, signal);
   const results = response.results.map((result) => ({ ...result, bucket_id: response.bucket_id }));
   return { ...response, results };
 }

@@ -96,7 +96,7 @@ export const PART_OPENERS: { readonly [Part in PartName]: PartOpener<AppliancePa
     const { openVectorStores } = await import('../vector-stores/open-vector-stores.ts');
     return openVectorStores({ ...opened, edits: opened.metadata, reading: opened.ingest.reading });
   }),
-  channels: part(['metrics', 'search', 'usage'], async (opened) => {
+  channels: part(['metrics', 'search', 'answers', 'usage'], async (opened) => {
     const { openChannels } = await import('../channels/open-channels.ts');
     return openChannels({ ...opened, rates: opened.usage.rates });
   }),

@@ -4,6 +4,7 @@ import { graphemeCut } from '../language/graphemes.ts';
 import type { RateLimiter } from '../usage/rates.ts';
 import type { CallLog } from './call-log.ts';
 import type { ChannelMetrics } from './channel-metrics.ts';
+import { type CitedContext, citedReply } from './cited-reply.ts';
 import { phraseReply, resultsReply } from './compose-reply.ts';
 import { toOneLine } from './excerpt.ts';
 import { languageOf, type ReplyLanguage } from './phrases.ts';
@@ -21,7 +22,7 @@ import type { RecordUnanswered } from './unanswered-questions.ts';
 /** Length of the start of an utterance that is used as the query. */
 const QUESTION_CHARS_MAX = 1000;
 
-export interface AnswerContext extends RetrievalContext {
+export interface AnswerContext extends RetrievalContext, CitedContext {
   readonly replies: ReplyOnce;
   readonly calls: CallLog;
   /** Request rates of organizations. Each delivery that needs a search counts as one search request. */
@@ -91,12 +92,13 @@ async function makeAnswer(
   if (question === '') return { reply: phraseReply('no_question', language), outcome: 'no_question' };
   const rate = await context.rates.take({ orgId: channel.orgId, plan }, 'search');
   if (rate !== null && !rate.allowed) return { reply: phraseReply('too_many', language), outcome: 'rate_limited' };
+  const cited = citedReply(context, { channel, plan }, { text: question, language }, time);
   const retrieval = await retrievePassages(context, { channel, plan }, question, time);
   switch (retrieval.kind) {
     case 'found': {
       const reply = resultsReply(retrieval.results, question, language);
       const documentIds = retrieval.results.map(({ document_id }) => document_id);
-      if (reply !== null) return { reply, outcome: 'answered', documentIds };
+      if (reply !== null) return { outcome: 'answered', ...((await cited) ?? { reply, documentIds }) };
       return { reply: phraseReply('nothing_found', language), outcome: 'nothing_found' };
     }
     case 'late':

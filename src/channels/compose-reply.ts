@@ -1,4 +1,6 @@
+import type { AnswerPassage } from '../answers/schema.ts';
 import { matchingTerms } from '../language/analyser.ts';
+import { printable } from '../platform/printable.ts';
 import { collapse } from '../search/results/collapse.ts';
 import type { SearchResult } from '../search/schema.ts';
 import { cutText, excerptOf, toOneLine } from './excerpt.ts';
@@ -35,6 +37,38 @@ export function resultsReply(
     .filter(({ text }) => toOneLine(text) !== '')
     .map(({ result }) => toPassage(result, terms, language));
   return kept.length === 0 ? null : { ...toReply(packOutputs(kept.map(renderPassage))), passages: kept };
+}
+
+/**
+ * Render an answer that cites passages: its text, and below it the source of each number.
+ *
+ * @param cited passages that the answer cites, at least one
+ */
+export function citedAnswerReply(
+  answer: string,
+  cited: readonly AnswerPassage[],
+  language: ReplyLanguage,
+): AnswerReply {
+  const passages = cited.map((passage) => toCitedPassage(passage, language));
+  const sources = passages.map(({ number, source }) => `[${number}] ${source}`).join('\n');
+  const paragraphs = answer
+    .split(/\n{2,}/)
+    .map((paragraph) => cutText(printable(paragraph.toWellFormed()).trim(), OUTPUT_CHARS_MAX))
+    .filter((paragraph) => paragraph !== '');
+  const reply = toReply(packOutputs([...paragraphs, cutText(sources, OUTPUT_CHARS_MAX)]));
+  return { ...reply, passages, answer: paragraphs.join(GAP) };
+}
+
+function toCitedPassage({ number, citation, ...passage }: AnswerPassage, language: ReplyLanguage): ReplyPassage {
+  const fileName = cutText(toOneLine(citation.file_name), FILE_NAME_CHARS_MAX);
+  return {
+    number,
+    score: passage.relevance_score ?? 0,
+    text: cutText(toOneLine(passage.text), PASSAGE_CHARS_MAX),
+    source: sourceOf(fileName, citation.locator.page, language),
+    documentId: passage.document_id,
+    chunkIndex: passage.chunk_index,
+  };
 }
 
 function toPassage(

@@ -1,4 +1,5 @@
 import type { Caller } from '../access/caller.ts';
+import type { AnswerContext as AnsweringContext } from '../answers/answer-question.ts';
 import type { Chore } from '../platform/chores.ts';
 import type { Config } from '../platform/config.ts';
 import { AppError } from '../platform/errors.ts';
@@ -80,9 +81,10 @@ export function openChannels(context: {
   readonly metrics: Metrics;
   readonly logger: Logger;
   readonly search: SearchContext;
+  readonly answers: AnsweringContext;
   readonly rates: RateLimiter;
 }): Channels {
-  const { config, sql, redis, keyRing, logger, search, rates } = context;
+  const { config, sql, redis, keyRing, logger, search, answers, rates } = context;
   const metrics = openChannelMetrics(context.metrics.registry);
   const { replyDeadlineMs: deadlineMs, deliveriesKeptMs, keepsQuestions, platforms } = config.channels;
   const senders = openSenders(config.channels);
@@ -95,6 +97,7 @@ export function openChannels(context: {
     load: openSearchLoad(),
     replies: openReplyOnce({ sql, logger }),
     calls: openCallLog({ sql, redis, logger }),
+    answers,
     recordUnanswered: unansweredRecorder({ sql, logger }, keepsQuestions),
   };
   const origin = config.baseUrl?.replace(/\/+$/, '') ?? null;

@@ -126,6 +126,8 @@ export type ChannelReply = z.output<typeof ChannelReply>;
 
 /** Passage of a reply, for platforms that show it as a card. */
 export interface ReplyPassage {
+  /** Number by which an answer cites it; undefined for its place in the list. */
+  readonly number?: number;
   readonly score: number;
   readonly text: string;
   /** File and page, such as `manual.pdf, p. 3`. */
@@ -138,6 +140,8 @@ export interface ReplyPassage {
 export interface AnswerReply extends ChannelReply {
   /** Undefined if it quotes none, and in replies that were stored by an earlier release. */
   readonly passages?: readonly ReplyPassage[];
+  /** Text of a chat model that cites the passages by their numbers; undefined if the reply is the passages. */
+  readonly answer?: string;
 }
 
 const ARGUMENTS_MAX = 64;

@@ -1,27 +1,36 @@
 import { z } from 'zod';
 import { cutText } from '../excerpt.ts';
+import { OUTPUT_CHARS_MAX } from '../schema.ts';
 import type { LinkedPassage, LinkedReply } from './messenger.ts';
 
 /** Limits of the components (answer_json_format). Title and description of a text card share their limit. */
 const CARD = { titleCharsMax: 50, charsMax: 400 };
 const LIST = { itemsMax: 5, titleCharsMax: 50, descriptionCharsMax: 60 };
-const LABELS = { open: '원문 보기', more: '다른 결과' };
+const LABELS = { open: '원문 보기', more: '다른 결과', sources: '출처' };
 
 type Placed = LinkedPassage & { readonly url: string };
 
 /**
  * Make a SkillResponse 2.0. If the pages of all passages have addresses, show the best passage as a text card with a
- * button, and the others as a list card with links. Otherwise show simple texts.
+ * button, and the others as a list card with links; below an answer, its sources are the list card. Otherwise show
+ * simple texts.
  */
 export function toSkillResponse(reply: LinkedReply, quickReplies: readonly string[]): object {
-  const placed = reply.passages.flatMap((passage) => (passage.url === null ? [] : [{ ...passage, url: passage.url }]));
-  const [best, ...others] = placed.length === reply.passages.length ? placed : [];
-  const outputs =
-    best === undefined
-      ? reply.template.outputs
-      : [textCard(best), ...(others.length === 0 ? [] : [listCard(others.slice(0, LIST.itemsMax))])];
   const offered = quickReplies.map((text) => ({ label: text, action: 'message', messageText: text }));
+  const outputs = outputsOf(reply);
   return { version: '2.0', template: { outputs, ...(offered.length === 0 ? {} : { quickReplies: offered }) } };
+}
+
+function outputsOf({ passages, answer, template }: LinkedReply): readonly object[] {
+  const placed = passages.flatMap((passage) => (passage.url === null ? [] : [{ ...passage, url: passage.url }]));
+  const [best, ...others] = placed.length === passages.length ? placed : [];
+  if (best === undefined) return template.outputs;
+  if (answer !== undefined) {
+    const text = cutText(answer, OUTPUT_CHARS_MAX);
+    return [{ simpleText: { text } }, listCard(LABELS.sources, placed.slice(0, LIST.itemsMax))];
+  }
+  const more = others.map((passage, index) => ({ ...passage, number: index + 2 }));
+  return [textCard(best), ...(more.length === 0 ? [] : [listCard(LABELS.more, more.slice(0, LIST.itemsMax))])];
 }
 
 function textCard({ text, score, source, url }: Placed): object {
@@ -32,13 +41,13 @@ function textCard({ text, score, source, url }: Placed): object {
   };
 }
 
-function listCard(passages: readonly Placed[]): object {
-  const items = passages.map(({ text, source, url }, index) => ({
-    title: cutText(`${index + 2}. ${source}`, LIST.titleCharsMax),
+function listCard(title: string, passages: readonly Placed[]): object {
+  const items = passages.map(({ number, text, source, url }) => ({
+    title: cutText(`${number}. ${source}`, LIST.titleCharsMax),
     description: cutText(text, LIST.descriptionCharsMax),
     link: { web: url },
   }));
-  return { listCard: { header: { title: LABELS.more }, items } };
+  return { listCard: { header: { title }, items } };
 }
 
 const Titled = z.object({ title: z.string(), description: z.string() });

@@ -28,6 +28,8 @@ export interface AskedQuestion {
 /** Reply whose passages have the addresses of their pages; null where the address of the service is not known. */
 export interface LinkedReply extends ChannelReply {
   readonly passages: readonly LinkedPassage[];
+  /** Text of a chat model that cites the passages; undefined if the reply is the passages. */
+  readonly answer?: string | undefined;
 }
 export type LinkedPassage = ReplyPassage & { readonly url: string | null };
 

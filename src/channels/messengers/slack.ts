@@ -141,13 +141,20 @@ function plainText(text: string): string {
 /** Render a reply as mrkdwn, with links to the passages if they have addresses, within the recommended length. */
 function renderReply(reply: LinkedReply): string {
   const isLinked = reply.passages.length > 0 && reply.passages.every(({ url }) => url !== null);
-  const parts = isLinked ? reply.passages.map(renderPassage) : textsOf(reply).map(escapeText);
+  const parts = isLinked ? linkedParts(reply) : textsOf(reply).map(escapeText);
   let text = parts[0] ?? '';
   for (const part of parts.slice(1)) {
     if (text.length + GAP.length + part.length > TEXT_CHARS_MAX) break;
     text += GAP + part;
   }
   return text;
+}
+
+/** Render passages with links, or an answer and the links of its sources. */
+function linkedParts({ answer, passages }: LinkedReply): string[] {
+  if (answer === undefined) return passages.map(renderPassage);
+  const sources = passages.map(({ number, source, url }) => `[${number}] <${url}|${escapeText(source)}>`);
+  return [escapeText(answer), sources.join('\n')];
 }
 
 function renderPassage({ score, text, source, url }: LinkedPassage, index: number): string {
