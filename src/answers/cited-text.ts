@@ -7,6 +7,9 @@ const OPEN_END = /!?(?:\s{0,8}\[[\s\d,;]{1,41}\]){0,20}\s{0,8}(?:\[[\s\d,;]{0,41
 /** Pictures of Markdown would be fetched by the page that shows the answer, from an address that a document chose. */
 const PICTURE = /!(?=\[)/g;
 
+/** Line breaks, and citations after the end of a sentence. */
+const PART_ENDS = /\n|[.!?。！？…]["'”’)]?\s{0,8}(?:\[\d{1,3}\])+(?=\s)/g;
+
 /** Sentence of an answer, with the numbers of the passages that it cites. */
 export interface CitedSentence {
   /** Text without its citations. */
@@ -76,7 +79,7 @@ export class CitedText {
 /** Divide an answer into its sentences. A citation at the start of a sentence belongs to the one before it. */
 export function sentencesOf(answer: string): CitedSentence[] {
   const sentences: CitedSentence[] = [];
-  for (const { start, end } of linesOf(answer)) {
+  for (const { start, end } of partsOf(answer)) {
     for (const range of segmentSentences(answer.slice(start, end))) {
       const from = start + range.start;
       const to = start + range.end;
@@ -99,8 +102,14 @@ function sentenceAt(answer: string, start: number, end: number): CitedSentence {
   return { text: raw.replace(MARKERS, '').trim(), start: start + blanks, end, citations };
 }
 
-function* linesOf(text: string): Generator<{ start: number; end: number }> {
-  for (const match of text.matchAll(/[^\n]+/g)) yield { start: match.index, end: match.index + match[0].length };
+/** Divide an answer at its line breaks, and where citations follow a full stop, whatever comes next. */
+function* partsOf(answer: string): Generator<{ start: number; end: number }> {
+  let start = 0;
+  for (const { 0: found, index } of answer.matchAll(PART_ENDS)) {
+    yield { start, end: index + found.length };
+    start = index + found.length;
+  }
+  yield { start, end: answer.length };
 }
 
 function numbersIn(markers: string): number[] {

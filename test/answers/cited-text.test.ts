@@ -59,6 +59,15 @@ describe('sentences', () => {
     for (const { start, end, text } of sentences) expect(answer.slice(start, end)).toContain(text.slice(0, 5));
   });
 
+  it('end with the citations that follow a full stop, also if the next one begins with a small letter', () => {
+    const sentences = sentencesOf('the wing lifts . [1] the plate is flat . [2][3] no more .');
+    expect(sentences.map(({ text, citations }) => [text, citations])).toEqual([
+      ['the wing lifts .', [1]],
+      ['the plate is flat .', [2, 3]],
+      ['no more .', []],
+    ]);
+  });
+
   it('cite each passage once', () => {
     expect(sentencesOf('A [1] and B [1][2].')[0]?.citations).toEqual([1, 2]);
   });
