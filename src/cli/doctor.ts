@@ -28,6 +28,7 @@ import { VendorReranker } from '../rerank/vendor-reranker.ts';
 import { describeCalibration } from './describe-calibration.ts';
 import { down, hasCanaries, tryBackups, tryBallast, tryCanaries, tryRestore } from './doctor-care.ts';
 import { findWarnings } from './doctor-warnings.ts';
+import { askModel } from './init-answers.ts';
 import { findOwnServer } from './own-server.ts';
 import { formatBytes } from './table.ts';
 
@@ -157,16 +158,7 @@ async function* examineAnswers({ answers }: Config, logger: Logger, signal: Abor
 
 async function tryChatModel(settings: AnswerSettings, logger: Logger, signal: AbortSignal): Promise<string> {
   const model = new VendorChatModel(settings, logger, { attempted: () => undefined });
-  const messages = [{ role: 'user', text: 'Write the word yes.' }] as const;
-  const beganMs = performance.now();
-  try {
-    for await (const part of model.ask({ messages, outputTokensMax: settings.outputTokensMax }, signal)) {
-      if (part.kind === 'text') return `${model.id} begins to answer in ${Math.round(performance.now() - beganMs)} ms`;
-    }
-    throw down(`${model.id} answered without a word`);
-  } finally {
-    await model.close();
-  }
+  return `${model.id} begins to answer in ${await askModel(model, settings.outputTokensMax, signal)} ms`;
 }
 
 async function tryReranker(settings: RerankSettings, logger: Logger, signal: AbortSignal): Promise<string> {

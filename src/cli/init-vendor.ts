@@ -1,7 +1,4 @@
-import { existsSync } from 'node:fs';
-import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import path from 'node:path';
-import { isMap, parseDocument } from 'yaml';
+import type { Document } from 'yaml';
 import { findDimensions } from '../embedding/find-dimensions.ts';
 import { Catalog } from '../models/catalog.ts';
 import { knownModelsOf } from '../models/known-models.ts';
@@ -10,6 +7,7 @@ import { configFileOf } from '../platform/environment.ts';
 import { AppError, conflict, invalidRequest } from '../platform/errors.ts';
 import { ask } from './confirm.ts';
 import { note } from './output.ts';
+import { editSettings, readSettings } from './settings-file.ts';
 import { type KnownVendor, VENDORS, type VendorParameter } from './vendors.ts';
 
 /** Default for the tokens that a model accepts in a text. */
@@ -99,7 +97,8 @@ async function askForProtocol(signal: AbortSignal): Promise<VendorChoice['protoc
   }
 }
 
-async function askWithDefault(question: string, fallback: string | null, signal: AbortSignal): Promise<string> {
+/** Ask for a value. @throws AppError `interrupted` if the input ends */
+export async function askWithDefault(question: string, fallback: string | null, signal: AbortSignal): Promise<string> {
   for (;;) {
     const answer = await askNeeded(`${question}${fallback === null ? ':' : ` [${fallback}]:`}`, signal);
     const value = answer === '' ? fallback : answer;
@@ -140,8 +139,7 @@ export async function initVendor(
   { env, dataDir, force, signal }: { env: NodeJS.ProcessEnv; dataDir: string; force: boolean; signal: AbortSignal },
 ): Promise<InitReport> {
   const file = configFileOf(env, dataDir);
-  const document = parseDocument(existsSync(file) ? await readFile(file, 'utf8') : '');
-  if (document.errors.length > 0) loadConfig({ env, overrides: { data_dir: dataDir } });
+  const document = await readSettings({ env, dataDir });
   if (document.hasIn(['providers', choice.vendor]) && !force) {
     throw conflict(
       `${file} already has a provider ${choice.vendor}; name another one with --vendor, or replace it with --force`,
@@ -153,15 +151,12 @@ export async function initVendor(
   const isKnown = new Catalog().get(id) !== undefined || facts.some((model) => model.id === id);
   const provider = providerOf(choice, id);
   const { dimensions, latencyMs } = await testVendor(choice, provider, { env, signal });
-  if (!isMap(document.contents)) document.contents = document.createNode({}) as never;
   document.setIn(['providers', choice.vendor], document.createNode(provider));
   if (!isKnown) {
     const own = { id, vendor: choice.vendor, dimensions, max_tokens: choice.maxTokens };
     addModel(document, own);
   }
-  await replaceFile(file, document.toString(), (draft) =>
-    loadConfig({ env: { ...env, SERVICE_CONFIG: draft }, overrides: { data_dir: dataDir } }),
-  );
+  await editSettings({ env, dataDir }, document);
   return { file, provider: choice.vendor, model: id, dimensions, latency_ms: latencyMs };
 }
 
@@ -184,7 +179,7 @@ function keySettingOf(protocol: VendorChoice['protocol']): string {
   return knownVendor(protocol)?.keySetting ?? 'api_key';
 }
 
-function addModel(document: ReturnType<typeof parseDocument>, model: Readonly<Record<string, unknown>>): void {
+function addModel(document: Document, model: Readonly<Record<string, unknown>>): void {
   const models = (document.toJS() as { models?: readonly { id: string }[] } | null)?.models ?? [];
   const at = models.findIndex(({ id }) => id === model['id']);
   if (models.length === 0) document.setIn(['models'], document.createNode([model]));
@@ -213,23 +208,4 @@ async function testVendor(
   const beganMs = performance.now();
   const dimensions = await findDimensions(settings, choice.model, signal);
   return { dimensions, latencyMs: Math.round(performance.now() - beganMs) };
-}
-
-/**
- * Replace a file with a text that `check` accepts. Only the owner can read a new file, since it may hold keys later.
- */
-async function replaceFile(file: string, text: string, check: (draft: string) => unknown): Promise<void> {
-  const draft = `${file}.${process.pid}.part`;
-  try {
-    await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
-    await writeFile(draft, text, { mode: 0o600, flag: 'wx' });
-    await chmod(draft, 0o600);
-    check(draft);
-    await rename(draft, file);
-  } catch (error) {
-    if (error instanceof AppError) throw error;
-    throw conflict(`cannot write ${file} (${(error as NodeJS.ErrnoException).code})`, 'cannot_write');
-  } finally {
-    await rm(draft, { force: true });
-  }
 }

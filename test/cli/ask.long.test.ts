@@ -1,6 +1,7 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { makeDataDir } from '../support/appliance.ts';
 import { type FakeChat, startFakeChat } from '../support/fake-chat.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
@@ -37,9 +38,25 @@ test('without a chat model, the command says which setting is missing', async ()
   expect(stderr).toContain('the operator adds to service.yaml: answers: {protocol: openai');
 });
 
+test('init answers tests the model with one question, and writes it without its key', async () => {
+  const init = (...more: string[]) =>
+    runCommand(['init', 'answers', '--protocol', 'anthropic', '--url', chat.url, '--model', 'chat-2', ...more], env);
+  expect((await init('--key-variable', 'CHAT_KEY')).stderr).toContain('the variable CHAT_KEY is not set');
+  env = { ...env, CHAT_KEY: 'canary-ask-77' };
+  chat.misbehave = (response) => response.writeHead(401).end();
+  expect((await init('--key-variable', 'CHAT_KEY')).code).toBe(5);
+  chat.misbehave = null;
+  const { code, stdout } = await init('--key-variable', 'CHAT_KEY');
+  expect([code, stdout]).toEqual([0, expect.stringMatching(/^chat-2 begins to answer in \d+ ms; wrote it to /)]);
+  expect(parse(readFileSync(config(), 'utf8'))).toEqual({
+    answers: { protocol: 'anthropic', base_url: chat.url, model: 'chat-2', api_key: `\${CHAT_KEY}` },
+  });
+  expect((await init('--key-variable', 'CHAT_KEY')).stderr).toContain('already has a chat model');
+  expect((await runCommand(['init', 'answers'], env)).stderr).toContain('give --model');
+  chat.calls.length = 0;
+});
+
 test('an answer is printed with its sources, and as JSON', async () => {
-  const answers = `answers: {protocol: anthropic, base_url: "${chat.url}", api_key: canary-ask-77, model: chat-2}\n`;
-  writeFileSync(config(), answers);
   const { code, stdout, stderr } = await ask();
   expect([code, stderr]).toEqual([0, '']);
   expect(stdout).toMatch(/ \[1\][\s\S]*\n\nSources\n\[1\] \S+\.md/);

@@ -1,9 +1,9 @@
 import { Flags } from '@oclif/core';
-import { BaseCommand } from '../src/cli/base-command.ts';
-import { canAsk } from '../src/cli/confirm.ts';
-import { forceFlag } from '../src/cli/flags.ts';
-import { note } from '../src/cli/output.ts';
-import { PROTOCOLS } from '../src/cli/vendors.ts';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { canAsk } from '../../src/cli/confirm.ts';
+import { forceFlag } from '../../src/cli/flags.ts';
+import { note } from '../../src/cli/output.ts';
+import { PROTOCOLS } from '../../src/cli/vendors.ts';
 
 export default class Init extends BaseCommand {
   static override description =
@@ -57,8 +57,8 @@ export default class Init extends BaseCommand {
     const parameters = { region, project, location, api_version: version };
     const keyVariable = flags['key-variable'];
     const given = { protocol, vendor, url, model, parameters, keyVariable, maxTokens: flags['max-tokens'] };
-    const { askForVendor, completeVendor, initVendor } = await import('../src/cli/init-vendor.ts');
-    const { dataDirOf, processEnvironment } = await import('../src/platform/environment.ts');
+    const { askForVendor, completeVendor, initVendor } = await import('../../src/cli/init-vendor.ts');
+    const { dataDirOf, processEnvironment } = await import('../../src/platform/environment.ts');
     const env = processEnvironment();
     const dataDir = flags['data-dir'] ?? dataDirOf(env);
     const { bin } = this.config;
@@ -67,7 +67,7 @@ export default class Init extends BaseCommand {
       note(`testing ${choice.model} at ${choice.url ?? choice.vendor} …`);
       const report = await initVendor(choice, { env, dataDir, force: flags.force, signal });
       this.log(`${report.model} returns vectors of ${report.dimensions} dimensions; wrote it to ${report.file}`);
-      const { findOwnServer } = await import('../src/cli/own-server.ts');
+      const { findOwnServer } = await import('../../src/cli/own-server.ts');
       if ((await findOwnServer(dataDir)) !== null) note('restart the server to use the vendor');
       note(`to use it for requests that name no model, run: ${bin} routing set ${report.model}`);
       note(
