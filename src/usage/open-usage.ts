@@ -40,7 +40,7 @@ export interface Usage {
 }
 
 export async function openUsage(context: {
-  readonly config: Pick<Config, 'plans'>;
+  readonly config: Pick<Config, 'plans' | 'answers'>;
   readonly sql: Sql;
   readonly redis: RedisConnection | null;
   readonly logger: Logger;
@@ -53,7 +53,7 @@ export async function openUsage(context: {
     meter,
     rates: openRateLimiter({ plans, redis, logger }),
     summarize: (account, period, signal) =>
-      summarizeUsage(sql.limited({ ms: QUERY_MS.report, signal }), meter, plans, account, period),
+      summarizeUsage(sql.limited({ ms: QUERY_MS.report, signal }), meter, config, account, period),
     list: (orgId, request, signal) => listUsage(sql.limited({ ms: QUERY_MS.report, signal }), meter, orgId, request),
     listByKey: (caller, period, signal) =>
       listUsageByKey(sql.limited({ ms: QUERY_MS.report, signal }), meter, caller, period),

@@ -29,6 +29,7 @@ const AxisUsage = z.object({
 const AnswersUsage = AxisUsage.extend({
   tokens: amount.describe('tokens that the model read'),
   output_tokens: amount.describe('tokens that the model wrote'),
+  price: z.number().nullable().describe('by the prices of the setting `answers`; null if none is set'),
 });
 
 /** Response of `GET /v1/usage/summary`. Only successful requests count. */

@@ -1,4 +1,5 @@
 import { findOrganization } from '../access/organizations.ts';
+import type { AnswerSettings } from '../platform/answer-settings.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { Account } from './account.ts';
 import { bookingDay, toDate, toPeriod } from './calendar.ts';
@@ -6,6 +7,12 @@ import type { Meter } from './meter.ts';
 import { type PlanSettings, quotaOf } from './quotas.ts';
 import type { Axis, UsageSummary } from './schema.ts';
 import { selectCounters, selectUsage } from './store.ts';
+
+/** Quotas of the plans, and prices of the chat model; null without one. */
+export interface UsageSettings {
+  readonly plans: PlanSettings;
+  readonly answers: Pick<AnswerSettings, 'pricePerMillionInput' | 'pricePerMillionOutput'> | null;
+}
 
 /**
  * Summarize the usage of an organization from `range.from` to before `range.to` (dates or ISO 8601 instants, widened to
@@ -18,7 +25,7 @@ import { selectCounters, selectUsage } from './store.ts';
 export async function summarizeUsage(
   sql: Sql,
   meter: Pick<Meter, 'flush'>,
-  plans: PlanSettings,
+  { plans, answers }: UsageSettings,
   account: Account,
   range: { from?: string | undefined; to?: string | undefined } = {},
   nowMs: number = Date.now(),
@@ -45,11 +52,23 @@ export async function summarizeUsage(
       embed: usageOf('embed'),
       embed_batch: usageOf('embed_batch'),
       embed_image: usageOf('embed_image'),
-      answers: { ...usageOf('answers'), output_tokens: sumsOf('answers').output_tokens },
+      answers: { ...usageOf('answers'), ...costOf(sumsOf('answers'), answers) },
     },
     by_model: [...sums.byModel],
     by_day: [...sums.byDay],
   };
+}
+
+const MILLION = 1_000_000;
+
+function costOf(
+  { tokens, output_tokens }: { readonly tokens: number; readonly output_tokens: number },
+  prices: UsageSettings['answers'],
+) {
+  const { pricePerMillionInput: ofInput = null, pricePerMillionOutput: ofOutput = null } = prices ?? {};
+  const isPriced = ofInput !== null || ofOutput !== null;
+  const price = (tokens * (ofInput ?? 0) + output_tokens * (ofOutput ?? 0)) / MILLION;
+  return { output_tokens, price: isPriced ? price : null };
 }
 
 const NOTHING = { requests: 0, texts: 0, tokens: 0, images: 0, output_tokens: 0 } as const;

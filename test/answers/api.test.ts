@@ -162,6 +162,7 @@ describe('POST /v1/answers', () => {
       texts: before.texts + 1,
       tokens: before.tokens + 100,
       output_tokens: before.output_tokens + 20,
+      price: expect.closeTo(before.price + (100 * 2 + 20 * 10) / 1e6, 9),
     });
   });
 });

@@ -42,7 +42,7 @@ describe('GET /v1/usage/summary', () => {
         embed: { ...NOTHING, limit: 1000, remaining: 1000 },
         embed_batch: { ...NOTHING, limit: null, remaining: null },
         embed_image: { ...NOTHING, limit: null, remaining: null },
-        answers: { ...NOTHING, output_tokens: 0, limit: null, remaining: null },
+        answers: { ...NOTHING, output_tokens: 0, price: null, limit: null, remaining: null },
       },
       by_model: [],
       by_day: [],
@@ -67,7 +67,7 @@ describe('GET /v1/usage/summary', () => {
       embed: { requests: 3, texts: 3, tokens: small + multilingual, images: 0, limit: 1000, remaining: 997 },
       embed_batch: { requests: 2, texts: 5, tokens: large + korean, images: 0, limit: null, remaining: null },
       embed_image: { ...NOTHING, limit: null, remaining: null },
-      answers: { ...NOTHING, output_tokens: 0, limit: null, remaining: null },
+      answers: { ...NOTHING, output_tokens: 0, price: null, limit: null, remaining: null },
     });
     const byModel = [
       { model: SMALL, requests: 2, tokens: small },

@@ -14,7 +14,7 @@ const summary: UsageSummary = {
     embed: { requests: 600, texts: 620, tokens: 12_345, images: 0, limit: 1000, remaining: 380 },
     embed_batch: { requests: 1, texts: 100, tokens: 20_000, images: 0, limit: null, remaining: null },
     embed_image: { requests: 0, texts: 0, tokens: 0, images: 0, limit: 0, remaining: 0 },
-    answers: { ...none, output_tokens: 0 },
+    answers: { ...none, output_tokens: 0, price: null },
   },
   by_model: [
     { model: 'openai/text-embedding-3-large', tokens: 30_000, requests: 500 },
@@ -113,7 +113,12 @@ test('colours do not change the text, and they warn from 80 % and at the limit',
 });
 
 test('a chart without usage says that nothing was used', () => {
-  const axes = { embed: none, embed_batch: none, embed_image: none, answers: { ...none, output_tokens: 0 } };
+  const axes = {
+    embed: none,
+    embed_batch: none,
+    embed_image: none,
+    answers: { ...none, output_tokens: 0, price: null },
+  };
   const unused = { ...summary, axes, by_day: [], by_model: [] };
   expect(renderUsage(unused, terminal, 'day')).toBe(
     'Usage from 2026-08-01 to 2026-08-31 (UTC), plan free\n\nnothing used',

@@ -34,7 +34,7 @@ export async function openAnsweringApi(): Promise<AnsweringApi> {
       base_url: 'https://docs.example.com',
       answers: {
         ...{ protocol: 'openai', base_url: chat.url, api_key: CHAT_KEY, model: 'chat-1' },
-        ...{ keep_days: 1, timeout_seconds: 5 },
+        ...{ keep_days: 1, timeout_seconds: 5, price_per_million_input: 2, price_per_million_output: 10 },
       },
     },
   });

@@ -37,7 +37,7 @@ async function use(account: TestAccount, day: string, model: string, texts: numb
 }
 
 const summarize = (account: { orgId: string; plan?: Plan }, range = {}) =>
-  summarizeUsage(db.sql, meter, PLANS, account, range, NOW);
+  summarizeUsage(db.sql, meter, { plans: PLANS, answers: null }, account, range, NOW);
 
 test('a summary covers this month by default, and includes the pending usage of this process', async () => {
   const account = await makeAccount('free');
@@ -58,7 +58,16 @@ test('a summary covers this month by default, and includes the pending usage of 
       embed: { requests: 3, texts: 33, tokens: 330, images: 0, limit: 100, remaining: 67 },
       embed_batch: { requests: 1, texts: 5, tokens: 50, images: 0, limit: null, remaining: null },
       embed_image: { requests: 0, texts: 0, tokens: 0, images: 0, limit: 0, remaining: 0 },
-      answers: { requests: 0, texts: 0, tokens: 0, output_tokens: 0, images: 0, limit: null, remaining: null },
+      answers: {
+        requests: 0,
+        texts: 0,
+        tokens: 0,
+        output_tokens: 0,
+        price: null,
+        images: 0,
+        limit: null,
+        remaining: null,
+      },
     },
     by_model: [
       { model: 'b', requests: 2, tokens: 350 },
