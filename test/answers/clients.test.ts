@@ -58,6 +58,47 @@ describe('POST /v1/chat/completions', () => {
     expect(answering?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
   });
 
+  // Bodies as backend/open_webui/routers/openai.py of Open WebUI passes them on, and as LibreChat's client makes them.
+  it.each([
+    [
+      'a chat of Open WebUI with a picture',
+      {
+        stream: true,
+        messages: [
+          { role: 'system', content: 'Be brief.' },
+          {
+            role: 'user',
+            content: [
+              { type: 'text', text: 'how often are bearings greased?' },
+              { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } },
+            ],
+          },
+        ],
+        stream_options: { include_usage: true },
+      },
+    ],
+    ['a title of Open WebUI', { stream: false, max_completion_tokens: 1000 }],
+    [
+      'a message of LibreChat',
+      {
+        stream: true,
+        stream_options: { include_usage: true },
+        user: '65f0c0ffee',
+        ...{ temperature: 1, top_p: 1, presence_penalty: 0, frequency_penalty: 0, stop: [], tools: [] },
+      },
+    ],
+  ])('%s is answered', async (_name, sent) => {
+    const { status, body } = await complete(sent);
+    expect(status).toBe(200);
+    if (!sent.stream) return expect(body.choices[0].message.content).toContain('every week');
+    const chunks = (body as string).split('\n\n').filter((line) => line.startsWith('data: {'));
+    const parsed = chunks.map((line) => JSON.parse(line.slice('data: '.length)));
+    const text = parsed.map(({ choices }) => choices[0]?.delta.content ?? '').join('');
+    expect(text).toContain('Grease the bearings every week. [1]');
+    expect(parsed.at(-1)).toMatchObject({ choices: [], usage: { total_tokens: 120 } });
+    expect(body.trim().endsWith('data: [DONE]')).toBe(true);
+  });
+
   it('refuses other models, tools and conversations without a question', async () => {
     const unknown = await complete({ model: 'gpt-5' });
     expect(unknown.status).toBe(404);

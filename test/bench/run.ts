@@ -25,6 +25,7 @@ const BENCHMARKS = [
   'search',
   'peers',
   'fresh',
+  'answers',
   'channels',
   'jobs',
   'bulk',
