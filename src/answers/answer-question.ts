@@ -5,6 +5,7 @@ import type { AnswerSettings } from '../platform/answer-settings.ts';
 import { AppError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import type { Sql } from '../platform/postgres.ts';
+import { providerUnavailable } from '../platform/upstream/upstream-errors.ts';
 import { runForOrganization } from '../platform/work-context.ts';
 import type { Meter, Reservation } from '../usage/meter.ts';
 import { AnswerFailure, answersNotSet } from './answer-errors.ts';
@@ -200,6 +201,7 @@ async function* write(
       const shown = part.kind === 'text' ? text.add(part.text) : text.end();
       if (shown !== '') yield { kind: 'text', text: shown };
     }
+    if (text.text === '' && status !== 'refused') throw providerUnavailable(chat.model.id, 'empty_answer', 'no word');
     return status;
   } catch (error) {
     if (signal.aborted || !(error instanceof AppError)) throw error;
@@ -223,8 +225,7 @@ function toAnswer(
     status,
     query: asked.query,
     answer,
-    sentences:
-      typeof text === 'string' ? [] : sentencesOf(answer).map((each) => ({ ...each, citations: [...each.citations] })),
+    sentences: typeof text === 'string' ? [] : sentencesOf(answer),
     dropped_citations: typeof text === 'string' ? 0 : text.dropped,
     model: chat.model.id,
     usage: { input_tokens: tally.input, output_tokens: tally.output },

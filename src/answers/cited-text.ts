@@ -18,7 +18,7 @@ export interface CitedSentence {
   readonly start: number;
   readonly end: number;
   /** Numbers of passages, from 1, in the order of the citations. */
-  readonly citations: readonly number[];
+  readonly citations: number[];
 }
 
 /**

@@ -108,6 +108,13 @@ describe('POST /v1/answers', () => {
     expect(JSON.stringify(body)).not.toContain(CHAT_KEY);
   });
 
+  it('answers 502 for a model that writes nothing, and for one that answers without a stream', async () => {
+    chat.answerOf = () => ' \n';
+    expect((await ask()).body.detail).toBe('provider chat-1 is unavailable (empty_answer)');
+    chat.misbehave = (response) => response.end(JSON.stringify({ choices: [{ message: { content: 'Weekly.' } }] }));
+    expect((await ask()).status).toBe(502);
+  });
+
   it('keeps what was written before the model broke off', async () => {
     chat.misbehave = cutOffAfter('Grease them weekly [1].');
     expect((await ask()).body).toMatchObject({ status: 'interrupted', answer: 'Grease them weekly [1].' });
