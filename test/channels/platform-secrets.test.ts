@@ -1,4 +1,8 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { backUp, makeFolder } from '../backup/support.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
 import { fillBucket, messengerConfig } from '../support/channels.ts';
 import { type FakeCollector, startFakeCollector } from '../support/fake-collector.ts';
@@ -88,6 +92,25 @@ function expectClean(where: string, text: string): void {
   for (const form of FORMS) expect([where, text.includes(form) ? text : 'clean']).toEqual([where, 'clean']);
 }
 
+/** Make a backup, and look through its report and all of its files. @returns number of files */
+async function lookThroughBackup(): Promise<number> {
+  const folder = makeFolder();
+  try {
+    expectClean('report of a backup', JSON.stringify(await backUp(test.appliance, folder.location)));
+    const names = readdirSync(folder.directory, { recursive: true, withFileTypes: true }).filter((each) =>
+      each.isFile(),
+    );
+    for (const { parentPath, name } of names) {
+      const bytes = readFileSync(path.join(parentPath, name));
+      const isPacked = bytes[0] === 0x1f && bytes[1] === 0x8b;
+      expectClean(`${name} of a backup`, (isPacked ? gunzipSync(bytes) : bytes).toString('latin1'));
+    }
+    return names.length;
+  } finally {
+    folder.remove();
+  }
+}
+
 async function repliesEnd(): Promise<void> {
   const { sql } = test.appliance;
   const open = () => sql`SELECT 1 FROM channel_later_replies WHERE status IN ('waiting', 'sending')`;
@@ -135,8 +158,8 @@ it('no log, list, error, metric, trace or table has a secret of a platform, a re
   await repliesEnd();
   fake.answer = takeReply;
 
-  for (const path of ['configs', 'deliveries', 'outbox']) await request('GET', `/v1/channels/${path}`, { key });
-  for (const path of ['/metrics', '/openapi.json', '/v1/usage/summary']) await request('GET', path, { key });
+  for (const list of ['configs', 'deliveries', 'outbox']) await request('GET', `/v1/channels/${list}`, { key });
+  for (const page of ['/metrics', '/openapi.json', '/v1/usage/summary']) await request('GET', page, { key });
   for (const line of answers) expectClean('answer', line.replaceAll(`"q":"${QUESTION}"`, ''));
   expect(lines.length).toBeGreaterThan(20);
   for (const line of lines) expectClean('log', JSON.stringify(line));
@@ -156,6 +179,7 @@ it('no log, list, error, metric, trace or table has a secret of a platform, a re
     }
   }
   expect(rows).toBeGreaterThan(20);
+  expect(await lookThroughBackup()).toBeGreaterThan(3);
   const later = await sql`SELECT status, reason FROM channel_later_replies WHERE status = 'failed' ORDER BY reason`;
   expect([...later]).toEqual([
     { status: 'failed', reason: 'http_400' },
