@@ -135,6 +135,11 @@ describe('POST /v1/answers', () => {
     expect(chat.calls.at(-1)?.body).toMatchObject({ max_completion_tokens: 1024 });
   });
 
+  it('asks again over the same connection', async () => {
+    for (let nth = 0; nth < 3; nth++) await ask();
+    expect(new Set(chat.calls.map(({ port }) => port)).size).toBe(1);
+  });
+
   it('estimates the tokens if the vendor reports none', async () => {
     chat.usage = null;
     const { body } = await ask();

@@ -41,6 +41,8 @@ export interface ChatCallSeen {
   readonly isRewriting: boolean;
   /** True once the client has closed the connection before the end of the answer. */
   readonly isAbandoned: () => boolean;
+  /** Port of the client, which tells connections apart. */
+  readonly port: number;
 }
 
 export interface FakeChat {
@@ -85,7 +87,8 @@ export async function startFakeChat(protocol: Protocol): Promise<FakeChat> {
       isAbandoned = !isDone;
     });
     const key = request.headers['x-api-key'] ?? request.headers.authorization?.replace('Bearer ', '');
-    const call = toCall(parsed.data, typeof key === 'string' ? key : undefined, () => isAbandoned);
+    const sender = { key: typeof key === 'string' ? key : undefined, port: request.socket.remotePort ?? 0 };
+    const call = toCall(parsed.data, sender, () => isAbandoned);
     fake.calls.push(call);
     if (fake.misbehave) return fake.misbehave(response, call);
     response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -120,7 +123,7 @@ export function cutOffAfter(text: string) {
 
 function toCall(
   body: z.output<(typeof BODIES)[Protocol]>,
-  key: string | undefined,
+  { key, port }: Pick<ChatCallSeen, 'key' | 'port'>,
   isAbandoned: () => boolean,
 ): ChatCallSeen {
   const system = 'system' in body ? body.system : (body.messages.find(({ role }) => role === 'system')?.content ?? '');
@@ -133,6 +136,7 @@ function toCall(
     messages,
     body,
     key,
+    port,
     passages: new Map(passages.map(([, number, text]) => [Number(number), text as string])),
     question: /(?:Question|Last question): (.*)$/s.exec(prompt)?.[1] ?? '',
     isRewriting: system.startsWith('You rewrite'),

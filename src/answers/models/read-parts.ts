@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 import { badReply } from '../../platform/upstream/parse-json.ts';
 import type { ChatPart, EndReason } from './chat-model.ts';
@@ -7,6 +8,9 @@ import type { ChatProtocol } from './protocols.ts';
 const BYTES_MAX = 16 * 1024 * 1024;
 /** Characters of an answer for each token that was asked for. A vendor that sends more ignores the limit. */
 const CHARS_PER_TOKEN_MAX = 20;
+
+/** Time for the end of a response after its last event. A connection whose response has ended is used again. */
+const END_MS = 100;
 
 /**
  * Read an answer that arrives as server-sent events.
@@ -18,11 +22,25 @@ export async function* readParts(
   body: AsyncIterable<Uint8Array>,
   outputTokensMax: number,
 ): AsyncGenerator<ChatPart, void> {
+  const events = eventsOf(body);
+  try {
+    yield* partsOf(protocol, events, outputTokensMax);
+  } finally {
+    // Ends the response. It waits for a read in progress, which nobody needs.
+    events.return().catch(() => undefined);
+  }
+}
+
+async function* partsOf(
+  protocol: Pick<ChatProtocol, 'read'>,
+  events: AsyncGenerator<string, void>,
+  outputTokensMax: number,
+): AsyncGenerator<ChatPart, void> {
   let reason: EndReason | null = null;
   let chars = 0;
   const usage: { input: number | null; output: number | null } = { input: null, output: null };
-  for await (const data of eventsOf(body)) {
-    const event = protocol.read(data);
+  for (let next = await events.next(); !next.done; next = await events.next()) {
+    const event = protocol.read(next.value);
     usage.input = event.inputTokens ?? usage.input;
     usage.output = event.outputTokens ?? usage.output;
     // A refusal stays one, whatever the last event says.
@@ -32,10 +50,10 @@ export async function* readParts(
       yield { kind: 'text', text: event.text };
     }
     const isTooLong = chars > outputTokensMax * CHARS_PER_TOKEN_MAX;
-    if (event.isLast || isTooLong) {
-      yield { kind: 'end', reason: isTooLong ? 'length' : (reason ?? 'stop'), usage };
-      return;
-    }
+    if (!event.isLast && !isTooLong) continue;
+    if (event.isLast) await Promise.race([events.next().catch(() => undefined), delay(END_MS)]);
+    yield { kind: 'end', reason: isTooLong ? 'length' : (reason ?? 'stop'), usage };
+    return;
   }
   // Some servers close the connection after the reason, without a last event.
   if (reason === null) throw badReply('cut_off', 'the answer was cut off');
