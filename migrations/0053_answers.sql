@@ -26,7 +26,11 @@ CREATE TABLE answers (
   answer       jsonb NOT NULL,
   document_ids text[] NOT NULL,            -- documents whose text the answer shows
   created_at   timestamptz NOT NULL DEFAULT now(),
-  expires_at   timestamptz NOT NULL
+  expires_at   timestamptz NOT NULL,
+  rating       text CHECK (rating IN ('up', 'down')),
+  reason       text,                       -- of the rating, in the words of the caller
+  rated_at     timestamptz
 );
 CREATE INDEX answers_by_expiry ON answers (expires_at);
+CREATE INDEX answers_by_rating ON answers (org_id, rated_at) WHERE rating IS NOT NULL;
 CREATE INDEX answers_by_document ON answers USING gin (document_ids);

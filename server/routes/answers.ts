@@ -1,17 +1,26 @@
 import { z } from 'zod';
 import { AnswerFailure } from '../../src/answers/answer-errors.ts';
 import { type AnswerContext, answerQuestion, wholeAnswer } from '../../src/answers/answer-question.ts';
-import { selectAnswer } from '../../src/answers/answer-store.ts';
-import { Answer, type AnswerEvent, AnswerRequest } from '../../src/answers/schema.ts';
+import { rateAnswer, selectAnswer, selectRated } from '../../src/answers/answer-store.ts';
+import { Answer, type AnswerEvent, AnswerRequest, RatedAnswer, RatingRequest } from '../../src/answers/schema.ts';
 import { AppError, notFound } from '../../src/platform/errors.ts';
+import { textInteger } from '../../src/platform/zod-integers.ts';
 import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
 import { eventStreamReply, renderEvent } from '../event-stream.ts';
-import { reportQueries } from '../limited-queries.ts';
+import { editQueries, reportQueries } from '../limited-queries.ts';
+import { pageSchema } from '../pages.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { EMBEDDING_REFUSALS } from './embeddings.ts';
 
+const RATINGS_MAX = 1_000;
 /** History of a conversation is longer than the bodies of other questions. */
 const BODY_BYTES_MAX = 16 * SMALL_BODY_BYTES_MAX;
+
+const AnswerParams = z.object({ answer: z.string().min(1).max(200) });
+const RatingsQuery = z.object({
+  rating: RatingRequest.shape.rating.optional(),
+  limit: textInteger(z.int().min(1).max(RATINGS_MAX).default(50)),
+});
 
 /** A failure of the model after the search shows the passages that were found. */
 const FailedAnswer = Answer.pick({
@@ -71,13 +80,47 @@ export function answerRoutes(context: AnswerContext): Route[] {
       access: 'search',
       errors: 'detail',
       reads: 'none',
-      params: z.object({ answer: z.string().min(1).max(200) }),
+      params: AnswerParams,
       responses: { 200: { description: 'The answer', schema: Answer } },
       refusals: [404],
       async handle({ caller, params, signal }) {
         const answer = await selectAnswer(reportQueries(context.sql, signal), caller, params.answer);
         if (answer === null) throw notFound('answer', params.answer);
         return { body: answer };
+      },
+    }),
+    defineRoute({
+      method: 'PUT',
+      path: '/v1/answers/:answer/rating',
+      operationId: 'rateAnswer',
+      summary: 'Rate an answer that was given to this caller; a second rating replaces the first',
+      access: 'search',
+      errors: 'detail',
+      reads: 'json',
+      bodyLimitBytes: SMALL_BODY_BYTES_MAX,
+      params: AnswerParams,
+      body: RatingRequest,
+      responses: { 204: { description: 'Rated' } },
+      refusals: [404],
+      async handle({ caller, params, body }) {
+        const isRated = await rateAnswer(editQueries(context.sql), caller, params.answer, body);
+        if (!isRated) throw notFound('answer', params.answer);
+        return { status: 204 };
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/v1/answer_ratings',
+      operationId: 'listAnswerRatings',
+      summary: 'Rated answers of the organization, the latest rating first, while they are kept',
+      access: 'buckets:manage',
+      errors: 'detail',
+      reads: 'none',
+      query: RatingsQuery,
+      responses: { 200: { description: 'Rated answers', schema: pageSchema(RatedAnswer) } },
+      async handle({ caller, query, signal }) {
+        const data = await selectRated(reportQueries(context.sql, signal), caller, query);
+        return { body: { object: 'list', data, has_more: false, next_cursor: null } };
       },
     }),
   ];

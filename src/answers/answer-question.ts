@@ -173,9 +173,7 @@ async function* answerInScope(
   }
   const text = new CitedText(gathered.passages.length);
   const status = yield* write(context, { asked, start, history, scope, text }, signal);
-  const answer = make(status, text);
-  await keep(context, caller, answer);
-  yield { kind: 'end', answer };
+  yield { kind: 'end', answer: await kept(context, caller, make(status, text)) };
 }
 
 interface Writing {
@@ -229,9 +227,15 @@ function toAnswer(
     dropped_citations: typeof text === 'string' ? 0 : text.dropped,
     model: chat.model.id,
     usage: { input_tokens: tally.input, output_tokens: tally.output },
+    kept_until: null,
   };
 }
 
-async function keep({ sql, chat }: Answering, caller: Caller, answer: Answer): Promise<void> {
-  if (chat.settings.keptMs > 0) await insertAnswer(sql, caller, answer, chat.settings.keptMs);
+/** Keep an answer for the time of the settings. */
+async function kept({ sql, chat }: Answering, caller: Caller, answer: Answer): Promise<Answer> {
+  const { keptMs } = chat.settings;
+  if (keptMs === 0) return answer;
+  const own = { ...answer, kept_until: new Date(Date.now() + keptMs).toISOString() };
+  await insertAnswer(sql, caller, own, keptMs);
+  return own;
 }

@@ -1,7 +1,7 @@
 import type { Caller } from '../access/caller.ts';
 import { hiddenAmong } from '../documents/hidden-among.ts';
 import type { Sql } from '../platform/postgres.ts';
-import type { Answer } from './schema.ts';
+import type { Answer, RatedAnswer, RatingRequest } from './schema.ts';
 
 /** Keep an answer for the caller who asked. Answers are not shared. */
 export async function insertAnswer(sql: Sql, caller: Caller, answer: Answer, keptMs: number): Promise<void> {
@@ -19,6 +19,39 @@ export async function selectAnswer(sql: Sql, caller: Caller, id: string): Promis
     WHERE id = ${id} AND org_id = ${caller.orgId} AND actor = ${caller.actor} AND expires_at > now()
       AND NOT ${hiddenAmong(sql, caller, sql`answers.document_ids`)}`;
   return row?.answer ?? null;
+}
+
+/** Rate an answer of the caller. Return false if it is not kept, or if the caller may not read its documents now. */
+export async function rateAnswer(sql: Sql, caller: Caller, id: string, rated: RatingRequest): Promise<boolean> {
+  const rows = await sql`
+    UPDATE answers SET rating = ${rated.rating}, reason = ${rated.reason || null}, rated_at = now()
+    WHERE id = ${id} AND org_id = ${caller.orgId} AND actor = ${caller.actor} AND expires_at > now()
+      AND NOT ${hiddenAmong(sql, caller, sql`answers.document_ids`)}
+    RETURNING 1`;
+  return rows.length > 0;
+}
+
+/** Select rated answers of the organization whose documents the caller may read, the latest rating first. */
+export async function selectRated(
+  sql: Sql,
+  caller: Caller,
+  { rating, limit }: { readonly rating?: 'up' | 'down' | undefined; readonly limit: number },
+): Promise<RatedAnswer[]> {
+  const rows = await sql<(Pick<RatedAnswer, 'id' | 'rating' | 'reason'> & { ratedAt: Date; answer: Answer })[]>`
+    SELECT id, rating, reason, rated_at AS "ratedAt", answer FROM answers
+    WHERE org_id = ${caller.orgId} AND rating IS NOT NULL AND expires_at > now()
+      ${rating === undefined ? sql`` : sql`AND rating = ${rating}`}
+      AND NOT ${hiddenAmong(sql, caller, sql`answers.document_ids`)}
+    ORDER BY rated_at DESC LIMIT ${limit}`;
+  return rows.map(({ ratedAt, answer: { status, query, searched, answer, model }, ...rated }) => ({
+    ...rated,
+    rated_at: ratedAt.toISOString(),
+    status,
+    query,
+    searched,
+    answer,
+    model,
+  }));
 }
 
 /** Delete the answers that show one of these documents. */

@@ -94,9 +94,33 @@ export const Answer = z
       output_tokens: z.int(),
     }),
     warnings: z.array(z.string()),
+    kept_until: z.iso.datetime().nullable().describe('time until which it can be read again and rated; null: not kept'),
   })
   .meta({ id: 'Answer' });
 export type Answer = z.output<typeof Answer>;
+
+/** Body of `PUT /v1/answers/{answer}/rating`. */
+export const RatingRequest = z.object({
+  rating: z.enum(['up', 'down']),
+  reason: z.string().trim().max(1_000).optional().describe('words of the person who asked'),
+});
+export type RatingRequest = z.output<typeof RatingRequest>;
+
+/** Answer that the person who asked has rated. */
+export const RatedAnswer = z
+  .object({
+    id: z.string(),
+    rating: RatingRequest.shape.rating,
+    reason: z.string().nullable(),
+    rated_at: z.iso.datetime(),
+    status: AnswerStatus,
+    query: z.string(),
+    searched: z.string(),
+    answer: z.string(),
+    model: z.string(),
+  })
+  .meta({ id: 'RatedAnswer' });
+export type RatedAnswer = z.output<typeof RatedAnswer>;
 
 /** Facts of an answer that are known before the model writes. */
 export type AnswerStart = Pick<Answer, 'id' | 'searched' | 'passages' | 'relevance' | 'relevance_score' | 'warnings'>;

@@ -188,6 +188,30 @@ describe('a kept answer', () => {
     expect((await test.call('GET', `/v1/answers/${body.id}`, { key: other })).status).toBe(404);
   });
 
+  it('is rated by whoever asked, and listed for those who manage buckets and may read its documents', async () => {
+    const { body } = await ask();
+    expect(Date.parse(body.kept_until)).toBeGreaterThan(Date.now());
+    const rate = (as: string, json: object) => test.call('PUT', `/v1/answers/${body.id}/rating`, { key: as, json });
+    expect((await rate(key, { rating: 'up' })).status).toBe(204);
+    expect((await rate(key, { rating: 'down', reason: 'In winter it is oil.' })).status).toBe(204);
+    expect((await rate(await test.key({ scopes: ['search'] }), { rating: 'up' })).status).toBe(404);
+    expect((await rate(key, { rating: 'sideways' })).status).toBe(400);
+    const list = async (rating: string, as = key) =>
+      (await test.call('GET', `/v1/answer_ratings?rating=${rating}`, { key: as })).body.data;
+    const [rated] = await list('down');
+    expect(rated).toMatchObject({
+      id: body.id,
+      reason: 'In winter it is oil.',
+      query: body.query,
+      answer: body.answer,
+    });
+    expect(await list('up')).toEqual([]);
+    expect(await list('down', await test.key({ scopes: ['buckets:manage'], org: 'other' }))).toEqual([]);
+    await test.appliance.sql`UPDATE documents SET privacy_level = 6 WHERE file_name = 'pump.md'`;
+    expect(await list('down')).toEqual([]);
+    await test.appliance.sql`UPDATE documents SET privacy_level = 1 WHERE file_name = 'pump.md'`;
+  });
+
   it('is gone with a document that it shows', async () => {
     await test.call('POST', '/v1/buckets', { key, json: { name: 'brief' } });
     await ingestAll(test.appliance, test.operator, 'brief', MANUAL.slice(0, 1));

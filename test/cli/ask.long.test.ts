@@ -100,6 +100,11 @@ test('while the model is down, the passages are printed, and the command fails',
   expect(stderr).toContain('provider chat-2 is unavailable (http_529)');
 });
 
+test('ratings of answers are listed', async () => {
+  expect((await runCommand(['ratings', '--rating', 'down'], env)).stderr).toContain('no ratings');
+  expect((await runCommand(['ratings', '--rating', 'bad'], env)).stderr).toContain('--rating');
+});
+
 test('wrong usage is refused with what to change', async () => {
   expect((await runCommand(['ask', 'demo'], env)).code).toBe(2);
   expect((await ask('--style', 'long')).stderr).toContain('style');

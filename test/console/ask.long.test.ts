@@ -12,7 +12,9 @@ beforeAll(async () => {
   chat = await startFakeChat('openai');
   usual = { ...chat };
   console = await openConsole({
-    settings: { answers: { protocol: 'openai', base_url: chat.url, model: 'chat-1', timeout_seconds: 5 } },
+    settings: {
+      answers: { protocol: 'openai', base_url: chat.url, model: 'chat-1', timeout_seconds: 5, keep_days: 1 },
+    },
   });
   await ingestAll(console.test.appliance, console.test.operator, 'default', [
     {
@@ -48,6 +50,12 @@ inBrowser('a question is answered with citations, which show their passage and o
   expect(await turn.locator('.answer-text').innerText()).toContain('Grease the bearings every week.');
   await page.getByRole('button', { name: 'New conversation' }).waitFor();
   await expectGoodLooks(page, 'ask');
+  await turn.getByRole('button', { name: 'This answer did not help' }).click();
+  await turn.getByLabel('What was wrong or missing?').fill('The kind of grease.');
+  await page.keyboard.press('Enter');
+  await turn.getByText('Thank you.').waitFor();
+  const [rated] = await console.test.appliance.sql`SELECT rating, reason FROM answers`;
+  expect(rated).toEqual({ rating: 'down', reason: 'The kind of grease.' });
   await citation.hover();
   await turn.locator('.citation-text').first().waitFor({ state: 'visible' });
   await turn.getByRole('heading', { name: 'Sources' }).waitFor();
@@ -95,7 +103,7 @@ inBrowser('an answer is stopped, and a model that is down leaves the passages th
 
 inBrowser('the page speaks Korean, and says so if no chat model is set', async () => {
   const { page, context, faults } = await console.open('/console/ask', { locale: 'ko-KR' });
-  await page.getByLabel('질문 내용').fill('베어링에 얼마나 자주 윤활유를 바르나요?');
+  await page.getByRole('textbox', { name: '질문', exact: true }).fill('베어링에 얼마나 자주 윤활유를 바르나요?');
   await page.getByRole('button', { name: '질문', exact: true }).click();
   await page.getByRole('button', { name: '새 대화' }).waitFor();
   await expectGoodLooks(page, 'ask-korean');

@@ -191,6 +191,8 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
     shows: true,
   },
   getAnswer: {},
+  rateAnswer: { json: () => ({ rating: 'up' }) },
+  listAnswerRatings: {},
   createChatCompletion: {
     json: ({ bucket }) => ({ model: `bucket/${bucket}`, messages: [{ role: 'user', content: TOPIC }] }),
     nested: ['bucket'],
@@ -333,7 +335,13 @@ const NO_IDS = new Set([
   ...['searchBuckets.buckets', 'findDocuments.ids', 'editDocumentsMetadata.document_ids'],
   ...['rerank.documents', 'rerankV2.documents', 'answerKakaoSkill.secret', 'addVendor.access_key_id'],
   // An answer is read by the caller who asked; test/answers has it.
-  ...['answerQuestion.buckets', 'answerQuestion.assistant', 'createAssistant.buckets', 'getAnswer.answer'],
+  ...[
+    'answerQuestion.buckets',
+    'answerQuestion.assistant',
+    'createAssistant.buckets',
+    'getAnswer.answer',
+    'rateAnswer.answer',
+  ],
   ...['createVectorStore.file_ids', 'createVectorStoreFileBatch.file_ids'],
 ]);
 

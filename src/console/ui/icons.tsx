@@ -2,6 +2,8 @@ const PATHS = {
   documents: 'M6 3h8l4 4v14H6zM14 3v5h4M9 13h6M9 17h6',
   search: 'M11 4a7 7 0 1 1 0 14 7 7 0 0 1 0-14zM16 16l5 5',
   ask: 'M9 9a3 3 0 1 1 4.5 2.6c-1 .6-1.5 1.2-1.5 2.4M12 17.5h.01M4 12a8 8 0 1 1 3 6.2L4 20l1-3.6',
+  thumbUp: 'M7 11v9H4v-9zM7 11l4-7a2 2 0 0 1 2 2v4h6l-1.5 8.5a2 2 0 0 1-2 1.5H7',
+  thumbDown: 'M17 13V4h3v9zM17 13l-4 7a2 2 0 0 1-2-2v-4H5l1.5-8.5a2 2 0 0 1 2-1.5H17',
   jobs: 'M4 6h10M4 12h16M4 18h7M18 4l2 2-2 2',
   metadata: 'M4 7l4 5-4 5M11 17h9',
   models: 'M12 3l8 4.5v9L12 21l-8-4.5v-9zM4 7.5l8 4.5 8-4.5M12 12v9',

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { AnswerFailure } from '../../answers/answer-errors.ts';
 import { answerQuestion } from '../../answers/answer-question.ts';
+import { selectRated } from '../../answers/answer-store.ts';
 import { AssistantRequest, viewAssistant } from '../../answers/assistant-schema.ts';
 import * as assistants from '../../answers/assistants.ts';
-import { type AnswerEvent, AnswerRequest } from '../../answers/schema.ts';
+import { type AnswerEvent, AnswerRequest, RatingRequest } from '../../answers/schema.ts';
 import { jsonLines } from '../json-lines.ts';
 import { forOrganization, WithBody } from '../operation.ts';
 import { renderFailure } from '../wire.ts';
@@ -29,6 +30,11 @@ async function* lines(events: AsyncIterable<AnswerEvent>): AsyncGenerator<AskLin
     yield renderFailure(error instanceof AnswerFailure ? error.cause : error);
   }
 }
+
+export const ratings = forOrganization(
+  z.object({ rating: RatingRequest.shape.rating.optional(), limit: z.int().min(1).max(1_000) }),
+  ({ rating, limit }, { appliance, operator }) => selectRated(appliance.sql, operator, { rating, limit }),
+);
 
 export const listAssistants = forOrganization(z.object({}), async (_, { appliance, operator }) =>
   (await assistants.listAssistants(appliance.sql, operator)).map(viewAssistant),

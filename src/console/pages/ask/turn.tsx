@@ -4,6 +4,7 @@ import type { Answer, AnswerPassage } from '../../types.ts';
 import { ActionError, Notice, Warnings } from '../../ui/controls.tsx';
 import { placeOf } from '../documents/reader.tsx';
 import type { Turn } from './conversation.ts';
+import { Rating } from './rating.tsx';
 
 const MARKER = /(\[\d{1,3}\])/;
 
@@ -25,6 +26,7 @@ export function TurnView({ turn }: { turn: Turn }) {
         <p class="faint">{start === null ? t('Searching…') : text === '' ? t('Reading…') : t('Writing…')}</p>
       )}
       {answer && <Ending answer={answer} />}
+      {answer?.kept_until && <Rating answerId={answer.id} />}
       {!isWriting && answer === null && error === null && <p class="faint">{t('Stopped')}</p>}
       <ActionError error={error} />
       {shown.length > 0 && <Sources passages={shown} isFailed={error !== null} />}
