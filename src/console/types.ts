@@ -19,6 +19,7 @@ export type { CalibrationView } from '../ingest/calibration/request-calibration.
 export type { DocumentChunks } from '../ingest/document-chunks.ts';
 export type { ReembedReply } from '../ingest/reindex/reembed-job.ts';
 export type { ErrorCategory, JobView } from '../jobs/schema.ts';
+export type { LocalModelList, PlanView } from '../local-models/view-models.ts';
 export type { ConnectionView } from '../memory/list-connections.ts';
 export type { SourceView } from '../memory/schema.ts';
 export type { HistoryEntry } from '../metadata/read-history.ts';

@@ -19,6 +19,25 @@ const SENTENCES: Readonly<Record<ErrorCategory, Message>> = {
   internal: 'The service made an error.',
 };
 
+/** Sentence for each code with which the installation of a local model fails. */
+const INSTALLATION_SENTENCES: Readonly<Record<string, Message>> = {
+  hub_refused: 'The hub refuses access to the model.',
+  hub_model_not_found: 'The hub has no such model or revision.',
+  hub_unavailable: 'The hub cannot be reached.',
+  hub_answer_invalid: 'The answer of the hub cannot be used.',
+  hub_checksum_mismatch: 'A file arrived with other bytes than the hub names.',
+  model_invalid: 'The source holds no model that can be used.',
+  model_setting_missing: 'The source lacks a setting of the model.',
+  model_source_unsafe: 'The source has files that no model has.',
+  model_unusable: 'The model does not run on this host.',
+  model_dimension_differs: 'A model of this name has another dimension.',
+  installation_interrupted: 'The server stopped in the middle of the installation.',
+  storage_full: 'The disk is full.',
+  model_variant_missing: 'The source holds no model that can be used.',
+};
+
+const ALL_SENTENCES: Readonly<Record<string, Message>> = { ...SENTENCES, ...INSTALLATION_SENTENCES };
+
 interface Failure {
   readonly error_message: string | null;
   readonly error_category: string | null;
@@ -29,8 +48,8 @@ interface Failure {
  * a sentence; a failure of an unknown category keeps the English one.
  */
 export function reasonOf({ error_message: message, error_category: category }: Failure): string | null {
-  if (currentLanguage() === 'en' || category === null || !Object.hasOwn(SENTENCES, category)) return message;
-  return t(SENTENCES[category as ErrorCategory]);
+  const sentence = category === null ? undefined : ALL_SENTENCES[category];
+  return currentLanguage() === 'en' || sentence === undefined ? message : t(sentence);
 }
 
 /** Return the English reason if `reasonOf` shows a translated sentence in its place. */

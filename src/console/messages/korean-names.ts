@@ -1,5 +1,9 @@
 /** Names of the API's states and kinds, as `translateName` shows them. */
 export const KOREAN_NAMES = {
+  fetching: '내려받는 중',
+  testing: '시험 중',
+  sharing: '저장소에 올리는 중',
+  cancelling: '취소하는 중',
   queued: '대기 중',
   processing: '처리 중',
   extracting: '텍스트 추출 중',
