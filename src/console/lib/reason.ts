@@ -17,6 +17,14 @@ const SENTENCES: Readonly<Record<ErrorCategory, Message>> = {
   poison: 'Its worker crashed several times, so it is not tried again.',
   stale: 'It did no work for a long time; process it again.',
   internal: 'The service made an error.',
+  source_settings: 'The settings of the source or of its connection do not fit.',
+  source_missing: 'The folder, the bucket or the table of the source is not there.',
+  source_refused: 'The service may not read the folder, the bucket or the table of the source.',
+  source_unavailable: 'The store or the database of the source does not answer as it should.',
+  source_too_large: 'The source has too many entries; narrow it, or split it into several.',
+  source_emptied: 'The source has no entries now. Its documents were kept; check that it is mounted and complete.',
+  source_deleted: 'The source or its bucket was deleted, or a newer synchronisation has begun.',
+  source_entries: 'Some entries could not be read. The others are up to date.',
 };
 
 /** Sentence for each code with which the installation of a local model fails. */
@@ -38,18 +46,21 @@ const INSTALLATION_SENTENCES: Readonly<Record<string, Message>> = {
 
 const ALL_SENTENCES: Readonly<Record<string, Message>> = { ...SENTENCES, ...INSTALLATION_SENTENCES };
 
-interface Failure {
+/** Failure with a category, or with a sentence of the page that shows it. */
+export interface Failure {
   readonly error_message: string | null;
-  readonly error_category: string | null;
+  readonly error_category?: string | null;
+  readonly sentence?: string;
 }
 
 /**
  * Return the reason of a failure. The service writes it in English, with details. In another language the category has
  * a sentence; a failure of an unknown category keeps the English one.
  */
-export function reasonOf({ error_message: message, error_category: category }: Failure): string | null {
-  const sentence = category === null ? undefined : ALL_SENTENCES[category];
-  return currentLanguage() === 'en' || sentence === undefined ? message : t(sentence);
+export function reasonOf({ error_message: message, error_category: category, sentence }: Failure): string | null {
+  if (currentLanguage() === 'en') return message;
+  const known = ALL_SENTENCES[category ?? ''];
+  return sentence ?? (known === undefined ? message : t(known));
 }
 
 /** Return the English reason if `reasonOf` shows a translated sentence in its place. */

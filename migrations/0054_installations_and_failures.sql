@@ -15,3 +15,6 @@ CREATE TABLE model_installations (
   started_at    timestamptz NOT NULL DEFAULT now(),
   updated_at    timestamptz NOT NULL DEFAULT now()   -- a running one writes it every second
 );
+
+-- Category of the failure in error_message, by which the console translates it; null for a failure of an earlier version.
+ALTER TABLE sources ADD COLUMN error_category text;
