@@ -27,7 +27,7 @@ export type { BulkEditReply, EditReply, ReservedKeys } from '../metadata/schema.
 export type { ModelView } from '../models/catalog.ts';
 export type { MapDetails } from '../projection/schema.ts';
 export type { ScoreMatrix } from '../projection/score-matrix.ts';
-export type { BucketDetails } from '../search/bucket-model.ts';
+export type { BucketDetails, ListedBucket } from '../search/bucket-model.ts';
 export type { BucketMap } from '../search/map/bucket-map.ts';
 export type { SearchResponse, SearchResult } from '../search/schema.ts';
 export type { UsageByKey } from '../usage/list-usage.ts';

@@ -39,6 +39,7 @@ const BENCHMARKS = [
   'memory',
   'attacks',
   'lists',
+  'console',
   'local',
   'scale',
 ];
