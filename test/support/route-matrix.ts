@@ -83,6 +83,7 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   listModels: {},
   listVendors: {},
   addVendor: { json: () => ({ name: 'none', protocol: 'tei', base_url: 'http://127.0.0.1:1', model: 'none' }) },
+  addVendorModel: { json: () => ({ model: 'none' }) },
   removeVendor: {},
   listLocalModels: {},
   planModelInstallation: { json: () => ({ source: 'none' }) },
@@ -320,7 +321,13 @@ const NO_IDS = new Set([
   ...['getModel.id', 'receiveDelivery.user_id', 'receiveDelivery.bot_id', 'listDocuments.cursor', 'listJobs.cursor'],
   ...['listJobs.document_id'],
   // Those who run the installation name any organization, and revoke any id that a token of theirs could have.
-  ...['getOrganization.org', 'editOrganization.org', 'revokeToken.token', 'removeVendor.vendor'],
+  ...[
+    'getOrganization.org',
+    'editOrganization.org',
+    'revokeToken.token',
+    'removeVendor.vendor',
+    'addVendorModel.vendor',
+  ],
   ...['showConsolePage.page', 'getConsoleAsset.file', 'getReferenceAsset.file', 'showHelpPage.page'],
   ...['listDeliveries.cursor', 'listNotifications.cursor', 'listUnansweredQuestions.cursor'],
   'cancelNotification.notification',

@@ -63,6 +63,8 @@ export const KOREAN_MODELS = {
   'The held-out score {score} is too low.': '검증 점수 {score}이(가) 너무 낮습니다.',
   'It is tried again {time}.': '{time} 다시 시도합니다.',
   'Add a vendor': '제공사 추가',
+  'Add a model': '모델 추가',
+  'Add a model of {name}': '{name} 모델 추가',
   'Test and add': '시험 후 추가',
   'The ids of its models begin with it.': '모델 ID가 이 이름으로 시작합니다.',
   'Address of the API, without the path of the operation.': 'API 주소입니다. 작업 경로는 빼고 입력하세요.',
