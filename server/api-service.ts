@@ -8,6 +8,7 @@ import { LiveEvents } from '../src/appliance/live/live-events.ts';
 import { listUsageByBucket } from '../src/appliance/overview/usage-by-bucket.ts';
 import { explainPortInUse, recordServer } from '../src/appliance/running-servers.ts';
 import { isAlive } from '../src/jobs/worker-store.ts';
+import { Installations } from '../src/local-models/install/installations.ts';
 import { type OperatorSocket, openOperatorSocket } from '../src/operations/operator-socket.ts';
 import { awaitLater } from '../src/platform/await-later.ts';
 import { FairGate } from '../src/platform/fair-gate.ts';
@@ -53,6 +54,7 @@ import { jobFileRoutes } from './routes/job-files.ts';
 import { jobOperationRoutes } from './routes/job-operations.ts';
 import { jobRoutes } from './routes/jobs.ts';
 import { keyRoutes } from './routes/keys.ts';
+import { localModelRoutes } from './routes/local-models.ts';
 import { meRoutes } from './routes/me.ts';
 import { memoryRoutes } from './routes/memory.ts';
 import { metadataRoutes } from './routes/metadata.ts';
@@ -128,6 +130,7 @@ export function apiRoutes(
   appliance: Appliance,
   purge: () => void,
   live: LiveEvents = new LiveEvents(appliance),
+  installations: Installations = new Installations(appliance),
 ): Route[] {
   const { sql, embedding, config, projections } = appliance;
   const shared = { queryShares: appliance.queryShares };
@@ -155,6 +158,7 @@ export function apiRoutes(
     ...calibrationRoutes({ sql, backends: embedding.backends, isOn: config.projections.autoCalibration.enabled }),
     ...rerankRoutes(appliance.rerankers, { bodyBytes: config.limits.bodyBytes }),
     ...vendorRoutes(embedding, config.providers),
+    ...localModelRoutes(appliance, installations),
     ...routingRoutes(sql, embedding),
     ...usageRoutes({
       ...appliance.usage,
@@ -164,10 +168,7 @@ export function apiRoutes(
       },
     }),
     ...meRoutes(sql),
-    ...sessionRoutes(sql, appliance.access),
-    ...accountRoutes(sql, appliance.access),
-    ...accountSignInRoutes(sql, appliance.access),
-    ...oidcSignInRoutes(sql, appliance.access),
+    ...signInRoutes(appliance),
     ...oauthClientRoutes(appliance.access.oauth),
     ...oauthConsentRoutes(appliance.access),
     ...keyRoutes({
@@ -221,6 +222,16 @@ export function apiRoutes(
   return [...routes, ...operations];
 }
 
+/** List the routes by which people sign in, and manage their accounts. */
+function signInRoutes({ sql, access }: Appliance): Route[] {
+  return [
+    ...sessionRoutes(sql, access),
+    ...accountRoutes(sql, access),
+    ...accountSignInRoutes(sql, access),
+    ...oidcSignInRoutes(sql, access),
+  ];
+}
+
 /** List the routes that find passages, and those that answer from them. */
 function answeringRoutes({ sql, search, answers }: Appliance): Route[] {
   return [...searchRoutes(search), ...answerRoutes(answers), ...chatCompletionRoutes(answers), ...assistantRoutes(sql)];
@@ -250,9 +261,10 @@ export function apiService(
   };
   const live = new LiveEvents(appliance);
   const laterReplies = appliance.channels.laterReplies();
+  const installations = new Installations(appliance);
   const proxies = trustedProxies(config.trustProxy);
   const app = createApp({
-    routes: apiRoutes(appliance, purge, live),
+    routes: apiRoutes(appliance, purge, live, installations),
     resolveCaller: Object.assign(
       (authorization: string | undefined) => appliance.access.callers.resolve(authorization),
       {
@@ -315,6 +327,7 @@ export function apiService(
       await commands;
       clearTimeout(deadline);
       drain.abort();
+      await installations.close();
       await rm(uploadDirectory, { recursive: true, force: true });
       await purging;
     },

@@ -32,13 +32,13 @@ export class InstallationGauge {
   /** Read the load now. */
   async read(sql: Sql, signal: AbortSignal): Promise<InstallationLoad> {
     const { config, checkReady } = this.#appliance;
-    const load = await this.#server.read(signal);
-    const { queues, workers, throughput } = await this.#queues(sql);
-    const [{ checks }, disk, databaseBytes] = [
-      await checkReady(),
-      await statfs(config.dataDir),
-      await selectDatabaseBytes(sql),
-    ];
+    const [load, { queues, workers, throughput }, { checks }, disk, databaseBytes] = await Promise.all([
+      this.#server.read(signal),
+      this.#queues(sql),
+      checkReady(),
+      statfs(config.dataDir),
+      selectDatabaseBytes(sql),
+    ]);
     const { per_second, fault_rate, p50_ms, p95_ms } = load.requests;
     return {
       queues: [...queues],

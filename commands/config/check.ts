@@ -17,9 +17,9 @@ export default class ConfigCheck extends BaseCommand {
     const overrides = isTyped ? { data_dir: flags['data-dir'] } : {};
     const settings = listSettings({ overrides });
     const config = loadConfig({ overrides });
-    checkEmbeddingSettings(config);
+    const notes = checkEmbeddingSettings(config);
     checkRerankSettings(config);
-    for (const warning of config.warnings) this.logToStderr(`warning: ${warning}`);
+    for (const warning of [...config.warnings, ...notes]) this.logToStderr(`warning: ${warning}`);
     await this.showTable('settings', settings, [
       ['setting', (setting) => setting.name],
       ['value', (setting) => (setting.value === null ? null : String(setting.value)), 'may be cut'],

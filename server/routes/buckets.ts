@@ -4,7 +4,6 @@ import {
   createCollection,
   deleteBucket,
   findBucket,
-  listBuckets,
   listCollections,
 } from '../../src/documents/buckets.ts';
 import { editBucket } from '../../src/documents/edit-bucket.ts';
@@ -18,7 +17,7 @@ import {
 } from '../../src/documents/schema.ts';
 import { queueReembed, ReembedBody, type ReembedJobs, ReembedReply } from '../../src/ingest/reindex/reembed-job.ts';
 import type { Sql } from '../../src/platform/postgres.ts';
-import { BucketDetails, getBucketDetails } from '../../src/search/bucket-model.ts';
+import { BucketDetails, getBucketDetails, ListedBucket, listBucketsWithModels } from '../../src/search/bucket-model.ts';
 import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
 import { editQueries, reportQueries } from '../limited-queries.ts';
 import { NamePageQuery, pageSchema, readPageByName } from '../pages.ts';
@@ -56,9 +55,9 @@ export function bucketRoutes(sql: Sql, reembed: ReembedJobs, purge: () => void):
       errors: 'detail',
       reads: 'none',
       query: NamePageQuery,
-      responses: { 200: { description: 'A page, by name', schema: pageSchema(BucketView) } },
+      responses: { 200: { description: 'A page, by name', schema: pageSchema(ListedBucket) } },
       handle: async ({ caller, query, signal }) => ({
-        body: await readPageByName(query, (page) => listBuckets(reportQueries(sql, signal), caller, page)),
+        body: await readPageByName(query, (page) => listBucketsWithModels(reportQueries(sql, signal), caller, page)),
       }),
     }),
     defineRoute({

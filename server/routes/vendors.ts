@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { VENDORS } from '../../src/cli/vendors.ts';
 import type { Embedding } from '../../src/embedding/open-embedding.ts';
-import { AddedVendor, NewVendor, OWN_NAMES } from '../../src/embedding/vendors/schema.ts';
+import { AddedVendor, NewVendor, NewVendorModel, OWN_NAMES } from '../../src/embedding/vendors/schema.ts';
 import type { Config } from '../../src/platform/config.ts';
 import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
 import { defineRoute, type Route } from '../route.ts';
@@ -75,10 +75,28 @@ export function vendorRoutes(
     }),
     defineRoute({
       ...managed,
+      method: 'POST',
+      path: '/v1/vendors/:vendor/models',
+      operationId: 'addVendorModel',
+      summary: 'Add a model to a vendor that was added, after a test call to it',
+      reads: 'json',
+      refusesUnknownFields: true,
+      bodyLimitBytes: SMALL_BODY_BYTES_MAX,
+      params: z.object({ vendor: z.string().min(1) }),
+      body: NewVendorModel,
+      responses: { 201: { description: 'The vendor answered the test call', schema: AddedVendor } },
+      refusals: [404, 409, 422, 502],
+      handle: async ({ caller, params, body, signal }) => ({
+        status: 201,
+        body: await vendors.addModel(caller.actor, params.vendor, body, signal),
+      }),
+    }),
+    defineRoute({
+      ...managed,
       method: 'DELETE',
       path: '/v1/vendors/:vendor',
       operationId: 'removeVendor',
-      summary: 'Remove a vendor that was added, with its key. Its models are then not available',
+      summary: 'Remove a vendor that was added, with its key, unless a bucket or the alias uses one of its models',
       reads: 'none',
       params: z.object({ vendor: z.string().min(1) }),
       responses: { 200: { description: 'Removed', schema: Removed } },

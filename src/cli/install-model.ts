@@ -83,7 +83,8 @@ export async function runInstall(
 
 async function tellPlan(plan: InstallPlan, name: string, from: { yes: boolean; signal: AbortSignal }): Promise<void> {
   const [needed, free] = [plan.bytes, plan.freeBytes].map((bytes) => `${Math.ceil(bytes / MIB)} MiB`);
-  note(`${name}: ${plan.files} files, ${needed}; ${free} are free`);
+  const licence = plan.licence === null ? 'the source states no licence' : `licence ${plan.licence}`;
+  note(`${name}: ${plan.files} files, ${needed}; ${free} are free; ${licence}`);
   // The installation changes no existing data, so only a person at a terminal is asked.
   if (canAsk()) await confirm('Go on?', from.yes, from.signal);
 }

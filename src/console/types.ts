@@ -20,6 +20,7 @@ export type { CalibrationView } from '../ingest/calibration/request-calibration.
 export type { DocumentChunks } from '../ingest/document-chunks.ts';
 export type { ReembedReply } from '../ingest/reindex/reembed-job.ts';
 export type { ErrorCategory, JobView } from '../jobs/schema.ts';
+export type { LocalModelList, PlanView } from '../local-models/view-models.ts';
 export type { ConnectionView } from '../memory/list-connections.ts';
 export type { SourceView } from '../memory/schema.ts';
 export type { HistoryEntry } from '../metadata/read-history.ts';
@@ -27,7 +28,7 @@ export type { BulkEditReply, EditReply, ReservedKeys } from '../metadata/schema.
 export type { ModelView } from '../models/catalog.ts';
 export type { MapDetails } from '../projection/schema.ts';
 export type { ScoreMatrix } from '../projection/score-matrix.ts';
-export type { BucketDetails } from '../search/bucket-model.ts';
+export type { BucketDetails, ListedBucket } from '../search/bucket-model.ts';
 export type { BucketMap } from '../search/map/bucket-map.ts';
 export type { SearchResponse, SearchResult } from '../search/schema.ts';
 export type { UsageByKey } from '../usage/list-usage.ts';

@@ -32,7 +32,6 @@ export class Backends {
   readonly #isAliasSet: boolean;
   readonly #uncalibratedUses = new Set<Model>();
 
-  /** @throws AppError `config_invalid` if the alias names a model that is not in the catalog */
   constructor(context: BackendsContext) {
     this.catalog = context.catalog;
     this.#providers = context.providers;
@@ -40,7 +39,6 @@ export class Backends {
     this.#isAliasSet = context.alias !== null;
     this.#builtIn = context.builtIn;
     this.#chosen = context.alias ?? this.#vendorAlias();
-    for (const id of Object.values(this.#chosen ?? {})) this.#checkBackend(id);
   }
 
   /** Backends of the alias. Without the semantic built-in model, the lexical one serves in its place. */
@@ -48,6 +46,15 @@ export class Backends {
     if (this.#chosen !== null) return this.#chosen;
     const isSemantic = this.#builtIn === 'semantic' && this.catalog.get(SEMANTIC_ID)?.local?.isInstalled === true;
     return isSemantic ? SEMANTIC_ALIAS : LEXICAL_ALIAS;
+  }
+
+  /**
+   * Check the backends of the alias once the catalog has the models of added vendors.
+   *
+   * @throws AppError `config_invalid` if the alias names a model that is not in the catalog
+   */
+  checkAlias(): void {
+    for (const id of Object.values(this.#chosen ?? {})) this.#checkBackend(id);
   }
 
   /** Load the language detector if the alias needs one. */

@@ -2,7 +2,6 @@ import type { LocalModels } from '../local-models/open-local-models.ts';
 import { ALIAS_ID, Catalog, LEXICAL_ID } from '../models/catalog.ts';
 import { openTokenCounters } from '../models/count-tokens.ts';
 import type { Config } from '../platform/config.ts';
-import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Sql } from '../platform/postgres.ts';
@@ -84,7 +83,21 @@ export async function openEmbedding(context: EmbeddingContext): Promise<Embeddin
   const { builtIn } = context.localModels;
   const backends = new Backends({ catalog, providers, projections, alias: config.alias, builtIn });
   // The alias keeps its models when a vendor is added, so that no vectors change.
-  const vendors = await openVendors({ ...context, catalog, providers, open, configured: config.providers });
+  const aliasModels = Object.values(config.alias ?? {});
+  const vendors = await openVendors({
+    ...context,
+    catalog,
+    providers,
+    open,
+    configured: config.providers,
+    aliasModels,
+  });
+  try {
+    backends.checkAlias();
+  } catch (error) {
+    await vendors.close();
+    throw error;
+  }
   const counters = openTokenCounters(threads);
   const natives = openNativeVectors({
     cacheBytes: config.embeddings.cacheBytes * (1 - PROJECTED_SHARE),
@@ -152,30 +165,39 @@ export function openCatalog({ models, modelNames, providers, rerank, rerankers }
  * @throws AppError `config_invalid`
  */
 export function aliasBackendsOf(config: CatalogConfig & Pick<Config, 'alias'>): string[] {
+  // The settings may name models of vendors that were added in the console.
+  if (config.alias !== null) return [...new Set(Object.values(config.alias))];
   const catalog = openCatalog(config);
   const projections: Projections = { mapOf: () => null, stateOf: () => null };
   // Only the names of the providers matter here.
   const providers = new Map(['local', ...Object.keys(config.providers)].map((name) => [name, {} as Provider]));
-  const backends = new Backends({ catalog, providers, projections, alias: config.alias, builtIn: 'lexical' });
+  const backends = new Backends({ catalog, providers, projections, alias: null, builtIn: 'lexical' });
   return backends.isAliasBuiltIn ? [] : backends.aliasBackends.map(({ id }) => id);
 }
 
-/** Check that models, alias and providers match, without opening anything. @throws AppError `config_invalid` */
-export function checkEmbeddingSettings(config: CatalogConfig & Pick<Config, 'alias'>): void {
+/**
+ * Check that models, alias and providers match, without opening anything.
+ *
+ * @returns notes on what the settings alone do not tell: models of vendors that only the console may have added
+ * @throws AppError `config_invalid`
+ */
+export function checkEmbeddingSettings(config: CatalogConfig & Pick<Config, 'alias'>): string[] {
   const projections: Projections = { mapOf: () => null, stateOf: () => null };
   const catalog = openCatalog(config);
   // Installed models are known only once the database is open.
   const aliases = Object.entries(config.alias ?? {}).filter(([, id]) => id === LEXICAL_ID || !id.startsWith('local/'));
-  const alias = { default: LEXICAL_ID, ...Object.fromEntries(aliases) };
-  new Backends({ catalog, providers: new Map(), projections, alias, builtIn: 'lexical' });
-  const served = new Set(['local', ...Object.keys(config.providers)]);
-  for (const [language, id] of aliases) {
-    const { vendor } = catalog.find(id);
-    if (served.has(vendor)) continue;
-    throw new AppError({
-      code: 'config_invalid',
-      status: 500,
-      message: `settings are not valid:\n  - alias.${ALIAS_ID}.${language}: ${id} needs the provider ${vendor}, which is not configured; add it to providers`,
-    });
-  }
+  const isConfigured = (id: string) => id === LEXICAL_ID || Object.hasOwn(config.providers, vendorOf(catalog, id));
+  const known = Object.fromEntries(aliases.filter(([, id]) => isConfigured(id)));
+  const alias = { default: LEXICAL_ID, ...known };
+  new Backends({ catalog, providers: new Map(), projections, alias, builtIn: 'lexical' }).checkAlias();
+  return aliases.flatMap(([language, id]) =>
+    isConfigured(id)
+      ? []
+      : `alias.${ALIAS_ID}.${language}: ${id} needs the vendor ${vendorOf(catalog, id)}, which is not in providers; the service starts only if it was added in the console`,
+  );
+}
+
+/** Return the vendor of a model: that of the catalog, or else the first part of its id. */
+function vendorOf(catalog: Catalog, id: string): string {
+  return catalog.get(id)?.vendor ?? id.split('/', 1)[0] ?? id;
 }

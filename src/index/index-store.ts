@@ -97,6 +97,17 @@ export async function lockIndexName(tx: Sql, bucketId: string, name: string): Pr
   return rows.length > 0;
 }
 
+/** Select the model and space of buckets as `findBucketOrigin` does, by the id of the bucket. */
+export async function selectBucketOrigins(
+  sql: Sql,
+  bucketIds: readonly string[],
+): Promise<ReadonlyMap<string, VectorOrigin | null>> {
+  const rows = await sql`
+    SELECT bucket_id, model, revision, space FROM index_tables
+    WHERE bucket_id = ANY(${sql.array([...bucketIds])}::text[]) AND ${hasFoundVectors(sql)}`;
+  return new Map(rows.map((row) => [row['bucket_id'] as string, toOrigin(row)]));
+}
+
 /** Return a condition on a row of `index_tables`: another table is about to replace this one. */
 export function isClosing(sql: Sql): SqlFragment {
   return sql`

@@ -28,6 +28,18 @@ export function isTerminal(status: JobStatus): boolean {
 export const JobKind = z.enum(['ingest', 'bulk', 'batch', 'hard_delete', 'reindex', 'sync']);
 export type JobKind = z.infer<typeof JobKind>;
 
+/** Failures of a synchronisation: of the settings, the place that it reads, the source itself, or single entries. */
+export const SOURCE_FAILURES = [
+  'source_settings',
+  'source_missing',
+  'source_refused',
+  'source_unavailable',
+  'source_too_large',
+  'source_emptied',
+  'source_deleted',
+  'source_entries',
+] as const;
+
 export const ERROR_CATEGORIES = [
   'unsupported_type',
   'encrypted',
@@ -43,6 +55,7 @@ export const ERROR_CATEGORIES = [
   'poison',
   'stale',
   'internal',
+  ...SOURCE_FAILURES,
 ] as const;
 export type ErrorCategory = (typeof ERROR_CATEGORIES)[number];
 

@@ -1,5 +1,6 @@
 import { recordAudit } from '../access/audit.ts';
 import { LEXICAL_ID, SEMANTIC_ID } from '../models/catalog.ts';
+import { refuseUsedModels } from '../models/refuse-used.ts';
 import { invalidRequest, notFound } from '../platform/errors.ts';
 import { inTransaction } from '../platform/postgres.ts';
 import type { InstallContext } from './install/install-model.ts';
@@ -10,11 +11,12 @@ import { deleteLocalModel, selectLocalModel } from './store.ts';
  * Remove an installed model from the installation and its files from this host. Other hosts stop using it within
  * seconds.
  *
- * @throws AppError `model_not_found` (404)
+ * @param removal.ids ids of models that it serves; a bucket that uses one of them prevents the removal
+ * @throws AppError `model_not_found` (404), `model_in_use` (409)
  */
 export async function removeModel(
   context: InstallContext,
-  { name, actor }: { readonly name: string; readonly actor: string },
+  { name, actor, ids = [] }: { readonly name: string; readonly actor: string; readonly ids?: readonly string[] },
   signal: AbortSignal,
 ): Promise<void> {
   const { sql, config, objects } = context;
@@ -27,6 +29,7 @@ export async function removeModel(
   const model = await selectLocalModel(sql, name);
   if (model === null) throw notFound('model', name);
   await inTransaction(sql, async (tx) => {
+    await refuseUsedModels(tx, ids, name);
     await deleteLocalModel(tx, name);
     await recordAudit(tx, { orgId: null, actor, action: 'model.remove', target: name });
   });

@@ -22,6 +22,8 @@ export const ModelSpec = z.object({
   kind: z.enum(['embedding', 'reranker']),
   /** Folder, archive or hub id of its origin, for people. */
   source: z.string(),
+  /** Licence that its source stated; null if it stated none. */
+  licence: z.string().nullable().default(null),
   variant: z.enum(VARIANTS),
   /** Path of the model in ONNX. */
   modelFile: z.string(),

@@ -152,6 +152,7 @@ export const SourceView = z
     last_synced_at: timestamp.nullable(),
     indexed_document_count: z.int(),
     counts: SyncCounts.describe('counts of the last synchronisation'),
+    error_category: z.string().nullable().describe('category of the failure, as that of a job'),
     error_message: z.string().nullable(),
     created_at: timestamp,
   })

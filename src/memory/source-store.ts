@@ -1,6 +1,7 @@
 import type { Caller } from '../access/caller.ts';
 import { sourceVisibleTo, visibleTo } from '../documents/visibility.ts';
 import { storedMessage } from '../jobs/failure-message.ts';
+import type { ErrorCategory } from '../jobs/schema.ts';
 import { isUnfinished } from '../jobs/state-store.ts';
 import type { HeldJob } from '../jobs/store.ts';
 import { notFound } from '../platform/errors.ts';
@@ -164,15 +165,26 @@ export async function addCounts(tx: Sql, source: Source, added: Partial<SyncCoun
     WHERE org_id = ${source.orgId} AND id = ${source.id}`;
 }
 
+/** Reason of a failed synchronisation, or of one that could not read single entries. */
+interface SyncFailure {
+  readonly category: ErrorCategory;
+  readonly message: string;
+}
+
 /** Record the end of a synchronisation. @returns true if the source changed meanwhile, so that it must run again */
 export async function endSync(
   tx: Sql,
   source: Pick<Source, 'id' | 'orgId'>,
   jobId: string,
-  end: { state: 'idle' | 'error'; counts: Pick<SyncCounts, 'unchanged' | 'failed'> | null; message: string | null },
+  end: {
+    state: 'idle' | 'error';
+    counts: Pick<SyncCounts, 'unchanged' | 'failed'> | null;
+    failure: SyncFailure | null;
+  },
 ): Promise<boolean> {
   const [row] = await tx`
-    UPDATE sources SET sync_state = ${end.state}, sync_fence = NULL, error_message = ${end.message === null ? null : storedMessage(end.message)}, updated_at = now(),
+    UPDATE sources SET sync_state = ${end.state}, sync_fence = NULL, error_category = ${end.failure?.category ?? null},
+           error_message = ${end.failure === null ? null : storedMessage(end.failure.message)}, updated_at = now(),
            counts = counts || ${tx.json(end.counts ?? {})},
            last_synced_at = CASE WHEN ${end.state === 'idle'} THEN now() ELSE last_synced_at END,
            allows_empty = allows_empty AND resync AND ${end.state === 'idle'}
@@ -261,6 +273,7 @@ function toView(row: Row): SourceView {
     last_synced_at: time('last_synced_at'),
     indexed_document_count: row['indexed'] as number,
     counts: source.counts,
+    error_category: row['error_category'] as string | null,
     error_message: row['error_message'] as string | null,
     created_at: time('created_at') as string,
   };

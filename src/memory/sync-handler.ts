@@ -29,7 +29,7 @@ export function syncHandler(context: SyncContext): JobHandler {
     firstPhase: 'extracting',
     run: (lease) => sync(context, lease),
     async onFailed(tx, job, failure) {
-      await endSync(tx, sourceOf(job), job.id, { state: 'error', counts: null, message: failure.message });
+      await endSync(tx, sourceOf(job), job.id, { state: 'error', counts: null, failure });
     },
   };
 }
@@ -40,7 +40,7 @@ async function sync(context: SyncContext, lease: Lease): Promise<void> {
   const source = await beginSync(sql, job.orgId, sourceOf(job).id, held);
   if (source === null) {
     throw new JobError({
-      category: 'storage',
+      category: 'source_deleted',
       message: 'the source was deleted, or has a newer job',
       retryable: false,
     });
@@ -88,7 +88,8 @@ async function finish(tx: Sql, lease: Lease, source: Source, result: SyncResult)
       : oneLine(
           `${failed} ${failed === 1 ? 'entry' : 'entries'} could not be read; ${firstFault.key}: ${firstFault.fault}`,
         );
-  const isAgain = await endSync(tx, source, job.id, { state: 'idle', counts: { unchanged, failed }, message });
+  const failure = message === null ? null : ({ category: 'source_entries', message } as const);
+  const isAgain = await endSync(tx, source, job.id, { state: 'idle', counts: { unchanged, failed }, failure });
   await recordAudit(tx, {
     orgId: job.orgId,
     actor: `source:${source.id}`,
@@ -104,12 +105,12 @@ async function finish(tx: Sql, lease: Lease, source: Source, result: SyncResult)
 
 function toJobError(error: unknown): unknown {
   if (error instanceof SourceFault) {
-    const { message, retryable } = error;
-    return new JobError({ category: 'storage', message: oneLine(message), retryable }, error);
+    const { category, message, retryable } = error;
+    return new JobError({ category, message: oneLine(message), retryable }, error);
   }
   if (error instanceof AppError && error.code === 'bucket_not_found') {
     return new JobError(
-      { category: 'storage', message: 'the bucket of the source was deleted', retryable: false },
+      { category: 'source_deleted', message: 'the bucket of the source was deleted', retryable: false },
       error,
     );
   }

@@ -106,7 +106,10 @@ async function compare(context: WriteContext, reader: SourceReader, lease: Lease
     // A listing that repeats entries or reports faults for ever has few distinct entries.
     listedCount += listing.entries.length + listing.faults.length;
     if (listedCount > ENTRIES_MAX) {
-      throw new SourceFault(`the source has more than ${ENTRIES_MAX} entries; narrow it, or split it into several`);
+      throw new SourceFault(
+        'source_too_large',
+        `the source has more than ${ENTRIES_MAX} entries; narrow it, or split it into several`,
+      );
     }
   }
   const isKept = keptByFaults(faults);
@@ -117,6 +120,7 @@ async function compare(context: WriteContext, reader: SourceReader, lease: Lease
 
 function emptied({ name }: Source, before: number): SourceFault {
   return new SourceFault(
+    'source_emptied',
     `the source has no entries, and had ${before} before; its documents were kept. Check that it is mounted and complete. If it was emptied on purpose, run: service sources sync ${name} --allow-empty (POST …/sync with allow_empty in the API)`,
   );
 }

@@ -28,6 +28,11 @@ export const localModelSettings = {
         .transform((value) => new Secret(value))
         .optional()
         .describe('token of the hub'),
+      folder: z
+        .string()
+        .min(1)
+        .optional()
+        .describe('folder with models, one in each folder in it, that operators may install in the console'),
       runtime_library: z
         .string()
         .min(1)
@@ -48,6 +53,7 @@ export function localModelsConfigOf({ local_models: file }: z.output<typeof Loca
     idleMs: file.idle_minutes * 60_000,
     hubUrl: file.hub_url,
     hubToken: file.hub_token ?? null,
+    folder: file.folder ?? null,
     runtimeLibrary: file.runtime_library ?? null,
   };
 }

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { Caller } from '../access/caller.ts';
-import { findBucket } from '../documents/buckets.ts';
+import { findBucket, listBuckets } from '../documents/buckets.ts';
 import { BucketView } from '../documents/schema.ts';
 import { countInBucket } from '../documents/store.ts';
 import type { Backends } from '../embedding/backends.ts';
-import { findBucketOrigin, listBucketModels } from '../index/index-store.ts';
+import { findBucketOrigin, listBucketModels, selectBucketOrigins } from '../index/index-store.ts';
 import type { Sql } from '../platform/postgres.ts';
 
 /** A bucket with the model of its vectors. */
@@ -41,6 +41,30 @@ export async function getBucketDetails(sql: Sql, caller: Caller, ref: string): P
     embedding: origin && { ...origin, chunks },
     words_only_chunks: chunksByWords,
   };
+}
+
+/** A bucket in a list, with the model of its vectors. */
+export const ListedBucket = BucketView.extend({
+  embedding: z
+    .object({ model: z.string(), space: z.string() })
+    .nullable()
+    .describe('null: the bucket has no vectors; its first document is embedded by the model of the routing'),
+}).meta({ id: 'ListedBucket' });
+export type ListedBucket = z.output<typeof ListedBucket>;
+
+/** List the buckets of an organization by name, a page at a time, with the model of each. */
+export async function listBucketsWithModels(
+  sql: Sql,
+  caller: Caller,
+  page: Parameters<typeof listBuckets>[2],
+): Promise<ListedBucket[]> {
+  const buckets = await listBuckets(sql, caller, page);
+  const ids = buckets.map(({ id }) => id);
+  const origins = await selectBucketOrigins(sql, ids);
+  return buckets.map((bucket) => {
+    const origin = origins.get(bucket.id);
+    return { ...bucket, embedding: origin ? { model: origin.model, space: origin.space } : null };
+  });
 }
 
 /** Maximum number of buckets that one warning names. */

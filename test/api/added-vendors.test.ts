@@ -200,3 +200,62 @@ it('only a platform administrator adds and removes vendors', async () => {
   expect((await add(acme(), key)).status).toBe(403);
   expect((await test.call('DELETE', '/v1/vendors/acme', { key })).status).toBe(403);
 });
+
+const addModel = (name: string, json: object, key = admin) =>
+  test.call('POST', `/v1/vendors/${name}/models`, { key, json });
+
+it('an added vendor gets more models, each after a test call, and its first one goes on', async () => {
+  await add(acme());
+  expect((await addModel('acme', { model: 'words-2', max_tokens: 2048 })).body).toMatchObject({
+    ...{ name: 'acme', model: 'acme/words-2', dimensions: 8 },
+  });
+  for (const model of ['acme/words-1', 'acme/words-2']) expect((await embed(model)).status).toBe(200);
+  expect((await listed('acme')).models.map(({ id }: { id: string }) => id)).toEqual(['acme/words-1', 'acme/words-2']);
+  await addModel('acme', { model: 'words-2' });
+  expect((await listed('acme')).models).toHaveLength(2);
+  upstream.next({ kind: 'status', status: 401 });
+  expect((await addModel('acme', { model: 'words-3' })).status).toBe(422);
+  expect((await listed('acme')).models).toHaveLength(2);
+  await remove('acme');
+});
+
+it('models are added only to added vendors, by a platform administrator', async () => {
+  const missing = await addModel('nobody', { model: 'words-1' });
+  expect([missing.status, missing.body.error.code]).toEqual([404, 'vendor_not_found']);
+  const fixed = await addModel('vendor-d', { model: 'words-1' });
+  expect([fixed.status, fixed.body.error.code]).toEqual([409, 'vendor_in_settings']);
+  const key = await test.key({ scopes: ['embed', 'routing:manage', 'keys:manage'] });
+  expect((await addModel('acme', { model: 'words-1' }, key)).status).toBe(403);
+});
+
+it('a vendor whose model a bucket uses is not removed, and the refusal names the bucket', async () => {
+  await add(acme());
+  const { sql } = test.appliance;
+  const [bucket] = await sql`SELECT id, name FROM buckets WHERE name = 'default' LIMIT 1`;
+  await sql`INSERT INTO index_tables (bucket_id, version, settled, model)
+    VALUES (${bucket?.['id']}, 1, true, 'acme/words-1')`;
+  const refused = await remove('acme');
+  expect([refused.status, refused.body.error.code]).toEqual([409, 'model_in_use']);
+  expect(refused.body.error.message).toContain('default');
+  expect((await embed('acme/words-1')).status).toBe(200);
+  await sql`DELETE FROM index_tables WHERE bucket_id = ${bucket?.['id']}`;
+  expect((await remove('acme')).status).toBe(200);
+});
+
+it('the alias can name a model of an added vendor, which then is not removed', async () => {
+  await add(acme());
+  const { appliance } = test;
+  const config = { ...appliance.config, alias: { default: 'acme/words-1' } };
+  const open = () => openEmbedding({ ...appliance, config, metrics: openMetrics(), meter: appliance.usage.meter });
+  const other = await open();
+  try {
+    const alias = other.backends.catalog.find('service-embed-1-small');
+    expect(other.backends.isAvailable(alias)).toBe(true);
+    expect(other.backends.aliasBackends.map(({ id }) => id)).toEqual(['acme/words-1']);
+    await expect(other.vendors.remove('user:a', 'acme')).rejects.toMatchObject({ code: 'model_in_use', status: 409 });
+  } finally {
+    await other.close();
+  }
+  await remove('acme');
+  await expect(open()).rejects.toMatchObject({ code: 'config_invalid' });
+});

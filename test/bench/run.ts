@@ -40,6 +40,7 @@ const BENCHMARKS = [
   'memory',
   'attacks',
   'lists',
+  'console',
   'local',
   'scale',
 ];

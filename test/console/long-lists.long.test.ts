@@ -105,3 +105,18 @@ inBrowser('a field that chooses a bucket offers all of them', async () => {
   expect(faults).toEqual([]);
   await context.close();
 });
+
+inBrowser('the models of all buckets are read with their list, a page at a time', async () => {
+  const { page, context, faults } = await console.open('/console', { key });
+  const asked: string[] = [];
+  page.on('request', (request) => {
+    const { pathname } = new URL(request.url());
+    if (pathname.startsWith('/v1/buckets')) asked.push(pathname);
+  });
+  await page.goto(`${console.test.api.url}/console/models/buckets`);
+  await page.getByRole('table').locator('tbody tr').nth(ROWS).waitFor();
+  expect(new Set(asked)).toEqual(new Set(['/v1/buckets']));
+  expect(asked.length).toBeLessThanOrEqual(2 * Math.ceil((ROWS + 1) / 200));
+  expect(faults).toEqual([]);
+  await context.close();
+});

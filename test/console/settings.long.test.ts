@@ -62,6 +62,11 @@ inBrowser('an operator adds a vendor by a test call, and removes it', async () =
   await row.getByText(/^It answered in/).waitFor();
   expect(await page.content()).not.toContain('a-key-of-acme');
   await expectGoodLooks(page, 'models-vendor-added');
+  await row.getByRole('button', { name: 'Add a model of acme' }).click();
+  const another = page.getByRole('dialog', { name: 'Add a model of acme' });
+  await another.getByLabel('Name of a model at the vendor').fill('words-2');
+  await page.keyboard.press('Enter');
+  await row.getByText('acme/words-2').waitFor();
   await row.getByRole('button', { name: 'Remove acme' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
   await row.waitFor({ state: 'detached' });

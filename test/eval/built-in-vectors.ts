@@ -23,7 +23,14 @@ export interface BuiltInVectors {
 }
 
 export function openBuiltInVectors(): BuiltInVectors {
-  const settings = { threads: availableParallelism(), idleMs: 0, hubUrl: '', hubToken: null, runtimeLibrary: null };
+  const settings = {
+    threads: availableParallelism(),
+    idleMs: 0,
+    hubUrl: '',
+    hubToken: null,
+    folder: null,
+    runtimeLibrary: null,
+  };
   let started: Promise<ModelProcess> | null = null;
   const embed = async (texts: readonly string[], prefix = '') => {
     const sent = texts.map((text) => prefix + text);

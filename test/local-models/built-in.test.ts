@@ -13,7 +13,7 @@ import { ModelProcess } from '../../src/local-models/runtime/model-process.ts';
 import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
 import { keepLogs } from '../support/logs.ts';
 
-const SETTINGS = { threads: 1, idleMs: 0, hubUrl: '', hubToken: null, runtimeLibrary: null };
+const SETTINGS = { threads: 1, idleMs: 0, hubUrl: '', hubToken: null, folder: null, runtimeLibrary: null };
 const never = new AbortController().signal;
 
 function copyFiles(): string {

@@ -38,6 +38,16 @@ describe('installing a model from a folder', () => {
     });
   });
 
+  // https://huggingface.co/docs/hub/model-cards
+  it.each([
+    ['---\nlicense: apache-2.0\nlanguage: en\n---\n# A model', 'apache-2.0'],
+    ['---\nlicense: [\n---\n', null],
+    ['# A card without metadata', null],
+  ])('the licence is that of the model card in the folder: %j', async (card, licence) => {
+    const folder = copyModel('bert', (copy) => writeFileSync(path.join(copy, 'README.md'), card));
+    expect((await install(test.appliance, folder, { name: 'local/licensed' })).spec.licence).toBe(licence);
+  });
+
   it('a decoder is pooled by its last token', async () => {
     const { spec } = await install(test.appliance, 'decoder', { name: 'local/decoder' });
     expect(spec).toMatchObject({ pooling: 'last', dimension: DIMENSION });

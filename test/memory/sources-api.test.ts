@@ -71,7 +71,7 @@ describe('a source', () => {
     expect(made.status).toBe(201);
     expect(made.body).toMatchObject({
       ...{ name: 'whole', type: 'folder', sync_state: 'idle', last_synced_at: null, indexed_document_count: 0 },
-      ...{ error_message: null, next_sync_at: expect.stringContaining('T02:30:00.000Z') },
+      ...{ error_category: null, error_message: null, next_sync_at: expect.stringContaining('T02:30:00.000Z') },
     });
     const { id } = made.body;
     const listed = await call('GET', 'sources');
@@ -134,7 +134,11 @@ describe('a source', () => {
     rmSync(path.join(root.folder, 'emptied/a.txt'));
     await call('POST', `sources/${body.id}/sync`, {});
     const kept = await synced(body.id, 1);
-    expect(kept).toMatchObject({ sync_state: 'error', error_message: expect.stringContaining('had 1 before') });
+    expect(kept).toMatchObject({
+      sync_state: 'error',
+      error_category: 'source_emptied',
+      error_message: expect.stringContaining('had 1 before'),
+    });
     const refused = await call('POST', `sources/${body.id}/sync`, { allow_empty: 'yes' });
     expect([refused.status, refused.body.detail]).toEqual([400, expect.stringMatching(/^allow_empty: /)]);
     await call('POST', `sources/${body.id}/sync`, { allow_empty: true });

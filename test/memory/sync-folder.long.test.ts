@@ -87,6 +87,7 @@ it('a folder whose only file cannot be read names the file, and keeps its docume
   symlinkSync(file, file);
   expect(await sync(test, id)).toMatchObject({
     ...{ sync_state: 'idle', counts: { ...NONE, failed: 1 } },
+    error_category: 'source_entries',
     error_message: '1 entry could not be read; a.txt: it cannot be read (ELOOP)',
   });
 });
@@ -176,7 +177,11 @@ it('links out of the root, links to folders, and the data directory are never re
   symlinkSync(outside.folder, path.join(root.folder, 'way-out'));
   const out = await addSource(test, { name: 'out', connection: 'docs', config: { path: 'way-out' } });
   const refused = await sync(test, out.id);
-  expect(refused).toMatchObject({ sync_state: 'error', error_message: expect.stringContaining('leads out') });
+  expect(refused).toMatchObject({
+    sync_state: 'error',
+    error_category: 'source_refused',
+    error_message: expect.stringContaining('leads out'),
+  });
   for (const config of [{ path: '../x' }, { path: '/etc' }, { path: 'a/../../b' }]) {
     await expect(addSource(test, { name: 'bad', connection: 'docs', config })).rejects.toMatchObject({ status: 400 });
   }
@@ -190,7 +195,11 @@ it('a folder that vanished is an error, and its documents stay', async () => {
   expect(await own()).toBe(1);
   renameSync(path.join(root.folder, 'vanishing'), path.join(outside.folder, 'vanishing'));
   const failed = await sync(test, id);
-  expect(failed).toMatchObject({ sync_state: 'error', error_message: expect.stringContaining('ENOENT') });
+  expect(failed).toMatchObject({
+    sync_state: 'error',
+    error_category: 'source_missing',
+    error_message: expect.stringContaining('ENOENT'),
+  });
   expect(await own()).toBe(1);
   renameSync(path.join(outside.folder, 'vanishing'), path.join(root.folder, 'vanishing'));
   expect(await sync(test, id)).toMatchObject({ sync_state: 'idle', error_message: null, counts: { unchanged: 1 } });

@@ -84,6 +84,7 @@ describe.skipIf(!s3Available())('a source on S3', () => {
     const failed = await sync(test, id);
     expect(failed).toMatchObject({
       sync_state: 'error',
+      error_category: 'source_missing',
       error_message: expect.stringContaining(`no bucket ${doomed}`),
     });
     const left = await test.appliance.sql`SELECT 1 FROM documents WHERE source_id = ${id} AND status <> 'deleting'`;

@@ -9,6 +9,7 @@ export type HubFiles = Record<string, Buffer>;
 type Fault = (path: string, request: IncomingMessage, response: ServerResponse) => boolean;
 
 const COMMIT = 'c'.repeat(40);
+const REVISIONS = new Set(['main', COMMIT].map((revision) => `/api/models/org/model/revision/${revision}`));
 
 /** Hub on loopback with one model, which answers as Hugging Face's does. */
 export class FakeHub {
@@ -21,6 +22,8 @@ export class FakeHub {
   status: number | null = null;
   /** Token that is needed. */
   token: string | null = null;
+  /** Metadata of its model card, as the hub repeats them. */
+  card: object | null = { license: 'mit' };
   /** Entries of the list of files in place of the true ones. */
   tree: object[] | null = null;
   readonly #files: HubFiles;
@@ -49,7 +52,7 @@ export class FakeHub {
     const token = request.headers.authorization;
     if (this.token !== null && token !== `Bearer ${this.token}`) return void response.writeHead(401).end('no');
     if (this.status !== null) return void response.writeHead(this.status).end('no');
-    if (path === '/api/models/org/model/revision/main') return void response.end(JSON.stringify({ sha: COMMIT }));
+    if (REVISIONS.has(path)) return void response.end(this.#about());
     if (path === `/api/models/org/model/tree/${COMMIT}`)
       return void response.end(JSON.stringify(this.tree ?? this.list()));
     const file = path.startsWith(`/org/model/resolve/${COMMIT}/`)
@@ -62,6 +65,10 @@ export class FakeHub {
     if (this.fault(file, request, response)) return;
     const from = Number(/^bytes=(\d+)-$/.exec(range ?? '')?.[1] ?? 0);
     response.writeHead(range ? 206 : 200, { 'content-length': content.length - from }).end(content.subarray(from));
+  }
+
+  #about(): string {
+    return JSON.stringify({ sha: COMMIT, cardData: this.card });
   }
 
   /** Entries of the list of files: large files have a SHA-256, small ones the digest of git. */

@@ -17,20 +17,50 @@ const SENTENCES: Readonly<Record<ErrorCategory, Message>> = {
   poison: 'Its worker crashed several times, so it is not tried again.',
   stale: 'It did no work for a long time; process it again.',
   internal: 'The service made an error.',
+  source_settings: 'The settings of the source or of its connection do not fit.',
+  source_missing: 'The folder, the bucket or the table of the source is not there.',
+  source_refused: 'The service may not read the folder, the bucket or the table of the source.',
+  source_unavailable: 'The store or the database of the source does not answer as it should.',
+  source_too_large: 'The source has too many entries; narrow it, or split it into several.',
+  source_emptied: 'The source has no entries now. Its documents were kept; check that it is mounted and complete.',
+  source_deleted: 'The source or its bucket was deleted, or a newer synchronisation has begun.',
+  source_entries: 'Some entries could not be read. The others are up to date.',
 };
 
-interface Failure {
+/** Sentence for each code with which the installation of a local model fails. */
+const INSTALLATION_SENTENCES: Readonly<Record<string, Message>> = {
+  hub_refused: 'The hub refuses access to the model.',
+  hub_model_not_found: 'The hub has no such model or revision.',
+  hub_unavailable: 'The hub cannot be reached.',
+  hub_answer_invalid: 'The answer of the hub cannot be used.',
+  hub_checksum_mismatch: 'A file arrived with other bytes than the hub names.',
+  model_invalid: 'The source holds no model that can be used.',
+  model_setting_missing: 'The source lacks a setting of the model.',
+  model_source_unsafe: 'The source has files that no model has.',
+  model_unusable: 'The model does not run on this host.',
+  model_dimension_differs: 'A model of this name has another dimension.',
+  installation_interrupted: 'The server stopped in the middle of the installation.',
+  storage_full: 'The disk is full.',
+  model_variant_missing: 'The source holds no model that can be used.',
+};
+
+const ALL_SENTENCES: Readonly<Record<string, Message>> = { ...SENTENCES, ...INSTALLATION_SENTENCES };
+
+/** Failure with a category, or with a sentence of the page that shows it. */
+export interface Failure {
   readonly error_message: string | null;
-  readonly error_category: string | null;
+  readonly error_category?: string | null;
+  readonly sentence?: string;
 }
 
 /**
  * Return the reason of a failure. The service writes it in English, with details. In another language the category has
  * a sentence; a failure of an unknown category keeps the English one.
  */
-export function reasonOf({ error_message: message, error_category: category }: Failure): string | null {
-  if (currentLanguage() === 'en' || category === null || !Object.hasOwn(SENTENCES, category)) return message;
-  return t(SENTENCES[category as ErrorCategory]);
+export function reasonOf({ error_message: message, error_category: category, sentence }: Failure): string | null {
+  if (currentLanguage() === 'en') return message;
+  const known = ALL_SENTENCES[category ?? ''];
+  return sentence ?? (known === undefined ? message : t(known));
 }
 
 /** Return the English reason if `reasonOf` shows a translated sentence in its place. */

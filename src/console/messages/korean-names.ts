@@ -1,5 +1,17 @@
 /** Names of the API's states and kinds, as `translateName` shows them. */
 export const KOREAN_NAMES = {
+  source_settings: '소스 설정 오류',
+  source_missing: '소스 위치 없음',
+  source_refused: '소스 접근 거부',
+  source_unavailable: '소스 응답 없음',
+  source_too_large: '소스 크기 초과',
+  source_emptied: '빈 소스',
+  source_deleted: '삭제된 소스',
+  source_entries: '읽지 못한 항목',
+  fetching: '내려받는 중',
+  testing: '시험 중',
+  sharing: '저장소에 올리는 중',
+  cancelling: '취소하는 중',
   queued: '대기 중',
   processing: '처리 중',
   extracting: '텍스트 추출 중',

@@ -1,4 +1,17 @@
 export const KOREAN_SOURCES = {
+  'The settings of the source or of its connection do not fit.': '소스나 연결의 설정이 맞지 않습니다.',
+  'The folder, the bucket or the table of the source is not there.': '소스의 폴더나 버킷, 테이블이 없습니다.',
+  'The service may not read the folder, the bucket or the table of the source.':
+    '소스의 폴더나 버킷, 테이블을 읽을 권한이 없습니다.',
+  'The store or the database of the source does not answer as it should.':
+    '소스의 저장소나 데이터베이스가 제대로 응답하지 않습니다.',
+  'The source has too many entries; narrow it, or split it into several.':
+    '소스의 항목이 너무 많습니다. 범위를 줄이거나 여러 소스로 나누세요.',
+  'The source has no entries now. Its documents were kept; check that it is mounted and complete.':
+    '소스에 항목이 없습니다. 문서는 그대로 두었으니 소스가 연결되어 있고 온전한지 확인하세요.',
+  'The source or its bucket was deleted, or a newer synchronisation has begun.':
+    '소스나 그 버킷이 삭제되었거나 더 새로운 동기화가 시작되었습니다.',
+  'Some entries could not be read. The others are up to date.': '일부 항목을 읽을 수 없습니다. 나머지는 최신입니다.',
   Sources: '소스',
   Source: '소스',
   'Connect a source': '소스 연결',

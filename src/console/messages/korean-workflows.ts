@@ -1,4 +1,6 @@
 export const KOREAN_WORKFLOWS = {
+  'The block {id} failed.': '{id} 블록이 실패했습니다.',
+  'The run ended before all its blocks were done.': '모든 블록을 마치기 전에 실행이 끝났습니다.',
   'Picture of the workflow': '워크플로 그림',
   'As JSON': 'JSON으로 보기',
   Workflows: '워크플로',

@@ -1,8 +1,8 @@
 import { t } from '../lib/i18n.ts';
-import { originalReasonOf, reasonOf } from '../lib/reason.ts';
+import { type Failure, originalReasonOf, reasonOf } from '../lib/reason.ts';
 
 /** Reason of a failure, with the English details of the service where it is translated. */
-export function Reason({ of }: { of: Parameters<typeof reasonOf>[0] }) {
+export function Reason({ of }: { of: Failure }) {
   const original = originalReasonOf(of);
   return (
     <>

@@ -1,17 +1,21 @@
 import { recordAudit } from '../../access/audit.ts';
+import type { Catalog } from '../../models/catalog.ts';
 import { knownModelsOf } from '../../models/known-models.ts';
+import { refuseUsedModels } from '../../models/refuse-used.ts';
 import { type AppError, conflict, notFound } from '../../platform/errors.ts';
 import { repeatingTask } from '../../platform/repeating-task.ts';
-import { type ProviderSettings, settingsOfVendor } from '../../platform/vendor-settings.ts';
+import { type ProviderSettings, type SimpleVendor, settingsOfVendor } from '../../platform/vendor-settings.ts';
 import { findDimensions } from '../find-dimensions.ts';
-import { type AddedVendor, type NewVendor, VendorParameters } from './schema.ts';
+import { type AddedVendor, type NewVendor, type NewVendorModel, type VendorModel, VendorParameters } from './schema.ts';
 import { sealVendor } from './sealed-vendor.ts';
 import { VendorRegistry, type VendorsContext } from './vendor-registry.ts';
-import { countVendors, deleteVendor, insertVendor } from './vendor-store.ts';
+import { countVendors, deleteVendor, insertVendor, lockVendorModels, setVendorModels } from './vendor-store.ts';
 
 /** Interval of refreshes, after which a vendor that another process added is usable. */
 const REFRESH_MS = 5_000;
 const VENDORS_MAX = 64;
+/** Models outside the catalog of one vendor. */
+const MODELS_MAX = 64;
 /** Tokens that a model outside the catalog accepts in a text, unless the request says otherwise. */
 const TOKENS_MAX = 512;
 
@@ -28,13 +32,25 @@ export interface Vendors {
    *   those of `findDimensions`
    */
   add(actor: string, vendor: NewVendor, signal: AbortSignal): Promise<AddedVendor>;
-  /** @throws AppError `vendor_in_settings` (409), `vendor_not_found` (404) */
+  /**
+   * Add a model to an added vendor, after a test call to it. One that the catalog or the vendor has stays as it is.
+   *
+   * @throws AppError `vendor_not_found` (404), `vendor_in_settings`, `too_many_models`, `model_dimension_differs` (409),
+   *   and those of `findDimensions`
+   */
+  addModel(actor: string, name: string, model: NewVendorModel, signal: AbortSignal): Promise<AddedVendor>;
+  /**
+   * Remove a vendor with its key.
+   *
+   * @throws AppError `vendor_not_found` (404), `vendor_in_settings`, and `model_in_use` if the alias or a bucket uses one
+   *   of its models (409)
+   */
   remove(actor: string, name: string): Promise<void>;
   close(): Promise<void>;
 }
 
 export async function openVendors(context: VendorsContext): Promise<Vendors> {
-  const { sql, keyRing, logger, catalog, configured } = context;
+  const { sql, keyRing, logger, catalog, configured, aliasModels } = context;
   const registry = new VendorRegistry(context);
   await registry.refresh();
   const refreshes = repeatingTask('refresh of vendors', REFRESH_MS, logger, () => registry.refresh());
@@ -56,16 +72,7 @@ export async function openVendors(context: VendorsContext): Promise<Vendors> {
       const parameters = VendorParameters.parse(vendor);
       refuseConfigured(name);
       if (registry.protocolOf(name) !== null) throw vendorExists(name);
-      const beganMs = performance.now();
-      const dimensions = await findDimensions(settingsOfVendor(vendor), model, signal);
-      const latencyMs = Math.round(performance.now() - beganMs);
-      const id = `${name}/${model}`;
-      const known = catalog.get(id);
-      const facts = knownModelsOf(name, protocol, new Set([id])).find((each) => each.id === id);
-      const expected = known?.upstreamDimensions === null ? known.nativeDimension : facts?.dimensions;
-      if (expected !== undefined) requireDimensions(id, dimensions, expected);
-      const maxTokens = facts?.maxTokens ?? vendor.max_tokens ?? TOKENS_MAX;
-      const models = known ? [] : [{ id, dimensions, max_tokens: maxTokens }];
+      const { models, added } = await testModel(catalog, vendor, vendor, signal);
       await sql.begin(async (tx) => {
         if ((await countVendors(tx)) >= VENDORS_MAX) {
           throw conflict(`there are ${VENDORS_MAX} vendors already; remove one`, 'too_many_vendors');
@@ -77,11 +84,36 @@ export async function openVendors(context: VendorsContext): Promise<Vendors> {
         await recordAudit(tx, { orgId: null, actor, action: 'vendor.add', target: name, detail });
       });
       await registry.refresh();
-      return { name, model: id, dimensions, latency_ms: latencyMs };
+      return added;
+    },
+    async addModel(actor, name, request, signal) {
+      refuseConfigured(name);
+      const vendor = registry.find(name);
+      if (vendor === null) throw notFound('vendor', name);
+      const { models, added } = await testModel(catalog, vendor, request, signal);
+      await sql.begin(async (tx) => {
+        const before = await lockVendorModels(tx, name);
+        if (before === null) throw notFound('vendor', name);
+        const others = before.filter(({ id }) => id !== added.model);
+        if (others.length >= MODELS_MAX) {
+          throw conflict(`${name} has ${MODELS_MAX} models already; use those, or another vendor`, 'too_many_models');
+        }
+        if (others.length === before.length) await setVendorModels(tx, name, [...others, ...models]);
+        const detail = { model: request.model };
+        await recordAudit(tx, { orgId: null, actor, action: 'vendor.add_model', target: name, detail });
+      });
+      await registry.refresh();
+      return added;
     },
     async remove(actor, name) {
       refuseConfigured(name);
+      const ids = catalog.list().flatMap(({ id, vendor }) => (vendor === name ? [id] : []));
+      const inAlias = ids.find((id) => aliasModels.includes(id));
+      if (inAlias !== undefined) {
+        throw conflict(`the alias of service.yaml names ${inAlias}; change the setting alias first`, 'model_in_use');
+      }
       await sql.begin(async (tx) => {
+        if (registry.protocolOf(name) !== null) await refuseUsedModels(tx, ids, name);
         if (!(await deleteVendor(tx, name))) throw notFound('vendor', name);
         await recordAudit(tx, { orgId: null, actor, action: 'vendor.remove', target: name, detail: {} });
       });
@@ -91,6 +123,32 @@ export async function openVendors(context: VendorsContext): Promise<Vendors> {
       await refreshes.stop();
     },
   };
+}
+
+/**
+ * Call a vendor with a model.
+ *
+ * @returns the model as it is stored, unless the catalog has it
+ * @throws AppError `model_dimension_differs` (409), and those of `findDimensions`
+ */
+async function testModel(
+  catalog: Catalog,
+  vendor: SimpleVendor,
+  { model, max_tokens: askedTokens }: NewVendorModel,
+  signal: AbortSignal,
+): Promise<{ models: VendorModel[]; added: AddedVendor }> {
+  const { name, protocol } = vendor;
+  const beganMs = performance.now();
+  const dimensions = await findDimensions(settingsOfVendor(vendor), model, signal);
+  const latencyMs = Math.round(performance.now() - beganMs);
+  const id = `${name}/${model}`;
+  const known = catalog.get(id);
+  const facts = knownModelsOf(name, protocol, new Set([id])).find((each) => each.id === id);
+  const expected = known?.upstreamDimensions === null ? known.nativeDimension : facts?.dimensions;
+  if (expected !== undefined) requireDimensions(id, dimensions, expected);
+  const maxTokens = facts?.maxTokens ?? askedTokens ?? TOKENS_MAX;
+  const models = known ? [] : [{ id, dimensions, max_tokens: maxTokens }];
+  return { models, added: { name, model: id, dimensions, latency_ms: latencyMs } };
 }
 
 /** @throws AppError `model_dimension_differs` (409) */

@@ -5,10 +5,8 @@ import { SimpleVendor } from '../../platform/vendor-settings.ts';
 /** Names of the catalog that are no vendors: models of this host, and the alias. */
 export const OWN_NAMES: ReadonlySet<string> = new Set(['local', 'service']);
 
-export const NewVendor = SimpleVendor.extend({
-  name: SimpleVendor.shape.name
-    .refine((name) => !OWN_NAMES.has(name), 'is a name of this service')
-    .describe('prefix of the ids of its models'),
+/** Model at a vendor, which a test call embeds a text with. */
+export const NewVendorModel = z.object({
   model: z
     .string()
     .regex(/^[A-Za-z0-9][A-Za-z0-9._/:-]{0,135}$/, 'is not the name of a model')
@@ -19,6 +17,14 @@ export const NewVendor = SimpleVendor.extend({
     .max(1_000_000)
     .optional()
     .describe('tokens of a text that the model accepts, if it is not in the catalog (default: 512)'),
+});
+export type NewVendorModel = z.output<typeof NewVendorModel>;
+
+export const NewVendor = SimpleVendor.extend({
+  ...NewVendorModel.shape,
+  name: SimpleVendor.shape.name
+    .refine((name) => !OWN_NAMES.has(name), 'is a name of this service')
+    .describe('prefix of the ids of its models'),
 }).superRefine((vendor, context) => {
   for (const fault of vendorFaults(vendor)) context.addIssue({ code: 'custom', ...fault });
 });

@@ -2,7 +2,7 @@ import type { Catalog } from '../../models/catalog.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Sql } from '../../platform/postgres.ts';
 import type { KeyRing } from '../../platform/secret-key.ts';
-import { type ProviderSettings, settingsOfVendor } from '../../platform/vendor-settings.ts';
+import { type ProviderSettings, type SimpleVendor, settingsOfVendor } from '../../platform/vendor-settings.ts';
 import type { Provider } from '../providers/provider.ts';
 import { unsealVendor } from './sealed-vendor.ts';
 import { type StoredVendor, selectVendors } from './vendor-store.ts';
@@ -16,6 +16,8 @@ export interface VendorsContext {
   readonly providers: Map<string, Provider>;
   /** Vendors of the settings file. */
   readonly configured: Readonly<Record<string, ProviderSettings>>;
+  /** Ids of the models that the settings name as backends of the alias. */
+  readonly aliasModels: readonly string[];
   open(name: string, settings: ProviderSettings): Promise<Provider>;
 }
 
@@ -37,6 +39,16 @@ export class VendorRegistry {
     return this.#vendors.get(name)?.protocol ?? null;
   }
 
+  /**
+   * Return an added vendor with its secrets; null if there is none.
+   *
+   * @throws AppError `sealed_value_unreadable` (500)
+   */
+  find(name: string): SimpleVendor | null {
+    const stored = this.#vendors.get(name);
+    return stored === undefined ? null : unsealVendor(this.#context.keyRing.encryption, stored);
+  }
+
   /** Read the vendors. Readings run one after the other, so that an older one never replaces a newer one. */
   refresh(): Promise<void> {
     this.#last = this.#last.catch(() => undefined).then(() => this.#read());
@@ -53,7 +65,8 @@ export class VendorRegistry {
       vendors.get(name)?.addedAt === addedAt;
     const gone = [...before.values()].filter((vendor) => !isIn(found, vendor));
     const added = [...found.values()].filter((vendor) => !isIn(before, vendor));
-    if (gone.length === 0 && added.length === 0) return;
+    const isGrown = [...found.values()].some(({ name, models }) => before.get(name)?.models.length !== models.length);
+    if (gone.length === 0 && !isGrown) return;
     this.#vendors = found;
     for (const { name } of gone) {
       const provider = providers.get(name);

@@ -55,6 +55,16 @@ export async function insertVendor(tx: Sql, vendor: VendorRow & { readonly added
   return inserted.count > 0;
 }
 
+/** Lock a vendor against changes, and return its models outside the catalog; null if there is none of this name. */
+export async function lockVendorModels(tx: Sql, name: string): Promise<VendorModel[] | null> {
+  const [row] = await tx`SELECT models FROM vendors WHERE name = ${name} FOR UPDATE`;
+  return row ? z.array(VendorModel).parse(row['models']) : null;
+}
+
+export async function setVendorModels(tx: Sql, name: string, models: readonly VendorModel[]): Promise<void> {
+  await tx`UPDATE vendors SET models = ${JSON.stringify(models)}::text::jsonb WHERE name = ${name}`;
+}
+
 /** @returns false if there was none of this name */
 export async function deleteVendor(tx: Sql, name: string): Promise<boolean> {
   return (await tx`DELETE FROM vendors WHERE name = ${name}`).count > 0;

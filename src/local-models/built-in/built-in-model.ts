@@ -20,6 +20,7 @@ export const BUILT_IN_MODEL: LocalModel = {
     name: SEMANTIC_ID,
     kind: 'embedding',
     source: 'built in: multilingual-e5-small (Microsoft, MIT), see NOTICE',
+    licence: 'mit',
     variant: 'int8',
     modelFile: 'model.onnx',
     dimension: 384,

@@ -3,6 +3,7 @@ import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { notAModel } from './install-errors.ts';
+import { licenceOfFolder } from './model-card.ts';
 import type { ModelSource, SourceFile } from './source.ts';
 
 /** Maximum number of files to examine. A model folder has fewer than fifty. */
@@ -19,6 +20,8 @@ export async function openFolder(folder: string, label = folder): Promise<ModelS
   if (!info?.isDirectory()) throw notAModel(`${folder} is no folder; name the folder, archive or hub id of a model`);
   return {
     label,
+    licence: await licenceOfFolder(folder),
+    revision: null,
     resumeKey: null,
     list: (signal) => listFiles(folder, signal),
     async fetch(file, target, onBytes, signal) {

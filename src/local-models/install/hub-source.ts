@@ -6,9 +6,10 @@ import type { Config } from '../../platform/config.ts';
 import { AppError } from '../../platform/errors.ts';
 import { HubClient, HubInterruption } from './hub-client.ts';
 import { unsafeSource } from './install-errors.ts';
+import { licenceOf } from './model-card.ts';
 import type { ModelSource, SourceFile } from './source.ts';
 
-const Revision = z.looseObject({ sha: z.string().regex(/^[0-9a-f]{40}$/) });
+const Revision = z.looseObject({ sha: z.string().regex(/^[0-9a-f]{40}$/), cardData: z.unknown() });
 const Tree = z
   .array(
     z.looseObject({
@@ -46,6 +47,8 @@ export async function openHub(
   const files = new Map<string, HubFile>();
   return {
     label: `${id}@${commit.slice(0, 12)}`,
+    licence: licenceOf(parsed.data.cardData),
+    revision: commit,
     resumeKey: `${settings.hubUrl} ${id} ${commit}`,
     async list(listSignal) {
       const tree = Tree.safeParse(await client.json(`/api/models/${id}/tree/${commit}?recursive=true`, listSignal));

@@ -17,7 +17,7 @@ export interface InstallOptions {
   readonly prompts?: 'none' | 'e5' | ModelSpec['prefixes'] | undefined;
 }
 
-type Draft = Omit<ModelSpec, 'name' | 'source' | 'dimension' | 'files'>;
+type Draft = Omit<ModelSpec, 'name' | 'source' | 'licence' | 'dimension' | 'files'>;
 
 const TransformerConfig = z.looseObject({
   model_type: z.string().optional(),

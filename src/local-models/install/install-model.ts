@@ -51,6 +51,8 @@ export interface InstallPlan {
   readonly files: number;
   readonly bytes: number;
   readonly freeBytes: number;
+  /** Licence that the source states; null if it states none. */
+  readonly licence: string | null;
 }
 
 export interface InstallProgress {
@@ -79,10 +81,7 @@ const MIB = 1024 * 1024;
  */
 export async function installModel(context: InstallContext, request: InstallRequest): Promise<Installed> {
   const { source, signal } = request;
-  const listed = await listNeeded(source, signal);
-  const modelFile = modelFileOf(new Set(listed.map((file) => file.path)), request.variant);
-  const wanted = listed.filter(({ path: file }) => isNeeded(file) || file === modelFile || isBeside(file, modelFile));
-  const plan = await planOf(context.config.dataDir, wanted);
+  const { listed, modelFile, wanted, plan } = await selectFiles(context.config.dataDir, request);
   await request.confirm(plan);
   const incoming = await openIncoming(context.config.dataDir, source);
   try {
@@ -90,7 +89,7 @@ export async function installModel(context: InstallContext, request: InstallRequ
     const extra = externalFiles(incoming, modelFile, listed).filter((file) => !wanted.includes(file));
     await fetchAll(request, incoming, extra, plan.bytes);
     const draft = inspectModel(incoming, modelFile, request);
-    const named = { ...draft, name: request.name, source: source.label };
+    const named = { ...draft, name: request.name, source: source.label, licence: source.licence };
     request.onProgress({ phase: 'testing', doneBytes: plan.bytes, totalBytes: plan.bytes });
     const dimension = await runOnce(named, incoming, context.config.localModels, signal);
     const spec: ModelSpec = {
@@ -107,6 +106,25 @@ export async function installModel(context: InstallContext, request: InstallRequ
   }
 }
 
+/** Return what an installation would fetch. @throws AppError as `installModel` does before it fetches anything */
+export async function planInstallation(
+  { config }: Pick<InstallContext, 'config'>,
+  request: Pick<InstallRequest, 'source' | 'variant' | 'signal'>,
+): Promise<InstallPlan> {
+  return (await selectFiles(config.dataDir, request)).plan;
+}
+
+/** Choose the files of the variant among those of the source. */
+async function selectFiles(
+  dataDir: string,
+  { source, variant, signal }: Pick<InstallRequest, 'source' | 'variant' | 'signal'>,
+): Promise<{ listed: readonly SourceFile[]; wanted: readonly SourceFile[]; modelFile: string; plan: InstallPlan }> {
+  const listed = await listNeeded(source, signal);
+  const modelFile = modelFileOf(new Set(listed.map((file) => file.path)), variant);
+  const wanted = listed.filter(({ path: file }) => isNeeded(file) || file === modelFile || isBeside(file, modelFile));
+  return { listed, wanted, modelFile, plan: { ...(await planOf(dataDir, wanted)), licence: source.licence } };
+}
+
 async function listNeeded(source: ModelSource, signal: AbortSignal): Promise<readonly SourceFile[]> {
   const all = await source.list(signal);
   // A single malicious name makes the whole source untrustworthy.
@@ -121,7 +139,7 @@ function isBeside(file: string, modelFile: string): boolean {
   return file === `${modelFile}_data` || file === `${modelFile}.data`;
 }
 
-async function planOf(dataDir: string, files: readonly SourceFile[]): Promise<InstallPlan> {
+async function planOf(dataDir: string, files: readonly SourceFile[]): Promise<Omit<InstallPlan, 'licence'>> {
   const bytes = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   await mkdir(modelsFolder(dataDir), { recursive: true });
   const { bavail, bsize } = await statfs(dataDir);

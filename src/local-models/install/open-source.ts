@@ -1,4 +1,5 @@
-import { stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
+import path from 'node:path';
 import { LEXICAL_ID, SEMANTIC_ID } from '../../models/catalog.ts';
 import type { Config } from '../../platform/config.ts';
 import { invalidRequest } from '../../platform/errors.ts';
@@ -31,6 +32,42 @@ export async function openSource(
     return openHub(source, context);
   }
   throw invalidRequest(`${source} is no folder, no tar archive and no hub id (organization/name)`, 'source');
+}
+
+/** Names of folders of models that the console offers. */
+const FOLDER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,95}$/;
+const FOLDERS_MAX = 1_000;
+
+/** List the folders of models that operators may install in the console. */
+export async function listFolders({ folder }: Config['localModels']): Promise<string[]> {
+  if (folder === null) return [];
+  const names = await readdir(folder).catch(() => []);
+  return names
+    .filter((name) => FOLDER_NAME.test(name))
+    .toSorted()
+    .slice(0, FOLDERS_MAX);
+}
+
+/**
+ * Open a source for a request: an id at the hub of the settings, or a folder in `local_models.folder`. Unlike a
+ * command, a request names no other path of this host.
+ *
+ * @throws AppError `invalid_request` (400), and errors of each source
+ */
+export async function openAllowedSource(
+  source: string,
+  context: { settings: Config['localModels']; revision: string | undefined; signal: AbortSignal },
+): Promise<ModelSource> {
+  if (HUB_ID.test(source)) {
+    const { openHub } = await import('./hub-source.ts');
+    return openHub(source, context);
+  }
+  const { folder } = context.settings;
+  if (folder !== null && (await listFolders(context.settings)).includes(source)) {
+    return openFolder(path.join(folder, source), source);
+  }
+  const others = folder === null ? '; for folders, set local_models.folder' : `, and no folder in ${folder}`;
+  throw invalidRequest(`${source} is no hub id (organization/name)${others}`, 'source');
 }
 
 /**

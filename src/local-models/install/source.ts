@@ -8,6 +8,10 @@ export interface SourceFile {
 export interface ModelSource {
   /** Name of the source for people. */
   readonly label: string;
+  /** Licence that the source states, such as `mit`; null if it states none. */
+  readonly licence: string | null;
+  /** Commit of a hub, which names the same files later; null for a folder or an archive. */
+  readonly revision: string | null;
   /** Name by which an interrupted fetch finds its folder and continues. Null: a fetch starts over. */
   readonly resumeKey: string | null;
   /** List the files. The same call always returns the same files. */

@@ -42,14 +42,19 @@ export interface FolderPlace {
 export async function resolveFolder(options: Pick<FolderOptions, 'root' | 'path' | 'dataDir'>): Promise<FolderPlace> {
   const at = (folder: string) =>
     realpath(folder).catch((error: NodeJS.ErrnoException) => {
-      throw new SourceFault(`the folder ${options.path} cannot be read (${error.code}); check that it exists`);
+      throw new SourceFault(
+        'source_missing',
+        `the folder ${options.path} cannot be read (${error.code}); check that it exists`,
+      );
     });
   const root = await at(options.root);
   const base = await at(path.join(root, options.path));
   const dataDir = await realpath(options.dataDir).catch(() => path.resolve(options.dataDir));
-  if (!isWithin(root, base)) throw new SourceFault(`the folder ${options.path} leads out of the connection's root`);
-  if (isWithin(dataDir, base)) throw new SourceFault('the folder is inside of the data directory of the service');
-  if (!(await stat(base)).isDirectory()) throw new SourceFault(`${options.path} is no folder`);
+  if (!isWithin(root, base))
+    throw new SourceFault('source_refused', `the folder ${options.path} leads out of the connection's root`);
+  if (isWithin(dataDir, base))
+    throw new SourceFault('source_refused', 'the folder is inside of the data directory of the service');
+  if (!(await stat(base)).isDirectory()) throw new SourceFault('source_missing', `${options.path} is no folder`);
   return { root, base, dataDir };
 }
 
@@ -69,12 +74,15 @@ export function openFolderReader(options: FolderOptions): SourceReader {
           const call = { argument: slice, filename: LIST_MODULE, name: 'listSlice' };
           const listed = await thread.run<ListedSlice>(call, signal);
           const broken = listed.faults.find((fault) => fault.key === '');
-          if (broken !== undefined) throw new SourceFault(broken.fault);
+          if (broken !== undefined) throw new SourceFault('source_refused', broken.fault);
           yield listed;
           ({ pending } = listed);
           slices++;
           if (slices > (options.slicesMax ?? SLICES_MAX)) {
-            throw new SourceFault('the folder has too many folders, or grows without end; narrow the source');
+            throw new SourceFault(
+              'source_too_large',
+              'the folder has too many folders, or grows without end; narrow the source',
+            );
           }
         }
       } finally {

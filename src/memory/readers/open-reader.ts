@@ -28,11 +28,12 @@ export async function openReader(
   const connection = await findConnection(sql, connections, source);
   if (connection === null || connection.type !== source.type) {
     throw new SourceFault(
+      'source_settings',
       `the settings have no connection "${source.connection}" of type ${source.type} for this organization; restart the service after a change`,
     );
   }
   const parsed = CONFIG_BY_TYPE[connection.type].safeParse(source.config);
-  if (!parsed.success) throw new SourceFault(`config: ${parsed.error.issues[0]?.message}`);
+  if (!parsed.success) throw new SourceFault('source_settings', `config: ${parsed.error.issues[0]?.message}`);
   if (connection.type === 'folder') {
     const { path, ...globs } = parsed.data as FolderConfig;
     return openFolderReader({ root: connection.root, path, globs, dataDir, bytesMax });

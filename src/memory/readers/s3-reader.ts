@@ -88,12 +88,16 @@ async function* listPages(
     if (ContinuationToken === undefined) return;
     if (tokens.has(ContinuationToken)) {
       throw new SourceFault(
+        'source_unavailable',
         `the listing of the bucket ${s3.bucket} does not end: the store repeats a continuation token`,
       );
     }
     tokens.add(ContinuationToken);
   } while (tokens.size < pagesMax);
-  throw new SourceFault(`the listing of the bucket ${s3.bucket} has more than ${pagesMax} pages; narrow the prefix`);
+  throw new SourceFault(
+    'source_too_large',
+    `the listing of the bucket ${s3.bucket} has more than ${pagesMax} pages; narrow the prefix`,
+  );
 }
 
 function toListing(page: readonly ListedEntry[], globs: ReturnType<typeof compileGlobs>, prefix: string): Listing {
@@ -146,21 +150,26 @@ async function readObject(
 /** Refuse an object that became too large after the listing. */
 function boundOf(bytesMax: number): (sizeBytes: number) => void {
   return (sizeBytes) => {
-    if (sizeBytes > bytesMax) throw new SourceFault(`an object has grown to ${sizeBytes} bytes`, { retryable: true });
+    if (sizeBytes > bytesMax)
+      throw new SourceFault('source_too_large', `an object has grown to ${sizeBytes} bytes`, { retryable: true });
   };
 }
 
 function toFault(error: unknown, bucket: string): unknown {
   if (error instanceof SourceFault) return error;
   if ((error as { name?: unknown }).name === 'NoSuchBucket' || statusOf(error) === 404) {
-    return new SourceFault(`there is no bucket ${bucket}; check the connection in the settings`);
+    return new SourceFault('source_missing', `there is no bucket ${bucket}; check the connection in the settings`);
   }
   const known = translate(error);
   if (known === error) return error;
   const status = statusOf(error);
   const why = status === undefined ? 'it does not answer' : `status ${status}`;
-  return new SourceFault(`the bucket ${bucket} cannot be read (${why}); check its address and credentials`, {
-    retryable: status === undefined || status >= 500,
-    cause: error,
-  });
+  return new SourceFault(
+    status === 403 || status === 401 ? 'source_refused' : 'source_unavailable',
+    `the bucket ${bucket} cannot be read (${why}); check its address and credentials`,
+    {
+      retryable: status === undefined || status >= 500,
+      cause: error,
+    },
+  );
 }

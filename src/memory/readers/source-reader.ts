@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { SOURCE_FAILURES } from '../../jobs/schema.ts';
 
 /** File, object or row of a source, as its listing shows it. */
 export interface ListedEntry {
@@ -56,14 +57,22 @@ export interface SourceReader {
   close(): Promise<void>;
 }
 
+export type SourceFailure = (typeof SOURCE_FAILURES)[number];
+
 /** Failure of a whole source, with a reason for its owner. Documents of earlier synchronisations stay. */
 export class SourceFault extends Error {
   override readonly name = 'SourceFault';
   /** True if the same synchronisation may succeed later. */
   readonly retryable: boolean;
+  readonly category: SourceFailure;
 
-  constructor(message: string, options: { readonly retryable?: boolean; readonly cause?: unknown } = {}) {
+  constructor(
+    category: SourceFailure,
+    message: string,
+    options: { readonly retryable?: boolean; readonly cause?: unknown } = {},
+  ) {
     super(message, { cause: options.cause });
+    this.category = category;
     this.retryable = options.retryable ?? false;
   }
 }

@@ -43,7 +43,7 @@ export interface TableOptions {
 export function openTableReader({ url, config, ownIdentity }: TableOptions): SourceReader {
   const sql = openPostgres({ url }, { poolMax: 2, applicationName: 'service/source' });
   const template = parseRowTemplate(config.text);
-  if ('fault' in template) throw new SourceFault(`text: ${template.fault}`);
+  if ('fault' in template) throw new SourceFault('source_settings', `text: ${template.fault}`);
   let prepared: Promise<store.RowQuery> | null = null;
   const prepare = () => {
     prepared ??= prepareQuery(sql, config, template, ownIdentity);
@@ -83,24 +83,30 @@ async function prepareQuery(
 ): Promise<store.RowQuery> {
   const { schema, table } = config;
   const { identity, isSuperuser } = await store.describeConnection(sql);
-  if (isSuperuser) throw new SourceFault('the connection logs in as a superuser; give it a role that may only read');
-  if (identity === (await ownIdentity())) throw new SourceFault("the connection leads to the service's own database");
+  if (isSuperuser)
+    throw new SourceFault('source_refused', 'the connection logs in as a superuser; give it a role that may only read');
+  if (identity === (await ownIdentity()))
+    throw new SourceFault('source_refused', "the connection leads to the service's own database");
   const found = await store.readOnly(sql, (tx) => store.describeTable(tx, config));
-  if (found === null) throw new SourceFault(`there is no table or view ${schema}.${table}`);
-  if (!found.isReadable) throw new SourceFault(`the role of the connection may not read ${schema}.${table}`);
+  if (found === null) throw new SourceFault('source_missing', `there is no table or view ${schema}.${table}`);
+  if (!found.isReadable)
+    throw new SourceFault('source_refused', `the role of the connection may not read ${schema}.${table}`);
   const typeOf = (name: string): store.Column => {
     const column = found.columns.find((each) => each.name === name);
-    if (column === undefined) throw new SourceFault(`${schema}.${table} has no column ${name}`);
+    if (column === undefined) throw new SourceFault('source_missing', `${schema}.${table} has no column ${name}`);
     return column;
   };
   const key = config.key ?? found.primaryKey;
   if (key.length === 0) {
-    throw new SourceFault(`${schema}.${table} has no primary key; name columns that identify a row in config.key`);
+    throw new SourceFault(
+      'source_settings',
+      `${schema}.${table} has no primary key; name columns that identify a row in config.key`,
+    );
   }
   for (const name of [...template.columns, config.title, config.updated_at]) if (name !== undefined) typeOf(name);
   const where = Object.entries(config.where ?? {}).map(([name, value]) => ({ ...typeOf(name), value: String(value) }));
   if (config.event_time !== undefined && !TIME_TYPES.test(typeOf(config.event_time).type)) {
-    throw new SourceFault(`the column ${config.event_time} is no date or timestamp`);
+    throw new SourceFault('source_settings', `the column ${config.event_time} is no date or timestamp`);
   }
   return {
     schema,
@@ -180,19 +186,30 @@ async function asFault<T>(work: Promise<T>): Promise<T> {
     if (error instanceof SourceFault) throw error;
     const code = (error as { code?: unknown }).code;
     if (typeof code === 'string' && GONE.has(code)) {
-      throw new SourceFault(`the table cannot be read any more (${(error as Error).message})`, { cause: error });
+      throw new SourceFault('source_missing', `the table cannot be read any more (${(error as Error).message})`, {
+        cause: error,
+      });
     }
     if (code === '57014')
-      throw new SourceFault('the database took too long to answer', { retryable: true, cause: error });
+      throw new SourceFault('source_unavailable', 'the database took too long to answer', {
+        retryable: true,
+        cause: error,
+      });
     const known = mapPostgresError(error);
     if (known instanceof AppError) {
       const isRefused = known.code === 'postgres_refused';
       const message = isRefused ? 'the database refuses the login of the connection' : 'the database does not answer';
-      throw new SourceFault(`${message}; check the connection in the settings`, {
-        retryable: !isRefused,
-        cause: error,
-      });
+      throw new SourceFault(
+        isRefused ? 'source_refused' : 'source_unavailable',
+        `${message}; check the connection in the settings`,
+        {
+          retryable: !isRefused,
+          cause: error,
+        },
+      );
     }
-    throw new SourceFault(`the table cannot be read (${String(code ?? 'unknown')})`, { cause: error });
+    throw new SourceFault('source_unavailable', `the table cannot be read (${String(code ?? 'unknown')})`, {
+      cause: error,
+    });
   }
 }

@@ -71,7 +71,7 @@ export const showInstalled = forInstallation(
       pooling,
       installed_at: found === BUILT_IN_MODEL ? null : installedAt.toISOString(),
       folder: found === BUILT_IN_MODEL ? BUILT_IN_FOLDER : folderOf(config.dataDir, name, revision),
-      licence: found === BUILT_IN_MODEL ? readFileSync(path.join(BUILT_IN_FOLDER, 'LICENSE'), 'utf8') : null,
+      licence: found === BUILT_IN_MODEL ? readFileSync(path.join(BUILT_IN_FOLDER, 'LICENSE'), 'utf8') : spec.licence,
       bytes: files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
       prefixes,
       files,

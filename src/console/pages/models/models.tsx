@@ -1,25 +1,28 @@
 import { call } from '../../lib/api.ts';
 import { formatNumber, formatScore } from '../../lib/format.ts';
-import { t, translateName } from '../../lib/i18n.ts';
+import { type Message, t, translateName } from '../../lib/i18n.ts';
 import { type Page, useResource } from '../../lib/resource.ts';
 import { linkTo, type PageProps } from '../../lib/router.ts';
-import type { ModelView } from '../../types.ts';
+import { mayUse } from '../../lib/session.ts';
+import type { ModelView, Scope } from '../../types.ts';
 import { PageHeader, Panel, Tabs } from '../../ui/page.tsx';
 import { Empty, Loaded } from '../../ui/states.tsx';
 import { Status } from '../../ui/status.tsx';
 import { Table } from '../../ui/table.tsx';
 import { BucketModels } from './bucket-models.tsx';
 import { Calibration } from './calibration.tsx';
+import { LocalModels } from './local-models.tsx';
 import { RoutingPanel } from './routing.tsx';
 import { Vendors } from './vendors.tsx';
 
 const PARTS = [
   { part: '', label: 'Catalog' },
   { part: 'vendors', label: 'Vendors' },
+  { part: 'local', label: 'On this host', scope: 'platform_admin' },
   { part: 'routing', label: 'Routing' },
   { part: 'calibration', label: 'Calibration' },
   { part: 'buckets', label: 'Buckets and their models' },
-] as const;
+] as const satisfies readonly { part: string; label: Message; scope?: Scope }[];
 
 /** Page `/console/models`, and its parts: routing, calibration, and the models of buckets. */
 export default function ModelsPage({ parameters }: PageProps) {
@@ -32,7 +35,7 @@ export default function ModelsPage({ parameters }: PageProps) {
       </PageHeader>
       <Tabs
         label={t('Models')}
-        tabs={PARTS.map(({ part, label }) => ({
+        tabs={PARTS.filter((tab) => !('scope' in tab) || mayUse(tab.scope)).map(({ part, label }) => ({
           label: t(label),
           href: part === '' ? linkTo('models') : linkTo('models', part),
           isCurrent: part === current,
@@ -43,6 +46,7 @@ export default function ModelsPage({ parameters }: PageProps) {
           const requested = data.filter(({ kind }) => kind !== 'answers');
           const embedding = requested.filter(({ kind }) => kind !== 'reranker');
           if (current === 'vendors') return <Vendors />;
+          if (current === 'local') return <LocalModels onChange={models.refreshQuietly} />;
           if (current === 'routing') return <RoutingPanel models={embedding} />;
           if (current === 'calibration') return <Calibration models={embedding} onCalibrated={models.refreshQuietly} />;
           if (current === 'buckets') return <BucketModels models={embedding} />;

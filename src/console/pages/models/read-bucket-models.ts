@@ -1,6 +1,5 @@
-import { call, pathOf } from '../../lib/api.ts';
 import { readList } from '../../lib/lists.ts';
-import type { BucketDetails, BucketView } from '../../types.ts';
+import type { ListedBucket } from '../../types.ts';
 
 /** A bucket and the model of its vectors; null: it is empty. */
 export interface BucketModel {
@@ -11,19 +10,14 @@ export interface BucketModel {
   readonly space: string | null;
 }
 
-const AT_ONCE = 6;
-
-/** Read the model of every bucket, some at a time. */
+/** Read the model of every bucket. */
 export async function readBucketModels(signal?: AbortSignal): Promise<readonly BucketModel[]> {
-  const data = await readList<BucketView>('/v1/buckets', signal);
-  const found = new Map<string, BucketModel>();
-  const waiting = data.values();
-  const reader = async () => {
-    for (const { id, name, document_count: documents = 0 } of waiting) {
-      const { embedding } = await call<BucketDetails>(pathOf('v1', 'buckets', id), { signal });
-      found.set(id, { id, name, documents, model: embedding?.model ?? null, space: embedding?.space ?? null });
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, reader));
-  return data.flatMap(({ id }) => found.get(id) ?? []);
+  const buckets = await readList<ListedBucket>('/v1/buckets', signal);
+  return buckets.map(({ id, name, document_count: documents = 0, embedding }) => ({
+    id,
+    name,
+    documents,
+    model: embedding?.model ?? null,
+    space: embedding?.space ?? null,
+  }));
 }

@@ -10,17 +10,29 @@ interface EmbeddingReply {
   readonly data: readonly { readonly embedding: readonly number[] }[];
 }
 
-/** Button that embeds one word by a model, and shows how long that took or why it failed. */
-export function TestCall({ model }: { model: string }) {
+interface TestCallProps {
+  readonly model: string;
+  readonly isReranker?: boolean;
+}
+
+/** Call a model with one word, and describe its reply after the time that it took. */
+async function callOnce({ model, isReranker }: TestCallProps): Promise<string> {
+  const beganMs = performance.now();
+  if (isReranker) {
+    await call('/v1/rerank', { method: 'POST', json: { model, query: 'test', documents: ['test'] } });
+    return t('It answered in {time}.', { time: formatDuration(performance.now() - beganMs) });
+  }
+  const reply = await call<EmbeddingReply>('/v1/embeddings', { method: 'POST', json: { model, input: 'test' } });
+  const time = formatDuration(performance.now() - beganMs);
+  return t('It answered in {time} with {count} dimensions.', { time, count: reply.data[0]?.embedding.length ?? 0 });
+}
+
+/** Button that calls a model with one word, and shows how long that took or why it failed. */
+export function TestCall({ model, isReranker = false }: TestCallProps) {
   const [result, setResult] = useState<string | null>(null);
   const test = useAction(async () => {
     setResult(null);
-    const beganMs = performance.now();
-    const reply = await call<EmbeddingReply>('/v1/embeddings', { method: 'POST', json: { model, input: 'test' } });
-    const time = formatDuration(performance.now() - beganMs);
-    setResult(
-      t('It answered in {time} with {count} dimensions.', { time, count: reply.data[0]?.embedding.length ?? 0 }),
-    );
+    setResult(await callOnce({ model, isReranker }));
   });
   if (!mayUse('embed')) return <>–</>;
   return (

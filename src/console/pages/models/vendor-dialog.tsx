@@ -7,6 +7,7 @@ import type { AddedVendor } from '../../types.ts';
 import { ActionError, Button, Form, SelectField, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { toast } from '../../ui/toast.tsx';
+import { ModelAtVendor, TOKENS_AT_FIRST } from './model-at-vendor.tsx';
 import { VendorFields } from './vendor-fields.tsx';
 import { PROTOCOL_FIELDS, PROTOCOL_NAMES, type VendorView, WITH_OWN_ADDRESS } from './vendor-view.ts';
 
@@ -17,9 +18,6 @@ interface VendorDialogProps {
 }
 
 const PROTOCOLS = Object.entries(PROTOCOL_NAMES).map(([value, label]) => ({ value, label }));
-/** Tokens of a text that most models accept. */
-const TOKENS_AT_FIRST = '512';
-
 /** Return the values that are not empty, without spaces around them. */
 function filled(values: Readonly<Record<string, string>>): Record<string, string> {
   const trimmed = Object.entries(values).map(([field, value]) => [field, value.trim()] as const);
@@ -106,27 +104,7 @@ export function VendorDialog({ vendors, onClose, onAdded }: VendorDialogProps) {
           values={extras}
           onValue={(field, value) => setExtras({ ...extras, [field]: value })}
         />
-        <div class="form-grid">
-          <TextField
-            label={t('Name of a model at the vendor')}
-            hint={t('A test call embeds a short text with it.')}
-            required
-            maxLength={136}
-            spellcheck={false}
-            value={model}
-            onValue={setModel}
-          />
-          <TextField
-            label={t('Tokens at most')}
-            hint={t('Tokens of a text that the model accepts.')}
-            type="number"
-            min={1}
-            max={1_000_000}
-            required
-            value={tokens}
-            onValue={setTokens}
-          />
-        </div>
+        <ModelAtVendor model={model} onModel={setModel} tokens={tokens} onTokens={setTokens} />
         <ActionError error={save.error} />
         <div class="form-actions">
           <Button onClick={onClose}>{t('Cancel')}</Button>

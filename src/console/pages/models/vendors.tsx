@@ -11,12 +11,14 @@ import { Table } from '../../ui/table.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { TestCall } from './test-call.tsx';
 import { VendorDialog } from './vendor-dialog.tsx';
+import { VendorModelDialog } from './vendor-model-dialog.tsx';
 import { PROTOCOL_NAMES, type VendorView } from './vendor-view.ts';
 
 /** Vendors of models: those of service.yaml, and those that an operator adds and removes here. */
 export function Vendors() {
   const vendors = useResource('vendors', (signal) => call<Page<VendorView>>('/v1/vendors', { signal }), ['providers']);
   const [isAdding, setIsAdding] = useState(false);
+  const [growing, setGrowing] = useState<string | null>(null);
   const [removing, setRemoving] = useState<string | null>(null);
   const canManage = mayUse('platform_admin');
   const remove = async (name: string) => {
@@ -66,16 +68,7 @@ export function Vendors() {
                       {
                         title: t('Change'),
                         cell: ({ name, is_added }: VendorView) =>
-                          is_added && (
-                            <Button
-                              small
-                              look="danger"
-                              aria-label={t('Remove {name}', { name })}
-                              onClick={() => setRemoving(name)}
-                            >
-                              {t('Remove')}
-                            </Button>
-                          ),
+                          is_added && <VendorButtons name={name} onAdd={setGrowing} onRemove={setRemoving} />,
                       },
                     ]
                   : []),
@@ -85,6 +78,9 @@ export function Vendors() {
           </>
         )}
       </Loaded>
+      {growing !== null && (
+        <VendorModelDialog vendor={growing} onClose={() => setGrowing(null)} onAdded={vendors.refresh} />
+      )}
       {removing !== null && (
         <ConfirmDialog
           title={t('Remove {name}?', { name: removing })}
@@ -96,6 +92,25 @@ export function Vendors() {
         </ConfirmDialog>
       )}
     </Panel>
+  );
+}
+
+interface VendorButtonsProps {
+  readonly name: string;
+  readonly onAdd: (name: string) => void;
+  readonly onRemove: (name: string) => void;
+}
+
+function VendorButtons({ name, onAdd, onRemove }: VendorButtonsProps) {
+  return (
+    <span class="row">
+      <Button small aria-label={t('Add a model of {name}', { name })} onClick={() => onAdd(name)}>
+        {t('Add a model')}
+      </Button>
+      <Button small look="danger" aria-label={t('Remove {name}', { name })} onClick={() => onRemove(name)}>
+        {t('Remove')}
+      </Button>
+    </span>
   );
 }
 

@@ -10,6 +10,7 @@ import { CodeBlock } from '../../ui/code.tsx';
 import { ActionError, Button, Check, Notice } from '../../ui/controls.tsx';
 import { ConfirmDialog } from '../../ui/dialog.tsx';
 import { Facts, PageHeader, Panel, Tile } from '../../ui/page.tsx';
+import { Reason } from '../../ui/reason.tsx';
 import { Loaded } from '../../ui/states.tsx';
 import { Status } from '../../ui/status.tsx';
 import { toast } from '../../ui/toast.tsx';
@@ -52,7 +53,7 @@ function SourceDetails({ source }: { source: SourceView }) {
     <>
       {source.error_message && (
         <Notice tone="bad" title={t('The last synchronisation failed')}>
-          {source.error_message}
+          <Reason of={source} />
         </Notice>
       )}
       <div class="tiles">

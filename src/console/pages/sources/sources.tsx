@@ -3,6 +3,7 @@ import { call } from '../../lib/api.ts';
 import { formatAgo, formatNumber } from '../../lib/format.ts';
 import { t, translateName } from '../../lib/i18n.ts';
 import { toPage } from '../../lib/lists.ts';
+import { reasonOf } from '../../lib/reason.ts';
 import { usePages } from '../../lib/resource.ts';
 import { linkTo } from '../../lib/router.ts';
 import { mayUse } from '../../lib/session.ts';
@@ -68,12 +69,12 @@ function SourceTable({ rows }: { rows: readonly SourceView[] }) {
       columns={[
         {
           title: t('Name'),
-          cell: ({ id, name, error_message }) => (
+          cell: (source) => (
             <>
-              <a class="main" href={linkTo('sources', id)}>
-                {name}
+              <a class="main" href={linkTo('sources', source.id)}>
+                {source.name}
               </a>
-              {error_message && <span class="sub">{error_message}</span>}
+              {source.error_message && <span class="sub">{reasonOf(source)}</span>}
             </>
           ),
         },

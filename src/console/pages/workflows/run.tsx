@@ -8,6 +8,7 @@ import type { RunView } from '../../types.ts';
 import { CodeBlock } from '../../ui/code.tsx';
 import { Notice } from '../../ui/controls.tsx';
 import { Facts, PageHeader, Panel } from '../../ui/page.tsx';
+import { Reason } from '../../ui/reason.tsx';
 import { Loaded } from '../../ui/states.tsx';
 import { Status } from '../../ui/status.tsx';
 import { BlockList } from './block-list.tsx';
@@ -41,7 +42,7 @@ function RunDetails({ run }: { run: RunView }) {
     <>
       {run.error && (
         <Notice tone="bad" title={t('Failed')}>
-          {run.error}
+          <Reason of={{ error_message: run.error, sentence: sentenceOf(run) }} />
         </Notice>
       )}
       {run.status === 'needs_approval' && <WaitingRun run={run} />}
@@ -71,6 +72,13 @@ function RunDetails({ run }: { run: RunView }) {
       </Panel>
     </>
   );
+}
+
+/** Return why a run failed, for people who read another language than English. */
+function sentenceOf({ blocks }: RunView): string {
+  const failed = blocks.find(({ status }) => status === 'failed');
+  if (failed === undefined) return t('The run ended before all its blocks were done.');
+  return t('The block {id} failed.', { id: failed.id });
 }
 
 function continuesFact(workflow: string, id: string): readonly [string, ComponentChildren] {

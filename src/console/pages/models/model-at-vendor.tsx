@@ -1,0 +1,39 @@
+import { t } from '../../lib/i18n.ts';
+import { TextField } from '../../ui/controls.tsx';
+
+/** Tokens of a text that most models accept. */
+export const TOKENS_AT_FIRST = '512';
+
+interface ModelAtVendorProps {
+  readonly model: string;
+  readonly onModel: (model: string) => void;
+  readonly tokens: string;
+  readonly onTokens: (tokens: string) => void;
+}
+
+/** Fields of a model at a vendor: its name there, and the tokens that it accepts. */
+export function ModelAtVendor({ model, onModel, tokens, onTokens }: ModelAtVendorProps) {
+  return (
+    <div class="form-grid">
+      <TextField
+        label={t('Name of a model at the vendor')}
+        hint={t('A test call embeds a short text with it.')}
+        required
+        maxLength={136}
+        spellcheck={false}
+        value={model}
+        onValue={onModel}
+      />
+      <TextField
+        label={t('Tokens at most')}
+        hint={t('Tokens of a text that the model accepts.')}
+        type="number"
+        min={1}
+        max={1_000_000}
+        required
+        value={tokens}
+        onValue={onTokens}
+      />
+    </div>
+  );
+}
