@@ -35,15 +35,15 @@ export interface Vendors {
   /**
    * Add a model to an added vendor, after a test call to it. One that the catalog or the vendor has stays as it is.
    *
-   * @throws AppError `vendor_not_found` (404), `vendor_in_settings`, `too_many_models`, `model_dimension_differs` (409),
-   *   and those of `findDimensions`
+   * @throws AppError `vendor_not_found` (404); `vendor_in_settings`, `too_many_models`, `model_dimension_differs`
+   *   (409), and those of `findDimensions`
    */
   addModel(actor: string, name: string, model: NewVendorModel, signal: AbortSignal): Promise<AddedVendor>;
   /**
    * Remove a vendor with its key.
    *
-   * @throws AppError `vendor_not_found` (404), `vendor_in_settings`, and `model_in_use` if the alias or a bucket uses one
-   *   of its models (409)
+   * @throws AppError `vendor_not_found` (404); `vendor_in_settings` (409); `model_in_use` (409) if the alias or a
+   *   bucket uses one of its models
    */
   remove(actor: string, name: string): Promise<void>;
   close(): Promise<void>;
