@@ -27,6 +27,7 @@ export default class Demo extends BaseCommand {
       });
       if (counts.failed > 0) process.exitCode = EXIT.refused;
       note(`the bucket "${DEMO_BUCKET}" has ${counts.ready + counts.linked} documents; some questions to them:`);
+      const typed = await this.typedCommand();
       const answers = [];
       for (const { question } of DEMO_QUESTIONS) {
         const { response, snippets } = await session.call('search.bucket', {
@@ -34,11 +35,11 @@ export default class Demo extends BaseCommand {
           query: question,
           top_k: 1,
         });
-        this.log(`\n${this.config.bin} search '${question}' --bucket ${DEMO_BUCKET}`);
+        this.log(`\n${typed} search '${question}' --bucket ${DEMO_BUCKET}`);
         this.log(renderResults(response.results, question, snippets));
         answers.push({ question, results: response.results });
       }
-      note(`ask your own question like this; take the documents away: ${this.config.bin} demo remove`);
+      note(`ask your own question like this; take the documents away: ${typed} demo remove`);
       return { bucket: DEMO_BUCKET, counts, answers };
     });
   }

@@ -108,7 +108,7 @@ export default class DocumentsUpload extends BaseCommand {
       ]);
       const { ready, linked, queued, failed } = report.counts;
       note(`${ready} ready, ${linked} linked, ${queued} queued, ${failed} failed, ${report.skipped.length} skipped`);
-      if (ready > 0) note(`search them: ${this.config.bin} search 'your question' --bucket ${flags.bucket}`);
+      if (ready > 0) note(`search them: ${await this.typedCommand()} search 'your question' --bucket ${flags.bucket}`);
       if (failed > 0) process.exitCode = EXIT.refused;
       return report;
     });

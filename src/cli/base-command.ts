@@ -82,6 +82,12 @@ export abstract class BaseCommand extends Command {
     setQuiet(hasSwitch(this.config, this.argv, 'quiet'));
   }
 
+  /** Return the program as the user typed it, for commands that a message shows: `bin/service`, or its name. */
+  protected async typedCommand(): Promise<string> {
+    const { commandPathOf, processEnvironment } = await import('../platform/environment.ts');
+    return commandPathOf(processEnvironment()) ?? this.config.bin;
+  }
+
   /** Print a line of the result, nothing with `--json`. oclif's own would ignore that a full disk takes nothing. */
   override log(message = ''): void {
     if (!this.jsonEnabled()) printLine(message);

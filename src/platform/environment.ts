@@ -41,6 +41,11 @@ export function commandNameOf(env: NodeJS.ProcessEnv): string | null {
   return env['SERVICE_COMMAND_NAME'] || null;
 }
 
+/** Return the relative path by which the user typed the program, such as `bin/service`; null without one. */
+export function commandPathOf(env: NodeJS.ProcessEnv): string | null {
+  return env['SERVICE_COMMAND_PATH'] || null;
+}
+
 /** Return the data directory that a command uses if neither a flag nor service.yaml names one. */
 export function dataDirOf(env: NodeJS.ProcessEnv): string {
   if (env['SERVICE_DATA_DIR']) return env['SERVICE_DATA_DIR'];

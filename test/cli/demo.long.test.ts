@@ -28,3 +28,9 @@ test('service demo loads documents, shows a search for each question, and demo r
   expect(await runCommand(['demo', 'remove'], env)).toMatchObject({ code: 3, stdout: '' });
   expect((await runCommand(['demo', '--nothing'], env)).code).toBe(2);
 });
+
+test('commands that the demo prints have the path by which it was typed', async () => {
+  const typed = await runCommand(['demo'], { ...env, SERVICE_COMMAND_PATH: 'bin/service' });
+  expect(typed.stdout).toContain("bin/service search 'can a helmet be returned' --bucket demo");
+  expect(typed.stderr).toContain('bin/service demo remove');
+});

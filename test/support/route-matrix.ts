@@ -328,6 +328,7 @@ const NO_IDS = new Set([
     'removeVendor.vendor',
     'addVendorModel.vendor',
   ],
+  ...['cancelModelInstallation.name', 'removeLocalModel.name'],
   ...['showConsolePage.page', 'getConsoleAsset.file', 'getReferenceAsset.file', 'showHelpPage.page'],
   ...['listDeliveries.cursor', 'listNotifications.cursor', 'listUnansweredQuestions.cursor'],
   'cancelNotification.notification',
