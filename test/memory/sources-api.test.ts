@@ -162,7 +162,7 @@ describe('a source', () => {
   it('is synchronised when its schedule is due', async () => {
     write('due/a.txt', 'Due.');
     const { body } = await call('POST', 'sources', {
-      ...{ name: 'due', connection: 'docs', bucket: 'default', schedule: '* * * * *', config: { path: 'due' } },
+      ...{ name: 'due', connection: 'docs', bucket: 'default', schedule: '0 0 1 1 *', config: { path: 'due' } },
     });
     const { sql, memory } = test.appliance;
     expect(await queueDueSources(memory)).toBe(0);
