@@ -79,7 +79,7 @@ printf '# Owl\n\nThe owl hunts at night and hears every mouse.\n' >"$work/notes/
 printf '# Tractor\n\nThe tractor needs new oil every hundred hours.\n' >"$work/notes/tractor.md"
 run bin/service documents upload "$work/notes" --recursive
 expect '3 ready'
-hint 'search them: service '
+hint 'search them: bin/service '
 
 step 'search, as the upload said'
 run bin/service search 'who hunts at night?' --bucket default

@@ -191,6 +191,7 @@ function configRoutes(channels: Channels): Route[] {
       bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       params: z.object({ config: z.string().min(1) }),
       body: TryRequest,
+      refusals: [409],
       responses: { 200: { description: 'Reply, and what the platform says about the credential', schema: TryReply } },
       handle: async ({ caller, params, body }) => ({ body: await channels.test(caller, params.config, body) }),
     }),

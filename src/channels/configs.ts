@@ -4,7 +4,7 @@ import type { Caller } from '../access/caller.ts';
 import { checkRowLimit } from '../access/row-limits-store.ts';
 import { findBucket } from '../documents/buckets.ts';
 import { findCollection } from '../documents/store.ts';
-import { AppError, invalidRequest, notFound } from '../platform/errors.ts';
+import { AppError, conflict, invalidRequest, notFound } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { isUniqueViolation, type Sql } from '../platform/postgres.ts';
 import { seal, unseal } from '../platform/seal.ts';
@@ -149,7 +149,7 @@ export async function findChannel({ sql, keyRing }: ConfigContext, orgId: string
  * Find a configuration whose questions are answered, with its credentials.
  *
  * @returns the channel, the name of its bot, and its messenger; null for that of the contract
- * @throws AppError `channel_configuration_not_found` (404), `provider_not_supported` (400) for one that is only stored,
+ * @throws AppError `channel_configuration_not_found` (404), `provider_not_supported` (409) for one that is only stored,
  *   `channel_config_invalid` (400) for one that lacks fields
  */
 export async function findAnswered(
@@ -166,7 +166,7 @@ export async function findAnswered(
   const messenger = messengerOf({ ...row, config: given });
   if (messenger === undefined) {
     const message = `a configuration of the provider "${row.provider}" answers no questions`;
-    throw invalidRequest(message, 'channel_config_id', 'provider_not_supported');
+    throw conflict(message, 'provider_not_supported');
   }
   const config = messenger.config.safeParse(given);
   if (config.success) return { channel: { id, orgId, name: row.name, config: config.data }, bot: id, messenger };

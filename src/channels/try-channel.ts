@@ -30,7 +30,8 @@ export type TryReply = z.output<typeof TryReply>;
 /**
  * Answer a question as a channel does, without its platform, and ask the platform if it takes the credential.
  *
- * @throws AppError `channel_configuration_not_found` (404), `provider_not_supported`, `channel_config_invalid` (400)
+ * @throws AppError `channel_configuration_not_found` (404), `provider_not_supported` (409),
+ *   `channel_config_invalid` (400)
  */
 export async function tryChannel(
   context: LaterContext & { readonly deadlineMs: number },

@@ -18,7 +18,8 @@ export interface SignedDelivery {
  * Make a delivery for a channel, as its messenger does.
  *
  * @param ref id of the configuration, its `bot_id`, or its name
- * @throws AppError `channel_configuration_not_found` (404), `provider_not_supported` (400), `name_ambiguous` (409)
+ * @throws AppError `channel_configuration_not_found` (404), `provider_not_supported` (400 or 409),
+ *   `name_ambiguous` (409)
  */
 export async function signTestDelivery(
   context: ConfigContext,

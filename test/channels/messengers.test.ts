@@ -278,7 +278,7 @@ it.each(['slack', 'line'])(
       key,
       json: { query: QUESTION },
     });
-    expect([tried.status, tried.body.detail]).toEqual([400, expect.stringContaining('answers no questions')]);
+    expect([tried.status, tried.body.detail]).toEqual([409, expect.stringContaining('answers no questions')]);
   },
 );
 
