@@ -25,7 +25,7 @@ const Deleted = z.object({ name: z.string(), deleted: z.literal(true) });
 
 /** Make the routes by which operators install models on this host, follow the progress, and remove them. */
 export function localModelRoutes(appliance: Appliance, installations: Installations): Route[] {
-  const { sql, config, embedding, localModels } = appliance;
+  const { sql, config, localModels } = appliance;
   const common = { access: 'platform_admin', errors: 'embedding' } as const;
   const asks = { reads: 'json', refusesUnknownFields: true, bodyLimitBytes: SMALL_BODY_BYTES_MAX } as const;
   return [
@@ -105,9 +105,7 @@ export function localModelRoutes(appliance: Appliance, installations: Installati
       refusals: [404, 409],
       async handle({ caller, params: { name: part }, signal }) {
         const name = `local/${part}`;
-        const served = embedding.backends.catalog.list().filter(({ local }) => local?.name === name);
-        const ids = [name, ...served.map(({ id }) => id)];
-        await removeModel(appliance, { name, actor: caller.actor, ids }, signal);
+        await removeModel(appliance, { name, actor: caller.actor }, signal);
         await localModels.refresh();
         return { body: { name, deleted: true } };
       },

@@ -83,6 +83,12 @@ describe('the commands of local models', () => {
     expect(ids).toContain('local/small');
   });
 
+  it('models remove refuses a model that a bucket uses, and names the bucket', async () => {
+    const { code, stderr } = await service('models', 'remove', 'local/small', '--yes');
+    expect({ code, stderr }).toEqual({ code: 4, stderr: expect.stringContaining('is used by the bucket default') });
+    expect((await service('models', 'show', 'local/small')).code).toBe(0);
+  });
+
   it('models show tells settings and files, and models test runs models and rerankers', async () => {
     const shown = (await service('models', 'show', 'local/small', '--json')).json();
     expect(shown).toMatchObject({ max_tokens: 64, prefixes: { retrieval_query: 'query: ' } });
