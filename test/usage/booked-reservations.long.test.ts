@@ -31,7 +31,9 @@ it('a booked reservation counts its units at once, and releases the unused ones 
   expect(await used()).toBe(80);
   expect(await settleBooked(db.sql, 'job_1', [{ model: 'm', texts: 50, tokens: 500 }])).toBe(true);
   expect(await used()).toBe(50);
-  expect((await ledger()).byAxis).toEqual([{ axis: 'embed_batch', requests: 1, texts: 50, tokens: 500, images: 0 }]);
+  expect((await ledger()).byAxis).toEqual([
+    { axis: 'embed_batch', requests: 1, texts: 50, tokens: 500, images: 0, output_tokens: 0 },
+  ]);
   expect((await ledger()).byDay).toMatchObject([{ date: '2026-08-31' }]);
 });
 
