@@ -1,7 +1,9 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../src/cli/base-command.ts';
-import { orgFlag } from '../src/cli/flags.ts';
+import { limitFlag, orgFlag } from '../src/cli/flags.ts';
 import { oneLine } from '../src/platform/printable.ts';
+
+const RATINGS_MAX = 1000;
 
 export default class Ratings extends BaseCommand {
   static override setsUp = false;
@@ -12,7 +14,7 @@ export default class Ratings extends BaseCommand {
   static override flags = {
     org: orgFlag,
     rating: Flags.string({ description: 'only these ratings: up or down', env: 'SERVICE_RATING' }),
-    limit: Flags.integer({ description: 'maximum number of answers, up to 1,000', default: 50, env: 'SERVICE_LIMIT' }),
+    limit: limitFlag('answers', { max: RATINGS_MAX }),
   };
 
   async run(): Promise<unknown> {

@@ -1,6 +1,6 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag } from '../../src/cli/flags.ts';
+import { limitFlag, orgFlag } from '../../src/cli/flags.ts';
 
 const RECORDS_MAX = 1000;
 
@@ -18,14 +18,7 @@ export default class ChannelsOutbox extends BaseCommand {
   static override flags = {
     org: orgFlag,
     channel: Flags.string({ description: 'list only notifications of this configuration', env: 'SERVICE_CHANNEL' }),
-    limit: Flags.integer({
-      description: 'maximum number of notifications',
-      aliases: ['top-k'],
-      default: 50,
-      min: 1,
-      max: RECORDS_MAX,
-      env: 'SERVICE_LIMIT',
-    }),
+    limit: limitFlag('notifications', { max: RECORDS_MAX }),
   };
 
   async run(): Promise<unknown> {

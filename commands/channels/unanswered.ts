@@ -1,6 +1,6 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag } from '../../src/cli/flags.ts';
+import { limitFlag, orgFlag } from '../../src/cli/flags.ts';
 
 const QUESTIONS_MAX = 1000;
 
@@ -21,14 +21,7 @@ export default class ChannelsUnanswered extends BaseCommand {
       dependsOn: ['texts'],
       env: 'SERVICE_CHANNEL',
     }),
-    limit: Flags.integer({
-      description: 'maximum number of questions',
-      aliases: ['top-k'],
-      default: 50,
-      min: 1,
-      max: QUESTIONS_MAX,
-      env: 'SERVICE_LIMIT',
-    }),
+    limit: limitFlag('questions', { max: QUESTIONS_MAX }),
   };
 
   async run(): Promise<unknown> {

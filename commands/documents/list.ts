@@ -1,7 +1,9 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { bucketFlag, orgFlag } from '../../src/cli/flags.ts';
+import { bucketFlag, limitFlag, orgFlag } from '../../src/cli/flags.ts';
 import type { Column } from '../../src/cli/table.ts';
+
+const DOCUMENTS_MAX = 200;
 
 export default class DocumentsList extends BaseCommand {
   static override setsUp = false;
@@ -18,12 +20,7 @@ export default class DocumentsList extends BaseCommand {
       description: 'only documents in this state: queued, processing, ready, failed or deleting',
       env: 'SERVICE_STATUS',
     }),
-    limit: Flags.integer({
-      description: 'maximum number of documents, up to 200',
-      aliases: ['top-k'],
-      default: 50,
-      env: 'SERVICE_LIMIT',
-    }),
+    limit: limitFlag('documents', { max: DOCUMENTS_MAX }),
     cursor: Flags.string({
       description: 'continue after this cursor, the next_cursor of the page before',
       env: 'SERVICE_CURSOR',

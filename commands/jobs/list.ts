@@ -1,6 +1,8 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag } from '../../src/cli/flags.ts';
+import { limitFlag, orgFlag } from '../../src/cli/flags.ts';
+
+const JOBS_MAX = 200;
 
 export default class JobsList extends BaseCommand {
   static override setsUp = false;
@@ -17,12 +19,7 @@ export default class JobsList extends BaseCommand {
         'only jobs in this state: queued, extracting, chunking, embedding, indexing, ready, failed or cancelled',
       env: 'SERVICE_STATUS',
     }),
-    limit: Flags.integer({
-      description: 'maximum number of jobs, up to 200',
-      aliases: ['top-k'],
-      default: 50,
-      env: 'SERVICE_LIMIT',
-    }),
+    limit: limitFlag('jobs', { max: JOBS_MAX }),
   };
 
   async run(): Promise<unknown> {

@@ -1,6 +1,6 @@
-import { Args, Flags } from '@oclif/core';
+import { Args } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag } from '../../src/cli/flags.ts';
+import { limitFlag, orgFlag } from '../../src/cli/flags.ts';
 
 const ENTRIES_MAX = 1000;
 
@@ -17,14 +17,7 @@ export default class MetadataHistory extends BaseCommand {
   };
   static override flags = {
     org: orgFlag,
-    limit: Flags.integer({
-      description: 'maximum number of changes',
-      aliases: ['top-k'],
-      default: 50,
-      min: 1,
-      max: ENTRIES_MAX,
-      env: 'SERVICE_LIMIT',
-    }),
+    limit: limitFlag('changes', { max: ENTRIES_MAX }),
   };
 
   async run(): Promise<unknown> {

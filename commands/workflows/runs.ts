@@ -1,6 +1,6 @@
-import { Args, Flags } from '@oclif/core';
+import { Args } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag } from '../../src/cli/flags.ts';
+import { limitFlag, orgFlag } from '../../src/cli/flags.ts';
 
 const RUNS_MAX = 200;
 
@@ -19,14 +19,7 @@ export default class WorkflowsRuns extends BaseCommand {
   };
   static override flags = {
     org: orgFlag,
-    limit: Flags.integer({
-      description: 'maximum number of runs',
-      aliases: ['top-k'],
-      default: 50,
-      min: 1,
-      max: RUNS_MAX,
-      env: 'SERVICE_LIMIT',
-    }),
+    limit: limitFlag('runs', { max: RUNS_MAX }),
   };
 
   async run(): Promise<unknown> {

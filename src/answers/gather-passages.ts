@@ -109,7 +109,8 @@ async function surround(
   passages: readonly Found[],
   tokensLeft: number,
   signal: AbortSignal,
-): Promise<Found[]> {
+): Promise<readonly Found[]> {
+  if (tokensLeft <= 0) return passages;
   const isShown = new Set(passages.map(({ id }) => id));
   const neighbours = await Promise.all(
     passages.slice(0, SURROUNDED_MAX).map((passage) => neighboursOf(context, caller, passage, signal)),

@@ -18,6 +18,18 @@ export const bucketFlag = Flags.string({
   env: 'SERVICE_BUCKET',
 });
 
+/** Make the flag for the length of a list. @param what what is counted, such as "documents" */
+export function limitFlag(what: string, { max, usual = 50 }: { readonly max: number; readonly usual?: number }) {
+  return Flags.integer({
+    description: `maximum number of ${what}, up to ${max.toLocaleString('en')}`,
+    aliases: ['top-k'],
+    default: usual,
+    min: 1,
+    max,
+    env: 'SERVICE_LIMIT',
+  });
+}
+
 export const keyArg = Args.string({
   description: 'id of the key, as in "keys list": the eight characters after "svc_"; or its name',
   required: true,

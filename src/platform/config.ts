@@ -9,6 +9,7 @@ import { processEnvironment } from './environment.ts';
 import { AppError } from './errors.ts';
 import { localModelSettings, localModelsConfigOf } from './local-model-settings.ts';
 import { isNetwork } from './networks.ts';
+import { oidcConfigOf, oidcSettings } from './oidc-settings.ts';
 import { projectionConfigOf, projectionSettings } from './projection-settings.ts';
 import { embeddingConfigOf, embeddingSettings } from './provider-settings.ts';
 import { redisConfigOf, redisFaults, redisSettings } from './redis-settings.ts';
@@ -77,38 +78,7 @@ export const ConfigFile = z.strictObject({
     })
     .default([])
     .describe('addresses and networks of your proxies, whose X-Forwarded headers are believed'),
-  oidc: z
-    .strictObject({
-      issuer: z.url().describe('address of the provider'),
-      audience: z.string().min(1).describe('audience that a token must have'),
-      algorithm: z
-        .enum(['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'])
-        .default('RS256')
-        .describe('algorithm of the signature'),
-      token_type: z.enum(['at+jwt', 'JWT']).optional().describe('value that the header typ must have (default: any)'),
-      authorized_parties: z
-        .array(z.string().min(1))
-        .min(1)
-        .optional()
-        .describe('clients (azp) whose tokens are accepted (default: all)'),
-      client_id: z.string().min(1).optional().describe('client of the console, which signs people in at the provider'),
-      client_secret: z
-        .string()
-        .min(1)
-        .transform((value) => new Secret(value))
-        .optional()
-        .describe('secret of that client'),
-      scopes: z
-        .array(z.string().regex(/^[!#-[\]-~]+$/))
-        .default(['openid', 'email'])
-        .describe('scopes that the console asks the provider for'),
-      email_domains: z
-        .record(z.string().toLowerCase(), z.string().min(1))
-        .default({})
-        .describe('organization by domain of email addresses; users there may sign in with a confirmed address'),
-    })
-    .optional()
-    .describe('tokens of an OpenID provider, which users may send instead of API keys'),
+  ...oidcSettings,
   ...storageSettings,
   ...embeddingSettings,
   ...answerSettings,
@@ -247,7 +217,7 @@ const ConfigSchema = CheckedFile.transform((file) => ({
   secretKey: file.secret_key ?? null,
   cronSecret: file.cron_secret ?? null,
   trustProxy: file.trust_proxy,
-  oidc: file.oidc === undefined ? null : oidcOf(file.oidc),
+  oidc: oidcConfigOf(file),
   ...storageConfigOf(file),
   ...embeddingConfigOf(file),
   ...answerConfigOf(file),
@@ -289,21 +259,6 @@ const ConfigSchema = CheckedFile.transform((file) => ({
     retriesMax: file.workers.retries_max,
   },
 }));
-
-function oidcOf(oidc: NonNullable<z.output<typeof ConfigFile>['oidc']>) {
-  const { issuer, audience, algorithm, scopes } = oidc;
-  return {
-    issuer,
-    audience,
-    algorithm,
-    tokenType: oidc.token_type ?? null,
-    authorizedParties: oidc.authorized_parties ?? null,
-    clientId: oidc.client_id ?? null,
-    clientSecret: oidc.client_secret ?? null,
-    scopes: [...new Set(['openid', ...scopes])],
-    emailDomains: oidc.email_domains,
-  };
-}
 
 /** Effective settings of this process: validated, with units in names, frozen. */
 export type Config = z.output<typeof ConfigSchema> & {

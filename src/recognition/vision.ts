@@ -3,11 +3,11 @@ import type { Logger } from '../platform/logger.ts';
 import type { VisionSettings } from '../platform/provider-settings.ts';
 import { Breaker } from '../platform/upstream/breaker.ts';
 import { parseJson } from '../platform/upstream/parse-json.ts';
+import { RefusedFieldError, refusalOf } from '../platform/upstream/refused-fields.ts';
 import { RETRY_DEFAULTS, type RetryPolicy, retryDelayMs, waitMs } from '../platform/upstream/retry.ts';
 import { HttpUpstream } from '../platform/upstream/transport.ts';
 import { failedFor, providerUnavailable, upstreamRejected } from '../platform/upstream/upstream-errors.ts';
 import { UpstreamFault } from '../platform/upstream/upstream-fault.ts';
-import { readVendorError } from '../platform/upstream/vendor-message.ts';
 import type { DecodedImage } from './decode-images.ts';
 import { firstFrameOf } from './first-frame.ts';
 import { viewOf } from './image-header.ts';
@@ -20,16 +20,6 @@ const NAME = 'vision';
 const ANSWER_BYTES_MAX = 1024 * 1024;
 const RETRIES_MAX = 2;
 const WAITING_MAX = 400;
-
-/** Error of a default field that this model does not accept. */
-class RefusedFieldError extends Error {
-  readonly field: string;
-
-  constructor(field: string) {
-    super(`the model does not accept ${field}`);
-    this.field = field;
-  }
-}
 
 /** Open the operator's vision model, which transcribes an image (or first frame) with a short description. */
 export function openVision(
@@ -127,12 +117,8 @@ class Vision implements Transcriber {
       bodyBytesMax: ANSWER_BYTES_MAX,
       signal,
     });
-    const { status, headers, body } = reply;
-    if (status >= 200 && status <= 299) return this.#protocol.parse(parseJson(body));
-    const { param } = readVendorError(body, apiKey);
-    const isOptional = param !== null && this.#protocol.optionalFields.includes(param);
-    if (status === 400 && isOptional && !refusedFields.has(param)) throw new RefusedFieldError(param);
-    throw this.#protocol.faultOf(status, headers, body, apiKey);
+    if (reply.status >= 200 && reply.status <= 299) return this.#protocol.parse(parseJson(reply.body));
+    throw refusalOf(this.#protocol, reply, apiKey, refusedFields);
   }
 
   #broken() {

@@ -3,7 +3,7 @@ import { apiRoutes } from '../../server/api-service.ts';
 import { SCOPES } from '../../src/access/caller.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
 import { messengerConfig, PATIENT, signedDelivery } from '../support/channels.ts';
-import { DEFINITION } from '../support/route-matrix.ts';
+import { DEFINITION } from '../support/route-requests.ts';
 
 // Every name that an organization chooses is chosen by twelve organizations at once. Each gets its own thing, and
 // reaches it.

@@ -6,7 +6,8 @@ import { connectHttp, startToolServer, textOf as toolTextOf } from '../mcp/suppo
 import { type Answer, openTestApi, type TestApi } from '../support/api.ts';
 import { createConfig, PATIENT, signedDelivery, WEBHOOK } from '../support/channels.ts';
 import { type FakeChat, startFakeChat } from '../support/fake-chat.ts';
-import { type MatrixIds, MISSING, REQUESTS, send, TOPIC } from '../support/route-matrix.ts';
+import { send } from '../support/route-matrix.ts';
+import { type MatrixIds, MISSING, REQUESTS, TOPIC } from '../support/route-requests.ts';
 import { until } from '../support/until.ts';
 
 // What a caller was shown before a change of rights is not shown again by any read path afterwards: by no route that

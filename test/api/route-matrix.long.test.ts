@@ -10,7 +10,8 @@ import { createUser } from '../../src/access/users.ts';
 import { type Answer, openTestApi, type TestApi } from '../support/api.ts';
 import { createConfig } from '../support/channels.ts';
 import { type FakeChat, startFakeChat } from '../support/fake-chat.ts';
-import { DEFINITION, idsOf, type MatrixIds, MISSING, REQUESTS, send, TOPIC } from '../support/route-matrix.ts';
+import { idsOf, send } from '../support/route-matrix.ts';
+import { DEFINITION, type MatrixIds, MISSING, REQUESTS, TOPIC } from '../support/route-requests.ts';
 import { batchOf, storeFile } from '../support/stored-file.ts';
 import { until } from '../support/until.ts';
 

@@ -4,7 +4,7 @@ import { ROW_LIMITS } from '../../src/access/row-limits-store.ts';
 import { VERSIONS_MAX } from '../../src/workflows/workflows.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
 import { messengerConfig } from '../support/channels.ts';
-import { DEFINITION } from '../support/route-matrix.ts';
+import { DEFINITION } from '../support/route-requests.ts';
 
 let test: TestApi;
 let key: string;

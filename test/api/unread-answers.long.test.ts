@@ -9,7 +9,8 @@ import { openAppliance } from '../../src/appliance/open-appliance.ts';
 import { loadConfig } from '../../src/platform/config.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { makeDataDir } from '../support/appliance.ts';
-import { type MatrixIds, MISSING, REQUESTS, requestOf } from '../support/route-matrix.ts';
+import { requestOf } from '../support/route-matrix.ts';
+import { type MatrixIds, MISSING, REQUESTS } from '../support/route-requests.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 

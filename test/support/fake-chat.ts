@@ -21,7 +21,9 @@ const BODIES = {
     model: z.string(),
     max_tokens: z.int().positive(),
     system: z.string(),
-    messages: z.array(z.strictObject({ role: z.enum(['user', 'assistant']), content })).min(1),
+    messages: z
+      .array(z.strictObject({ role: z.enum(['user', 'assistant']), content }))
+      .refine((messages) => messages[0]?.role === 'user', 'first message must use the user role'),
     stream: z.literal(true),
     temperature: z.number().optional(),
   }),

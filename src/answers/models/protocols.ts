@@ -99,11 +99,13 @@ const anthropic: ChatProtocol = {
     const headers: Record<string, string> = { 'anthropic-version': ANTHROPIC_VERSION };
     if (apiKey !== null) headers['x-api-key'] = apiKey.reveal();
     const system = messages.filter(({ role }) => role === 'system').map(({ text }) => text.toWellFormed());
+    // The first message must be the user's. Clients that begin with a greeting, and a cut history, have another one.
+    const begin = messages.findIndex(({ role }) => role === 'user');
     return postJson('/v1/messages', headers, {
       model,
       max_tokens: outputTokensMax,
       system: system.join('\n\n'),
-      messages: messages.filter(({ role }) => role !== 'system').map(toWire),
+      messages: messages.slice(begin).map(toWire),
       stream: true,
       ...withoutFields({ temperature: 0 }, refusedFields),
     });

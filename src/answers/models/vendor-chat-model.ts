@@ -3,12 +3,12 @@ import type { AnswerSettings } from '../../platform/answer-settings.ts';
 import { FairGate } from '../../platform/fair-gate.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { Breaker } from '../../platform/upstream/breaker.ts';
+import { RefusedFieldError, refusalOf } from '../../platform/upstream/refused-fields.ts';
 import { RETRY_DEFAULTS, retryDelayMs, waitMs } from '../../platform/upstream/retry.ts';
 import { HttpUpstream, type StreamedReply } from '../../platform/upstream/transport.ts';
 import { causeOf, failedFor, providerUnavailable, upstreamRejected } from '../../platform/upstream/upstream-errors.ts';
 import { UpstreamFault } from '../../platform/upstream/upstream-fault.ts';
 import type { UpstreamMetrics } from '../../platform/upstream/upstream-metrics.ts';
-import { readVendorError } from '../../platform/upstream/vendor-message.ts';
 import { currentWork } from '../../platform/work-context.ts';
 import type { ChatModel, ChatPart, ChatTask } from './chat-model.ts';
 import { type ChatProtocol, chatProtocolOf } from './protocols.ts';
@@ -22,16 +22,6 @@ const SILENCE_MS = 30_000;
 const ERROR_BODY_BYTES_MAX = 65_536;
 /** Questions of one organization that wait for a free place. */
 const WAITING_OF_ONE_MAX = 100;
-
-/** Error of an optional field that the model does not accept. The call is repeated without it. */
-class RefusedFieldError extends Error {
-  readonly field: string;
-
-  constructor(field: string) {
-    super(`the model does not accept ${field}`);
-    this.field = field;
-  }
-}
 
 /**
  * Chat model behind HTTP. One deadline spans the attempts and the whole answer, and a circuit breaker spares questions
@@ -175,10 +165,7 @@ export class VendorChatModel implements ChatModel {
     const { status, headers } = reply;
     if (status >= 200 && status <= 299) return reply.body;
     const body = await readError(reply);
-    const { param } = readVendorError(body, apiKey);
-    const isOptional = param !== null && this.#protocol.optionalFields.includes(param);
-    if (status === 400 && isOptional && !refusedFields.has(param)) throw new RefusedFieldError(param);
-    throw this.#protocol.faultOf(status, headers, body, apiKey);
+    throw refusalOf(this.#protocol, { status, headers, body }, apiKey, refusedFields);
   }
 }
 

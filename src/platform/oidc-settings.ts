@@ -1,0 +1,57 @@
+import { z } from 'zod';
+import { Secret } from './secret.ts';
+
+/** Settings of the OpenID provider whose tokens are accepted. */
+export const oidcSettings = {
+  oidc: z
+    .strictObject({
+      issuer: z.url().describe('address of the provider'),
+      audience: z.string().min(1).describe('audience that a token must have'),
+      algorithm: z
+        .enum(['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'])
+        .default('RS256')
+        .describe('algorithm of the signature'),
+      token_type: z.enum(['at+jwt', 'JWT']).optional().describe('value that the header typ must have (default: any)'),
+      authorized_parties: z
+        .array(z.string().min(1))
+        .min(1)
+        .optional()
+        .describe('clients (azp) whose tokens are accepted (default: all)'),
+      client_id: z.string().min(1).optional().describe('client of the console, which signs people in at the provider'),
+      client_secret: z
+        .string()
+        .min(1)
+        .transform((value) => new Secret(value))
+        .optional()
+        .describe('secret of that client'),
+      scopes: z
+        .array(z.string().regex(/^[!#-[\]-~]+$/))
+        .default(['openid', 'email'])
+        .describe('scopes that the console asks the provider for'),
+      email_domains: z
+        .record(z.string().toLowerCase(), z.string().min(1))
+        .default({})
+        .describe('organization by domain of email addresses; users there may sign in with a confirmed address'),
+    })
+    .optional()
+    .describe('tokens of an OpenID provider, which users may send instead of API keys'),
+};
+
+const OidcFile = z.object(oidcSettings);
+
+/** @returns the provider; null if none is set */
+export function oidcConfigOf({ oidc }: z.output<typeof OidcFile>) {
+  if (oidc === undefined) return null;
+  const { issuer, audience, algorithm, scopes } = oidc;
+  return {
+    issuer,
+    audience,
+    algorithm,
+    tokenType: oidc.token_type ?? null,
+    authorizedParties: oidc.authorized_parties ?? null,
+    clientId: oidc.client_id ?? null,
+    clientSecret: oidc.client_secret ?? null,
+    scopes: [...new Set(['openid', ...scopes])],
+    emailDomains: oidc.email_domains,
+  };
+}
