@@ -41,7 +41,7 @@ run() {
 expect() { case "$out" in *"$1"*) ;; *) fail "\"$1\" is not in the output" ;; esac; }
 # Take the command that the last step printed after these words.
 hint() {
-  hinted=$(printf '%s\n' "$out" | sed -n "s/.*$1//p" | head -n 1)
+  hinted=$(printf '%s\n' "$out" | sed -n "s#.*$1##p" | head -n 1)
   [ -n "$hinted" ] || fail "the step before printed no hint \"$1\""
 }
 
