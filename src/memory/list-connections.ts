@@ -2,7 +2,8 @@ import { z } from 'zod';
 import type { Caller } from '../access/caller.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { type Connections, connectionsOf } from './connections.ts';
-import { CONFIG_BY_TYPE, SOURCE_TYPES } from './schema.ts';
+import { CONFIG_BY_TYPE } from './readers/configs.ts';
+import { SOURCE_TYPES } from './schema.ts';
 
 /** Connection that sources of an organization may use, and the schema of their `config`. */
 export const ConnectionView = z

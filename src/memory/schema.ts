@@ -5,67 +5,13 @@ import { textInteger } from '../platform/zod-integers.ts';
 import { Relevance, RelevanceScore } from '../search/relevance/schema.ts';
 import { CorrectedWord } from '../search/results/describe-corrections.ts';
 import { BUCKETS_MAX, SearchRequest, SearchResult } from '../search/schema.ts';
-import { globFault } from './readers/globs.ts';
+import { CONFIG_BY_TYPE, lineOfText } from './readers/configs.ts';
 import { scheduleFault } from './schedule.ts';
-import { parseRowTemplate } from './template.ts';
 
 const timestamp = z.iso.datetime();
 
-export const SOURCE_TYPES = ['folder', 's3', 'postgres'] as const;
-export type SourceType = (typeof SOURCE_TYPES)[number];
-
-const PATTERNS_MAX = 50;
-
-const Glob = z
-  .string()
-  .min(1)
-  .max(200)
-  .superRefine((glob, context) => {
-    const fault = globFault(glob);
-    if (fault !== null) context.addIssue({ code: 'custom', message: fault });
-  });
-const Globs = z.array(Glob).min(1).max(PATTERNS_MAX).optional();
-const text = z
-  .string()
-  .refine((value) => value.isWellFormed() && !/\p{Cc}/u.test(value), 'must not have control characters');
-
-const FolderConfig = z.strictObject({
-  path: text
-    .max(1024)
-    .refine((path) => !path.startsWith('/') && !/^[A-Za-z]:|\\/.test(path), 'must be relative to the root')
-    .refine((path) => !path.split('/').includes('..'), 'must not lead out of the root')
-    .default('.'),
-  include: Globs,
-  exclude: Globs,
-});
-export type FolderConfig = z.output<typeof FolderConfig>;
-
-const S3Config = z.strictObject({ prefix: text.max(512).default(''), include: Globs, exclude: Globs });
-export type S3Config = z.output<typeof S3Config>;
-
-const identifier = text.min(1).max(63);
-const PostgresConfig = z.strictObject({
-  schema: identifier.default('public'),
-  table: identifier,
-  key: z.array(identifier).min(1).max(8).optional().describe('columns that identify a row; default: the primary key'),
-  text: z
-    .string()
-    .min(1)
-    .max(8000)
-    .superRefine((template, context) => {
-      const parsed = parseRowTemplate(template);
-      if ('fault' in parsed) context.addIssue({ code: 'custom', message: parsed.fault });
-    })
-    .describe('template over columns: {{title}} {{body}}'),
-  title: identifier.optional(),
-  updated_at: identifier.optional().describe('column that changes with every change of a row'),
-  event_time: identifier.optional(),
-  where: z.record(identifier, z.union([z.string().max(512), z.number(), z.boolean()])).optional(),
-});
-export type PostgresConfig = z.output<typeof PostgresConfig>;
-
-/** Schema of `config` for each type of connection. */
-export const CONFIG_BY_TYPE = { folder: FolderConfig, s3: S3Config, postgres: PostgresConfig } as const;
+export type SourceType = keyof typeof CONFIG_BY_TYPE;
+export const SOURCE_TYPES = Object.keys(CONFIG_BY_TYPE) as [SourceType, ...SourceType[]];
 
 /** Tag `key:value`: user metadata of the documents of a source. */
 export const Tag = z
@@ -88,7 +34,7 @@ export function metadataOfTags(tags: readonly string[]): Record<string, string> 
 }
 
 export const NewSource = z.object({
-  name: text
+  name: lineOfText
     .trim()
     .min(1)
     .max(100)
@@ -162,7 +108,7 @@ export type SourceView = z.output<typeof SourceView>;
 export const ListSourcesQuery = z.object({
   user_id: z.string().min(1).optional().describe('only sources of this user and of the organization'),
   limit: textInteger(z.int().min(1).max(1000).default(1000)),
-  cursor: text
+  cursor: lineOfText
     .max(128)
     .optional()
     .describe('name of the last source of the page before')

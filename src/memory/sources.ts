@@ -14,16 +14,9 @@ import { parseWithNulls } from '../platform/zod-nulls.ts';
 import { type Connections, connectionsOf } from './connections.ts';
 import { detachDocuments, findDocumentsOfSource } from './entry-store.ts';
 import { notifySync, queueSync } from './queue-sync.ts';
+import { CONFIG_BY_TYPE } from './readers/configs.ts';
 import { nextRun } from './schedule.ts';
-import {
-  CONFIG_BY_TYPE,
-  type DeletedSource,
-  type ListSourcesQuery,
-  type NewSource,
-  type SourceView,
-  type SyncReply,
-  type SyncRequest,
-} from './schema.ts';
+import type { DeletedSource, ListSourcesQuery, NewSource, SourceView, SyncReply, SyncRequest } from './schema.ts';
 import * as store from './source-store.ts';
 
 /** Documents to remove in one transaction when their source is deleted. */

@@ -3,6 +3,7 @@ import { selectUser } from '../access/user-store.ts';
 import type { JobHandler, JobKindOperations } from '../jobs/handler.ts';
 import { JobError, type Lease } from '../jobs/lease.ts';
 import type { Job } from '../jobs/schema.ts';
+import type { HeldJob } from '../jobs/store.ts';
 import { AppError, conflict, notFound } from '../platform/errors.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
@@ -11,6 +12,7 @@ import { enqueueSync, queueSync } from './queue-sync.ts';
 import { openReader, type ReaderContext } from './readers/open-reader.ts';
 import { SourceFault, type SourceReader } from './readers/source-reader.ts';
 import { beginSync, cancelSync, endSync, findUnfinishedSync, lockSource, type Source } from './source-store.ts';
+import { readerState } from './state-store.ts';
 import { type SyncResult, syncSource } from './sync-source.ts';
 
 export interface SyncContext {
@@ -50,7 +52,7 @@ async function sync(context: SyncContext, lease: Lease): Promise<void> {
   try {
     const owner = source.userId === null ? null : await selectUser(sql, job.orgId, source.userId);
     const department = owner?.department ?? null;
-    const result = await readSource(context.readers, source, (reader) =>
+    const result = await readSource(context.readers, source, held, (reader) =>
       syncSource({ sql, objects, source, held, department }, reader, lease),
     );
     lease.signal.throwIfAborted();
@@ -67,9 +69,10 @@ async function sync(context: SyncContext, lease: Lease): Promise<void> {
 async function readSource<T>(
   readers: ReaderContext,
   source: Source,
+  held: HeldJob,
   use: (reader: SourceReader) => Promise<T>,
 ): Promise<T> {
-  const reader = await openReader(readers, source);
+  const reader = await openReader(readers, source, readerState(readers.sql, source, held));
   try {
     return await use(reader);
   } finally {

@@ -2,9 +2,9 @@ import type { Service } from '../platform/lifecycle.ts';
 import { repeatingTask } from '../platform/repeating-task.ts';
 import { findConnection } from './connections.ts';
 import { notifySync, queueSync } from './queue-sync.ts';
+import { CONFIG_BY_TYPE } from './readers/configs.ts';
 import { type FolderPlace, resolveFolder } from './readers/folder-reader.ts';
 import { FolderWatch } from './readers/folder-watch.ts';
-import { CONFIG_BY_TYPE } from './schema.ts';
 import { listFolderSources, lockSource, type Source } from './source-store.ts';
 import type { SourcesContext } from './sources.ts';
 

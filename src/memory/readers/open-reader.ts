@@ -1,11 +1,12 @@
 import type { Logger } from '../../platform/logger.ts';
 import type { Sql } from '../../platform/postgres.ts';
+import type { ConnectionSettings } from '../../platform/source-settings.ts';
 import { type Connections, findConnection } from '../connections.ts';
-import { CONFIG_BY_TYPE, type FolderConfig, type PostgresConfig, type S3Config } from '../schema.ts';
+import type { SourceType } from '../schema.ts';
 import type { Source } from '../source-store.ts';
+import { CONFIG_BY_TYPE, type ConfigOf } from './configs.ts';
 import { openFolderReader } from './folder-reader.ts';
-import { SourceFault, type SourceReader } from './source-reader.ts';
-import { openTableReader } from './table-reader.ts';
+import { type ReaderState, SourceFault, type SourceReader } from './source-reader.ts';
 
 export interface ReaderContext {
   readonly sql: Sql;
@@ -19,12 +20,45 @@ export interface ReaderContext {
   readonly ownIdentity: () => Promise<string>;
 }
 
-/** Open a source for reading. @throws SourceFault if the operator's settings no longer allow it */
+type ConnectionOf<T extends SourceType> = Extract<ConnectionSettings, { readonly type: T }>;
+
+/** Surroundings that a reader is opened with, beside its connection and config. */
+interface Opening extends ReaderContext {
+  readonly state: ReaderState;
+}
+
+/** Opens the sources of each type. Readers with large libraries load when the first source of their type is read. */
+const OPEN: {
+  readonly [T in SourceType]: (
+    connection: ConnectionOf<T>,
+    config: ConfigOf<T>,
+    opening: Opening,
+  ) => SourceReader | Promise<SourceReader>;
+} = {
+  folder: ({ root }, { path, ...globs }, { dataDir, bytesMax }) =>
+    openFolderReader({ root, path, globs, dataDir, bytesMax }),
+  async s3({ s3 }, { prefix, ...globs }, { bytesMax, logger }) {
+    const { openS3Reader } = await import('./s3-reader.ts');
+    return openS3Reader({ s3, prefix: s3.prefix + prefix, globs, bytesMax, logger });
+  },
+  async postgres({ url }, config, { ownIdentity }) {
+    const { openTableReader } = await import('./table-reader.ts');
+    return openTableReader({ url, config, ownIdentity });
+  },
+};
+
+/**
+ * Open a source for reading.
+ *
+ * @param state what the reader kept of earlier synchronisations
+ * @throws SourceFault if the operator's settings no longer allow it
+ */
 export async function openReader(
   context: ReaderContext,
   source: Pick<Source, 'orgId' | 'type' | 'connection' | 'config'>,
+  state: ReaderState,
 ): Promise<SourceReader> {
-  const { sql, connections, dataDir, bytesMax, logger } = context;
+  const { sql, connections } = context;
   const connection = await findConnection(sql, connections, source);
   if (connection === null || connection.type !== source.type) {
     throw new SourceFault(
@@ -32,17 +66,11 @@ export async function openReader(
       `the settings have no connection "${source.connection}" of type ${source.type} for this organization; restart the service after a change`,
     );
   }
-  const parsed = CONFIG_BY_TYPE[connection.type].safeParse(source.config);
+  return openOf(connection.type, connection, source.config, { ...context, state });
+}
+
+function openOf<T extends SourceType>(type: T, connection: ConnectionSettings, config: unknown, opening: Opening) {
+  const parsed = CONFIG_BY_TYPE[type].safeParse(config);
   if (!parsed.success) throw new SourceFault('source_settings', `config: ${parsed.error.issues[0]?.message}`);
-  if (connection.type === 'folder') {
-    const { path, ...globs } = parsed.data as FolderConfig;
-    return openFolderReader({ root: connection.root, path, globs, dataDir, bytesMax });
-  }
-  if (connection.type === 's3') {
-    const { prefix, ...globs } = parsed.data as S3Config;
-    const { openS3Reader } = await import('./s3-reader.ts'); // the SDK takes a while to load
-    return openS3Reader({ s3: connection.s3, prefix: connection.s3.prefix + prefix, globs, bytesMax, logger });
-  }
-  const { url } = connection;
-  return openTableReader({ url, config: parsed.data as PostgresConfig, ownIdentity: context.ownIdentity });
+  return OPEN[type](connection as ConnectionOf<T>, parsed.data as ConfigOf<T>, opening);
 }

@@ -57,6 +57,17 @@ export interface SourceReader {
   close(): Promise<void>;
 }
 
+/**
+ * Notes of a reader from one synchronisation to the next, such as validators for conditional requests. They are a
+ * cache: without them, a synchronisation has the same result and takes longer.
+ */
+export interface ReaderState {
+  /** Return what `save` stored last, or null. */
+  load(): Promise<Buffer | null>;
+  /** Store up to 64 MiB. */
+  save(state: Uint8Array): Promise<void>;
+}
+
 export type SourceFailure = (typeof SOURCE_FAILURES)[number];
 
 /** Failure of a whole source, with a reason for its owner. Documents of earlier synchronisations stay. */

@@ -1,0 +1,16 @@
+/** Place whose entries a test changes, and the source that reads it. */
+export interface SourcePlace {
+  /** Connection for the setting `sources`. */
+  readonly connection: Readonly<Record<string, unknown>>;
+  /** Field `config` of a source that reads all entries of the place. */
+  readonly config: Readonly<Record<string, unknown>>;
+  /** Create an entry, or replace its content. `at` is its time, where a place lets one set it. */
+  write(name: string, content: string, at?: Date): Promise<void>;
+  remove(name: string): Promise<void>;
+  rename(from: string, to: string): Promise<void>;
+  /** Make the whole place unreachable. @returns a function that brings it back */
+  vanish(): Promise<() => Promise<void>>;
+  /** Make one entry unreadable; absent where a place has no rights of single entries. */
+  deny?(name: string): Promise<void>;
+  close(): Promise<void>;
+}
