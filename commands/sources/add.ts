@@ -1,9 +1,7 @@
 import { Args, Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { bucketFlag, jsonOf, listOf, orgFlag } from '../../src/cli/flags.ts';
-
-const list = (description: string, env: string) =>
-  Flags.string({ description, multiple: true, multipleNonGreedy: true, env });
+import { bucketFlag, listFlag, listOf, orgFlag } from '../../src/cli/flags.ts';
+import { connectionFlag, placeConfigOf, placeFlags } from '../../src/cli/source-flags.ts';
 
 export default class SourcesAdd extends BaseCommand {
   static override setsUp = false;
@@ -21,33 +19,9 @@ export default class SourcesAdd extends BaseCommand {
   static override flags = {
     org: orgFlag,
     bucket: bucketFlag,
-    connection: Flags.string({
-      description: 'name of a connection in service.yaml',
-      required: true,
-      env: 'SERVICE_CONNECTION',
-    }),
-    path: Flags.string({ description: 'folder: path below the root of the connection', env: 'SERVICE_PATH' }),
-    prefix: Flags.string({ description: 's3: beginning of the keys', env: 'SERVICE_PREFIX' }),
-    include: list('folder, s3: pattern of paths to take; may be given several times', 'SERVICE_INCLUDE'),
-    exclude: list('folder, s3: pattern of paths to leave out; may be given several times', 'SERVICE_EXCLUDE'),
-    schema: Flags.string({ description: 'postgres: schema of the table (default: public)', env: 'SERVICE_SCHEMA' }),
-    table: Flags.string({ description: 'postgres: table or view', env: 'SERVICE_TABLE' }),
-    text: Flags.string({
-      description: 'postgres: template of a document, such as "{{title}} {{body}}"',
-      env: 'SERVICE_TEXT',
-    }),
-    title: Flags.string({ description: 'postgres: column with the name of a document', env: 'SERVICE_TITLE' }),
-    key: list('postgres: column that identifies a row (default: the primary key)', 'SERVICE_KEY'),
-    'updated-at': Flags.string({
-      description: 'postgres: column that changes whenever its row changes',
-      env: 'SERVICE_UPDATED_AT',
-    }),
-    'event-time': Flags.string({ description: 'postgres: column with the time of a row', env: 'SERVICE_EVENT_TIME' }),
-    settings: Flags.string({
-      description: 'all settings of the source as JSON, instead of the flags above',
-      env: 'SERVICE_SETTINGS',
-    }),
-    tag: list('key:value that searches can filter by; may be given several times', 'SERVICE_TAG'),
+    connection: connectionFlag({ required: true }),
+    ...placeFlags,
+    tag: listFlag('key:value that searches can filter by; may be given several times', 'SERVICE_TAG'),
     schedule: Flags.string({
       description: 'cron expression of five fields, in UTC, such as "30 2 * * *"',
       env: 'SERVICE_SCHEDULE',
@@ -65,25 +39,11 @@ export default class SourcesAdd extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(SourcesAdd);
-    const { path, prefix, schema, table, text, title } = flags;
-    const lists = { include: listOf(flags.include), exclude: listOf(flags.exclude), key: listOf(flags.key) };
-    const given = {
-      path,
-      prefix,
-      schema,
-      table,
-      text,
-      title,
-      updated_at: flags['updated-at'],
-      event_time: flags['event-time'],
-      ...Object.fromEntries(Object.entries(lists).filter(([, items]) => items.length > 0)),
-    };
-    const own = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
     const request = {
       name: args.name,
       connection: flags.connection,
       bucket: flags.bucket,
-      config: flags.settings === undefined ? own : jsonOf('settings', flags.settings),
+      config: placeConfigOf(flags),
       tags: listOf(flags.tag),
       schedule: flags.schedule,
       user_id: flags.user,
@@ -93,7 +53,9 @@ export default class SourcesAdd extends BaseCommand {
     const config = flags.settings === undefined ? `settings of connection ${flags.connection}` : '--settings';
     const names = { name: 'NAME', config, tags: '--tag', user_id: '--user' };
     const source = await this.call(flags, 'sources.add', request, names);
-    this.log(`connected ${source.name} (${source.id}); read it with: ${this.config.bin} sources sync ${source.name}`);
+    this.log(`connected ${source.name} (${source.id})`);
+    this.log(`see what it would read: ${this.config.bin} sources test ${source.name}`);
+    this.log(`read it: ${this.config.bin} sources sync ${source.name}`);
     return source;
   }
 }

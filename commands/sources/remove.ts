@@ -1,7 +1,7 @@
-import { Args, Flags } from '@oclif/core';
+import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { confirm } from '../../src/cli/confirm.ts';
-import { orgFlag, yesFlag } from '../../src/cli/flags.ts';
+import { orgFlag, sourceArg, yesFlag } from '../../src/cli/flags.ts';
 
 export default class SourcesRemove extends BaseCommand {
   static override setsUp = false;
@@ -11,9 +11,7 @@ export default class SourcesRemove extends BaseCommand {
     '<%= config.bin %> sources remove handbook',
     '<%= config.bin %> sources remove handbook --keep-documents --yes --json',
   ];
-  static override args = {
-    source: Args.string({ description: 'name or id of the source', required: true, ignoreStdin: true }),
-  };
+  static override args = { source: sourceArg };
   static override flags = {
     org: orgFlag,
     yes: yesFlag,

@@ -1,24 +1,33 @@
-import { Args } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag } from '../../src/cli/flags.ts';
+import { orgFlag, sourceArg } from '../../src/cli/flags.ts';
+import { note } from '../../src/cli/output.ts';
+
+/** Entries with faults that are shown. */
+const FAULTS_SHOWN = 20;
 
 export default class SourcesShow extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Show a connected source: its settings, its state, the counts of its last synchronisation, and its last error.';
+    'Show a connected source: its settings, its state, the counts of its last synchronisation, its last error, and ' +
+    'the first entries that could not be read.';
   static override examples = [
     '<%= config.bin %> sources show handbook',
     '<%= config.bin %> sources show handbook --org acme --json',
   ];
-  static override args = {
-    source: Args.string({ description: 'name or id of the source', required: true, ignoreStdin: true }),
-  };
+  static override args = { source: sourceArg };
   static override flags = { org: orgFlag };
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(SourcesShow);
-    const source = await this.call(flags, 'sources.show', { source: args.source });
-    await this.showFields(source);
-    return source;
+    return this.withSession(flags, async (session) => {
+      const source = await session.call('sources.show', { source: args.source });
+      const faults = await session.call('sources.faults', { source: source.id, limit: FAULTS_SHOWN });
+      await this.showFields(source);
+      for (const { key, is_folder: isFolder, fault } of faults) this.log(`${key}${isFolder ? '/' : ''}: ${fault}`);
+      if (source.counts.failed > faults.length) {
+        note(`these are the first; list all: ${this.config.bin} sources faults ${source.name}`);
+      }
+      return { ...source, faults };
+    });
   }
 }

@@ -1,6 +1,6 @@
-import { Args, Flags } from '@oclif/core';
+import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag } from '../../src/cli/flags.ts';
+import { listFlag, listOf, orgFlag, sourceArg } from '../../src/cli/flags.ts';
 import { note } from '../../src/cli/output.ts';
 
 export default class SourcesSync extends BaseCommand {
@@ -12,15 +12,18 @@ export default class SourcesSync extends BaseCommand {
     '<%= config.bin %> sources sync handbook',
     '<%= config.bin %> sources sync handbook --no-wait --json',
     '<%= config.bin %> sources sync handbook --allow-empty',
+    '<%= config.bin %> sources sync handbook --entry reports/2024.pdf',
   ];
-  static override args = {
-    source: Args.string({ description: 'name or id of the source', required: true, ignoreStdin: true }),
-  };
+  static override args = { source: sourceArg };
   static override flags = {
     org: orgFlag,
     'allow-empty': Flags.boolean({
       description: 'remove all documents of the source if it has no entries, because you emptied it on purpose',
     }),
+    entry: listFlag(
+      'key of an entry to read alone, as in "sources faults"; may be given several times',
+      'SERVICE_ENTRY',
+    ),
     'no-wait': Flags.boolean({
       description: 'do not wait; "service serve" or a worker does the work',
       env: 'SERVICE_NO_WAIT',
@@ -30,7 +33,9 @@ export default class SourcesSync extends BaseCommand {
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(SourcesSync);
     return this.withSession(flags, async (session, signal) => {
-      const request = { source: args.source, allow_empty: flags['allow-empty'] };
+      const keys = listOf(flags.entry);
+      const entries = keys.length === 0 ? undefined : keys;
+      const request = { source: args.source, allow_empty: flags['allow-empty'], entries };
       const { reply, hasWorker } = await session.call('sources.sync', request);
       if (flags['no-wait']) {
         if (!hasWorker) note('no worker is running; start "service serve" to process the job');
@@ -40,6 +45,7 @@ export default class SourcesSync extends BaseCommand {
       const { describeCounts, waitForSync } = await import('../../src/cli/wait-for-sync.ts');
       const source = await waitForSync(session, reply.id, signal);
       if (source.error_message !== null) note(`warning: ${source.error_message}`);
+      if (source.counts.failed > 0) note(`list them: ${this.config.bin} sources faults ${source.name}`);
       this.log(`${source.name}: ${describeCounts(source)}`);
       return source;
     });

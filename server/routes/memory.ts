@@ -1,19 +1,33 @@
 import { z } from 'zod';
 import { ConnectionView, listConnections } from '../../src/memory/list-connections.ts';
 import type { Memory } from '../../src/memory/open-memory.ts';
+import { previewSource } from '../../src/memory/preview-source.ts';
 import {
   DeletedSource,
   DeleteSourceQuery,
+  ListFaultsQuery,
   ListSourcesQuery,
   MemorySearchRequest,
   MemorySearchResponse,
   NewSource,
+  PreviewRequest,
+  SourceChange,
+  SourceFaultView,
+  SourcePreview,
   SourceView,
   SyncReply,
   SyncRequest,
 } from '../../src/memory/schema.ts';
 import { searchMemory } from '../../src/memory/search-memory.ts';
-import { createSource, deleteSource, findSource, listSources, syncNow } from '../../src/memory/sources.ts';
+import {
+  changeSource,
+  createSource,
+  deleteSource,
+  findSource,
+  listSourceFaults,
+  listSources,
+  syncNow,
+} from '../../src/memory/sources.ts';
 import { linkResults } from '../../src/search/results/link-results.ts';
 import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
 import { reportQueries } from '../limited-queries.ts';
@@ -69,6 +83,7 @@ export function memoryRoutes(memory: Memory, purge: () => void): Route[] {
       responses: { 200: { description: 'The source', schema: SourceView } },
       handle: async ({ caller, params }) => ({ body: await findSource(sql, caller, params.source) }),
     }),
+    changeRoute(memory),
     defineRoute({
       method: 'POST',
       path: '/v1/memory/sources/:source/sync',
@@ -105,9 +120,67 @@ export function memoryRoutes(memory: Memory, purge: () => void): Route[] {
         return { body: deleted };
       },
     }),
+    faultsRoute(memory),
+    previewRoute(memory),
     connectionsRoute(memory),
     searchRoute(memory),
   ];
+}
+
+function changeRoute(memory: Memory): Route {
+  return defineRoute({
+    method: 'PATCH',
+    path: '/v1/memory/sources/:source',
+    operationId: 'changeMemorySource',
+    summary: 'Pause a source or let it go on, and change its schedule or configuration',
+    access: 'sources:manage',
+    errors: 'detail',
+    reads: 'json',
+    refusesUnknownFields: true,
+    bodyLimitBytes: SMALL_BODY_BYTES_MAX,
+    params,
+    body: SourceChange,
+    responses: { 200: { description: 'The source after the change', schema: SourceView } },
+    handle: async ({ caller, params, body }) => ({ body: await changeSource(memory, caller, params.source, body) }),
+  });
+}
+
+function faultsRoute({ sql }: Memory): Route {
+  return defineRoute({
+    method: 'GET',
+    path: '/v1/memory/sources/:source/faults',
+    operationId: 'listMemorySourceFaults',
+    summary: 'Entries that the last synchronisation of a source could not read, by key',
+    access: 'sources:manage',
+    errors: 'detail',
+    reads: 'none',
+    params,
+    query: ListFaultsQuery,
+    responses: { 200: { description: 'The entries', schema: z.array(SourceFaultView) } },
+    handle: async ({ caller, params, query }) => ({
+      body: await listSourceFaults(sql, caller, params.source, query),
+    }),
+  });
+}
+
+function previewRoute(memory: Memory): Route {
+  return defineRoute({
+    method: 'POST',
+    path: '/v1/memory/preview',
+    operationId: 'previewMemorySource',
+    refusals: [404],
+    summary: 'List what a synchronisation would find, and estimate its cost; nothing is written',
+    access: 'sources:manage',
+    errors: 'detail',
+    reads: 'json',
+    refusesUnknownFields: true,
+    bodyLimitBytes: SMALL_BODY_BYTES_MAX,
+    body: PreviewRequest,
+    responses: { 200: { description: 'The preview', schema: SourcePreview } },
+    handle: async ({ caller, body, signal }) => ({
+      body: await previewSource(memory.previews, caller, body, signal),
+    }),
+  });
 }
 
 function connectionsRoute(memory: Memory): Route {

@@ -7,8 +7,13 @@ const OPEN_END = /!?(?:\s{0,8}\[[\s\d,;]{1,41}\]){0,20}\s{0,8}(?:\[[\s\d,;]{0,41
 /** Pictures of Markdown would be fetched by the page that shows the answer, from an address that a document chose. */
 const PICTURE = /!(?=\[)/g;
 
-/** Line breaks, and citations after the end of a sentence. */
-const PART_ENDS = /\n|[.!?。！？…]["'”’)]?\s{0,8}(?:\[\d{1,3}\])+(?=\s)/g;
+/** Citations after the end of a sentence. */
+const AFTER_STOP = /[.!?。！？…]["'”’)]?\s{0,8}(?:\[\d{1,3}\])+(?=\s)/u;
+/** Citations after or before Thai or Lao, which have no full stop: the citation alone shows where a sentence ends. */
+const AFTER_THAI = /[\p{sc=Thai}\p{sc=Lao}]["'”’)]?\s{0,8}(?:\[\d{1,3}\])+/u;
+const BEFORE_THAI = /(?:\[\d{1,3}\])+(?=\s{0,8}["'“‘(]?[\p{sc=Thai}\p{sc=Lao}])/u;
+/** Ends of parts of an answer: line breaks, and citations that end a sentence. */
+const PART_ENDS = new RegExp(['\\n', AFTER_STOP.source, AFTER_THAI.source, BEFORE_THAI.source].join('|'), 'gu');
 
 /** Sentence of an answer, with the numbers of the passages that it cites. */
 export interface CitedSentence {
@@ -102,7 +107,7 @@ function sentenceAt(answer: string, start: number, end: number): CitedSentence {
   return { text: raw.replace(MARKERS, '').trim(), start: start + blanks, end, citations };
 }
 
-/** Divide an answer at its line breaks, and where citations follow a full stop, whatever comes next. */
+/** Divide an answer at its line breaks, and after citations that end a sentence, whatever comes next. */
 function* partsOf(answer: string): Generator<{ start: number; end: number }> {
   let start = 0;
   for (const { 0: found, index } of answer.matchAll(PART_ENDS)) {

@@ -30,6 +30,14 @@ export function limitFlag(what: string, { max, usual = 50 }: { readonly max: num
   });
 }
 
+/** Make a flag that may be given several times; `listOf` lists its values. */
+export function listFlag(description: string, env: string) {
+  return Flags.string({ description, multiple: true, multipleNonGreedy: true, env });
+}
+
+/** Make the argument of a connected source. */
+export const sourceArg = Args.string({ description: 'name or id of the source', required: true, ignoreStdin: true });
+
 export const keyArg = Args.string({
   description: 'id of the key, as in "keys list": the eight characters after "svc_"; or its name',
   required: true,

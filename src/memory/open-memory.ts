@@ -7,6 +7,7 @@ import type { Logger } from '../platform/logger.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { SearchContext } from '../search/search.ts';
+import { openPreviewGate, type PreviewContext } from './preview-source.ts';
 import { notifySync } from './queue-sync.ts';
 import { describeConnection } from './readers/table-store.ts';
 import { queueDueSources, type SourcesContext } from './sources.ts';
@@ -21,6 +22,7 @@ const CONCURRENCY = 2;
 /** Connected sources, their synchronisation, and search over them. */
 export interface Memory extends SourcesContext {
   readonly search: SearchContext;
+  readonly previews: PreviewContext;
   readonly jobs: JobDefinition;
   readonly chores: (everyMs: number) => readonly Chore[];
   /** Create the service that watches the folders of sources on this host. */
@@ -54,6 +56,7 @@ export function openMemory(context: {
   return {
     ...sources,
     search,
+    previews: { readers, embedder: search.embedder, gate: openPreviewGate() },
     jobs: { ...handler, ...syncOperations(), worker: 'ingest', concurrency: CONCURRENCY },
     chores: (everyMs) => [
       {

@@ -5,7 +5,14 @@ import { newId } from '../platform/ids.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { SyncReply } from './schema.ts';
-import { allowEmpty, findUnfinishedSync, recordQueued, requestResync, type Source } from './source-store.ts';
+import {
+  allowEmpty,
+  findUnfinishedSync,
+  readAllEntries,
+  recordQueued,
+  requestResync,
+  type Source,
+} from './source-store.ts';
 
 /** `processing_type` of every job that a source causes (contract 2.6). */
 export const SOURCE_CONNECTOR = 'source_connector';
@@ -18,15 +25,21 @@ export const SYNC_PRIORITY = 2;
  * that job is already running, it runs once more, since it may have passed the changed entries.
  *
  * @param options.allowsEmpty it removes all documents if the source has no entries
+ * @param options.keys entries to read alone. A job that is already there reads all entries
  */
-export async function queueSync(tx: Sql, source: Source, { allowsEmpty = false } = {}): Promise<SyncReply> {
+export async function queueSync(
+  tx: Sql,
+  source: Source,
+  { allowsEmpty = false, keys = null }: { allowsEmpty?: boolean; keys?: readonly string[] | null } = {},
+): Promise<SyncReply> {
   if (allowsEmpty) await allowEmpty(tx, source);
   const unfinished = await findUnfinishedSync(tx, source);
   if (unfinished === null) {
-    const { id } = await enqueueSync(tx, source, newId('job'), null);
+    const { id } = await enqueueSync(tx, source, newId('job'), { reprocessOfJobId: null, keys });
     return { id: source.id, job_id: id, status: 'queued' };
   }
-  if (!unfinished.isQueued) await requestResync(tx, source);
+  if (unfinished.isQueued) await readAllEntries(tx, source);
+  else await requestResync(tx, source);
   return { id: source.id, job_id: unfinished.id, status: unfinished.isQueued ? 'queued' : 'syncing' };
 }
 
@@ -35,7 +48,7 @@ export async function enqueueSync(
   tx: Sql,
   source: Source,
   jobId: string,
-  reprocessOfJobId: string | null,
+  { reprocessOfJobId, keys }: { readonly reprocessOfJobId: string | null; readonly keys: readonly string[] | null },
 ): Promise<JobView> {
   const job = await enqueueJob(tx, {
     id: jobId,
@@ -52,7 +65,7 @@ export async function enqueueSync(
     reprocessOfJobId,
     metadataSnapshot: { file_name: source.name, source_path: null, captured_at: new Date().toISOString() },
   });
-  await recordQueued(tx, source, jobId);
+  await recordQueued(tx, source, jobId, keys);
   return job;
 }
 

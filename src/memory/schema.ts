@@ -100,6 +100,7 @@ export const SourceView = z
     counts: SyncCounts.describe('counts of the last synchronisation'),
     error_category: z.string().nullable().describe('category of the failure, as that of a job'),
     error_message: z.string().nullable(),
+    paused_at: timestamp.nullable().describe('since then, nothing starts a synchronisation'),
     created_at: timestamp,
   })
   .meta({ id: 'MemorySource' });
@@ -116,6 +117,20 @@ export const ListSourcesQuery = z.object({
 });
 export type ListSourcesQuery = z.output<typeof ListSourcesQuery>;
 
+/** Body of `PATCH /v1/memory/sources/{source}`. */
+export const SourceChange = z.object({
+  paused: z.boolean().optional().describe('true: stop, and start no synchronisation; false: go on'),
+  schedule: NewSource.shape.schedule,
+  config: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe('the next synchronisation removes what it no longer covers'),
+});
+export type SourceChange = z.output<typeof SourceChange>;
+
+/** Longest key of an entry in characters; the bound of `KEY_BYTES_MAX`, and `…` after a shortened one. */
+const KEY_CHARS_MAX = 1_025;
+
 /** Body of `POST /v1/memory/sources/{source}/sync`. */
 export const SyncRequest = z
   .object({
@@ -123,9 +138,74 @@ export const SyncRequest = z
       .boolean()
       .default(false)
       .describe('remove all documents of a source that shows no entries, which otherwise counts as not mounted'),
+    entries: z
+      .array(z.string().min(1).max(KEY_CHARS_MAX))
+      .min(1)
+      .max(1000)
+      .optional()
+      .describe('keys of the only entries to read, such as those that failed; a folder stands for all below it'),
   })
   .prefault({});
 export type SyncRequest = z.output<typeof SyncRequest>;
+
+/** Entry, or folder, that the last synchronisation could not read. Its documents stay. */
+export const SourceFaultView = z
+  .object({
+    key: z.string().describe('path, key or address of the entry in the source'),
+    is_folder: z.boolean().describe('true: nothing below it could be listed'),
+    fault: z.string(),
+    since: timestamp.describe('end of the first synchronisation with this fault'),
+  })
+  .meta({ id: 'MemorySourceFault' });
+export type SourceFaultView = z.output<typeof SourceFaultView>;
+
+export const ListFaultsQuery = z.object({
+  limit: textInteger(z.int().min(1).max(1000).default(100)),
+  cursor: lineOfText
+    .max(KEY_CHARS_MAX)
+    .optional()
+    .describe('key of the last entry of the page before')
+    .transform((cursor) => cursor || undefined),
+});
+export type ListFaultsQuery = z.output<typeof ListFaultsQuery>;
+
+/** Body of `POST /v1/memory/preview`: a source that is connected, or the settings of one that is not. */
+export const PreviewRequest = z
+  .object({
+    source: z.string().min(1).max(128).optional().describe('id or name of a connected source'),
+    connection: NewSource.shape.connection.optional(),
+    config: NewSource.shape.config,
+    limit: z.int().min(1).max(100).default(10).describe('entries to show'),
+  })
+  .refine(({ source, connection }) => (source === undefined) !== (connection === undefined), {
+    message: 'name either a source or a connection',
+    path: ['connection'],
+  });
+export type PreviewRequest = z.output<typeof PreviewRequest>;
+
+const count = z.int().min(0);
+
+/** Preview: entries that a synchronisation would find, and their estimated cost. */
+export const SourcePreview = z
+  .object({
+    entries: z.array(
+      z.object({ key: z.string(), size_bytes: count, event_time: timestamp.nullable() }).meta({ id: 'PreviewedEntry' }),
+    ),
+    is_complete: z.boolean().describe('false: the time was not enough to list the whole source, so that it has more'),
+    entries_count: count,
+    size_bytes: count,
+    tokens: count.describe('rough number, from the sizes'),
+    chunks: count.describe('rough number, from the sizes'),
+    cost_usd: z.number().nullable().describe('price of the tokens with the model in use; null: it is not known'),
+    changes: z
+      .object({ added: count, changed: count, removed: count, unchanged: count })
+      .nullable()
+      .describe('of a connected source; null if it is not, or if the listing is not complete'),
+    faults: z.array(SourceFaultView.omit({ since: true })).describe('the first entries that cannot be read'),
+    faults_count: count,
+  })
+  .meta({ id: 'MemorySourcePreview' });
+export type SourcePreview = z.output<typeof SourcePreview>;
 
 export const SyncReply = z.object({ id: z.string(), job_id: z.string(), status: z.enum(['queued', 'syncing']) });
 export type SyncReply = z.output<typeof SyncReply>;

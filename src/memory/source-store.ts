@@ -28,9 +28,12 @@ export interface Source {
   readonly counts: SyncCounts;
   /** True to remove its documents if it has no entries. */
   readonly allowsEmpty: boolean;
+  /** Entries that the running synchronisation reads alone; null: all. */
+  readonly retryKeys: readonly string[] | null;
+  readonly isPaused: boolean;
 }
 
-export type SourceRow = Omit<Source, 'tags' | 'syncJobId' | 'counts' | 'allowsEmpty'> & {
+export type SourceRow = Omit<Source, 'tags' | 'syncJobId' | 'counts' | 'allowsEmpty' | 'retryKeys' | 'isPaused'> & {
   readonly tags: readonly string[];
   readonly nextSyncAt: Date | null;
   readonly createdBy: string;
@@ -117,16 +120,27 @@ export async function findUnfinishedSync(tx: Sql, source: Source): Promise<{ id:
   return row ? { id: row['id'] as string, isQueued: row['status'] === 'queued' } : null;
 }
 
-/** Record the job that will synchronise the source. */
-export async function recordQueued(tx: Sql, source: Source, jobId: string): Promise<void> {
+/** Record the job that will synchronise the source. @param keys entries to read alone; null: all */
+export async function recordQueued(
+  tx: Sql,
+  source: Source,
+  jobId: string,
+  keys: readonly string[] | null,
+): Promise<void> {
   await tx`
-    UPDATE sources SET sync_state = 'syncing', sync_job_id = ${jobId}, sync_fence = NULL, resync = false, updated_at = now()
+    UPDATE sources SET sync_state = 'syncing', sync_job_id = ${jobId}, sync_fence = NULL, resync = false,
+           retry_keys = ${keys === null ? null : tx.array([...keys])}::text[], updated_at = now()
     WHERE org_id = ${source.orgId} AND id = ${source.id}`;
 }
 
 /** Record that the source changed during its job, so that the job runs again. */
 export async function requestResync(tx: Sql, source: Source): Promise<void> {
   await tx`UPDATE sources SET resync = true WHERE org_id = ${source.orgId} AND id = ${source.id}`;
+}
+
+/** Let the queued synchronisation of a locked source read all entries. */
+export async function readAllEntries(tx: Sql, source: Source): Promise<void> {
+  await tx`UPDATE sources SET retry_keys = NULL WHERE org_id = ${source.orgId} AND id = ${source.id}`;
 }
 
 /** Let the next synchronisation of a locked source remove all its documents if it has no entries. */
@@ -187,7 +201,7 @@ export async function endSync(
            error_message = ${end.failure === null ? null : storedMessage(end.failure.message)}, updated_at = now(),
            counts = counts || ${tx.json(end.counts ?? {})},
            last_synced_at = CASE WHEN ${end.state === 'idle'} THEN now() ELSE last_synced_at END,
-           allows_empty = allows_empty AND resync AND ${end.state === 'idle'}
+           allows_empty = allows_empty AND resync AND ${end.state === 'idle'}, retry_keys = NULL
     WHERE org_id = ${source.orgId} AND id = ${source.id} AND sync_job_id = ${jobId}
     RETURNING resync`;
   return row?.['resync'] === true;
@@ -197,7 +211,7 @@ export async function endSync(
 export async function cancelSync(tx: Sql, orgId: string, sourceId: string, jobId: string): Promise<void> {
   await tx`
     UPDATE sources SET sync_state = CASE WHEN error_message IS NULL THEN 'idle' ELSE 'error' END, sync_fence = NULL,
-           resync = false, allows_empty = false, updated_at = now()
+           resync = false, allows_empty = false, retry_keys = NULL, updated_at = now()
     WHERE org_id = ${orgId} AND id = ${sourceId} AND sync_job_id = ${jobId}`;
 }
 
@@ -205,10 +219,23 @@ export async function cancelSync(tx: Sql, orgId: string, sourceId: string, jobId
 export async function lockDueSources(tx: Sql, limit: number): Promise<Source[]> {
   const rows = await tx`
     SELECT sources.* FROM sources
-    WHERE next_sync_at <= now()
+    WHERE next_sync_at <= now() AND paused_at IS NULL
       AND EXISTS (SELECT 1 FROM buckets WHERE buckets.id = sources.bucket_id AND deleting_at IS NULL)
     ORDER BY next_sync_at LIMIT ${limit} FOR UPDATE SKIP LOCKED`;
   return rows.map(toSource);
+}
+
+/** Write the settings of a locked source that can be changed. */
+export async function updateSource(
+  tx: Sql,
+  source: Pick<Source, 'orgId' | 'id' | 'schedule' | 'config' | 'isPaused'>,
+  nextSyncAt: Date | null,
+): Promise<void> {
+  await tx`
+    UPDATE sources SET schedule = ${source.schedule}, config = ${tx.json(source.config as never)},
+           next_sync_at = ${nextSyncAt}, updated_at = now(),
+           paused_at = CASE WHEN ${source.isPaused} THEN coalesce(paused_at, now()) END
+    WHERE org_id = ${source.orgId} AND id = ${source.id}`;
 }
 
 export async function setNextSync(tx: Sql, source: Source, at: Date | null): Promise<void> {
@@ -218,7 +245,7 @@ export async function setNextSync(tx: Sql, source: Source, at: Date | null): Pro
 export async function listFolderSources(sql: Sql, limit: number): Promise<Source[]> {
   const rows = await sql`
     SELECT sources.* FROM sources JOIN buckets ON buckets.id = sources.bucket_id AND buckets.deleting_at IS NULL
-    WHERE type = 'folder' ORDER BY sources.id LIMIT ${limit}`;
+    WHERE type = 'folder' AND paused_at IS NULL ORDER BY sources.id LIMIT ${limit}`;
   return rows.map(toSource);
 }
 
@@ -249,6 +276,8 @@ function toSource(row: Row): Source {
     syncJobId: row['sync_job_id'] as string | null,
     counts: { ...NO_COUNTS, ...(row['counts'] as Partial<SyncCounts>) },
     allowsEmpty: row['allows_empty'] as boolean,
+    retryKeys: row['retry_keys'] as string[] | null,
+    isPaused: row['paused_at'] !== null,
   };
 }
 
@@ -275,6 +304,7 @@ function toView(row: Row): SourceView {
     counts: source.counts,
     error_category: row['error_category'] as string | null,
     error_message: row['error_message'] as string | null,
+    paused_at: time('paused_at'),
     created_at: time('created_at') as string,
   };
 }

@@ -10,13 +10,26 @@ import { AppError, forbidden, invalidRequest, notFound } from '../platform/error
 import { newId } from '../platform/ids.ts';
 import type { Logger } from '../platform/logger.ts';
 import { isUniqueViolation, type Sql } from '../platform/postgres.ts';
+import type { ConnectionSettings } from '../platform/source-settings.ts';
 import { parseWithNulls } from '../platform/zod-nulls.ts';
 import { type Connections, connectionsOf } from './connections.ts';
 import { detachDocuments, findDocumentsOfSource } from './entry-store.ts';
+import { listFaults } from './fault-store.ts';
 import { notifySync, queueSync } from './queue-sync.ts';
 import { CONFIG_BY_TYPE } from './readers/configs.ts';
 import { nextRun } from './schedule.ts';
-import type { DeletedSource, ListSourcesQuery, NewSource, SourceView, SyncReply, SyncRequest } from './schema.ts';
+import type {
+  DeletedSource,
+  ListFaultsQuery,
+  ListSourcesQuery,
+  NewSource,
+  SourceChange,
+  SourceFaultView,
+  SourceType,
+  SourceView,
+  SyncReply,
+  SyncRequest,
+} from './schema.ts';
 import * as store from './source-store.ts';
 
 /** Documents to remove in one transaction when their source is deleted. */
@@ -40,18 +53,8 @@ export async function createSource(
   caller: Caller,
   request: NewSource,
 ): Promise<SourceView> {
-  const allowed = await connectionsOf(sql, connections, caller.orgId);
-  const connection = Object.hasOwn(allowed, request.connection) ? allowed[request.connection] : undefined;
-  if (connection === undefined) {
-    const names = Object.keys(allowed).join(', ') || 'none; the operator adds one under sources in service.yaml';
-    throw invalidRequest(`connection: your organization has no "${request.connection}"; it has ${names}`, 'connection');
-  }
-  const config = parseWithNulls(CONFIG_BY_TYPE[connection.type], request.config);
-  if (!config.success) {
-    const issue = config.error.issues[0];
-    const at = ['config', ...(issue?.path ?? [])].map(String).join('.');
-    throw invalidRequest(`${at}: ${issue?.message ?? 'is not valid'}`, at);
-  }
+  const connection = await requireConnection(sql, connections, caller, request.connection);
+  const config = checkConfig(connection.type, request.config);
   if (request.privacy_level > caller.authLevel) {
     throw forbidden(`privacy_level: your auth level is ${caller.authLevel}`, 'auth_level_too_low');
   }
@@ -68,7 +71,7 @@ export async function createSource(
     name,
     type: connection.type,
     connection: request.connection,
-    config: config.data,
+    config,
     tags,
     versions,
     schedule,
@@ -92,6 +95,29 @@ export async function createSource(
   return store.findSource(sql, caller, row.id);
 }
 
+/** Find a connection that sources of the caller's organization may read. @throws AppError 400 */
+export async function requireConnection(
+  sql: Sql,
+  connections: Connections,
+  { orgId }: Pick<Caller, 'orgId'>,
+  name: string,
+): Promise<ConnectionSettings> {
+  const allowed = await connectionsOf(sql, connections, orgId);
+  const connection = Object.hasOwn(allowed, name) ? allowed[name] : undefined;
+  if (connection !== undefined) return connection;
+  const names = Object.keys(allowed).join(', ') || 'none; the operator adds one under sources in service.yaml';
+  throw invalidRequest(`connection: your organization has no "${name}"; it has ${names}`, 'connection');
+}
+
+/** Check the `config` of a source. @throws AppError 400 */
+export function checkConfig(type: SourceType, config: unknown): Record<string, unknown> {
+  const parsed = parseWithNulls(CONFIG_BY_TYPE[type], config);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  const at = ['config', ...(issue?.path ?? [])].map(String).join('.');
+  throw invalidRequest(`${at}: ${issue?.message ?? 'is not valid'}`, at);
+}
+
 /** Return the owner of a new source: the named user, or the caller's own user, or the organization (null). */
 async function ownerOf(sql: Sql, caller: Caller, { user_id: userId }: NewSource): Promise<string | null> {
   if (userId === undefined) return caller.userId;
@@ -109,21 +135,87 @@ export function listSources(sql: Sql, caller: Caller, query: Partial<ListSources
 
 export { findSource } from './source-store.ts';
 
-/** Queue a job that synchronises a source now. @throws AppError `source_not_found` (404) */
+/** List the entries that the last synchronisation could not read. @throws AppError `source_not_found` (404) */
+export async function listSourceFaults(
+  sql: Sql,
+  caller: Caller,
+  ref: string,
+  { limit, cursor }: ListFaultsQuery,
+): Promise<SourceFaultView[]> {
+  const { id } = await store.findSource(sql, caller, ref);
+  return listFaults(sql, { orgId: caller.orgId, id }, { limit, after: cursor });
+}
+
+function paused({ name }: Pick<store.Source, 'name'>): AppError {
+  return new AppError({
+    code: 'source_paused',
+    status: 409,
+    message: `the source ${name} is paused; resume it first: service sources resume ${name} (PATCH with "paused": false in the API)`,
+  });
+}
+
+/**
+ * Queue a job that synchronises a source now.
+ *
+ * @throws AppError `source_not_found` (404), `source_paused` (409)
+ */
 export async function syncNow(
   context: SourcesContext,
   caller: Caller,
   ref: string,
-  { allow_empty: allowsEmpty }: SyncRequest = { allow_empty: false },
+  request: SyncRequest = { allow_empty: false },
 ): Promise<SyncReply> {
+  const { allow_empty: allowsEmpty, entries: keys = null } = request;
   const { id } = await store.findSource(context.sql, caller, ref);
   const reply = await context.sql.begin(async (tx) => {
     const source = await store.lockSource(tx, caller.orgId, id);
     if (source === null) throw notFound('source', ref);
-    return queueSync(tx, source, { allowsEmpty });
+    if (source.isPaused) throw paused(source);
+    return queueSync(tx, source, { allowsEmpty, keys });
   });
   await notifySync(context);
   return reply;
+}
+
+/** Cancel the unfinished job of a source, if there is one. The finished batches stay. */
+async function cancelJob(sql: Sql, { orgId }: Caller, { id, sync_job_id: jobId }: SourceView): Promise<void> {
+  if (jobId === null) return;
+  await sql.begin(async (tx) => {
+    if ((await cancelRow(tx, orgId, jobId)) !== null) await store.cancelSync(tx, orgId, id, jobId);
+  });
+}
+
+/**
+ * Pause a source or let it go on, and change its schedule or config. A pause stops a running synchronisation, whose
+ * finished part stays; the end of a pause queues one.
+ *
+ * @throws AppError `source_not_found` (404), 400 for a config that does not fit its type
+ */
+export async function changeSource(
+  context: SourcesContext,
+  caller: Caller,
+  ref: string,
+  change: SourceChange,
+): Promise<SourceView> {
+  const { sql } = context;
+  const { orgId, actor } = caller;
+  const view = await store.findSource(sql, caller, ref);
+  const config = change.config === undefined ? view.config : checkConfig(view.type, change.config);
+  const isResumed = change.paused === false && view.paused_at !== null;
+  await sql.begin(async (tx) => {
+    const source = await store.lockSource(tx, orgId, view.id);
+    if (source === null) throw notFound('source', ref);
+    const schedule = change.schedule === undefined ? source.schedule : change.schedule;
+    const isPaused = change.paused ?? source.isPaused;
+    const next = schedule === null ? null : nextRun(schedule, new Date());
+    const changed = { ...source, config, schedule, isPaused };
+    await store.updateSource(tx, changed, next);
+    if (isResumed) await queueSync(tx, changed);
+    await recordAudit(tx, { orgId, actor, action: 'source.change', target: source.id, detail: { ...change } });
+  });
+  if (change.paused === true) await cancelJob(sql, caller, view);
+  if (isResumed) await notifySync(context);
+  return store.findSource(sql, caller, view.id);
 }
 
 /**
@@ -139,13 +231,10 @@ export async function deleteSource(
   options: { readonly keepDocuments: boolean },
 ): Promise<DeletedSource> {
   const { orgId, actor } = caller;
-  const { id, name, sync_job_id: jobId } = await store.findSource(sql, caller, ref);
+  const source = await store.findSource(sql, caller, ref);
+  const { id, name } = source;
   // Cancel the job first, so that it adds no documents during the removal.
-  if (jobId !== null) {
-    await sql.begin(async (tx) => {
-      if ((await cancelRow(tx, orgId, jobId)) !== null) await store.cancelSync(tx, orgId, id, jobId);
-    });
-  }
+  await cancelJob(sql, caller, source);
   let documents = 0;
   for (let removed = REMOVED_BATCH; !options.keepDocuments && removed === REMOVED_BATCH; documents += removed) {
     removed = await sql.begin(async (tx) =>

@@ -8,6 +8,7 @@ import { AppError, conflict, notFound } from '../platform/errors.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { oneLine } from '../platform/printable.ts';
+import { replaceFaults } from './fault-store.ts';
 import { enqueueSync, queueSync } from './queue-sync.ts';
 import { openReader, type ReaderContext } from './readers/open-reader.ts';
 import { SourceFault, type SourceReader } from './readers/source-reader.ts';
@@ -84,7 +85,8 @@ async function readSource<T>(
 async function finish(tx: Sql, lease: Lease, source: Source, result: SyncResult): Promise<boolean> {
   const { job } = lease;
   await lease.complete(tx, { chunksCount: 0, fileType: source.type, actualCost: 0 });
-  const { unchanged, failed, firstFault } = result;
+  const { unchanged, failed, faults } = result;
+  const [firstFault = null] = faults;
   const message =
     firstFault === null
       ? null
@@ -93,6 +95,7 @@ async function finish(tx: Sql, lease: Lease, source: Source, result: SyncResult)
         );
   const failure = message === null ? null : ({ category: 'source_entries', message } as const);
   const isAgain = await endSync(tx, source, job.id, { state: 'idle', counts: { unchanged, failed }, failure });
+  await replaceFaults(tx, source, faults, source.retryKeys);
   await recordAudit(tx, {
     orgId: job.orgId,
     actor: `source:${source.id}`,
@@ -132,7 +135,7 @@ export function syncOperations(): JobKindOperations {
       if (source === null) throw notFound('source', id);
       const unfinished = await findUnfinishedSync(tx, source);
       if (unfinished !== null) throw conflict(`the source is already being synchronised by job ${unfinished.id}`);
-      return enqueueSync(tx, source, newJobId, job.id);
+      return enqueueSync(tx, source, newJobId, { reprocessOfJobId: job.id, keys: null });
     },
     // A synchronisation has no files of its own.
     async forget() {},

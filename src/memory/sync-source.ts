@@ -1,6 +1,7 @@
 import path from 'node:path';
 import type { Lease } from '../jobs/lease.ts';
 import { findByContent, findEntries, type KnownEntry, readEntries } from './entry-store.ts';
+import { FAULTS_MAX } from './fault-store.ts';
 import {
   type EntryFault,
   keptByFaults,
@@ -24,7 +25,8 @@ const REMOVED_BATCH = 200;
 export interface SyncResult {
   readonly unchanged: number;
   readonly failed: number;
-  readonly firstFault: EntryFault | null;
+  /** First faults of single entries, at most `FAULTS_MAX`. */
+  readonly faults: readonly EntryFault[];
 }
 
 /** New entry, or entry with a new version. */
@@ -73,7 +75,7 @@ export async function syncSource(context: WriteContext, reader: SourceReader, le
     await removeEntries(context, removed.slice(from, from + REMOVED_BATCH));
     lease.worked();
   }
-  return { unchanged, failed: faults.length, firstFault: faults[0] ?? null };
+  return { unchanged, failed: faults.length, faults: faults.slice(0, FAULTS_MAX) };
 }
 
 /** Compare the listing of the source with the known entries. */
@@ -84,6 +86,7 @@ async function compare(context: WriteContext, reader: SourceReader, lease: Lease
   for await (const page of readEntries(sql, source.orgId, source.id, held.id)) {
     for (const entry of page) known.set(entry.key, entry);
   }
+  const isWanted = wantedKeys(source.retryKeys);
   const seen = new Set<string>();
   const pending: PendingEntry[] = [];
   const faults: EntryFault[] = [];
@@ -92,13 +95,14 @@ async function compare(context: WriteContext, reader: SourceReader, lease: Lease
   for await (const listing of reader.list(signal)) {
     signal.throwIfAborted();
     lease.worked();
-    faults.push(...listing.faults);
+    faults.push(...listing.faults.filter(({ key }) => isWanted(key)));
     for (const listed of listing.entries) {
       if (seen.has(listed.key)) {
         faults.push({ key: listed.key, fault: 'the source shows it more than once' });
         continue;
       }
       seen.add(listed.key);
+      if (!isWanted(listed.key)) continue;
       const before = known.get(listed.key);
       if (before?.version === listed.version) unchanged += before.isWritten ? 0 : 1;
       else pending.push({ listed, knownId: before?.id ?? null });
@@ -113,9 +117,17 @@ async function compare(context: WriteContext, reader: SourceReader, lease: Lease
     }
   }
   const isKept = keptByFaults(faults);
-  const vanished = [...known.values()].filter(({ key }) => !seen.has(key) && !isKept(key));
+  const vanished = [...known.values()].filter(({ key }) => isWanted(key) && !seen.has(key) && !isKept(key));
   if (seen.size === 0 && vanished.length > 0 && !source.allowsEmpty) throw emptied(source, known.size);
   return { pending, vanished: new Map(vanished.map((entry) => [entry.id, entry])), unchanged, faults };
+}
+
+/** Return a test of keys that a synchronisation reads. A folder stands for all below it. */
+function wantedKeys(keys: readonly string[] | null): (key: string) => boolean {
+  if (keys === null) return () => true;
+  const own = new Set(keys);
+  const folders = keys.map((key) => `${key}/`);
+  return (key) => own.has(key) || folders.some((folder) => key.startsWith(folder));
 }
 
 function emptied({ name }: Source, before: number): SourceFault {

@@ -68,6 +68,15 @@ describe('sentences', () => {
     ]);
   });
 
+  it('end with each citation in Thai, which has no full stop', () => {
+    const sentences = sentencesOf('เรือออกจากท่าตอนหกโมง [1] สร้างเมื่อปี 1998 [2] และปิดตอนค่ำ[3]');
+    expect(sentences.map(({ text, citations }) => [text, citations])).toEqual([
+      ['เรือออกจากท่าตอนหกโมง', [1]],
+      ['สร้างเมื่อปี 1998', [2]],
+      ['และปิดตอนค่ำ', [3]],
+    ]);
+  });
+
   it('cite each passage once', () => {
     expect(sentencesOf('A [1] and B [1][2].')[0]?.citations).toEqual([1, 2]);
   });

@@ -190,6 +190,8 @@ const SHOW_NOTHING: Readonly<Record<string, string>> = {
     getBucketSynonyms: 'words that managers of the bucket have given',
     setBucketSynonyms: 'words that the caller has given',
   },
+  ...{ changeMemorySource: 'counts of visible documents', listMemorySourceFaults: 'entries without documents' },
+  ...{ previewMemorySource: 'names of entries that the source shows' },
   ...{ createMemorySource: 'no documents yet', syncMemorySource: 'a job alone', deleteMemorySource: 'a count alone' },
   ...{ listMemorySources: 'counts of visible documents', getMemorySource: 'counts of visible documents' },
   ...{ getBucketContents: 'counts of visible documents', listUsageByBucket: 'counts of visible documents' },

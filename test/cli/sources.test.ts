@@ -1,4 +1,13 @@
-import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
@@ -78,4 +87,37 @@ test('commands on sources say what is wrong and set the exit code', async () => 
   expect(failed).toMatchObject({ code: 4, stderr: expect.stringContaining('check that it exists') });
   const queued = await sources('sync', 'gone', '--no-wait', '--json');
   expect(queued.json()).toMatchObject({ job_id: expect.stringMatching(/^job_/), status: 'queued' });
+});
+
+test('a source is tested before it reads anything, changed, paused and resumed', async () => {
+  mkdirSync(path.join(root, 'plans/drafts'), { recursive: true });
+  writeFileSync(path.join(root, 'plans/a.txt'), 'A plan of the harbour.');
+  // A file that has just been written is read again, since it may still change.
+  utimesSync(path.join(root, 'plans/a.txt'), 0, 0);
+  writeFileSync(path.join(root, 'plans/drafts/b.txt'), 'A draft of the harbour.');
+  const tested = await sources('test', '--connection', 'docs', '--path', 'plans');
+  expect(tested).toMatchObject({ code: 0, stdout: expect.stringContaining('2 entries, 45 bytes') });
+  expect(tested.stdout).toMatch(/roughly 12 tokens in 1 chunks, \$0\.00/);
+  await sources('add', 'plans', '--connection', 'docs', '--path', 'plans');
+  await sources('sync', 'plans');
+  expect((await sources('change', 'plans', '--path', 'plans', '--exclude', 'drafts/**')).code).toBe(0);
+  expect((await sources('test', 'plans')).stdout).toContain('would add 0, read 0 again, remove 1 and leave 1');
+  expect((await sources('pause', 'plans')).stdout).toContain('sources resume plans');
+  expect(await sources('sync', 'plans')).toMatchObject({ code: 4, stderr: expect.stringContaining('is paused') });
+  expect((await sources('resume', 'plans')).code).toBe(0);
+  expect((await sources('sync', 'plans')).stdout).toContain('1 removed');
+  expect(await sources('change', 'plans')).toMatchObject({ code: 2, stderr: expect.stringContaining('--schedule') });
+  expect(await sources('test')).toMatchObject({ code: 2, stderr: expect.stringContaining('--connection') });
+});
+
+test('entries that cannot be read are shown with their reason', async () => {
+  mkdirSync(path.join(root, 'broken'));
+  writeFileSync(path.join(root, 'broken/a.txt'), 'A text.');
+  symlinkSync('b.txt', path.join(root, 'broken/b.txt'));
+  await sources('add', 'broken', '--connection', 'docs', '--path', 'broken');
+  expect((await sources('sync', 'broken')).stderr).toContain('sources faults broken');
+  expect((await sources('show', 'broken')).stdout).toContain('b.txt: it cannot be read (ELOOP)');
+  const faults = await sources('faults', 'broken');
+  expect(faults).toMatchObject({ code: 0, stdout: expect.stringContaining('it cannot be read (ELOOP)') });
+  expect(faults.stderr).toContain("sources sync broken --entry 'b.txt'");
 });

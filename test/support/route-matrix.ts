@@ -45,6 +45,7 @@ const NO_IDS = new Set([
   ...['listDeliveries.cursor', 'listNotifications.cursor', 'listUnansweredQuestions.cursor'],
   'cancelNotification.notification',
   ...['listBuckets.cursor', 'listCollections.cursor', 'listChannelConfigs.cursor', 'listMemorySources.cursor'],
+  'listMemorySourceFaults.cursor',
   ...['listWorkflows.cursor', 'listWorkflowRuns.cursor'],
   ...['streamEvents.last_event_id', 'listKeys.cursor', 'listUsers.cursor', 'listOrganizations.cursor'],
   ...['createChannelConfig.config', 'createMemorySource.user_id', 'listMemorySources.user_id', 'searchMemory.buckets'],

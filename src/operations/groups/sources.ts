@@ -1,9 +1,18 @@
 import { z } from 'zod';
 import { findUser } from '../../access/users.ts';
 import { hasLiveWorker } from '../../appliance/live-workers.ts';
-import { NewSource } from '../../memory/schema.ts';
+import { previewSource } from '../../memory/preview-source.ts';
+import { ListFaultsQuery, NewSource, PreviewRequest, SourceChange, SyncRequest } from '../../memory/schema.ts';
 import { countPending } from '../../memory/source-store.ts';
-import { createSource, deleteSource, findSource, listSources, syncNow } from '../../memory/sources.ts';
+import {
+  changeSource,
+  createSource,
+  deleteSource,
+  findSource,
+  listSourceFaults,
+  listSources,
+  syncNow,
+} from '../../memory/sources.ts';
 import { forOrganization } from '../operation.ts';
 
 /** Source by its name or id. */
@@ -33,11 +42,28 @@ export const progress = forOrganization(Named, async ({ source: name }, { applia
 
 /** Queue a synchronisation. The output also tells if a worker is alive. */
 export const sync = forOrganization(
-  Named.extend({ allow_empty: z.boolean().default(false) }),
+  Named.extend(SyncRequest.unwrap().shape),
   async ({ source, ...request }, { appliance, operator }) => {
     const reply = await syncNow(appliance.memory, operator, source, request);
     return { reply, hasWorker: await hasLiveWorker(appliance, 'sync') };
   },
+  ['memory'],
+);
+
+export const change = forOrganization(
+  Named.extend(SourceChange.shape),
+  ({ source, ...request }, { appliance, operator }) => changeSource(appliance.memory, operator, source, request),
+  ['memory'],
+);
+
+export const faults = forOrganization(
+  Named.extend(ListFaultsQuery.shape),
+  ({ source, ...query }, { appliance: { sql }, operator }) => listSourceFaults(sql, operator, source, query),
+);
+
+export const preview = forOrganization(
+  PreviewRequest,
+  (request, { appliance, operator, signal }) => previewSource(appliance.memory.previews, operator, request, signal),
   ['memory'],
 );
 

@@ -1,0 +1,42 @@
+import { Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { orgFlag, sourceArg } from '../../src/cli/flags.ts';
+import { placeConfigOf, placeFlags } from '../../src/cli/source-flags.ts';
+import { invalidRequest } from '../../src/platform/errors.ts';
+
+export default class SourcesChange extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'Change what a source reads, or its schedule.\n' +
+    'The flags for what it reads replace all of these settings. The next synchronisation removes documents of entries ' +
+    'that the source no longer covers; "sources test" tells how many.';
+  static override examples = [
+    '<%= config.bin %> sources change handbook --schedule "0 3 * * *"',
+    '<%= config.bin %> sources change handbook --path handbook --exclude "drafts/**"',
+    '<%= config.bin %> sources change handbook --no-schedule',
+  ];
+  static override args = { source: sourceArg };
+  static override flags = {
+    org: orgFlag,
+    ...placeFlags,
+    schedule: Flags.string({
+      description: 'cron expression of five fields, in UTC, such as "30 2 * * *"',
+      env: 'SERVICE_SCHEDULE',
+    }),
+    'no-schedule': Flags.boolean({ description: 'synchronise only on request', exclusive: ['schedule'] }),
+  };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(SourcesChange);
+    const config = placeConfigOf(flags);
+    const schedule = flags['no-schedule'] ? null : flags.schedule;
+    const hasConfig = Object.keys(config).length > 0;
+    if (!hasConfig && schedule === undefined) {
+      throw invalidRequest('name what to change: --schedule, --no-schedule, or flags for what the source reads');
+    }
+    const request = { source: args.source, schedule, ...(hasConfig ? { config } : {}) };
+    const source = await this.call(flags, 'sources.change', request);
+    await this.showFields(source);
+    return source;
+  }
+}

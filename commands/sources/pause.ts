@@ -1,0 +1,19 @@
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { orgFlag, sourceArg } from '../../src/cli/flags.ts';
+
+export default class SourcesPause extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'Pause a source: stop its synchronisation if one is running, and start none until "sources resume".\n' +
+    'Its documents can still be searched. What the stopped synchronisation has finished stays.';
+  static override examples = ['<%= config.bin %> sources pause handbook'];
+  static override args = { source: sourceArg };
+  static override flags = { org: orgFlag };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(SourcesPause);
+    const source = await this.call(flags, 'sources.change', { source: args.source, paused: true });
+    this.log(`paused ${source.name}; go on with: ${this.config.bin} sources resume ${source.name}`);
+    return source;
+  }
+}

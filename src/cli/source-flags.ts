@@ -1,0 +1,47 @@
+import { Flags } from '@oclif/core';
+import { jsonOf, listFlag, listOf } from './flags.ts';
+
+/** Make the flag that names a connection. */
+export function connectionFlag({ required }: { readonly required: boolean }) {
+  return Flags.string({ description: 'name of a connection in service.yaml', required, env: 'SERVICE_CONNECTION' });
+}
+
+/** Flags for the field `config` of a source. Each type of connection has some of them. */
+export const placeFlags = {
+  path: Flags.string({ description: 'folder: path below the root of the connection', env: 'SERVICE_PATH' }),
+  prefix: Flags.string({ description: 's3: beginning of the keys', env: 'SERVICE_PREFIX' }),
+  include: listFlag('folder, s3: pattern of paths to take; may be given several times', 'SERVICE_INCLUDE'),
+  exclude: listFlag('folder, s3: pattern of paths to leave out; may be given several times', 'SERVICE_EXCLUDE'),
+  schema: Flags.string({ description: 'postgres: schema of the table (default: public)', env: 'SERVICE_SCHEMA' }),
+  table: Flags.string({ description: 'postgres: table or view', env: 'SERVICE_TABLE' }),
+  text: Flags.string({
+    description: 'postgres: template of a document, such as "{{title}} {{body}}"',
+    env: 'SERVICE_TEXT',
+  }),
+  title: Flags.string({ description: 'postgres: column with the name of a document', env: 'SERVICE_TITLE' }),
+  key: listFlag('postgres: column that identifies a row (default: the primary key)', 'SERVICE_KEY'),
+  'updated-at': Flags.string({
+    description: 'postgres: column that changes whenever its row changes',
+    env: 'SERVICE_UPDATED_AT',
+  }),
+  'event-time': Flags.string({ description: 'postgres: column with the time of a row', env: 'SERVICE_EVENT_TIME' }),
+  settings: Flags.string({
+    description: 'all settings of the source as JSON, instead of the flags above',
+    env: 'SERVICE_SETTINGS',
+  }),
+};
+
+/** Values of `placeFlags`, as the command line gives them. */
+type PlaceValues = { readonly [name in keyof typeof placeFlags]?: readonly string[] | string | undefined };
+
+/** Make the field `config` of a source from its flags. @throws AppError `invalid_request` (400) */
+export function placeConfigOf({ settings, ...flags }: PlaceValues): Record<string, unknown> {
+  if (typeof settings === 'string') return jsonOf('settings', settings) as Record<string, unknown>;
+  const config: Record<string, unknown> = {};
+  for (const name of Object.keys(placeFlags) as (keyof typeof flags)[]) {
+    const isList = 'multiple' in placeFlags[name] && placeFlags[name].multiple;
+    const value = isList ? listOf(flags[name]) : flags[name];
+    if (value !== undefined && value.length > 0) config[name.replaceAll('-', '_')] = value;
+  }
+  return config;
+}

@@ -1,0 +1,51 @@
+import type { Sql } from '../platform/postgres.ts';
+import type { EntryFault } from './readers/source-reader.ts';
+import type { SourceFaultView } from './schema.ts';
+import type { Source } from './source-store.ts';
+
+/** Faults of single entries that are kept for one source. */
+export const FAULTS_MAX = 10_000;
+
+/**
+ * Replace the faults that the previous synchronisation recorded. A fault that is still there keeps its time.
+ *
+ * @param faults at most `FAULTS_MAX`
+ * @param keys entries that were read alone, whose faults alone are replaced; null: all
+ */
+export async function replaceFaults(
+  tx: Sql,
+  { orgId, id }: Pick<Source, 'orgId' | 'id'>,
+  faults: readonly EntryFault[],
+  keys: readonly string[] | null,
+): Promise<void> {
+  const rows = [...new Map(faults.map((fault) => [fault.key, fault])).values()];
+  const list = (values: readonly string[]) => tx.array([...values]);
+  const current = list(rows.map(({ key }) => key));
+  await tx`
+    DELETE FROM source_faults WHERE org_id = ${orgId} AND source_id = ${id} AND key <> ALL(${current}::text[])
+      ${keys === null ? tx`` : tx`AND key = ANY(${list(keys)}::text[])`}`;
+  if (rows.length === 0) return;
+  await tx`
+    INSERT INTO source_faults (org_id, source_id, key, is_folder, fault)
+    SELECT ${orgId}, ${id}, key, is_folder::boolean, fault
+    FROM unnest(${current}::text[], ${list(rows.map(({ isFolder }) => String(isFolder === true)))}::text[],
+                ${list(rows.map(({ fault }) => fault))}::text[]) AS row (key, is_folder, fault)
+    ON CONFLICT (source_id, key) DO UPDATE SET is_folder = excluded.is_folder, fault = excluded.fault`;
+}
+
+/** List the entries of a source that the last synchronisation could not read, by key. */
+export async function listFaults(
+  sql: Sql,
+  { orgId, id }: Pick<Source, 'orgId' | 'id'>,
+  page: { readonly limit: number; readonly after: string | undefined },
+): Promise<SourceFaultView[]> {
+  const rows = await sql`
+    SELECT key, is_folder, fault, since FROM source_faults
+    WHERE org_id = ${orgId} AND source_id = ${id} AND key > ${page.after ?? ''} ORDER BY key LIMIT ${page.limit}`;
+  return rows.map((row) => ({
+    key: row['key'] as string,
+    is_folder: row['is_folder'] as boolean,
+    fault: row['fault'] as string,
+    since: (row['since'] as Date).toISOString(),
+  }));
+}

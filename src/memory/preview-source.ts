@@ -1,0 +1,159 @@
+import type { Caller } from '../access/caller.ts';
+import type { Embedder } from '../embedding/embedder.ts';
+import { invalidRequest } from '../platform/errors.ts';
+import { FairGate } from '../platform/fair-gate.ts';
+import { readEntries } from './entry-store.ts';
+import { openReader, type ReaderContext } from './readers/open-reader.ts';
+import {
+  type EntryFault,
+  keptByFaults,
+  type ListedEntry,
+  type ReaderState,
+  SourceFault,
+} from './readers/source-reader.ts';
+import type { PreviewRequest, SourcePreview, SourceView } from './schema.ts';
+import { findSource } from './source-store.ts';
+import { checkConfig, requireConnection } from './sources.ts';
+import { loadState } from './state-store.ts';
+
+/** Time for which a preview lists. A larger source is shown in part. */
+const PREVIEW_MS = 15_000;
+/** Faults that a preview shows. */
+const FAULTS_SHOWN = 10;
+/** Rough numbers of a text of English or Korean, with the tokens of a chunk without its overlap (`IngestOptions`). */
+const BYTES_PER_TOKEN = 4;
+const TOKENS_PER_CHUNK = 340;
+
+/** Cache of a reader that has none. */
+const NO_STATE: ReaderState = { load: async () => null, save: async () => undefined };
+
+export interface PreviewContext {
+  readonly readers: ReaderContext;
+  readonly embedder: Embedder;
+  readonly gate: FairGate;
+}
+
+/** Open the places of previews: each reads a whole source, so that few run at once. */
+export function openPreviewGate(): FairGate {
+  return new FairGate({ runningMax: 4, runningOfOneMax: 2, waitingOfOneMax: 4 });
+}
+
+/**
+ * List a source without reading its entries, and compare it with the previous synchronisation. Nothing is written.
+ *
+ * @throws AppError `source_not_found` (404), 400 for a place that cannot be listed, with the reason
+ */
+export function previewSource(
+  { readers, embedder, gate }: PreviewContext,
+  caller: Caller,
+  request: PreviewRequest,
+  signal: AbortSignal,
+): Promise<SourcePreview> {
+  const run = async () => {
+    const { sql } = readers;
+    const source = request.source === undefined ? null : await findSource(sql, caller, request.source);
+    const listed = await listSource(readers, caller, request, source, signal);
+    const known = source === null || !listed.isComplete ? null : await knownVersions(readers, caller, source);
+    const tokens = Math.ceil(listed.sizeBytes / BYTES_PER_TOKEN);
+    return {
+      entries: listed.entries.slice(0, request.limit).map(toPreviewed),
+      is_complete: listed.isComplete,
+      entries_count: listed.entries.length,
+      size_bytes: listed.sizeBytes,
+      tokens,
+      chunks: Math.ceil(tokens / TOKENS_PER_CHUNK),
+      cost_usd: await costOf(embedder, caller.orgId, tokens),
+      changes: known === null ? null : compare(known, listed),
+      faults: listed.faults.slice(0, FAULTS_SHOWN).map(toFault),
+      faults_count: listed.faults.length,
+    };
+  };
+  return gate.run(caller.orgId, run, () => signal);
+}
+
+interface Listed {
+  readonly entries: ListedEntry[];
+  readonly faults: EntryFault[];
+  readonly sizeBytes: number;
+  readonly isComplete: boolean;
+}
+
+async function listSource(
+  readers: ReaderContext,
+  caller: Caller,
+  request: PreviewRequest,
+  source: SourceView | null,
+  signal: AbortSignal,
+): Promise<Listed> {
+  const entries: ListedEntry[] = [];
+  const faults: EntryFault[] = [];
+  let sizeBytes = 0;
+  const late = AbortSignal.timeout(PREVIEW_MS);
+  const limited = AbortSignal.any([signal, late]);
+  try {
+    const reader = await open(readers, caller, request, source);
+    try {
+      for await (const listing of reader.list(limited)) {
+        entries.push(...listing.entries);
+        faults.push(...listing.faults);
+        for (const entry of listing.entries) sizeBytes += entry.sizeBytes;
+        limited.throwIfAborted();
+      }
+    } finally {
+      await reader.close();
+    }
+    return { entries, faults, sizeBytes, isComplete: true };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (late.aborted) return { entries, faults, sizeBytes, isComplete: false };
+    if (error instanceof SourceFault) throw invalidRequest(`the source cannot be listed: ${error.message}`);
+    throw error;
+  }
+}
+
+async function open(readers: ReaderContext, caller: Caller, request: PreviewRequest, source: SourceView | null) {
+  const { sql, connections } = readers;
+  const { orgId } = caller;
+  if (source !== null) {
+    const load = () => loadState(sql, { orgId, id: source.id });
+    return openReader(readers, { ...source, orgId }, { ...NO_STATE, load });
+  }
+  const name = request.connection ?? '';
+  const { type } = await requireConnection(sql, connections, caller, name);
+  return openReader(readers, { orgId, type, connection: name, config: checkConfig(type, request.config) }, NO_STATE);
+}
+
+async function knownVersions({ sql }: ReaderContext, { orgId }: Caller, { id }: SourceView) {
+  const known = new Map<string, string>();
+  for await (const page of readEntries(sql, orgId, id, '')) {
+    for (const { key, version } of page) known.set(key, version);
+  }
+  return known;
+}
+
+function compare(known: ReadonlyMap<string, string>, { entries, faults }: Listed): SourcePreview['changes'] {
+  const seen = new Set(entries.map(({ key }) => key));
+  const isKept = keptByFaults(faults);
+  const counts = { added: 0, changed: 0, removed: 0, unchanged: 0 };
+  for (const { key, version } of entries) {
+    const before = known.get(key);
+    counts[before === undefined ? 'added' : before === version ? 'unchanged' : 'changed']++;
+  }
+  for (const key of known.keys()) if (!seen.has(key) && !isKept(key)) counts.removed++;
+  return counts;
+}
+
+/** Return the price of tokens with the model that an upload would use now; null if no model can be used. */
+async function costOf(embedder: Embedder, orgId: string, tokens: number): Promise<number | null> {
+  const chosen = await embedder.chooseForJob(orgId, { sample: ['text'] }).catch(() => null);
+  return chosen === null ? null : (tokens * chosen.checkedBy[0].pricePerMillion) / 1e6;
+}
+
+function toPreviewed({ key, sizeBytes, eventTimeMs }: ListedEntry): SourcePreview['entries'][number] {
+  const time = eventTimeMs === undefined || eventTimeMs === null ? null : new Date(eventTimeMs).toISOString();
+  return { key, size_bytes: sizeBytes, event_time: time };
+}
+
+function toFault({ key, isFolder = false, fault }: EntryFault): SourcePreview['faults'][number] {
+  return { key, is_folder: isFolder, fault };
+}
