@@ -22,7 +22,7 @@ export type { ReembedReply } from '../ingest/reindex/reembed-job.ts';
 export type { ErrorCategory, JobView } from '../jobs/schema.ts';
 export type { LocalModelList, PlanView } from '../local-models/view-models.ts';
 export type { ConnectionView } from '../memory/list-connections.ts';
-export type { SourceView } from '../memory/schema.ts';
+export type { SourceFaultView, SourcePreview, SourceView } from '../memory/schema.ts';
 export type { HistoryEntry } from '../metadata/read-history.ts';
 export type { BulkEditReply, EditReply, ReservedKeys } from '../metadata/schema.ts';
 export type { ModelView } from '../models/catalog.ts';

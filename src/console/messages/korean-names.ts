@@ -57,6 +57,7 @@ export const KOREAN_NAMES = {
   platform_admin: '플랫폼 관리자',
   idle: '대기',
   syncing: '동기화 중',
+  paused: '일시 중지됨',
   error: '오류',
   folder: '폴더',
   s3: 'S3',

@@ -43,6 +43,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   warn: 'warn',
   apart: 'warn',
   suspended: 'warn',
+  paused: 'warn',
   failed: 'bad',
   fail: 'bad',
   error: 'bad',

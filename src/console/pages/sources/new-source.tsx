@@ -4,35 +4,112 @@ import { t, translateName } from '../../lib/i18n.ts';
 import { useBuckets } from '../../lib/lists.ts';
 import { useAction, useOnceLoaded, useResource } from '../../lib/resource.ts';
 import { linkTo, navigate } from '../../lib/router.ts';
-import type { ConnectionView, SourceView } from '../../types.ts';
+import type { ConnectionView, SourcePreview, SourceView } from '../../types.ts';
 import { ActionError, Button, Form, SelectField, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { type FormTexts, type ObjectSchema, valuesOf } from '../../ui/schema-form/schema.ts';
 import { SchemaFields } from '../../ui/schema-form/schema-fields.tsx';
+import { Preview } from './preview.tsx';
 
-/** Form of a new source. The fields of its configuration come from the schema of the connection. */
+/** Step of the dialog: choose the place, look at what is there, and name the source. */
+type Step = 'place' | 'preview' | 'details';
+
+/** Form of a new source in three steps. The fields of its configuration come from the schema of the connection. */
 export function NewSourceDialog({ onClose, onSaved }: { onClose: () => void; onSaved: () => void }) {
-  const buckets = useBuckets();
-  const names = (buckets.data ?? []).map(({ name }) => name);
-  const [name, setName] = useState('');
   const connections = useResource('connections', (signal) =>
     call<readonly ConnectionView[]>('/v1/memory/connections', { signal }),
   );
-  const [chosenConnection, setConnection] = useState('');
+  const [step, setStep] = useState<Step>('place');
+  const [chosen, setConnection] = useState('');
+  const [texts, setTexts] = useState<FormTexts>({});
+  const [preview, setPreview] = useState<SourcePreview | null>(null);
+  const all = connections.data ?? [];
+  const connection = all.find(({ name }) => name === chosen) ?? all[0];
+  const schema: ObjectSchema = connection?.config_schema ?? {};
+  const place = () => ({ connection: connection?.name ?? '', config: valuesOf(schema, texts) });
+  const look = useAction(async () => {
+    setPreview(await call<SourcePreview>('/v1/memory/preview', { method: 'POST', json: place() }));
+    setStep('preview');
+  });
+  const submitPlace = useOnceLoaded(connections, () => look.run());
+  return (
+    <Dialog title={t('Connect a source')} onClose={onClose}>
+      {step === 'place' && (
+        <Form onSubmit={submitPlace}>
+          <ConnectionField
+            isEmpty={connections.data?.length === 0}
+            all={all}
+            value={connection?.name ?? ''}
+            onValue={(value) => {
+              setConnection(value);
+              setTexts({});
+            }}
+          />
+          <SchemaFields schema={schema} texts={texts} onTexts={setTexts} />
+          <ActionError error={look.error} />
+          <div class="form-actions">
+            <Button onClick={onClose}>{t('Cancel')}</Button>
+            <Button type="submit" look="primary" isBusy={look.isRunning}>
+              {t('Look at the entries')}
+            </Button>
+          </div>
+        </Form>
+      )}
+      {step === 'preview' && preview !== null && (
+        <Form onSubmit={() => setStep('details')}>
+          <Preview of={preview} />
+          <div class="form-actions">
+            <Button onClick={() => setStep('place')}>{t('Back')}</Button>
+            <Button type="submit" look="primary">
+              {t('Continue')}
+            </Button>
+          </div>
+        </Form>
+      )}
+      {step === 'details' && <SourceForm place={place()} onBack={() => setStep('preview')} onSaved={onSaved} />}
+    </Dialog>
+  );
+}
+
+function ConnectionField(props: {
+  isEmpty: boolean;
+  all: readonly ConnectionView[];
+  value: string;
+  onValue: (value: string) => void;
+}) {
+  return (
+    <SelectField
+      label={t('Connection')}
+      hint={
+        props.isEmpty
+          ? t('There is none yet; an operator adds it to the setting sources in service.yaml.')
+          : t('The operator allows it in the setting sources.')
+      }
+      value={props.value}
+      options={props.all.map(({ name, type }) => ({ value: name, label: `${name} · ${translateName(type)}` }))}
+      onValue={props.onValue}
+    />
+  );
+}
+
+/** Last step of a new source: its name, bucket, tags and schedule. */
+function SourceForm(props: {
+  place: { connection: string; config: Record<string, unknown> };
+  onBack: () => void;
+  onSaved: () => void;
+}) {
+  const buckets = useBuckets();
+  const names = (buckets.data ?? []).map(({ name }) => name);
+  const [name, setName] = useState('');
   const [chosen, setBucket] = useState('');
-  const [config, setConfig] = useState<FormTexts>({});
   const [tags, setTags] = useState('');
   const [schedule, setSchedule] = useState('');
   const bucket = chosen || (names[0] ?? '');
-  const all = connections.data ?? [];
-  const connection = all.find((each) => each.name === chosenConnection) ?? all[0];
-  const schema: ObjectSchema = connection?.config_schema ?? {};
   const create = useAction(async () => {
     const json = {
+      ...props.place,
       name: name.trim(),
-      connection: connection?.name ?? '',
       bucket,
-      config: valuesOf(schema, config),
       tags: tags
         .split(',')
         .map((tag) => tag.trim())
@@ -40,53 +117,36 @@ export function NewSourceDialog({ onClose, onSaved }: { onClose: () => void; onS
       ...(schedule.trim() === '' ? {} : { schedule: schedule.trim() }),
     };
     const source = await call<SourceView>('/v1/memory/sources', { method: 'POST', json });
-    onSaved();
+    props.onSaved();
     navigate(linkTo('sources', source.id));
   });
   const submit = useOnceLoaded(buckets, () => create.run());
   return (
-    <Dialog title={t('Connect a source')} onClose={onClose}>
-      <Form onSubmit={submit}>
+    <Form onSubmit={submit}>
+      <div class="form-grid">
         <TextField label={t('Name')} required maxLength={100} value={name} onValue={setName} />
-        <div class="form-grid">
-          <SelectField
-            label={t('Connection')}
-            hint={
-              connections.data?.length === 0
-                ? t('There is none yet; an operator adds it to the setting sources in service.yaml.')
-                : t('The operator allows it in the setting sources.')
-            }
-            value={connection?.name ?? ''}
-            options={all.map((each) => ({ value: each.name, label: `${each.name} · ${translateName(each.type)}` }))}
-            onValue={(value) => {
-              setConnection(value);
-              setConfig({});
-            }}
-          />
-          <SelectField
-            label={t('Bucket')}
-            value={bucket}
-            options={names.map((value) => ({ value, label: value }))}
-            onValue={setBucket}
-          />
-        </div>
-        <SchemaFields schema={schema} texts={config} onTexts={setConfig} />
-        <TextField label={t('Tags')} hint={t('key:value, with commas between them.')} value={tags} onValue={setTags} />
-        <TextField
-          label={t('Schedule')}
-          hint={t('Cron expression of five fields in UTC; empty for none.')}
-          placeholder="0 * * * *"
-          value={schedule}
-          onValue={setSchedule}
+        <SelectField
+          label={t('Bucket')}
+          value={bucket}
+          options={names.map((value) => ({ value, label: value }))}
+          onValue={setBucket}
         />
-        <ActionError error={create.error} />
-        <div class="form-actions">
-          <Button onClick={onClose}>{t('Cancel')}</Button>
-          <Button type="submit" look="primary" isBusy={create.isRunning}>
-            {t('Connect')}
-          </Button>
-        </div>
-      </Form>
-    </Dialog>
+      </div>
+      <TextField label={t('Tags')} hint={t('key:value, with commas between them.')} value={tags} onValue={setTags} />
+      <TextField
+        label={t('Schedule')}
+        hint={t('Cron expression of five fields in UTC; empty for none.')}
+        placeholder="0 * * * *"
+        value={schedule}
+        onValue={setSchedule}
+      />
+      <ActionError error={create.error} />
+      <div class="form-actions">
+        <Button onClick={props.onBack}>{t('Back')}</Button>
+        <Button type="submit" look="primary" isBusy={create.isRunning}>
+          {t('Connect')}
+        </Button>
+      </div>
+    </Form>
   );
 }

@@ -5,15 +5,17 @@ import { t, translateName } from '../../lib/i18n.ts';
 import { useAction, useResource } from '../../lib/resource.ts';
 import { linkTo, navigate, type PageProps } from '../../lib/router.ts';
 import { mayUse } from '../../lib/session.ts';
-import type { SourceView } from '../../types.ts';
+import type { SourcePreview, SourceView } from '../../types.ts';
 import { CodeBlock } from '../../ui/code.tsx';
 import { ActionError, Button, Check, Notice } from '../../ui/controls.tsx';
-import { ConfirmDialog } from '../../ui/dialog.tsx';
+import { ConfirmDialog, Dialog } from '../../ui/dialog.tsx';
 import { Facts, PageHeader, Panel, Tile } from '../../ui/page.tsx';
 import { Reason } from '../../ui/reason.tsx';
 import { Loaded } from '../../ui/states.tsx';
 import { Status } from '../../ui/status.tsx';
 import { toast } from '../../ui/toast.tsx';
+import { SourceFaults } from './faults.tsx';
+import { Preview } from './preview.tsx';
 
 const COUNT_NAMES = {
   added: 'Added',
@@ -42,12 +44,12 @@ export default function SourcePage({ parameters }: PageProps) {
           source.data && mayUse('sources:manage') && <SourceActions source={source.data} onChange={source.refresh} />
         }
       />
-      <Loaded of={source}>{(shown) => <SourceDetails source={shown} />}</Loaded>
+      <Loaded of={source}>{(shown) => <SourceDetails source={shown} onChange={source.refresh} />}</Loaded>
     </div>
   );
 }
 
-function SourceDetails({ source }: { source: SourceView }) {
+function SourceDetails({ source, onChange }: { source: SourceView; onChange: () => void }) {
   const timeOf = (iso: string | null) => (iso === null ? '–' : formatTime(iso));
   return (
     <>
@@ -61,6 +63,12 @@ function SourceDetails({ source }: { source: SourceView }) {
           <Tile key={count} label={t(COUNT_NAMES[count])} value={formatNumber(source.counts[count])} />
         ))}
       </div>
+      {source.paused_at !== null && (
+        <Notice tone="info" title={t('The source is paused')}>
+          {t('Nothing is synchronised until it is resumed. Its documents can still be searched.')}
+        </Notice>
+      )}
+      {mayUse('sources:manage') && source.counts.failed > 0 && <SourceFaults source={source} onChange={onChange} />}
       <Panel title={t('Facts')} padded>
         <Facts
           of={[
@@ -109,6 +117,16 @@ function SourceActions({ source, onChange }: { source: SourceView; onChange: () 
     toast(t('The synchronisation was queued'));
     onChange();
   });
+  const isPaused = source.paused_at !== null;
+  const pause = useAction(async () => {
+    await call(path, { method: 'PATCH', json: { paused: !isPaused } });
+    toast(isPaused ? t('{name} goes on', { name: source.name }) : t('{name} is paused', { name: source.name }));
+    onChange();
+  });
+  const [preview, setPreview] = useState<SourcePreview | null>(null);
+  const look = useAction(async () => {
+    setPreview(await call<SourcePreview>('/v1/memory/preview', { method: 'POST', json: { source: source.id } }));
+  });
   const remove = async () => {
     await call(path, { method: 'DELETE', query: { keep_documents: isKeeping } });
     toast(t('{name} was disconnected', { name: source.name }));
@@ -116,13 +134,29 @@ function SourceActions({ source, onChange }: { source: SourceView; onChange: () 
   };
   return (
     <>
-      <Button icon="refresh" look="primary" isBusy={sync.isRunning} onClick={() => sync.run()}>
-        {t('Synchronise now')}
+      {!isPaused && (
+        <Button icon="refresh" look="primary" isBusy={sync.isRunning} onClick={() => sync.run()}>
+          {t('Synchronise now')}
+        </Button>
+      )}
+      <Button isBusy={look.isRunning} onClick={() => look.run()}>
+        {t('Preview')}
+      </Button>
+      <Button look={isPaused ? 'primary' : 'plain'} isBusy={pause.isRunning} onClick={() => pause.run()}>
+        {isPaused ? t('Resume') : t('Pause')}
       </Button>
       <Button look="danger" onClick={() => setIsDeleting(true)}>
         {t('Disconnect')}
       </Button>
-      <ActionError error={sync.error} />
+      <ActionError error={sync.error ?? pause.error ?? look.error} />
+      {preview !== null && (
+        <Dialog title={t('What a synchronisation would find')} keepsNothing onClose={() => setPreview(null)}>
+          <Preview of={preview} />
+          <div class="form-actions">
+            <Button onClick={() => setPreview(null)}>{t('Close')}</Button>
+          </div>
+        </Dialog>
+      )}
       {isDeleting && (
         <ConfirmDialog
           title={t('Disconnect {name}?', { name: source.name })}

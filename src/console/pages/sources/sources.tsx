@@ -78,7 +78,10 @@ function SourceTable({ rows }: { rows: readonly SourceView[] }) {
             </>
           ),
         },
-        { title: t('State'), cell: ({ sync_state }) => <Status of={sync_state} /> },
+        {
+          title: t('State'),
+          cell: ({ sync_state: state, paused_at: pausedAt }) => <Status of={pausedAt === null ? state : 'paused'} />,
+        },
         { title: t('Type'), wide: true, cell: ({ type, connection }) => `${translateName(type)} · ${connection}` },
         {
           title: t('Documents'),
