@@ -93,13 +93,14 @@ inBrowser('a source is connected and synchronised, and its page follows the sync
   symlinkSync('harbour.md', path.join(folder, 'handbook/harbour.md'));
   await page.getByRole('button', { name: 'Synchronise now' }).click();
   await page.getByText('it cannot be read (ELOOP)', { exact: true }).waitFor();
-  rmSync(path.join(folder, 'handbook/harbour.md'));
-  writeFileSync(path.join(folder, 'handbook/harbour.md'), '# Harbour\n\nThe harbour opens at six.');
   await expectGoodLooks(page, 'source');
   await page.getByRole('button', { name: 'Preview' }).click();
   await page.getByText('Would be added').waitFor();
   await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
   await page.getByRole('button', { name: 'Read again' }).click();
+  await page.getByText('harbour.md is read again').waitFor();
+  rmSync(path.join(folder, 'handbook/harbour.md'));
+  writeFileSync(path.join(folder, 'handbook/harbour.md'), '# Harbour\n\nThe harbour opens at six.');
   await page.getByRole('heading', { name: 'Entries that could not be read' }).waitFor({ state: 'detached' });
   await page.getByRole('navigation', { name: 'Path' }).getByRole('link', { name: 'Sources' }).click();
   await page.getByRole('link', { name: 'handbook' }).waitFor();
