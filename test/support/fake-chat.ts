@@ -146,12 +146,15 @@ function toCall(
   };
 }
 
-/** Answer with the first sentence of each of the first three passages. */
+/** Answer with the first sentence of each of the first three passages, or a line of each that has no full stop. */
 export function quote({ passages, question, isRewriting }: ChatCallSeen): string {
   if (isRewriting) return question;
   if (passages.size === 0) return 'Yes.';
-  const sentences = [...passages].slice(0, 3).map(([number, text]) => `${firstSentence(text)} [${number}]`);
-  return sentences.join(' ');
+  const quotes = [...passages].slice(0, 3).map(([number, text]) => ({ number, text: firstSentence(text) }));
+  return quotes
+    .map(({ number, text }) => `${text} [${number}]${/[.!?]$/.test(text) ? ' ' : '\n'}`)
+    .join('')
+    .trimEnd();
 }
 
 function firstSentence(text: string): string {
