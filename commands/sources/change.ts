@@ -23,7 +23,11 @@ export default class SourcesChange extends BaseCommand {
       description: 'cron expression of five fields, in UTC, such as "30 2 * * *"',
       env: 'SERVICE_SCHEDULE',
     }),
-    'no-schedule': Flags.boolean({ description: 'synchronise only on request', exclusive: ['schedule'] }),
+    'no-schedule': Flags.boolean({
+      description: 'synchronise only on request',
+      exclusive: ['schedule'],
+      env: 'SERVICE_NO_SCHEDULE',
+    }),
   };
 
   async run(): Promise<unknown> {

@@ -11,7 +11,7 @@ export default class SourcesFaults extends BaseCommand {
     'Their documents stay. "sources sync SOURCE --entry KEY" reads one of them again.';
   static override examples = [
     '<%= config.bin %> sources faults handbook',
-    '<%= config.bin %> sources sync handbook --entry reports/2024.pdf',
+    '<%= config.bin %> sources faults handbook --limit 1000 --json',
   ];
   static override args = { source: sourceArg };
   static override flags = { org: orgFlag, limit: limitFlag('entries', { max: FAULTS_MAX }) };

@@ -6,7 +6,10 @@ export default class SourcesPause extends BaseCommand {
   static override description =
     'Pause a source: stop its synchronisation if one is running, and start none until "sources resume".\n' +
     'Its documents can still be searched. What the stopped synchronisation has finished stays.';
-  static override examples = ['<%= config.bin %> sources pause handbook'];
+  static override examples = [
+    '<%= config.bin %> sources pause handbook',
+    '<%= config.bin %> sources pause handbook --org acme --json',
+  ];
   static override args = { source: sourceArg };
   static override flags = { org: orgFlag };
 

@@ -5,7 +5,10 @@ export default class SourcesResume extends BaseCommand {
   static override setsUp = false;
   static override description =
     'Let a paused source go on. A synchronisation is queued at once, and continues where the stopped one ended.';
-  static override examples = ['<%= config.bin %> sources resume handbook'];
+  static override examples = [
+    '<%= config.bin %> sources resume handbook',
+    '<%= config.bin %> sources resume handbook --org acme --json',
+  ];
   static override args = { source: sourceArg };
   static override flags = { org: orgFlag };
 

@@ -11,7 +11,6 @@ export default class SourcesSync extends BaseCommand {
   static override examples = [
     '<%= config.bin %> sources sync handbook',
     '<%= config.bin %> sources sync handbook --no-wait --json',
-    '<%= config.bin %> sources sync handbook --allow-empty',
     '<%= config.bin %> sources sync handbook --entry reports/2024.pdf',
   ];
   static override args = { source: sourceArg };

@@ -8,10 +8,14 @@ export function connectionFlag({ required }: { readonly required: boolean }) {
 
 /** Flags for the field `config` of a source. Each type of connection has some of them. */
 export const placeFlags = {
-  path: Flags.string({ description: 'folder: path below the root of the connection', env: 'SERVICE_PATH' }),
+  path: Flags.string({ description: 'folder, git: path below the root of the connection', env: 'SERVICE_PATH' }),
   prefix: Flags.string({ description: 's3: beginning of the keys', env: 'SERVICE_PREFIX' }),
-  include: listFlag('folder, s3: pattern of paths to take; may be given several times', 'SERVICE_INCLUDE'),
-  exclude: listFlag('folder, s3: pattern of paths to leave out; may be given several times', 'SERVICE_EXCLUDE'),
+  include: listFlag('folder, s3, git: pattern of paths to take; may be given several times', 'SERVICE_INCLUDE'),
+  exclude: listFlag('folder, s3, git: pattern of paths to leave out; may be given several times', 'SERVICE_EXCLUDE'),
+  branch: Flags.string({
+    description: 'git: branch (default: the one that the repository shows first)',
+    env: 'SERVICE_BRANCH',
+  }),
   schema: Flags.string({ description: 'postgres: schema of the table (default: public)', env: 'SERVICE_SCHEMA' }),
   table: Flags.string({ description: 'postgres: table or view', env: 'SERVICE_TABLE' }),
   text: Flags.string({

@@ -120,7 +120,11 @@ async function open(readers: ReaderContext, caller: Caller, request: PreviewRequ
   }
   const name = request.connection ?? '';
   const { type } = await requireConnection(sql, connections, caller, name);
-  return openReader(readers, { orgId, type, connection: name, config: checkConfig(type, request.config) }, NO_STATE);
+  return openReader(
+    readers,
+    { id: null, orgId, type, connection: name, config: checkConfig(type, request.config) },
+    NO_STATE,
+  );
 }
 
 async function knownVersions({ sql }: ReaderContext, { orgId }: Caller, { id }: SourceView) {

@@ -62,10 +62,35 @@ const Postgres = z.strictObject({
     .describe('address of the database, postgres://…'),
 });
 
+/** Addresses by which git reaches a repository: https://, ssh://, user@host:path, and http:// on this host. */
+const GIT_URL = /^(?:https:\/\/|ssh:\/\/|http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])[:/]|[\w.-]+@[\w.-]+:(?!\/\/))\S+$/;
+/** Credentials in an address, which lists and errors would show. */
+const GIT_CREDENTIALS = /^(?:https?:\/\/[^/]*@|ssh:\/\/[^/]*:[^/]*@)/;
+
+const absolute = z.string().refine((file) => path.isAbsolute(file), 'must be an absolute path');
+
+const Git = z.strictObject({
+  type: z.literal('git').describe('a Git repository'),
+  ...shared,
+  url: z
+    .string()
+    .regex(GIT_URL, 'must be an https:// or ssh:// address, or user@host:path; http:// only on this host')
+    .refine((url) => !GIT_CREDENTIALS.test(url), 'must not have a password; use token or key_file')
+    .describe('address of the repository'),
+  user: z
+    .string()
+    .regex(/^[^\s:]+$/, 'must be a name without blanks and colons')
+    .default('git')
+    .describe('user name that goes with the token'),
+  token: secret.optional().describe('token or password for https'),
+  key_file: absolute.optional().describe('file of the private key for ssh'),
+  known_hosts: absolute.optional().describe('file with the keys of known hosts for ssh; default: that of the user'),
+});
+
 /** Setting `sources`: the only places that sources may read, by the name that a source uses. */
 export const sourceSettings = {
   sources: z
-    .record(name, z.discriminatedUnion('type', [Folder, S3, Postgres]))
+    .record(name, z.discriminatedUnion('type', [Folder, S3, Postgres, Git]))
     .default({})
     .describe('places that connected sources may read, by a name of yours'),
   source_roots: z
@@ -77,11 +102,21 @@ export const sourceSettings = {
 
 type SourcesFile = z.output<z.ZodObject<typeof sourceSettings>>;
 
+/** Repository, and how git signs in there. */
+export interface GitConnection {
+  readonly url: string;
+  readonly user: string;
+  readonly token: Secret | null;
+  readonly keyFile: string | null;
+  readonly knownHosts: string | null;
+}
+
 /** Place that sources may read, and the names of the organizations whose sources may. */
 export type ConnectionSettings = { readonly organizations: readonly string[] } & (
   | { readonly type: 'folder'; readonly root: string }
   | { readonly type: 's3'; readonly s3: S3Settings }
   | { readonly type: 'postgres'; readonly url: Secret }
+  | { readonly type: 'git'; readonly git: GitConnection }
 );
 
 /** Return true if sources of an organization may read a connection. */
@@ -111,8 +146,13 @@ export function sourcesConfigOf(file: SourcesFile): { sources: Readonly<Record<s
     const { organizations } = source;
     if (source.type === 'folder') return [key, { type: 'folder', root: path.resolve(source.root), organizations }];
     if (source.type === 'postgres') return [key, { type: 'postgres', url: source.url, organizations }];
+    if (source.type === 'git') return [key, { type: 'git', git: gitConnectionOf(source), organizations }];
     const { credentials, type, organizations: _, ...place } = source;
     return [key, { type, s3: s3SettingsOf({ ...place, credentials: 'keys', ...credentials }), organizations }];
   });
   return { sources: Object.fromEntries(sources) };
+}
+
+function gitConnectionOf({ url, user, token, key_file: keyFile, known_hosts: hosts }: z.output<typeof Git>) {
+  return { url, user, token: token ?? null, keyFile: keyFile ?? null, knownHosts: hosts ?? null };
 }

@@ -30,6 +30,25 @@ const FolderConfig = z.strictObject({
 
 const S3Config = z.strictObject({ prefix: lineOfText.max(512).default(''), include: Globs, exclude: Globs });
 
+/** Folder below the top of a repository, without a slash at its ends. */
+const repositoryPath = lineOfText
+  .max(1024)
+  .refine((path) => !path.startsWith('/') && !path.split('/').includes('..'), 'must be relative to the repository')
+  .transform((path) => path.replace(/^(?:\.\/)+|^\.$|\/+$/g, ''));
+
+const GitConfig = z.strictObject({
+  branch: z
+    .string()
+    .max(200)
+    .regex(/^(?![-/])(?!.*(?:\.\.|\/\/|@\{))[^\s~^:?*[\\\p{Cc}]+$/u, 'must be the name of a branch')
+    .optional()
+    .describe('default: the branch that the repository shows first'),
+  path: repositoryPath.default('').describe('folder of the repository'),
+  include: Globs,
+  exclude: Globs,
+  commits: z.int().min(1).max(1_000_000).default(1_000).describe('commits that are fetched, for the times of files'),
+});
+
 const identifier = lineOfText.min(1).max(63);
 const PostgresConfig = z.strictObject({
   schema: identifier.default('public'),
@@ -51,7 +70,7 @@ const PostgresConfig = z.strictObject({
 });
 
 /** Schema of `config` for each type of connection. */
-export const CONFIG_BY_TYPE = { folder: FolderConfig, s3: S3Config, postgres: PostgresConfig } as const;
+export const CONFIG_BY_TYPE = { folder: FolderConfig, s3: S3Config, postgres: PostgresConfig, git: GitConfig } as const;
 
 /** Checked `config` of a source of a type. */
 export type ConfigOf<T extends keyof typeof CONFIG_BY_TYPE> = z.output<(typeof CONFIG_BY_TYPE)[T]>;

@@ -1,3 +1,4 @@
+import path from 'node:path';
 import type { Logger } from '../../platform/logger.ts';
 import type { Sql } from '../../platform/postgres.ts';
 import type { ConnectionSettings } from '../../platform/source-settings.ts';
@@ -24,6 +25,8 @@ type ConnectionOf<T extends SourceType> = Extract<ConnectionSettings, { readonly
 
 /** Surroundings that a reader is opened with, beside its connection and config. */
 interface Opening extends ReaderContext {
+  /** Id of the source; null for the preview of one that is not connected. */
+  readonly sourceId: string | null;
   readonly state: ReaderState;
 }
 
@@ -45,6 +48,10 @@ const OPEN: {
     const { openTableReader } = await import('./table-reader.ts');
     return openTableReader({ url, config, ownIdentity });
   },
+  async git({ git: connection }, config, { dataDir, sourceId, bytesMax }) {
+    const { openGitReader } = await import('./git/git-reader.ts');
+    return openGitReader({ connection, config, cacheDir: path.join(dataDir, 'git'), copy: sourceId, bytesMax });
+  },
 };
 
 /**
@@ -55,7 +62,7 @@ const OPEN: {
  */
 export async function openReader(
   context: ReaderContext,
-  source: Pick<Source, 'orgId' | 'type' | 'connection' | 'config'>,
+  source: Pick<Source, 'orgId' | 'type' | 'connection' | 'config'> & { readonly id: string | null },
   state: ReaderState,
 ): Promise<SourceReader> {
   const { sql, connections } = context;
@@ -66,7 +73,7 @@ export async function openReader(
       `the settings have no connection "${source.connection}" of type ${source.type} for this organization; restart the service after a change`,
     );
   }
-  return openOf(connection.type, connection, source.config, { ...context, state });
+  return openOf(connection.type, connection, source.config, { ...context, state, sourceId: source.id });
 }
 
 function openOf<T extends SourceType>(type: T, connection: ConnectionSettings, config: unknown, opening: Opening) {

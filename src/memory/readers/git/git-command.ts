@@ -1,0 +1,159 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Readable } from 'node:stream';
+import { processEnvironment } from '../../../platform/environment.ts';
+import { boundedLine } from '../../../platform/printable.ts';
+import type { GitConnection } from '../../../platform/source-settings.ts';
+import { SourceFault } from '../source-reader.ts';
+
+/** Variables of the service that git may see: where programs, the home folder, proxies and certificates are. */
+const PASSED_ON = [
+  ...['PATH', 'HOME', 'SSL_CERT_FILE', 'SSL_CERT_DIR'],
+  ...['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'NO_PROXY', 'no_proxy'],
+];
+/** End of the error output that is kept. */
+const STDERR_CHARS_MAX = 4_096;
+const REASON_CHARS_MAX = 300;
+/** A transfer below this many bytes a second for this many seconds ends. */
+const LOW_SPEED = { bytes: '100', seconds: '60' };
+const SSH_SECONDS = 20;
+
+/**
+ * The git of the operator in one directory. Its settings come from the environment, which other users of the host
+ * cannot read: a command line would show the token.
+ */
+export class GitCommand {
+  readonly #directory: string;
+  readonly #env: NodeJS.ProcessEnv;
+  readonly #connection: GitConnection;
+
+  constructor(connection: GitConnection, directory: string) {
+    this.#connection = connection;
+    this.#directory = directory;
+    this.#env = environmentOf(connection);
+  }
+
+  /** Run git to its end and return its output. @throws SourceFault with what git says */
+  async run(args: readonly string[], signal: AbortSignal, input?: string): Promise<Buffer> {
+    const parts: Buffer[] = [];
+    for await (const part of this.stream(args, signal, input)) parts.push(part);
+    return Buffer.concat(parts);
+  }
+
+  /** Run git, and return its output while it arrives. @throws SourceFault at its end, with what git says */
+  async *stream(args: readonly string[], signal: AbortSignal, input = ''): AsyncGenerator<Buffer> {
+    const child = this.#spawn(args, signal);
+    const ended = outcomeOf(child);
+    child.stdin?.on('error', () => undefined).end(input);
+    try {
+      for await (const part of child.stdout as Readable) yield part as Buffer;
+    } finally {
+      child.kill();
+    }
+    const { code, stderr } = await ended;
+    signal.throwIfAborted();
+    if (code !== 0) throw gitFault(stderr, this.#connection);
+  }
+
+  /** Start git, and return its output as a stream that fails if git does. */
+  open(args: readonly string[]): Readable {
+    const child = this.#spawn(args, null);
+    const output = child.stdout as Readable;
+    child.stdin?.end();
+    output.once('close', () => child.kill());
+    void outcomeOf(child).then(({ code, stderr }) => {
+      if (code !== 0) output.destroy(gitFault(stderr, this.#connection));
+    });
+    return output;
+  }
+
+  #spawn(args: readonly string[], signal: AbortSignal | null): ChildProcess {
+    return spawn('git', args, {
+      cwd: this.#directory,
+      env: this.#env,
+      stdio: ['pipe', 'pipe', 'pipe'],
+      ...(signal === null ? {} : { signal }),
+    });
+  }
+}
+
+/** Wait for the end of git. The exit code is null if it could not start, or was ended. */
+function outcomeOf(child: ChildProcess): Promise<{ code: number | null; stderr: string }> {
+  let stderr = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    stderr = (stderr + text).slice(-STDERR_CHARS_MAX);
+  });
+  return new Promise((resolve) => {
+    child.once('error', (error: NodeJS.ErrnoException) =>
+      resolve({ code: null, stderr: error.code === 'ENOENT' ? NOT_INSTALLED : error.message }),
+    );
+    child.once('close', (code) => resolve({ code, stderr }));
+  });
+}
+
+const NOT_INSTALLED = 'git is not installed on the host of the worker';
+
+function environmentOf({ url, user, token, keyFile, knownHosts }: GitConnection): NodeJS.ProcessEnv {
+  const own = processEnvironment();
+  const scheme = /^(\w+):\/\//.exec(url)?.[1] ?? 'ssh';
+  const settings: [string, string][] = [
+    // Submodules and redirects must not lead to a transport that the operator did not name.
+    ['protocol.allow', 'never'],
+    [`protocol.${scheme}.allow`, 'always'],
+    ['http.followRedirects', 'false'],
+    ['http.lowSpeedLimit', LOW_SPEED.bytes],
+    ['http.lowSpeedTime', LOW_SPEED.seconds],
+    ['credential.helper', ''],
+    ['core.hooksPath', '/dev/null'],
+    ['gc.autoDetach', 'false'],
+  ];
+  if (token !== null) {
+    const basic = Buffer.from(`${user}:${token.reveal()}`).toString('base64');
+    settings.push(['http.extraHeader', `Authorization: Basic ${basic}`]);
+  }
+  const ssh = ['ssh', '-o BatchMode=yes', '-o StrictHostKeyChecking=yes', `-o ConnectTimeout=${SSH_SECONDS}`];
+  if (keyFile !== null) ssh.push('-o IdentitiesOnly=yes', `-i ${quoted(keyFile)}`);
+  if (knownHosts !== null) ssh.push(`-o UserKnownHostsFile=${quoted(knownHosts)}`);
+  return {
+    ...Object.fromEntries(PASSED_ON.map((name) => [name, own[name]])),
+    LC_ALL: 'C.UTF-8',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_SSH_COMMAND: ssh.join(' '),
+    GIT_CONFIG_COUNT: String(settings.length),
+    ...Object.fromEntries(
+      settings.flatMap(([key, value], nth) => [
+        [`GIT_CONFIG_KEY_${nth}`, key],
+        [`GIT_CONFIG_VALUE_${nth}`, value],
+      ]),
+    ),
+  };
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+/** Words of git and ssh by which a failure is known, with its category and what to do. The first match counts. */
+const FAILURES: readonly (readonly [RegExp, SourceFault['category'], string])[] = [
+  [/not installed/, 'source_settings', 'install it'],
+  [/could(?: not|n't) find remote ref/i, 'source_missing', 'the repository is empty or has no such branch'],
+  [/host key verification failed/i, 'source_refused', 'add the host to known_hosts of the connection'],
+  [/certificate|SSL|TLS/, 'source_refused', 'check the certificate of the server'],
+  [
+    /authentication failed|could not read (?:username|password)|permission denied|\b40[13]\b|access denied/i,
+    'source_refused',
+    'check the token or the key of the connection',
+  ],
+  [/not found|does not appear to be a git repository|does not exist|\b404\b/i, 'source_missing', 'check its address'],
+  [/redirect/i, 'source_missing', 'the repository has moved; change its address in the settings'],
+];
+
+/** Turn the error output of git into a fault, with the words of the server. */
+function gitFault(stderr: string, { url }: GitConnection): SourceFault {
+  const said = stderr.split('\n').filter((line) => /\S/.test(line));
+  const line = said.findLast((each) => /^(?:fatal|error|remote|ssh)|denied|failed/i.test(each)) ?? said.at(-1) ?? '';
+  const reason = boundedLine(line.replace(/^(?:fatal|error|remote):\s*/i, ''), REASON_CHARS_MAX);
+  const known = FAILURES.find(([words]) => words.test(stderr));
+  const message = `the repository ${url} cannot be read: ${reason || 'git was ended'}`;
+  if (known !== undefined) return new SourceFault(known[1], `${message}; ${known[2]}`);
+  return new SourceFault('source_unavailable', message, { retryable: true });
+}
