@@ -17,18 +17,24 @@ export const placeFlags = {
     env: 'SERVICE_BRANCH',
   }),
   schema: Flags.string({ description: 'postgres: schema of the table (default: public)', env: 'SERVICE_SCHEMA' }),
-  table: Flags.string({ description: 'postgres: table or view', env: 'SERVICE_TABLE' }),
+  table: Flags.string({ description: 'postgres, mysql, sqlite: table or view', env: 'SERVICE_TABLE' }),
   text: Flags.string({
-    description: 'postgres: template of a document, such as "{{title}} {{body}}"',
+    description: 'postgres, mysql, sqlite: template of a document, such as "{{title}} {{body}}"',
     env: 'SERVICE_TEXT',
   }),
-  title: Flags.string({ description: 'postgres: column with the name of a document', env: 'SERVICE_TITLE' }),
-  key: listFlag('postgres: column that identifies a row (default: the primary key)', 'SERVICE_KEY'),
+  title: Flags.string({
+    description: 'postgres, mysql, sqlite: column with the name of a document',
+    env: 'SERVICE_TITLE',
+  }),
+  key: listFlag('postgres, mysql, sqlite: column that identifies a row (default: the primary key)', 'SERVICE_KEY'),
   'updated-at': Flags.string({
-    description: 'postgres: column that changes whenever its row changes',
+    description: 'postgres, mysql, sqlite: column that changes whenever its row changes',
     env: 'SERVICE_UPDATED_AT',
   }),
-  'event-time': Flags.string({ description: 'postgres: column with the time of a row', env: 'SERVICE_EVENT_TIME' }),
+  'event-time': Flags.string({
+    description: 'postgres, mysql, sqlite: column with the time of a row',
+    env: 'SERVICE_EVENT_TIME',
+  }),
   settings: Flags.string({
     description: 'all settings of the source as JSON, instead of the flags above',
     env: 'SERVICE_SETTINGS',

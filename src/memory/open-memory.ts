@@ -9,7 +9,7 @@ import type { Sql } from '../platform/postgres.ts';
 import type { SearchContext } from '../search/search.ts';
 import { openPreviewGate, type PreviewContext } from './preview-source.ts';
 import { notifySync } from './queue-sync.ts';
-import { describeConnection } from './readers/table-store.ts';
+import { describeConnection } from './readers/tables/postgres-table-store.ts';
 import { queueDueSources, type SourcesContext } from './sources.ts';
 import { syncHandler, syncOperations } from './sync-handler.ts';
 import { folderWatcher } from './watch-folders.ts';

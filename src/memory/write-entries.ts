@@ -237,7 +237,7 @@ function entryOf(
 
 function factsOf({ source }: WriteContext, { fileName, sourcePath, metadata }: ReadEntry) {
   const own = { source_connection_id: source.id, ...metadata };
-  const ofTable = source.type === 'postgres' ? { 'schift.vector_source_id': source.id } : {};
+  const ofTable = 'schift.source_table' in metadata ? { 'schift.vector_source_id': source.id } : {};
   return { fileName, sourcePath, metadata: { ...source.tags, ...own, ...ofTable } };
 }
 

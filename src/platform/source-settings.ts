@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { z } from 'zod';
+import { isLoopbackHost } from './networks.ts';
 import { Secret } from './secret.ts';
 import { type S3Settings, s3Place, s3SettingsOf } from './storage-settings.ts';
 
@@ -87,17 +88,56 @@ const Git = z.strictObject({
   known_hosts: absolute.optional().describe('file with the keys of known hosts for ssh; default: that of the user'),
 });
 
+const Mysql = z.strictObject({
+  type: z.literal('mysql').describe('a database of MySQL or MariaDB'),
+  ...shared,
+  url: z
+    .string()
+    .refine((url) => mysqlPlaceOf(url) !== null, 'must be mysql://user:password@host:port/database')
+    .transform((value) => new Secret(value))
+    .describe('address of the database, mysql://…'),
+  tls: z
+    .boolean()
+    .optional()
+    .describe('encrypt the connection and check the certificate; default: yes, unless the database is on this host'),
+  ca: z
+    .string()
+    .regex(/^-----BEGIN CERTIFICATE-----/, 'must be a certificate in PEM')
+    .optional()
+    .describe('certificate of the issuer, in PEM'),
+});
+
+/** Parts of the address of a database; null if it lacks one. */
+function mysqlPlaceOf(text: string) {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const database = decodeURIComponent(url?.pathname.slice(1) ?? '');
+  if (url?.protocol !== 'mysql:' || url.username === '' || database === '' || database.includes('/')) return null;
+  return {
+    host: url.hostname,
+    port: Number(url.port || 3306),
+    user: decodeURIComponent(url.username),
+    password: new Secret(decodeURIComponent(url.password)),
+    database,
+  };
+}
+
+const Sqlite = z.strictObject({
+  type: z.literal('sqlite').describe('a file of SQLite'),
+  ...shared,
+  file: absolute.describe('file of the database'),
+});
+
 /** Setting `sources`: the only places that sources may read, by the name that a source uses. */
 export const sourceSettings = {
   sources: z
-    .record(name, z.discriminatedUnion('type', [Folder, S3, Postgres, Git]))
+    .record(name, z.discriminatedUnion('type', [Folder, S3, Postgres, Git, Mysql, Sqlite]))
     .default({})
     .describe('places that connected sources may read, by a name of yours'),
   source_roots: z
     .array(z.string().refine((root) => path.isAbsolute(root), 'must be an absolute path'))
     .min(1)
     .default(DEFAULT_ROOTS)
-    .describe('folders below which connections of type folder may read'),
+    .describe('folders below which connections of type folder and sqlite may read'),
 };
 
 type SourcesFile = z.output<z.ZodObject<typeof sourceSettings>>;
@@ -111,12 +151,25 @@ export interface GitConnection {
   readonly knownHosts: string | null;
 }
 
+/** Database of MySQL or MariaDB, and how to sign in there. */
+export interface MysqlConnection {
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  readonly password: Secret;
+  readonly database: string;
+  /** Null for a connection that is not encrypted. */
+  readonly ssl: { readonly ca: string | null } | null;
+}
+
 /** Place that sources may read, and the names of the organizations whose sources may. */
 export type ConnectionSettings = { readonly organizations: readonly string[] } & (
   | { readonly type: 'folder'; readonly root: string }
   | { readonly type: 's3'; readonly s3: S3Settings }
   | { readonly type: 'postgres'; readonly url: Secret }
   | { readonly type: 'git'; readonly git: GitConnection }
+  | { readonly type: 'mysql'; readonly mysql: MysqlConnection }
+  | { readonly type: 'sqlite'; readonly file: string }
 );
 
 /** Return true if sources of an organization may read a connection. */
@@ -124,21 +177,21 @@ export function mayUse({ organizations }: ConnectionSettings, organization: stri
   return organizations.includes(organization) || organizations.includes(EVERY_ORGANIZATION);
 }
 
-/** List the faults of connections whose folder is outside of the allowed ones. */
+/** List the faults of connections whose folder or file is outside of the allowed folders. */
 export function sourceFaults(file: SourcesFile): { path: string[]; message: string }[] {
   const roots = file.source_roots.map((root) => path.resolve(root));
   const isAllowed = (folder: string) =>
     roots.some((root) => folder === root || folder.startsWith(root.endsWith(path.sep) ? root : root + path.sep));
-  return Object.entries(file.sources).flatMap(([key, source]) =>
-    source.type !== 'folder' || isAllowed(path.resolve(source.root))
-      ? []
-      : [
-          {
-            path: ['sources', key, 'root'],
-            message: `must be below one of source_roots (${roots.join(', ')}); add its folder there to allow it`,
-          },
-        ],
-  );
+  const message = `must be below one of source_roots (${roots.join(', ')}); add its folder there to allow it`;
+  return Object.entries(file.sources).flatMap(([key, source]) => {
+    if (source.type === 'folder' && !isAllowed(path.resolve(source.root))) {
+      return [{ path: ['sources', key, 'root'], message }];
+    }
+    if (source.type === 'sqlite' && !isAllowed(path.resolve(source.file))) {
+      return [{ path: ['sources', key, 'file'], message }];
+    }
+    return [];
+  });
 }
 
 export function sourcesConfigOf(file: SourcesFile): { sources: Readonly<Record<string, ConnectionSettings>> } {
@@ -147,6 +200,8 @@ export function sourcesConfigOf(file: SourcesFile): { sources: Readonly<Record<s
     if (source.type === 'folder') return [key, { type: 'folder', root: path.resolve(source.root), organizations }];
     if (source.type === 'postgres') return [key, { type: 'postgres', url: source.url, organizations }];
     if (source.type === 'git') return [key, { type: 'git', git: gitConnectionOf(source), organizations }];
+    if (source.type === 'mysql') return [key, { type: 'mysql', mysql: mysqlConnectionOf(source), organizations }];
+    if (source.type === 'sqlite') return [key, { type: 'sqlite', file: path.resolve(source.file), organizations }];
     const { credentials, type, organizations: _, ...place } = source;
     return [key, { type, s3: s3SettingsOf({ ...place, credentials: 'keys', ...credentials }), organizations }];
   });
@@ -155,4 +210,11 @@ export function sourcesConfigOf(file: SourcesFile): { sources: Readonly<Record<s
 
 function gitConnectionOf({ url, user, token, key_file: keyFile, known_hosts: hosts }: z.output<typeof Git>) {
   return { url, user, token: token ?? null, keyFile: keyFile ?? null, knownHosts: hosts ?? null };
+}
+
+function mysqlConnectionOf({ url, tls, ca }: z.output<typeof Mysql>): MysqlConnection {
+  const place = mysqlPlaceOf(url.reveal());
+  if (place === null) throw new Error('the address was checked when it was read');
+  const isEncrypted = tls ?? !isLoopbackHost(place.host);
+  return { ...place, ssl: isEncrypted ? { ca: ca ?? null } : null };
 }

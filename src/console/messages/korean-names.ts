@@ -63,6 +63,8 @@ export const KOREAN_NAMES = {
   s3: 'S3',
   postgres: 'PostgreSQL',
   git: 'Git',
+  mysql: 'MySQL',
+  sqlite: 'SQLite',
   draft: '초안',
   published: '게시됨',
   running: '실행 중',

@@ -50,8 +50,8 @@ const GitConfig = z.strictObject({
 });
 
 const identifier = lineOfText.min(1).max(63);
-const PostgresConfig = z.strictObject({
-  schema: identifier.default('public'),
+/** Fields of a source that reads a table or a view. */
+const rows = {
   table: identifier,
   key: z.array(identifier).min(1).max(8).optional().describe('columns that identify a row; default: the primary key'),
   text: z
@@ -67,10 +67,21 @@ const PostgresConfig = z.strictObject({
   updated_at: identifier.optional().describe('column that changes with every change of a row'),
   event_time: identifier.optional(),
   where: z.record(identifier, z.union([z.string().max(512), z.number(), z.boolean()])).optional(),
-});
+};
+
+const PostgresConfig = z.strictObject({ schema: identifier.default('public'), ...rows });
+const MysqlConfig = z.strictObject(rows);
+const SqliteConfig = z.strictObject(rows);
 
 /** Schema of `config` for each type of connection. */
-export const CONFIG_BY_TYPE = { folder: FolderConfig, s3: S3Config, postgres: PostgresConfig, git: GitConfig } as const;
+export const CONFIG_BY_TYPE = {
+  folder: FolderConfig,
+  s3: S3Config,
+  postgres: PostgresConfig,
+  git: GitConfig,
+  mysql: MysqlConfig,
+  sqlite: SqliteConfig,
+} as const;
 
 /** Checked `config` of a source of a type. */
 export type ConfigOf<T extends keyof typeof CONFIG_BY_TYPE> = z.output<(typeof CONFIG_BY_TYPE)[T]>;

@@ -8,6 +8,7 @@ import type { Source } from '../source-store.ts';
 import { CONFIG_BY_TYPE, type ConfigOf } from './configs.ts';
 import { openFolderReader } from './folder-reader.ts';
 import { type ReaderState, SourceFault, type SourceReader } from './source-reader.ts';
+import { openTableReader } from './tables/table-reader.ts';
 
 export interface ReaderContext {
   readonly sql: Sql;
@@ -45,8 +46,16 @@ const OPEN: {
     return openS3Reader({ s3, prefix: s3.prefix + prefix, globs, bytesMax, logger });
   },
   async postgres({ url }, config, { ownIdentity }) {
-    const { openTableReader } = await import('./table-reader.ts');
-    return openTableReader({ url, config, ownIdentity });
+    const { openPostgresTables } = await import('./tables/postgres-tables.ts');
+    return openTableReader(openPostgresTables(url, ownIdentity), 'postgres', config);
+  },
+  async mysql({ mysql }, config) {
+    const { openMysqlTables } = await import('./tables/mysql-tables.ts');
+    return openTableReader(openMysqlTables(mysql), 'mysql', { schema: mysql.database, ...config });
+  },
+  async sqlite({ file }, config) {
+    const { openSqliteTables } = await import('./tables/sqlite-tables.ts');
+    return openTableReader(openSqliteTables(file), 'sqlite', { schema: 'main', ...config });
   },
   async git({ git: connection }, config, { dataDir, sourceId, bytesMax }) {
     const { openGitReader } = await import('./git/git-reader.ts');

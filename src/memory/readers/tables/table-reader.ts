@@ -1,8 +1,5 @@
-import { AppError } from '../../platform/errors.ts';
-import { mapPostgresError, openPostgres, type Sql } from '../../platform/postgres.ts';
-import { fileNameOf } from '../../platform/printable.ts';
-import type { Secret } from '../../platform/secret.ts';
-import { parseRowTemplate, type RowTemplate } from '../template.ts';
+import { fileNameOf } from '../../../platform/printable.ts';
+import { parseRowTemplate, type RowTemplate } from '../../template.ts';
 import {
   type EntryFault,
   type ListedEntry,
@@ -11,15 +8,14 @@ import {
   SourceFault,
   type SourceReader,
   tooLargeFault,
-} from './source-reader.ts';
-import * as store from './table-store.ts';
+} from '../source-reader.ts';
+import type { Column, ListedRow, RowQuery, TableDatabase, TableRow } from './table-database.ts';
 
 const PAGE_ROWS = 1_000;
 /** Longest value of metadata, which holds the key of a row. */
 const KEY_CHARS_MAX = 512;
 /** Maximum size of a row as text. A page of rows is held in memory. */
-export const ROW_BYTES_MAX = 16 * 1024 * 1024;
-const TIME_TYPES = /^(date|timestamp)/;
+const ROW_BYTES_MAX = 16 * 1024 * 1024;
 
 export interface TableConfig {
   readonly schema: string;
@@ -32,32 +28,26 @@ export interface TableConfig {
   readonly where?: Readonly<Record<string, string | number | boolean>> | undefined;
 }
 
-export interface TableOptions {
-  readonly url: Secret;
-  readonly config: TableConfig;
-  /** Identity of the service's own database, which no source may read. */
-  readonly ownIdentity: () => Promise<string>;
-}
-
-/** Open a table or view as a source. Each row is an entry. Its hash or an update column identifies its version. */
-export function openTableReader({ url, config, ownIdentity }: TableOptions): SourceReader {
-  const sql = openPostgres({ url }, { poolMax: 2, applicationName: 'service/source' });
+/**
+ * Open a table or view as a source. Each row is an entry. Its hash or an update column identifies its version.
+ *
+ * @param kind value of the metadata `source_kind`
+ */
+export function openTableReader(database: TableDatabase, kind: string, config: TableConfig): SourceReader {
   const template = parseRowTemplate(config.text);
   if ('fault' in template) throw new SourceFault('source_settings', `text: ${template.fault}`);
-  let prepared: Promise<store.RowQuery> | null = null;
-  const prepare = () => {
-    prepared ??= prepareQuery(sql, config, template, ownIdentity);
+  let prepared: Promise<RowQuery> | null = null;
+  const prepare = (signal: AbortSignal) => {
+    prepared ??= prepareQuery(database, config, template, signal);
     return prepared;
   };
   return {
     async *list(signal) {
-      const query = await asFault(prepare());
+      const query = await prepare(signal);
       let after: readonly string[] | null = null;
       for (;;) {
         signal.throwIfAborted();
-        const last: readonly string[] | null = after;
-        const page = store.readOnly(sql, (tx) => store.listRows(tx, query, last, PAGE_ROWS));
-        const rows: store.ListedRow[] = await asFault(page);
+        const rows: readonly ListedRow[] = await database.list(query, after, PAGE_ROWS, signal);
         yield toListing(rows);
         after = rows.at(-1)?.key ?? null;
         if (rows.length < PAGE_ROWS) return;
@@ -65,33 +55,28 @@ export function openTableReader({ url, config, ownIdentity }: TableOptions): Sou
     },
     async read(entries, signal) {
       signal.throwIfAborted();
-      const query = await asFault(prepare());
+      const query = await prepare(signal);
       const keys = entries.map((entry) => JSON.parse(entry.key) as string[]);
-      const rows = await asFault(store.readOnly(sql, (tx) => store.readRows(tx, query, keys, ROW_BYTES_MAX)));
-      return rows.map((row) => toEntry(row, query, config, template));
+      const rows = await database.read(query, keys, ROW_BYTES_MAX, signal);
+      return rows.map((row) => toEntry(row, kind, query, config, template));
     },
-    close: () => sql.end({ timeout: 1 }),
+    close: () => database.close(),
   };
 }
 
 /** Check the connection and resolve the configured names. @throws SourceFault */
 async function prepareQuery(
-  sql: Sql,
+  database: TableDatabase,
   config: TableConfig,
   template: RowTemplate,
-  ownIdentity: () => Promise<string>,
-): Promise<store.RowQuery> {
+  signal: AbortSignal,
+): Promise<RowQuery> {
   const { schema, table } = config;
-  const { identity, isSuperuser } = await store.describeConnection(sql);
-  if (isSuperuser)
-    throw new SourceFault('source_refused', 'the connection logs in as a superuser; give it a role that may only read');
-  if (identity === (await ownIdentity()))
-    throw new SourceFault('source_refused', "the connection leads to the service's own database");
-  const found = await store.readOnly(sql, (tx) => store.describeTable(tx, config));
+  const found = await database.describe(config, signal);
   if (found === null) throw new SourceFault('source_missing', `there is no table or view ${schema}.${table}`);
   if (!found.isReadable)
     throw new SourceFault('source_refused', `the role of the connection may not read ${schema}.${table}`);
-  const typeOf = (name: string): store.Column => {
+  const typeOf = (name: string): Column => {
     const column = found.columns.find((each) => each.name === name);
     if (column === undefined) throw new SourceFault('source_missing', `${schema}.${table} has no column ${name}`);
     return column;
@@ -105,7 +90,7 @@ async function prepareQuery(
   }
   for (const name of [...template.columns, config.title, config.updated_at]) if (name !== undefined) typeOf(name);
   const where = Object.entries(config.where ?? {}).map(([name, value]) => ({ ...typeOf(name), value: String(value) }));
-  if (config.event_time !== undefined && !TIME_TYPES.test(typeOf(config.event_time).type)) {
+  if (config.event_time !== undefined && !database.isTime(typeOf(config.event_time).type)) {
     throw new SourceFault('source_settings', `the column ${config.event_time} is no date or timestamp`);
   }
   return {
@@ -119,7 +104,7 @@ async function prepareQuery(
   };
 }
 
-function toListing(rows: readonly store.ListedRow[]): { entries: ListedEntry[]; faults: EntryFault[] } {
+function toListing(rows: readonly ListedRow[]): { entries: ListedEntry[]; faults: EntryFault[] } {
   const entries: ListedEntry[] = [];
   const faults: EntryFault[] = [];
   for (const { key, version, sizeBytes } of rows) {
@@ -142,8 +127,9 @@ function pkOf(key: readonly string[]): string {
 }
 
 function toEntry(
-  row: store.TableRow,
-  { schema, table }: store.RowQuery,
+  row: TableRow,
+  kind: string,
+  { schema, table }: RowQuery,
   config: TableConfig,
   template: RowTemplate,
 ): ReadEntry | EntryFault {
@@ -163,7 +149,7 @@ function toEntry(
     content: text.trim() === '' ? null : { bytes: Buffer.from(text, 'utf8') },
     sourcePath: null,
     metadata: {
-      source_kind: 'postgres',
+      source_kind: kind,
       source_schema: schema,
       source_table: table,
       source_pk: pk,
@@ -174,42 +160,4 @@ function toEntry(
     },
     eventTimeMs: row.eventTimeMs,
   };
-}
-
-/** SQLSTATE codes for a configured name or a right that no longer exists. */
-const GONE = new Set(['42P01', '42703', '42501', '3F000', '42883']);
-
-async function asFault<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    if (error instanceof SourceFault) throw error;
-    const code = (error as { code?: unknown }).code;
-    if (typeof code === 'string' && GONE.has(code)) {
-      throw new SourceFault('source_missing', `the table cannot be read any more (${(error as Error).message})`, {
-        cause: error,
-      });
-    }
-    if (code === '57014')
-      throw new SourceFault('source_unavailable', 'the database took too long to answer', {
-        retryable: true,
-        cause: error,
-      });
-    const known = mapPostgresError(error);
-    if (known instanceof AppError) {
-      const isRefused = known.code === 'postgres_refused';
-      const message = isRefused ? 'the database refuses the login of the connection' : 'the database does not answer';
-      throw new SourceFault(
-        isRefused ? 'source_refused' : 'source_unavailable',
-        `${message}; check the connection in the settings`,
-        {
-          retryable: !isRefused,
-          cause: error,
-        },
-      );
-    }
-    throw new SourceFault('source_unavailable', `the table cannot be read (${String(code ?? 'unknown')})`, {
-      cause: error,
-    });
-  }
 }

@@ -1,19 +1,9 @@
-import { unprepared } from '../../platform/postgres/unprepared.ts';
-import type { Sql, SqlFragment } from '../../platform/postgres.ts';
+import { unprepared } from '../../../platform/postgres/unprepared.ts';
+import type { Sql, SqlFragment } from '../../../platform/postgres.ts';
+import type { Column, ListedRow, RowQuery, TableDescription, TableName, TableRow } from './table-database.ts';
 
 /** Time limit of a statement on the operator's database. */
 const STATEMENT_MS_MAX = 60_000;
-
-export interface TableName {
-  readonly schema: string;
-  readonly table: string;
-}
-
-export interface Column {
-  readonly name: string;
-  /** Type in SQL syntax, from the catalog. */
-  readonly type: string;
-}
 
 /** Return the identity of a database among all servers, and the rights of the connected role. */
 export async function describeConnection(sql: Sql): Promise<{ identity: string; isSuperuser: boolean }> {
@@ -32,10 +22,7 @@ export function readOnly<T>(sql: Sql, fn: (tx: Sql) => Promise<T>): Promise<T> {
 }
 
 /** Describe a table or view, or return null if it does not exist. */
-export async function describeTable(
-  sql: Sql,
-  { schema, table }: TableName,
-): Promise<{ columns: Column[]; primaryKey: string[]; isReadable: boolean } | null> {
+export async function describeTable(sql: Sql, { schema, table }: TableName): Promise<TableDescription | null> {
   const [found] = await sql`
     SELECT c.oid::bigint AS oid, has_table_privilege(c.oid, 'SELECT') OR has_any_column_privilege(c.oid, 'SELECT') AS readable
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -55,23 +42,6 @@ export async function describeTable(
     primaryKey: keys.map((row) => row['name'] as string),
     isReadable: found['readable'] as boolean,
   };
-}
-
-export interface RowQuery extends TableName {
-  readonly key: readonly Column[];
-  /** Columns that form a document. */
-  readonly columns: readonly string[];
-  readonly updatedAt: string | null;
-  readonly eventTime: string | null;
-  /** Columns with the values that rows must match. */
-  readonly where: readonly (Column & { readonly value: string })[];
-}
-
-export interface ListedRow {
-  readonly key: readonly string[];
-  readonly version: string;
-  /** Size of the columns as text. If the values were not read, their stored size, possibly compressed. */
-  readonly sizeBytes: number;
 }
 
 /** List a page of rows in key order, after the row with the key `after`. */
@@ -97,12 +67,6 @@ export async function listRows(
     version: row['version'] as string,
     sizeBytes: Number(row['size']),
   }));
-}
-
-export interface TableRow extends ListedRow {
-  /** Values as text by column; null if the row is larger than the bound. */
-  readonly values: Readonly<Record<string, string | null>> | null;
-  readonly eventTimeMs: number | null;
 }
 
 /** Read rows by their keys. Describe a row of more than `bytesMax` without its values. */
