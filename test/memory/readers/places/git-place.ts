@@ -7,20 +7,30 @@ import type { SourcePlace } from './place.ts';
 export async function openGitPlace(start: () => Promise<GitRepository>): Promise<SourcePlace> {
   const repository = await start();
   const fileOf = (name: string) => path.join(repository.work, name);
+  let isBatch = false;
+  const commit = (at?: Date) => {
+    if (!isBatch) repository.commit(at);
+  };
   return {
     connection: { type: 'git', url: repository.url, ...repository.settings },
     config: {},
     async write(name, content, at) {
       writeFileSync(fileOf(name), content);
-      repository.commit(at);
+      commit(at);
+    },
+    async batch(changes) {
+      isBatch = true;
+      await changes();
+      isBatch = false;
+      commit();
     },
     async remove(name) {
       rmSync(fileOf(name));
-      repository.commit();
+      commit();
     },
     async rename(from, to) {
       renameSync(fileOf(from), fileOf(to));
-      repository.commit();
+      commit();
     },
     async vanish() {
       const restore = repository.hide();

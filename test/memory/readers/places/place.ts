@@ -6,6 +6,8 @@ export interface SourcePlace {
   readonly config: Readonly<Record<string, unknown>>;
   /** Create an entry, or replace its content. `at` is its time, where a place lets one set it. */
   write(name: string, content: string, at?: Date): Promise<void>;
+  /** Make several changes at once, where each alone takes long. */
+  batch?(changes: () => Promise<void>): Promise<void>;
   remove(name: string): Promise<void>;
   rename(from: string, to: string): Promise<void>;
   /** Make the whole place unreachable. @returns a function that brings it back */
@@ -13,4 +15,16 @@ export interface SourcePlace {
   /** Make one entry unreadable; absent where a place has no rights of single entries. */
   deny?(name: string): Promise<void>;
   close(): Promise<void>;
+}
+
+/** Write entries with texts of their own. @param timeOf time of an entry by its number */
+export async function writeAll(
+  place: SourcePlace,
+  entries: number,
+  timeOf: (nth: number) => Date | undefined = () => undefined,
+): Promise<void> {
+  const write = async () => {
+    for (let nth = 0; nth < entries; nth++) await place.write(`entry-${nth}.txt`, `Text of entry ${nth}.`, timeOf(nth));
+  };
+  await (place.batch === undefined ? write() : place.batch(write));
 }
