@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { BaseCommand } from '../src/cli/base-command.ts';
 import type { Check } from '../src/cli/doctor.ts';
 import { EXIT } from '../src/cli/exit-codes.ts';
-import { paint } from '../src/cli/output.ts';
+import { asTyped, paint } from '../src/cli/output.ts';
 import { parseRequest } from '../src/cli/parse-request.ts';
 import type { Config } from '../src/platform/config.ts';
 import { untilInterrupted } from '../src/platform/lifecycle.ts';
@@ -43,7 +43,7 @@ export default class Doctor extends BaseCommand {
       for await (const check of await this.#examine(flags, config, logger, signal)) {
         checks.push(check);
         const [colour, mark] = MARKS[check.status];
-        this.log(`${paint(colour, mark)} ${check.name}: ${check.detail}`);
+        this.log(`${paint(colour, mark)} ${check.name}: ${asTyped(check.detail)}`);
       }
       const healthy = checks.every((check) => check.status !== 'down');
       if (!healthy) process.exitCode = EXIT.dependency;

@@ -108,7 +108,7 @@ expect 'vendor-a/text-embedding-3-small'
 
 step 'switch to it, and move the documents as the warning says'
 run bin/service routing set vendor-a/text-embedding-3-small
-hint 'run "service '
+hint 'run "bin/service '
 # shellcheck disable=SC2086 # the hint is a command line
 run bin/service ${hinted%%\"*} --yes
 run bin/service search 'who hunts at night?' --json

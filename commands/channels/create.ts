@@ -1,7 +1,7 @@
 import { Args, Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { orgFlag } from '../../src/cli/flags.ts';
-import { note } from '../../src/cli/output.ts';
+import { asTyped, note } from '../../src/cli/output.ts';
 
 export default class ChannelsCreate extends BaseCommand {
   static override setsUp = false;
@@ -54,11 +54,13 @@ export default class ChannelsCreate extends BaseCommand {
     if (channel.webhook_path !== undefined) {
       const { setUpLines } = await import('../../src/cli/channel-set-up.ts');
       const { baseUrl } = await this.loadSettings(flags);
-      for (const line of setUpLines(channel, baseUrl)) this.log(line);
+      for (const line of setUpLines(channel, baseUrl)) this.log(asTyped(line));
     }
     const { SENDERS } = await import('../../src/channels/senders/senders.ts');
     if (SENDERS.has(channel.provider))
-      this.log(`check a template: channels send ${channel.id} --template CODE --phone NUMBER --dry-run`);
+      this.log(
+        asTyped(`check a template: service channels send ${channel.id} --template CODE --phone NUMBER --dry-run`),
+      );
     for (const warning of warnings) note(`warning: ${warning}`);
     return channel;
   }

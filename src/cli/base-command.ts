@@ -9,7 +9,17 @@ import { untilInterrupted } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { describeFailure, type Failure, withoutHelpHint } from './exit-codes.ts';
-import { hasScreen, hasSwitch, note, printFailure, printJson, printLine, setQuiet, wantsJson } from './output.ts';
+import {
+  hasScreen,
+  hasSwitch,
+  note,
+  printCommandsAs,
+  printFailure,
+  printJson,
+  printLine,
+  setQuiet,
+  wantsJson,
+} from './output.ts';
 import type { FieldNames, Session } from './session.ts';
 import type { Column } from './table.ts';
 import { describeUsageFault } from './usage-fault.ts';
@@ -80,6 +90,8 @@ export abstract class BaseCommand extends Command {
   override async init(): Promise<void> {
     await super.init();
     setQuiet(hasSwitch(this.config, this.argv, 'quiet'));
+    const words = new Set(this.config.commandIDs.map((id) => id.split(':')[0] ?? id));
+    printCommandsAs(await this.typedCommand(), [...words]);
   }
 
   /** Return the program as the user typed it, for commands that a message shows: `bin/service`, or its name. */

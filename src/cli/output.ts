@@ -53,12 +53,32 @@ export function printJson(value: unknown): void {
   printLine(JSON.stringify(value, null, process.stdout.isTTY ? 2 : 0));
 }
 
+/** Commands in the messages of the service, which call it by its own name, and the program as the user typed it. */
+let printed: { readonly commands: RegExp; readonly program: string } | null = null;
+
+/**
+ * Print commands in notes and failures so that they can be typed again.
+ *
+ * @param program the program as the user typed it, such as `bin/service`
+ * @param words first words of all commands
+ */
+export function printCommandsAs(program: string, words: readonly string[]): void {
+  const commands = new RegExp(`(?<![\\w/.-])service (?=(?:${words.join('|')})\\b)`, 'g');
+  printed = program === 'service' ? null : { commands, program };
+}
+
+/** Write the commands of a message with the program as the user typed it. */
+export function asTyped(message: string): string {
+  return printed === null ? message : message.replace(printed.commands, `${printed.program} `);
+}
+
 /** Print a failure as a message on stderr, with `--json` also as a document on stdout, and set the exit code. */
 export function printFailure(failure: Failure, options: { json: boolean; bin: string; help?: string }): void {
   process.exitCode = failure.exitCode;
-  if (options.json) printJson({ error: { code: failure.code, message: failure.message } });
+  const message = asTyped(failure.message);
+  if (options.json) printJson({ error: { code: failure.code, message } });
   const help = failure.code === 'usage' && options.help !== undefined ? ` (see ${options.help})` : '';
-  process.stderr.write(`${options.bin}: ${failure.message}${help}\n`);
+  process.stderr.write(`${options.bin}: ${message}${help}\n`);
   if (failure.exitCode === EXIT.dependency) process.stderr.write(`See: ${options.bin} doctor\n`);
 }
 
@@ -76,5 +96,5 @@ export function isQuietNow(): boolean {
 
 /** Print progress or a note for people on stderr, unless it is switched off. */
 export function note(line: string): void {
-  if (!isQuiet) process.stderr.write(`${line}\n`);
+  if (!isQuiet) process.stderr.write(`${asTyped(line)}\n`);
 }

@@ -104,6 +104,8 @@ test('a source is tested before it reads anything, changed, paused and resumed',
   expect((await sources('test', 'plans')).stdout).toContain('would add 0, read 0 again, remove 1 and leave 1');
   expect((await sources('pause', 'plans')).stdout).toContain('sources resume plans');
   expect(await sources('sync', 'plans')).toMatchObject({ code: 4, stderr: expect.stringContaining('is paused') });
+  const typed = await runCommand(['sources', 'sync', 'plans'], { ...env, SERVICE_COMMAND_PATH: 'bin/service' });
+  expect(typed.stderr).toContain('resume it first: bin/service sources resume plans');
   expect((await sources('resume', 'plans')).code).toBe(0);
   expect((await sources('sync', 'plans')).stdout).toContain('1 removed');
   expect(await sources('change', 'plans')).toMatchObject({ code: 2, stderr: expect.stringContaining('--schedule') });
