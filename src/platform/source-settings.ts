@@ -2,6 +2,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import { isLoopbackHost } from './networks.ts';
 import { Secret } from './secret.ts';
+import { readServiceAccount, type ServiceAccount, ServiceAccountKey } from './service-account.ts';
 import { type S3Settings, s3Place, s3SettingsOf } from './storage-settings.ts';
 
 const secret = z
@@ -127,17 +128,82 @@ const Sqlite = z.strictObject({
   file: absolute.describe('file of the database'),
 });
 
+const https = z
+  .url({ protocol: /^https?$/ })
+  .refine((url) => url.startsWith('https:') || isLoopbackHost(new URL(url).hostname), 'must begin with https://')
+  .refine((url) => new URL(url).username === '', 'must not have credentials');
+const id = z.string().regex(/^[\w.@:/,-]{1,300}$/, 'must be an id or a name without blanks');
+
+const Confluence = z.strictObject({
+  type: z.literal('confluence').describe('Confluence Cloud (preview)'),
+  ...shared,
+  url: https
+    .transform((url) => new URL(url).origin)
+    .describe('address of the site, such as https://acme.atlassian.net'),
+  email: z.string().min(3).max(320).describe('email address of the account'),
+  token: secret.describe('API token of the account'),
+});
+
+const Notion = z.strictObject({
+  type: z.literal('notion').describe('pages of Notion (preview)'),
+  ...shared,
+  token: secret.describe('token of an internal integration, with which the pages are shared'),
+  url: https.default('https://api.notion.com').describe('address of the API'),
+});
+
+const GoogleDrive = z.strictObject({
+  type: z.literal('gdrive').describe('Google Drive (preview)'),
+  ...shared,
+  service_account: ServiceAccountKey.describe('JSON key of a service account, with which the files are shared'),
+  url: https.default('https://www.googleapis.com').describe('address of the API'),
+});
+
+const SharePoint = z
+  .strictObject({
+    type: z.literal('sharepoint').describe('a library of SharePoint, or OneDrive (preview)'),
+    ...shared,
+    tenant: id.describe('id or domain of the tenant'),
+    client_id: id.describe('id of the application'),
+    client_secret: secret.describe('secret of the application'),
+    site: id.optional().describe('site, such as acme.sharepoint.com:/sites/team'),
+    user: id.optional().describe('user name of a person, whose OneDrive is read instead of a site'),
+    login_url: https.default('https://login.microsoftonline.com').describe('address of Microsoft Entra ID'),
+    graph_url: https.default('https://graph.microsoft.com').describe('address of Microsoft Graph'),
+  })
+  .refine(({ site, user }) => (site === undefined) !== (user === undefined), 'needs either site or user');
+
+const Slack = z.strictObject({
+  type: z.literal('slack').describe('an unpacked export of a Slack workspace (preview)'),
+  ...shared,
+  root: absolute.describe('folder with users.json and the folders of the channels'),
+});
+
 /** Setting `sources`: the only places that sources may read, by the name that a source uses. */
 export const sourceSettings = {
   sources: z
-    .record(name, z.discriminatedUnion('type', [Folder, S3, Postgres, Git, Mysql, Sqlite]))
+    .record(
+      name,
+      z.discriminatedUnion('type', [
+        Folder,
+        S3,
+        Postgres,
+        Git,
+        Mysql,
+        Sqlite,
+        Confluence,
+        Notion,
+        GoogleDrive,
+        SharePoint,
+        Slack,
+      ]),
+    )
     .default({})
     .describe('places that connected sources may read, by a name of yours'),
   source_roots: z
     .array(z.string().refine((root) => path.isAbsolute(root), 'must be an absolute path'))
     .min(1)
     .default(DEFAULT_ROOTS)
-    .describe('folders below which connections of type folder and sqlite may read'),
+    .describe('folders below which connections of types folder, sqlite and slack may read'),
 };
 
 type SourcesFile = z.output<z.ZodObject<typeof sourceSettings>>;
@@ -162,6 +228,35 @@ export interface MysqlConnection {
   readonly ssl: { readonly ca: string | null } | null;
 }
 
+/** Site of Confluence Cloud. `url` is an origin. */
+export interface ConfluenceConnection {
+  readonly url: string;
+  readonly email: string;
+  readonly token: Secret;
+}
+
+export interface NotionConnection {
+  readonly url: string;
+  readonly token: Secret;
+}
+
+export interface GoogleDriveConnection {
+  readonly url: string;
+  readonly account: ServiceAccount;
+}
+
+/** Application of Microsoft Entra ID, and the site or the person whose files it reads. */
+export interface SharePointConnection {
+  readonly loginUrl: string;
+  readonly graphUrl: string;
+  readonly tenant: string;
+  readonly clientId: string;
+  readonly clientSecret: Secret;
+  /** Null to read the files of `user`. */
+  readonly site: string | null;
+  readonly user: string;
+}
+
 /** Place that sources may read, and the names of the organizations whose sources may. */
 export type ConnectionSettings = { readonly organizations: readonly string[] } & (
   | { readonly type: 'folder'; readonly root: string }
@@ -170,6 +265,11 @@ export type ConnectionSettings = { readonly organizations: readonly string[] } &
   | { readonly type: 'git'; readonly git: GitConnection }
   | { readonly type: 'mysql'; readonly mysql: MysqlConnection }
   | { readonly type: 'sqlite'; readonly file: string }
+  | { readonly type: 'confluence'; readonly confluence: ConfluenceConnection }
+  | { readonly type: 'notion'; readonly notion: NotionConnection }
+  | { readonly type: 'gdrive'; readonly gdrive: GoogleDriveConnection }
+  | { readonly type: 'sharepoint'; readonly sharepoint: SharePointConnection }
+  | { readonly type: 'slack'; readonly root: string }
 );
 
 /** Return true if sources of an organization may read a connection. */
@@ -184,7 +284,7 @@ export function sourceFaults(file: SourcesFile): { path: string[]; message: stri
     roots.some((root) => folder === root || folder.startsWith(root.endsWith(path.sep) ? root : root + path.sep));
   const message = `must be below one of source_roots (${roots.join(', ')}); add its folder there to allow it`;
   return Object.entries(file.sources).flatMap(([key, source]) => {
-    if (source.type === 'folder' && !isAllowed(path.resolve(source.root))) {
+    if ((source.type === 'folder' || source.type === 'slack') && !isAllowed(path.resolve(source.root))) {
       return [{ path: ['sources', key, 'root'], message }];
     }
     if (source.type === 'sqlite' && !isAllowed(path.resolve(source.file))) {
@@ -195,17 +295,56 @@ export function sourceFaults(file: SourcesFile): { path: string[]; message: stri
 }
 
 export function sourcesConfigOf(file: SourcesFile): { sources: Readonly<Record<string, ConnectionSettings>> } {
-  const sources = Object.entries(file.sources).map(([key, source]): [string, ConnectionSettings] => {
-    const { organizations } = source;
-    if (source.type === 'folder') return [key, { type: 'folder', root: path.resolve(source.root), organizations }];
-    if (source.type === 'postgres') return [key, { type: 'postgres', url: source.url, organizations }];
-    if (source.type === 'git') return [key, { type: 'git', git: gitConnectionOf(source), organizations }];
-    if (source.type === 'mysql') return [key, { type: 'mysql', mysql: mysqlConnectionOf(source), organizations }];
-    if (source.type === 'sqlite') return [key, { type: 'sqlite', file: path.resolve(source.file), organizations }];
-    const { credentials, type, organizations: _, ...place } = source;
-    return [key, { type, s3: s3SettingsOf({ ...place, credentials: 'keys', ...credentials }), organizations }];
-  });
+  const sources = Object.entries(file.sources).map(([key, source]): [string, ConnectionSettings] => [
+    key,
+    { organizations: source.organizations, ...placeOf(source) },
+  ]);
   return { sources: Object.fromEntries(sources) };
+}
+
+type SourceInFile = SourcesFile['sources'][string];
+type Place = Distribute<ConnectionSettings>;
+/** Omit the organizations from each member of a union. */
+type Distribute<T> = T extends unknown ? Omit<T, 'organizations'> : never;
+
+function placeOf(source: SourceInFile): Place {
+  switch (source.type) {
+    case 'folder':
+    case 'slack':
+      return { type: source.type, root: path.resolve(source.root) };
+    case 'postgres':
+      return { type: 'postgres', url: source.url };
+    case 'git':
+      return { type: 'git', git: gitConnectionOf(source) };
+    case 'mysql':
+      return { type: 'mysql', mysql: mysqlConnectionOf(source) };
+    case 'sqlite':
+      return { type: 'sqlite', file: path.resolve(source.file) };
+    case 'confluence':
+      return { type: 'confluence', confluence: source };
+    case 'notion':
+      return { type: 'notion', notion: source };
+    case 'gdrive':
+      return { type: 'gdrive', gdrive: { url: source.url, account: readServiceAccount(source.service_account) } };
+    case 'sharepoint':
+      return { type: 'sharepoint', sharepoint: sharePointConnectionOf(source) };
+    default: {
+      const { credentials, type, organizations: _, ...place } = source;
+      return { type, s3: s3SettingsOf({ ...place, credentials: 'keys', ...credentials }) };
+    }
+  }
+}
+
+function sharePointConnectionOf(source: z.output<typeof SharePoint>): SharePointConnection {
+  return {
+    loginUrl: source.login_url,
+    graphUrl: source.graph_url,
+    tenant: source.tenant,
+    clientId: source.client_id,
+    clientSecret: source.client_secret,
+    site: source.site ?? null,
+    user: source.user ?? '',
+  };
 }
 
 function gitConnectionOf({ url, user, token, key_file: keyFile, known_hosts: hosts }: z.output<typeof Git>) {

@@ -30,11 +30,35 @@ const FolderConfig = z.strictObject({
 
 const S3Config = z.strictObject({ prefix: lineOfText.max(512).default(''), include: Globs, exclude: Globs });
 
-/** Folder below the top of a repository, without a slash at its ends. */
+/** Folder below the top of a repository or a library, without a slash at its ends. */
 const repositoryPath = lineOfText
   .max(1024)
-  .refine((path) => !path.startsWith('/') && !path.split('/').includes('..'), 'must be relative to the repository')
+  .refine((path) => !path.startsWith('/') && !path.split('/').includes('..'), 'must be relative to the top')
   .transform((path) => path.replace(/^(?:\.\/)+|^\.$|\/+$/g, ''));
+
+const id = lineOfText.min(1).max(300);
+const ConfluenceConfig = z.strictObject({
+  spaces: z
+    .array(z.string().regex(/^[\w~.-]{1,255}$/, 'must be the key of a space'))
+    .min(1)
+    .max(100)
+    .optional()
+    .describe('keys of spaces; default: all that the account sees'),
+});
+const NotionConfig = z.strictObject({});
+const GoogleDriveConfig = z.strictObject({
+  drive: id.optional().describe('id of a shared drive; default: what is shared with the service account'),
+  folder: id.optional().describe('id of a folder'),
+  include: Globs,
+  exclude: Globs,
+});
+const SharePointConfig = z.strictObject({
+  library: id.optional().describe('name of a document library of the site; default: its first'),
+  path: repositoryPath.default('').describe('folder of the library'),
+  include: Globs,
+  exclude: Globs,
+});
+const SlackConfig = z.strictObject({});
 
 const GitConfig = z.strictObject({
   branch: z
@@ -81,6 +105,11 @@ export const CONFIG_BY_TYPE = {
   git: GitConfig,
   mysql: MysqlConfig,
   sqlite: SqliteConfig,
+  confluence: ConfluenceConfig,
+  notion: NotionConfig,
+  gdrive: GoogleDriveConfig,
+  sharepoint: SharePointConfig,
+  slack: SlackConfig,
 } as const;
 
 /** Checked `config` of a source of a type. */

@@ -53,6 +53,26 @@ const OPEN: {
     const { openMysqlTables } = await import('./tables/mysql-tables.ts');
     return openTableReader(openMysqlTables(mysql), 'mysql', { schema: mysql.database, ...config });
   },
+  async confluence({ confluence }, config) {
+    const { openConfluenceReader } = await import('./cloud/confluence-reader.ts');
+    return openConfluenceReader(confluence, config);
+  },
+  async notion({ notion }) {
+    const { openNotionReader } = await import('./cloud/notion-reader.ts');
+    return openNotionReader(notion);
+  },
+  async gdrive({ gdrive }, config, { bytesMax }) {
+    const { openGoogleDriveReader } = await import('./cloud/google-drive-reader.ts');
+    return openGoogleDriveReader(gdrive, config, bytesMax);
+  },
+  async sharepoint({ sharepoint }, config, { bytesMax }) {
+    const { openSharePointReader } = await import('./cloud/sharepoint-reader.ts');
+    return openSharePointReader(sharepoint, config, bytesMax);
+  },
+  async slack({ root }, _config, { dataDir, bytesMax }) {
+    const { openSlackExportReader } = await import('./cloud/slack-export-reader.ts');
+    return openSlackExportReader({ root, dataDir, bytesMax });
+  },
   async sqlite({ file }, config) {
     const { openSqliteTables } = await import('./tables/sqlite-tables.ts');
     return openTableReader(openSqliteTables(file), 'sqlite', { schema: 'main', ...config });

@@ -31,7 +31,7 @@ export interface HttpReply {
 
 /** Request whose answer is read while it arrives. */
 export interface StreamedCall extends Pick<HttpCall, 'method' | 'path' | 'headers' | 'signal'> {
-  readonly body: string;
+  readonly body: string | null;
   /** Limit until the headers of the answer arrive. */
   readonly timeoutMs: number;
   /** Longest pause between two parts of the body. */

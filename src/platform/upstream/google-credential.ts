@@ -1,13 +1,11 @@
-import { Secret } from '../../../platform/secret.ts';
-import type { ServiceAccount } from '../../../platform/service-account.ts';
-import { unlessAborted } from '../../../platform/unless-aborted.ts';
-import { faultsOf } from '../../../platform/upstream/classify.ts';
-import { badReply, field, parseJson } from '../../../platform/upstream/parse-json.ts';
-import { HttpUpstream } from '../../../platform/upstream/transport.ts';
-import { UpstreamFault } from '../../../platform/upstream/upstream-fault.ts';
-import type { Credential } from './credential.ts';
+import { Secret } from '../secret.ts';
+import type { ServiceAccount } from '../service-account.ts';
+import { unlessAborted } from '../unless-aborted.ts';
+import { faultsOf } from './classify.ts';
+import { badReply, field, parseJson } from './parse-json.ts';
+import { HttpUpstream } from './transport.ts';
+import { UpstreamFault } from './upstream-fault.ts';
 
-const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
 const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 const TIMEOUT_MS = 10_000;
 const BODY_BYTES_MAX = 65_536;
@@ -16,6 +14,15 @@ const SPARE_MS = 300_000;
 
 /** Answers that mean that the key is not accepted. Others are failures of the token server. */
 const faultOf = faultsOf((status) => (status === 400 || status === 401 || status === 403 ? 'refused' : null));
+
+/** Access tokens of one service account. */
+export interface GoogleCredential {
+  /** Return a valid token. @throws UpstreamFault `refused` or `transient`; the signal's reason once it is aborted */
+  key(signal: AbortSignal): Promise<Secret>;
+  /** Forget a token that was refused. */
+  forget(): void;
+  close(): Promise<void>;
+}
 
 interface Token {
   readonly secret: Secret;
@@ -26,15 +33,21 @@ interface Token {
  * Exchange the key of a service account for access tokens, by the JWT bearer grant of RFC 7523
  * (developers.google.com/identity/protocols/oauth2/service-account, November 2026). Calls share a token until five
  * minutes before it expires.
+ *
+ * @param scope what the tokens allow, as a URL of Google
  */
-export function openGoogleCredential(account: ServiceAccount, now = () => performance.now()): Credential {
+export function openGoogleCredential(
+  account: ServiceAccount,
+  scope: string,
+  now = () => performance.now(),
+): GoogleCredential {
   const upstream = new HttpUpstream(new URL(account.tokenUrl).origin, { connectionsMax: 1 });
   let token: Token | null = null;
   let pending: Promise<Token> | null = null;
   return {
     async key(signal) {
       if (token !== null && now() < token.renewAtMs) return token.secret;
-      pending ??= requestToken(account, upstream, now)
+      pending ??= requestToken(account, scope, upstream, now)
         .then((fresh) => {
           token = fresh;
           return fresh;
@@ -51,12 +64,17 @@ export function openGoogleCredential(account: ServiceAccount, now = () => perfor
   };
 }
 
-async function requestToken(account: ServiceAccount, upstream: HttpUpstream, now: () => number): Promise<Token> {
+async function requestToken(
+  account: ServiceAccount,
+  scope: string,
+  upstream: HttpUpstream,
+  now: () => number,
+): Promise<Token> {
   const reply = await upstream.call({
     method: 'POST',
     path: new URL(account.tokenUrl).pathname,
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
-    body: new URLSearchParams({ grant_type: GRANT, assertion: await assertionOf(account) }).toString(),
+    body: new URLSearchParams({ grant_type: GRANT, assertion: await assertionOf(account, scope) }).toString(),
     timeoutMs: TIMEOUT_MS,
     bodyBytesMax: BODY_BYTES_MAX,
     // No caller's signal applies, because other callers may also wait for the token.
@@ -70,11 +88,11 @@ async function requestToken(account: ServiceAccount, upstream: HttpUpstream, now
 }
 
 /** Sign an assertion with the private key. @throws UpstreamFault `refused` if the key is not one of RSA */
-async function assertionOf({ email, privateKey, keyId, tokenUrl }: ServiceAccount): Promise<string> {
+async function assertionOf({ email, privateKey, keyId, tokenUrl }: ServiceAccount, scope: string): Promise<string> {
   const { importPKCS8, SignJWT } = await import('jose'); // takes a while to load, and most vendors need no token
   try {
     const key = await importPKCS8(privateKey.reveal(), 'RS256');
-    return await new SignJWT({ scope: SCOPE })
+    return await new SignJWT({ scope })
       .setProtectedHeader({ alg: 'RS256', typ: 'JWT', ...(keyId === null ? {} : { kid: keyId }) })
       .setIssuer(email)
       .setAudience(tokenUrl)
