@@ -45,6 +45,10 @@ const OPEN: {
     const { openTableReader } = await import('./table-reader.ts');
     return openTableReader({ url, config, ownIdentity });
   },
+  async web({ web }, config, { bytesMax, dataDir, state }) {
+    const { openWebReader } = await import('./web/web-reader.ts');
+    return openWebReader({ web, config, bytesMax, dataDir, state });
+  },
 };
 
 /**
