@@ -45,12 +45,15 @@ export interface WebReply {
 export class WebClient {
   readonly #agent: Agent;
   readonly #settings: WebSettings;
+  readonly #pageMs: number;
   readonly #pacers = new Map<string, Pacer>();
   /** Origins that get the headers of the connection. */
   readonly #trusted: ReadonlySet<string>;
 
-  constructor(settings: WebSettings) {
+  /** @param pageMs time limit of a page */
+  constructor(settings: WebSettings, pageMs = PAGE_MS) {
     this.#settings = settings;
+    this.#pageMs = pageMs;
     this.#agent = openGuardedAgent({
       guard: openAddressGuard(settings.networks),
       connectionsMax: CONNECTIONS_MAX,
@@ -82,7 +85,7 @@ export class WebClient {
   }
 
   async #getOnce(url: URL, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<WebReply> {
-    const limit = new TimeLimit(signal);
+    const limit = new TimeLimit(signal, this.#pageMs);
     try {
       const reply = await this.#agent.request({
         origin: url.origin,
@@ -122,10 +125,11 @@ class TimeLimit {
   readonly #outer: AbortSignal;
   readonly #stop = () => this.#abort.abort(this.#outer.reason);
   #timer: NodeJS.Timeout;
-  #ms = PAGE_MS;
+  #ms: number;
 
-  constructor(outer: AbortSignal) {
+  constructor(outer: AbortSignal, ms: number) {
     this.#outer = outer;
+    this.#ms = ms;
     if (outer.aborted) this.#stop();
     outer.addEventListener('abort', this.#stop, { once: true });
     this.#timer = this.#start();

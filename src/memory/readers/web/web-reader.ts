@@ -18,16 +18,18 @@ export interface WebReaderOptions {
   readonly bytesMax: number;
   readonly dataDir: string;
   readonly state: ReaderState;
+  /** Time limit of a page in milliseconds; default 30 s. */
+  readonly pageMs?: number | undefined;
 }
 
 /**
  * Open websites as a source: the pages of sitemaps, and those that are linked from a start. The text of a page
  * identifies its version. Bodies wait on disk between the listing and the reading, so that each page is requested once.
  */
-export function openWebReader({ web, config, bytesMax, dataDir, state }: WebReaderOptions): SourceReader {
+export function openWebReader({ web, config, bytesMax, dataDir, state, pageMs }: WebReaderOptions): SourceReader {
   const { start, include, exclude, main_text: isMainText } = config;
   const scope = openScope({ sites: web.sites, start, globs: { include, exclude } });
-  const client = new WebClient(web);
+  const client = new WebClient(web, pageMs);
   const robotName = web.userAgent.split('/', 1)[0] as string;
   let spool: Spool | null = null;
   let crawl: Crawl | null = null;
