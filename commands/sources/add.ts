@@ -8,12 +8,14 @@ const list = (description: string, env: string) =>
 export default class SourcesAdd extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Connect a folder, a bucket on S3 or a PostgreSQL table, whose contents are kept as documents of a bucket.\n' +
+    'Connect a folder, a bucket on S3, a PostgreSQL table or a website, whose contents are kept as documents of a ' +
+    'bucket.\n' +
     'The places that may be read are connections under "sources" in service.yaml. Nothing is read before the first ' +
     '"sources sync", unless there is a schedule.';
   static override examples = [
     '<%= config.bin %> sources add handbook --connection docs --bucket manuals --path handbook --include "**/*.md"',
     '<%= config.bin %> sources add articles --connection crm --table articles --text "{{title}} {{body}}" --schedule "0 * * * *"',
+    '<%= config.bin %> sources add guide --connection site --start https://docs.example.com/guide/ --exclude "**/*print=*"',
   ];
   static override args = {
     name: Args.string({ description: 'name of the source', required: true, ignoreStdin: true }),
@@ -28,8 +30,11 @@ export default class SourcesAdd extends BaseCommand {
     }),
     path: Flags.string({ description: 'folder: path below the root of the connection', env: 'SERVICE_PATH' }),
     prefix: Flags.string({ description: 's3: beginning of the keys', env: 'SERVICE_PREFIX' }),
-    include: list('folder, s3: pattern of paths to take; may be given several times', 'SERVICE_INCLUDE'),
-    exclude: list('folder, s3: pattern of paths to leave out; may be given several times', 'SERVICE_EXCLUDE'),
+    include: list(
+      'folder, s3, web: pattern of paths to take (web: host/path); may be given several times',
+      'SERVICE_INCLUDE',
+    ),
+    exclude: list('folder, s3, web: pattern of paths to leave out; may be given several times', 'SERVICE_EXCLUDE'),
     schema: Flags.string({ description: 'postgres: schema of the table (default: public)', env: 'SERVICE_SCHEMA' }),
     table: Flags.string({ description: 'postgres: table or view', env: 'SERVICE_TABLE' }),
     text: Flags.string({
@@ -43,6 +48,19 @@ export default class SourcesAdd extends BaseCommand {
       env: 'SERVICE_UPDATED_AT',
     }),
     'event-time': Flags.string({ description: 'postgres: column with the time of a row', env: 'SERVICE_EVENT_TIME' }),
+    start: list(
+      'web: page to begin with (default: the sites of the connection); may be given several times',
+      'SERVICE_START',
+    ),
+    sitemap: Flags.string({
+      description: 'web: auto, only or off: pages of sitemaps and links, of sitemaps, or of links (default: auto)',
+      env: 'SERVICE_SITEMAP',
+    }),
+    depth: Flags.integer({ description: 'web: links to follow from a first page (default: 5)', env: 'SERVICE_DEPTH' }),
+    pages: Flags.integer({
+      description: 'web: maximum number of pages and files (default: 10000)',
+      env: 'SERVICE_PAGES',
+    }),
     settings: Flags.string({
       description: 'all settings of the source as JSON, instead of the flags above',
       env: 'SERVICE_SETTINGS',
@@ -65,8 +83,13 @@ export default class SourcesAdd extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(SourcesAdd);
-    const { path, prefix, schema, table, text, title } = flags;
-    const lists = { include: listOf(flags.include), exclude: listOf(flags.exclude), key: listOf(flags.key) };
+    const { path, prefix, schema, table, text, title, sitemap, depth, pages } = flags;
+    const lists = {
+      include: listOf(flags.include),
+      exclude: listOf(flags.exclude),
+      key: listOf(flags.key),
+      start: listOf(flags.start),
+    };
     const given = {
       path,
       prefix,
@@ -76,6 +99,9 @@ export default class SourcesAdd extends BaseCommand {
       title,
       updated_at: flags['updated-at'],
       event_time: flags['event-time'],
+      sitemap,
+      depth,
+      pages,
       ...Object.fromEntries(Object.entries(lists).filter(([, items]) => items.length > 0)),
     };
     const own = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));

@@ -58,6 +58,8 @@ export class Crawl {
   readonly #faultKeys = new Set<string>();
   #startProblem: SourceFault | null = null;
   #isIncomplete = false;
+  /** True once a page was left out because the source has its maximum of entries. */
+  #isCut = false;
   #listed = 0;
   #entries: ListedEntry[] = [];
   #faults: EntryFault[] = [];
@@ -80,15 +82,13 @@ export class Crawl {
     const starts = config.sitemap === 'only' ? [] : this.#takeStarts();
     let level = [...starts, ...fromSitemaps];
     const depth = config.sitemap === 'only' ? 0 : config.depth;
-    for (let distance = 0; level.length > 0 && !this.#isFull; distance++) {
+    for (let distance = 0; level.length > 0 && !this.#isCut; distance++) {
       const next: CrawlItem[] = [];
       yield* this.#readLevel(level, distance < depth ? next : null, signal);
-      if (distance === 0 && next.length === 0 && this.#listed === 0 && this.#variants.size === 0) {
-        if (this.#startProblem !== null) throw this.#startProblem;
-      }
       level = next;
     }
-    if (level.length === 0 && this.#startProblem !== null && this.#listed === 0) throw this.#startProblem;
+    const hasEntries = this.#listed > 0 || this.#variants.size > 0;
+    if (this.#startProblem !== null && !hasEntries) throw this.#startProblem;
     if (this.#isIncomplete) yield* this.#readLevel(this.#unreached(), null, signal);
     yield this.#takeRest();
   }
@@ -135,7 +135,11 @@ export class Crawl {
    * @param next receives the pages that are linked; null to follow no links
    */
   async *#readLevel(level: CrawlItem[], next: CrawlItem[] | null, signal: AbortSignal): AsyncGenerator<Listing> {
-    for (let at = 0; at < level.length && !this.#isFull; ) {
+    for (let at = 0; at < level.length; ) {
+      if (this.#isFull) {
+        this.#isCut = true;
+        return;
+      }
       const slice = level.slice(at, at + this.#sliceSize(level[at] as CrawlItem));
       at += slice.length;
       const outcomes = await Promise.all(slice.map((item) => this.#read(item, signal)));
@@ -279,7 +283,11 @@ export class Crawl {
 
   #listNow(entry: ListedEntry, found: FoundPage): void {
     const { key } = entry;
-    if (this.#isFull || this.#found.has(key)) return;
+    if (this.#found.has(key)) return;
+    if (this.#isFull) {
+      this.#isCut = true;
+      return;
+    }
     const fault = longKeyFault(key);
     if (fault !== null) {
       this.#faults.push(fault);
@@ -330,7 +338,7 @@ export class Crawl {
     for (const [key, { entry, found }] of this.#variants) if (!this.#faultKeys.has(key)) this.#listNow(entry, found);
     const { pages } = this.#options.config;
     const first = this.#options.scope.starts[0]?.href ?? '';
-    if (this.#isFull) {
+    if (this.#isCut) {
       const fault = `the source has reached its maximum of ${pages} pages; raise pages, or narrow it by include and exclude`;
       this.#faults.push({ key: first, fault });
     }

@@ -2,8 +2,8 @@ import { patternOf } from './page-address.ts';
 import { isOtherFile } from './page-types.ts';
 import type { WebScope } from './web-scope.ts';
 
-/** Pages of one pattern with a number in the query that are followed, as those of a calendar. */
-const NUMBERED_QUERIES_MAX = 500;
+/** Pages that are followed of those that differ in the numbers of their query or in the date of their path. */
+const SIMILAR_MAX = 500;
 /** Addresses that are remembered, for each page that a source may have. */
 const ADDRESSES_PER_PAGE = 20;
 
@@ -52,17 +52,18 @@ export class Frontier {
     return { url, hops, isStart: false, lastmod: null };
   }
 
+  /** Count the address of a page that a program may make without end, and return false if it is one too many. */
   #hasPlace(url: URL): boolean {
+    if (!isGenerated(url)) return true;
     const pattern = patternOf(url);
-    const isNumbered = pattern.includes('#');
-    if (!isNumbered) return true;
     const count = (this.#patterns.get(pattern) ?? 0) + 1;
-    const isQuery = pattern.slice(pattern.indexOf('?')).includes('#') && url.search !== '';
-    if (count > (isQuery ? NUMBERED_QUERIES_MAX : Math.max(this.#pagesMax / 2, NUMBERED_QUERIES_MAX))) {
-      this.cut.add(pattern);
-      return false;
-    }
     this.#patterns.set(pattern, count);
-    return true;
+    if (count > SIMILAR_MAX) this.cut.add(pattern);
+    return count <= SIMILAR_MAX;
   }
+}
+
+/** Return true for a number in the query, and for a path that ends with a date, as those of a calendar. */
+function isGenerated({ pathname, search }: URL): boolean {
+  return /\d/.test(search) || /\b(?:19|20)\d\d(?:[-/]\d{1,2}){1,2}\/?$/.test(pathname);
 }

@@ -50,7 +50,7 @@ function decoded(text: string): string {
 
 /**
  * Return the pattern of an address: numbers and hexadecimal ids of its path and query are `#`. Pages that a program
- * makes without end, such as those of a calendar, have one pattern.
+ * makes without end have one pattern.
  */
 export function patternOf(url: URL): string {
   return `${url.origin}${decodedPath(url)}${decoded(url.search)}`.replace(/\b[0-9a-f]*\d[0-9a-f]*\b/gi, '#');
