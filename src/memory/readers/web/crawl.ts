@@ -1,11 +1,11 @@
 import { type EntryFault, type ListedEntry, type Listing, longKeyFault, SourceFault } from '../source-reader.ts';
 import { type CrawlItem, Frontier } from './frontier.ts';
-import { type GetPageOptions, type GotPage, getPage, type PageOutcome } from './get-page.ts';
+import { type GetPageOptions, type GotPage, getPage, type PageContent, type PageOutcome } from './get-page.ts';
 import { REDIRECTS_MAX } from './get-text.ts';
 import { pageAddress } from './page-address.ts';
 import type { PageNote, PageNotes } from './page-notes.ts';
 import { type Robots, readRobots } from './robots.ts';
-import { readSitemaps } from './sitemaps.ts';
+import { readSitemaps, type Sitemap } from './sitemaps.ts';
 import { isFresh, noFirstPage } from './start-faults.ts';
 import { CONNECTIONS_MAX } from './web-client.ts';
 import type { WebScope } from './web-scope.ts';
@@ -28,8 +28,8 @@ export interface CrawlOptions extends GetPageOptions {
 /** Place of an entry's content. */
 export interface FoundPage {
   readonly url: URL;
-  /** Page with its body, if this crawl has read it. */
-  readonly page: GotPage | null;
+  /** Content, if this crawl has read it. */
+  readonly content: PageContent | null;
   readonly eventTimeMs: number | null;
 }
 
@@ -77,8 +77,12 @@ export class Crawl {
   /** Crawl. @throws SourceFault, the reason of the signal */
   async *run(signal: AbortSignal): AsyncGenerator<Listing> {
     const { scope, config } = this.#options;
-    for (const start of scope.starts) await this.#readRules(start, signal);
-    const fromSitemaps = config.sitemap === 'off' ? [] : await this.#readSitemaps(signal);
+    for (const start of scope.starts) {
+      await this.#readRules(start, signal);
+      yield this.#takeListing();
+    }
+    const fromSitemaps: CrawlItem[] = [];
+    if (config.sitemap !== 'off') yield* this.#readSitemaps(fromSitemaps, signal);
     const starts = config.sitemap === 'only' ? [] : this.#takeStarts();
     let level = [...starts, ...fromSitemaps];
     const depth = config.sitemap === 'only' ? 0 : config.depth;
@@ -117,17 +121,28 @@ export class Crawl {
     });
   }
 
-  /** Read the sitemaps of all sites: those that robots.txt names, and the usual one. */
-  async #readSitemaps(signal: AbortSignal): Promise<CrawlItem[]> {
+  /** Read the sitemaps of all sites: those that robots.txt names, and the usual one. Add their pages to a level. */
+  async *#readSitemaps(level: CrawlItem[], signal: AbortSignal): AsyncGenerator<Listing> {
     const { client, scope, config } = this.#options;
     const named = [...this.#robots].flatMap(([origin, { sitemaps }]) => [...sitemaps, `${origin}/sitemap.xml`]);
     const first = named.flatMap((address) => pageAddress(address) ?? []);
     const mayRead = (url: URL) => scope.isAtStart(url) && this.#mayRequest(url);
     const includes = (url: URL) => scope.includes(url) && this.#mayRequest(url);
-    const { pages, read, faults } = await readSitemaps(client, first, { mayRead, includes }, signal);
-    for (const { url, fault } of faults) this.#addFault(url, url.href, `this sitemap cannot be read: ${fault}`);
-    if (config.sitemap === 'only' && read === 0) throw noFirstPage.withoutSitemap(scope.starts, faults[0]);
-    return pages.flatMap(({ url, lastmod }) => this.#frontier.takeNamed(url, { isStart: false, lastmod }) ?? []);
+    let hasRead = false;
+    let failed: Sitemap | undefined;
+    for await (const sitemap of readSitemaps(client, first, { mayRead, includes }, signal)) {
+      hasRead ||= sitemap.fault === null;
+      if (sitemap.fault !== null) {
+        failed ??= sitemap;
+        this.#addFault(sitemap.url, sitemap.url.href, `this sitemap cannot be read: ${sitemap.fault}`);
+      }
+      for (const { url, lastmod } of sitemap.pages) {
+        const item = this.#frontier.takeNamed(url, { isStart: false, lastmod });
+        if (item !== null) level.push(item);
+      }
+      yield this.#takeListing();
+    }
+    if (config.sitemap === 'only' && !hasRead) throw noFirstPage.withoutSitemap(scope.starts, failed);
   }
 
   /**
@@ -205,13 +220,14 @@ export class Crawl {
     const key = rules.mayIndex ? canonical.href : null;
     const links = rules.mayFollow ? (page.facts?.links ?? []).flatMap((link) => this.#addressOf(link) ?? []) : [];
     const eventTimeMs = timeOf(page.lastModified) ?? timeOf(lastmod);
-    const { version, sizeBytes, etag, lastModified } = page;
+    const { content, etag, lastModified } = page;
+    const { version, sizeBytes } = content;
     const about = { version, sizeBytes, eventTimeMs, etag, lastModified, lastmod, readAtMs: Date.now() };
     this.notes.set(url.href, { key, ...about, links });
     const isKnown = note?.key === key && note.version === version;
-    if (isKnown || key === null) void page.body?.remove();
+    if (isKnown || key === null) void content.body?.remove();
     if (key !== null) {
-      const found = { url, page: isKnown ? null : page, eventTimeMs };
+      const found = { url, content: isKnown ? null : content, eventTimeMs };
       this.#list(item, { key, version, sizeBytes, eventTimeMs }, found, level);
     }
     return links;
@@ -222,7 +238,7 @@ export class Crawl {
     const { key, version, sizeBytes, eventTimeMs, links } = note;
     this.notes.set(url.href, { ...note, lastmod: lastmod ?? note.lastmod });
     if (key !== null)
-      this.#list(item, { key, version, sizeBytes, eventTimeMs }, { url, page: null, eventTimeMs }, level);
+      this.#list(item, { key, version, sizeBytes, eventTimeMs }, { url, content: null, eventTimeMs }, level);
     return links;
   }
 

@@ -13,13 +13,21 @@ const PAGE_BYTES_MAX = 16 * 1024 * 1024;
 /** Statuses that say that a page is gone for good or for now. */
 const GONE = new Set([404, 410]);
 
-/** Page or file that was read. */
-export interface GotPage {
+/** Content of a page or file that was read. */
+export interface PageContent {
   readonly version: string;
   /** Body on disk; null if it isn't kept. */
   readonly body: SpooledBody | null;
   readonly sizeBytes: number;
   readonly contentType: string | null;
+  /** True for an HTML page, false for another file. */
+  readonly isPage: boolean;
+  readonly title: string | null;
+}
+
+/** Page or file that was read, with what the crawl needs of it. */
+export interface GotPage {
+  readonly content: PageContent;
   /** Facts of an HTML page; null for another file. */
   readonly facts: PageFacts | null;
   readonly rules: PageRules;
@@ -129,11 +137,16 @@ async function readPage(
   }
   const facts = reader?.end() ?? null;
   const header = reply.header('x-robots-tag');
-  return {
+  const content: PageContent = {
     version: facts === null ? `bytes:${hash.digest('hex')}` : `text:${facts.textHash}`,
     body,
     sizeBytes,
     contentType: reply.header('content-type'),
+    isPage: facts !== null,
+    title: facts?.title ?? null,
+  };
+  return {
+    content,
     facts,
     rules: stricter(facts?.rules ?? NO_RULES, header === null ? NO_RULES : parseRules(header, robotName)),
     etag: reply.header('etag'),

@@ -19,46 +19,51 @@ export interface SitemapPage {
   readonly lastmod: string | null;
 }
 
-export interface SitemapPages {
+/** Sitemap that was read or failed. */
+export interface Sitemap {
+  readonly url: URL;
+  /** Pages within the scope of the source. */
   readonly pages: readonly SitemapPage[];
-  /** Number of sitemaps that were read. */
-  readonly read: number;
-  /** Sitemaps that couldn't be read, with the reason. A sitemap that isn't there is none of them. */
-  readonly faults: readonly { readonly url: URL; readonly fault: string }[];
+  /** Reason why the sitemap can't be read to its end; null if it could. */
+  readonly fault: string | null;
 }
 
 /**
- * Read sitemaps and those that they name (https://www.sitemaps.org/protocol.html), also compressed by gzip.
+ * Read sitemaps and those that they name (https://www.sitemaps.org/protocol.html), also compressed by gzip. A sitemap
+ * that isn't there is left out.
  * @param mayRead returns false for sitemaps that are elsewhere or forbidden
  * @param includes returns true for pages to return
+ * @throws the reason of the signal
  */
-export async function readSitemaps(
+export async function* readSitemaps(
   client: WebClient,
   first: readonly URL[],
   { mayRead, includes }: { readonly mayRead: (url: URL) => boolean; readonly includes: (url: URL) => boolean },
   signal: AbortSignal,
-): Promise<SitemapPages> {
-  const pages = new Map<string, SitemapPage>();
-  const faults: { url: URL; fault: string }[] = [];
+): AsyncGenerator<Sitemap> {
   const queue = [...new Map(first.map((url) => [url.href, url])).values()].filter(mayRead);
   const known = new Set(queue.map(({ href }) => href));
-  let read = 0;
-  for (let next = 0; next < Math.min(queue.length, SITEMAPS_MAX) && pages.size < ADDRESSES_MAX; next++) {
+  let count = 0;
+  for (let next = 0; next < Math.min(queue.length, SITEMAPS_MAX) && count < ADDRESSES_MAX; next++) {
     const url = queue[next] as URL;
-    try {
-      const isThere = await readSitemap(client, url, signal, (kind, page) => {
-        if (kind === 'url' && includes(page.url) && pages.size < ADDRESSES_MAX) pages.set(page.url.href, page);
-        if (kind !== 'sitemap' || known.has(page.url.href) || !mayRead(page.url)) return;
+    const pages: SitemapPage[] = [];
+    const found: Found = (kind, page) => {
+      if (kind === 'url') {
+        if (count >= ADDRESSES_MAX || !includes(page.url)) return;
+        count++;
+        pages.push(page);
+      } else if (!known.has(page.url.href) && queue.length < SITEMAPS_MAX && mayRead(page.url)) {
         known.add(page.url.href);
         queue.push(page.url);
-      });
-      if (isThere) read++;
+      }
+    };
+    try {
+      if (await readSitemap(client, url, signal, found)) yield { url, pages, fault: null };
     } catch (error) {
       signal.throwIfAborted();
-      faults.push({ url, fault: (error as Error).message });
+      yield { url, pages, fault: (error as Error).message };
     }
   }
-  return { pages: [...pages.values()], read, faults };
 }
 
 type Found = (kind: 'url' | 'sitemap', page: SitemapPage) => void;

@@ -1,6 +1,7 @@
 import { SourceFault } from '../source-reader.ts';
 import type { PageOutcome } from './get-page.ts';
 import type { PageNote } from './page-notes.ts';
+import type { Sitemap } from './sitemaps.ts';
 
 /** Faults of a source none of whose first pages can be read. */
 export const noFirstPage = {
@@ -26,7 +27,7 @@ export const noFirstPage = {
       'source_settings',
       `${href} redirects to ${to?.href ?? 'an address that cannot be requested'}, which the source may not read; begin there, and add it to the sites of the connection`,
     ),
-  withoutSitemap: (starts: readonly URL[], first: { readonly url: URL; readonly fault: string } | undefined) =>
+  withoutSitemap: (starts: readonly URL[], first: Sitemap | undefined) =>
     first === undefined
       ? new SourceFault(
           'source_missing',

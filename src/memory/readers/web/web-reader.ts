@@ -4,7 +4,7 @@ import type { WebSettings } from '../../../platform/web-source-settings.ts';
 import type { ConfigOf } from '../configs.ts';
 import type { EntryFault, ListedEntry, ReadEntry, ReaderState, SourceReader } from '../source-reader.ts';
 import { Crawl, type FoundPage } from './crawl.ts';
-import { type GetPageOptions, type GotPage, getPage } from './get-page.ts';
+import { type GetPageOptions, getPage, type PageContent } from './get-page.ts';
 import { decodedPath } from './page-address.ts';
 import { loadNotes, saveNotes } from './page-notes.ts';
 import { Spool } from './spool.ts';
@@ -62,20 +62,20 @@ async function readEntry(
   { key }: ListedEntry,
   signal: AbortSignal,
 ): Promise<ReadEntry | EntryFault | null> {
-  const found = crawl?.placeOf(key) ?? { url: new URL(key), page: null, eventTimeMs: null };
-  if (found.page?.body != null) return toEntry(key, found, found.page);
+  const found = crawl?.placeOf(key) ?? { url: new URL(key), content: null, eventTimeMs: null };
+  if (found.content?.body != null) return toEntry(key, found, found.content);
   const outcome = await getPage({ ...options, isBodyNeeded: true }, found.url, null, signal);
-  if (outcome.kind === 'page') return toEntry(key, found, outcome.page);
+  if (outcome.kind === 'page') return toEntry(key, found, outcome.page.content);
   if (outcome.kind === 'gone') return null;
   return { key, fault: outcome.kind === 'fault' ? outcome.fault : 'the site has changed it meanwhile' };
 }
 
-async function toEntry(key: string, { url, eventTimeMs }: FoundPage, page: GotPage): Promise<ReadEntry> {
-  const { version, contentType, sizeBytes, body } = page;
+async function toEntry(key: string, { url, eventTimeMs }: FoundPage, content: PageContent): Promise<ReadEntry> {
+  const { version, contentType, sizeBytes, body } = content;
   return {
     key,
     version,
-    fileName: nameOf(url, page),
+    fileName: nameOf(url, content),
     contentType,
     content: sizeBytes === 0 ? null : ((await body?.content()) ?? null),
     sourcePath: key,
@@ -85,9 +85,9 @@ async function toEntry(key: string, { url, eventTimeMs }: FoundPage, page: GotPa
 }
 
 /** Return the title of a page as a file name, or the name at the end of its address. */
-function nameOf(url: URL, { facts }: GotPage): string {
+function nameOf(url: URL, { isPage, title }: PageContent): string {
   const base = path.posix.basename(decodedPath(url)) || url.hostname;
-  const name = facts === null ? base : `${facts.title ?? base.replace(/\.x?html?$/i, '')}.html`;
+  const name = isPage ? `${title ?? base.replace(/\.x?html?$/i, '')}.html` : base;
   const named = fileNameOf(name.toWellFormed());
   return named.length <= 255 ? named : `${named.slice(0, 200)}${path.posix.extname(named).slice(0, 16)}`;
 }
