@@ -56,7 +56,12 @@ export const webFields = {
     .default({})
     .describe('headers by name, sent only to the hosts of sites, such as Authorization'),
   cookie: headerValue.optional().describe('value of the header Cookie, sent only to the hosts of sites'),
-  requests_per_second: z.number().min(0.01).max(10_000).default(2).describe('requests per second to one host'),
+  requests_per_second: z
+    .number()
+    .min(0.01)
+    .max(10_000)
+    .default(2)
+    .describe('requests per second of one source to one host'),
   user_agent: z
     .string()
     .max(200)

@@ -76,6 +76,7 @@ async function readSitemap(client: WebClient, address: URL, signal: AbortSignal,
     if (reply.status === 404 || reply.status === 410) return false;
     throw new Error(`it answers ${reply.status}`);
   }
+  reply.allowFile();
   const path: string[] = [];
   let location = '';
   let lastmod = '';

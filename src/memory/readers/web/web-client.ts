@@ -107,10 +107,10 @@ export class WebClient {
     const { headers, userAgent } = this.#settings;
     const secrets = this.#trusted.has(origin) ? Object.entries(headers) : [];
     return {
-      ...Object.fromEntries(secrets.map(([name, value]) => [name, value.reveal()])),
       'user-agent': userAgent,
       accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
       'accept-encoding': 'gzip, deflate, br',
+      ...Object.fromEntries(secrets.map(([name, value]) => [name.toLowerCase(), value.reveal()])),
     };
   }
 

@@ -1,8 +1,10 @@
-import { readdir, stat } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { openSite } from '../../../support/crawl-site.ts';
 import { startWebsite } from '../../../support/website.ts';
 
@@ -215,6 +217,23 @@ describe('a site that is down or refuses', () => {
     const crawl = site.crawl();
     await expect(crawl).rejects.toMatchObject({ category: 'source_unavailable' });
     await expect(crawl).rejects.toThrow(message);
+  });
+
+  it('ends the crawl with its reason if it has a certificate of an unknown authority', async () => {
+    const file = (name: string) => readFile(path.join(import.meta.dirname, '../../../support/certificates', name));
+    const [cert, key] = await Promise.all([file('localhost.crt'), file('localhost.key')]);
+    const server = createServer({ cert, key }, (_request, response) => void response.end());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    const site = await openSite(
+      [`https://localhost:${(server.address() as AddressInfo).port}/`],
+      {},
+      { networks: ['127.0.0.1', '::1'] },
+    );
+    await expect(site.crawl()).rejects.toMatchObject({
+      category: 'source_unavailable',
+      message: expect.stringMatching(/its certificate is not trusted .+ NODE_EXTRA_CA_CERTS/),
+    });
   });
 
   it('ends the crawl if its first page redirects to another site', async () => {
