@@ -1,6 +1,7 @@
-import { type EntryFault, type ListedEntry, type Listing, longKeyFault, SourceFault } from '../source-reader.ts';
+import { type ListedEntry, type Listing, SourceFault } from '../source-reader.ts';
+import { CrawlListing, type FoundPage } from './crawl-listing.ts';
 import { type CrawlItem, Frontier } from './frontier.ts';
-import { type GetPageOptions, type GotPage, getPage, type PageContent, type PageOutcome } from './get-page.ts';
+import { type GetPageOptions, type GotPage, getPage, type PageOutcome } from './get-page.ts';
 import { REDIRECTS_MAX } from './get-text.ts';
 import { pageAddress } from './page-address.ts';
 import type { PageNote, PageNotes } from './page-notes.ts';
@@ -25,20 +26,6 @@ export interface CrawlOptions extends GetPageOptions {
   readonly known: PageNotes | null;
 }
 
-/** Place of an entry's content. */
-export interface FoundPage {
-  readonly url: URL;
-  /** Content, if this crawl has read it. */
-  readonly content: PageContent | null;
-  readonly eventTimeMs: number | null;
-}
-
-/** Page that names another address as its own, until it is known if that one can be read. */
-interface Variant {
-  readonly entry: ListedEntry;
-  readonly found: FoundPage;
-}
-
 /**
  * Breadth-first crawl of one source. Pages of one distance from the start are requested together, and looked at in the
  * order of their links, so that the same site gives the same entries.
@@ -48,30 +35,24 @@ export class Crawl {
   readonly notes: PageNotes = new Map();
   readonly #options: CrawlOptions;
   readonly #frontier: Frontier;
-  readonly #found = new Map<string, FoundPage>();
+  readonly #listing: CrawlListing;
   readonly #robots = new Map<string, Robots>();
-  readonly #variants = new Map<string, Variant>();
   /** Addresses of links, each held once. */
   readonly #addresses = new Map<string, string>();
   /** Failures in a row by origin. */
   readonly #failures = new Map<string, number>();
-  readonly #faultKeys = new Set<string>();
   #startProblem: SourceFault | null = null;
-  #isIncomplete = false;
-  /** True once a page was left out because the source has its maximum of entries. */
-  #isCut = false;
-  #listed = 0;
-  #entries: ListedEntry[] = [];
-  #faults: EntryFault[] = [];
 
   constructor(options: CrawlOptions) {
     this.#options = options;
-    this.#frontier = new Frontier(options.scope, options.config.pages);
+    const pagesMax = options.config.pages;
+    this.#frontier = new Frontier(options.scope, pagesMax);
+    this.#listing = new CrawlListing({ pagesMax, hasNotes: options.known !== null });
   }
 
   /** Return the place of a listed entry. */
   placeOf(key: string): FoundPage | null {
-    return this.#found.get(key) ?? null;
+    return this.#listing.placeOf(key);
   }
 
   /** Crawl. @throws SourceFault, the reason of the signal */
@@ -79,26 +60,23 @@ export class Crawl {
     const { scope, config } = this.#options;
     for (const start of scope.starts) {
       await this.#readRules(start, signal);
-      yield this.#takeListing();
+      yield this.#listing.takeSlice();
     }
     const fromSitemaps: CrawlItem[] = [];
     if (config.sitemap !== 'off') yield* this.#readSitemaps(fromSitemaps, signal);
     const starts = config.sitemap === 'only' ? [] : this.#takeStarts();
     let level = [...starts, ...fromSitemaps];
     const depth = config.sitemap === 'only' ? 0 : config.depth;
-    for (let distance = 0; level.length > 0 && !this.#isCut; distance++) {
+    for (let distance = 0; level.length > 0 && !this.#listing.isCut; distance++) {
       const next: CrawlItem[] = [];
       yield* this.#readLevel(level, distance < depth ? next : null, signal);
       level = next;
     }
-    const hasEntries = this.#listed > 0 || this.#variants.size > 0;
-    if (this.#startProblem !== null && !hasEntries) throw this.#startProblem;
-    if (this.#isIncomplete) yield* this.#readLevel(this.#unreached(), null, signal);
-    yield this.#takeRest();
-  }
-
-  get #isFull(): boolean {
-    return this.#listed >= this.#options.config.pages;
+    if (this.#startProblem !== null && !this.#listing.hasEntries) throw this.#startProblem;
+    if (this.#listing.isIncomplete) yield* this.#readLevel(this.#unreached(), null, signal);
+    this.#listing.addRest();
+    this.#addRemarks();
+    yield this.#listing.takeSlice();
   }
 
   async #readRules(start: URL, signal: AbortSignal): Promise<void> {
@@ -134,13 +112,13 @@ export class Crawl {
       hasRead ||= sitemap.fault === null;
       if (sitemap.fault !== null) {
         failed ??= sitemap;
-        this.#addFault(sitemap.url, sitemap.url.href, `this sitemap cannot be read: ${sitemap.fault}`);
+        this.#listing.addFault(sitemap.url.origin, sitemap.url.href, `this sitemap cannot be read: ${sitemap.fault}`);
       }
       for (const { url, lastmod } of sitemap.pages) {
         const item = this.#frontier.takeNamed(url, { isStart: false, lastmod });
         if (item !== null) level.push(item);
       }
-      yield this.#takeListing();
+      yield this.#listing.takeSlice();
     }
     if (config.sitemap === 'only' && !hasRead) throw noFirstPage.withoutSitemap(scope.starts, failed);
   }
@@ -151,8 +129,8 @@ export class Crawl {
    */
   async *#readLevel(level: CrawlItem[], next: CrawlItem[] | null, signal: AbortSignal): AsyncGenerator<Listing> {
     for (let at = 0; at < level.length; ) {
-      if (this.#isFull) {
-        this.#isCut = true;
+      if (this.#listing.isFull) {
+        this.#listing.cut();
         return;
       }
       const slice = level.slice(at, at + this.#sliceSize(level[at] as CrawlItem));
@@ -164,7 +142,7 @@ export class Crawl {
         const links = this.#take(item, outcome, level);
         if (next !== null) for (const link of links) this.#takeLink(link, next);
       }
-      yield this.#takeListing();
+      yield this.#listing.takeSlice();
     }
   }
 
@@ -262,21 +240,9 @@ export class Crawl {
 
   /** Report a page that can't be read. Its entry stays, and its known links are followed. */
   #keep(url: URL, note: PageNote | null, fault: string): readonly string[] {
-    this.#addFault(url, note?.key ?? url.href, fault);
+    this.#listing.addFault(url.origin, note?.key ?? url.href, fault);
     if (note !== null) this.notes.set(url.href, note);
     return note?.links ?? [];
-  }
-
-  #addFault({ origin }: URL, key: string, fault: string): void {
-    this.#isIncomplete = true;
-    if (this.#options.known !== null || this.#faultKeys.has(origin)) {
-      this.#faults.push({ key: longKeyFault(key)?.key ?? key, fault });
-    } else {
-      // Without notes, nobody knows which entries are only linked by this page, so that all of the site stay.
-      this.#faults.push({ key: origin, isFolder: true, fault: `${key}: ${fault}` });
-      this.#faultKeys.add(origin);
-    }
-    this.#faultKeys.add(key);
   }
 
   /** Return the address that a page names as its own, or the address of the page if that one is out of scope. */
@@ -288,30 +254,12 @@ export class Crawl {
   /** List an entry. A page that names another address waits for that one. */
   #list({ url, hops }: CrawlItem, entry: ListedEntry, found: FoundPage, level: CrawlItem[]): void {
     const { key } = entry;
-    if (this.#found.has(key)) return;
     if (key === url.href || hops >= REDIRECTS_MAX) {
-      this.#listNow(entry, found);
+      this.#listing.add(entry, found);
       return;
     }
-    if (!this.#variants.has(key)) this.#variants.set(key, { entry, found });
+    this.#listing.addVariant(entry, found);
     this.#takeTo(new URL(key), hops + 1, level);
-  }
-
-  #listNow(entry: ListedEntry, found: FoundPage): void {
-    const { key } = entry;
-    if (this.#found.has(key)) return;
-    if (this.#isFull) {
-      this.#isCut = true;
-      return;
-    }
-    const fault = longKeyFault(key);
-    if (fault !== null) {
-      this.#faults.push(fault);
-      return;
-    }
-    this.#found.set(key, found);
-    this.#entries.push(entry);
-    this.#listed++;
   }
 
   #takeTo(url: URL, hops: number, level: CrawlItem[]): void {
@@ -342,28 +290,18 @@ export class Crawl {
     return items;
   }
 
-  #takeListing(): Listing {
-    const listing = { entries: this.#entries, faults: this.#faults };
-    this.#entries = [];
-    this.#faults = [];
-    return listing;
-  }
-
-  /** List what is known only at the end: pages whose own address can't be read, and what was left out. */
-  #takeRest(): Listing {
-    for (const [key, { entry, found }] of this.#variants) if (!this.#faultKeys.has(key)) this.#listNow(entry, found);
-    const { pages } = this.#options.config;
-    const first = this.#options.scope.starts[0]?.href ?? '';
-    if (this.#isCut) {
-      const fault = `the source has reached its maximum of ${pages} pages; raise pages, or narrow it by include and exclude`;
-      this.#faults.push({ key: first, fault });
+  /** Report what was left out. */
+  #addRemarks(): void {
+    const { config, scope } = this.#options;
+    if (this.#listing.isCut) {
+      const fault = `the source has reached its maximum of ${config.pages} pages; raise pages, or narrow it by include and exclude`;
+      this.#listing.addRemark(scope.starts[0]?.href ?? '', fault);
     }
     for (const pattern of [...this.#frontier.cut].slice(0, CUT_PATTERNS_MAX)) {
       const fault =
         'too many pages look like this, so that the others are left out; exclude them, or name them in a sitemap';
-      this.#faults.push({ key: pattern, fault });
+      this.#listing.addRemark(pattern, fault);
     }
-    return this.#takeListing();
   }
 }
 

@@ -13,8 +13,10 @@ const HEAD = '{"form":1}';
 /** Bytes of stored notes without compression. */
 const TEXT_BYTES_MAX = 256 * 1024 * 1024;
 const LINES_PER_TURN = 200;
-/** Links of all pages that are stored. Pages beyond them are read in full the next time. */
+/** Links of all pages that are stored. */
 const LINKS_MAX = 2_000_000;
+/** Fields of a page beyond them, which is read in full the next time. */
+const WITHOUT_LINKS = { etag: null, lastModified: null, lastmod: null, links: [] };
 const ADDRESSES_PER_LINE = 1_000;
 
 /** Facts of a page that spare the next crawl from reading it. */
@@ -104,8 +106,8 @@ function* linesOf(notes: PageNotes): Generator<string> {
   let links = 0;
   for (const [address, note] of notes) {
     links += note.links.length;
-    if (links > LINKS_MAX) return;
-    const page = { page: placeOf(address), ...note, links: note.links.map(placeOf) };
+    const kept = links > LINKS_MAX ? { ...note, ...WITHOUT_LINKS } : note;
+    const page = { page: placeOf(address), ...kept, links: kept.links.map(placeOf) };
     for (; added.length > 0; added = added.slice(ADDRESSES_PER_LINE)) {
       yield `${JSON.stringify({ addresses: added.slice(0, ADDRESSES_PER_LINE) })}\n`;
     }
