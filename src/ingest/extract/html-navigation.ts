@@ -36,8 +36,13 @@ interface MainElement {
 /**
  * Find the elements that hold navigation: by role, by name if most of their text is links, lists of short links, and
  * everything around the main element of the page. Elements of `dropped` are not counted. The walk uses no recursion.
+ * @param hasSurroundings false for the chapter of a book, in which notes stand beside the text, not navigation
  */
-export function findNavigation(roots: readonly Node[], dropped: ReadonlySet<string>): ReadonlySet<Node> {
+export function findNavigation(
+  roots: readonly Node[],
+  dropped: ReadonlySet<string>,
+  hasSurroundings: boolean,
+): ReadonlySet<Node> {
   const found = new Set<Node>();
   const total: Count = { chars: 0, linkChars: 0, links: 0 };
   const open: Array<{ element: Element; count: Count; isLink: boolean }> = [];
@@ -64,7 +69,7 @@ export function findNavigation(roots: readonly Node[], dropped: ReadonlySet<stri
       add(within?.count ?? total, { chars, linkChars: within?.isLink ? chars : 0, links: 0 });
     }
   }
-  const main = mainOf(mains, articles, total);
+  const main = hasSurroundings ? mainOf(mains, articles, total) : null;
   for (const element of main === null ? [] : elementsAround(main)) found.add(element);
   return found;
 }

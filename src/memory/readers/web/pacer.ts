@@ -20,7 +20,10 @@ export class Pacer {
     const now = performance.now();
     const at = Math.max(now, this.#nextAt);
     this.#nextAt = at + this.#intervalMs;
-    if (at - now >= 1) await delay(at - now, undefined, { signal });
+    if (at - now < 1) return;
+    // An abort rejects with another error than its reason.
+    await delay(at - now, undefined, { signal }).catch(() => undefined);
+    signal.throwIfAborted();
   }
 
   /** Have no turn before `ms` from now. */

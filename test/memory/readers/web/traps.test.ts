@@ -299,6 +299,18 @@ it('a crawl ends at once when it is cancelled, and leaves nothing on the disk', 
   expect(site.state).toBe(null);
 });
 
+it('a crawl ends at once when it is cancelled between two requests', async () => {
+  const stop = new AbortController();
+  const { url } = await startWebsite({
+    '/': (_request, response) => {
+      response.setHeader('content-type', 'text/html').end(page('Start', '/a'));
+      setImmediate(() => stop.abort(new Error('cancelled')));
+    },
+  });
+  const site = await openSite([url], { sitemap: 'off' }, { requests_per_second: 0.5 });
+  await expect(site.crawl(stop.signal)).rejects.toThrow('cancelled');
+});
+
 it('the body of a large file is streamed from the disk', async () => {
   const body = `%PDF-1.4 ${'x'.repeat(6_000_000)}`;
   const { url } = await startWebsite({
