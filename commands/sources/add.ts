@@ -6,12 +6,14 @@ import { connectionFlag, placeConfigOf, placeFlags } from '../../src/cli/source-
 export default class SourcesAdd extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Connect a folder, a bucket on S3 or a PostgreSQL table, whose contents are kept as documents of a bucket.\n' +
+    'Connect a folder, a bucket on S3, a PostgreSQL table or a website, whose contents are kept as documents of a ' +
+    'bucket.\n' +
     'The places that may be read are connections under "sources" in service.yaml. Nothing is read before the first ' +
     '"sources sync", unless there is a schedule.';
   static override examples = [
     '<%= config.bin %> sources add handbook --connection docs --bucket manuals --path handbook --include "**/*.md"',
     '<%= config.bin %> sources add articles --connection crm --table articles --text "{{title}} {{body}}" --schedule "0 * * * *"',
+    '<%= config.bin %> sources add guide --connection site --start https://docs.example.com/guide/ --exclude "**/*print=*"',
   ];
   static override args = {
     name: Args.string({ description: 'name of the source', required: true, ignoreStdin: true }),

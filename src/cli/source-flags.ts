@@ -10,8 +10,14 @@ export function connectionFlag({ required }: { readonly required: boolean }) {
 export const placeFlags = {
   path: Flags.string({ description: 'folder, git: path below the root of the connection', env: 'SERVICE_PATH' }),
   prefix: Flags.string({ description: 's3: beginning of the keys', env: 'SERVICE_PREFIX' }),
-  include: listFlag('folder, s3, git: pattern of paths to take; may be given several times', 'SERVICE_INCLUDE'),
-  exclude: listFlag('folder, s3, git: pattern of paths to leave out; may be given several times', 'SERVICE_EXCLUDE'),
+  include: listFlag(
+    'folder, s3, git, web: pattern of paths to take (web: host/path); may be given several times',
+    'SERVICE_INCLUDE',
+  ),
+  exclude: listFlag(
+    'folder, s3, git, web: pattern of paths to leave out; may be given several times',
+    'SERVICE_EXCLUDE',
+  ),
   branch: Flags.string({
     description: 'git: branch (default: the one that the repository shows first)',
     env: 'SERVICE_BRANCH',
@@ -35,6 +41,19 @@ export const placeFlags = {
     description: 'postgres, mysql, sqlite: column with the time of a row',
     env: 'SERVICE_EVENT_TIME',
   }),
+  start: listFlag(
+    'web: page to begin with (default: the sites of the connection); may be given several times',
+    'SERVICE_START',
+  ),
+  sitemap: Flags.string({
+    description: 'web: auto, only or off: pages of sitemaps and links, of sitemaps, or of links (default: auto)',
+    env: 'SERVICE_SITEMAP',
+  }),
+  depth: Flags.integer({ description: 'web: links to follow from a first page (default: 5)', env: 'SERVICE_DEPTH' }),
+  pages: Flags.integer({
+    description: 'web: maximum number of pages and files (default: 10000)',
+    env: 'SERVICE_PAGES',
+  }),
   settings: Flags.string({
     description: 'all settings of the source as JSON, instead of the flags above',
     env: 'SERVICE_SETTINGS',
@@ -42,16 +61,17 @@ export const placeFlags = {
 };
 
 /** Values of `placeFlags`, as the command line gives them. */
-type PlaceValues = { readonly [name in keyof typeof placeFlags]?: readonly string[] | string | undefined };
+type PlaceValues = { readonly [name in keyof typeof placeFlags]?: readonly string[] | string | number | undefined };
 
 /** Make the field `config` of a source from its flags. @throws AppError `invalid_request` (400) */
 export function placeConfigOf({ settings, ...flags }: PlaceValues): Record<string, unknown> {
   if (typeof settings === 'string') return jsonOf('settings', settings) as Record<string, unknown>;
   const config: Record<string, unknown> = {};
   for (const name of Object.keys(placeFlags) as (keyof typeof flags)[]) {
-    const isList = 'multiple' in placeFlags[name] && placeFlags[name].multiple;
-    const value = isList ? listOf(flags[name]) : flags[name];
-    if (value !== undefined && value.length > 0) config[name.replaceAll('-', '_')] = value;
+    const given = flags[name];
+    const isList = 'multiple' in placeFlags[name] && placeFlags[name].multiple && typeof given !== 'number';
+    const value = isList ? listOf(given) : given;
+    if (value !== undefined && !(Array.isArray(value) && value.length === 0)) config[name.replaceAll('-', '_')] = value;
   }
   return config;
 }

@@ -4,6 +4,7 @@ import { isLoopbackHost } from './networks.ts';
 import { Secret } from './secret.ts';
 import { readServiceAccount, type ServiceAccount, ServiceAccountKey } from './service-account.ts';
 import { type S3Settings, s3Place, s3SettingsOf } from './storage-settings.ts';
+import { refuseOpenSecrets, type WebSettings, webFields, webSettingsOf } from './web-source-settings.ts';
 
 const secret = z
   .string()
@@ -178,6 +179,10 @@ const Slack = z.strictObject({
   root: absolute.describe('folder with users.json and the folders of the channels'),
 });
 
+const Web = z
+  .strictObject({ type: z.literal('web').describe('websites'), ...shared, ...webFields })
+  .superRefine(refuseOpenSecrets);
+
 /** Setting `sources`: the only places that sources may read, by the name that a source uses. */
 export const sourceSettings = {
   sources: z
@@ -187,6 +192,7 @@ export const sourceSettings = {
         Folder,
         S3,
         Postgres,
+        Web,
         Git,
         Mysql,
         Sqlite,
@@ -270,6 +276,7 @@ export type ConnectionSettings = { readonly organizations: readonly string[] } &
   | { readonly type: 'gdrive'; readonly gdrive: GoogleDriveConnection }
   | { readonly type: 'sharepoint'; readonly sharepoint: SharePointConnection }
   | { readonly type: 'slack'; readonly root: string }
+  | { readonly type: 'web'; readonly web: WebSettings }
 );
 
 /** Return true if sources of an organization may read a connection. */
@@ -314,6 +321,8 @@ function placeOf(source: SourceInFile): Place {
       return { type: source.type, root: path.resolve(source.root) };
     case 'postgres':
       return { type: 'postgres', url: source.url };
+    case 'web':
+      return { type: 'web', web: webSettingsOf(source) };
     case 'git':
       return { type: 'git', git: gitConnectionOf(source) };
     case 'mysql':

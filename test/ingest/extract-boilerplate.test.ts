@@ -171,3 +171,33 @@ test('lists of links, menus and footers of links in HTML are boilerplate, and th
     '- c drains it.',
   ]);
 });
+
+test.each([
+  ['main element', '<main>', '</main>'],
+  ['element with the role main', '<div role="main">', '</div>'],
+  ['only article with most of the text', '<article>', '</article>'],
+])('everything around the %s of a page is boilerplate, but not its title', async (_what, begin, end) => {
+  const text = [1, 2, 3].map((nth) => sampleParagraph(`glider${nth}`)).join(' ');
+  const html = `<body><div><h1>Gliders</h1></div><div class="promo"><h2>Subscribe</h2><p>Get our letter.</p></div>
+    <div class="page"><section><p>Two people read this.</p></section>
+    ${begin}<p>${text}</p><aside><p>A note in the margin.</p></aside>${end}</div>
+    <p>A paragraph beside it.</p><div><p>All rights reserved.</p></div></body>`;
+  const { blocks } = await readHere(Buffer.from(html), 'page.html');
+  const boilerplate = blocks.filter((block) => block.boilerplate === true).map((block) => block.text);
+  expect(boilerplate).toEqual(['Subscribe', 'Get our letter.', 'Two people read this.', 'All rights reserved.']);
+  expect(blocks.map((block) => block.text)).toContain(text);
+});
+
+test('no part of a page is boilerplate because of a small main element, or of several ones', async () => {
+  const text = [1, 2, 3].map((nth) => sampleParagraph(`rotor${nth}`)).join(' ');
+  const pages = [
+    `<main>Read on.</main><div><p>${text}</p></div>`,
+    `<main><p>${text}</p></main><main><p>${text}</p></main><div><p>${text}</p></div>`,
+    `<article><p>${text}</p></article><article><p>${text}</p></article><div><p>${text}</p></div>`,
+    `<article><p>${text}</p></article><div>${`<p>${text}</p>`.repeat(5)}</div>`,
+  ];
+  for (const page of pages) {
+    const { blocks } = await readHere(Buffer.from(page), 'page.html');
+    expect(blocks.filter((block) => block.boilerplate === true)).toEqual([]);
+  }
+});

@@ -65,6 +65,7 @@ export const KOREAN_NAMES = {
   git: 'Git',
   mysql: 'MySQL',
   sqlite: 'SQLite',
+  web: '웹사이트',
   draft: '초안',
   published: '게시됨',
   running: '실행 중',

@@ -17,6 +17,9 @@ const NAMED_SHARE_MIN = 0.5;
 const LIST_SHARE_MIN = 0.9;
 const LIST_LINKS_MIN = 4;
 const LINK_CHARS_MAX = 40;
+/** Minimum characters of a main element, and minimum share of the text without links for an `article` alone. */
+const MAIN_CHARS_MIN = 200;
+const ARTICLE_SHARE_MIN = 0.3;
 
 interface Count {
   chars: number;
@@ -24,14 +27,27 @@ interface Count {
   links: number;
 }
 
+/** Element that says that it holds the main text. */
+interface MainElement {
+  readonly element: Element;
+  readonly count: Count;
+}
+
 /**
- * Find the elements that hold navigation: by role, by name if most of their text is links, and lists of short links.
- * Elements of `dropped` are not counted. The walk uses no recursion.
+ * Find the elements that hold navigation: by role, by name if most of their text is links, lists of short links, and
+ * everything around the main element of the page. Elements of `dropped` are not counted. The walk uses no recursion.
+ * @param hasSurroundings false for the chapter of a book, in which notes stand beside the text, not navigation
  */
-export function findNavigation(roots: readonly Node[], dropped: ReadonlySet<string>): ReadonlySet<Node> {
+export function findNavigation(
+  roots: readonly Node[],
+  dropped: ReadonlySet<string>,
+  hasSurroundings: boolean,
+): ReadonlySet<Node> {
   const found = new Set<Node>();
   const total: Count = { chars: 0, linkChars: 0, links: 0 };
   const open: Array<{ element: Element; count: Count; isLink: boolean }> = [];
+  const mains: MainElement[] = [];
+  const articles: MainElement[] = [];
   const stack: Array<Node | { leave: true }> = [...roots].reverse();
   for (let entry = stack.pop(); entry !== undefined; entry = stack.pop()) {
     if ('leave' in entry) {
@@ -39,6 +55,8 @@ export function findNavigation(roots: readonly Node[], dropped: ReadonlySet<stri
       if (closed === undefined) continue;
       add(open.at(-1)?.count ?? total, closed.count);
       if (isNavigation(closed.element, closed.count)) found.add(closed.element);
+      else if (closed.element.tagName === 'article') articles.push(closed);
+      else if (isMain(closed.element)) mains.push(closed);
     } else if ('tagName' in entry) {
       if (dropped.has(entry.tagName)) continue;
       const isLink = entry.tagName === 'a' || open.at(-1)?.isLink === true;
@@ -51,7 +69,53 @@ export function findNavigation(roots: readonly Node[], dropped: ReadonlySet<stri
       add(within?.count ?? total, { chars, linkChars: within?.isLink ? chars : 0, links: 0 });
     }
   }
+  const main = hasSurroundings ? mainOf(mains, articles, total) : null;
+  for (const element of main === null ? [] : elementsAround(main)) found.add(element);
   return found;
+}
+
+function isMain(element: Element): boolean {
+  return element.tagName === 'main' || attributeOf(element, 'role') === 'main';
+}
+
+/** Return the only main element of a page, or its only article if most of the text is there; null if it has none. */
+function mainOf(mains: readonly MainElement[], articles: readonly MainElement[], total: Count): Element | null {
+  const isLarge = ({ count }: MainElement) => count.chars >= MAIN_CHARS_MIN;
+  const [main, second] = mains.filter(isLarge);
+  if (main !== undefined) return second === undefined ? main.element : null;
+  const [article, other] = articles.filter(isLarge);
+  if (article === undefined || other !== undefined) return null;
+  const { count, element } = article;
+  const share = (count.chars - count.linkChars) / Math.max(total.chars - total.linkChars, 1);
+  return share >= ARTICLE_SHARE_MIN ? element : null;
+}
+
+/** List the elements beside an element and beside those that hold it, without those that hold a heading of the page. */
+function* elementsAround(element: Element): Generator<Element> {
+  for (let inner: Element = element; ; ) {
+    const { parentNode } = inner;
+    if (parentNode === null) return;
+    for (const sibling of parentNode.childNodes) {
+      if ('tagName' in sibling && sibling !== inner && !NEVER.test(sibling.tagName) && !hasHeading(sibling))
+        yield sibling;
+    }
+    if (!('tagName' in parentNode)) return;
+    inner = parentNode;
+  }
+}
+
+function hasHeading(element: Element): boolean {
+  const stack: Node[] = [element];
+  for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
+    if (!('tagName' in node)) continue;
+    if (node.tagName === 'h1') return true;
+    for (const child of node.childNodes) stack.push(child);
+  }
+  return false;
+}
+
+function attributeOf(element: Element, name: string): string {
+  return element.attrs.find((each) => each.name === name)?.value ?? '';
 }
 
 function add(to: Count, { chars, linkChars, links }: Count): void {
@@ -63,10 +127,10 @@ function add(to: Count, { chars, linkChars, links }: Count): void {
 function isNavigation(element: Element, { chars, linkChars, links }: Count): boolean {
   const { tagName } = element;
   if (chars === 0 || NEVER.test(tagName)) return false;
-  const attribute = (name: string) => element.attrs.find((each) => each.name === name)?.value ?? '';
-  if (NAVIGATION_ROLE.test(attribute('role'))) return true;
+  if (NAVIGATION_ROLE.test(attributeOf(element, 'role'))) return true;
   const share = linkChars / chars;
-  const isNamed = SECTION.test(tagName) || NAVIGATION_NAME.test(`${attribute('id')} ${attribute('class')}`);
+  const isNamed =
+    SECTION.test(tagName) || NAVIGATION_NAME.test(`${attributeOf(element, 'id')} ${attributeOf(element, 'class')}`);
   if (isNamed && links >= LINKS_MIN && share >= NAMED_SHARE_MIN) return true;
   const isShort = linkChars / Math.max(links, 1) <= LINK_CHARS_MAX;
   return LIST.test(tagName) && links >= LIST_LINKS_MIN && share >= LIST_SHARE_MIN && isShort;

@@ -58,7 +58,7 @@ export function readHtmlPage(
   const source = options.isXhtml ? text.replace(SELF_CLOSED, '<$1$2></$1>') : text;
   const document = parse(source, { scriptingEnabled: false });
   const survey = surveyTree(document.childNodes);
-  const walk = new Walk(survey.layoutTables, findNavigation(document.childNodes, DROPPED));
+  const walk = new Walk(survey.layoutTables, findNavigation(document.childNodes, DROPPED, !options.isXhtml));
   if (survey.title !== null && !survey.hasH1 && options.title !== 'never')
     walk.blocks.push({ kind: 'heading', level: 1, text: survey.title });
   walk.run(document.childNodes);

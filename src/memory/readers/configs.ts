@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { outboundUrlFault } from '../../platform/outbound/outbound-url.ts';
 import { parseRowTemplate } from '../template.ts';
 import { globFault } from './globs.ts';
 
@@ -97,11 +98,41 @@ const PostgresConfig = z.strictObject({ schema: identifier.default('public'), ..
 const MysqlConfig = z.strictObject(rows);
 const SqliteConfig = z.strictObject(rows);
 
+const PageUrl = z
+  .string()
+  .max(2_048)
+  .superRefine((text, context) => {
+    const url = URL.parse(text);
+    const fault = url === null ? 'must be a URL such as https://docs.example.com/manual/' : outboundUrlFault(url);
+    if (fault !== null) context.addIssue({ code: 'custom', message: fault });
+  });
+const WebConfig = z.strictObject({
+  start: z
+    .array(PageUrl)
+    .min(1)
+    .max(100)
+    .optional()
+    .describe('pages to begin with; only pages in their folders are read. Default: the sites of the connection'),
+  sitemap: z
+    .enum(['auto', 'only', 'off'])
+    .default('auto')
+    .describe('auto: pages of sitemaps and pages that are linked; only: pages of sitemaps; off: pages that are linked'),
+  include: Globs.describe('patterns of host/path, such as docs.example.com/manual/**'),
+  exclude: Globs.describe('patterns of host/path or host/path?query'),
+  depth: z.int().min(0).max(50).default(5).describe('links to follow from a first page to another one'),
+  pages: z.int().min(1).max(100_000).default(10_000).describe('maximum number of pages and files'),
+  main_text: z
+    .boolean()
+    .default(true)
+    .describe('true: a change of navigation, headers or footers alone is no change of a page'),
+});
+
 /** Schema of `config` for each type of connection. */
 export const CONFIG_BY_TYPE = {
   folder: FolderConfig,
   s3: S3Config,
   postgres: PostgresConfig,
+  web: WebConfig,
   git: GitConfig,
   mysql: MysqlConfig,
   sqlite: SqliteConfig,

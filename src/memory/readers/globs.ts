@@ -25,6 +25,8 @@ type SegmentPattern = 'globstar' | { readonly tokens: readonly Token[]; readonly
  */
 export function compileGlobs({ include = ['**'], exclude = [] }: Globs): {
   matches(path: string): boolean;
+  /** Return true if `exclude` matches a path. */
+  excludes(path: string): boolean;
   /** Return true if no path below this folder can match. */
   excludesFolder(path: string): boolean;
 } {
@@ -36,6 +38,7 @@ export function compileGlobs({ include = ['**'], exclude = [] }: Globs): {
       const segments = segmentsOf(path);
       return included.some((test) => test(segments)) && !isExcluded(segments);
     },
+    excludes: (path) => isExcluded(segmentsOf(path)),
     excludesFolder(path) {
       const segments = segmentsOf(path);
       const inside = [...segments, 'x'];

@@ -81,6 +81,10 @@ const OPEN: {
     const { openGitReader } = await import('./git/git-reader.ts');
     return openGitReader({ connection, config, cacheDir: path.join(dataDir, 'git'), copy: sourceId, bytesMax });
   },
+  async web({ web }, config, { bytesMax, dataDir, state }) {
+    const { openWebReader } = await import('./web/web-reader.ts');
+    return openWebReader({ web, config, bytesMax, dataDir, state });
+  },
 };
 
 /**

@@ -1,0 +1,41 @@
+import { pageAddress } from './page-address.ts';
+import { RequestFailure } from './request-failure.ts';
+import type { WebClient, WebReply } from './web-client.ts';
+
+/** Redirects that are followed for one address (RFC 9309, section 2.3.1.2). */
+export const REDIRECTS_MAX = 5;
+
+/** Return the target of a redirect; null for another answer, and for a target that can't be requested. */
+export function redirectOf(reply: WebReply): URL | null {
+  const isRedirect = [301, 302, 303, 307, 308].includes(reply.status);
+  const location = isRedirect ? reply.header('location') : null;
+  return location === null ? null : pageAddress(location, reply.url);
+}
+
+/**
+ * Request a file that is no page, such as robots.txt or a sitemap, and follow its redirects.
+ * @throws RequestFailure, the reason of the signal
+ */
+export async function getFollowing(client: WebClient, from: URL, signal: AbortSignal): Promise<WebReply> {
+  let url = from;
+  for (let hops = 0; hops <= REDIRECTS_MAX; hops++) {
+    const reply = await client.get(url, {}, signal);
+    const to = redirectOf(reply);
+    if (to === null) return reply;
+    await reply.discard();
+    url = to;
+  }
+  throw new RequestFailure(`it redirects more than ${REDIRECTS_MAX} times`);
+}
+
+/** Read the beginning of a body as UTF-8. @throws RequestFailure */
+export async function readStart(reply: WebReply, bytesMax: number): Promise<string> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of reply.body(Number.POSITIVE_INFINITY)) {
+    parts.push(chunk);
+    bytes += chunk.length;
+    if (bytes >= bytesMax) break;
+  }
+  return Buffer.concat(parts).subarray(0, bytesMax).toString('utf8');
+}

@@ -1,0 +1,77 @@
+import { ANY_SITE } from '../../../platform/web-source-settings.ts';
+import { compileGlobs, type Globs } from '../globs.ts';
+import { SourceFault } from '../source-reader.ts';
+import { decodedPath, pageAddress } from './page-address.ts';
+
+/** Times that one name may stand in a path: a link that is relative by mistake makes a path longer without end. */
+const SEGMENT_REPEATS_MAX = 4;
+
+export interface ScopeOptions {
+  readonly sites: readonly string[];
+  readonly start: readonly string[] | undefined;
+  readonly globs: Globs;
+}
+
+/** Pages that a source may read. */
+export interface WebScope {
+  readonly starts: readonly URL[];
+  /** Return true for an address that is within a site of the connection, a folder of a start, and the patterns. */
+  includes(url: URL): boolean;
+  /** Return true for an address on the origin of a start. Sitemaps may be anywhere there. */
+  isAtStart(url: URL): boolean;
+}
+
+/** Open the scope of a source. @throws SourceFault if a start is missing or outside of the connection's sites */
+export function openScope({ sites, start, globs }: ScopeOptions): WebScope {
+  const isOpen = sites.includes(ANY_SITE);
+  if (isOpen && start === undefined) {
+    throw new SourceFault('source_settings', 'config.start is needed, because the connection allows every public site');
+  }
+  const allowed = isOpen ? [] : sites.map(addressOf);
+  const starts = (start ?? sites).map(addressOf);
+  const isAllowed = (url: URL) => isOpen || allowed.some((site) => isWithin(site, url));
+  const outside = starts.find((url) => !isAllowed(url));
+  if (outside !== undefined) {
+    throw new SourceFault(
+      'source_settings',
+      `config.start: ${outside.href} is outside of the sites of the connection (${sites.join(', ')})`,
+    );
+  }
+  const folders = start === undefined ? allowed : starts.map((url) => new URL('.', url));
+  const compiled = compileGlobs(globs);
+  const origins = new Set(starts.map(({ origin }) => origin));
+  return {
+    starts,
+    isAtStart: ({ origin }) => origins.has(origin),
+    includes(url) {
+      if (!isAllowed(url) || !folders.some((folder) => isWithin(folder, url))) return false;
+      const path = decodedPath(url);
+      if (hasTrap(path)) return false;
+      const name = `${url.host}${path}`;
+      const names = url.search === '' ? [name] : [name, `${name}${url.search}`];
+      return names.some(compiled.matches) && !names.some(compiled.excludes);
+    },
+  };
+}
+
+function addressOf(text: string): URL {
+  const url = pageAddress(text);
+  if (url === null) throw new SourceFault('source_settings', `${text} is no address of a page`);
+  return url;
+}
+
+/** Return true if an address is the site or below it. A site without a slash at its end is a page or a folder. */
+function isWithin(site: URL, url: URL): boolean {
+  if (url.origin !== site.origin) return false;
+  const folder = site.pathname.endsWith('/') ? site.pathname : `${site.pathname}/`;
+  return url.pathname === folder.slice(0, -1) || url.pathname.startsWith(folder);
+}
+
+/** Return true for a path that leads up once a server has decoded it, or that repeats a name again and again. */
+function hasTrap(path: string): boolean {
+  const segments = path.split(/[/\\]/);
+  if (segments.includes('..')) return true;
+  const counts = new Map<string, number>();
+  for (const segment of segments) if (segment !== '') counts.set(segment, (counts.get(segment) ?? 0) + 1);
+  return [...counts.values()].some((count) => count > SEGMENT_REPEATS_MAX);
+}

@@ -1,0 +1,62 @@
+import { lookup as systemLookup } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
+import { Agent, buildConnector } from 'undici';
+import type { AddressGuard } from './address-guard.ts';
+
+/** Refusal to connect to a host because of its address. */
+export class AddressRefused extends Error {
+  override readonly name = 'AddressRefused';
+  readonly code = 'address_refused';
+}
+
+export interface GuardedAgentOptions {
+  readonly guard: AddressGuard;
+  /** Maximum number of open connections to one origin. */
+  readonly connectionsMax: number;
+  /** Time limit for a connection to be established, including TLS. */
+  readonly connectMs: number;
+  /** Lookup of host names; default: that of the system. */
+  readonly lookup?: LookupFunction;
+}
+
+/**
+ * Open a client of HTTP/1.1 whose connections go only to addresses that the guard allows. Every address of a host name
+ * is judged in the lookup of the connection itself, so that a name can't have another address afterwards. The client
+ * follows no redirects and uses no proxy.
+ */
+export function openGuardedAgent({ guard, connectionsMax, connectMs, lookup }: GuardedAgentOptions): Agent {
+  const connect = buildConnector({
+    allowH2: false,
+    timeout: connectMs,
+    lookup: guardedLookup(guard, lookup ?? systemLookup),
+  });
+  return new Agent({
+    connections: connectionsMax,
+    pipelining: 1,
+    connect(options, callback) {
+      // Node.js looks up no name for an address, so the lookup below wouldn't see it.
+      const refusal = isIP(options.hostname) === 0 ? null : guard.refusalOf(options.hostname);
+      if (refusal === null) connect(options, callback);
+      else callback(new AddressRefused(refusal), null);
+    },
+  });
+}
+
+/** Look up a host name, and fail if any of its addresses is refused. */
+function guardedLookup(guard: AddressGuard, lookup: LookupFunction): LookupFunction {
+  return (hostname, options, callback) => {
+    lookup(hostname, { ...options, all: true }, (error, found, family) => {
+      if (error !== null) return callback(error, []);
+      const addresses = typeof found === 'string' ? [{ address: found, family: family ?? isIP(found) }] : found;
+      const refusal = addresses.map(({ address }) => guard.refusalOf(address)).find((each) => each !== null);
+      const [first] = addresses;
+      if (refusal !== undefined)
+        return callback(
+          new AddressRefused(`the host ${hostname} has an address that may not be reached: ${refusal}`),
+          [],
+        );
+      if (options.all === true || first === undefined) return callback(null, addresses);
+      callback(null, first.address, first.family);
+    });
+  };
+}
