@@ -8,7 +8,8 @@ const list = (description: string, env: string) =>
 export default class SourcesAdd extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Connect a folder, a bucket on S3 or a PostgreSQL table, whose contents are kept as documents of a bucket.\n' +
+    'Connect a folder, a bucket on S3, a PostgreSQL table or a mailbox, whose contents are kept as documents of a ' +
+    'bucket.\n' +
     'The places that may be read are connections under "sources" in service.yaml. Nothing is read before the first ' +
     '"sources sync", unless there is a schedule.';
   static override examples = [
@@ -43,6 +44,16 @@ export default class SourcesAdd extends BaseCommand {
       env: 'SERVICE_UPDATED_AT',
     }),
     'event-time': Flags.string({ description: 'postgres: column with the time of a row', env: 'SERVICE_EVENT_TIME' }),
+    folder: list('imap: name or pattern of a folder (default: INBOX); may be given several times', 'SERVICE_FOLDER'),
+    since: Flags.string({
+      description: 'imap: only messages that arrived on this day or later, such as 2026-01-31',
+      env: 'SERVICE_SINCE',
+    }),
+    attachments: Flags.boolean({
+      description: 'imap: read attachments (default), or only the text of messages with --no-attachments',
+      allowNo: true,
+      env: 'SERVICE_ATTACHMENTS',
+    }),
     settings: Flags.string({
       description: 'all settings of the source as JSON, instead of the flags above',
       env: 'SERVICE_SETTINGS',
@@ -65,8 +76,13 @@ export default class SourcesAdd extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(SourcesAdd);
-    const { path, prefix, schema, table, text, title } = flags;
-    const lists = { include: listOf(flags.include), exclude: listOf(flags.exclude), key: listOf(flags.key) };
+    const { path, prefix, schema, table, text, title, since, attachments } = flags;
+    const lists = {
+      include: listOf(flags.include),
+      exclude: listOf(flags.exclude),
+      key: listOf(flags.key),
+      folders: listOf(flags.folder),
+    };
     const given = {
       path,
       prefix,
@@ -74,6 +90,8 @@ export default class SourcesAdd extends BaseCommand {
       table,
       text,
       title,
+      since,
+      attachments,
       updated_at: flags['updated-at'],
       event_time: flags['event-time'],
       ...Object.fromEntries(Object.entries(lists).filter(([, items]) => items.length > 0)),

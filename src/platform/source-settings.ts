@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { z } from 'zod';
+import { checkImap, type ImapSettings, imapPlace, imapSettingsOf } from './imap-settings.ts';
 import { Secret } from './secret.ts';
 import { type S3Settings, s3Place, s3SettingsOf } from './storage-settings.ts';
 
@@ -62,10 +63,14 @@ const Postgres = z.strictObject({
     .describe('address of the database, postgres://…'),
 });
 
+const Imap = z
+  .strictObject({ type: z.literal('imap').describe('a mailbox on an IMAP server'), ...shared, ...imapPlace })
+  .superRefine(checkImap);
+
 /** Setting `sources`: the only places that sources may read, by the name that a source uses. */
 export const sourceSettings = {
   sources: z
-    .record(name, z.discriminatedUnion('type', [Folder, S3, Postgres]))
+    .record(name, z.discriminatedUnion('type', [Folder, S3, Postgres, Imap]))
     .default({})
     .describe('places that connected sources may read, by a name of yours'),
   source_roots: z
@@ -82,6 +87,7 @@ export type ConnectionSettings = { readonly organizations: readonly string[] } &
   | { readonly type: 'folder'; readonly root: string }
   | { readonly type: 's3'; readonly s3: S3Settings }
   | { readonly type: 'postgres'; readonly url: Secret }
+  | { readonly type: 'imap'; readonly imap: ImapSettings }
 );
 
 /** Return true if sources of an organization may read a connection. */
@@ -111,6 +117,7 @@ export function sourcesConfigOf(file: SourcesFile): { sources: Readonly<Record<s
     const { organizations } = source;
     if (source.type === 'folder') return [key, { type: 'folder', root: path.resolve(source.root), organizations }];
     if (source.type === 'postgres') return [key, { type: 'postgres', url: source.url, organizations }];
+    if (source.type === 'imap') return [key, { type: 'imap', imap: imapSettingsOf(source), organizations }];
     const { credentials, type, organizations: _, ...place } = source;
     return [key, { type, s3: s3SettingsOf({ ...place, credentials: 'keys', ...credentials }), organizations }];
   });

@@ -7,6 +7,8 @@ export interface TestServers {
   readonly s3: boolean;
   /** PgBouncer (Debian package `pgbouncer`). */
   readonly pgbouncer: boolean;
+  /** Dovecot (Debian package `dovecot-imapd`). */
+  readonly dovecot: boolean;
 }
 
 export function findServers(): TestServers {
@@ -15,5 +17,6 @@ export function findServers(): TestServers {
     redis: starts('redis-server', '--version'),
     s3: starts('ministack', '--help'),
     pgbouncer: starts('pgbouncer', '--version'),
+    dovecot: starts('dovecot', '--version'),
   };
 }

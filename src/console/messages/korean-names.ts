@@ -61,6 +61,7 @@ export const KOREAN_NAMES = {
   folder: '폴더',
   s3: 'S3',
   postgres: 'PostgreSQL',
+  imap: '메일함',
   draft: '초안',
   published: '게시됨',
   running: '실행 중',

@@ -50,8 +50,24 @@ const PostgresConfig = z.strictObject({
   where: z.record(identifier, z.union([z.string().max(512), z.number(), z.boolean()])).optional(),
 });
 
+const ImapConfig = z.strictObject({
+  folders: z
+    .array(Glob)
+    .min(1)
+    .max(PATTERNS_MAX)
+    .default(['INBOX'])
+    .describe('names of folders, or patterns of names with "/" between their parts'),
+  since: z.iso.date().optional().describe('only messages that arrived on this day or later, in UTC'),
+  attachments: z.boolean().default(true).describe('false: only the text of messages is read'),
+});
+
 /** Schema of `config` for each type of connection. */
-export const CONFIG_BY_TYPE = { folder: FolderConfig, s3: S3Config, postgres: PostgresConfig } as const;
+export const CONFIG_BY_TYPE = {
+  folder: FolderConfig,
+  s3: S3Config,
+  postgres: PostgresConfig,
+  imap: ImapConfig,
+} as const;
 
 /** Checked `config` of a source of a type. */
 export type ConfigOf<T extends keyof typeof CONFIG_BY_TYPE> = z.output<(typeof CONFIG_BY_TYPE)[T]>;

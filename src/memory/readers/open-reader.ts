@@ -45,6 +45,10 @@ const OPEN: {
     const { openTableReader } = await import('./table-reader.ts');
     return openTableReader({ url, config, ownIdentity });
   },
+  async imap({ imap }, config, { bytesMax }) {
+    const { openImapReader } = await import('./imap/imap-reader.ts');
+    return openImapReader({ imap, ...config, bytesMax });
+  },
 };
 
 /**
