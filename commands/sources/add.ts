@@ -8,8 +8,8 @@ const list = (description: string, env: string) =>
 export default class SourcesAdd extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Connect a folder, a bucket on S3, a PostgreSQL table or a mailbox, whose contents are kept as documents of a ' +
-    'bucket.\n' +
+    'Connect a folder, a bucket on S3, a PostgreSQL table, a mailbox or a WebDAV server, whose contents are kept as ' +
+    'documents of a bucket.\n' +
     'The places that may be read are connections under "sources" in service.yaml. Nothing is read before the first ' +
     '"sources sync", unless there is a schedule.';
   static override examples = [
@@ -27,10 +27,10 @@ export default class SourcesAdd extends BaseCommand {
       required: true,
       env: 'SERVICE_CONNECTION',
     }),
-    path: Flags.string({ description: 'folder: path below the root of the connection', env: 'SERVICE_PATH' }),
+    path: Flags.string({ description: 'folder, webdav: path below the root of the connection', env: 'SERVICE_PATH' }),
     prefix: Flags.string({ description: 's3: beginning of the keys', env: 'SERVICE_PREFIX' }),
-    include: list('folder, s3: pattern of paths to take; may be given several times', 'SERVICE_INCLUDE'),
-    exclude: list('folder, s3: pattern of paths to leave out; may be given several times', 'SERVICE_EXCLUDE'),
+    include: list('folder, s3, webdav: pattern of paths to take; may be given several times', 'SERVICE_INCLUDE'),
+    exclude: list('folder, s3, webdav: pattern of paths to leave out; may be given several times', 'SERVICE_EXCLUDE'),
     schema: Flags.string({ description: 'postgres: schema of the table (default: public)', env: 'SERVICE_SCHEMA' }),
     table: Flags.string({ description: 'postgres: table or view', env: 'SERVICE_TABLE' }),
     text: Flags.string({

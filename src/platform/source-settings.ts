@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { checkImap, type ImapSettings, imapPlace, imapSettingsOf } from './imap-settings.ts';
 import { Secret } from './secret.ts';
 import { type S3Settings, s3Place, s3SettingsOf } from './storage-settings.ts';
+import { checkWebdav, type WebdavSettings, webdavPlace, webdavSettingsOf } from './webdav-settings.ts';
 
 const secret = z
   .string()
@@ -67,10 +68,14 @@ const Imap = z
   .strictObject({ type: z.literal('imap').describe('a mailbox on an IMAP server'), ...shared, ...imapPlace })
   .superRefine(checkImap);
 
+const Webdav = z
+  .strictObject({ type: z.literal('webdav').describe('a folder on a WebDAV server'), ...shared, ...webdavPlace })
+  .superRefine(checkWebdav);
+
 /** Setting `sources`: the only places that sources may read, by the name that a source uses. */
 export const sourceSettings = {
   sources: z
-    .record(name, z.discriminatedUnion('type', [Folder, S3, Postgres, Imap]))
+    .record(name, z.discriminatedUnion('type', [Folder, S3, Postgres, Imap, Webdav]))
     .default({})
     .describe('places that connected sources may read, by a name of yours'),
   source_roots: z
@@ -88,6 +93,7 @@ export type ConnectionSettings = { readonly organizations: readonly string[] } &
   | { readonly type: 's3'; readonly s3: S3Settings }
   | { readonly type: 'postgres'; readonly url: Secret }
   | { readonly type: 'imap'; readonly imap: ImapSettings }
+  | { readonly type: 'webdav'; readonly webdav: WebdavSettings }
 );
 
 /** Return true if sources of an organization may read a connection. */
@@ -118,6 +124,7 @@ export function sourcesConfigOf(file: SourcesFile): { sources: Readonly<Record<s
     if (source.type === 'folder') return [key, { type: 'folder', root: path.resolve(source.root), organizations }];
     if (source.type === 'postgres') return [key, { type: 'postgres', url: source.url, organizations }];
     if (source.type === 'imap') return [key, { type: 'imap', imap: imapSettingsOf(source), organizations }];
+    if (source.type === 'webdav') return [key, { type: 'webdav', webdav: webdavSettingsOf(source), organizations }];
     const { credentials, type, organizations: _, ...place } = source;
     return [key, { type, s3: s3SettingsOf({ ...place, credentials: 'keys', ...credentials }), organizations }];
   });

@@ -6,14 +6,12 @@ import { tmpdir, userInfo } from 'node:os';
 import path from 'node:path';
 import { ImapFlow } from 'imapflow';
 import { inject } from 'vitest';
+import { TEST_CA, TEST_KEY } from './certificates.ts';
 import { freePort } from './free-port.ts';
 import { until } from './until.ts';
 
 export const MAIL_USER = 'keeper';
 export const MAIL_PASSWORD = 'guillemot and samphire';
-/** Certificate of the test servers, for `localhost` and 127.0.0.1. */
-export const TEST_CA = path.join(import.meta.dirname, 'certificates/localhost.crt');
-const KEY = path.join(import.meta.dirname, 'certificates/localhost.key');
 /** User of the system that owns the mail if the tests run as root, since Dovecot refuses root. */
 const NOBODY = 65_534;
 
@@ -130,7 +128,7 @@ protocols = imap
 listen = 127.0.0.1
 ssl = yes
 ssl_cert = <${TEST_CA}
-ssl_key = <${KEY}
+ssl_key = <${TEST_KEY}
 disable_plaintext_auth = no
 auth_mechanisms = plain login${hasTokens ? ' xoauth2 oauthbearer' : ''}
 auth_failure_delay = 0 s

@@ -9,6 +9,8 @@ export interface TestServers {
   readonly pgbouncer: boolean;
   /** Dovecot (Debian package `dovecot-imapd`). */
   readonly dovecot: boolean;
+  /** WsgiDAV (`pip install wsgidav cheroot`): a WebDAV server that keeps files in a folder. */
+  readonly wsgidav: boolean;
 }
 
 export function findServers(): TestServers {
@@ -18,5 +20,6 @@ export function findServers(): TestServers {
     s3: starts('ministack', '--help'),
     pgbouncer: starts('pgbouncer', '--version'),
     dovecot: starts('dovecot', '--version'),
+    wsgidav: starts('wsgidav', '--version'),
   };
 }

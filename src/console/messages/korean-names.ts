@@ -62,6 +62,7 @@ export const KOREAN_NAMES = {
   s3: 'S3',
   postgres: 'PostgreSQL',
   imap: '메일함',
+  webdav: 'WebDAV',
   draft: '초안',
   published: '게시됨',
   running: '실행 중',

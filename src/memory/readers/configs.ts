@@ -18,12 +18,16 @@ export const lineOfText = z
   .string()
   .refine((value) => value.isWellFormed() && !/\p{Cc}/u.test(value), 'must not have control characters');
 
-const FolderConfig = z.strictObject({
-  path: lineOfText
-    .max(1024)
-    .refine((path) => !path.startsWith('/') && !/^[A-Za-z]:|\\/.test(path), 'must be relative to the root')
-    .refine((path) => !path.split('/').includes('..'), 'must not lead out of the root')
-    .default('.'),
+const relativePath = lineOfText
+  .max(1024)
+  .refine((path) => !path.startsWith('/') && !/^[A-Za-z]:|\\/.test(path), 'must be relative to the root')
+  .refine((path) => !path.split('/').includes('..'), 'must not lead out of the root')
+  .default('.');
+
+const FolderConfig = z.strictObject({ path: relativePath, include: Globs, exclude: Globs });
+
+const WebdavConfig = z.strictObject({
+  path: relativePath.describe('folder below the address of the connection'),
   include: Globs,
   exclude: Globs,
 });
@@ -67,6 +71,7 @@ export const CONFIG_BY_TYPE = {
   s3: S3Config,
   postgres: PostgresConfig,
   imap: ImapConfig,
+  webdav: WebdavConfig,
 } as const;
 
 /** Checked `config` of a source of a type. */

@@ -49,6 +49,10 @@ const OPEN: {
     const { openImapReader } = await import('./imap/imap-reader.ts');
     return openImapReader({ imap, ...config, bytesMax });
   },
+  async webdav({ webdav }, { path, ...globs }, { bytesMax }) {
+    const { openWebdavReader } = await import('./webdav/webdav-reader.ts');
+    return openWebdavReader({ webdav, path, globs, bytesMax });
+  },
 };
 
 /**

@@ -3,7 +3,8 @@ import { type ImapReaderOptions, openImapReader } from '../../../src/memory/read
 import type { ListedEntry, ReadEntry, SourceReader } from '../../../src/memory/readers/source-reader.ts';
 import { type ImapSettings, imapSettingsOf } from '../../../src/platform/imap-settings.ts';
 import { Secret } from '../../../src/platform/secret.ts';
-import { MAIL_PASSWORD, MAIL_USER, TEST_CA } from '../../support/dovecot.ts';
+import { TEST_CA } from '../../support/certificates.ts';
+import { MAIL_PASSWORD, MAIL_USER } from '../../support/dovecot.ts';
 
 export const NEVER = new AbortController().signal;
 
