@@ -61,7 +61,7 @@ const ImapConfig = z.strictObject({
     .max(PATTERNS_MAX)
     .default(['INBOX'])
     .describe('names of folders, or patterns of names with "/" between their parts'),
-  since: z.iso.date().optional().describe('only messages that arrived on this day or later, in UTC'),
+  since: z.iso.date().optional().describe('only messages that arrived on this day or later'),
   attachments: z.boolean().default(true).describe('false: only the text of messages is read'),
 });
 

@@ -153,7 +153,7 @@ describe.skipIf(!dovecotAvailable())('a mailbox on Dovecot', () => {
       const entries = await listAll(openMail(tls(), { folders: ['Short'] }));
       await client.mailboxDelete('Short');
       const reading = openMail(tls(), { folders: ['Short'] }).read(entries, NEVER);
-      await expect(reading).rejects.toMatchObject({ category: 'source_missing', retryable: false });
+      await expect(reading).rejects.toMatchObject({ category: 'source_missing', retryable: true });
     });
 
     it('of many messages are listed in slices', async () => {

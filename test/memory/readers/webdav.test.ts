@@ -134,11 +134,13 @@ describe.skipIf(!webdavAvailable())('a folder on WsgiDAV', () => {
 
   it('reports a folder that may not be listed, so that its documents stay', async () => {
     for (const name of ['a.txt', 'secret/b.txt']) write(name);
-    proxy.answers.set('/shared files/secret/', (_request, response) => response.writeHead(403).end());
-    expect(await listAll(await open(proxy))).toMatchObject({
-      entries: [{ key: 'a.txt' }],
-      faults: [{ key: 'secret', isFolder: true, fault: expect.stringContaining('403') }],
-    });
+    for (const status of [403, 503]) {
+      proxy.answers.set('/shared files/secret/', (_request, response) => response.writeHead(status).end());
+      expect(await listAll(await open(proxy))).toMatchObject({
+        entries: [{ key: 'a.txt' }],
+        faults: [{ key: 'secret', isFolder: true, fault: expect.stringContaining(String(status)) }],
+      });
+    }
   });
 
   it('waits as long as a busy server asks for, and ends if that is too long', async () => {
@@ -172,6 +174,13 @@ describe.skipIf(!webdavAvailable())('a folder on WsgiDAV', () => {
     await expect(keysOf(await open({ url: new URL('/old', proxy.url).href }))).rejects.toMatchObject({
       ...{ category: 'source_settings', message: expect.stringContaining('redirects to http://127.0.0.1:1;') },
     });
+    proxy.answers.set('/shared files/work/a.txt', (_request, response) => {
+      response.writeHead(302, { location: 'http://127.0.0.1:1/signed' }).end();
+    });
+    const reader = await open(proxy);
+    expect(await reader.read((await listAll(reader)).entries, NEVER)).toEqual([
+      { key: 'work/a.txt', fault: expect.stringContaining('redirects to http://127.0.0.1:1;') },
+    ]);
   });
 
   it('with a wrong password, a wrong path or no server is a fault that says what to check', async () => {

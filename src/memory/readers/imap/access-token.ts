@@ -33,7 +33,7 @@ export async function requestAccessToken(login: OAuthLogin, signal: AbortSignal)
     const answer = fieldsOf(body);
     const token = answer['access_token'];
     if (status === 200 && typeof token === 'string' && token !== '') return new Secret(token);
-    throw refusal(status, answer, host);
+    throw refusal(status, answer, login);
   } catch (error) {
     if (!(error instanceof UpstreamFault)) throw error;
     throw new SourceFault('source_unavailable', `the authorization server ${host} cannot be used: ${error.message}`, {
@@ -66,14 +66,16 @@ function fieldsOf(body: Buffer): Record<string, unknown> {
 }
 
 /** Build the fault of an answer without a token. Its fields `error` and `error_description` are those of RFC 6749. */
-function refusal(status: number, answer: Record<string, unknown>, host: string): SourceFault {
+function refusal(status: number, answer: Record<string, unknown>, login: OAuthLogin): SourceFault {
   const words = [answer['error'], answer['error_description']].filter((each) => typeof each === 'string');
-  const said = words.length === 0 ? `status ${status}` : boundedLine(words.join(': '), WORDS_CHARS_MAX);
+  const secrets = [login.clientSecret, login.refreshToken].flatMap((secret) => secret?.reveal() ?? []);
+  const safe = secrets.reduce((text, secret) => text.replaceAll(secret, '***'), words.join(': '));
+  const said = safe === '' ? `status ${status}` : boundedLine(safe, WORDS_CHARS_MAX);
   const isRefused = status >= 400 && status < 500 && status !== 429;
   const advice = isRefused ? '; check client_id, client_secret and refresh_token of the connection' : '';
   return new SourceFault(
     isRefused ? 'source_refused' : 'source_unavailable',
-    `the authorization server ${host} gives no access token (${said})${advice}`,
+    `the authorization server ${new URL(login.tokenUrl).host} gives no access token (${said})${advice}`,
     { retryable: !isRefused },
   );
 }

@@ -7,86 +7,88 @@ import { SourceFault } from '../source-reader.ts';
 
 const WORDS_CHARS_MAX = 300;
 
-/** Response codes of a login that may succeed later (RFC 5530; LIMIT also of vendors). */
+/** Response codes of a login that may succeed later (RFC 5530; LIMIT of RFC 9051). */
 const PASSING = new Set(['UNAVAILABLE', 'INUSE', 'LIMIT', 'SERVERBUG', 'CONTACTADMIN']);
 
 /** Codes of the library for answers above the bounds of a connection. */
 const OVERSIZED = new Set(['LineTooLarge', 'LiteralTooLarge', 'ResponseTooLarge', 'TooManyTokens', 'TooManyResponses']);
 
+/** Error of the library, and the words for it. */
+interface Failure {
+  readonly error: Error & ImapFlowError;
+  readonly settings: ImapSettings;
+  /** Server, for messages. */
+  readonly place: string;
+  /** Words of the server or, without any, of the library. */
+  readonly said: string;
+}
+
 /**
- * Turn an error of the library into a fault with the server's own words and advice. Errors of other kinds stay.
+ * Turn an error of the library into a fault with the server's own words and advice. Errors of our own code stay.
  *
  * @param folder folder that was used, or null
  */
 export function toImapFault(error: unknown, settings: ImapSettings, folder: string | null): unknown {
-  if (error instanceof SourceFault || !(error instanceof Error)) return error;
-  const {
-    authenticationFailed,
-    serverResponseCode = '',
-    mailboxMissing,
-    responseStatus,
-    code,
-  } = error as ImapFlowError;
-  const said = wordsOf(error, settings);
+  if (error instanceof SourceFault || !(error instanceof Error) || error instanceof TypeError) return error;
   const place = `the mail server ${settings.host}:${settings.port}`;
-  const fault = (
-    category: 'source_refused' | 'source_missing' | 'source_unavailable',
-    message: string,
-    retryable = false,
-  ) => new SourceFault(category, message, { retryable, cause: error });
-  if (authenticationFailed === true) {
-    if (PASSING.has(serverResponseCode))
-      return fault('source_unavailable', `${place} takes no login now (${said})`, true);
-    const what = 'password' in settings.login ? 'user and password' : 'user and oauth';
-    return fault(
-      'source_refused',
-      `${place} refuses the login of ${settings.user} (${said}); check ${what} of the connection`,
-    );
+  const failure: Failure = { error, settings, place, said: wordsOf(error, settings) };
+  return loginFault(failure) ?? commandFault(failure, folder) ?? connectionFault(failure);
+}
+
+/** Return why the server refuses to send a message; null for an error that concerns more than this one. */
+export function refusalOf(error: unknown): string | null {
+  const { code, responseStatus, responseText } = error as ImapFlowError;
+  if (responseStatus === undefined || code === 'ETHROTTLE') return null;
+  return `the server refuses to send it (${boundedLine(responseText ?? responseStatus, WORDS_CHARS_MAX)})`;
+}
+
+function loginFault({ error, settings, place, said }: Failure): SourceFault | null {
+  if (error.authenticationFailed !== true) return null;
+  if (PASSING.has(error.serverResponseCode ?? '')) {
+    const message = `${place} takes no login now (${said})`;
+    return new SourceFault('source_unavailable', message, { retryable: true, cause: error });
   }
+  const what = 'password' in settings.login ? 'password' : 'oauth';
+  const message = `${place} refuses the login of ${settings.user} (${said}); check user and ${what} of the connection`;
+  return new SourceFault('source_refused', message, { cause: error });
+}
+
+/** Build the fault of a command that the server refuses; null for other errors. */
+function commandFault({ error, settings, place, said }: Failure, folder: string | null): SourceFault | null {
+  const { code, responseStatus, serverResponseCode, mailboxMissing } = error;
   if (code === 'ETHROTTLE') {
-    return fault('source_unavailable', `${place} limits the rate of requests (${said}); synchronise less often`, true);
+    const message = `${place} limits the rate of requests (${said}); synchronise less often`;
+    return new SourceFault('source_unavailable', message, { retryable: true, cause: error });
   }
   if (folder !== null && (mailboxMissing === true || serverResponseCode === 'NONEXISTENT')) {
-    return fault('source_missing', `there is no folder "${folder}" any more (${said}); check folders of the source`);
+    // Another attempt lists the folders again.
+    const message = `the folder "${folder}" was removed during the synchronisation (${said})`;
+    return new SourceFault('source_missing', message, { retryable: true, cause: error });
   }
-  if (folder !== null && responseStatus !== undefined) {
-    return fault(
-      'source_refused',
-      `${place} refuses to read the folder "${folder}" (${said}); check the rights of ${settings.user}`,
-    );
-  }
-  if (responseStatus !== undefined) return fault('source_unavailable', `${place} refuses a command (${said})`);
+  if (responseStatus === undefined) return null;
+  const what = folder === null ? 'a command' : `to read the folder "${folder}"`;
+  const message = `${place} refuses ${what} (${said}); check the rights of ${settings.user}`;
+  return new SourceFault('source_refused', message, { cause: error });
+}
+
+function connectionFault({ error, settings, place, said }: Failure): SourceFault {
+  const { code = '', tlsFailed } = error;
   const certificate = certificateReason(error);
-  if (certificate !== null) return fault('source_unavailable', `${place} cannot be trusted: ${certificate}`);
-  if (code === undefined) return unsupported(error) ? fault('source_refused', unsupportedText(place, settings)) : error;
-  if (code === 'MissingServerExtension' || (error as ImapFlowError).tlsFailed === true) {
-    return fault(
-      'source_unavailable',
-      `${place} does not offer TLS as security: ${settings.security} needs (${said}); check port and security`,
-    );
-  }
-  if (OVERSIZED.has(code))
-    return fault('source_unavailable', `${place} sends an answer above the allowed size (${code})`);
-  const reason = NETWORK_REASONS[code] ?? `the connection ended (${said})`;
-  return fault('source_unavailable', `${place} cannot be used: ${reason}`, true);
-}
-
-function unsupported(error: Error): boolean {
-  return error.message === 'Unsupported authentication mechanism';
-}
-
-function unsupportedText(place: string, { login }: ImapSettings): string {
-  const way = 'password' in login ? 'a password over this connection' : 'access tokens (XOAUTH2 or OAUTHBEARER)';
-  return `${place} does not offer a login with ${way}; check security, password and oauth of the connection`;
+  const unusable = (why: string, retryable = false) =>
+    new SourceFault('source_unavailable', `${place} cannot be used: ${why}`, { retryable, cause: error });
+  if (certificate !== null) return unusable(certificate);
+  if (tlsFailed === true) return unusable(`security is ${settings.security}, and TLS fails (${said}); check port`);
+  if (OVERSIZED.has(code)) return unusable(`an answer is above the allowed size (${code})`);
+  // The library gives no code to a server without a fitting way to log in.
+  if (code === '') return unusable(`${said}; check security, password and oauth of the connection`);
+  return unusable(NETWORK_REASONS[code] ?? `the connection ended (${said})`, true);
 }
 
 /** Return the words of the server, or those of the library, without the password if the server repeats it. */
-function wordsOf(error: Error, { login }: ImapSettings): string {
-  const { responseText, response, oauthError } = error as ImapFlowError;
-  const ofServer = [responseText, response].find((each) => typeof each === 'string' && each !== '') as
-    | string
-    | undefined;
-  const ofOAuth = typeof oauthError?.status === 'string' ? ` status ${oauthError.status}` : '';
-  const words = boundedLine((ofServer ?? error.message) + ofOAuth, WORDS_CHARS_MAX);
+function wordsOf(error: Error & ImapFlowError, { login }: ImapSettings): string {
+  const { responseText, response, oauthError } = error;
+  const given = [responseText, response].find((each) => typeof each === 'string' && each !== '');
+  const status = typeof oauthError?.status === 'string' ? `, status ${oauthError.status}` : '';
+  const words = boundedLine(`${typeof given === 'string' ? given : error.message}${status}`, WORDS_CHARS_MAX);
   return 'password' in login ? words.replaceAll(login.password.reveal(), '***') : words;
 }

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { FetchMessageObject, ImapFlow } from 'imapflow';
+import type { FetchMessageObject, FetchQueryObject, ImapFlow } from 'imapflow';
 import type { ImapSettings } from '../../../platform/imap-settings.ts';
 import {
   controlFault,
@@ -13,6 +13,7 @@ import {
   type SourceReader,
   tooLargeFault,
 } from '../source-reader.ts';
+import { refusalOf } from './imap-faults.ts';
 import { describeMail, keyOf, parseKey } from './mail-entry.ts';
 import { chooseFolders } from './mail-folders.ts';
 import { MailServer } from './mail-server.ts';
@@ -48,7 +49,7 @@ export function openImapReader(options: ImapReaderOptions): SourceReader {
       const listed = await server.withClient(signal, (client) => client.list({ listOnly: true }));
       for (const folder of chooseFolders(listed, options.folders)) {
         const fault = controlFault(folder);
-        if (fault === null) yield* listFolder(server, folder, options, signal);
+        if (fault === null) yield* listIfAllowed(server, folder, options, signal);
         else yield { entries: [], faults: [{ ...fault, isFolder: true }] };
       }
     },
@@ -60,6 +61,22 @@ export function openImapReader(options: ImapReaderOptions): SourceReader {
     },
     close: () => server.close(),
   };
+}
+
+/** List a folder, or report that the server refuses to read it. */
+async function* listIfAllowed(
+  server: MailServer,
+  folder: string,
+  options: ImapReaderOptions,
+  signal: AbortSignal,
+): AsyncGenerator<Listing, void> {
+  try {
+    yield* listFolder(server, folder, options, signal);
+  } catch (error) {
+    // A login that is refused concerns all folders. It fails before a folder is opened.
+    if (!(error instanceof SourceFault) || error.category !== 'source_refused') throw error;
+    yield { entries: [], faults: [{ key: folder, isFolder: true, fault: error.message }] };
+  }
 }
 
 /** List the messages of a folder that are not marked as deleted. */
@@ -118,10 +135,11 @@ async function readFolder(
   return server.withFolder(folder, signal, async ({ client, uidValidity }) => {
     // Messages of an earlier numbering are gone, and listed under new keys next time.
     const current = entries.filter(({ key }) => parseKey(key).uidValidity === uidValidity);
+    const read: (ReadEntry | EntryFault)[] = [];
     if (!options.attachments) {
-      const found = await fetchSome(client, current, { bodyStructure: true });
-      const read: (ReadEntry | EntryFault)[] = [];
-      for (const [entry, message] of found) read.push(await readText(client, entry, message));
+      for (const each of await fetchSome(client, current, { bodyStructure: true })) {
+        read.push('fault' in each ? each : await readTextOrFault(client, each));
+      }
       return read;
     }
     const small = current.filter(({ sizeBytes }) => sizeBytes <= INLINE_BYTES_MAX);
@@ -130,25 +148,61 @@ async function readFolder(
       ...(await fetchSome(client, small, { source: { start: 0, maxLength: INLINE_BYTES_MAX + 1 } })),
       ...(await fetchSome(client, large, {})),
     ];
-    return found.map(([entry, message]) => toEntry(server, entry, message, options, signal));
+    return found.map((each) => ('fault' in each ? each : toEntry(server, each.entry, each.message, options, signal)));
   });
 }
 
-/** Fetch envelopes and more of some messages. Messages that are gone are missing from the result. */
+interface FetchedMail {
+  readonly entry: ListedEntry;
+  readonly message: FetchMessageObject;
+}
+
+/**
+ * Fetch envelopes and more of some messages. Messages that are gone are missing from the result. If the server refuses
+ * the command, fetch one message after the other, so that a damaged one does not keep the others from being read.
+ */
 async function fetchSome(
   client: ImapFlow,
   entries: readonly ListedEntry[],
-  query: Parameters<ImapFlow['fetch']>[1],
-): Promise<[ListedEntry, FetchMessageObject][]> {
+  query: FetchQueryObject,
+): Promise<(FetchedMail | EntryFault)[]> {
   if (entries.length === 0) return [];
+  try {
+    return await fetchTogether(client, entries, query);
+  } catch (error) {
+    const refusal = refusalOf(error);
+    if (refusal === null) throw error;
+    const [only, ...more] = entries;
+    if (only !== undefined && more.length === 0) return [{ key: only.key, fault: refusal }];
+    const fetched: (FetchedMail | EntryFault)[] = [];
+    for (const entry of entries) fetched.push(...(await fetchSome(client, [entry], query)));
+    return fetched;
+  }
+}
+
+async function fetchTogether(
+  client: ImapFlow,
+  entries: readonly ListedEntry[],
+  query: FetchQueryObject,
+): Promise<FetchedMail[]> {
   const byUid = new Map(entries.map((entry) => [parseKey(entry.key).uid, entry]));
-  const found: [ListedEntry, FetchMessageObject][] = [];
+  const found: FetchedMail[] = [];
   const about = { uid: true, envelope: true, internalDate: true, size: true, headers: ['references'] };
   for await (const message of client.fetch([...byUid.keys()].join(','), { ...about, ...query }, { uid: true })) {
     const entry = byUid.get(message.uid);
-    if (entry !== undefined && byUid.delete(message.uid)) found.push([entry, message]);
+    if (entry !== undefined && byUid.delete(message.uid)) found.push({ entry, message });
   }
   return found;
+}
+
+async function readTextOrFault(client: ImapFlow, { entry, message }: FetchedMail): Promise<ReadEntry | EntryFault> {
+  try {
+    return await readText(client, entry, message);
+  } catch (error) {
+    const fault = refusalOf(error);
+    if (fault === null) throw error;
+    return { key: entry.key, fault };
+  }
 }
 
 function toEntry(

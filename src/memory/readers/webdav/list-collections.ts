@@ -79,7 +79,8 @@ async function* listFolder(
   const place = client.placeOf(path);
   const reply = await client.send('PROPFIND', path, signal);
   if (reply.status !== 207) {
-    const reason = entryReason(reply.status);
+    // One of several storages behind a server may be away (Nextcloud).
+    const reason = reply.status === 503 ? 'it is not available now (503)' : entryReason(reply.status);
     if (folder === '' || (reason === null && !isGone(reply.status))) throw await replyFault(reply, place);
     await reply.body.dump();
     if (!isGone(reply.status)) yield { key: folder, isFolder: true, fault: reason ?? '' };

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { SaxesParser } from 'saxes';
 import { SourceFault } from '../source-reader.ts';
 
@@ -38,6 +39,8 @@ export async function* readMultistatus(
       reader.write(decoder.decode(bytes, { stream: true }));
       const found = reader.take();
       if (found.length > 0) yield found;
+      // Other work of the process has its turn between two parts, even if all of them have arrived.
+      await nextTurn();
     }
     reader.write(decoder.decode());
     reader.end();

@@ -59,10 +59,15 @@ async function readFile(
   const tooLarge = tooLargeFault(key, sizeBytes, options.bytesMax);
   if (tooLarge !== null) return tooLarge;
   const address = encodePath([...base, ...key.split('/')], false);
-  const reply = await client.send('GET', address, signal);
+  const reply = await client.send('GET', address, signal).catch((error: unknown) => {
+    // A server may send some of its files from elsewhere.
+    if (!(error instanceof SourceFault) || error.category !== 'source_settings') throw error;
+    return error;
+  });
+  if (reply instanceof SourceFault) return { key, fault: reply.message };
   const { status, headers, body } = reply;
   if (status !== 200) {
-    const reason = entryReason(status);
+    const reason = status < 400 ? `the server answers with the status ${status}` : entryReason(status);
     if (reason === null) throw await replyFault(reply, client.placeOf(address));
     await body.dump();
     return isGone(status) ? null : { key, fault: reason };
