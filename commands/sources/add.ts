@@ -6,8 +6,8 @@ import { connectionFlag, placeConfigOf, placeFlags } from '../../src/cli/source-
 export default class SourcesAdd extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Connect a folder, a bucket on S3, a PostgreSQL table or a website, whose contents are kept as documents of a ' +
-    'bucket.\n' +
+    'Connect a place whose contents are kept as documents of a bucket: a folder, a bucket on S3, a WebDAV server, a Git ' +
+    'repository, a website, a mailbox, a table, or an account on the internet.\n' +
     'The places that may be read are connections under "sources" in service.yaml. Nothing is read before the first ' +
     '"sources sync", unless there is a schedule.';
   static override examples = [

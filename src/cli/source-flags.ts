@@ -8,14 +8,17 @@ export function connectionFlag({ required }: { readonly required: boolean }) {
 
 /** Flags for the field `config` of a source. Each type of connection has some of them. */
 export const placeFlags = {
-  path: Flags.string({ description: 'folder, git: path below the root of the connection', env: 'SERVICE_PATH' }),
+  path: Flags.string({
+    description: 'folder, webdav, git, sharepoint: path below the root of the connection',
+    env: 'SERVICE_PATH',
+  }),
   prefix: Flags.string({ description: 's3: beginning of the keys', env: 'SERVICE_PREFIX' }),
   include: listFlag(
-    'folder, s3, git, web: pattern of paths to take (web: host/path); may be given several times',
+    'all with files or pages: pattern of paths to take (web: host/path); may be given several times',
     'SERVICE_INCLUDE',
   ),
   exclude: listFlag(
-    'folder, s3, git, web: pattern of paths to leave out; may be given several times',
+    'all with files or pages: pattern of paths to leave out; may be given several times',
     'SERVICE_EXCLUDE',
   ),
   branch: Flags.string({
@@ -54,6 +57,23 @@ export const placeFlags = {
     description: 'web: maximum number of pages and files (default: 10000)',
     env: 'SERVICE_PAGES',
   }),
+  folders: listFlag(
+    'imap: name or pattern of a folder (default: INBOX); may be given several times',
+    'SERVICE_FOLDERS',
+  ),
+  since: Flags.string({
+    description: 'imap: only messages that arrived on this day or later, such as 2026-01-31',
+    env: 'SERVICE_SINCE',
+  }),
+  attachments: Flags.boolean({
+    description: 'imap: read attachments (default), or only the text of messages with --no-attachments',
+    allowNo: true,
+    env: 'SERVICE_ATTACHMENTS',
+  }),
+  spaces: listFlag('confluence: key of a space (default: all); may be given several times', 'SERVICE_SPACES'),
+  drive: Flags.string({ description: 'gdrive: id of a shared drive', env: 'SERVICE_DRIVE' }),
+  folder: Flags.string({ description: 'gdrive: id of a folder', env: 'SERVICE_FOLDER' }),
+  library: Flags.string({ description: 'sharepoint: document library (default: the first)', env: 'SERVICE_LIBRARY' }),
   settings: Flags.string({
     description: 'all settings of the source as JSON, instead of the flags above',
     env: 'SERVICE_SETTINGS',
@@ -61,7 +81,9 @@ export const placeFlags = {
 };
 
 /** Values of `placeFlags`, as the command line gives them. */
-type PlaceValues = { readonly [name in keyof typeof placeFlags]?: readonly string[] | string | number | undefined };
+type PlaceValues = {
+  readonly [name in keyof typeof placeFlags]?: readonly string[] | string | number | boolean | undefined;
+};
 
 /** Make the field `config` of a source from its flags. @throws AppError `invalid_request` (400) */
 export function placeConfigOf({ settings, ...flags }: PlaceValues): Record<string, unknown> {
@@ -69,8 +91,8 @@ export function placeConfigOf({ settings, ...flags }: PlaceValues): Record<strin
   const config: Record<string, unknown> = {};
   for (const name of Object.keys(placeFlags) as (keyof typeof flags)[]) {
     const given = flags[name];
-    const isList = 'multiple' in placeFlags[name] && placeFlags[name].multiple && typeof given !== 'number';
-    const value = isList ? listOf(given) : given;
+    const isList = 'multiple' in placeFlags[name] && placeFlags[name].multiple;
+    const value = isList && (typeof given === 'string' || typeof given === 'object') ? listOf(given) : given;
     if (value !== undefined && !(Array.isArray(value) && value.length === 0)) config[name.replaceAll('-', '_')] = value;
   }
   return config;

@@ -22,9 +22,10 @@ const FOLDERS_UNUSED = [
   // The pages of the console are already built.
   ...['esbuild', '@esbuild', 'preact', 'uplot', '@simplewebauthn/browser'],
   // Node loads the other of two builds of these.
-  ...['@simplewebauthn/server/script', 'hono/dist/cjs', 'tsyringe/dist/esm2015', 'tsyringe/dist/esm5'],
-  // Samples, sources and tests.
-  ...['bintrees/dist', 'bintrees/test', '@swc/helpers/src'],
+  ...['@simplewebauthn/server/script', 'hono/dist/cjs', 'imapflow/dist/cjs'],
+  ...['tsyringe/dist/esm2015', 'tsyringe/dist/esm5'],
+  // Samples, sources, pages and tests.
+  ...['bintrees/dist', 'bintrees/test', '@swc/helpers/src', 'undici/docs'],
   // Sources of compiled code, and editions of a standard that no package asks for.
   ...['apache-arrow/src', 'koffi/doc', 'koffi/vendor', 'zod/src'],
   ...['5', '2015', '2016', '2017', '2018', '2020', '2021', '2022', '2023'].map((year) => `es-abstract/${year}`),

@@ -1,15 +1,26 @@
 import path from 'node:path';
 import { z } from 'zod';
-import { isLoopbackHost } from './networks.ts';
+import {
+  type ConfluenceConnection,
+  confluencePlace,
+  type GoogleDriveConnection,
+  googleDrivePlace,
+  type NotionConnection,
+  notionPlace,
+  type SharePointConnection,
+  sharePointConnectionOf,
+  sharePointPlace,
+} from './cloud-source-settings.ts';
+import { type GitConnection, gitConnectionOf, gitPlace } from './git-settings.ts';
+import { checkImap, type ImapSettings, imapPlace, imapSettingsOf } from './imap-settings.ts';
+import { type MysqlConnection, mysqlConnectionOf, mysqlPlace } from './mysql-settings.ts';
 import { Secret } from './secret.ts';
-import { readServiceAccount, type ServiceAccount, ServiceAccountKey } from './service-account.ts';
+import { readServiceAccount } from './service-account.ts';
+import { absolutePath, tokenSetting } from './source-secrets.ts';
 import { type S3Settings, s3Place, s3SettingsOf } from './storage-settings.ts';
 import { refuseOpenSecrets, type WebSettings, webFields, webSettingsOf } from './web-source-settings.ts';
+import { checkWebdav, type WebdavSettings, webdavPlace, webdavSettingsOf } from './webdav-settings.ts';
 
-const secret = z
-  .string()
-  .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
-  .transform((value) => new Secret(value));
 /** Organization to which the operator's connections belong by default: the first one of an installation. */
 const FIRST_ORGANIZATION = 'default';
 
@@ -48,9 +59,9 @@ const S3 = z.strictObject({
   /** Keys of a separate account. Sources never use the role of the machine. */
   credentials: z
     .strictObject({
-      access_key_id: secret.describe('access key'),
-      secret_access_key: secret.describe('secret of the access key'),
-      session_token: secret.optional().describe('token of temporary credentials'),
+      access_key_id: tokenSetting.describe('access key'),
+      secret_access_key: tokenSetting.describe('secret of the access key'),
+      session_token: tokenSetting.optional().describe('token of temporary credentials'),
     })
     .describe('keys of an own account; the role of the machine is never used'),
 });
@@ -65,123 +76,58 @@ const Postgres = z.strictObject({
     .describe('address of the database, postgres://…'),
 });
 
-/** Addresses by which git reaches a repository: https://, ssh://, user@host:path, and http:// on this host. */
-const GIT_URL = /^(?:https:\/\/|ssh:\/\/|http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])[:/]|[\w.-]+@[\w.-]+:(?!\/\/))\S+$/;
-/** Credentials in an address, which lists and errors would show. */
-const GIT_CREDENTIALS = /^(?:https?:\/\/[^/]*@|ssh:\/\/[^/]*:[^/]*@)/;
-
-const absolute = z.string().refine((file) => path.isAbsolute(file), 'must be an absolute path');
-
-const Git = z.strictObject({
-  type: z.literal('git').describe('a Git repository'),
-  ...shared,
-  url: z
-    .string()
-    .regex(GIT_URL, 'must be an https:// or ssh:// address, or user@host:path; http:// only on this host')
-    .refine((url) => !GIT_CREDENTIALS.test(url), 'must not have a password; use token or key_file')
-    .describe('address of the repository'),
-  user: z
-    .string()
-    .regex(/^[^\s:]+$/, 'must be a name without blanks and colons')
-    .default('git')
-    .describe('user name that goes with the token'),
-  token: secret.optional().describe('token or password for https'),
-  key_file: absolute.optional().describe('file of the private key for ssh'),
-  known_hosts: absolute.optional().describe('file with the keys of known hosts for ssh; default: that of the user'),
-});
-
+const Git = z.strictObject({ type: z.literal('git').describe('a Git repository'), ...shared, ...gitPlace });
 const Mysql = z.strictObject({
   type: z.literal('mysql').describe('a database of MySQL or MariaDB'),
   ...shared,
-  url: z
-    .string()
-    .refine((url) => mysqlPlaceOf(url) !== null, 'must be mysql://user:password@host:port/database')
-    .transform((value) => new Secret(value))
-    .describe('address of the database, mysql://…'),
-  tls: z
-    .boolean()
-    .optional()
-    .describe('encrypt the connection and check the certificate; default: yes, unless the database is on this host'),
-  ca: z
-    .string()
-    .regex(/^-----BEGIN CERTIFICATE-----/, 'must be a certificate in PEM')
-    .optional()
-    .describe('certificate of the issuer, in PEM'),
+  ...mysqlPlace,
 });
-
-/** Parts of the address of a database; null if it lacks one. */
-function mysqlPlaceOf(text: string) {
-  const url = URL.canParse(text) ? new URL(text) : null;
-  const database = decodeURIComponent(url?.pathname.slice(1) ?? '');
-  if (url?.protocol !== 'mysql:' || url.username === '' || database === '' || database.includes('/')) return null;
-  return {
-    host: url.hostname,
-    port: Number(url.port || 3306),
-    user: decodeURIComponent(url.username),
-    password: new Secret(decodeURIComponent(url.password)),
-    database,
-  };
-}
-
-const Sqlite = z.strictObject({
-  type: z.literal('sqlite').describe('a file of SQLite'),
-  ...shared,
-  file: absolute.describe('file of the database'),
-});
-
-const https = z
-  .url({ protocol: /^https?$/ })
-  .refine((url) => url.startsWith('https:') || isLoopbackHost(new URL(url).hostname), 'must begin with https://')
-  .refine((url) => new URL(url).username === '', 'must not have credentials');
-const id = z.string().regex(/^[\w.@:/,-]{1,300}$/, 'must be an id or a name without blanks');
-
 const Confluence = z.strictObject({
   type: z.literal('confluence').describe('Confluence Cloud (preview)'),
   ...shared,
-  url: https
-    .transform((url) => new URL(url).origin)
-    .describe('address of the site, such as https://acme.atlassian.net'),
-  email: z.string().min(3).max(320).describe('email address of the account'),
-  token: secret.describe('API token of the account'),
+  ...confluencePlace,
 });
-
 const Notion = z.strictObject({
   type: z.literal('notion').describe('pages of Notion (preview)'),
   ...shared,
-  token: secret.describe('token of an internal integration, with which the pages are shared'),
-  url: https.default('https://api.notion.com').describe('address of the API'),
+  ...notionPlace,
 });
-
 const GoogleDrive = z.strictObject({
   type: z.literal('gdrive').describe('Google Drive (preview)'),
   ...shared,
-  service_account: ServiceAccountKey.describe('JSON key of a service account, with which the files are shared'),
-  url: https.default('https://www.googleapis.com').describe('address of the API'),
+  ...googleDrivePlace,
 });
-
 const SharePoint = z
   .strictObject({
     type: z.literal('sharepoint').describe('a library of SharePoint, or OneDrive (preview)'),
     ...shared,
-    tenant: id.describe('id or domain of the tenant'),
-    client_id: id.describe('id of the application'),
-    client_secret: secret.describe('secret of the application'),
-    site: id.optional().describe('site, such as acme.sharepoint.com:/sites/team'),
-    user: id.optional().describe('user name of a person, whose OneDrive is read instead of a site'),
-    login_url: https.default('https://login.microsoftonline.com').describe('address of Microsoft Entra ID'),
-    graph_url: https.default('https://graph.microsoft.com').describe('address of Microsoft Graph'),
+    ...sharePointPlace,
   })
   .refine(({ site, user }) => (site === undefined) !== (user === undefined), 'needs either site or user');
+
+const Sqlite = z.strictObject({
+  type: z.literal('sqlite').describe('a file of SQLite'),
+  ...shared,
+  file: absolutePath.describe('file of the database'),
+});
 
 const Slack = z.strictObject({
   type: z.literal('slack').describe('an unpacked export of a Slack workspace (preview)'),
   ...shared,
-  root: absolute.describe('folder with users.json and the folders of the channels'),
+  root: absolutePath.describe('folder with users.json and the folders of the channels'),
 });
 
 const Web = z
   .strictObject({ type: z.literal('web').describe('websites'), ...shared, ...webFields })
   .superRefine(refuseOpenSecrets);
+
+const Imap = z
+  .strictObject({ type: z.literal('imap').describe('a mailbox on an IMAP server'), ...shared, ...imapPlace })
+  .superRefine(checkImap);
+
+const Webdav = z
+  .strictObject({ type: z.literal('webdav').describe('a folder on a WebDAV server'), ...shared, ...webdavPlace })
+  .superRefine(checkWebdav);
 
 /** Setting `sources`: the only places that sources may read, by the name that a source uses. */
 export const sourceSettings = {
@@ -193,6 +139,8 @@ export const sourceSettings = {
         S3,
         Postgres,
         Web,
+        Imap,
+        Webdav,
         Git,
         Mysql,
         Sqlite,
@@ -214,55 +162,6 @@ export const sourceSettings = {
 
 type SourcesFile = z.output<z.ZodObject<typeof sourceSettings>>;
 
-/** Repository, and how git signs in there. */
-export interface GitConnection {
-  readonly url: string;
-  readonly user: string;
-  readonly token: Secret | null;
-  readonly keyFile: string | null;
-  readonly knownHosts: string | null;
-}
-
-/** Database of MySQL or MariaDB, and how to sign in there. */
-export interface MysqlConnection {
-  readonly host: string;
-  readonly port: number;
-  readonly user: string;
-  readonly password: Secret;
-  readonly database: string;
-  /** Null for a connection that is not encrypted. */
-  readonly ssl: { readonly ca: string | null } | null;
-}
-
-/** Site of Confluence Cloud. `url` is an origin. */
-export interface ConfluenceConnection {
-  readonly url: string;
-  readonly email: string;
-  readonly token: Secret;
-}
-
-export interface NotionConnection {
-  readonly url: string;
-  readonly token: Secret;
-}
-
-export interface GoogleDriveConnection {
-  readonly url: string;
-  readonly account: ServiceAccount;
-}
-
-/** Application of Microsoft Entra ID, and the site or the person whose files it reads. */
-export interface SharePointConnection {
-  readonly loginUrl: string;
-  readonly graphUrl: string;
-  readonly tenant: string;
-  readonly clientId: string;
-  readonly clientSecret: Secret;
-  /** Null to read the files of `user`. */
-  readonly site: string | null;
-  readonly user: string;
-}
-
 /** Place that sources may read, and the names of the organizations whose sources may. */
 export type ConnectionSettings = { readonly organizations: readonly string[] } & (
   | { readonly type: 'folder'; readonly root: string }
@@ -277,6 +176,8 @@ export type ConnectionSettings = { readonly organizations: readonly string[] } &
   | { readonly type: 'sharepoint'; readonly sharepoint: SharePointConnection }
   | { readonly type: 'slack'; readonly root: string }
   | { readonly type: 'web'; readonly web: WebSettings }
+  | { readonly type: 'imap'; readonly imap: ImapSettings }
+  | { readonly type: 'webdav'; readonly webdav: WebdavSettings }
 );
 
 /** Return true if sources of an organization may read a connection. */
@@ -323,6 +224,10 @@ function placeOf(source: SourceInFile): Place {
       return { type: 'postgres', url: source.url };
     case 'web':
       return { type: 'web', web: webSettingsOf(source) };
+    case 'imap':
+      return { type: 'imap', imap: imapSettingsOf(source) };
+    case 'webdav':
+      return { type: 'webdav', webdav: webdavSettingsOf(source) };
     case 'git':
       return { type: 'git', git: gitConnectionOf(source) };
     case 'mysql':
@@ -342,27 +247,4 @@ function placeOf(source: SourceInFile): Place {
       return { type, s3: s3SettingsOf({ ...place, credentials: 'keys', ...credentials }) };
     }
   }
-}
-
-function sharePointConnectionOf(source: z.output<typeof SharePoint>): SharePointConnection {
-  return {
-    loginUrl: source.login_url,
-    graphUrl: source.graph_url,
-    tenant: source.tenant,
-    clientId: source.client_id,
-    clientSecret: source.client_secret,
-    site: source.site ?? null,
-    user: source.user ?? '',
-  };
-}
-
-function gitConnectionOf({ url, user, token, key_file: keyFile, known_hosts: hosts }: z.output<typeof Git>) {
-  return { url, user, token: token ?? null, keyFile: keyFile ?? null, knownHosts: hosts ?? null };
-}
-
-function mysqlConnectionOf({ url, tls, ca }: z.output<typeof Mysql>): MysqlConnection {
-  const place = mysqlPlaceOf(url.reveal());
-  if (place === null) throw new Error('the address was checked when it was read');
-  const isEncrypted = tls ?? !isLoopbackHost(place.host);
-  return { ...place, ssl: isEncrypted ? { ca: ca ?? null } : null };
 }

@@ -276,6 +276,36 @@ describe('faults of service.yaml', () => {
     ]);
   });
 
+  it('a mailbox needs one way to log in, and encryption unless its server is on this host', () => {
+    const mail = (rest: string) => faultsIn(`sources: {mail: {type: imap, user: keeper, ${rest}}}`);
+    expect(mail('host: mail.example.com, security: none, password: tern')).toEqual([
+      expect.stringContaining('none is allowed for a server on this host only'),
+    ]);
+    expect(mail('host: mail.example.com')).toEqual([expect.stringContaining('exactly one of password and oauth')]);
+    expect(mail('host: m.example.com, oauth: {token_url: "http://a.example.com", client_id: a}')).toEqual([
+      expect.stringContaining('must begin with https://, unless it is on this host'),
+      expect.stringContaining('must have refresh_token, client_secret or both'),
+    ]);
+    yaml('sources: {mail: {type: imap, host: mail.example.com, user: keeper, password: "tern and eider"}}');
+    expect(load().sources['mail']).toMatchObject({ imap: { port: 993, security: 'tls', user: 'keeper', ca: null } });
+    expect(JSON.stringify(load().sources['mail'])).not.toContain('eider');
+  });
+
+  it('a WebDAV server needs one way to log in, and https unless it is on this host or insecure is true', () => {
+    const cloud = (rest: string) => faultsIn(`sources: {cloud: {type: webdav, ${rest}}}`);
+    expect(cloud('url: "http://cloud.example.com/dav", token: tern')).toEqual([
+      expect.stringContaining('must begin with https://, unless insecure is true'),
+    ]);
+    expect(cloud('url: "https://a:b@cloud.example.com/dav", token: tern')).toEqual([
+      expect.stringContaining('no credentials'),
+    ]);
+    expect(cloud('url: "https://cloud.example.com/dav"')).toEqual([
+      expect.stringContaining('exactly one of user and token must be set'),
+    ]);
+    yaml('sources: {cloud: {type: webdav, url: "http://cloud.example.com", insecure: true, user: keeper}}');
+    expect(load().sources['cloud']).toMatchObject({ webdav: { login: { user: 'keeper', password: null } } });
+  });
+
   it('a fault in a list of the file tells the line of the item', () => {
     expect(faultsIn('models:\n  - id: a/b\n  - id: a/c\n    dimensions: many\n')).toEqual([
       'FILE:4:5: models.1.dimensions: must be a number; found a text of 4 characters',

@@ -7,6 +7,10 @@ export interface TestServers {
   readonly s3: boolean;
   /** PgBouncer (Debian package `pgbouncer`). */
   readonly pgbouncer: boolean;
+  /** Dovecot (Debian package `dovecot-imapd`). */
+  readonly dovecot: boolean;
+  /** WsgiDAV (`pip install wsgidav cheroot`): a WebDAV server that keeps files in a folder. */
+  readonly wsgidav: boolean;
 }
 
 export function findServers(): TestServers {
@@ -15,5 +19,7 @@ export function findServers(): TestServers {
     redis: starts('redis-server', '--version'),
     s3: starts('ministack', '--help'),
     pgbouncer: starts('pgbouncer', '--version'),
+    dovecot: starts('dovecot', '--version'),
+    wsgidav: starts('wsgidav', '--version'),
   };
 }

@@ -30,8 +30,8 @@ for (const file of process.argv.slice(2)) {
   texts[fileName] = document.text;
 }
 await ocr.close();
-// Load the packages of which parts are removed: queues, the terminal, the index, schemas, S3, archives, languages, ONNX
-// Runtime.
+// Load the packages of which parts are removed: queues, the terminal, the index, schemas, S3, archives, mailboxes,
+// languages, ONNX Runtime.
 const LOADED = [
   'bee-queue',
   'ink',
@@ -41,6 +41,7 @@ const LOADED = [
   'koffi',
   '@aws-sdk/client-s3',
   'tar-stream',
+  'imapflow',
 ];
 for (const name of LOADED) await import(name);
 // A request loads the rest of the SDK: signing, checksums and the connection, which is refused.

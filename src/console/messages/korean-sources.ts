@@ -1,10 +1,8 @@
 export const KOREAN_SOURCES = {
   'The settings of the source or of its connection do not fit.': '소스나 연결의 설정이 맞지 않습니다.',
-  'The folder, the bucket or the table of the source is not there.': '소스의 폴더나 버킷, 테이블이 없습니다.',
-  'The service may not read the folder, the bucket or the table of the source.':
-    '소스의 폴더나 버킷, 테이블을 읽을 권한이 없습니다.',
-  'The store or the database of the source does not answer as it should.':
-    '소스의 저장소나 데이터베이스가 제대로 응답하지 않습니다.',
+  'The place of the source is not there.': '소스의 위치가 없습니다.',
+  'The service may not read the place of the source.': '소스의 위치를 읽을 권한이 없습니다.',
+  'The place of the source does not answer as it should.': '소스의 위치가 제대로 응답하지 않습니다.',
   'The source has too many entries; narrow it, or split it into several.':
     '소스의 항목이 너무 많습니다. 범위를 줄이거나 여러 소스로 나누세요.',
   'The source has no entries now. Its documents were kept; check that it is mounted and complete.':
@@ -15,8 +13,8 @@ export const KOREAN_SOURCES = {
   Sources: '소스',
   Source: '소스',
   'Connect a source': '소스 연결',
-  'Folders, S3 buckets and tables whose contents are kept as documents.':
-    '폴더, S3 버킷, 테이블의 내용을 문서로 유지합니다.',
+  'Folders, websites, mailboxes, databases and other places whose contents are kept as documents.':
+    '폴더, 웹사이트, 메일함, 데이터베이스 등의 내용을 문서로 유지합니다.',
   'There are no sources yet': '아직 소스가 없습니다',
   'An operator allows connections in service.yaml; then a source is connected here.':
     '운영자가 service.yaml에서 연결을 허용하면 여기에서 소스를 연결할 수 있습니다.',

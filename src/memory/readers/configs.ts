@@ -19,12 +19,16 @@ export const lineOfText = z
   .string()
   .refine((value) => value.isWellFormed() && !/\p{Cc}/u.test(value), 'must not have control characters');
 
-const FolderConfig = z.strictObject({
-  path: lineOfText
-    .max(1024)
-    .refine((path) => !path.startsWith('/') && !/^[A-Za-z]:|\\/.test(path), 'must be relative to the root')
-    .refine((path) => !path.split('/').includes('..'), 'must not lead out of the root')
-    .default('.'),
+const relativePath = lineOfText
+  .max(1024)
+  .refine((path) => !path.startsWith('/') && !/^[A-Za-z]:|\\/.test(path), 'must be relative to the root')
+  .refine((path) => !path.split('/').includes('..'), 'must not lead out of the root')
+  .default('.');
+
+const FolderConfig = z.strictObject({ path: relativePath, include: Globs, exclude: Globs });
+
+const WebdavConfig = z.strictObject({
+  path: relativePath.describe('folder below the address of the connection'),
   include: Globs,
   exclude: Globs,
 });
@@ -127,12 +131,25 @@ const WebConfig = z.strictObject({
     .describe('true: a change of navigation, headers or footers alone is no change of a page'),
 });
 
+const ImapConfig = z.strictObject({
+  folders: z
+    .array(Glob)
+    .min(1)
+    .max(PATTERNS_MAX)
+    .default(['INBOX'])
+    .describe('names of folders, or patterns of names with "/" between their parts'),
+  since: z.iso.date().optional().describe('only messages that arrived on this day or later'),
+  attachments: z.boolean().default(true).describe('false: only the text of messages is read'),
+});
+
 /** Schema of `config` for each type of connection. */
 export const CONFIG_BY_TYPE = {
   folder: FolderConfig,
   s3: S3Config,
   postgres: PostgresConfig,
   web: WebConfig,
+  imap: ImapConfig,
+  webdav: WebdavConfig,
   git: GitConfig,
   mysql: MysqlConfig,
   sqlite: SqliteConfig,

@@ -85,6 +85,14 @@ const OPEN: {
     const { openWebReader } = await import('./web/web-reader.ts');
     return openWebReader({ web, config, bytesMax, dataDir, state });
   },
+  async imap({ imap }, config, { bytesMax }) {
+    const { openImapReader } = await import('./imap/imap-reader.ts');
+    return openImapReader({ imap, ...config, bytesMax });
+  },
+  async webdav({ webdav }, { path, ...globs }, { bytesMax }) {
+    const { openWebdavReader } = await import('./webdav/webdav-reader.ts');
+    return openWebdavReader({ webdav, path, globs, bytesMax });
+  },
 };
 
 /**

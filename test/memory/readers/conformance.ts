@@ -92,7 +92,8 @@ function checkChanges(reader: OpenedReader): void {
     await reader.place.write('entry-1.txt', 'Another text of entry 1.');
     await reader.place.write('entry-new.txt', 'The text of a new entry.');
     await reader.place.remove('entry-2.txt');
-    expect(await reader.counts()).toEqual({ ...NONE, added: 1, changed: 1, removed: 1, unchanged: 8 });
+    const changes = reader.place.isImmutable ? { added: 2, removed: 2 } : { added: 1, changed: 1, removed: 1 };
+    expect(await reader.counts()).toEqual({ ...NONE, ...changes, unchanged: 8 });
     expect(await reader.jobs()).toBe(12);
   });
 
@@ -108,7 +109,8 @@ function checkChanges(reader: OpenedReader): void {
 
   it('does no work for an entry that is written again with the same content', async () => {
     await reader.place.write('entry-4.txt', 'The text of entry 4.', new Date('2024-05-06T07:08:09Z'));
-    expect(await reader.counts()).toEqual({ ...NONE, unchanged: 10 });
+    const same = reader.place.isImmutable ? { renamed: 1, unchanged: 9 } : { unchanged: 10 };
+    expect(await reader.counts()).toEqual({ ...NONE, ...same });
     expect(await reader.jobs()).toBe(12);
   });
 }
@@ -125,14 +127,15 @@ function checkEntries(reader: OpenedReader): void {
   it('streams a large entry, and makes no document of an empty one', async () => {
     const before = (await reader.documents()).length;
     await reader.place.write('large.txt', LARGE);
-    await reader.place.write('empty.txt', '');
+    const isEmptyPossible = reader.place.isImmutable !== true;
+    if (isEmptyPossible) await reader.place.write('empty.txt', '');
     await reader.counts();
     const after = await reader.documents();
     expect(after.length).toBe(before + 1);
     expect(Math.max(...after.map((document) => document['size_bytes'] as number))).toBeGreaterThanOrEqual(LARGE.length);
-    expect((await reader.counts()).unchanged).toBe(12);
+    expect((await reader.counts()).unchanged).toBe(isEmptyPossible ? 12 : 11);
     await reader.place.remove('large.txt');
-    await reader.place.remove('empty.txt');
+    if (isEmptyPossible) await reader.place.remove('empty.txt');
     await reader.counts();
   });
 

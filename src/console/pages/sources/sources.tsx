@@ -17,7 +17,7 @@ import { NewSourceDialog } from './new-source.tsx';
 
 const PAGE_ROWS = 50;
 
-/** Page `/console/sources`: connected folders, S3 buckets and tables. */
+/** Page `/console/sources`: connected places. */
 export default function SourcesPage() {
   const [isCreating, setIsCreating] = useState(false);
   const sources = usePages<SourceView>(
@@ -37,7 +37,7 @@ export default function SourcesPage() {
   return (
     <div class="page">
       <PageHeader title={t('Sources')} actions={create}>
-        {t('Folders, S3 buckets and tables whose contents are kept as documents.')}
+        {t('Folders, websites, mailboxes, databases and other places whose contents are kept as documents.')}
       </PageHeader>
       <Panel>
         <Loaded of={sources}>

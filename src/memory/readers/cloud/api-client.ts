@@ -20,8 +20,8 @@ const MOVED = new Set([301, 302, 303, 307, 308]);
 export type Authorize = (signal: AbortSignal) => Promise<Readonly<Record<string, string>>>;
 
 /**
- * Client of the API of one service on the internet. It waits as long as the service asks, and turns failures into faults
- * with the words of the service.
+ * Client of the API of one service on the internet. It waits as long as the service asks, and turns failures into
+ * faults with the words of the service.
  */
 export class ApiClient {
   readonly #upstream: HttpUpstream;

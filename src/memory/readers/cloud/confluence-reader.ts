@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import type { ConfluenceConnection } from '../../../platform/cloud-source-settings.ts';
 import { fileNameOf } from '../../../platform/printable.ts';
-import type { ConfluenceConnection } from '../../../platform/source-settings.ts';
 import type { ConfigOf } from '../configs.ts';
 import { type ListedEntry, SourceFault, type SourceReader } from '../source-reader.ts';
 import { ApiClient } from './api-client.ts';
@@ -33,7 +33,8 @@ interface FoundPage {
 
 /**
  * Open the pages of spaces of Confluence Cloud as a source, by its REST API v2
- * (developer.atlassian.com/cloud/confluence/rest/v2, November 2026). The number of its version tells that a page changed.
+ * (developer.atlassian.com/cloud/confluence/rest/v2, November 2026). The number of its version tells that a page
+ * changed.
  */
 export function openConfluenceReader(
   { url, email, token }: ConfluenceConnection,

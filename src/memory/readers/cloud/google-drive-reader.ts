@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { z } from 'zod';
+import type { GoogleDriveConnection } from '../../../platform/cloud-source-settings.ts';
 import { fileNameOf, oneLine } from '../../../platform/printable.ts';
-import type { GoogleDriveConnection } from '../../../platform/source-settings.ts';
 import { openGoogleCredential } from '../../../platform/upstream/google-credential.ts';
 import type { ConfigOf } from '../configs.ts';
 import { compileGlobs } from '../globs.ts';

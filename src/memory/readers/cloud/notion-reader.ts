@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import type { NotionConnection } from '../../../platform/cloud-source-settings.ts';
 import { fileNameOf } from '../../../platform/printable.ts';
-import type { NotionConnection } from '../../../platform/source-settings.ts';
 import { type ListedEntry, SourceFault, type SourceReader } from '../source-reader.ts';
 import { ApiClient } from './api-client.ts';
 import { readEach } from './list-read.ts';

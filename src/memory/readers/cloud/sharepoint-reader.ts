@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { z } from 'zod';
+import type { SharePointConnection } from '../../../platform/cloud-source-settings.ts';
 import { fileNameOf, oneLine } from '../../../platform/printable.ts';
-import type { SharePointConnection } from '../../../platform/source-settings.ts';
 import type { ConfigOf } from '../configs.ts';
 import { compileGlobs } from '../globs.ts';
 import {

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { processEnvironment } from '../../../platform/environment.ts';
+import type { GitConnection } from '../../../platform/git-settings.ts';
 import { boundedLine } from '../../../platform/printable.ts';
-import type { GitConnection } from '../../../platform/source-settings.ts';
 import { SourceFault } from '../source-reader.ts';
 
 /** Variables of the service that git may see: where programs, the home folder, proxies and certificates are. */

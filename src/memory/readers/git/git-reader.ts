@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readdir, rm, stat, utimes } from 'node:fs/promises';
 import path from 'node:path';
+import type { GitConnection } from '../../../platform/git-settings.ts';
 import { fileNameOf, oneLine } from '../../../platform/printable.ts';
-import type { GitConnection } from '../../../platform/source-settings.ts';
 import type { ConfigOf } from '../configs.ts';
 import { compileGlobs } from '../globs.ts';
 import {

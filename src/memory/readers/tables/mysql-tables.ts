@@ -1,6 +1,7 @@
 import type { Connection, RowDataPacket } from 'mysql2/promise';
+import type { MysqlConnection } from '../../../platform/mysql-settings.ts';
 import { boundedLine } from '../../../platform/printable.ts';
-import type { MysqlConnection } from '../../../platform/source-settings.ts';
+import { certificateReason, readCa } from '../certificates.ts';
 import { SourceFault } from '../source-reader.ts';
 import type {
   Column,
@@ -59,6 +60,7 @@ export function openMysqlTables(settings: MysqlConnection): TableDatabase {
 
 async function connect({ host, port, user, password, database, ssl }: MysqlConnection): Promise<Connection> {
   const { createConnection } = await import('mysql2/promise');
+  const ca = ssl === null ? null : await readCa(ssl.ca);
   const connection = await createConnection({
     host,
     port,
@@ -69,7 +71,7 @@ async function connect({ host, port, user, password, database, ssl }: MysqlConne
     connectTimeout: CONNECT_MS,
     // The server must not ask for files of this host.
     flags: ['-LOCAL_FILES'],
-    ...(ssl === null ? {} : { ssl: { rejectUnauthorized: true, ...(ssl.ca === null ? {} : { ca: ssl.ca }) } }),
+    ...(ssl === null ? {} : { ssl: { rejectUnauthorized: true, ...(ca === null ? {} : { ca }) } }),
   });
   const [rows] = await connection.query<RowDataPacket[]>('SELECT VERSION() AS version');
   const isMariaDb = /mariadb/i.test(String(rows[0]?.['version']));
@@ -203,7 +205,6 @@ const GONE = new Set([
   ...['ER_BAD_DB_ERROR', 'ER_NO_SUCH_TABLE', 'ER_BAD_FIELD_ERROR', 'ER_TABLEACCESS_DENIED_ERROR'],
   'ER_COLUMNACCESS_DENIED_ERROR',
 ]);
-const CERTIFICATE = /CERT|SELF_SIGNED|HANDSHAKE_SSL|ERR_TLS/;
 
 async function asFault<T>(work: () => Promise<T>): Promise<T> {
   try {
@@ -217,11 +218,8 @@ async function asFault<T>(work: () => Promise<T>): Promise<T> {
     if (REFUSED.has(code))
       throw fault('source_refused', `the database refuses the login (${reason}); check user and password`);
     if (GONE.has(code)) throw fault('source_missing', `the table cannot be read any more (${reason})`);
-    if (CERTIFICATE.test(code))
-      throw fault(
-        'source_refused',
-        `the certificate of the database is not accepted (${reason}); name its issuer in ca`,
-      );
+    const untrusted = certificateReason(error);
+    if (untrusted !== null) throw fault('source_refused', `the database cannot be trusted: ${untrusted}`);
     throw fault(
       'source_unavailable',
       `the database does not answer as it should (${reason}); check the connection`,

@@ -4,6 +4,11 @@ export interface SourcePlace {
   readonly connection: Readonly<Record<string, unknown>>;
   /** Field `config` of a source that reads all entries of the place. */
   readonly config: Readonly<Record<string, unknown>>;
+  /**
+   * True where an entry never changes, as a message of a mailbox: `write` to an existing name removes the old entry and
+   * adds another one. Such an entry is also never empty, since a message without a body has headers.
+   */
+  readonly isImmutable?: true;
   /** Create an entry, or replace its content. `at` is its time, where a place lets one set it. */
   write(name: string, content: string, at?: Date): Promise<void>;
   /** Make several changes at once, where each alone takes long. */

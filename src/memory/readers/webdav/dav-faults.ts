@@ -1,0 +1,86 @@
+import { NETWORK_REASONS } from '../../../platform/network-reasons.ts';
+import { boundedLine } from '../../../platform/printable.ts';
+import { certificateReason } from '../certificates.ts';
+import { SourceFault } from '../source-reader.ts';
+import type { DavReply } from './dav-reply.ts';
+
+const BODY_BYTES_MAX = 65_536;
+const WORDS_CHARS_MAX = 300;
+
+/** Reasons for which a single file or folder cannot be read, by the status (RFC 4918, RFC 9110). */
+const ENTRY_REASONS: Readonly<Record<number, string>> = {
+  403: 'the user of the connection may not read it',
+  423: 'it is locked; synchronise again later',
+  451: 'the server may not send it for legal reasons',
+};
+
+/** Return why a single file or folder cannot be read, for a status that says nothing about the others. */
+export function entryReason(status: number): string | null {
+  const reason = ENTRY_REASONS[status];
+  if (reason !== undefined) return `${reason} (${status})`;
+  const isOfAll = status < 400 || [401, 408, 429, 502, 503, 504].includes(status);
+  return isOfAll ? null : `the server refuses to send it (${status})`;
+}
+
+/** Return true for a status that means that a file or folder is gone. */
+export function isGone(status: number): boolean {
+  return status === 404 || status === 410;
+}
+
+/** Build the fault of an answer that concerns the whole place, with the server's own words. It reads the body. */
+export async function replyFault(reply: DavReply, place: string): Promise<SourceFault> {
+  const { status, headers } = reply;
+  const words = await wordsOf(reply);
+  const said = `status ${status}${words === '' ? '' : `: ${words}`}`;
+  if (status === 401) {
+    const schemes = String(headers['www-authenticate'] ?? '');
+    const isOther = schemes !== '' && !/\b(basic|bearer)\b/i.test(schemes);
+    const advice = isOther
+      ? `it asks for ${boundedLine(schemes.split(' ')[0] ?? '', 20)}, and the service knows Basic and Bearer only`
+      : 'check user, password and token of the connection';
+    return new SourceFault('source_refused', `${place} refuses the login (${said}); ${advice}`);
+  }
+  if (status === 403) {
+    return new SourceFault('source_refused', `the user of the connection may not read ${place} (${said})`);
+  }
+  if (isGone(status))
+    return new SourceFault('source_missing', `there is no folder ${place} (${said}); check url and path`);
+  if (status >= 500 || status === 429 || status === 408) {
+    const wait =
+      headers['retry-after'] === undefined
+        ? ''
+        : `; it asks to wait for ${boundedLine(String(headers['retry-after']), 40)}`;
+    return new SourceFault('source_unavailable', `${place} cannot be read now (${said})${wait}`, { retryable: true });
+  }
+  return new SourceFault('source_settings', `${place} does not answer as a WebDAV server does (${said}); check url`);
+}
+
+/** Read the words of an error of the servers that say more than a status (`s:message` of sabre/dav). */
+async function wordsOf({ body }: DavReply): Promise<string> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const part of body) {
+      parts.push(part as Buffer);
+      bytes += (part as Buffer).length;
+      if (bytes > BODY_BYTES_MAX) break;
+    }
+  } catch {
+    return '';
+  }
+  const message = /<s:message>([^<]*)</.exec(Buffer.concat(parts).toString('utf8'))?.[1] ?? '';
+  return boundedLine(message, WORDS_CHARS_MAX);
+}
+
+/** Turn an error of the connection into a fault. Errors of other kinds stay. */
+export function toDavFault(error: unknown, place: string): unknown {
+  if (error instanceof SourceFault || !(error instanceof Error)) return error;
+  const certificate = certificateReason(error);
+  if (certificate !== null) {
+    return new SourceFault('source_unavailable', `${place} cannot be trusted: ${certificate}`, { cause: error });
+  }
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === undefined) return error;
+  const reason = NETWORK_REASONS[code] ?? `the connection ended (${code})`;
+  return new SourceFault('source_unavailable', `${place} cannot be used: ${reason}`, { retryable: true, cause: error });
+}

@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import { isLoopbackHost } from './networks.ts';
+import { Secret } from './secret.ts';
+import { caSetting } from './source-secrets.ts';
+
+/** Settings of a connection to MySQL or MariaDB, without those that all types share. */
+export const mysqlPlace = {
+  url: z
+    .string()
+    .refine((url) => mysqlPlaceOf(url) !== null, 'must be mysql://user:password@host:port/database')
+    .transform((value) => new Secret(value))
+    .describe('address of the database, mysql://…'),
+  tls: z
+    .boolean()
+    .optional()
+    .describe('encrypt the connection and check the certificate; default: yes, unless the database is on this host'),
+  ca: caSetting,
+};
+
+/** Parts of the address of a database; null if it lacks one. */
+function mysqlPlaceOf(text: string) {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const database = decodeURIComponent(url?.pathname.slice(1) ?? '');
+  if (url?.protocol !== 'mysql:' || url.username === '' || database === '' || database.includes('/')) return null;
+  return {
+    host: url.hostname,
+    port: Number(url.port || 3306),
+    user: decodeURIComponent(url.username),
+    password: new Secret(decodeURIComponent(url.password)),
+    database,
+  };
+}
+
+/** Database of MySQL or MariaDB, and how to sign in there. */
+export interface MysqlConnection {
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  readonly password: Secret;
+  readonly database: string;
+  /** Null for a connection that is not encrypted. */
+  readonly ssl: { readonly ca: string | null } | null;
+}
+
+export function mysqlConnectionOf({ url, tls, ca }: z.output<z.ZodObject<typeof mysqlPlace>>): MysqlConnection {
+  const place = mysqlPlaceOf(url.reveal());
+  if (place === null) throw new Error('the address was checked when it was read');
+  const isEncrypted = tls ?? !isLoopbackHost(place.host);
+  return { ...place, ssl: isEncrypted ? { ca: ca ?? null } : null };
+}
