@@ -227,9 +227,11 @@ byKeyboard(
     const dialog = page.getByRole('dialog');
     await keys.expectDialog(create, dialog);
     await keys.press(create);
-    await keys.type(dialog.getByLabel('Name'), 'handbook');
     await keys.choose(dialog.getByLabel('Connection'), 'docs');
     await keys.type(dialog.getByLabel('path', { exact: true }), 'handbook');
+    await keys.press(dialog.getByRole('button', { name: 'Look at the entries' }));
+    await keys.press(dialog.getByRole('button', { name: 'Continue' }));
+    await keys.type(dialog.getByLabel('Name'), 'handbook');
     await keys.press(dialog.getByRole('button', { name: 'Connect', exact: true }));
     await page.getByRole('heading', { name: 'handbook', level: 1 }).waitFor();
     await keys.press(page.getByRole('button', { name: 'Synchronise now' }));
