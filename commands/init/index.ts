@@ -2,6 +2,7 @@ import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { canAsk } from '../../src/cli/confirm.ts';
 import { forceFlag } from '../../src/cli/flags.ts';
+import type { InitReport } from '../../src/cli/init-vendor.ts';
 import { note } from '../../src/cli/output.ts';
 import { PROTOCOLS } from '../../src/cli/vendors.ts';
 
@@ -10,7 +11,7 @@ export default class Init extends BaseCommand {
     'Set up a provider of embeddings: the API of a vendor, or a server such as Ollama or TEI.\n' +
     'The command asks for missing values, tests the provider with one call, and writes it to service.yaml. It keeps ' +
     'other settings and comments of the file. Without a terminal, give all values as flags. A provider is optional: ' +
-    'without one, the built-in model local/lexical-1 makes the embeddings.';
+    'without one, the built-in model local/semantic-1 makes the embeddings.';
   static override examples = [
     '<%= config.bin %> init',
     '<%= config.bin %> init --protocol ollama --model nomic-embed-text --json',
@@ -69,11 +70,18 @@ export default class Init extends BaseCommand {
       this.log(`${report.model} returns vectors of ${report.dimensions} dimensions; wrote it to ${report.file}`);
       const { findOwnServer } = await import('../../src/cli/own-server.ts');
       if ((await findOwnServer(dataDir)) !== null) note('restart the server to use the vendor');
-      note(`to use it for requests that name no model, run: ${bin} routing set ${report.model}`);
+      note(usageOf(report, bin));
+      note('the service calibrates it once by some thousand short texts; "projections: {auto: off}" prevents that');
       note(
         `to use it for a bucket that has documents, run: ${bin} index reembed --bucket default --model ${report.model}`,
       );
       return report;
     });
   }
+}
+
+/** Say which requests use a model that was set up. */
+function usageOf({ model, is_first: isFirst }: InitReport, bin: string): string {
+  if (!isFirst) return `to use it for requests that name no model, run: ${bin} routing set ${model}`;
+  return `requests that name no model, and new buckets, use it from now on; to keep them on this host, run: ${bin} routing set local/semantic-1`;
 }

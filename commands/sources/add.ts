@@ -1,6 +1,7 @@
 import { Args, Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { bucketFlag, listFlag, listOf, orgFlag } from '../../src/cli/flags.ts';
+import { asTyped } from '../../src/cli/output.ts';
 import { connectionFlag, placeConfigOf, placeFlags } from '../../src/cli/source-flags.ts';
 
 export default class SourcesAdd extends BaseCommand {
@@ -56,8 +57,8 @@ export default class SourcesAdd extends BaseCommand {
     const names = { name: 'NAME', config, tags: '--tag', user_id: '--user' };
     const source = await this.call(flags, 'sources.add', request, names);
     this.log(`connected ${source.name} (${source.id})`);
-    this.log(`see what it would read: ${this.config.bin} sources test ${source.name}`);
-    this.log(`read it: ${this.config.bin} sources sync ${source.name}`);
+    this.log(asTyped(`see what it would read: ${this.config.bin} sources test ${source.name}`));
+    this.log(asTyped(`read it: ${this.config.bin} sources sync ${source.name}`));
     return source;
   }
 }

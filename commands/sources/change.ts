@@ -1,6 +1,7 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { orgFlag, sourceArg } from '../../src/cli/flags.ts';
+import { note } from '../../src/cli/output.ts';
 import { placeConfigOf, placeFlags } from '../../src/cli/source-flags.ts';
 import { invalidRequest } from '../../src/platform/errors.ts';
 
@@ -41,6 +42,12 @@ export default class SourcesChange extends BaseCommand {
     const request = { source: args.source, schedule, ...(hasConfig ? { config } : {}) };
     const source = await this.call(flags, 'sources.change', request);
     await this.showFields(source);
+    if (hasConfig) {
+      const { bin } = this.config;
+      note(
+        `nothing is read or removed yet: see what would be with ${bin} sources test ${source.name}, and do it with ${bin} sources sync ${source.name}`,
+      );
+    }
     return source;
   }
 }

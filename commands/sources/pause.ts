@@ -1,5 +1,6 @@
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { orgFlag, sourceArg } from '../../src/cli/flags.ts';
+import { asTyped } from '../../src/cli/output.ts';
 
 export default class SourcesPause extends BaseCommand {
   static override setsUp = false;
@@ -16,7 +17,7 @@ export default class SourcesPause extends BaseCommand {
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(SourcesPause);
     const source = await this.call(flags, 'sources.change', { source: args.source, paused: true });
-    this.log(`paused ${source.name}; go on with: ${this.config.bin} sources resume ${source.name}`);
+    this.log(asTyped(`paused ${source.name}; go on with: ${this.config.bin} sources resume ${source.name}`));
     return source;
   }
 }

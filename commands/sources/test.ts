@@ -3,9 +3,12 @@ import { BaseCommand } from '../../src/cli/base-command.ts';
 import { describePreview } from '../../src/cli/describe-preview.ts';
 import { limitFlag, orgFlag } from '../../src/cli/flags.ts';
 import { connectionFlag, placeConfigOf, placeFlags } from '../../src/cli/source-flags.ts';
+import type { Column } from '../../src/cli/table.ts';
+import type { SourcePreview } from '../../src/memory/schema.ts';
 import { invalidRequest } from '../../src/platform/errors.ts';
 
 const ENTRIES_MAX = 100;
+const TIME: Column<SourcePreview['entries'][number]> = ['time', ({ event_time: time }) => time];
 
 export default class SourcesTest extends BaseCommand {
   static override setsUp = false;
@@ -41,7 +44,7 @@ export default class SourcesTest extends BaseCommand {
     await this.showTable('entries', preview.entries, [
       ['entry', ({ key }) => key, 'may be cut'],
       ['bytes', ({ size_bytes: size }) => size],
-      ['time', ({ event_time: time }) => time],
+      ...(preview.entries.some((entry) => entry.event_time !== null) ? [TIME] : []),
     ]);
     for (const line of describePreview(preview)) this.log(line);
     return preview;

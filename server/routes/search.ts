@@ -40,6 +40,17 @@ async function grouped<
   return { ...response, group_by: groupBy, results: groupByDocument(response.results, request.top_k) };
 }
 
+/** Parts of a search that do not depend on the buckets. An unknown field may be a misspelt filter. */
+const search = {
+  access: 'search',
+  errors: 'detail',
+  reads: 'json',
+  refusesUnknownFields: true,
+  bodyLimitBytes: SMALL_BODY_BYTES_MAX,
+  axis: () => 'search' as const,
+  capacity: 'search',
+} as const;
+
 export function searchRoutes(context: SearchContext): Route[] {
   return [
     defineRoute({
@@ -47,12 +58,7 @@ export function searchRoutes(context: SearchContext): Route[] {
       path: '/v2/buckets/:bucket/search',
       operationId: 'searchBucket',
       summary: 'Find the chunks that answer a query',
-      access: 'search',
-      errors: 'detail',
-      reads: 'json',
-      bodyLimitBytes: SMALL_BODY_BYTES_MAX,
-      axis: () => 'search',
-      capacity: 'search',
+      ...search,
       params,
       body: SearchRequest.extend({ group_by: GroupBy }),
       responses: {
@@ -72,12 +78,7 @@ export function searchRoutes(context: SearchContext): Route[] {
       path: '/v2/search',
       operationId: 'searchBuckets',
       summary: 'Find the chunks of several buckets that answer a query',
-      access: 'search',
-      errors: 'detail',
-      reads: 'json',
-      bodyLimitBytes: SMALL_BODY_BYTES_MAX,
-      axis: () => 'search',
-      capacity: 'search',
+      ...search,
       body: SeveralRequest.extend({ group_by: GroupBy }),
       responses: {
         200: {

@@ -118,7 +118,7 @@ export const PART_OPENERS: { readonly [Part in PartName]: PartOpener<AppliancePa
     const kinds = [...ingest.jobs, bulk.jobs, batches.jobs, metadata.jobs, memory.jobs];
     return openJobs({ ...opened, visibleTo: jobVisibleTo }, kinds);
   }),
-  backup: part([], async (opened) => {
+  backup: part(['metrics'], async (opened) => {
     const { openBackup } = await import('../backup/open-backup.ts');
     const { installationId } = opened.access;
     return openBackup({ ...opened, installationId, migrations: MIGRATIONS });

@@ -3,7 +3,9 @@ import type { Chore } from '../platform/chores.ts';
 import type { Config } from '../platform/config.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
+import type { Metrics } from '../platform/metrics.ts';
 import type { Sql } from '../platform/postgres.ts';
+import { openCareMetrics } from './care-metrics.ts';
 import { SortedCursor } from './files.ts';
 import { listBackups, readManifest } from './layout.ts';
 import { type BackupContext, makeBackup, withBackupLock } from './make-backup.ts';
@@ -29,8 +31,10 @@ export function openBackup(
   context: BackupContext & {
     readonly config: Pick<Config, 'backup' | 'dataDir' | 'objects' | 's3'>;
     readonly logger: Logger;
+    readonly metrics: Pick<Metrics, 'registry'>;
   },
 ): Backup {
+  openCareMetrics(context.metrics, context.sql, context.config);
   const { to } = context.config.backup;
   if (to === null) return { ...context, chores: () => [] };
   return {

@@ -1,7 +1,7 @@
 import type { Document } from 'yaml';
 import { findDimensions } from '../embedding/find-dimensions.ts';
 import { Catalog } from '../models/catalog.ts';
-import { knownModelsOf } from '../models/known-models.ts';
+import { knownModelsOf, knownTokensMax } from '../models/known-models.ts';
 import { loadConfig } from '../platform/config.ts';
 import { configFileOf } from '../platform/environment.ts';
 import { AppError, conflict, invalidRequest } from '../platform/errors.ts';
@@ -27,7 +27,8 @@ export interface VendorChoice {
   /** Environment variable that holds the API key, or null for a server without keys. */
   readonly keyVariable: string | null;
   readonly model: string;
-  readonly maxTokens: number;
+  /** Tokens of a text that the model accepts; null if they are to be found by its name. */
+  readonly maxTokens: number | null;
 }
 
 /** Values that were given as flags. */
@@ -51,7 +52,7 @@ export async function askForVendor(given: GivenChoice, signal: AbortSignal): Pro
       ? null
       : await askWithDefault('Environment variable with the API key', variableOf(vendor), signal));
   const model = given.model ?? (await askWithDefault('Name of the model at the vendor', null, signal));
-  return { protocol, vendor, url, parameters, keyVariable, model, maxTokens: given.maxTokens ?? TOKENS_MAX };
+  return { protocol, vendor, url, parameters, keyVariable, model, maxTokens: given.maxTokens ?? null };
 }
 
 /** Complete the flags without asking. @throws AppError `invalid_request` (400) that names the missing flags */
@@ -79,7 +80,7 @@ export function completeVendor(given: GivenChoice): VendorChoice {
     parameters,
     keyVariable: given.keyVariable ?? null,
     model,
-    maxTokens: given.maxTokens ?? TOKENS_MAX,
+    maxTokens: given.maxTokens ?? null,
   };
 }
 
@@ -125,6 +126,8 @@ export interface InitReport {
   readonly model: string;
   readonly dimensions: number;
   readonly latency_ms: number;
+  /** True if no vendor was set up before. Requests that name no model then use this one. */
+  readonly is_first: boolean;
 }
 
 /**
@@ -146,6 +149,7 @@ export async function initVendor(
       'provider_exists',
     );
   }
+  const isFirst = !document.hasIn(['providers']);
   const id = `${choice.vendor}/${choice.model}`;
   const facts = knownModelsOf(choice.vendor, choice.protocol, new Set([id]));
   const isKnown = new Catalog().get(id) !== undefined || facts.some((model) => model.id === id);
@@ -153,11 +157,12 @@ export async function initVendor(
   const { dimensions, latencyMs } = await testVendor(choice, provider, { env, signal });
   document.setIn(['providers', choice.vendor], document.createNode(provider));
   if (!isKnown) {
-    const own = { id, vendor: choice.vendor, dimensions, max_tokens: choice.maxTokens };
+    const maxTokens = choice.maxTokens ?? knownTokensMax(new Catalog().list(), choice.model) ?? TOKENS_MAX;
+    const own = { id, vendor: choice.vendor, dimensions, max_tokens: maxTokens };
     addModel(document, own);
   }
   await editSettings({ env, dataDir }, document);
-  return { file, provider: choice.vendor, model: id, dimensions, latency_ms: latencyMs };
+  return { file, provider: choice.vendor, model: id, dimensions, latency_ms: latencyMs, is_first: isFirst };
 }
 
 /** Return the settings of the provider, with the name of the variable of the key. */

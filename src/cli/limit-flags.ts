@@ -9,12 +9,14 @@ const several = { multiple: true, multipleNonGreedy: true } as const;
 export const limitFlags = {
   quota: Flags.string({
     ...several,
-    description: 'texts or images a month by axis, such as embed=100000; may be given several times',
+    description:
+      'texts or images a month by axis (embed, embed_batch, embed_image, answers), such as embed=100000; may be given several times',
     env: 'SERVICE_QUOTA',
   }),
   rate: Flags.string({
     ...several,
-    description: 'requests a minute by axis, such as search=60; may be given several times',
+    description:
+      'requests a minute by axis (those of --quota, search, upload), such as search=60; may be given several times',
     env: 'SERVICE_RATE',
   }),
   'allow-model': Flags.string({

@@ -77,9 +77,9 @@ export function printFailure(failure: Failure, options: { json: boolean; bin: st
   process.exitCode = failure.exitCode;
   const message = asTyped(failure.message);
   if (options.json) printJson({ error: { code: failure.code, message } });
-  const help = failure.code === 'usage' && options.help !== undefined ? ` (see ${options.help})` : '';
+  const help = failure.code === 'usage' && options.help !== undefined ? ` (see ${asTyped(options.help)})` : '';
   process.stderr.write(`${options.bin}: ${message}${help}\n`);
-  if (failure.exitCode === EXIT.dependency) process.stderr.write(`See: ${options.bin} doctor\n`);
+  if (failure.exitCode === EXIT.dependency) process.stderr.write(`See: ${asTyped(`${options.bin} doctor`)}\n`);
 }
 
 let isQuiet = false;

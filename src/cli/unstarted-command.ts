@@ -59,8 +59,21 @@ function surplusArguments(
   return describeUsageFault(Object.assign(new Error('surplus arguments'), { args: surplus }), shape);
 }
 
+/** Words of other programs, with what does the same here. */
+const FAMILIAR: Readonly<Record<string, string>> = {
+  backup: 'did you mean "db backup"?',
+  restore: 'did you mean "db restore"?',
+  status: '"doctor" checks the installation, and "top" shows what it does',
+  logs: 'the log goes to stderr of "serve"; under systemd: journalctl -u service-api',
+  start: 'did you mean "serve"?',
+  upgrade: 'run "sudo ./install.sh --upgrade", or in a checkout "git pull && npm ci"',
+  uninstall: 'run "sudo ./install.sh --uninstall"',
+};
+
 function unknownCommand(config: Config, words: readonly string[]): string {
   if (words.length === 0) return 'the command comes first, then its flags';
+  const familiar = Object.hasOwn(FAMILIAR, words[0] ?? '') ? FAMILIAR[words[0] ?? ''] : undefined;
+  if (familiar !== undefined) return `there is no command "${words[0]}"; ${familiar}`;
   const names = config.commandIDs.map((id) => id.replaceAll(':', ' '));
   const topics = [...new Set(names.map((name) => name.split(' ')[0] as string))];
   const [first = '', ...rest] = words;

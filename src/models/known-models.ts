@@ -76,6 +76,20 @@ const KNOWN: Readonly<Record<string, readonly Facts[]>> = {
 };
 
 /**
+ * Find the length of texts that a model takes, by its name at any vendor. Models of one name are the same model.
+ *
+ * @param models models of the catalog
+ * @returns tokens, or null for an unknown name
+ */
+export function knownTokensMax(
+  models: Iterable<{ readonly id: string; readonly maxTokens: number }>,
+  name: string,
+): number | null {
+  for (const { id, maxTokens } of models) if (id.slice(id.indexOf('/') + 1) === name) return maxTokens;
+  return null;
+}
+
+/**
  * List the known models of a provider.
  *
  * @param named ids that the operator named. Others are left out if the server may not hold them

@@ -114,7 +114,8 @@ async function sizeOf(file: string): Promise<number | null> {
   return (await stat(file).catch(() => null))?.size ?? null;
 }
 
-async function freeBytesOf(directory: string): Promise<number | null> {
+/** Return the free space of the file system of a folder, in bytes; null if it cannot be read. */
+export async function freeBytesOf(directory: string): Promise<number | null> {
   const disk = await statfs(directory).catch(() => null);
   return disk && disk.bavail * disk.bsize;
 }

@@ -41,6 +41,8 @@ beforeEach(async () => {
 afterEach(async () => {
   vi.useRealTimers();
   await issuer.close();
+  // The system may give the next issuer the same port.
+  await db.sql`UPDATE users SET oidc_issuer = NULL, oidc_subject = NULL`;
 });
 
 function openResolver(more: Partial<OidcSettings> = {}): CallerResolver {

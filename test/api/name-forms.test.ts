@@ -51,7 +51,7 @@ test('a file whose name comes in another Unicode form replaces the same document
       { type: 'in', key: 'source_path', value: [`docs/${NAME}`.normalize(form)] },
       { type: 'ne', key: 'author', value: '다른 사람'.normalize(form) },
     ]) {
-      const search = { query: '등대 기록', filters: filter };
+      const search = { query: '등대 기록', filter };
       const found = await api.call('POST', '/v2/buckets/default/search', { key, json: search });
       expect(found.status).toBe(200);
       expect(found.body.results.map((result: { document_id: string }) => result.document_id)).toEqual([ids[0]]);

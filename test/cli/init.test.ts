@@ -97,7 +97,7 @@ test('init keeps the settings and comments of the file, and replaces a provider 
   const args = ['--protocol', 'ollama', '--url', upstream.baseUrl('ollama'), '--model', 'small'];
   expect(await init(...args)).toMatchObject({
     code: 0,
-    stderr: expect.stringContaining('service routing set ollama/small'),
+    stderr: expect.stringContaining('requests that name no model, and new buckets, use it from now on'),
   });
   const text = readFileSync(file, 'utf8');
   expect(text).toContain('# mine\nport: 8081 # why\n');

@@ -4,8 +4,8 @@ export const KOREAN_ASK = {
   'Ask a question, and get an answer with the passages that it rests on.':
     '질문하면 근거가 되는 구절과 함께 답변을 받습니다.',
   'No chat model is set': '대화 모델이 설정되지 않았습니다',
-  'The operator sets one under “answers” in service.yaml. Until then, search for passages.':
-    '운영자가 service.yaml의 “answers”에 설정합니다. 그때까지는 구절을 검색하세요.',
+  'The operator sets one by the command “service init answers”. Until then, search for passages.':
+    '운영자가 “service init answers” 명령으로 설정합니다. 그때까지는 구절을 검색하세요.',
   Conversation: '대화',
   'Answer from': '답변 출처',
   Stop: '중지',

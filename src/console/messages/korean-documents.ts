@@ -121,4 +121,10 @@ export const KOREAN_DOCUMENTS = {
   History: '변경 이력',
   'Only administrators of the organization see who changed what.': '변경 이력은 조직 관리자만 볼 수 있습니다.',
   'No changes since the upload.': '업로드 이후 변경이 없습니다.',
+  'Only people and keys of this level and above find the document. Members have 3, unless you set another.':
+    '이 등급 이상의 사용자와 키만 문서를 찾습니다. 구성원은 따로 정하지 않으면 3등급입니다.',
+  'Restricted and confidential documents never leave the organization, as through a messenger. Inside, it hides nothing.':
+    '제한 및 기밀 문서는 메신저 등을 통해 조직 밖으로 나가지 않습니다. 조직 안에서는 아무것도 숨기지 않습니다.',
+  'A label that searches can filter by. It hides nothing.':
+    '검색 조건으로 쓸 수 있는 표시이며 아무것도 숨기지 않습니다.',
 } as const;

@@ -171,4 +171,5 @@ export const KOREAN_MODELS = {
   To: '이후',
   'Sent to the provider': '제공자에 보낼 텍스트',
   Tokens: '토큰',
+  'That of the model, if it is known; otherwise 512': '알려진 모델이면 그 값, 아니면 512',
 } as const;

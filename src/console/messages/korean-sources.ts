@@ -16,8 +16,8 @@ export const KOREAN_SOURCES = {
   'Folders, websites, mailboxes, databases and other places whose contents are kept as documents.':
     '폴더, 웹사이트, 메일함, 데이터베이스 등의 내용을 문서로 유지합니다.',
   'There are no sources yet': '아직 소스가 없습니다',
-  'An operator allows connections in service.yaml; then a source is connected here.':
-    '운영자가 service.yaml에서 연결을 허용하면 여기에서 소스를 연결할 수 있습니다.',
+  'An operator names the places under “sources” in service.yaml and restarts the service. Help shows how.':
+    '운영자가 service.yaml의 “sources”에 위치를 적고 서비스를 다시 시작합니다. 방법은 도움말에 있습니다.',
   'Last synchronised': '마지막 동기화',
   Connection: '연결',
   'There is none yet; an operator adds it to the setting sources in service.yaml.':
@@ -82,6 +82,7 @@ export const KOREAN_SOURCES = {
     '다시 시작할 때까지 동기화하지 않습니다. 문서는 계속 검색할 수 있습니다.',
   '{name} is paused': '{name}을(를) 일시 중지했습니다',
   '{name} goes on': '{name}을(를) 다시 시작했습니다',
+  'Privacy level of its documents': '문서의 보안 등급',
   Pause: '일시 중지',
   Resume: '다시 시작',
 } as const;

@@ -1,6 +1,6 @@
 import { recordAudit } from '../../access/audit.ts';
 import type { Catalog } from '../../models/catalog.ts';
-import { knownModelsOf } from '../../models/known-models.ts';
+import { knownModelsOf, knownTokensMax } from '../../models/known-models.ts';
 import { refuseUsedModels } from '../../models/refuse-used.ts';
 import { type AppError, conflict, notFound } from '../../platform/errors.ts';
 import { repeatingTask } from '../../platform/repeating-task.ts';
@@ -146,7 +146,7 @@ async function testModel(
   const facts = knownModelsOf(name, protocol, new Set([id])).find((each) => each.id === id);
   const expected = known?.upstreamDimensions === null ? known.nativeDimension : facts?.dimensions;
   if (expected !== undefined) requireDimensions(id, dimensions, expected);
-  const maxTokens = facts?.maxTokens ?? askedTokens ?? TOKENS_MAX;
+  const maxTokens = facts?.maxTokens ?? askedTokens ?? knownTokensMax(catalog.list(), model) ?? TOKENS_MAX;
   const models = known ? [] : [{ id, dimensions, max_tokens: maxTokens }];
   return { models, added: { name, model: id, dimensions, latency_ms: latencyMs } };
 }

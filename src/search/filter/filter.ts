@@ -16,9 +16,9 @@ const isScalar = (value: unknown) => {
   return typeof value === 'boolean' || (Number.isFinite(value) && !isRounded(value));
 };
 /** Metadata and names are stored in NFC, so values that macOS sends in NFD mean the same. */
-const scalar = z
-  .custom<Scalar>(isScalar, SCALAR_RULE)
-  .transform((value) => (typeof value === 'string' ? value.normalize('NFC') : value));
+const scalarWith = (rule: string) =>
+  z.custom<Scalar>(isScalar, rule).transform((value) => (typeof value === 'string' ? value.normalize('NFC') : value));
+const scalar = scalarWith(SCALAR_RULE);
 const part = z
   .string()
   .min(1)
@@ -55,7 +55,7 @@ const Condition: z.ZodType<Condition> = z.lazy(() =>
 );
 
 const PLAIN_RULE = `${SCALAR_RULE}, or an array of these; other comparisons are {type: gt|gte|lt|lte|ne|nin, key, value}`;
-const Plain = z.record(key, z.union([z.custom<Scalar>(isScalar, PLAIN_RULE), z.array(scalar).min(1)]));
+const Plain = z.record(key, z.union([scalarWith(PLAIN_RULE), z.array(scalar).min(1)]));
 
 /**
  * Filter of documents, in one of two shapes: `{key: scalar | [scalars]}`, where every key must match, or OpenAI's

@@ -23,7 +23,7 @@ export default function AskPage({ place }: PageProps) {
       {facts?.answers === false ? (
         <Panel>
           <Empty title={t('No chat model is set')}>
-            {t('The operator sets one under “answers” in service.yaml. Until then, search for passages.')}
+            {t('The operator sets one by the command “service init answers”. Until then, search for passages.')}
           </Empty>
         </Panel>
       ) : (

@@ -72,14 +72,34 @@ function PolicyForm({
   });
   return (
     <Form onSubmit={() => save.run()} aria-label={t('Access')}>
-      <TextField label={t('Privacy level')} type="number" min={1} max={10} required value={level} onValue={setLevel} />
+      <TextField
+        label={t('Privacy level')}
+        hint={t(
+          'Only people and keys of this level and above find the document. Members have 3, unless you set another.',
+        )}
+        type="number"
+        min={1}
+        max={10}
+        required
+        value={level}
+        onValue={setLevel}
+      />
       <SelectField
         label={t('Classification')}
+        hint={t(
+          'Restricted and confidential documents never leave the organization, as through a messenger. Inside, it hides nothing.',
+        )}
         value={classification}
         options={optionsOf(CLASSIFICATIONS)}
         onValue={setClassification}
       />
-      <SelectField label={t('Review')} value={review} options={optionsOf(REVIEWS)} onValue={setReview} />
+      <SelectField
+        label={t('Review')}
+        hint={t('A label that searches can filter by. It hides nothing.')}
+        value={review}
+        options={optionsOf(REVIEWS)}
+        onValue={setReview}
+      />
       <TextField label={t('Department')} hint={t('Empty for all departments.')} value={scope} onValue={setScope} />
       <Check label={t('Public: readable from outside of the organization')} isOn={isPublic} onToggle={setIsPublic} />
       <Warnings of={warnings} />

@@ -1,9 +1,6 @@
 import { t } from '../../lib/i18n.ts';
 import { TextField } from '../../ui/controls.tsx';
 
-/** Tokens of a text that most models accept. */
-export const TOKENS_AT_FIRST = '512';
-
 interface ModelAtVendorProps {
   readonly model: string;
   readonly onModel: (model: string) => void;
@@ -30,7 +27,7 @@ export function ModelAtVendor({ model, onModel, tokens, onTokens }: ModelAtVendo
         type="number"
         min={1}
         max={1_000_000}
-        required
+        placeholder={t('That of the model, if it is known; otherwise 512')}
         value={tokens}
         onValue={onTokens}
       />

@@ -7,7 +7,7 @@ import type { AddedVendor } from '../../types.ts';
 import { ActionError, Button, Form, SelectField, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { toast } from '../../ui/toast.tsx';
-import { ModelAtVendor, TOKENS_AT_FIRST } from './model-at-vendor.tsx';
+import { ModelAtVendor } from './model-at-vendor.tsx';
 import { VendorFields } from './vendor-fields.tsx';
 import { PROTOCOL_FIELDS, PROTOCOL_NAMES, type VendorView, WITH_OWN_ADDRESS } from './vendor-view.ts';
 
@@ -43,10 +43,14 @@ export function VendorDialog({ vendors, onClose, onAdded }: VendorDialogProps) {
   const [key, setKey] = useState('');
   const [extras, setExtras] = useState<Readonly<Record<string, string>>>({});
   const [model, setModel] = useState('');
-  const [tokens, setTokens] = useState(TOKENS_AT_FIRST);
+  const [tokens, setTokens] = useState('');
   const save = useAction(async () => {
     const shared = { name, protocol, base_url: address, api_key: protocol === 'vertex' ? '' : key, model };
-    const json = { ...filled(shared), ...extrasOf(protocol, key, extras), max_tokens: Number(tokens) };
+    const json = {
+      ...filled(shared),
+      ...extrasOf(protocol, key, extras),
+      ...(tokens === '' ? {} : { max_tokens: Number(tokens) }),
+    };
     const added = await call<AddedVendor>('/v1/vendors', { method: 'POST', json });
     const time = formatDuration(added.latency_ms);
     toast(t('It answered in {time} with {count} dimensions.', { time, count: added.dimensions }));

@@ -7,7 +7,7 @@ import type { AddedVendor } from '../../types.ts';
 import { ActionError, Button, Form } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { toast } from '../../ui/toast.tsx';
-import { ModelAtVendor, TOKENS_AT_FIRST } from './model-at-vendor.tsx';
+import { ModelAtVendor } from './model-at-vendor.tsx';
 
 interface VendorModelDialogProps {
   readonly vendor: string;
@@ -18,9 +18,9 @@ interface VendorModelDialogProps {
 /** Form of another model of an added vendor, which the service stores only after a test call. */
 export function VendorModelDialog({ vendor, onClose, onAdded }: VendorModelDialogProps) {
   const [model, setModel] = useState('');
-  const [tokens, setTokens] = useState(TOKENS_AT_FIRST);
+  const [tokens, setTokens] = useState('');
   const save = useAction(async () => {
-    const json = { model: model.trim(), max_tokens: Number(tokens) };
+    const json = { model: model.trim(), ...(tokens === '' ? {} : { max_tokens: Number(tokens) }) };
     const added = await call<AddedVendor>(pathOf('v1', 'vendors', vendor, 'models'), { method: 'POST', json });
     const time = formatDuration(added.latency_ms);
     toast(t('It answered in {time} with {count} dimensions.', { time, count: added.dimensions }));

@@ -104,12 +104,14 @@ function SourceForm(props: {
   const [chosen, setBucket] = useState('');
   const [tags, setTags] = useState('');
   const [schedule, setSchedule] = useState('');
+  const [level, setLevel] = useState('1');
   const bucket = chosen || (names[0] ?? '');
   const create = useAction(async () => {
     const json = {
       ...props.place,
       name: name.trim(),
       bucket,
+      privacy_level: Number(level),
       tags: tags
         .split(',')
         .map((tag) => tag.trim())
@@ -133,6 +135,18 @@ function SourceForm(props: {
         />
       </div>
       <TextField label={t('Tags')} hint={t('key:value, with commas between them.')} value={tags} onValue={setTags} />
+      <TextField
+        label={t('Privacy level of its documents')}
+        hint={t(
+          'Only people and keys of this level and above find the document. Members have 3, unless you set another.',
+        )}
+        type="number"
+        min={1}
+        max={10}
+        required
+        value={level}
+        onValue={setLevel}
+      />
       <TextField
         label={t('Schedule')}
         hint={t('Cron expression of five fields in UTC; empty for none.')}

@@ -44,7 +44,9 @@ export default function SourcesPage() {
           {(rows) =>
             rows.length === 0 ? (
               <Empty title={t('There are no sources yet')}>
-                {t('An operator allows connections in service.yaml; then a source is connected here.')}
+                {t(
+                  'An operator names the places under “sources” in service.yaml and restarts the service. Help shows how.',
+                )}
               </Empty>
             ) : (
               <>
