@@ -12,6 +12,8 @@ export default defineConfig({
   test: {
     ...common,
     isolate: true,
+    // Many of them wait for leases, children and browsers: a third process uses the quarter of two cores that two leave idle.
+    maxWorkers: 3,
     projects: [
       {
         extends: true,
