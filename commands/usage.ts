@@ -1,5 +1,5 @@
 import { Flags } from '@oclif/core';
-import { BaseCommand } from '../src/cli/base-command.ts';
+import { BaseCommand, type SessionFlags } from '../src/cli/base-command.ts';
 import { orgFlag } from '../src/cli/flags.ts';
 
 export default class Usage extends BaseCommand {
@@ -8,13 +8,14 @@ export default class Usage extends BaseCommand {
     'Show the usage of an organization in a period, and its remaining quotas.\nWith --json the output is the response of GET /v1/usage/summary.';
   static override examples = [
     '<%= config.bin %> usage --by model',
+    '<%= config.bin %> usage --by key --json',
     '<%= config.bin %> usage --org acme --from 2026-10-01 --to 2026-11-01 --json',
   ];
   static override flags = {
     org: orgFlag,
     by: Flags.string({
-      description: 'meaning of the bars of the chart; an axis is a kind of request that has a quota',
-      options: ['day', 'model', 'axis'],
+      description: 'meaning of the bars of the chart, or a table by key; an axis is a kind of request that has a quota',
+      options: ['day', 'model', 'axis', 'key'],
       default: 'day',
       env: 'SERVICE_BY',
     }),
@@ -30,6 +31,7 @@ export default class Usage extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(Usage);
+    if (flags.by === 'key') return this.#showKeys(flags);
     const summary = await this.call(flags, 'usage.summarize', { from: flags.from, to: flags.to });
     const { renderQuotas, renderUsage } = await import('../src/cli/usage-chart.ts');
     const { hasColours, terminalColumns } = await import('../src/cli/output.ts');
@@ -37,5 +39,16 @@ export default class Usage extends BaseCommand {
     this.log(renderUsage(summary, chart, flags.by as 'day' | 'model' | 'axis'));
     if (flags.by !== 'axis') this.log(`\n${renderQuotas(summary, chart)}`);
     return summary;
+  }
+
+  async #showKeys(flags: SessionFlags & { readonly from?: string | undefined; readonly to?: string | undefined }) {
+    const usage = await this.call(flags, 'usage.byKey', { from: flags.from, to: flags.to });
+    await this.showTable('keys with usage', usage.data, [
+      ['key or person', ({ name, actor }) => name ?? actor],
+      ['id', ({ key_id: id, actor }) => id ?? actor],
+      ['requests', ({ requests }) => requests],
+      ['tokens', ({ tokens }) => tokens],
+    ]);
+    return usage;
   }
 }

@@ -227,7 +227,10 @@ export abstract class BaseCommand extends Command {
     const own = isService ? {} : { search: { resident_mb: 0 } };
     const config = await this.loadSettings(flags, { ...own, ...settings });
     for (const omission of config.omissions) this.logToStderr(`warning: ${omission}`);
-    if (!(this.constructor as typeof BaseCommand).setsUp) await requireInstallation(config);
+    if (!(await hasInstallation(config))) {
+      if (!(this.constructor as typeof BaseCommand).setsUp) throw noInstallation(config);
+      if (!isService) this.logToStderr(`making a new installation in ${config.dataDir}`);
+    }
     return config;
   }
 
@@ -310,14 +313,17 @@ export abstract class BaseCommand extends Command {
   }
 }
 
-/** @throws AppError `installation_not_found` (404) */
-async function requireInstallation(config: Config): Promise<void> {
+/** Return true if there is an installation to use, or a database that may have one. */
+async function hasInstallation(config: Config): Promise<boolean> {
   const { existsSync } = await import('node:fs');
   const { join } = await import('node:path');
-  if (config.databaseUrl || existsSync(join(config.dataDir, 'postgres'))) return;
-  throw new AppError({
+  return config.databaseUrl !== null || existsSync(join(config.dataDir, 'postgres'));
+}
+
+function noInstallation({ dataDir }: Config): AppError {
+  return new AppError({
     code: 'installation_not_found',
     status: 404,
-    message: `there is no installation in ${config.dataDir}; set one up with "service serve", or name its folder with --data-dir`,
+    message: `there is no installation in ${dataDir}; set one up with "service serve", or name its folder with --data-dir`,
   });
 }

@@ -1,8 +1,17 @@
 import { z } from 'zod';
 import { forOrganization } from '../operation.ts';
 
+const Period = z.object({ from: z.string().optional(), to: z.string().optional() });
+
 export const summarize = forOrganization(
-  z.object({ from: z.string().optional(), to: z.string().optional() }),
+  Period,
   (period, { appliance, operator }) => appliance.usage.summarize(operator, period),
+  ['usage'],
+);
+
+/** Sum the usage by key and user. */
+export const byKey = forOrganization(
+  Period,
+  (period, { appliance, operator, signal }) => appliance.usage.listByKey(operator, period, signal),
   ['usage'],
 );

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { z } from 'zod';
 import type { SharePointConnection } from '../../../platform/cloud-source-settings.ts';
+import { isLoopbackHost } from '../../../platform/networks.ts';
 import { fileNameOf, oneLine } from '../../../platform/printable.ts';
 import type { ConfigOf } from '../configs.ts';
 import { compileGlobs } from '../globs.ts';
@@ -189,6 +190,9 @@ async function readItem(
   // The address is signed, is valid for some minutes, and gets no credential of ours.
   const place = `/v1.0/drives/${encodeURIComponent(driveId)}/items/${encodeURIComponent(item.id)}/content`;
   const address = await api.locate(place, signal);
+  if (address.protocol !== 'https:' && !isLoopbackHost(address.hostname)) {
+    return { key, fault: 'Microsoft Graph names an address without https for its content' };
+  }
   const store = new ApiClient({ origin: address.origin, name: 'SharePoint', authorize: async () => ({}) });
   const target = address.pathname + address.search;
   if (size > INLINE_BYTES_MAX) {
