@@ -146,7 +146,8 @@ function DocumentActions({ document, onDelete }: { document: DocumentView; onDel
 }
 
 function DocumentFacts({ document }: { document: DocumentView }) {
-  const { status, searchable, file_type, size_bytes, page_count, chunks_count, embed_model, source_path } = document;
+  const { status, searchable, file_type, size_bytes, page_count, chunks_count, embed_model, source_path, job_id } =
+    document;
   return (
     <Facts
       of={[
@@ -160,6 +161,16 @@ function DocumentFacts({ document }: { document: DocumentView }) {
         ...(document.event_time === null ? [] : [[t('Time of the content'), formatTime(document.event_time)] as const]),
         [t('Uploaded'), formatTime(document.created_at)],
         [t('Changed'), formatTime(document.updated_at)],
+        ...(job_id === null
+          ? []
+          : [
+              [
+                t('Job'),
+                <a key="job" href={linkTo('jobs', job_id)}>
+                  {job_id}
+                </a>,
+              ] as const,
+            ]),
         [t('Id'), <code key="id">{document.id}</code>],
       ]}
     />
