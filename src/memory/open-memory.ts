@@ -10,12 +10,14 @@ import type { SearchContext } from '../search/search.ts';
 import { openPreviewGate, type PreviewContext } from './preview-source.ts';
 import { notifySync } from './queue-sync.ts';
 import { describeConnection } from './readers/tables/postgres-table-store.ts';
+import { removeDeletedCopies } from './remove-copies.ts';
 import { queueDueSources, type SourcesContext } from './sources.ts';
 import { syncHandler, syncOperations } from './sync-handler.ts';
 import { folderWatcher } from './watch-folders.ts';
 
 /** Interval of checks for due schedules. Cron expressions have a resolution of minutes. */
 const DUE_EVERY_MS = 10_000;
+const COPIES_EVERY_MS = 600_000;
 /** Concurrent synchronisations of one worker. */
 const CONCURRENCY = 2;
 
@@ -63,6 +65,11 @@ export function openMemory(context: {
         name: 'queueing of scheduled sources',
         everyMs: Math.min(DUE_EVERY_MS, everyMs),
         run: async () => void (await queueDueSources(sources)),
+      },
+      {
+        name: 'removal of copies of deleted sources',
+        everyMs: Math.min(COPIES_EVERY_MS, everyMs),
+        run: () => removeDeletedCopies(sql, dataDir),
       },
     ],
     watcher: () => folderWatcher({ ...sources, dataDir }),

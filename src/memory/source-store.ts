@@ -98,6 +98,12 @@ export async function findSourceNames(sql: Sql, caller: Caller, ids: readonly st
   return new Map(rows.map((row) => [row['id'] as string, row['name'] as string]));
 }
 
+/** Return those of the ids that are sources, of all organizations. */
+export async function selectExistingSources(sql: Sql, ids: readonly string[]): Promise<Set<string>> {
+  const rows = await sql`SELECT id FROM sources WHERE id = ANY(${sql.array([...ids])}::text[])`;
+  return new Set(rows.map((row) => row['id'] as string));
+}
+
 /** Count the documents of a source that wait for ingestion. */
 export async function countPending(sql: Sql, orgId: string, sourceId: string): Promise<number> {
   const [row] = await sql`

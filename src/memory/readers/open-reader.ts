@@ -1,8 +1,8 @@
-import path from 'node:path';
 import type { Logger } from '../../platform/logger.ts';
 import type { Sql } from '../../platform/postgres.ts';
 import type { ConnectionSettings } from '../../platform/source-settings.ts';
 import { type Connections, findConnection } from '../connections.ts';
+import { copiesFolder } from '../remove-copies.ts';
 import type { SourceType } from '../schema.ts';
 import type { Source } from '../source-store.ts';
 import { CONFIG_BY_TYPE, type ConfigOf } from './configs.ts';
@@ -79,7 +79,7 @@ const OPEN: {
   },
   async git({ git: connection }, config, { dataDir, sourceId, bytesMax }) {
     const { openGitReader } = await import('./git/git-reader.ts');
-    return openGitReader({ connection, config, cacheDir: path.join(dataDir, 'git'), copy: sourceId, bytesMax });
+    return openGitReader({ connection, config, cacheDir: copiesFolder(dataDir), copy: sourceId, bytesMax });
   },
   async web({ web }, config, { bytesMax, dataDir, state }) {
     const { openWebReader } = await import('./web/web-reader.ts');

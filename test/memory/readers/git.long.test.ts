@@ -1,6 +1,8 @@
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { removeDeletedCopies } from '../../../src/memory/remove-copies.ts';
+import { deleteSource } from '../../../src/memory/sources.ts';
 import { openTestAppliance, type TestAppliance } from '../../support/appliance.ts';
 import {
   GIT_TOKEN,
@@ -73,7 +75,11 @@ it('reads a folder of a repository, with the times of commits, without links and
     { source_path: 'docs/a.md', event_time: new Date('2024-01-02T03:04:05Z') },
     { source_path: 'docs/sub/b.md', event_time: new Date('2024-06-07T08:09:10Z') },
   ]);
-  expect(readdirSync(path.join(test.dataDir, 'git'))).toContain(id);
+  const copies = () => readdirSync(path.join(test.dataDir, 'git'));
+  expect(copies()).toContain(id);
+  await deleteSource(test.appliance.memory, test.operator, id, { keepDocuments: false });
+  await removeDeletedCopies(sql, test.dataDir);
+  expect(copies()).not.toContain(id);
 });
 
 it.each([

@@ -1,0 +1,20 @@
+import { readdir, rm } from 'node:fs/promises';
+import path from 'node:path';
+import type { Sql } from '../platform/postgres.ts';
+import { selectExistingSources } from './source-store.ts';
+
+/** Return the folder of this host for the copies of repositories, each named by the id of its source. */
+export function copiesFolder(dataDir: string): string {
+  return path.join(dataDir, 'git');
+}
+
+/** Remove the copies on this host of repositories whose source was deleted. */
+export async function removeDeletedCopies(sql: Sql, dataDir: string): Promise<void> {
+  const folder = copiesFolder(dataDir);
+  const names = (await readdir(folder).catch(() => [])).filter((name) => name.startsWith('src_'));
+  if (names.length === 0) return;
+  const existing = await selectExistingSources(sql, names);
+  for (const name of names) {
+    if (!existing.has(name)) await rm(path.join(folder, name), { recursive: true, force: true });
+  }
+}
