@@ -261,7 +261,7 @@ inBrowser('metadata and access of a document are edited in place', async () => {
   await access.getByLabel('Classification').selectOption('restricted');
   await access.getByLabel('Privacy level').fill('3');
   await access.getByRole('button', { name: 'Save' }).click();
-  await access.getByText('restricted').waitFor();
+  await access.getByText('restricted', { exact: true }).waitFor();
   const { body } = await console.test.call('GET', `/v1/documents/${document}`, { key: await key() });
   expect(body).toMatchObject({
     metadata: { team: 'harbour office', season: 'winter' },
