@@ -23,7 +23,7 @@ STATEMENTS = [
     "UPDATE documents SET note = 'x' WHERE file_name = 'none'",
 ]
 # Lists by name, and a cursor of each: one that the service has made, or a name.
-CURSORS = {"listBuckets": "YQ", "listCollections": "YQ", "listWorkflows": "YQ", "listMemorySources": "a"}
+CURSORS = {"listBuckets": "YQ", "listCollections": "YQ", "listWorkflows": "YQ", "listMemorySources": "a", "listMemorySourceFaults": "a"}
 USAGE = {"getUsageSummary", "listUsage", "listUsageByKey", "listUsageByBucket"}
 # Operations that remove what the other requests need.
 DESTRUCTIVE = {

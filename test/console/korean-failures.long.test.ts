@@ -46,7 +46,7 @@ inBrowser.each([
 inBrowser('the page of a source shows the Korean sentence, and the English details below it', async () => {
   const { page, context } = await console.open('/console/sources/src_source_missing', { locale: 'ko-KR' });
   const alert = page.getByRole('alert');
-  await alert.getByText('소스의 폴더나 버킷, 테이블이 없습니다.').waitFor();
+  await alert.getByText('소스의 위치가 없습니다.').waitFor();
   await alert.getByText(ENGLISH).waitFor();
   await context.close();
 });

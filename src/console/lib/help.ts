@@ -61,7 +61,7 @@ const PAGES: Readonly<Record<string, Help>> = {
     reference: 'channels/listChannelConfigs',
   },
   sources: {
-    text: 'A source keeps a folder, a storage bucket or a table and the documents here the same.',
+    text: 'A source keeps documents here the same as a place outside, such as a folder, a website or a mailbox.',
     document: 'memory',
     reference: 'memory/listMemorySources',
   },

@@ -18,8 +18,8 @@ export const KOREAN_HELP = {
     '작업은 업로드한 파일 읽기처럼 백그라운드에서 실행됩니다. 실패한 작업은 이유를 보여 줍니다.',
   'A channel answers the messages of a messenger with passages of a bucket.':
     '채널은 메신저의 메시지에 버킷의 구절로 답합니다.',
-  'A source keeps a folder, a storage bucket or a table and the documents here the same.':
-    '소스는 폴더, 저장소 버킷 또는 테이블과 이곳의 문서를 같게 유지합니다.',
+  'A source keeps documents here the same as a place outside, such as a folder, a website or a mailbox.':
+    '소스는 폴더, 웹사이트, 메일함 같은 외부 위치와 이곳의 문서를 똑같이 유지합니다.',
   'A workflow is a chain of steps. A step that changes or sends something waits until a person approves it.':
     '워크플로는 단계의 연결입니다. 변경하거나 전송하는 단계는 사람이 승인할 때까지 기다립니다.',
   'A model turns a text into numbers, so that texts with a similar meaning are found.':
