@@ -6,6 +6,7 @@ import { mayEditMetadata } from '../../lib/session.ts';
 import type { DocumentView, EditReply } from '../../types.ts';
 import { ActionError, Button, Check, Form, SelectField, TextField, Warnings } from '../../ui/controls.tsx';
 import { Facts, Panel } from '../../ui/page.tsx';
+import { PrivacyLevelField } from '../../ui/privacy-level-field.tsx';
 import { toast } from '../../ui/toast.tsx';
 
 export const CLASSIFICATIONS = ['internal', 'public', 'restricted', 'confidential'] as const;
@@ -72,18 +73,7 @@ function PolicyForm({
   });
   return (
     <Form onSubmit={() => save.run()} aria-label={t('Access')}>
-      <TextField
-        label={t('Privacy level')}
-        hint={t(
-          'Only people and keys of this level and above find the document. Members have 3, unless you set another.',
-        )}
-        type="number"
-        min={1}
-        max={10}
-        required
-        value={level}
-        onValue={setLevel}
-      />
+      <PrivacyLevelField label={t('Privacy level')} value={level} onValue={setLevel} />
       <SelectField
         label={t('Classification')}
         hint={t(

@@ -7,6 +7,7 @@ import { linkTo, navigate } from '../../lib/router.ts';
 import type { ConnectionView, SourcePreview, SourceView } from '../../types.ts';
 import { ActionError, Button, Form, SelectField, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { PrivacyLevelField } from '../../ui/privacy-level-field.tsx';
 import { type FormTexts, type ObjectSchema, valuesOf } from '../../ui/schema-form/schema.ts';
 import { SchemaFields } from '../../ui/schema-form/schema-fields.tsx';
 import { Preview } from './preview.tsx';
@@ -135,18 +136,7 @@ function SourceForm(props: {
         />
       </div>
       <TextField label={t('Tags')} hint={t('key:value, with commas between them.')} value={tags} onValue={setTags} />
-      <TextField
-        label={t('Privacy level of its documents')}
-        hint={t(
-          'Only people and keys of this level and above find the document. Members have 3, unless you set another.',
-        )}
-        type="number"
-        min={1}
-        max={10}
-        required
-        value={level}
-        onValue={setLevel}
-      />
+      <PrivacyLevelField label={t('Privacy level of its documents')} value={level} onValue={setLevel} />
       <TextField
         label={t('Schedule')}
         hint={t('Cron expression of five fields in UTC; empty for none.')}

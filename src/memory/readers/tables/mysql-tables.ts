@@ -3,15 +3,8 @@ import type { MysqlConnection } from '../../../platform/mysql-settings.ts';
 import { boundedLine } from '../../../platform/printable.ts';
 import { certificateReason, readCa } from '../certificates.ts';
 import { SourceFault } from '../source-reader.ts';
-import type {
-  Column,
-  ListedRow,
-  RowQuery,
-  TableDatabase,
-  TableDescription,
-  TableName,
-  TableRow,
-} from './table-database.ts';
+import { toListedRow, toTableRow } from './aliased-rows.ts';
+import type { Column, RowQuery, TableDatabase, TableDescription, TableName } from './table-database.ts';
 
 const CONNECT_MS = 10_000;
 /** Time limit of a statement on the operator's database. */
@@ -45,11 +38,11 @@ export function openMysqlTables(settings: MysqlConnection): TableDatabase {
     isTime: (type) => TIME_TYPES.test(type),
     async list(rowQuery, after, limit, signal) {
       const { sql, values } = listSql(rowQuery, after, limit);
-      return (await query(sql, values, signal)).map((row) => toListed(row, rowQuery));
+      return (await query(sql, values, signal)).map((row) => toListedRow(row, rowQuery));
     },
     async read(rowQuery, keys, bytesMax, signal) {
       const { sql, values } = readSql(rowQuery, keys, bytesMax);
-      return (await query(sql, values, signal)).map((row) => toRow(row, rowQuery, bytesMax));
+      return (await query(sql, values, signal)).map((row) => toTableRow(row, rowQuery, bytesMax, timeOf(row)));
     },
     async close() {
       const connection = await opened?.catch(() => null);
@@ -142,23 +135,10 @@ function readSql(query: RowQuery, keys: readonly (readonly string[])[], bytesMax
   };
 }
 
-function toListed(row: RowDataPacket, { key }: RowQuery): ListedRow {
-  return {
-    key: key.map((_, index) => String(row[`key${index}`])),
-    version: String(row['version']),
-    sizeBytes: Number(row['size']),
-  };
-}
-
-function toRow(row: RowDataPacket, query: RowQuery, bytesMax: number): TableRow {
-  const listed = toListed(row, query);
-  const values = query.columns.map((name, index) => [name, row[`value${index}`] as string | null]);
+/** Read a time in microseconds since 1970. */
+function timeOf(row: RowDataPacket): number | null {
   const at = row['at'] as string | number | null;
-  return {
-    ...listed,
-    values: listed.sizeBytes > bytesMax ? null : Object.fromEntries(values),
-    eventTimeMs: at === null ? null : Math.floor(Number(at) / 1_000),
-  };
+  return at === null ? null : Math.floor(Number(at) / 1_000);
 }
 
 function quoted(name: string): string {

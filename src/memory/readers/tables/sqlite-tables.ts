@@ -1,8 +1,9 @@
 import { boundedLine } from '../../../platform/printable.ts';
 import { openThread } from '../../../platform/threads.ts';
 import { SourceFault } from '../source-reader.ts';
+import { type AliasedRow, toListedRow, toTableRow } from './aliased-rows.ts';
 import type { SqliteCall } from './sqlite-thread.ts';
-import type { Column, ListedRow, RowQuery, TableDatabase, TableRow } from './table-database.ts';
+import type { Column, RowQuery, TableDatabase } from './table-database.ts';
 
 const THREAD_MODULE = new URL('./sqlite-thread.ts', import.meta.url).href;
 /** Time limit of a statement. */
@@ -10,16 +11,14 @@ const STATEMENT_MS_MAX = 60_000;
 /** Types of columns that a bound text can be converted to (https://sqlite.org/lang_expr.html#castexpr). */
 const CASTABLE = /^[\w ]+(?:\([\d, ]+\))?$/;
 
-type Row = Readonly<Record<string, unknown>>;
-
 /** Open a file of SQLite. Times are ISO 8601 texts, Julian days or Unix seconds, as its function `unixepoch` reads. */
 export function openSqliteTables(file: string): TableDatabase {
   const thread = openThread();
-  const run = async (sql: string, values: readonly string[], signal: AbortSignal): Promise<Row[]> => {
+  const run = async (sql: string, values: readonly string[], signal: AbortSignal): Promise<AliasedRow[]> => {
     const argument: SqliteCall = { file, sql, values };
     const limited = AbortSignal.any([signal, AbortSignal.timeout(STATEMENT_MS_MAX)]);
     try {
-      return await thread.run<Row[]>({ argument, filename: THREAD_MODULE, name: 'runSqlite' }, limited);
+      return await thread.run<AliasedRow[]>({ argument, filename: THREAD_MODULE, name: 'runSqlite' }, limited);
     } catch (error) {
       signal.throwIfAborted();
       throw sqliteFault(error, file);
@@ -44,11 +43,11 @@ export function openSqliteTables(file: string): TableDatabase {
         SELECT ${keyTexts(query.key)}, ${version(query)} AS version, ${size(query)} AS size
         FROM ${quoted(query.table)} AS t WHERE ${conditions(query)} ${next} ORDER BY ${keys} LIMIT ${limit}`;
       const rows = await run(sql, [...valuesOf(query), ...(after ?? [])], signal);
-      return rows.map((row) => toListed(row, query));
+      return rows.map((row) => toListedRow(row, query));
     },
     async read(query, keys, bytesMax, signal) {
       const { sql, values } = readSql(query, keys, bytesMax);
-      return (await run(sql, values, signal)).map((row) => toRow(row, query, bytesMax));
+      return (await run(sql, values, signal)).map((row) => toTableRow(row, query, bytesMax, timeOf(row)));
     },
     async close() {
       thread.close();
@@ -76,22 +75,9 @@ function readSql(query: RowQuery, keys: readonly (readonly string[])[], bytesMax
   };
 }
 
-function toListed(row: Row, { key }: RowQuery): ListedRow {
-  return {
-    key: key.map((_, index) => String(row[`key${index}`])),
-    version: String(row['version']),
-    sizeBytes: Number(row['size']),
-  };
-}
-
-function toRow(row: Row, query: RowQuery, bytesMax: number): TableRow {
-  const listed = toListed(row, query);
-  const values = query.columns.map((name, index) => [name, row[`value${index}`] as string | null]);
-  return {
-    ...listed,
-    values: listed.sizeBytes > bytesMax ? null : Object.fromEntries(values),
-    eventTimeMs: row['at'] === null ? null : Number(row['at']) * 1_000,
-  };
+/** Read a time in seconds since 1970. */
+function timeOf(row: AliasedRow): number | null {
+  return row['at'] === null ? null : Number(row['at']) * 1_000;
 }
 
 function quoted(name: string): string {
