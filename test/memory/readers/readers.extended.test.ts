@@ -1,17 +1,22 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openTestAppliance } from '../../support/appliance.ts';
+import { dovecotAvailable } from '../../support/dovecot.ts';
 import { sshAvailable, startGitOverHttp, startGitOverSsh } from '../../support/git-server.ts';
 import { mariaDbAvailable } from '../../support/mariadb.ts';
 import { addSource, countIngestJobs, sync, syncWorker } from '../../support/memory.ts';
 import { s3Available } from '../../support/s3.ts';
+import { webdavAvailable } from '../../support/wsgidav.ts';
 import { checkKills } from '../kill-worker.ts';
 import { openFolderPlace } from './places/folder-place.ts';
 import { openGitPlace } from './places/git-place.ts';
+import { openMailPlace } from './places/mail-place.ts';
 import { openMysqlPlace } from './places/mysql-place.ts';
 import { type SourcePlace, writeAll } from './places/place.ts';
 import { openS3Place } from './places/s3-place.ts';
 import { openSqlitePlace } from './places/sqlite-place.ts';
 import { openTablePlace } from './places/table-place.ts';
+import { openWebPlace } from './places/web-place.ts';
+import { openWebdavPlace } from './places/webdav-place.ts';
 
 const MS_MAX = 1_800_000;
 const ENTRIES = 10_000;
@@ -25,6 +30,13 @@ const PLACES: readonly (readonly [string, () => Promise<SourcePlace>, boolean])[
   ['a table of SQLite', openSqlitePlace, true],
   ['a repository over http', () => openGitPlace(startGitOverHttp), true],
   ['a repository over ssh', () => openGitPlace(startGitOverSsh), sshAvailable()],
+];
+
+/** Places whose second synchronisation has a test of its own, with their server in another process. */
+const PLACES_ELSEWHERE: typeof PLACES = [
+  ['a website', openWebPlace, true],
+  ['a mailbox', openMailPlace, dovecotAvailable()],
+  ['a WebDAV server', openWebdavPlace, webdavAvailable()],
 ];
 
 describe.each(PLACES.filter(([, , isAvailable]) => isAvailable))('%s', (what, open) => {
@@ -46,7 +58,9 @@ describe.each(PLACES.filter(([, , isAvailable]) => isAvailable))('%s', (what, op
     process.stdout.write(`${what}: ${((performance.now() - beganMs) / 1000).toFixed(1)} s\n`);
     expect(await countIngestJobs(test.appliance.sql)).toBe(ENTRIES);
   });
+});
 
+describe.each([...PLACES, ...PLACES_ELSEWHERE].filter(([, , isAvailable]) => isAvailable))('%s', (_, open) => {
   it('has the same end state after ten kills', { timeout: MS_MAX }, async () => {
     const place = await open();
     onTestFinished(() => place.close());
