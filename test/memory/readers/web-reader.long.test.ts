@@ -8,7 +8,7 @@ import { openWebPlace } from './places/web-place.ts';
 checkReader('websites', openWebPlace);
 
 it('thousands of linked pages are read once, and asked for on condition later', async () => {
-  const PAGES = 2_000;
+  const PAGES = 5_000;
   const site = fork(new URL('../../support/large-site-child.ts', import.meta.url), [String(PAGES)]);
   onTestFinished(() => void site.kill());
   const [{ port }] = (await once(site, 'message')) as [{ port: number }];
