@@ -10,7 +10,8 @@ export const FAULTS_MAX = 10_000;
  * Replace the faults that the previous synchronisation recorded. A fault that is still there keeps its time.
  *
  * @param faults at most `FAULTS_MAX`
- * @param keys entries that were read alone, whose faults alone are replaced; null: all
+ * @param keys entries and folders that were read alone: only their faults, and those below the folders, are replaced;
+ *   null: all
  */
 export async function replaceFaults(
   tx: Sql,
@@ -21,9 +22,12 @@ export async function replaceFaults(
   const rows = [...new Map(faults.map((fault) => [fault.key, fault])).values()];
   const list = (values: readonly string[]) => tx.array([...values]);
   const current = list(rows.map(({ key }) => key));
+  const retried = tx`AND EXISTS (
+    SELECT 1 FROM unnest(${list(keys ?? [])}::text[]) AS retried (key)
+    WHERE source_faults.key = retried.key OR starts_with(source_faults.key, retried.key || '/'))`;
   await tx`
     DELETE FROM source_faults WHERE org_id = ${orgId} AND source_id = ${id} AND key <> ALL(${current}::text[])
-      ${keys === null ? tx`` : tx`AND key = ANY(${list(keys)}::text[])`}`;
+      ${keys === null ? tx`` : retried}`;
   if (rows.length === 0) return;
   await tx`
     INSERT INTO source_faults (org_id, source_id, key, is_folder, fault)

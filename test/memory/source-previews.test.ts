@@ -110,3 +110,20 @@ it('an entry that could not be read is listed with its reason, and is read again
   expect((await call('GET', `sources/${source.id}/faults`)).body).toEqual([]);
   expect((await call('GET', `sources/${source.id}`)).body.counts).toMatchObject({ added: 1, removed: 0, unchanged: 0 });
 });
+
+it('a folder that is read again takes with it the faults below it, and no others', async () => {
+  write('folders/a.txt', 'A text that can be read.');
+  write('folders/sub/a.txt', 'Another one.');
+  for (const file of ['b.txt', 'sub/b.txt', 'sub.txt']) symlinkSync('b.txt', path.join(root.folder, 'folders', file));
+  const place = { connection: 'docs', config: { path: 'folders' } };
+  const { body: source } = await call('POST', 'sources', { name: 'folders', bucket: 'default', ...place });
+  await call('POST', `sources/${source.id}/sync`, {});
+  await synced(source.id, 1);
+  const faultsOf = async () =>
+    (await call('GET', `sources/${source.id}/faults`)).body.map(({ key }: { key: string }) => key);
+  expect(await faultsOf()).toEqual(expect.arrayContaining(['b.txt', 'sub.txt', 'sub/b.txt']));
+  rmSync(path.join(root.folder, 'folders/sub/b.txt'));
+  await call('POST', `sources/${source.id}/sync`, { entries: ['sub'] });
+  await synced(source.id, 2);
+  expect((await faultsOf()).toSorted()).toEqual(['b.txt', 'sub.txt']);
+});
