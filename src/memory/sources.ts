@@ -200,20 +200,22 @@ export async function changeSource(
   const { sql } = context;
   const { orgId, actor } = caller;
   const view = await store.findSource(sql, caller, ref);
-  const config = change.config === undefined ? view.config : checkConfig(view.type, change.config);
-  const isResumed = change.paused === false && view.paused_at !== null;
-  await sql.begin(async (tx) => {
+  const config = change.config === undefined ? undefined : checkConfig(view.type, change.config);
+  const isResumed = await sql.begin(async (tx) => {
     const source = await store.lockSource(tx, orgId, view.id);
     if (source === null) throw notFound('source', ref);
     const schedule = change.schedule === undefined ? source.schedule : change.schedule;
     const isPaused = change.paused ?? source.isPaused;
     const next = schedule === null ? null : nextRun(schedule, new Date());
-    const changed = { ...source, config, schedule, isPaused };
+    const changed = { ...source, config: config ?? source.config, schedule, isPaused };
     await store.updateSource(tx, changed, next);
-    if (isResumed) await queueSync(tx, changed);
+    const resumed = source.isPaused && !isPaused;
+    if (resumed) await queueSync(tx, changed);
     await recordAudit(tx, { orgId, actor, action: 'source.change', target: source.id, detail: { ...change } });
+    return resumed;
   });
-  if (change.paused === true) await cancelJob(sql, caller, view);
+  // Read the job now: it may have been queued after the first look. A paused source gets no other.
+  if (change.paused === true) await cancelJob(sql, caller, await store.findSource(sql, caller, view.id));
   if (isResumed) await notifySync(context);
   return store.findSource(sql, caller, view.id);
 }
