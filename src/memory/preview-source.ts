@@ -94,9 +94,11 @@ async function listSource(
     const reader = await open(readers, caller, request, source);
     try {
       for await (const listing of reader.list(limited)) {
-        entries.push(...listing.entries);
-        faults.push(...listing.faults);
-        for (const entry of listing.entries) sizeBytes += entry.sizeBytes;
+        for (const entry of listing.entries) {
+          entries.push(entry);
+          sizeBytes += entry.sizeBytes;
+        }
+        for (const fault of listing.faults) faults.push(fault);
         limited.throwIfAborted();
       }
     } finally {

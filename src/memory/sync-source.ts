@@ -95,7 +95,7 @@ async function compare(context: WriteContext, reader: SourceReader, lease: Lease
   for await (const listing of reader.list(signal)) {
     signal.throwIfAborted();
     lease.worked();
-    faults.push(...listing.faults.filter(({ key }) => isWanted(key)));
+    for (const fault of listing.faults) if (isWanted(fault.key)) faults.push(fault);
     for (const listed of listing.entries) {
       if (seen.has(listed.key)) {
         faults.push({ key: listed.key, fault: 'the source shows it more than once' });

@@ -62,7 +62,7 @@ class MultistatusReader {
   #href = '';
   #status: number | null = null;
   #properties = NO_PROPERTIES;
-  /** Those of the open `propstat`, which count if its status is a success. */
+  /** Properties of the open `propstat` element. They count only if its status is a success. */
   #pending = NO_PROPERTIES;
   #pendingStatus = 0;
   #charsSinceResponse = 0;
