@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { z } from 'zod';
 import { retryAfterMs } from '../../../platform/upstream/retry-after.ts';
-import { type HttpCall, type HttpReply, HttpUpstream } from '../../../platform/upstream/transport.ts';
+import { type HttpReply, HttpUpstream } from '../../../platform/upstream/transport.ts';
 import { UpstreamFault } from '../../../platform/upstream/upstream-fault.ts';
 import { readVendorError } from '../../../platform/upstream/vendor-message.ts';
 import { SourceFault } from '../source-reader.ts';
@@ -15,6 +15,12 @@ const CONNECTIONS_MAX = 4;
 const TRIES = 6;
 const PAUSE_MS_MAX = 120_000;
 const MOVED = new Set([301, 302, 303, 307, 308]);
+
+interface ApiCall {
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  readonly body: string | null;
+}
 
 /** Headers with the credential of a call. @throws SourceFault, UpstreamFault */
 export type Authorize = (signal: AbortSignal) => Promise<Readonly<Record<string, string>>>;
@@ -77,11 +83,7 @@ export class ApiClient {
     await this.#upstream.close();
   }
 
-  async #json<T>(
-    call: Pick<HttpCall, 'method' | 'path' | 'body'> & { readonly body: string | null },
-    schema: z.ZodType<T>,
-    signal: AbortSignal,
-  ): Promise<T> {
+  async #json<T>(call: ApiCall, schema: z.ZodType<T>, signal: AbortSignal): Promise<T> {
     const { body } = await this.#call({ ...call, bodyBytesMax: JSON_BYTES_MAX }, signal);
     const parsed = schema.safeParse(jsonOf(body));
     if (parsed.success) return parsed.data;
@@ -89,10 +91,7 @@ export class ApiClient {
     throw new SourceFault('source_unavailable', `${this.#name} answers in another form than it documents (${field})`);
   }
 
-  async #call(
-    call: { method: 'GET' | 'POST'; path: string; body: string | null; bodyBytesMax: number },
-    signal: AbortSignal,
-  ): Promise<HttpReply> {
+  async #call(call: ApiCall & { readonly bodyBytesMax: number }, signal: AbortSignal): Promise<HttpReply> {
     for (let attempt = 1; ; attempt++) {
       const outcome = await this.#attempt(call, signal);
       if (!(outcome instanceof SourceFault) && (outcome.status < 300 || MOVED.has(outcome.status))) return outcome;
@@ -105,7 +104,7 @@ export class ApiClient {
   }
 
   async #attempt(
-    call: { method: 'GET' | 'POST'; path: string; body: string | null; bodyBytesMax: number },
+    call: ApiCall & { readonly bodyBytesMax: number },
     signal: AbortSignal,
   ): Promise<HttpReply | SourceFault> {
     try {
