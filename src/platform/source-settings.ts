@@ -45,11 +45,7 @@ const Folder = z.strictObject({
   type: z.literal('folder').describe('a folder of this host'),
   ...shared,
   /** Folder that sources may read, including all folders below it. */
-  root: z
-    .string()
-    .min(1)
-    .refine((root) => path.isAbsolute(root), 'must be an absolute path')
-    .describe('folder that sources may read, with all folders below it'),
+  root: absolutePath.describe('folder that sources may read, with all folders below it'),
 });
 
 const S3 = z.strictObject({
@@ -154,7 +150,7 @@ export const sourceSettings = {
     .default({})
     .describe('places that connected sources may read, by a name of yours'),
   source_roots: z
-    .array(z.string().refine((root) => path.isAbsolute(root), 'must be an absolute path'))
+    .array(absolutePath)
     .min(1)
     .default(DEFAULT_ROOTS)
     .describe('folders below which connections of types folder, sqlite and slack may read'),
