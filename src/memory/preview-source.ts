@@ -61,7 +61,7 @@ export function previewSource(
       entries_count: listed.entries.length,
       size_bytes: listed.sizeBytes,
       tokens,
-      chunks: Math.ceil(tokens / TOKENS_PER_CHUNK),
+      chunks: chunksOf(listed.entries),
       cost_usd: await costOf(embedder, caller.orgId, tokens),
       changes: known === null ? null : compare(known, listed),
       faults: listed.faults.slice(0, FAULTS_SHOWN).map(toFault),
@@ -153,6 +153,13 @@ function compare(known: ReadonlyMap<string, string>, { entries, faults }: Listed
 async function costOf(embedder: Embedder, orgId: string, tokens: number): Promise<number | null> {
   const chosen = await embedder.chooseForJob(orgId, { sample: ['text'] }).catch(() => null);
   return chosen === null ? null : (tokens * chosen.checkedBy[0].pricePerMillion) / 1e6;
+}
+
+/** Estimate the chunks of entries. A chunk never spans two entries, so that many small ones have one each. */
+function chunksOf(entries: readonly ListedEntry[]): number {
+  let chunks = 0;
+  for (const { sizeBytes } of entries) chunks += Math.ceil(sizeBytes / (BYTES_PER_TOKEN * TOKENS_PER_CHUNK));
+  return chunks;
 }
 
 function toPreviewed({ key, sizeBytes, eventTimeMs }: ListedEntry): SourcePreview['entries'][number] {

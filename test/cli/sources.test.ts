@@ -97,7 +97,7 @@ test('a source is tested before it reads anything, changed, paused and resumed',
   writeFileSync(path.join(root, 'plans/drafts/b.txt'), 'A draft of the harbour.');
   const tested = await sources('test', '--connection', 'docs', '--path', 'plans');
   expect(tested).toMatchObject({ code: 0, stdout: expect.stringContaining('2 entries, 45 bytes') });
-  expect(tested.stdout).toMatch(/roughly 12 tokens in 1 chunks, \$0\.00/);
+  expect(tested.stdout).toMatch(/roughly 12 tokens in 2 chunks, \$0\.00/);
   await sources('add', 'plans', '--connection', 'docs', '--path', 'plans');
   await sources('sync', 'plans');
   expect((await sources('change', 'plans', '--path', 'plans', '--exclude', 'drafts/**')).code).toBe(0);
