@@ -46,6 +46,7 @@ import { documentRoutes } from './routes/documents.ts';
 import { embeddingRoutes } from './routes/embeddings.ts';
 import { eventRoutes } from './routes/events.ts';
 import { fileRoutes } from './routes/files.ts';
+import { groupRoutes } from './routes/groups.ts';
 import { helpRoutes } from './routes/help.ts';
 import { homeRoutes } from './routes/home.ts';
 import { imageRoutes } from './routes/images.ts';
@@ -178,6 +179,7 @@ export function apiRoutes(
       resolveLimits: (caller, limits) => resolveKeyLimits(appliance, caller, limits),
     }),
     ...userRoutes(sql, appliance.access),
+    ...groupRoutes(sql),
     ...organizationRoutes(sql, appliance.access),
     ...bucketRoutes(sql, appliance.ingest.reembed, purge),
     ...synonymRoutes(sql),

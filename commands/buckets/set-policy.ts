@@ -1,7 +1,7 @@
 import { Args, Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { confirm } from '../../src/cli/confirm.ts';
-import { listOf, orgFlag, yesFlag } from '../../src/cli/flags.ts';
+import { accessOf, listOf, orgFlag, yesFlag } from '../../src/cli/flags.ts';
 import { invalidRequest } from '../../src/platform/errors.ts';
 import { oneLine } from '../../src/platform/printable.ts';
 
@@ -46,6 +46,24 @@ export default class BucketsSetPolicy extends BaseCommand {
       description: 'let documents belong to any department',
       env: 'SERVICE_ANY_DEPARTMENT',
     }),
+    'default-reader': Flags.string({
+      description: 'user who may read documents that come without an access of their own; once for each user',
+      multiple: true,
+      multipleNonGreedy: true,
+      exclusive: ['any-reader'],
+      env: 'SERVICE_DEFAULT_READER',
+    }),
+    'default-group': Flags.string({
+      description: 'group whose members may read documents that come without an access of their own; once for each',
+      multiple: true,
+      multipleNonGreedy: true,
+      exclusive: ['any-reader'],
+      env: 'SERVICE_DEFAULT_GROUP',
+    }),
+    'any-reader': Flags.boolean({
+      description: 'let documents that come without an access of their own be read by everyone who otherwise may',
+      env: 'SERVICE_ANY_READER',
+    }),
     yes: yesFlag,
   };
 
@@ -57,6 +75,9 @@ export default class BucketsSetPolicy extends BaseCommand {
       public_max_privacy_level: flags['public-max-privacy-level'],
       allow_public: flags['allow-public'],
       departments: flags['any-department'] ? null : departments,
+      default_access: flags['any-reader']
+        ? null
+        : accessOf({ reader: flags['default-reader'], group: flags['default-group'] }),
     };
     if (Object.values(policy).every((value) => value === undefined)) {
       throw invalidRequest('name at least one setting to change, such as --max-privacy-level 5');

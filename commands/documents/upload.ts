@@ -1,7 +1,7 @@
 import { Args, Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { EXIT } from '../../src/cli/exit-codes.ts';
-import { bucketFlag, orgFlag, pairsOf } from '../../src/cli/flags.ts';
+import { accessFlags, accessOf, bucketFlag, orgFlag, pairsOf } from '../../src/cli/flags.ts';
 import { note } from '../../src/cli/output.ts';
 import { parseRequest } from '../../src/cli/parse-request.ts';
 
@@ -46,6 +46,7 @@ export default class DocumentsUpload extends BaseCommand {
         'privacy level, 1 to 10; users and keys with a lower auth level do not find the documents (default: 1)',
       env: 'SERVICE_PRIVACY_LEVEL',
     }),
+    ...accessFlags,
     'on-duplicate': Flags.string({
       description:
         'what to do with a file that the bucket already has: link to that document unless it has failed, reject the file, allow a second document, or replace the document of the same path whatever it contains (default: link)',
@@ -80,6 +81,7 @@ export default class DocumentsUpload extends BaseCommand {
         collection_id: flags.collection,
         metadata: pairsOf('metadata', flags.metadata),
         privacy_level: flags['privacy-level'],
+        access: accessOf(flags),
         on_duplicate: flags['on-duplicate'],
         // Each file has its own path. This placeholder satisfies the rule that replacing needs one.
         source_path: '-',

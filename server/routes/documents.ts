@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { deleteDocument, getDocument, listDocuments, readBucketContents } from '../../src/documents/documents.ts';
+import { AccessExplanation, explainAccess } from '../../src/documents/explain-access.ts';
 import { BucketContents, DocumentView, FolderFilter, ListDocumentsQuery } from '../../src/documents/schema.ts';
 import { UploadReply, UploadRequest } from '../../src/ingest/schema.ts';
 import { type UploadContent, type UploadContext, uploadDocument } from '../../src/ingest/upload.ts';
@@ -66,6 +67,23 @@ export function documentRoutes(
       responses: { 200: { description: 'The document', schema: DocumentView } },
       handle: async ({ caller, params, signal }) => ({
         body: await getDocument(reportQueries(sql, signal), caller, params.bucket, params.document),
+      }),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/v1/buckets/:bucket/documents/:document/access',
+      operationId: 'explainAccess',
+      summary: 'Why the caller, a user or a key may or may not read a document; another reader needs users:manage',
+      access: 'caller',
+      errors: 'detail',
+      reads: 'none',
+      params: DocumentParams,
+      query: z.object({
+        as: z.string().min(1).max(300).optional().describe('id or email of a user, or `key:<id>`; default: the caller'),
+      }),
+      responses: { 200: { description: 'The explanation', schema: AccessExplanation } },
+      handle: async ({ caller, params, query, signal }) => ({
+        body: await explainAccess(reportQueries(sql, signal), caller, { ...params, as: query.as }),
       }),
     }),
     defineRoute({

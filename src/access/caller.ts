@@ -17,6 +17,7 @@ export const SCOPES = [
   'workflows:approve',
   'keys:manage',
   'users:manage',
+  'groups:manage',
   'platform_admin',
 ] as const;
 export type Scope = (typeof SCOPES)[number];
@@ -41,6 +42,8 @@ export interface Caller {
   readonly userId: string | null;
   readonly role: Role | null;
   readonly department: string | null;
+  /** Names of the groups of the user, or of a key without a user, in order. Absent for none. */
+  readonly groups?: readonly string[];
   readonly scopes: ReadonlySet<Scope>;
   /** Highest `privacy_level` that this caller may see, 1 to 10. */
   readonly authLevel: number;

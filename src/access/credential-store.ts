@@ -1,5 +1,5 @@
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
-import type { Plan, Role, Scope } from './caller.ts';
+import type { Caller, Plan, Role, Scope } from './caller.ts';
 import type { KeyLimits } from './key-limits.ts';
 import type { OidcClaims } from './oidc.ts';
 import type { OwnTokenClaims } from './own-token.ts';
@@ -12,6 +12,8 @@ export interface UserFacts {
   readonly role: Role;
   readonly authLevel: number;
   readonly department: string | null;
+  /** Names of the user's groups, in order. */
+  readonly groups: readonly string[];
   /** True if the user or the organization is suspended. */
   readonly suspended: boolean;
   /** Current generation of the user's tokens. */
@@ -28,6 +30,8 @@ export interface ApiKeyFacts {
   readonly authLevel: number;
   readonly limits: KeyLimits | null;
   readonly user: Pick<UserFacts, 'id' | 'role' | 'authLevel' | 'department'> | null;
+  /** Names of the groups of the user, or of a key without a user, in order. */
+  readonly groups: readonly string[];
   /** True if the key is revoked, or its organization, user or creator is suspended. */
   readonly refused: boolean;
   /** Milliseconds until the key expires or is revoked, by the clock of the database, or null if it never does. */
@@ -49,6 +53,7 @@ interface ApiKeyFactsRow {
   role: Role;
   user_auth_level: number;
   department: string | null;
+  groups: string[];
   refused: boolean;
   ends_in_ms: number | null;
   expired: boolean;
@@ -60,6 +65,7 @@ export async function selectApiKeyFacts(sql: Sql, keyId: string): Promise<ApiKey
   const [row] = await sql<ApiKeyFactsRow[]>`
     SELECT k.id, k.org_id, o.plan, k.hash, k.scopes, k.auth_level, k.limits,
            k.user_id, u.role, u.auth_level AS user_auth_level, u.department,
+           groups_of(k.org_id, coalesce('user:' || k.user_id, 'key:' || k.id)) AS groups,
            o.suspended_at IS NOT NULL OR u.suspended_at IS NOT NULL OR c.suspended_at IS NOT NULL
              OR (k.revoked_at IS NOT NULL AND k.revoked_at <= now())
              OR (k.user_id IS NOT NULL AND u.id IS NULL) AS refused,
@@ -84,6 +90,7 @@ export async function selectApiKeyFacts(sql: Sql, keyId: string): Promise<ApiKey
       row.user_id === null
         ? null
         : { id: row.user_id, role: row.role, authLevel: row.user_auth_level, department: row.department },
+    groups: row.groups,
     refused: row.refused,
     endsInMs: row.ends_in_ms,
     expired: row.expired,
@@ -98,6 +105,7 @@ interface UserFactsRow {
   role: Role;
   auth_level: number;
   department: string | null;
+  groups: string[];
   suspended: boolean;
   token_generation: number;
 }
@@ -106,6 +114,7 @@ interface UserFactsRow {
 function userFacts(sql: Sql): SqlFragment {
   return sql`
     SELECT u.id, u.org_id, o.plan, u.role, u.auth_level, u.department, u.token_generation,
+           groups_of(u.org_id, 'user:' || u.id) AS groups,
            u.suspended_at IS NOT NULL OR o.suspended_at IS NOT NULL AS suspended
     FROM users u JOIN organizations o ON o.id = u.org_id`;
 }
@@ -118,6 +127,7 @@ function toUserFacts(row: UserFactsRow): UserFacts {
     role: row.role,
     authLevel: row.auth_level,
     department: row.department,
+    groups: row.groups,
     suspended: row.suspended,
     generation: row.token_generation,
   };
@@ -156,30 +166,38 @@ export async function selectUserFactsByOidc(
   return row ? toUserFacts(row) : null;
 }
 
+/** User for whom an actor acts, and the groups that it belongs to. */
+export type ActorReader = Required<Pick<Caller, 'userId' | 'groups'>>;
+
 /**
- * Return true if the key (`key:<id>`), user, channel or grant (`grant:<id>`) of an organization is still accepted,
- * without its credential. Other actors, such as the operator, only need an organization that is not suspended.
+ * Find the user and the groups of a key (`key:<id>`), user, channel or grant (`grant:<id>`) of an organization, without
+ * its credential. Return null if it is not accepted any more. Other actors, such as the operator, only need an
+ * organization that is not suspended.
  */
-export async function isActorAccepted(sql: Sql, orgId: string, actor: string): Promise<boolean> {
+export async function findActorReader(sql: Sql, orgId: string, actor: string): Promise<ActorReader | null> {
   if (actor.startsWith('grant:')) {
     const [grant] = await sql<{ actor: string }[]>`
       SELECT actor FROM oauth_grants
       WHERE org_id = ${orgId} AND id = ${actor.slice('grant:'.length)} AND expires_at > now()`;
-    return grant !== undefined && isActorAccepted(sql, orgId, grant.actor);
+    return grant === undefined ? null : findActorReader(sql, orgId, grant.actor);
   }
-  const [, kind, id = ''] = /^(key|user|channel):(.+)$/.exec(actor) ?? [];
-  const [row] = await sql`
-    SELECT o.suspended_at IS NULL AND CASE ${kind ?? 'other'}
-      WHEN 'user' THEN EXISTS (
-        SELECT 1 FROM users u WHERE u.org_id = o.id AND u.id = ${id} AND u.suspended_at IS NULL)
-      WHEN 'key' THEN EXISTS (
-        SELECT 1 FROM api_keys k LEFT JOIN users u ON u.org_id = k.org_id AND u.id = k.user_id
-        LEFT JOIN users c ON c.org_id = k.org_id AND c.id = k.creator_id
-        WHERE k.org_id = o.id AND k.id = ${id} AND (k.revoked_at IS NULL OR k.revoked_at > now())
-          AND (k.expires_at IS NULL OR k.expires_at > now())
-          AND c.suspended_at IS NULL AND (k.user_id IS NULL OR (u.id IS NOT NULL AND u.suspended_at IS NULL)))
-      WHEN 'channel' THEN EXISTS (SELECT 1 FROM channel_configs h WHERE h.org_id = o.id AND h.id = ${id})
-      ELSE true END AS is_accepted
-    FROM organizations o WHERE o.id = ${orgId}`;
-  return row?.['is_accepted'] === true;
+  const [, kind = 'other', id = ''] = /^(key|user|channel):(.+)$/.exec(actor) ?? [];
+  const [row] = await sql<{ user_id: string | null; groups: string[] }[]>`
+    SELECT member.user_id, groups_of(o.id, coalesce('user:' || member.user_id, ${actor})) AS groups
+    FROM organizations o CROSS JOIN LATERAL (
+      SELECT u.id AS user_id FROM users u
+      WHERE ${kind} = 'user' AND u.org_id = o.id AND u.id = ${id} AND u.suspended_at IS NULL
+      UNION ALL
+      SELECT k.user_id FROM api_keys k LEFT JOIN users u ON u.org_id = k.org_id AND u.id = k.user_id
+      LEFT JOIN users c ON c.org_id = k.org_id AND c.id = k.creator_id
+      WHERE ${kind} = 'key' AND k.org_id = o.id AND k.id = ${id} AND (k.revoked_at IS NULL OR k.revoked_at > now())
+        AND (k.expires_at IS NULL OR k.expires_at > now())
+        AND c.suspended_at IS NULL AND (k.user_id IS NULL OR (u.id IS NOT NULL AND u.suspended_at IS NULL))
+      UNION ALL
+      SELECT NULL FROM channel_configs h WHERE ${kind} = 'channel' AND h.org_id = o.id AND h.id = ${id}
+      UNION ALL
+      SELECT NULL WHERE ${kind} = 'other'
+    ) AS member
+    WHERE o.id = ${orgId} AND o.suspended_at IS NULL`;
+  return row ? { userId: row.user_id, groups: row.groups } : null;
 }

@@ -36,6 +36,7 @@ export const CallerDescription = z
       .optional()
       .describe('of a user token, or of a key that belongs to a user'),
     user_id: z.string().nullable(),
+    groups: z.array(z.string()).describe('names of the groups of the user or the key'),
     scopes: z.array(z.enum(SCOPES)),
     auth_level: z.int().describe('highest privacy level of documents that are visible'),
     limits: KeyLimits.optional().describe('of a key that has limits besides those of the plan'),
@@ -61,6 +62,7 @@ export async function describeCaller(sql: Sql, caller: Caller): Promise<CallerDe
     ...(grant ? { grant: describeGrant(grant) } : {}),
     ...(user ? { user: { id: user.id, email: user.email, role: user.role, department: user.department } } : {}),
     user_id: userId,
+    groups: [...(caller.groups ?? [])],
     scopes: SCOPES.filter((scope) => caller.scopes.has(scope)),
     auth_level: authLevel,
     ...(caller.limits ? { limits: caller.limits } : {}),

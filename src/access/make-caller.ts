@@ -13,6 +13,7 @@ export function callerOfKey(key: ApiKeyFacts): Caller {
     userId: key.user?.id ?? null,
     role: null, // a key is not a session of its user
     department: key.user?.department ?? null,
+    groups: key.groups,
     scopes: new Set(key.scopes.filter((scope) => allowed?.has(scope) ?? true)),
     authLevel: Math.min(key.authLevel, key.user?.authLevel ?? 10),
     ...(key.limits === null ? {} : { limits: key.limits }),
@@ -28,6 +29,7 @@ export function callerOfUser(user: UserFacts): Caller {
     userId: user.id,
     role: user.role,
     department: user.department,
+    groups: user.groups,
     scopes: SCOPES_BY_ROLE[user.role],
     authLevel: user.authLevel,
   });

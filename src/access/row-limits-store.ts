@@ -6,6 +6,7 @@ export const ROW_LIMITS = {
   buckets: { rowsMax: 1_000, noun: 'buckets', remedy: 'delete buckets that nobody uses' },
   collections: { rowsMax: 10_000, noun: 'collections', remedy: 'delete a bucket, or divide documents by metadata' },
   users: { rowsMax: 50_000, noun: 'users', remedy: 'ask the operator for another organization' },
+  groups: { rowsMax: 10_000, noun: 'groups', remedy: 'delete groups that nobody uses' },
   api_keys: { rowsMax: 10_000, noun: 'valid keys', remedy: 'revoke keys that nobody uses' },
   sources: { rowsMax: 1_000, noun: 'sources', remedy: 'delete sources that nobody uses' },
   channel_configs: { rowsMax: 1_000, noun: 'channel configurations', remedy: 'delete those that nobody uses' },

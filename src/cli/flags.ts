@@ -60,11 +60,14 @@ export const mapVersionArg = Args.custom<number>({
 export const yesFlag = Flags.boolean({ description: 'do not ask for confirmation' });
 export const forceFlag = Flags.boolean({ description: 'replace a file that already exists' });
 
+/** Values of a flag that may be given several times, or a variable of the environment with commas. */
+type Listed = readonly string[] | string;
+
 /**
  * List the values of a flag that may be given several times. oclif passes the environment variable of such a flag as
  * one text, whose items are separated by commas.
  */
-export function listOf(value: readonly string[] | string | undefined): string[] {
+export function listOf(value: Listed | undefined): string[] {
   if (value === undefined) return [];
   if (typeof value !== 'string') return [...value];
   return value
@@ -110,3 +113,26 @@ export const serverUrlFlag = Flags.string({
   description: 'address of the server (default: base_url of the settings, or the server of the data directory)',
   env: 'SERVICE_URL',
 });
+
+/** Flags that name the users and groups who may read documents. */
+export const accessFlags = {
+  reader: listFlag(
+    'email or id of a user who may read the documents, besides members of --group; may be given several times',
+    'SERVICE_READER',
+  ),
+  group: listFlag(
+    'group whose members may read the documents (default: those of the bucket); may be given several times',
+    'SERVICE_GROUP',
+  ),
+};
+
+/** Read the values of `accessFlags`. Return undefined if neither is given. */
+export function accessOf({
+  reader,
+  group,
+}: {
+  readonly reader?: Listed | undefined;
+  readonly group?: Listed | undefined;
+}) {
+  return reader === undefined && group === undefined ? undefined : { users: listOf(reader), groups: listOf(group) };
+}

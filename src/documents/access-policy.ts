@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import type { Caller } from '../access/caller.ts';
 import { forbidden } from '../platform/errors.ts';
+import { AccessInput, type AccessList, changeAccessList, listOf } from './access-list.ts';
 import { type BucketPolicy, CLASSIFICATIONS } from './schema.ts';
-import { COMMON_SCOPE, type Reader, readsScope } from './visibility.ts';
+import { COMMON_SCOPE, isListed, type Reader, readsScope } from './visibility.ts';
 
 export const REVIEW_STATUSES = ['pending', 'approved', 'rejected'] as const;
 
@@ -12,6 +13,7 @@ export const AccessChange = z.object({
   classification: z.enum(CLASSIFICATIONS).optional(),
   review_status: z.enum(REVIEW_STATUSES).optional(),
   public_accessible: z.boolean().optional(),
+  access: AccessInput.optional().describe('users and groups that may read it; null: no such limit'),
 });
 export type AccessChange = z.output<typeof AccessChange> & {
   /** Sent as user metadata under the key `scope`. Null opens the document to every department. */
@@ -44,15 +46,22 @@ export interface AccessPolicy {
   readonly review_status: string;
   readonly public_accessible: boolean;
   readonly scope: string | null;
+  readonly access_list: AccessList | null;
 }
 
-export const ACCESS_AT_UPLOAD: AccessPolicy = {
+const ACCESS_AT_UPLOAD: AccessPolicy = {
   privacy_level: 1,
   classification: 'internal',
   review_status: 'pending',
   public_accessible: false,
   scope: null,
+  access_list: null,
 };
+
+/** Return the access policy of a new document of a bucket for which nothing else is requested. */
+export function accessAtUpload({ default_access: access }: BucketPolicy): AccessPolicy {
+  return access === undefined ? ACCESS_AT_UPLOAD : { ...ACCESS_AT_UPLOAD, access_list: listOf(access) };
+}
 
 /**
  * Compute the access policy after a caller's request. It never has a privacy level above the caller's or the bucket's,
@@ -79,11 +88,28 @@ export function clampAccess(
     review_status: wanted.review_status ?? current.review_status,
     public_accessible: isRequested ? clampPublic(isPublic, level, bucket, warnings) : isPublic,
     scope: clampScope(current.scope, wanted.scope, bucket, warnings),
+    access_list: changeList(current.access_list, wanted.access, warnings),
   };
   if (access.scope !== current.scope && !readsScope(caller, access.scope)) {
     warnings.push(`scope "${access.scope}" is not your department, so you can no longer find the document`);
   }
+  if (!isSameList(access.access_list, current.access_list) && !isListed(caller, access.access_list)) {
+    warnings.push('access does not name you or a group of yours, so you cannot find the document');
+  }
   return { access, warnings };
+}
+
+/** Return true if two access lists name the same users and groups. */
+export function isSameList(a: AccessList | null, b: AccessList | null): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+function changeList(current: AccessList | null, wanted: AccessInput | undefined, warnings: string[]) {
+  if (wanted === undefined) return current;
+  const changed = changeAccessList(current, wanted);
+  if ('list' in changed) return changed.list;
+  warnings.push(`access was not changed, since it ${changed.fault}`);
+  return current;
 }
 
 function clampLevel(wanted: number, authLevel: number, bucketMax: number, warnings: string[]): number {

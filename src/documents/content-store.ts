@@ -87,7 +87,7 @@ export async function findVersionsOfPath(
 ): Promise<PathVersion[]> {
   const rows = await sql`
     SELECT id, status, sha256, size_bytes, collection_id, metadata, privacy_level, classification, review_status,
-           public_accessible, scope, ${lastJobOf(sql)} AS job_id
+           public_accessible, scope, access_list, ${lastJobOf(sql)} AS job_id
     FROM documents
     WHERE ${isVersionOfPath(sql, caller, bucketId, sourcePath)}
     ORDER BY id DESC LIMIT 1000`;
@@ -105,6 +105,7 @@ export async function findVersionsOfPath(
       review_status: row['review_status'] as string,
       public_accessible: row['public_accessible'] as boolean,
       scope: row['scope'] as string | null,
+      access_list: row['access_list'] as string[] | null,
     },
   }));
 }
@@ -148,11 +149,12 @@ export async function updateReplaced(
   changed: { readonly collectionId: string | null; readonly options: IngestOptions; readonly access: AccessPolicy },
 ): Promise<void> {
   const { access } = changed;
+  const { access_list: list } = access;
   await tx`
     UPDATE documents
     SET collection_id = ${changed.collectionId}, ingest_options = ${tx.json(changed.options)},
         privacy_level = ${access.privacy_level}, classification = ${access.classification},
         review_status = ${access.review_status}, public_accessible = ${access.public_accessible},
-        scope = ${access.scope}
+        scope = ${access.scope}, access_list = ${list && tx.array([...list])}::text[]
     WHERE org_id = ${orgId} AND id = ${documentId}`;
 }

@@ -125,7 +125,7 @@ export async function readAccessFields(
   documentIds: readonly string[],
 ): Promise<Record<string, ReadableFields>> {
   const rows = await sql`
-    SELECT id, privacy_level, scope, classification, public_accessible
+    SELECT id, privacy_level, scope, classification, public_accessible, access_list
     FROM documents WHERE org_id = ${orgId} AND id = ANY(${sql.array([...documentIds])}::text[])`;
   return Object.fromEntries(rows.map(({ id, ...fields }) => [id as string, fields as unknown as ReadableFields]));
 }

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import type { Caller } from '../access/caller.ts';
-import { isActorAccepted } from '../access/credential-store.ts';
+import { findActorReader } from '../access/credential-store.ts';
 import { AppError, forbidden } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { KeyRing } from '../platform/secret-key.ts';
@@ -60,7 +60,8 @@ export function linkToChunk(token: string, chunkIndex: number): string {
 }
 
 /**
- * Read the caller of a link, who may only read documents. The link ends with its key or user.
+ * Read the caller of a link, who may only read documents. The link ends with its key or user, and has its groups of
+ * now.
  *
  * @throws AppError `link_invalid` (403), `link_expired` (410)
  */
@@ -83,13 +84,14 @@ export async function readDocumentLink(
     const message = 'this link has expired; links to documents work for one hour, so search again for a new one';
     throw new AppError({ code: 'link_expired', status: 410, message });
   }
-  if (!(await isActorAccepted(sql, orgId, actor))) throw invalidLink();
+  const reader = await findActorReader(sql, orgId, actor);
+  if (reader === null) throw invalidLink();
   return {
     kind: 'user',
     actor: `link:${documentId}`,
     orgId,
     plan: 'free',
-    userId: null,
+    ...reader,
     role: everyScope ? 'org_admin' : null,
     department,
     scopes: new Set(),

@@ -1,8 +1,10 @@
 import { recordAudit } from '../access/audit.ts';
 import type { Caller } from '../access/caller.ts';
-import { AppError } from '../platform/errors.ts';
+import { AppError, invalidRequest } from '../platform/errors.ts';
 import { isUniqueViolation, type Sql } from '../platform/postgres.ts';
+import { type AccessInput, type AccessList, accessOf, changeAccessList, listOf } from './access-list.ts';
 import { countBeyondPolicy, withdrawPublic } from './policy-store.ts';
+import { resolveAccess } from './resolve-access.ts';
 import type { BucketPolicy, EditBucket, EditedBucket } from './schema.ts';
 import * as store from './store.ts';
 
@@ -12,12 +14,14 @@ import * as store from './store.ts';
  * counts the affected documents that the caller may see. Concurrent uploads and edits see the policy either before or
  * after the change; documents that earlier ones made public become private, too.
  *
- * @throws AppError `bucket_not_found` (404), `bucket_exists` (409)
+ * @throws AppError `user_unknown`, `group_unknown` (400), `bucket_not_found` (404), `bucket_exists` (409)
  */
 export async function editBucket(sql: Sql, caller: Caller, bucketRef: string, edit: EditBucket): Promise<EditedBucket> {
   const { id } = await store.findBucket(sql, caller, bucketRef);
+  const access = await resolveAccess(sql, caller.orgId, edit.policy?.default_access);
+  const resolved = { ...edit, policy: { ...edit.policy, default_access: access } };
   try {
-    return await sql.begin((tx) => applyEdit(tx, caller, id, edit));
+    return await sql.begin((tx) => applyEdit(tx, caller, id, resolved));
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;
     const message = `a bucket named "${edit.name}" already exists; choose another name`;
@@ -50,12 +54,21 @@ async function applyEdit(tx: Sql, caller: Caller, id: string, edit: EditBucket):
 }
 
 function mergePolicy(policy: BucketPolicy, edit: NonNullable<EditBucket['policy']>): BucketPolicy {
-  const { departments, ...rest } = policy;
+  const { departments, default_access: access, ...rest } = policy;
+  const list = changeDefault(access && listOf(access), edit.default_access);
   const listed = edit.departments === undefined ? departments : (edit.departments ?? undefined);
   return {
     max_privacy_level: edit.max_privacy_level ?? rest.max_privacy_level,
     public_max_privacy_level: edit.public_max_privacy_level ?? rest.public_max_privacy_level,
     allow_public: edit.allow_public ?? rest.allow_public,
     ...(listed === undefined ? {} : { departments: listed }),
+    ...(list === null ? {} : { default_access: accessOf(list) }),
   };
+}
+
+/** @throws AppError 400 for a list that would name nobody, or too many */
+function changeDefault(current: AccessList | undefined, wanted: AccessInput | undefined): AccessList | null {
+  const changed = changeAccessList(current ?? null, wanted === undefined ? {} : wanted);
+  if ('list' in changed) return changed.list;
+  throw invalidRequest(`policy.default_access: ${changed.fault}`, 'policy.default_access');
 }

@@ -64,12 +64,12 @@ export function documentInsert(sql: Sql, records: SqlFragment): SqlFragment {
   return sql`
     INSERT INTO documents (id, org_id, bucket_id, collection_id, file_name, content_type, size_bytes, sha256,
                            object_key, ingest_options, status, metadata, privacy_level, classification, review_status,
-                           public_accessible, scope, owner_department, uploaded_by_user_id, source_path, source_id,
-                           source_entry_id, event_time)
+                           public_accessible, scope, access_list, owner_department, uploaded_by_user_id, source_path,
+                           source_id, source_entry_id, event_time)
     SELECT record.id, record.org_id, record.bucket_id, record.collection_id, record.file_name, record.content_type,
            record.size_bytes, record.sha256, record.object_key, record.ingest_options, 'queued', record.metadata,
            record.privacy_level, record.classification, record.review_status, record.public_accessible, record.scope,
-           record.owner_department, record.uploaded_by_user_id, record.source_path, record.source_id,
+           record.access_list, record.owner_department, record.uploaded_by_user_id, record.source_path, record.source_id,
            record.source_entry_id, record.event_time
     ${records}`;
 }

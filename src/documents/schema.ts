@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isPlainName, PLAIN_NAME_RULE } from '../platform/printable.ts';
 import { textInteger } from '../platform/zod-integers.ts';
+import { AccessInput, AccessView } from './access-list.ts';
 import { UserMetadata } from './user-metadata.ts';
 
 const timestamp = z.iso.datetime();
@@ -25,10 +26,14 @@ export const BucketPolicy = z.object({
     .array(z.string().normalize('NFC').min(1).max(128).refine(isPlainName, PLAIN_NAME_RULE))
     .max(100)
     .optional(),
+  default_access: AccessView.optional().describe('access of documents that come without one'),
 });
 export type BucketPolicy = z.output<typeof BucketPolicy>;
 
-export const CreateBucket = z.object({ name: BucketName, policy: BucketPolicy.prefault({}) });
+export const CreateBucket = z.object({
+  name: BucketName,
+  policy: BucketPolicy.omit({ default_access: true }).prefault({}),
+});
 
 /** `PATCH /v1/buckets/{bucket}`; omitted fields stay as they are. */
 export const EditBucket = z.object({
@@ -39,6 +44,7 @@ export const EditBucket = z.object({
       public_max_privacy_level: z.int().min(1).max(10).optional(),
       allow_public: z.boolean().optional(),
       departments: BucketPolicy.shape.departments.unwrap().nullable().optional().describe('null: any department'),
+      default_access: AccessInput.optional().describe('access of documents that come without one; null: none'),
     })
     .optional(),
 });
@@ -162,6 +168,7 @@ export const DocumentView = z
     scope: z.string().nullable(),
     internal_accessible: z.boolean(),
     public_accessible: z.boolean(),
+    access: AccessView.nullable().describe('users and groups that may read it; null: no such limit'),
     owner_department: z.string().nullable(),
     uploaded_by_user_id: z.string().nullable(),
     source_path: z.string().nullable(),

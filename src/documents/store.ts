@@ -1,6 +1,7 @@
 import type { Caller } from '../access/caller.ts';
 import { notFound } from '../platform/errors.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
+import { accessOf } from './access-list.ts';
 import type { BucketPolicy, BucketView, CollectionView, DocumentStatus, DocumentView } from './schema.ts';
 import { hidesFrom, readsEverything, visibleTo } from './visibility.ts';
 
@@ -296,6 +297,7 @@ export function toDocument(row: Row): DocumentView {
     scope: row['scope'] as string | null,
     internal_accessible: row['internal_accessible'] as boolean,
     public_accessible: row['public_accessible'] as boolean,
+    access: accessOf(row['access_list'] as string[] | null),
     owner_department: row['owner_department'] as string | null,
     uploaded_by_user_id: row['uploaded_by_user_id'] as string | null,
     source_path: row['source_path'] as string | null,

@@ -26,6 +26,8 @@ export const ACCESS_POLICY_KEYS = [
   'owner_department',
   'scope',
   'uploaded_by_user_id',
+  'access_users',
+  'access_groups',
 ] as const;
 
 export const DOCUMENT_STATE_KEYS = ['deleted', 'disabled', 'searchable', 'status'] as const;

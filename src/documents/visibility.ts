@@ -1,6 +1,7 @@
 import type { Caller, Scope } from '../access/caller.ts';
 import { isOrgAdminRole } from '../access/roles.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
+import { type AccessList, accessEntriesOf } from './access-list.ts';
 
 /** Department of every caller, as the `scope` of a document. */
 export const COMMON_SCOPE = 'common';
@@ -19,6 +20,7 @@ const SCOPES_WITHOUT_READING: ReadonlySet<Scope> = new Set([
   'routing:manage',
   'keys:manage',
   'users:manage',
+  'groups:manage',
 ]);
 
 /** Level of a caller who may read no document. */
@@ -28,7 +30,10 @@ const NO_LEVEL = 0;
 const LEVEL_MAX = 10;
 
 /** Fields of a caller that determine which documents it may read. */
-export type Reader = Pick<Caller, 'authLevel' | 'role' | 'department' | 'scopes' | 'outside' | 'limits'>;
+export type Reader = Pick<
+  Caller,
+  'authLevel' | 'role' | 'department' | 'scopes' | 'outside' | 'limits' | 'userId' | 'groups'
+>;
 
 /** Fields of a document that determine who may read it. */
 export interface ReadableFields {
@@ -36,10 +41,12 @@ export interface ReadableFields {
   readonly scope: string | null;
   readonly classification: string;
   readonly public_accessible: boolean;
+  readonly access_list: AccessList | null;
 }
 
 /** Reason why a caller may not read a document. */
-export type Hindrance = 'level' | 'department' | 'classification' | 'not_public';
+const HINDRANCES = ['level', 'department', 'classification', 'not_public', 'not_listed'] as const;
+export type Hindrance = (typeof HINDRANCES)[number];
 
 /**
  * Rule for the documents that a caller may read, as data. The SQL condition and the check of one document both come
@@ -51,6 +58,8 @@ interface ReadRule {
   readonly scopes: readonly string[] | null;
   readonly classificationsNot: readonly string[];
   readonly publicOnly: boolean;
+  /** Entries of access lists that name the caller, in order; null if lists do not limit the caller. */
+  readonly listedAs: ReadonlySet<string> | null;
 }
 
 function ruleOf(reader: Reader): ReadRule {
@@ -60,6 +69,7 @@ function ruleOf(reader: Reader): ReadRule {
     scopes: readsEveryScope(reader) ? null : ownScopes,
     classificationsNot: reader.outside === undefined ? [] : INSIDE_CLASSIFICATIONS,
     publicOnly: reader.outside === 'public',
+    listedAs: readsEveryScope(reader) ? null : new Set(accessEntriesOf(reader)),
   };
 }
 
@@ -67,27 +77,47 @@ function readsDocuments({ scopes }: Reader): boolean {
   return scopes.size === 0 || [...scopes].some((scope) => !SCOPES_WITHOUT_READING.has(scope));
 }
 
-/** Return true if the caller may read documents of every department, which only administrators may. */
+/** Return true if the caller may read documents of every department and access list, which only administrators may. */
 export function readsEveryScope(reader: Reader): boolean {
   return isOrgAdminRole(reader.role) || reader.scopes.has('platform_admin');
 }
 
-/** Find the reason why a caller may not read a document with these fields, or return null. */
+/** Find the first reason why a caller may not read a document with these fields, or return null. */
 export function hindranceOf(reader: Reader, document: ReadableFields): Hindrance | null {
   return findHindrance(ruleOf(reader), document);
 }
 
+/** Find all reasons why a caller may not read a document with these fields. */
+export function hindrancesOf(reader: Reader, document: ReadableFields): Hindrance[] {
+  const rule = ruleOf(reader);
+  return HINDRANCES.filter((hindrance) => HINDERS[hindrance](rule, document));
+}
+
+const HINDERS: Record<Hindrance, (rule: ReadRule, document: ReadableFields) => boolean> = {
+  level: ({ levelMax }, document) => document.privacy_level > levelMax,
+  department: ({ scopes }, { scope }) => scope !== null && scopes !== null && !scopes.includes(scope),
+  classification: ({ classificationsNot }, document) => classificationsNot.includes(document.classification),
+  not_public: ({ publicOnly }, document) => publicOnly && !document.public_accessible,
+  not_listed: ({ listedAs }, document) => !isListedAs(listedAs, document.access_list),
+};
+
 function findHindrance(rule: ReadRule, document: ReadableFields): Hindrance | null {
-  const { levelMax, scopes, classificationsNot, publicOnly } = rule;
-  if (document.privacy_level > levelMax) return 'level';
-  if (document.scope !== null && scopes !== null && !scopes.includes(document.scope)) return 'department';
-  if (classificationsNot.includes(document.classification)) return 'classification';
-  return publicOnly && !document.public_accessible ? 'not_public' : null;
+  return HINDRANCES.find((hindrance) => HINDERS[hindrance](rule, document)) ?? null;
+}
+
+/** @param listedAs as in `ReadRule` */
+function isListedAs(listedAs: ReadRule['listedAs'], list: AccessList | null): boolean {
+  return listedAs === null || list === null || list.some((entry) => listedAs.has(entry));
+}
+
+/** Return true if an access list lets the caller read a document. Null is no list. */
+export function isListed(reader: Reader, list: AccessList | null): boolean {
+  return isListedAs(ruleOf(reader).listedAs, list);
 }
 
 /** Test for the documents that a caller may read. */
 export interface ReadTest {
-  /** Text of `readKeyOf`. */
+  /** Text that is equal for tests that allow the same documents. */
   readonly key: string;
   allows(document: ReadableFields): boolean;
 }
@@ -97,13 +127,18 @@ export function readKeyOf(reader: Reader): string {
   return keyOf(ruleOf(reader));
 }
 
-function keyOf(rule: ReadRule): string {
-  return JSON.stringify(rule);
+function keyOf({ listedAs, ...others }: ReadRule): string {
+  return JSON.stringify({ ...others, listedAs: listedAs && [...listedAs] });
 }
 
-/** Make a test for the documents that a caller may read. */
-export function readTestOf(reader: Reader): ReadTest {
-  const rule = ruleOf(reader);
+/**
+ * Make a test for the documents that a caller may read.
+ *
+ * @param isUsed tells which entries access lists have; the others do not count, so that more callers have equal tests
+ */
+export function readTestOf(reader: Reader, isUsed: (entry: string) => boolean): ReadTest {
+  const { listedAs, ...others } = ruleOf(reader);
+  const rule = { ...others, listedAs: listedAs && new Set([...listedAs].filter(isUsed)) };
   return { key: keyOf(rule), allows: (document) => findHindrance(rule, document) === null };
 }
 
@@ -121,12 +156,13 @@ export function readsScope(reader: Reader, scope: string | null): boolean {
  */
 export function readableBy(sql: Sql, caller: Reader, table = 'documents'): SqlFragment {
   const row = sql(table);
-  const { levelMax, scopes, classificationsNot, publicOnly } = ruleOf(caller);
+  const { levelMax, scopes, classificationsNot, publicOnly, listedAs } = ruleOf(caller);
   return sql`
     ${row}.privacy_level <= ${levelMax}
     ${scopes === null ? sql`` : sql`AND (${row}.scope IS NULL OR ${row}.scope = ANY(${sql.array([...scopes])}::text[]))`}
     ${classificationsNot.length === 0 ? sql`` : sql`AND ${row}.classification <> ALL(${sql.array([...classificationsNot])}::text[])`}
-    ${publicOnly ? sql`AND ${row}.public_accessible` : sql``}`;
+    ${publicOnly ? sql`AND ${row}.public_accessible` : sql``}
+    ${listedAs === null ? sql`` : sql`AND (${row}.access_list IS NULL OR ${row}.access_list && ${sql.array([...listedAs])}::text[])`}`;
 }
 
 /** Build the condition of every read of documents: the caller may read it, and it is not being deleted. */
@@ -143,13 +179,14 @@ function inAllowedBucket(sql: Sql, { limits }: Pick<Reader, 'limits'>, bucketId:
 
 /** Return true if a caller may read every document of its organization. */
 export function readsEverything(reader: Reader): boolean {
-  const { levelMax, scopes, classificationsNot, publicOnly } = ruleOf(reader);
+  const { levelMax, scopes, classificationsNot, publicOnly, listedAs } = ruleOf(reader);
   return (
     reader.limits?.buckets === undefined &&
     levelMax >= LEVEL_MAX &&
     scopes === null &&
     classificationsNot.length === 0 &&
-    !publicOnly
+    !publicOnly &&
+    listedAs === null
   );
 }
 
@@ -165,7 +202,7 @@ export function hidesFrom(
   caller: Reader,
   bucket: { orgId: string | SqlFragment; id: string | SqlFragment },
 ): SqlFragment {
-  const { levelMax, scopes, classificationsNot, publicOnly } = ruleOf(caller);
+  const { levelMax, scopes, classificationsNot, publicOnly, listedAs } = ruleOf(caller);
   const isInBucket = sql`documents.org_id = ${bucket.orgId} AND documents.bucket_id = ${bucket.id}`;
   const exists = (condition: SqlFragment) => sql`
     EXISTS (SELECT 1 FROM documents WHERE ${isInBucket} AND ${condition})`;
@@ -177,7 +214,8 @@ export function hidesFrom(
               ORDER BY documents.privacy_level DESC LIMIT 1) > ${levelMax}, false)
     ${scopes === null ? sql`` : sql`OR ${exists(sql`documents.scope IS NOT NULL AND documents.scope <> ALL(${sql.array([...scopes])}::text[])`)}`}
     ${classificationsNot.length === 0 ? sql`` : sql`OR ${exists(sql`documents.classification = ANY(${sql.array([...classificationsNot])}::text[])`)}`}
-    ${publicOnly ? sql`OR ${exists(sql`NOT documents.public_accessible`)}` : sql``})`;
+    ${publicOnly ? sql`OR ${exists(sql`NOT documents.public_accessible`)}` : sql``}
+    ${listedAs === null ? sql`` : sql`OR bucket_hides_list(${bucket.orgId}, ${bucket.id}, ${sql.array([...listedAs])}::text[])`})`;
 }
 
 /**
@@ -206,7 +244,7 @@ export function jobVisibleTo(sql: Sql, caller: Caller): SqlFragment {
 function removedReadableBy(sql: Sql, caller: Caller): SqlFragment {
   return sql`EXISTS (
     SELECT 1 FROM jsonb_to_record(jobs.document_access)
-      AS removed (privacy_level int, scope text, classification text, public_accessible boolean)
+      AS removed (privacy_level int, scope text, classification text, public_accessible boolean, access_list text[])
     WHERE jobs.document_access IS NOT NULL AND ${readableBy(sql, caller, 'removed')})`;
 }
 
@@ -214,7 +252,7 @@ function removedReadableBy(sql: Sql, caller: Caller): SqlFragment {
 function hidRemoved(sql: Sql, caller: Caller): SqlFragment {
   return sql`EXISTS (
     SELECT 1 FROM jsonb_to_recordset(jobs.removed_access)
-      AS removed (privacy_level int, scope text, classification text, public_accessible boolean)
+      AS removed (privacy_level int, scope text, classification text, public_accessible boolean, access_list text[])
     WHERE (${readableBy(sql, caller, 'removed')}) IS NOT TRUE)`;
 }
 

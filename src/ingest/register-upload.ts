@@ -1,5 +1,5 @@
 import type { Caller } from '../access/caller.ts';
-import { ACCESS_AT_UPLOAD, type AccessPolicy, clampAccess, requireOwnDepartment } from '../documents/access-policy.ts';
+import { type AccessPolicy, accessAtUpload, clampAccess, requireOwnDepartment } from '../documents/access-policy.ts';
 import { findVersionsOfPath } from '../documents/content-store.ts';
 import { insertDocument, insertDocuments, type NewDocument } from '../documents/insert-store.ts';
 import { type BucketPolicy, type BucketView, completeOptions } from '../documents/schema.ts';
@@ -134,7 +134,7 @@ function checkedAccess(caller: Caller, policy: BucketPolicy, wanted: Wanted) {
 }
 
 function accessOf(caller: Caller, policy: BucketPolicy, { request, scope }: Wanted) {
-  return clampAccess(ACCESS_AT_UPLOAD, { ...request, scope }, caller, policy);
+  return clampAccess(accessAtUpload(policy), { ...request, scope }, caller, policy);
 }
 
 function replyOf({ id, bucketId, collectionId }: NewDocument, jobId: string, warnings: string[]): UploadReply {

@@ -114,8 +114,8 @@ export async function replaceDocument(
  * Compute the access policy. A change of it needs the right to edit it, since searches find the old text for a while.
  */
 function accessOf(caller: Caller, newest: PathVersion, { request, scope, policy }: ReplaceRequest) {
-  const { privacy_level, classification, public_accessible } = request;
-  const change = { privacy_level, classification, public_accessible, scope };
+  const { privacy_level, classification, public_accessible, access } = request;
+  const change = { privacy_level, classification, public_accessible, access, scope };
   const clamped = clampAccess(newest.access, change, caller, policy);
   if (!isDeepStrictEqual(clamped.access, newest.access)) requireMetadataManager(caller);
   return clamped;

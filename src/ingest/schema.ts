@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AccessInput } from '../documents/access-list.ts';
 import {
   CLASSIFICATIONS,
   DOCUMENT_STATUSES,
@@ -64,6 +65,9 @@ const UploadFields = z.object({
   privacy_level: textInteger(z.int().min(1).max(10).optional()),
   classification: z.enum(CLASSIFICATIONS).optional(),
   public_accessible: formBoolean(z.boolean().optional()),
+  access: orJsonText(AccessInput)
+    .optional()
+    .describe('users and groups that may read it; default: those of the bucket'),
   on_duplicate: z
     .enum(['link', 'reject', 'allow', 'replace'])
     .default('link')

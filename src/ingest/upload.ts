@@ -1,9 +1,11 @@
 import type { Readable } from 'node:stream';
 import type { Caller } from '../access/caller.ts';
 import { requireMetadataManager } from '../access/roles.ts';
+import { type AccessInput, changeAccessList } from '../documents/access-list.ts';
 import { requireOwnDepartment } from '../documents/access-policy.ts';
 import { nextContentKey, originalKey } from '../documents/documents.ts';
 import type { RecentBuckets } from '../documents/recent-buckets.ts';
+import { resolveAccess } from '../documents/resolve-access.ts';
 import { findCollection } from '../documents/store.ts';
 import type { JobNotifier } from '../jobs/notifier.ts';
 import type { Config } from '../platform/config.ts';
@@ -64,12 +66,13 @@ export async function uploadDocument(
   caller: Caller,
   bucketRef: string,
   sent: UploadContent,
-  request: UploadRequest,
+  given: UploadRequest,
 ): Promise<UploadReply> {
   const { sql, objects, recentBuckets, statements } = context;
   const name = FileName.safeParse(sent.fileName);
   if (!name.success) throw invalidRequest(`filename: ${name.error.issues[0]?.message}`, 'filename');
   const content = { ...sent, fileName: name.data };
+  const request = { ...given, access: await accessOf(sql, caller, given) };
   requireOwnDepartment(caller, request.metadata?.['scope'] ?? null);
   if (request.public_accessible) requireMetadataManager(caller);
   const storageBytesMax = context.plans[caller.plan]?.storageBytes ?? null;
@@ -115,6 +118,20 @@ export async function uploadDocument(
       .notifyQueued('ingest')
       .catch((error) => context.logger.debug({ err: error }, 'the notification of a queued job could not be sent'));
   return reply;
+}
+
+/**
+ * Read the users and groups of an upload, which replace those of the bucket.
+ *
+ * @throws AppError `user_unknown`, `group_unknown`, 400 for a refused list
+ */
+async function accessOf(sql: Sql, { orgId }: Caller, { access }: UploadRequest): Promise<AccessInput | undefined> {
+  if (access === undefined) return undefined;
+  if (access === null) return null;
+  const resolved = { users: [], groups: [], ...(await resolveAccess(sql, orgId, access)) };
+  const changed = changeAccessList(null, resolved);
+  if ('fault' in changed) throw invalidRequest(`access: ${changed.fault}`, 'access');
+  return resolved;
 }
 
 function store(objects: Objects, key: string, content: UploadContent) {

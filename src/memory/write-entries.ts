@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { ACCESS_AT_UPLOAD } from '../documents/access-policy.ts';
+import { type AccessPolicy, accessAtUpload } from '../documents/access-policy.ts';
 import { replaceContent } from '../documents/content-store.ts';
 import { nextContentKey, originalKey, removeDocumentsOf } from '../documents/documents.ts';
 import { insertDocument, type NewDocument, timeOf } from '../documents/insert-store.ts';
@@ -130,11 +130,12 @@ async function writeAll(tx: Sql, context: WriteContext, stored: readonly StoredW
   const { source, held } = context;
   const { policy } = await lockBucketPolicy(tx, source.orgId, source.bucketId);
   if (!(await lockSync(tx, source, held))) throw new LeaseLost(held.id);
-  const privacyLevel = Math.min(source.privacyLevel, policy.max_privacy_level);
+  const level = Math.min(source.privacyLevel, policy.max_privacy_level);
+  const access = { ...accessAtUpload(policy), privacy_level: level };
   const oldKeys: string[] = [];
   const counts: Partial<SyncCounts> = {};
   for (const work of stored) {
-    const { counted, oldKey } = await writeOne(tx, context, work, privacyLevel);
+    const { counted, oldKey } = await writeOne(tx, context, work, access);
     if (counted !== null) counts[counted] = (counts[counted] ?? 0) + 1;
     if (oldKey !== null) oldKeys.push(oldKey);
   }
@@ -144,7 +145,7 @@ async function writeAll(tx: Sql, context: WriteContext, stored: readonly StoredW
   return oldKeys;
 }
 
-async function writeOne(tx: Sql, context: WriteContext, work: StoredWork, privacyLevel: number): Promise<Written> {
+async function writeOne(tx: Sql, context: WriteContext, work: StoredWork, access: AccessPolicy): Promise<Written> {
   switch (work.kind) {
     case 'same':
       return writeSame(tx, context, work);
@@ -153,7 +154,7 @@ async function writeOne(tx: Sql, context: WriteContext, work: StoredWork, privac
     case 'empty':
       return writeEmpty(tx, context, work);
     default:
-      return writeContent(tx, context, work, privacyLevel);
+      return writeContent(tx, context, work, access);
   }
 }
 
@@ -184,7 +185,7 @@ async function writeEmpty(tx: Sql, context: WriteContext, work: StoredWork): Pro
   return { counted: removed === 0 ? null : 'removed', oldKey: null };
 }
 
-async function writeContent(tx: Sql, context: WriteContext, work: StoredWork, privacyLevel: number): Promise<Written> {
+async function writeContent(tx: Sql, context: WriteContext, work: StoredWork, access: AccessPolicy): Promise<Written> {
   const { orgId, bucketId } = context.source;
   const { read, known } = work;
   const documentId = work.documentId as string;
@@ -203,7 +204,7 @@ async function writeContent(tx: Sql, context: WriteContext, work: StoredWork, pr
       return { counted: null, oldKey: objectKey };
     }
   } else {
-    await insertDocument(tx, newDocumentOf(context, work, entryId, privacyLevel));
+    await insertDocument(tx, newDocumentOf(context, work, entryId, access));
   }
   const entry = entryOf(context, work, entryId, documentId);
   await (known === null ? entries.insertEntry(tx, entry) : entries.updateEntry(tx, entry));
@@ -241,7 +242,7 @@ function factsOf({ source }: WriteContext, { fileName, sourcePath, metadata }: R
   return { fileName, sourcePath, metadata: { ...source.tags, ...own, ...ofTable } };
 }
 
-function newDocumentOf(context: WriteContext, work: StoredWork, entryId: string, privacyLevel: number): NewDocument {
+function newDocumentOf(context: WriteContext, work: StoredWork, entryId: string, access: AccessPolicy): NewDocument {
   const { source, department } = context;
   return {
     id: work.documentId as string,
@@ -254,7 +255,7 @@ function newDocumentOf(context: WriteContext, work: StoredWork, entryId: string,
     sha256: work.sha256,
     objectKey: work.objectKey as string,
     options: IngestOptions.parse({}),
-    access: { ...ACCESS_AT_UPLOAD, privacy_level: privacyLevel },
+    access,
     ownerDepartment: department,
     uploadedByUserId: source.userId,
     source: { id: source.id, entryId, eventTimeMs: work.read.eventTimeMs },

@@ -1,5 +1,6 @@
 import type { Caller } from '../access/caller.ts';
 import { requireMetadataManager } from '../access/roles.ts';
+import { resolveAccess } from '../documents/resolve-access.ts';
 import { findBucket, lockBucketPolicy } from '../documents/store.ts';
 import { hindranceOf } from '../documents/visibility.ts';
 import type { JobNotifier } from '../jobs/notifier.ts';
@@ -30,10 +31,11 @@ export async function editDocument(
   caller: Caller,
   bucketRef: string,
   documentId: string,
-  { reindex, ...edit }: SingleEdit,
+  { reindex, ...given }: SingleEdit,
 ): Promise<EditReply> {
   requireMetadataManager(caller);
   const bucket = await findBucket(sql, caller, bucketRef);
+  const edit = { ...given, access: await resolveAccess(sql, caller.orgId, given.access) };
   const scope = { caller, bucketId: bucket.id };
   const reply = await sql.begin(async (tx): Promise<EditReply> => {
     const { policy } = await lockBucketPolicy(tx, caller.orgId, bucket.id);

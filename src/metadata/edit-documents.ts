@@ -1,6 +1,7 @@
 import { recordAudit } from '../access/audit.ts';
 import type { Caller } from '../access/caller.ts';
 import { requireMetadataManager, requireOrgAdmin } from '../access/roles.ts';
+import { resolveAccess } from '../documents/resolve-access.ts';
 import type { BucketPolicy, BucketView } from '../documents/schema.ts';
 import { findBucket, lockBucketPolicy } from '../documents/store.ts';
 import { settleDocument } from '../ingest/job-store.ts';
@@ -46,7 +47,9 @@ export async function editDocuments(
   body: BulkEdit,
   signal?: AbortSignal,
 ): Promise<BulkEditReply> {
-  const request = readBulkRequest(body);
+  const read = readBulkRequest(body);
+  const access = await resolveAccess(context.sql, caller.orgId, read.edit.access);
+  const request = { ...read, edit: { ...read.edit, access } };
   if (request.kind !== 'select') requireMetadataManager(caller);
   if (request.kind === 'harddelete') requireOrgAdmin(caller);
   const bucket = await findBucket(context.sql, caller, bucketRef);

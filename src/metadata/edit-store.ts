@@ -32,7 +32,7 @@ export async function readEditable(
 ): Promise<EditableDocument[]> {
   const rows = await unprepared(sql`
     SELECT id, collection_id, status, searchable, metadata, privacy_level, classification, review_status,
-           public_accessible, scope, object_key, file_name, size_bytes, source_path,
+           public_accessible, scope, access_list, object_key, file_name, size_bytes, source_path,
            (${readableBy(sql, caller)}) IS TRUE AS is_readable,
            (SELECT chunks_count FROM generations WHERE generations.id = documents.active_generation) AS indexed_vectors
     FROM documents
@@ -52,6 +52,7 @@ export async function readEditable(
       review_status: row['review_status'] as string,
       public_accessible: row['public_accessible'] as boolean,
       scope: row['scope'] as string | null,
+      access_list: row['access_list'] as string[] | null,
     },
     indexedVectors: (row['indexed_vectors'] as number | null) ?? 0,
     isReadable: row['is_readable'] as boolean,
@@ -78,6 +79,7 @@ export async function writeEdits(sql: Sql, orgId: string, plans: readonly Planne
     UPDATE documents
     SET metadata = edited.metadata, privacy_level = edited.privacy_level, classification = edited.classification,
         review_status = edited.review_status, public_accessible = edited.public_accessible, scope = edited.scope,
+        access_list = edited.access_list,
         searchable = edited.searchable,
         active_generation = CASE WHEN NOT edited.drops_vectors THEN active_generation END,
         stored_generation = CASE
@@ -87,7 +89,7 @@ export async function writeEdits(sql: Sql, orgId: string, plans: readonly Planne
         status = CASE WHEN edited.is_reindexed THEN 'queued' ELSE status END, updated_at = now()
     FROM jsonb_to_recordset(${sql.json(rows)}) AS edited (
       id text, metadata jsonb, privacy_level integer, classification text, review_status text,
-      public_accessible boolean, scope text, searchable boolean, drops_vectors boolean, is_reindexed boolean)
+      public_accessible boolean, scope text, access_list text[], searchable boolean, drops_vectors boolean, is_reindexed boolean)
     WHERE documents.org_id = ${orgId} AND documents.id = edited.id`;
 }
 

@@ -1,4 +1,5 @@
 import type { Caller } from '../access/caller.ts';
+import type { AccessInput } from '../documents/access-list.ts';
 import type { BucketPolicy } from '../documents/schema.ts';
 import { METADATA_LIMITS } from '../documents/user-metadata.ts';
 import { COMMON_SCOPE } from '../documents/visibility.ts';
@@ -40,12 +41,27 @@ function changesOf(sql: Sql, edit: DocumentEdit, caller: Caller, bucket: BucketP
     const after = edit.privacy_level === undefined ? sql`documents.privacy_level` : sql`${level}::integer`;
     changes.push(sql`(NOT documents.public_accessible AND ${after} <= ${bucket.public_max_privacy_level})`);
   }
+  if (edit.access !== undefined) changes.push(...changesOfAccess(sql, edit.access));
   const isKnown = scope === COMMON_SCOPE || (bucket.departments?.includes(scope ?? '') ?? true);
   if (scope !== undefined && (scope === null || isKnown)) {
     changes.push(sql`documents.scope IS DISTINCT FROM ${scope}::text`);
   }
   // Every requested value is clamped away.
   return changes.length === 0 && hasValues(edit) ? [sql`false`] : changes;
+}
+
+function changesOfAccess(sql: Sql, access: AccessInput): SqlFragment[] {
+  if (access === null) return [sql`documents.access_list IS NOT NULL`];
+  const parts = [
+    ['user:', access.users],
+    ['group:', access.groups],
+  ] as const;
+  return parts.flatMap(([prefix, names]) => {
+    const text = names && [...names].sort().join(', ');
+    return names === undefined
+      ? []
+      : [sql`access_names(documents.access_list, ${prefix}) IS DISTINCT FROM ${text || null}`];
+  });
 }
 
 /** Build the condition that the merged metadata stays within its limits. Its size in bytes is an estimate. */

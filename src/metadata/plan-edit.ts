@@ -1,4 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Caller } from '../access/caller.ts';
+import { accessOf } from '../documents/access-list.ts';
 import { type AccessPolicy, clampAccess } from '../documents/access-policy.ts';
 import type { BucketPolicy, DocumentStatus } from '../documents/schema.ts';
 import { mergedMetadataFault } from '../documents/user-metadata.ts';
@@ -59,7 +61,9 @@ export function planEdit(document: EditableDocument, { edit, reindex, caller, bu
   const searchable = edit.searchable ?? document.searchable;
   const isDisabled = document.searchable && !searchable;
   const isChanged =
-    searchable !== document.searchable || differs(metadata, document.metadata) || differs(access, document.access);
+    searchable !== document.searchable ||
+    !isDeepStrictEqual(metadata, document.metadata) ||
+    !isDeepStrictEqual(access, document.access);
   // `reindex` is also how operators ask for new vectors, so it applies if no value changes (contract 3.3).
   const isReindexed = reindex && searchable;
   if (reindex && !searchable && !isDisabled) warnings.push('search is disabled, so nothing was reindexed');
@@ -84,12 +88,13 @@ function merge(metadata: Readonly<Record<string, string>>, patch: Readonly<Recor
   return Object.fromEntries([...merged].filter((entry): entry is [string, string] => entry[1] !== null));
 }
 
-function differs(a: object, b: object): boolean {
-  const [left, right] = [Object.entries(a), new Map(Object.entries(b))];
-  return left.length !== right.size || left.some(([key, value]) => !right.has(key) || right.get(key) !== value);
-}
-
 type Values = FieldChanges['before'];
+
+/** Show an access policy as values of changes, with lists as statements write them. */
+function shownAccess({ access_list: list, ...others }: AccessPolicy): Values {
+  const { users = [], groups = [] } = accessOf(list) ?? {};
+  return { ...others, access_users: users.join(', ') || null, access_groups: groups.join(', ') || null };
+}
 
 /** Describe the change of a document: only fields that differ, with null for a missing field. */
 export function describeChange({ document, metadata, access, searchable }: PlannedEdit): FieldChanges {
@@ -104,7 +109,7 @@ export function describeChange({ document, metadata, access, searchable }: Plann
     }
   };
   compare('metadata.', document.metadata, metadata);
-  compare('', { ...document.access }, { ...access });
+  compare('', shownAccess(document.access), shownAccess(access));
   compare('', { searchable: document.searchable }, { searchable });
   return { before, after };
 }

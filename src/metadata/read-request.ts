@@ -31,11 +31,11 @@ export function readBulkRequest(request: BulkEdit): BulkRequest {
     throw invalidRequest('document_ids: do not go with a statement; write WHERE id IN (…)', 'document_ids');
   }
   const selectsAll = Object.keys(request.where ?? {}).length === 0 && request.document_ids === undefined;
-  const { metadata, searchable, privacy_level, classification, review_status, public_accessible } = request;
+  const { metadata, searchable, privacy_level, classification, review_status, public_accessible, access } = request;
   return {
     kind: 'edit',
     where: selectsAll ? null : readWhere(request),
-    edit: { metadata, searchable, privacy_level, classification, review_status, public_accessible },
+    edit: { metadata, searchable, privacy_level, classification, review_status, public_accessible, access },
     limit: request.limit ?? LIMIT_DEFAULT,
     statement: null,
     isPreview: request.dry_run || selectsAll,

@@ -10,6 +10,7 @@ const GROUPS = {
   demo: () => import('./groups/demo.ts'),
   documents: () => import('./groups/documents.ts'),
   embedding: () => import('./groups/embedding.ts'),
+  groups: () => import('./groups/groups.ts'),
   index: () => import('./groups/index.ts'),
   jobs: () => import('./groups/jobs.ts'),
   keys: () => import('./groups/keys.ts'),

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { SCOPES } from '../../src/access/caller.ts';
-import { isActorAccepted, selectApiKeyFacts } from '../../src/access/credential-store.ts';
+import { findActorReader, selectApiKeyFacts } from '../../src/access/credential-store.ts';
 import { type CreatedApiKey, createKey, editKey, listKeys, revokeKey, rotateKey } from '../../src/access/keys.ts';
 import { ApiKey, type NewApiKey } from '../../src/access/schema.ts';
 import { createToken } from '../../src/access/tokens.ts';
@@ -279,7 +279,7 @@ test('keys that a person created, directly or by a key, are refused while the pe
   const isAccepted = async ({ key, apiKey }: CreatedApiKey) => {
     const { org_id, id } = apiKey;
     const facts = await selectApiKeyFacts(db.sql, id);
-    expect(await isActorAccepted(db.sql, org_id, `key:${id}`)).toBe(!facts?.refused);
+    expect((await findActorReader(db.sql, org_id, `key:${id}`)) === null).toBe(facts?.refused === true);
     const { resolve } = makeResolver(db.sql, keyRing);
     return resolve(`Bearer ${key.reveal()}`).then(
       () => true,

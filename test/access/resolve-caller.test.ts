@@ -57,6 +57,7 @@ test('a key resolves to its organization, scopes and auth level', async () => {
     userId: null,
     role: null,
     department: null,
+    groups: [],
     scopes: new Set(['search']),
     authLevel: 4,
   };

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createGroup } from '../../src/access/groups/groups.ts';
 import { purgeDeleted } from '../../src/documents/remove-documents.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
 import { makeUserToken } from '../support/tokens.ts';
@@ -14,17 +15,20 @@ beforeAll(async () => {
   test = await openTestApi({ worker: false });
   low = await test.key({ scopes: ['documents:write', 'search', 'buckets:manage'], authLevel: 3 });
   operator = await test.key({ scopes: ['documents:write', 'search', 'buckets:manage'], authLevel: 10 });
+  await createGroup(test.appliance.sql, test.operator, { name: 'board', members: [`key:${operator.split('_')[1]}`] });
 });
 afterAll(() => test.close());
 
+const HIDING = { level: { privacy_level: 9 }, group: { access: { groups: ['board'] } } };
+
 let buckets = 0;
-/** Make a bucket with two visible documents, and with `hidden` documents of level 9. */
-async function fill(hidden: number): Promise<string> {
+/** Make a bucket with two visible documents, and with `hidden` documents of level 9, or of a group of the operator. */
+async function fill(hidden: number, by: 'level' | 'group' = 'level'): Promise<string> {
   const name = `b${++buckets}`;
   await test.call('POST', '/v1/buckets', { key: operator, json: { name } });
   for (let n = 0; n < 2 + hidden; n++) {
     const json = {
-      ...{ filename: `${n}.txt`, text: `text ${n}`, on_duplicate: 'allow', privacy_level: n < 2 ? 1 : 9 },
+      ...{ filename: `${n}.txt`, text: `text ${n}`, on_duplicate: 'allow', ...(n < 2 ? {} : HIDING[by]) },
       metadata: { team: 'a', salary: n < 2 ? 'low' : '90210', scope: 'common' },
     };
     expect((await test.call('POST', `/v1/buckets/${name}/documents`, { key: operator, json })).status).toBe(202);
@@ -78,14 +82,18 @@ it.each<[string, (name: string) => { method: string; path: string; json?: object
   ['a list of documents', (name) => ({ method: 'GET', path: `/v1/buckets/${name}/documents?limit=2` })],
 ])('%s tells nothing of hidden documents', async (_, requestTo) => {
   const answers: unknown[] = [];
-  for (const hidden of [0, 3]) {
-    const name = await fill(hidden);
+  for (const [hidden, by] of [
+    [0, 'level'],
+    [3, 'level'],
+    [3, 'group'],
+  ] as const) {
+    const name = await fill(hidden, by);
     const { method, path, ...options } = requestTo(name);
     const { status, body } = await test.call(method, path, { key: low, ...options });
     expect(status).toBe(200);
     answers.push(withoutIds(body, name).replace(/"(size_bytes|sha256)":("[^"]*"|\d+)/g, ''));
   }
-  expect(answers[1]).toBe(answers[0]);
+  expect(answers.slice(1)).toEqual([answers[0], answers[0]]);
 });
 
 it('a bucket that holds something hidden is not deleted, and the refusal tells neither what nor how much', async () => {
@@ -128,14 +136,17 @@ it('an upload that asks to be public needs the scope that the edit needs', async
 
 it('embedding a bucket anew, and its estimate, are refused to a caller from whom it hides something', async () => {
   const [open, closed] = [await fill(0), await fill(1)];
+  const grouped = await fill(1, 'group');
   for (const dry_run of [true, false]) {
     const reembed = (name: string, key: string) =>
       test.call('POST', `/v1/buckets/${name}/reembed`, { key, json: { dry_run } });
     expect((await reembed(closed, low)).body).toEqual({ detail: expect.stringContaining('out of your reach') });
+    expect((await reembed(grouped, low)).status).toBe(403);
     // Nothing is indexed here, which only those learn who may see all of the bucket.
     expect((await reembed(closed, low)).status).toBe(403);
     expect((await reembed(open, low)).status).toBe(409);
     expect((await reembed(closed, operator)).status).toBe(409);
+    expect((await reembed(grouped, operator)).status).toBe(409);
   }
 });
 

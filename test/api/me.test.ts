@@ -18,6 +18,7 @@ it('GET /v1/me describes an API key and its rights', async () => {
     kind: 'key',
     key: { id: key.split('_')[1], name: 'test' },
     user_id: null,
+    groups: [],
     scopes: ['embed', 'search'],
     auth_level: 4,
   });

@@ -280,7 +280,10 @@ describe('reserved keys of metadata', () => {
     ...DOCUMENT_STATE_KEYS,
     ...['schift.', 'schift.source_pk', 'Schift.source_pk', 'SCHIFT.x', '__proto__'],
   ];
-  const SETTABLE = ['privacy_level', 'public_accessible', 'classification', 'review_status', 'searchable'];
+  const SETTABLE = [
+    ...['privacy_level', 'public_accessible', 'classification', 'review_status', 'searchable'],
+    ...['access_users', 'access_groups'],
+  ];
   const multipart = (metadata: string) => {
     const body = new FormData();
     body.append('metadata', metadata);

@@ -31,6 +31,7 @@ beforeAll(async () => {
   owner = await test.key({ scopes: [...SCOPES], authLevel: 10 });
   const scopes = SCOPES.filter((scope) => scope !== 'platform_admin');
   reader = await test.key({ scopes, authLevel: READER_LEVEL });
+  await post(owner, '/v1/groups', { name: 'readers', members: [`key:${reader.split('_')[1]}`] });
 });
 afterAll(async () => {
   await test.close();
@@ -41,14 +42,15 @@ const post = async (key: string, path: string, json: object, headers: Record<str
   test.call('POST', path, { key, json, headers });
 const textOf = ({ body }: Answer) => (typeof body === 'string' ? body : JSON.stringify(body));
 
-/** Upload a document that the reader and the channel may read, into a bucket of its own. */
-async function makeDocument(name: string): Promise<MatrixIds> {
+/** Upload a document that the reader may read, and without more fields the channel too, into a bucket of its own. */
+async function makeDocument(name: string, fields: object): Promise<MatrixIds> {
   const bucket = (await post(owner, '/v1/buckets', { name })).body.id;
   const collection = (await post(owner, `/v1/buckets/${name}/collections`, { name })).body.id;
   const { body } = await post(owner, `/v1/buckets/${name}/documents`, {
     ...{ filename: `${name}.txt`, text: `The ${CANARY} of the ${TOPIC}: ${name}.`, public_accessible: true },
     metadata: { topic: TOPIC },
     collection_id: collection,
+    ...fields,
   });
   await until(async () => (await test.call('GET', `/v1/jobs/${body.job_id}`, { key: owner })).body.status === 'ready', {
     what: 'ingest',
@@ -56,10 +58,23 @@ async function makeDocument(name: string): Promise<MatrixIds> {
   return { ...MISSING, bucket, collection, document: body.id, job: body.job_id };
 }
 
+/** Change for which the document names a group of the reader, so that the channel does not find it. */
+const LEAVES = 'the reader leaves its group';
+
 /** Ways in which a reader loses a document. */
 const CHANGES: Readonly<Record<string, (document: string, bucket: string) => Promise<unknown>>> = {
   'its level rises': (document, bucket) => edit(document, bucket, { privacy_level: READER_LEVEL + 1 }),
   'it moves to a department': (document, bucket) => edit(document, bucket, { metadata: { scope: 'sales' } }),
+  'it names a group that the reader has not': async (document, bucket) => {
+    await post(owner, '/v1/groups', { name: 'others' });
+    await edit(document, bucket, { access: { groups: ['others'] } });
+  },
+  [LEAVES]: async () => {
+    const json = { remove: [`key:${reader.split('_')[1]}`] };
+    expect((await test.call('PATCH', '/v1/groups/readers', { key: owner, json })).status).toBe(200);
+    const groups = async () => (await test.call('GET', '/v1/me', { key: reader })).body.groups;
+    await until(async () => (await groups()).length === 0, { what: 'a look at the groups of the reader' });
+  },
   'it is deleted': async (document, bucket) => {
     const path = `/v1/buckets/${bucket}/documents/${document}`;
     expect((await test.call('DELETE', path, { key: owner })).status).toBeLessThan(300);
@@ -78,7 +93,8 @@ async function edit(document: string, bucket: string, change: object): Promise<v
 describe.each(Object.keys(CHANGES))('after a reader has lost a document because %s', (change) => {
   it('no read path shows it', async () => {
     const name = change.replaceAll(' ', '-');
-    const ids = await makeDocument(name);
+    const isListed = change === LEAVES;
+    const ids = await makeDocument(name, isListed ? { access: { groups: ['readers'] } } : {});
     // The job of a removed document stays in the list, with its id, for those who could read it.
     const traces = change === 'it is deleted' ? [CANARY] : [ids.document, CANARY];
     const shown = (answer: Answer, more: readonly string[] = traces) =>
@@ -122,7 +138,7 @@ describe.each(Object.keys(CHANGES))('after a reader has lost a document because 
     await createConfig(test, owner, { bot_id: bot, collection: name, score_min: 0 });
     const delivery = signedDelivery({ bot_id: bot, user_id: name, utterance: CANARY });
     const answered = () => test.call('POST', WEBHOOK, delivery);
-    expect(shown(await answered(), [CANARY])).toBe(true);
+    expect(shown(await answered(), [CANARY])).toBe(!isListed);
     // A link to the page of the document.
     const { url } = (await post(reader, `/v2/buckets/${name}/search`, { query: CANARY })).body.results[0].citation;
     const page = async () => (await fetch(url)).text();

@@ -18,7 +18,7 @@ import { until } from '../support/until.ts';
 // Matrix of every route and every id in its requests against every kind of caller that must not get further. It is made
 // from the route table: a route without a request in test/support/route-matrix.ts fails.
 const OF_ORGANIZATION: Scope[] = SCOPES.filter((scope) => scope !== 'platform_admin');
-const NAMES = ['above-level', 'of-sales', 'open'] as const;
+const NAMES = ['above-level', 'of-sales', 'of-board', 'open'] as const;
 
 let test: TestApi;
 let chat: FakeChat;
@@ -37,8 +37,14 @@ beforeAll(async () => {
   foreigner = await test.key({ scopes: OF_ORGANIZATION, authLevel: 10, org: 'other' });
   own = await seed(owner);
   theirs = await seed(foreigner);
+  await test.call('POST', '/v1/groups', { key: owner, json: { name: 'board' } });
   for (const name of NAMES) {
-    const more = { 'above-level': { privacy_level: 9 }, 'of-sales': { scope: 'sales' }, open: {} }[name];
+    const more = {
+      'above-level': { privacy_level: 9 },
+      'of-sales': { scope: 'sales' },
+      'of-board': { access: { groups: ['board'] } },
+      open: {},
+    }[name];
     const { scope, ...fields } = more as { scope?: string };
     const metadata = { topic: TOPIC, ...(scope ? { scope } : {}) };
     const json = { filename: `${name}.txt`, text: `The ${TOPIC} and ${name}.`, metadata, ...fields };
@@ -75,9 +81,10 @@ async function seed(key: string): Promise<MatrixIds> {
   // Sources need a connection of the operator; test/memory and test/api/tenants.test.ts have them.
   const { source } = MISSING;
   const made = (await post('/v1/keys', { name: 'seed', scopes: ['embed'], auth_level: 1 })).id;
+  const group = (await post('/v1/groups', { name: `group-${randomBytes(6).toString('hex')}` })).name;
   const user = (await post('/v1/users', { email: `${randomBytes(6).toString('hex')}@example.com` })).id;
   return {
-    ...{ workflow, run, assistant, source, key: made, user },
+    ...{ workflow, run, assistant, source, key: made, user, group },
     bucket,
     collection,
     document: upload.id,
@@ -212,6 +219,13 @@ describe('the matrix of routes and callers', () => {
   it.each([
     ['a caller of a low level', 'above-level', () => test.key({ scopes: OF_ORGANIZATION, authLevel: 1 })],
     ['a caller of another department', 'of-sales', () => keyOfUser('finance')],
+    ['a key of no group', 'of-board', () => keyInGroup([])],
+    ['a key of another group', 'of-board', () => keyInGroup(['Boards'])],
+    ['a key of a group that contains the group', 'of-board', () => keyInGroup(['company'], ['group:board'])],
+    ['a key that has left the group', 'of-board', () => keyInGroup(['board'], [], true)],
+    ['a key of a user of no group', 'of-board', () => keyOfUser('board')],
+    ['a member of no group', 'of-board', () => tokenOf('member')],
+    ['a key of a group of the same name elsewhere', 'of-board', keyElsewhere],
   ] as const)('%s learns nothing of a hidden document from any route', async (_row, name, makeKey) => {
     const key = await makeKey();
     const hidden = { ...MISSING, bucket: own.bucket, collection: own.collection, ...ids[name] };
@@ -259,7 +273,7 @@ async function tokenOf(role: 'member'): Promise<string> {
 async function keyOfUser(department: string): Promise<string> {
   const { sql, keyRing } = test.appliance;
   const user = await createUser(sql, test.operator, {
-    email: 'a@example.com',
+    email: `${randomBytes(6).toString('hex')}@example.com`,
     role: 'admin',
     department,
     authLevel: 10,
@@ -268,13 +282,35 @@ async function keyOfUser(department: string): Promise<string> {
   return (await createKey(sql, keyRing, test.operator, made)).key.reveal();
 }
 
+/** Create a key with every scope of an administrator that is in groups, or has been. */
+async function keyInGroup(names: readonly string[], others: readonly string[] = [], leaves = false): Promise<string> {
+  const key = await test.key({ scopes: OF_ORGANIZATION, authLevel: 10 });
+  const member = `key:${key.split('_')[1]}`;
+  for (const name of names) {
+    await test.call('POST', '/v1/groups', { key: owner, json: { name } });
+    const change = async (json: object) => {
+      expect((await test.call('PATCH', `/v1/groups/${name}`, { key: owner, json })).status).toBe(200);
+    };
+    await change({ add: [member, ...others] });
+    if (leaves) await change({ remove: [member] });
+  }
+  return key;
+}
+
+async function keyElsewhere(): Promise<string> {
+  const key = await test.key({ scopes: OF_ORGANIZATION, authLevel: 10, org: 'other' });
+  const json = { name: 'board', members: [`key:${key.split('_')[1]}`] };
+  expect((await test.call('POST', '/v1/groups', { key: foreigner, json })).status).toBe(201);
+  return key;
+}
+
 const textOf = ({ body }: Answer) => (typeof body === 'string' ? body : JSON.stringify(body));
 
 /** Answer without the ids and names that were sent, and without ids of requests. */
 const shapeOf = (answer: Answer) => [
   answer.status,
   textOf(answer).replaceAll(
-    /(?:bkt|col|doc|job|chn|req|wfl|run|src|usr|file|batch|vsfb|asst)_\w+|api key not found: \w+|(?:bucket|workflow|source)-\w+/g,
+    /(?:bkt|col|doc|job|chn|req|wfl|run|src|usr|file|batch|vsfb|asst)_\w+|api key not found: \w+|(?:bucket|workflow|source|group)-\w+/g,
     '*',
   ),
 ];

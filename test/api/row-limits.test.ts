@@ -31,6 +31,7 @@ function fill(table: Table, rows: number) {
     buckets: sql`INSERT INTO buckets (id, org_id, name, policy) SELECT 'bkt_f' || n, ${orgId}, 'f' || n, '{}' FROM ${numbers}`,
     collections: sql`INSERT INTO collections (id, org_id, bucket_id, name) SELECT 'col_f' || n, ${orgId}, ${bucketId}, 'f' || n FROM ${numbers}`,
     users: sql`INSERT INTO users (id, org_id, email, role, auth_level) SELECT 'usr_f' || n, ${orgId}, n || '@example.com', 'member', 1 FROM ${numbers}`,
+    groups: sql`INSERT INTO groups (org_id, name) SELECT ${orgId}, 'f' || n FROM ${numbers}`,
     api_keys: sql`INSERT INTO api_keys (id, org_id, name, hash, scopes, auth_level) SELECT 'f' || n, ${orgId}, 'f', '', '{}', 1 FROM ${numbers}`,
     sources: sql`
       INSERT INTO sources (id, org_id, bucket_id, name, type, connection, config, tags, versions, privacy_level, created_by)
@@ -46,6 +47,7 @@ const CREATED: Readonly<Record<Table, (nth: number) => readonly [path: string, j
   buckets: (nth) => ['/v1/buckets', { name: `last-${nth}` }],
   collections: (nth) => ['/v1/buckets/default/collections', { name: `last-${nth}` }],
   users: (nth) => ['/v1/users', { email: `last-${nth}@example.com` }],
+  groups: (nth) => ['/v1/groups', { name: `last-${nth}` }],
   api_keys: () => ['/v1/keys', { name: 'last', scopes: ['search'] }],
   sources: (nth) => ['/v1/memory/sources', { name: `last-${nth}`, connection: 'docs', bucket: 'default' }],
   channel_configs: (nth) => [

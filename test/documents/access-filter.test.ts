@@ -48,6 +48,7 @@ it('levels and departments of callers and documents are compared in one query on
   expect(having(/privacy_level\s*<=/)).toEqual([FILTER]);
   expect(having(/scope\s*=\s*(?:\$\{caller|ANY)/)).toEqual([FILTER]);
   expect(having(/scope IS NULL/)).toEqual([FILTER]);
+  expect(having(/access_list &&/)).toEqual([FILTER]);
 });
 
 it('every read of documents uses the access condition', () => {

@@ -14,6 +14,7 @@ const CURRENT: AccessPolicy = {
   review_status: 'pending',
   public_accessible: false,
   scope: null,
+  access_list: null,
 };
 
 const ADMIN: AccessCaller = { authLevel: 7, role: 'admin', department: null, scopes: new Set(), userId: 'usr_1' };

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createGroup } from '../../src/access/groups/groups.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
 import { until } from '../support/until.ts';
 
@@ -12,11 +13,14 @@ beforeAll(async () => {
     authLevel: 10,
   });
   low = await api.key({ scopes: ['search'], authLevel: 1 });
+  await createGroup(api.appliance.sql, api.operator, { name: 'board' });
 });
 afterAll(() => api.close());
 
+const HIDING = { level: { privacy_level: 9 }, group: { access: { groups: ['board'] } } };
+
 /** Make a bucket with visible documents, and with hidden ones of these texts. */
-async function fill(name: string, hidden: readonly string[]): Promise<void> {
+async function fill(name: string, hidden: readonly string[], by: keyof typeof HIDING): Promise<void> {
   await api.call('POST', '/v1/buckets', { key: operator, json: { name } });
   const visible = [
     'The harbour is open.',
@@ -24,8 +28,8 @@ async function fill(name: string, hidden: readonly string[]): Promise<void> {
     'A ferry leaves at noon.',
   ];
   for (const [at, text] of [...visible, ...hidden].entries()) {
-    const privacy_level = at < visible.length ? 1 : 9;
-    const json = { filename: `${at}.txt`, text, privacy_level, on_duplicate: 'allow' };
+    const access = at < visible.length ? {} : HIDING[by];
+    const json = { filename: `${at}.txt`, text, ...access, on_duplicate: 'allow' };
     expect((await api.call('POST', `/v1/buckets/${name}/documents`, { key: operator, json })).status).toBe(202);
   }
   const settled = await until(async () => {
@@ -45,16 +49,17 @@ const scoresFor = async (name: string, query: string, key: string) => {
   ]);
 };
 
-it('no score of a search tells a word of a hidden document', async () => {
+it.each(['level', 'group'] as const)('no score of a search tells a word of a document hidden by its %s', async (by) => {
   const filler = Array.from({ length: 20 }, (_, n) => `A secret letter of number ${n}.`);
-  await fill('with', [...filler.slice(1), 'The merger failed.']);
-  await fill('without', filler);
+  const [having, without] = [`with-${by}`, `without-${by}`];
+  await fill(having, [...filler.slice(1), 'The merger failed.'], by);
+  await fill(without, filler, by);
   for (const query of ['merger', 'merger harbour', 'harbour open', 'failed merger ferry']) {
-    expect(await scoresFor('with', query, low)).toEqual(await scoresFor('without', query, low));
+    expect(await scoresFor(having, query, low)).toEqual(await scoresFor(without, query, low));
   }
   // To whom nothing is hidden the scores are those of BM25, which differ.
-  const [first] = await scoresFor('with', 'merger', operator);
-  const [second] = await scoresFor('without', 'merger', operator);
+  const [first] = await scoresFor(having, 'merger', operator);
+  const [second] = await scoresFor(without, 'merger', operator);
   expect(first?.[2].bm25_score).not.toBe(second?.[2].bm25_score);
 });
 

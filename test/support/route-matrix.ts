@@ -21,6 +21,7 @@ const ID_FIELDS: Readonly<Record<string, keyof MatrixIds>> = {
     key: 'key',
     user: 'user',
     user_id: 'user',
+    group: 'group',
   },
 };
 
@@ -47,7 +48,13 @@ const NO_IDS = new Set([
   ...['listBuckets.cursor', 'listCollections.cursor', 'listChannelConfigs.cursor', 'listMemorySources.cursor'],
   'listMemorySourceFaults.cursor',
   ...['listWorkflows.cursor', 'listWorkflowRuns.cursor'],
-  ...['streamEvents.last_event_id', 'listKeys.cursor', 'listUsers.cursor', 'listOrganizations.cursor'],
+  ...[
+    'streamEvents.last_event_id',
+    'listKeys.cursor',
+    'listUsers.cursor',
+    'listGroups.cursor',
+    'listOrganizations.cursor',
+  ],
   ...['createChannelConfig.config', 'createMemorySource.user_id', 'listMemorySources.user_id', 'searchMemory.buckets'],
   ...['deletePasskey.passkey', 'getOAuthResourceMetadata.path'],
   // Grants of the caller alone, by ids that only its own list has.

@@ -19,6 +19,7 @@ export interface MatrixIds {
   readonly source: string;
   readonly key: string;
   readonly user: string;
+  readonly group: string;
 }
 
 export const MISSING: MatrixIds = {
@@ -27,7 +28,7 @@ export const MISSING: MatrixIds = {
   ...{ file: 'file_missing', batch: 'batch_missing', fileBatch: 'vsfb_missing' },
   ...{ workflow: 'wfl_missing', run: 'run_missing', source: 'src_missing' },
   assistant: 'asst_missing',
-  ...{ key: 'key_missing', user: 'usr_missing' },
+  ...{ key: 'key_missing', user: 'usr_missing', group: 'group-missing' },
 };
 
 /** Text in every document of the matrix; searches look for it. */
@@ -134,6 +135,11 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   editKey: { json: () => ({}) },
   rotateKey: { json: () => ({}) },
   revokeKey: {},
+  createGroup: { json: () => ({ name: `group-${fresh()}` }) },
+  listGroups: {},
+  getGroup: {},
+  editGroup: { json: () => ({ display_name: 'renamed' }) },
+  deleteGroup: {},
   createUser: { json: () => ({ email: `${fresh()}@example.com` }) },
   listUsers: {},
   getUser: {},
@@ -164,6 +170,7 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   listDocuments: { shows: true },
   getBucketContents: {},
   getDocument: { shows: true },
+  explainAccess: { shows: true },
   getDocumentText: { shows: true },
   deleteDocument: {},
   showDocument: {},

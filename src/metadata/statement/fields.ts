@@ -1,6 +1,6 @@
 /**
  * Fields of a document that conditions can name, with the type that determines their text form. The index of document
- * terms has all of them except times and paths.
+ * terms has all of them except times, paths and lists.
  */
 export const FIELDS = {
   id: 'text',
@@ -19,6 +19,8 @@ export const FIELDS = {
   review_status: 'text',
   owner_department: 'text',
   scope: 'text',
+  access_users: 'list',
+  access_groups: 'list',
   uploaded_by_user_id: 'text',
 } as const;
 export type FieldName = keyof typeof FIELDS;

@@ -7,6 +7,7 @@ import type { Subject } from './syntax.ts';
 /** Fields that an UPDATE can set. */
 const SETTABLE_NAMES = [
   ...['privacy_level', 'classification', 'review_status', 'scope', 'public_accessible', 'searchable'],
+  ...['access_users', 'access_groups'],
 ] as readonly string[];
 
 export interface WrittenKey {

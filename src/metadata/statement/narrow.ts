@@ -82,7 +82,7 @@ class Narrowing {
 }
 
 function hasTerms(subject: Subject): boolean {
-  return subject.kind === 'user' || !['time', 'path'].includes(FIELDS[subject.name]);
+  return subject.kind === 'user' || !['time', 'path', 'list'].includes(FIELDS[subject.name]);
 }
 
 function every(parts: readonly (string | null)[]): string | null {

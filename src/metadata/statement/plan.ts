@@ -96,6 +96,8 @@ function isNumber(subject: Subject, value: Exclude<Value, { kind: 'null' }>): bo
 /** Return the text form of a subject, as the API shows it. */
 function textOf(sql: Sql, subject: Subject): SqlFragment {
   if (subject.kind === 'user') return sql`(documents.metadata ->> ${subject.name}::text)`;
+  if (subject.name === 'access_users') return sql`access_names(documents.access_list, 'user:')`;
+  if (subject.name === 'access_groups') return sql`access_names(documents.access_list, 'group:')`;
   const column = sql`documents.${sql(subject.name)}`;
   switch (FIELDS[subject.name]) {
     case 'text':

@@ -25,18 +25,37 @@ const WORDS: Partial<Record<FieldName, readonly string[]>> = {
 export function readEdit(statement: Update): DocumentEdit {
   const metadata: Record<string, unknown> = {};
   const edit: Record<string, unknown> = {};
+  const access: { users?: string[] | null; groups?: string[] | null } = {};
   for (const { target, value } of statement.assignments) {
     if (target.kind === 'user') metadata[target.name] = textOf(value);
     // The field `scope` is the only one written through metadata.
     else if (target.name === 'scope') metadata['scope'] = textOf(value);
+    else if (target.name === 'access_users') access.users = namesOf(value);
+    else if (target.name === 'access_groups') access.groups = namesOf(value);
     else edit[target.name] = fieldValue(FIELDS[target.name], value);
   }
+  if (Object.keys(access).length > 0) edit['access'] = access;
   const parsed = DocumentEdit.safeParse(Object.keys(metadata).length > 0 ? { ...edit, metadata } : edit);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0] as { path: PropertyKey[]; message: string };
-  const name = issue.path[0] === 'metadata' ? issue.path[1] : issue.path[0];
+  const name = nameAt(issue.path);
   const assignment = statement.assignments.find(({ target }) => target.name === name);
   throw faultOf(statement, assignment, issue.message);
+}
+
+/** Return the key of the assignment to which a path in an edit belongs. */
+function nameAt([field, part]: PropertyKey[]): PropertyKey | undefined {
+  if (field === 'access') return `access_${String(part)}`;
+  return field === 'metadata' ? part : field;
+}
+
+/** Read names that are separated by commas. */
+function namesOf(value: Value): string[] | null {
+  if (value.kind === 'null') return null;
+  return value.text
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
 }
 
 function textOf(value: Value): string | null {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { hasLiveWorker } from '../../appliance/live-workers.ts';
 import { listPathDocuments } from '../../documents/content-store.ts';
 import { deleteDocument, listDocuments } from '../../documents/documents.ts';
+import { explainAccess } from '../../documents/explain-access.ts';
 import { findDocumentFile } from '../../documents/job-documents.ts';
 import { ListDocumentsQuery } from '../../documents/schema.ts';
 import { findBucket, findCollection } from '../../documents/store.ts';
@@ -31,6 +32,12 @@ export const list = forOrganization(
 
 export const select = forOrganization(Selection, (selection, { appliance, operator }) =>
   selectDocuments(appliance.sql, operator, selection),
+);
+
+/** Explain why a user or a key may or may not read a document. */
+export const access = forOrganization(
+  z.object({ bucket: z.string(), document: z.string(), as: z.string() }),
+  (named, { appliance, operator }) => explainAccess(appliance.sql, operator, named),
 );
 
 export const text = forOrganization(

@@ -28,6 +28,8 @@ const GROWTH_BYTES_MIN = 1024 * 1024;
 const COMPARISONS_MAX = 50_000;
 /** Memory of a document besides its texts. */
 const DOCUMENT_BYTES = 900;
+/** Memory of an entry of an access list. */
+const LIST_ENTRY_BYTES = 64;
 
 /** Test for the documents that a caller may find within a scope. */
 interface Selector {
@@ -52,6 +54,8 @@ interface Selection {
 export class DocumentCopy {
   readonly bucketId: string;
   readonly #documents: Map<string, SearchedDocument>;
+  /** Number of documents by entry of their access lists. */
+  readonly #listEntries = new Map<string, number>();
   readonly #selections: LRUCache<string, Selection>;
   readonly #sizeMax: number;
   readonly #memoryBytesMax: number;
@@ -63,7 +67,7 @@ export class DocumentCopy {
     this.#snapshot = snapshot;
     this.#documents = new Map(documents.map((document) => [document.id, document]));
     this.#sizeMax = GROWTH_MAX * documents.length + SELECTED_MIN;
-    for (const document of this.#documents.values()) this.#memoryBytes += bytesOf(document);
+    for (const document of this.#documents.values()) this.#count(document, 1);
     this.#memoryBytesMax = GROWTH_MAX * this.#memoryBytes + GROWTH_BYTES_MIN;
     this.#selections = new LRUCache({
       max: SELECTIONS_MAX,
@@ -105,11 +109,34 @@ export class DocumentCopy {
 
   #set(id: string, document: SearchedDocument | null): void {
     const before = this.#documents.get(id);
-    if (before) this.#memoryBytes -= bytesOf(before);
+    if (before) this.#count(before, -1);
     if (document) {
       this.#documents.set(id, document);
-      this.#memoryBytes += bytesOf(document);
+      this.#count(document, 1);
     } else this.#documents.delete(id);
+  }
+
+  /** Count the memory and the access list of a document that comes (1) or leaves (-1). */
+  #count(document: SearchedDocument, sign: 1 | -1): void {
+    this.#memoryBytes += sign * bytesOf(document);
+    for (const entry of document.access_list ?? []) {
+      const documents = (this.#listEntries.get(entry) ?? 0) + sign;
+      if (documents > 0) this.#listEntries.set(entry, documents);
+      else this.#listEntries.delete(entry);
+    }
+  }
+
+  /** Make the test of a scope for a caller. A search makes it once for all of its questions. */
+  selectorOf(reader: Reader, { collectionId, filter }: CopiedScope): Selector {
+    const { key, allows } = readTestOf(reader, (entry) => this.#listEntries.has(entry));
+    const matches = filter === null ? null : matcherOf(filter);
+    return {
+      key: JSON.stringify([key, collectionId, filter]),
+      includes: (document) =>
+        allows(document) &&
+        (collectionId === null || document.collection_id === collectionId) &&
+        (matches === null || matches(document)),
+    };
   }
 
   /** Return true if all documents can be compared with a scope in a short time. Ask the copy only for such scopes. */
@@ -171,21 +198,8 @@ function update(selection: Selection, id: string, document: SearchedDocument | n
   selection.list = null;
 }
 
-/** Make the test of a scope for a caller. A search makes it once for all of its questions. */
-export function selectorOf(reader: Reader, { collectionId, filter }: CopiedScope): Selector {
-  const { key, allows } = readTestOf(reader);
-  const matches = filter === null ? null : matcherOf(filter);
-  return {
-    key: JSON.stringify([key, collectionId, filter]),
-    includes: (document) =>
-      allows(document) &&
-      (collectionId === null || document.collection_id === collectionId) &&
-      (matches === null || matches(document)),
-  };
-}
-
-function bytesOf({ file_name, source_path, metadata }: SearchedDocument): number {
-  let characters = file_name.length + (source_path?.length ?? 0);
+function bytesOf({ file_name, source_path, metadata, access_list }: SearchedDocument): number {
+  let characters = file_name.length + (source_path?.length ?? 0) + LIST_ENTRY_BYTES * (access_list?.length ?? 0);
   for (const [key, value] of Object.entries(metadata)) characters += key.length + value.length;
   return DOCUMENT_BYTES + characters;
 }

@@ -1,6 +1,6 @@
 import type { Caller } from '../../access/caller.ts';
 import type { Sql } from '../../platform/postgres.ts';
-import { type DocumentCopy, selectorOf } from './document-copy.ts';
+import type { DocumentCopy } from './document-copy.ts';
 import {
   type DocumentDetails,
   type DocumentScope,
@@ -38,10 +38,10 @@ export function askForDocuments(sql: Sql, caller: Caller, scope: DocumentScope):
 
 /** Ask a copy in memory which documents a caller may find. */
 export function documentsInMemory(copy: DocumentCopy, caller: Caller, scope: DocumentScope): LiveDocuments {
-  const selector = selectorOf(caller, scope);
+  const selector = copy.selectorOf(caller, scope);
   return {
     find: async (ids) => copy.find(selector, ids),
-    findInBuckets: async (ids) => copy.find(selectorOf(caller, WHOLE_BUCKETS), ids),
+    findInBuckets: async (ids) => copy.find(copy.selectorOf(caller, WHOLE_BUCKETS), ids),
     readDetails: async (ids) => copy.readDetails(selector, ids),
     list: async (documentsMax) => copy.list(selector, documentsMax),
   };

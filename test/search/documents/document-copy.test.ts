@@ -10,7 +10,7 @@ import {
   removeOldChanges,
   type SearchedDocument,
 } from '../../../src/search/documents/copy-store.ts';
-import { DocumentCopy, selectorOf } from '../../../src/search/documents/document-copy.ts';
+import { DocumentCopy } from '../../../src/search/documents/document-copy.ts';
 import {
   findLiveDocuments,
   listLiveDocumentIds,
@@ -71,6 +71,7 @@ function fieldsOf() {
     scope: random.pick([null, 'sales', 'common', 'legal']),
     classification: random.pick(['internal', 'restricted', 'confidential']),
     public_accessible: random.real() < 0.5,
+    access_list: random.pick([null, null, ['group:board'], ['group:legal', 'user:usr_1'], ['user:usr_2']]),
     metadata: { team: random.pick(['red', 'blue']), year: String(2015 + random.int(10)) },
   };
 }
@@ -128,12 +129,12 @@ async function expectEqual(copy: DocumentCopy): Promise<void> {
   for (const reader of readers) {
     for (const scope of SCOPES) {
       const whole = { bucketIds: [bucketId], ...scope };
-      expect(copy.find(selectorOf(reader, scope), ids)).toEqual(await findLiveDocuments(sql, reader, whole, ids));
-      expect(copy.readDetails(selectorOf(reader, scope), ids)).toEqual(
+      expect(copy.find(copy.selectorOf(reader, scope), ids)).toEqual(await findLiveDocuments(sql, reader, whole, ids));
+      expect(copy.readDetails(copy.selectorOf(reader, scope), ids)).toEqual(
         await readDocumentDetails(sql, reader, whole, ids),
       );
       const listed = (await listLiveDocumentIds(sql, reader, whole, 1_000)) ?? [];
-      expect(copy.list(selectorOf(reader, scope), 1_000)?.toSorted()).toEqual(listed.toSorted());
+      expect(copy.list(copy.selectorOf(reader, scope), 1_000)?.toSorted()).toEqual(listed.toSorted());
     }
   }
 }
@@ -176,7 +177,7 @@ it('answers that arrive in another order than they were asked for leave the newe
   expect(copy.snapshot).toEqual(second.snapshot);
   const scope = { collectionId: null, filter: null };
   const expected = await findLiveDocuments(sql, operator, { bucketIds: [bucketId], ...scope }, own);
-  expect(copy.find(selectorOf(operator, scope), own)).toEqual(expected);
+  expect(copy.find(copy.selectorOf(operator, scope), own)).toEqual(expected);
 });
 
 it('a list is the same array until one of its documents changes', async () => {
@@ -191,15 +192,15 @@ it('a list is the same array until one of its documents changes', async () => {
   await insert('list_1', 'red');
   const copy = await readCopy();
   const scope = { collectionId: null, filter: Filter.parse({ team: 'red' }) };
-  const list = copy.list(selectorOf(operator, scope), 10);
+  const list = copy.list(copy.selectorOf(operator, scope), 10);
   expect(list).toEqual(['list_1']);
   const follow = async () => copy.follow(copy.snapshot, await changesOf(copy, 'lists'));
   await insert('list_2', 'blue');
   expect(await follow()).toBe(true);
-  expect(copy.list(selectorOf(operator, scope), 10)).toBe(list);
+  expect(copy.list(copy.selectorOf(operator, scope), 10)).toBe(list);
   await sql`UPDATE documents SET metadata = '{"team": "red"}' WHERE id = 'list_2'`;
   expect(await follow()).toBe(true);
-  expect(copy.list(selectorOf(operator, scope), 10)).toEqual(['list_1', 'list_2']);
+  expect(copy.list(copy.selectorOf(operator, scope), 10)).toEqual(['list_1', 'list_2']);
 });
 
 it('a copy selects by filters of few conditions only, in so far as it has many documents', async () => {

@@ -7,7 +7,7 @@ import { migrate } from '../../../src/platform/migrate.ts';
 import { openPostgres, type Sql } from '../../../src/platform/postgres.ts';
 import { findIndexForCaller } from '../../../src/search/bucket-index-store.ts';
 import { readAllFacts } from '../../../src/search/documents/copy-store.ts';
-import { DocumentCopy, selectorOf } from '../../../src/search/documents/document-copy.ts';
+import { DocumentCopy } from '../../../src/search/documents/document-copy.ts';
 import { makeKeyRing, makeOrg } from '../../support/access.ts';
 import { clusterUnderTest } from '../../support/embedded-cluster.ts';
 import { until } from '../../support/until.ts';
@@ -68,7 +68,7 @@ it('a copy of documents is not used after a crash of a process of PostgreSQL, wh
     expect(copy.follow(copy.snapshot, await changesOf(copy))).toBe(false);
     expect(next.follow(next.snapshot, await changesOf(next))).toBe(true);
     const reader = { ...operator, role: 'member', scopes: new Set(['search:read']), authLevel: 5 } as unknown as Caller;
-    expect([...next.find(selectorOf(reader, SCOPE), ['doc_a']).keys()]).toEqual([]);
+    expect([...next.find(next.selectorOf(reader, SCOPE), ['doc_a']).keys()]).toEqual([]);
   } finally {
     await sql.end({ timeout: 1 });
     await server.release();

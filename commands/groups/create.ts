@@ -1,0 +1,43 @@
+import { Args, Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { listFlag, listOf, orgFlag } from '../../src/cli/flags.ts';
+
+export default class GroupsCreate extends BaseCommand {
+  static override description = 'Make a group. Its members read the documents whose access names it.';
+  static override examples = [
+    '<%= config.bin %> groups create legal --member ana@example.com --member ben@example.com',
+    '<%= config.bin %> groups create board --claim 6f1c0e3a-2d51-4f3e-9a57-0c1c7a2f0b11 --json',
+  ];
+  static override args = {
+    name: Args.string({ description: 'name of the group, which never changes', required: true, ignoreStdin: true }),
+  };
+  static override flags = {
+    org: orgFlag,
+    member: listFlag(
+      'email or id of a user, key:ID of a key without a user, or group:NAME; may be given several times',
+      'SERVICE_MEMBER',
+    ),
+    claim: Flags.string({
+      description: 'value for members of the group in the groups claim of tokens (default: the name)',
+      env: 'SERVICE_CLAIM',
+    }),
+    'display-name': Flags.string({ description: 'name for people (default: the name)', env: 'SERVICE_DISPLAY_NAME' }),
+  };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(GroupsCreate);
+    const group = await this.call(
+      flags,
+      'groups.create',
+      {
+        name: args.name,
+        display_name: flags['display-name'],
+        claim: flags.claim,
+        members: listOf(flags.member),
+      },
+      { name: 'NAME', members: '--member' },
+    );
+    this.log(`created group ${group.name}, ${group.member_count === 1 ? '1 member' : `${group.member_count} members`}`);
+    return group;
+  }
+}

@@ -1,0 +1,28 @@
+import { Args } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { confirm } from '../../src/cli/confirm.ts';
+import { orgFlag, yesFlag } from '../../src/cli/flags.ts';
+
+export default class GroupsDelete extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'Delete a group. Documents keep its name: those that name nobody else are then read by administrators only.';
+  static override examples = [
+    '<%= config.bin %> groups delete legal',
+    '<%= config.bin %> groups delete legal --org acme --yes --json',
+  ];
+  static override args = {
+    group: Args.string({ description: 'name of the group', required: true, ignoreStdin: true }),
+  };
+  static override flags = { org: orgFlag, yes: yesFlag };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(GroupsDelete);
+    return this.withSession(flags, async (session, signal) => {
+      await confirm(`Members of ${args.group} lose the documents of the group. Delete it?`, flags.yes, signal);
+      const group = await session.call('groups.remove', { group: args.group });
+      this.log(`deleted group ${group.name}`);
+      return group;
+    });
+  }
+}

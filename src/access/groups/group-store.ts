@@ -1,0 +1,155 @@
+import type { Sql } from '../../platform/postgres.ts';
+import type { Group } from './schema.ts';
+
+interface GroupRow {
+  name: string;
+  display_name: string | null;
+  claim: string | null;
+  external_id: string | null;
+  member_count: number;
+  created_at: Date;
+  updated_at: Date;
+}
+
+function columns(sql: Sql) {
+  return sql`
+    groups.name, display_name, claim, external_id, created_at, updated_at,
+    (SELECT count(*)::int FROM group_members m WHERE m.org_id = groups.org_id AND m.group_name = groups.name)
+      AS member_count`;
+}
+
+function toGroup(row: GroupRow): Group {
+  return {
+    ...row,
+    display_name: row.display_name ?? row.name,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  };
+}
+
+/** Fields of a group that can change. */
+export interface GroupFields {
+  readonly displayName: string | null;
+  readonly claim: string | null;
+  readonly externalId: string | null;
+}
+
+/** Insert a group. Return false if the name or the claim belongs to another group of the organization. */
+export async function insertGroup(sql: Sql, orgId: string, name: string, fields: GroupFields): Promise<boolean> {
+  const rows = await sql`
+    INSERT INTO groups (org_id, name, display_name, claim, external_id)
+    VALUES (${orgId}, ${name}, ${fields.displayName}, ${fields.claim}, ${fields.externalId})
+    ON CONFLICT DO NOTHING RETURNING 1`;
+  return rows.length > 0;
+}
+
+export async function selectGroup(sql: Sql, orgId: string, name: string): Promise<Group | null> {
+  const [row] = await sql<GroupRow[]>`
+    SELECT ${columns(sql)} FROM groups WHERE org_id = ${orgId} AND lower(name) = lower(${name})`;
+  return row ? toGroup(row) : null;
+}
+
+/** Select groups by name. @param page.after name of the group before the first one */
+export async function selectGroups(
+  sql: Sql,
+  orgId: string,
+  { limit, after }: { readonly limit: number; readonly after?: string | undefined },
+): Promise<Group[]> {
+  const rows = await sql<GroupRow[]>`
+    SELECT ${columns(sql)} FROM groups
+    WHERE org_id = ${orgId} ${after === undefined ? sql`` : sql`AND groups.name > ${after}`}
+    ORDER BY groups.name LIMIT ${limit}`;
+  return rows.map(toGroup);
+}
+
+/**
+ * Lock a group until the transaction ends. All changes of memberships of an organization take turns, so that two of
+ * them cannot make a circle together.
+ */
+export async function lockGroup(tx: Sql, orgId: string, name: string): Promise<Group | null> {
+  await tx`SELECT pg_advisory_xact_lock(hashtextextended(${`${orgId}/groups`}, 0))`;
+  return selectGroup(tx, orgId, name);
+}
+
+/** @throws a unique violation of PostgreSQL if the claim belongs to another group */
+export async function updateGroup(sql: Sql, orgId: string, name: string, fields: GroupFields): Promise<void> {
+  await sql`
+    UPDATE groups SET display_name = ${fields.displayName}, claim = ${fields.claim},
+      external_id = ${fields.externalId}, updated_at = now()
+    WHERE org_id = ${orgId} AND name = ${name}`;
+}
+
+export async function deleteGroup(sql: Sql, orgId: string, name: string): Promise<void> {
+  await sql`DELETE FROM group_members WHERE org_id = ${orgId} AND member = ${`group:${name}`}`;
+  await sql`DELETE FROM groups WHERE org_id = ${orgId} AND name = ${name}`;
+}
+
+/** Select the direct members of a group, as `user:<id>`, `key:<id>` or `group:<name>`, in order. */
+export async function selectMembers(
+  sql: Sql,
+  orgId: string,
+  name: string,
+): Promise<{ member: string; email: string | null; from_claim: boolean }[]> {
+  const rows = await sql`
+    SELECT m.member, u.email, m.from_claim FROM group_members m
+    LEFT JOIN users u ON u.org_id = m.org_id AND 'user:' || u.id = m.member
+    WHERE m.org_id = ${orgId} AND m.group_name = ${name} ORDER BY m.member`;
+  return rows.map((row) => ({
+    member: row['member'] as string,
+    email: row['email'] as string | null,
+    from_claim: row['from_claim'] as boolean,
+  }));
+}
+
+export async function addMembers(sql: Sql, orgId: string, name: string, members: readonly string[]): Promise<void> {
+  await sql`
+    INSERT INTO group_members (org_id, group_name, member)
+    SELECT ${orgId}, ${name}, unnest(${sql.array([...members])}::text[])
+    ON CONFLICT (org_id, group_name, member) DO UPDATE SET from_claim = false`;
+}
+
+export async function removeMembers(sql: Sql, orgId: string, name: string, members: readonly string[]): Promise<void> {
+  await sql`
+    DELETE FROM group_members
+    WHERE org_id = ${orgId} AND group_name = ${name} AND member = ANY(${sql.array([...members])}::text[])`;
+}
+
+export async function countMembers(sql: Sql, orgId: string, name: string): Promise<number> {
+  const [row] = await sql`
+    SELECT count(*)::int AS members FROM group_members WHERE org_id = ${orgId} AND group_name = ${name}`;
+  return row?.['members'] as number;
+}
+
+/** Select the names of the groups that contain a member, through other groups too. */
+export async function selectGroupsOf(sql: Sql, orgId: string, member: string): Promise<string[]> {
+  const [row] = await sql<[{ groups: string[] }]>`SELECT groups_of(${orgId}, ${member}) AS groups`;
+  return row.groups;
+}
+
+/** Find users of an organization by id or email. */
+export async function selectUserIds(
+  sql: Sql,
+  orgId: string,
+  refs: readonly string[],
+): Promise<{ id: string; email: string }[]> {
+  const wanted = sql.array(refs.flatMap((ref) => [ref, ref.toLowerCase()]));
+  const rows = await sql`
+    SELECT id, email FROM users
+    WHERE org_id = ${orgId} AND (id = ANY(${wanted}::text[]) OR email = ANY(${wanted}::text[]))`;
+  return rows.map((row) => ({ id: row['id'] as string, email: row['email'] as string }));
+}
+
+/** Find keys of an organization by id, without those that belong to a user. */
+export async function selectKeyIds(sql: Sql, orgId: string, ids: readonly string[]): Promise<string[]> {
+  const rows = await sql`
+    SELECT id FROM api_keys
+    WHERE org_id = ${orgId} AND user_id IS NULL AND id = ANY(${sql.array([...ids])}::text[])`;
+  return rows.map((row) => row['id'] as string);
+}
+
+/** Find groups of an organization by name, in any case. Return their names as they are written. */
+export async function selectGroupNames(sql: Sql, orgId: string, names: readonly string[]): Promise<string[]> {
+  const wanted = sql.array(names.map((name) => name.toLowerCase()));
+  const rows = await sql`SELECT name FROM groups WHERE org_id = ${orgId} AND lower(name) = ANY(${wanted}::text[])`;
+  return rows.map((row) => row['name'] as string);
+}
