@@ -5,6 +5,8 @@ import type { KeyRing } from '../platform/secret-key.ts';
 import { hashCredential, newApiKey } from './api-key-format.ts';
 import { recordAudit } from './audit.ts';
 import { type Caller, requireScope, type Scope } from './caller.ts';
+import { copyMemberships } from './groups/group-store.ts';
+import { requireReadersOf } from './groups/require-readers.ts';
 import { parseInput } from './input.ts';
 import { limitsOrNull, requireLimitedScopes } from './key-limits.ts';
 import {
@@ -52,6 +54,7 @@ export async function createKey(sql: Sql, keyRing: KeyRing, by: Caller, input: N
     if (user?.suspended_at) throw conflict(`the user ${user.email} is suspended; resume it first`, 'user_suspended');
     const authLevel = wantedLevel ?? Math.min(DEFAULT_AUTH_LEVEL, by.authLevel, user?.auth_level ?? 10);
     requireRights(by, scopes, authLevel, user);
+    if (user !== null) await requireReadersOf(tx, by, `user:${user.id}`);
     requireLimitedScopes(scopes, limits);
     const created = await insertNewKey(tx, keyRing, {
       orgId: by.orgId,
@@ -172,6 +175,7 @@ export async function rotateKey(
       lifetimeMs: old.expires_at === null ? null : Date.parse(old.expires_at) - Date.parse(old.created_at),
       by,
     });
+    await copyMemberships(tx, by.orgId, `key:${id}`, `key:${created.apiKey.id}`);
     await recordAudit(tx, {
       orgId: by.orgId,
       actor: by.actor,
@@ -194,6 +198,7 @@ async function lockManagedKey(tx: Sql, by: Caller, id: string): Promise<{ key: A
   const user = key.user_id === null ? null : await selectUser(tx, by.orgId, key.user_id);
   requireAtLeast(by, key.scopes, key.auth_level);
   requireDepartment(by, user?.department ?? null);
+  await requireReadersOf(tx, by, user === null ? `key:${id}` : `user:${user.id}`);
   return { key, user };
 }
 

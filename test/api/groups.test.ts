@@ -92,6 +92,30 @@ describe('groups', () => {
   });
 });
 
+describe('credentials of a member', () => {
+  const MANAGING = SCOPES.filter((scope) => scope !== 'platform_admin' && scope !== 'groups:manage');
+  it('are made by administrators, and by those alone who have its groups', async () => {
+    const bot = (await call('POST', '/v1/keys', { name: 'inside', scopes: ['search'] })).body;
+    await group('inside', { members: [`key:${bot.id}`] });
+    const dan = (await call('POST', '/v1/users', { email: 'dan@example.com' })).body;
+    const manager = await test.key({ scopes: MANAGING, authLevel: 10 });
+    const attempts = () => [
+      call('POST', '/v1/keys', { name: 'taken', scopes: ['search'], user_id: dan.id }, manager),
+      call('POST', `/v1/users/${dan.id}/invitation`, undefined, manager),
+    ];
+    for (const { status } of await Promise.all(attempts())) expect(status).toBe(201);
+    await call('PATCH', '/v1/groups/inside', { add: ['dan@example.com'] });
+    for (const { status } of await Promise.all(attempts())) expect(status).toBe(403);
+    expect((await call('POST', `/v1/keys/${bot.id}/rotate`, {}, manager)).status).toBe(403);
+    const rotated = await call('POST', `/v1/keys/${bot.id}/rotate`, {});
+    expect((await call('GET', '/v1/me', undefined, rotated.body.key)).body.groups).toEqual(['inside']);
+    await call('PATCH', '/v1/groups/inside', { remove: ['dan@example.com'] });
+    await call('POST', '/v1/buckets', { name: 'of-dan' });
+    await upload('of-dan', 'for-dan.txt', { access: { users: ['dan@example.com'] } });
+    for (const { status } of await Promise.all(attempts())) expect(status).toBe(403);
+  });
+});
+
 describe('the access of a document', () => {
   it('lets users and members of groups find it, from the next search after a change', async () => {
     await call('POST', '/v1/buckets', { name: 'first' });

@@ -20,7 +20,7 @@ afterAll(() => api.close());
 const HIDING = { level: { privacy_level: 9 }, group: { access: { groups: ['board'] } } };
 
 /** Make a bucket with visible documents, and with hidden ones of these texts. */
-async function fill(name: string, hidden: readonly string[], by: keyof typeof HIDING): Promise<void> {
+async function fill(name: string, hidden: readonly string[], by: keyof typeof HIDING = 'level'): Promise<void> {
   await api.call('POST', '/v1/buckets', { key: operator, json: { name } });
   const visible = [
     'The harbour is open.',

@@ -8,6 +8,7 @@ import { type Caller, hasScope } from '../caller.ts';
 import { wrongPassword } from '../credential-errors.ts';
 import type { UserFacts } from '../credential-store.ts';
 import { FailedLogins } from '../failed-logins.ts';
+import { requireReadersOf } from '../groups/require-readers.ts';
 import { type Invitations, invalidInvitation } from '../sessions/invitations.ts';
 import { hashLinkToken, isLinkToken, newLinkToken } from '../sessions/link-token.ts';
 import { selectUser } from '../user-store.ts';
@@ -177,6 +178,7 @@ export class Accounts {
     const user = await selectUser(this.#sql, by.orgId, userRef);
     if (user === null) throw notFound('user', userRef);
     requireManaged(by, user);
+    await requireReadersOf(this.#sql, by, `user:${user.id}`);
     const account = await selectAccountOfUser(this.#sql, by.orgId, user.id);
     if (account === null) throw conflict('this user has no password yet; invite the user instead', 'account_missing');
     if (!hasScope(by, 'platform_admin') && (await belongsElsewhere(this.#sql, account.id, by.orgId))) {

@@ -153,3 +153,18 @@ export async function selectGroupNames(sql: Sql, orgId: string, names: readonly 
   const rows = await sql`SELECT name FROM groups WHERE org_id = ${orgId} AND lower(name) = ANY(${wanted}::text[])`;
   return rows.map((row) => row['name'] as string);
 }
+
+/** Return true if the access of a document names a member itself. */
+export async function isNamedByDocuments(sql: Sql, orgId: string, member: string): Promise<boolean> {
+  const rows = await sql`
+    SELECT 1 FROM documents
+    WHERE org_id = ${orgId} AND access_list IS NOT NULL AND access_list @> ARRAY[${member}::text] LIMIT 1`;
+  return rows.length > 0;
+}
+
+/** Put a member into the groups of another one: the key that replaces a key. */
+export async function copyMemberships(sql: Sql, orgId: string, from: string, to: string): Promise<void> {
+  await sql`
+    INSERT INTO group_members (org_id, group_name, member)
+    SELECT org_id, group_name, ${to} FROM group_members WHERE org_id = ${orgId} AND member = ${from}`;
+}

@@ -5,6 +5,7 @@ import type { KeyRing } from '../../platform/secret-key.ts';
 import { recordAudit } from '../audit.ts';
 import type { Caller } from '../caller.ts';
 import { selectUserFactsByOidc, type UserFacts } from '../credential-store.ts';
+import { requireReadersOf } from '../groups/require-readers.ts';
 import type { OidcClaims } from '../oidc.ts';
 import { selectUser } from '../user-store.ts';
 import { requireManaged } from '../users.ts';
@@ -57,6 +58,7 @@ export class Invitations {
     const user = await selectUser(this.#sql, by.orgId, userRef);
     if (user === null) throw notFound('user', userRef);
     requireManaged(by, user);
+    await requireReadersOf(this.#sql, by, `user:${user.id}`);
     if (user.oidc_subject !== null) {
       throw conflict('this user already signs in at the identity provider', 'identity_exists');
     }

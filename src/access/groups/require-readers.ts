@@ -1,0 +1,24 @@
+import { forbidden } from '../../platform/errors.ts';
+import type { Sql } from '../../platform/postgres.ts';
+import type { Caller } from '../caller.ts';
+import { isOrgAdminRole } from '../roles.ts';
+import { isNamedByDocuments, selectGroupsOf } from './group-store.ts';
+
+/**
+ * Require that the caller may read every document that a user or a key may read since its access names it. With a
+ * credential of that user or key, the caller could read them.
+ *
+ * @param member `user:<id>` or `key:<id>`
+ * @throws AppError `exceeds_own_rights` (403)
+ */
+export async function requireReadersOf(sql: Sql, by: Caller, member: string): Promise<void> {
+  if (isOrgAdminRole(by.role) || by.scopes.has('platform_admin')) return;
+  if (member === `user:${by.userId}` || member === by.actor) return;
+  const groups = await selectGroupsOf(sql, by.orgId, member);
+  const isBeyond = groups.some((group) => !by.groups?.includes(group));
+  if (!isBeyond && !(await isNamedByDocuments(sql, by.orgId, member))) return;
+  throw forbidden(
+    'you cannot make credentials of somebody who reads documents by groups or by name that you may not read',
+    'exceeds_own_rights',
+  );
+}
