@@ -1,5 +1,6 @@
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import type { Caller, Plan, Role, Scope } from './caller.ts';
+import { followGroupsClaim } from './groups/claimed-groups.ts';
 import type { KeyLimits } from './key-limits.ts';
 import type { OidcClaims } from './oidc.ts';
 import type { OwnTokenClaims } from './own-token.ts';
@@ -153,17 +154,23 @@ export async function selectUserFacts(
 
 /**
  * Select a user by the identity at the issuer alone. The organization comes from our record, never from the token.
- * Return null also if all tokens of the user were revoked after this one was issued.
+ * Return null also if all tokens of the user were revoked after this one was issued. The user joins and leaves the
+ * groups that the token names.
  */
 export async function selectUserFactsByOidc(
   sql: Sql,
-  { issuer, subject, issuedAtMs }: Pick<OidcClaims, 'issuer' | 'subject' | 'issuedAtMs'>,
+  claims: Pick<OidcClaims, 'issuer' | 'subject' | 'issuedAtMs'> & { readonly groups?: OidcClaims['groups'] },
 ): Promise<UserFacts | null> {
+  const { issuer, subject, issuedAtMs, groups = null } = claims;
   const [row] = await sql<UserFactsRow[]>`
     ${userFacts(sql)}
     WHERE u.oidc_issuer = ${issuer} AND u.oidc_subject = ${subject}
       AND (u.tokens_revoked_at IS NULL OR u.tokens_revoked_at < ${new Date(issuedAtMs)})`;
-  return row ? toUserFacts(row) : null;
+  if (!row) return null;
+  const user = toUserFacts(row);
+  if (groups === null || user.suspended) return user;
+  const isNew = await followGroupsClaim(sql, user, { groups, issuedAtMs });
+  return isNew ? selectUserFactsById(sql, user.orgId, user.id) : user;
 }
 
 /** User for whom an actor acts, and the groups that it belongs to. */

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { AppError, dependencyDown } from '../platform/errors.ts';
 import type { Secret } from '../platform/secret.ts';
 import { expiredCredentials, invalidCredentials } from './credential-errors.ts';
+import { readGroupsClaim } from './groups/claimed-groups.ts';
 
 /** Settings of `oidc`. */
 export interface OidcSettings {
@@ -23,6 +24,10 @@ export interface OidcSettings {
   readonly scopes?: readonly string[];
   /** Organizations by the domain of their people's email addresses. */
   readonly emailDomains?: Readonly<Record<string, string>>;
+  /** True to add people of these domains at their first sign-in. */
+  readonly provision?: boolean;
+  /** Claim with the groups of the person; null: tokens name no groups. */
+  readonly groupsClaim?: string | null;
 }
 
 export interface OidcClaims {
@@ -35,6 +40,8 @@ export interface OidcClaims {
   readonly nonce: string | null;
   /** Email address that the issuer has confirmed, or null. */
   readonly verifiedEmail: string | null;
+  /** Groups that the token names; null if the settings name no claim for them. */
+  readonly groups: readonly string[] | null;
 }
 
 export interface OidcVerifier {
@@ -79,6 +86,7 @@ const JwkSet = z.object({ keys: z.array(z.looseObject({ kty: z.string() })).max(
  */
 export function openOidcVerifier(settings: OidcSettings & { readonly isIdToken?: boolean }): OidcVerifier {
   const { issuer, audience, algorithm, tokenType = null, authorizedParties = null, isIdToken = false } = settings;
+  const { groupsClaim = null } = settings;
   if (!ALGORITHMS.includes(algorithm)) {
     throw new AppError({
       code: 'config_invalid',
@@ -113,7 +121,8 @@ export function openOidcVerifier(settings: OidcSettings & { readonly isIdToken?:
         const expiresAtMs = (exp + CLOCK_TOLERANCE_SECONDS) * 1000;
         const { email } = payload;
         const verifiedEmail = payload['email_verified'] === true && typeof email === 'string' ? email : null;
-        return { issuer, subject: sub, issuedAtMs: iat * 1000, expiresAtMs, nonce, verifiedEmail };
+        const groups = groupsClaim === null ? null : readGroupsClaim(payload, groupsClaim);
+        return { issuer, subject: sub, issuedAtMs: iat * 1000, expiresAtMs, nonce, verifiedEmail, groups };
       } catch (error) {
         // The library's errors contain the claims of the token, so do not keep them as cause.
         if (error instanceof errors.JWTExpired) throw expiredCredentials();

@@ -77,7 +77,12 @@ export async function openAccess(context: AccessContext): Promise<Access> {
   const oauth = new OAuth(sql, keyRing, config.oauth);
   const callers = openCallerResolver({ sql, keyRing, oidc: config.oidc, oauth, logger });
   const sessions = new Sessions({ sql, keyRing, callers, settings: config.console });
-  const invitations = new Invitations({ sql, keyRing, emailDomains: config.oidc?.emailDomains ?? {} });
+  const invitations = new Invitations({
+    sql,
+    keyRing,
+    emailDomains: config.oidc?.emailDomains ?? {},
+    provisions: config.oidc?.provision ?? false,
+  });
   const accounts = new Accounts({ sql, keyRing, invitations });
   const actor = operatorActor(osUserName());
   return {

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
 import { osUserName } from '../platform/os-user.ts';
 import type { Sql } from '../platform/postgres.ts';
@@ -121,7 +122,8 @@ export function openCallerResolver(settings: {
     async resolve(authorization) {
       const credential = readBearer(authorization);
       const isKey = credential.startsWith('svc_');
-      if (credential.length > (isKey ? API_KEY_CHARS_MAX : TOKEN_CHARS_MAX)) throw invalidCredentials();
+      if (isKey && credential.length > API_KEY_CHARS_MAX) throw invalidCredentials();
+      if (credential.length > TOKEN_CHARS_MAX) throw tokenTooLong();
       // The cache key is a hash, so that a memory dump does not contain every credential of the last half second.
       const cacheKey = hash('sha256', credential, 'base64');
       const known = cache.get(cacheKey);
@@ -134,7 +136,7 @@ export function openCallerResolver(settings: {
     },
     async verify(credential) {
       if (!credential.startsWith('svc_')) {
-        if (credential.length > TOKEN_CHARS_MAX) throw invalidCredentials();
+        if (credential.length > TOKEN_CHARS_MAX) throw tokenTooLong();
         return verifyToken(credential);
       }
       const parsed = credential.length > API_KEY_CHARS_MAX ? null : parseApiKey(credential);
@@ -145,6 +147,13 @@ export function openCallerResolver(settings: {
       return operatorCaller(await findOrganization(sql, orgNameOrId), osUser);
     },
   };
+}
+
+function tokenTooLong(): AppError {
+  const message =
+    `the token is longer than ${TOKEN_CHARS_MAX} characters; let the identity provider send fewer claims, ` +
+    'such as only the groups of this application';
+  return new AppError({ code: 'token_too_long', status: 401, message });
 }
 
 function readBearer(authorization: string | undefined): string {

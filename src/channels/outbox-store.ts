@@ -65,7 +65,7 @@ export async function recordOutcome(sql: Sql, held: HeldNotification, outcome: O
         finished_at = CASE WHEN ${status} = 'queued' THEN NULL ELSE clock_timestamp() END,
         next_at = clock_timestamp() + ${waitMs}::float8 * interval '1 millisecond'
     WHERE org_id = ${held.orgId} AND id = ${held.id} AND tries = ${held.tries} AND status IN ('sending', 'requested')
-    RETURNING clock_timestamp() AS ended_at`;
+    RETURNING coalesce(finished_at, clock_timestamp()) AS ended_at`;
   return row?.ended_at ?? new Date();
 }
 

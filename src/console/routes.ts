@@ -28,6 +28,7 @@ const PAGES: readonly (readonly [pattern: string, load: Load])[] = [
   ['system', () => import('./pages/system/system.tsx')],
   ['usage', () => import('./pages/usage/usage.tsx')],
   ['keys', () => import('./pages/people/keys.tsx')],
+  ['groups', () => import('./pages/people/groups.tsx')],
   ['people', () => import('./pages/people/people.tsx')],
   ['assistants', () => import('./pages/people/assistants.tsx')],
   ['sources', () => import('./pages/sources/sources.tsx')],

@@ -1,6 +1,7 @@
 /** Types of the API, inferred from the schemas of the routes. The pages contain no code of the service. */
 export type { Scope } from '../access/caller.ts';
 export type { CallerDescription } from '../access/describe-caller.ts';
+export type { Group, GroupWithMembers } from '../access/groups/schema.ts';
 export type { ConsentFacts, ConsentReply } from '../access/oauth/consent.ts';
 export type { GrantView } from '../access/oauth/oauth.ts';
 export type { ApiKey, Organization, User } from '../access/schema.ts';

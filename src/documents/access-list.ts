@@ -4,8 +4,10 @@ import type { Caller } from '../access/caller.ts';
 /** Entries of those who may read a document, in order: `user:<id>` and `group:<name>`. */
 export type AccessList = readonly string[];
 
-/** Maximum number of users and groups of a document together. More people need a group. */
+/** Maximum number of users, and of groups, of a document. More people need a group. */
 export const ACCESS_ENTRIES_MAX = 50;
+/** Maximum length of a list in bytes, since indexes hold it. */
+const ACCESS_BYTES_MAX = 1_500;
 
 const USER = 'user:';
 const GROUP = 'group:';
@@ -60,8 +62,8 @@ export function changeAccessList(current: AccessList | null, wanted: AccessInput
   if (wanted === null) return { list: null };
   const { users = entriesOf(current ?? [], USER), groups = entriesOf(current ?? [], GROUP) } = wanted;
   const list = [...new Set(listOf({ users: users ?? [], groups: groups ?? [] }))];
-  if (list.length > ACCESS_ENTRIES_MAX) {
-    return { fault: `names more than ${ACCESS_ENTRIES_MAX} users and groups; put people into a group` };
+  if (list.length > ACCESS_ENTRIES_MAX || Buffer.byteLength(list.join('')) > ACCESS_BYTES_MAX) {
+    return { fault: 'names too many users and groups; put people into a group' };
   }
   if (list.length > 0) return { list };
   const isUnchanged = wanted.users === undefined && wanted.groups === undefined;

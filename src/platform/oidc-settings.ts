@@ -32,6 +32,16 @@ export const oidcSettings = {
         .record(z.string().toLowerCase(), z.string().min(1))
         .default({})
         .describe('organization by domain of email addresses; users there may sign in with a confirmed address'),
+      provision: z
+        .boolean()
+        .default(false)
+        .describe('add people of these domains as members of their organization when they first sign in'),
+      groups_claim: z
+        .string()
+        .min(1)
+        .max(200)
+        .optional()
+        .describe('claim with the groups of a person, a list of texts; groups are matched by name or claim'),
     })
     .optional()
     .describe('tokens of an OpenID provider, which users may send instead of API keys'),
@@ -53,5 +63,7 @@ export function oidcConfigOf({ oidc }: z.output<typeof OidcFile>) {
     clientSecret: oidc.client_secret ?? null,
     scopes: [...new Set(['openid', ...scopes])],
     emailDomains: oidc.email_domains,
+    provision: oidc.provision,
+    groupsClaim: oidc.groups_claim ?? null,
   };
 }

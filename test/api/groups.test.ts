@@ -116,6 +116,8 @@ describe('credentials of a member', () => {
   });
 });
 
+const LONG_NAMES = Array.from({ length: 6 }, (_, n) => `${n}${'법'.repeat(99)}`);
+
 describe('the access of a document', () => {
   it('lets users and members of groups find it, from the next search after a change', async () => {
     await call('POST', '/v1/buckets', { name: 'first' });
@@ -190,9 +192,11 @@ describe('the access of a document', () => {
     ['a list of nobody', { users: [], groups: [] }, 'names nobody'],
     ['an unknown group', { groups: ['none'] }, 'has no group "none"'],
     ['an unknown user', { users: ['usr_none'] }, 'has no user "usr_none"'],
+    ['names that are too long together', { groups: LONG_NAMES }, 'names too many users and groups'],
     ['more than 50 entries', { users: Array.from({ length: 51 }, (_, n) => `u${n}`) }, 'access.users'],
     ['a text', 'legal', 'access'],
   ])('of an upload is refused for %s', async (_, access, detail) => {
+    for (const name of LONG_NAMES) await group(name);
     const { status, body } = await upload('first', 'refused.txt', { access });
     expect([status, body.detail]).toEqual([400, expect.stringContaining(detail)]);
   });

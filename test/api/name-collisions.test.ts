@@ -28,6 +28,7 @@ const CREATED: Readonly<Record<string, { path: string; json: (nth: number) => Re
   createBucket: { path: '/v1/buckets', json: () => ({ name: 'default' }) },
   createCollection: { path: '/v1/buckets/default/collections', json: () => ({ name: 'shelf' }) },
   createKey: { path: '/v1/keys', json: () => ({ name: 'key', scopes: ['search'] }) },
+  createGroup: { path: '/v1/groups', json: () => ({ name: 'legal' }) },
   createUser: { path: '/v1/users', json: () => ({ email: 'ann@example.com' }) },
   createAssistant: { path: '/v1/assistants', json: () => ({ name: 'helper', buckets: ['default'] }) },
   createWorkflow: { path: '/v1/workflows', json: () => ({ name: 'answers', definition: DEFINITION }) },
@@ -75,13 +76,15 @@ it('twelve organizations create things of equal names at the same time, and each
       operation,
       [],
     ]);
-    if (operation !== 'createBucket') ids.push(...answers.map(({ body }) => body.id as string));
+    // A group has no id beside its name.
+    if (!['createBucket', 'createGroup'].includes(operation)) ids.push(...answers.map(({ body }) => body.id as string));
   }
   expect(new Set(ids).size).toBe(ids.length);
   for (const key of keys) {
     expect((await test.call('GET', '/v1/workflows/answers', { key })).status).toBe(200);
     expect((await test.call('GET', '/v1/memory/sources/handbook', { key })).status).toBe(200);
     expect((await test.call('GET', '/v1/users/ann@example.com', { key })).status).toBe(200);
+    expect((await test.call('GET', '/v1/groups/legal', { key })).body.member_count).toBe(0);
     const documents = await test.call('GET', '/v1/buckets/default/documents', { key });
     expect(documents.body.data).toHaveLength(1);
   }

@@ -23,6 +23,7 @@ const BENCHMARKS = [
   'large-pdf',
   'documents',
   'search',
+  'groups',
   'peers',
   'fresh',
   'answers',

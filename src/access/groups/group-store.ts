@@ -168,3 +168,27 @@ export async function copyMemberships(sql: Sql, orgId: string, from: string, to:
     INSERT INTO group_members (org_id, group_name, member)
     SELECT org_id, group_name, ${to} FROM group_members WHERE org_id = ${orgId} AND member = ${from}`;
 }
+
+/** Set the memberships of a user that tokens name, unless a newer token has done so. Groups are found by their
+ * claim. @returns false if a token that is as new was there */
+export async function storeClaimedMemberships(
+  tx: Sql,
+  { orgId, id }: { readonly orgId: string; readonly id: string },
+  { groups, issuedAtMs }: { readonly groups: readonly string[]; readonly issuedAtMs: number },
+): Promise<boolean> {
+  const issuedAt = new Date(issuedAtMs);
+  const { count } = await tx`
+    UPDATE users SET claims_issued_at = ${issuedAt}
+    WHERE org_id = ${orgId} AND id = ${id} AND (claims_issued_at IS NULL OR claims_issued_at < ${issuedAt})`;
+  if (count === 0) return false;
+  const member = `user:${id}`;
+  const named = tx`
+    SELECT name FROM groups WHERE org_id = ${orgId} AND coalesce(claim, name) = ANY(${tx.array([...groups])}::text[])`;
+  await tx`
+    DELETE FROM group_members
+    WHERE org_id = ${orgId} AND member = ${member} AND from_claim AND group_name NOT IN (${named})`;
+  await tx`
+    INSERT INTO group_members (org_id, group_name, member, from_claim)
+    SELECT ${orgId}, named.name, ${member}, true FROM (${named}) AS named ON CONFLICT DO NOTHING`;
+  return true;
+}

@@ -68,6 +68,20 @@ export async function selectUnboundUser(
   return row ? { orgId: row.org_id, userId: row.id } : null;
 }
 
+/** Insert a member of an organization that is not suspended. Return null if it has a user of this email address. */
+export async function insertProvisionedUser(
+  tx: Sql,
+  organization: string,
+  { id, email, authLevel }: { readonly id: string; readonly email: string; readonly authLevel: number },
+): Promise<{ orgId: string; userId: string } | null> {
+  const [row] = await tx<{ org_id: string }[]>`
+    INSERT INTO users (id, org_id, email, role, auth_level)
+    SELECT ${id}, o.id, ${email}, 'member', ${authLevel} FROM organizations o
+    WHERE o.name = ${organization} AND o.suspended_at IS NULL
+    ON CONFLICT DO NOTHING RETURNING org_id`;
+  return row ? { orgId: row.org_id, userId: id } : null;
+}
+
 /**
  * Connect an identity with a user who has none. Return false if the user has one by now or is suspended.
  *

@@ -1,4 +1,5 @@
 import { AppError, conflict, notFound } from '../../platform/errors.ts';
+import { newId } from '../../platform/ids.ts';
 import { inTransaction, isUniqueViolation, type Sql } from '../../platform/postgres.ts';
 import { Secret } from '../../platform/secret.ts';
 import type { KeyRing } from '../../platform/secret-key.ts';
@@ -7,6 +8,8 @@ import type { Caller } from '../caller.ts';
 import { selectUserFactsByOidc, type UserFacts } from '../credential-store.ts';
 import { requireReadersOf } from '../groups/require-readers.ts';
 import type { OidcClaims } from '../oidc.ts';
+import { DEFAULT_AUTH_LEVEL_BY_ROLE } from '../roles.ts';
+import { checkRowLimit } from '../row-limits-store.ts';
 import { selectUser } from '../user-store.ts';
 import { requireManaged } from '../users.ts';
 import {
@@ -14,6 +17,7 @@ import {
   deleteInvitation,
   type Invitation,
   insertInvitation,
+  insertProvisionedUser,
   selectInvitation,
   selectUnboundUser,
 } from './invitation-store.ts';
@@ -21,14 +25,16 @@ import { hashLinkToken, isLinkToken, newLinkToken } from './link-token.ts';
 
 const INVITATION_MS = 7 * 24 * 3_600_000;
 
-/** Identity of a person at the OIDC issuer. */
-type Identity = Pick<OidcClaims, 'issuer' | 'subject' | 'issuedAtMs'>;
+/** Identity of a person at the OIDC issuer, with the groups of its token if they are known. */
+type Identity = Pick<OidcClaims, 'issuer' | 'subject' | 'issuedAtMs'> & Partial<Pick<OidcClaims, 'groups'>>;
 
 export interface InvitationsContext {
   readonly sql: Sql;
   readonly keyRing: Pick<KeyRing, 'sessions'>;
   /** Organizations by the domain of their people's email addresses, as the operator has set them. */
   readonly emailDomains: Readonly<Record<string, string>>;
+  /** True to add people of these domains who have no user yet. */
+  readonly provisions: boolean;
 }
 
 /**
@@ -40,11 +46,13 @@ export class Invitations {
   readonly #sql: Sql;
   readonly #hmacKey: Buffer;
   readonly #emailDomains: Readonly<Record<string, string>>;
+  readonly #provisions: boolean;
 
-  constructor({ sql, keyRing, emailDomains }: InvitationsContext) {
+  constructor({ sql, keyRing, emailDomains, provisions }: InvitationsContext) {
     this.#sql = sql;
     this.#hmacKey = keyRing.sessions;
     this.#emailDomains = emailDomains;
+    this.#provisions = provisions;
   }
 
   /**
@@ -101,8 +109,8 @@ export class Invitations {
   }
 
   /**
-   * Connect a confirmed email address with the user who has it in the organization of its domain; null if there is
-   * none.
+   * Connect a confirmed email address with the user who has it in the organization of its domain. Add a member if
+   * there is none and the settings allow it; otherwise return null.
    *
    * @throws AppError `identity_exists` (409)
    */
@@ -110,8 +118,31 @@ export class Invitations {
     const address = email.toLowerCase();
     const domain = address.slice(address.lastIndexOf('@') + 1);
     const organization = Object.hasOwn(this.#emailDomains, domain) ? this.#emailDomains[domain] : undefined;
-    const found = organization === undefined ? null : await selectUnboundUser(this.#sql, organization, address);
+    if (organization === undefined) return null;
+    if (this.#provisions) await this.#provision(organization, address);
+    const found = await selectUnboundUser(this.#sql, organization, address);
     return found && this.#connect(found, identity, async () => undefined);
+  }
+
+  /** Add a member with an email address to an organization, unless it has a user of that address. */
+  async #provision(organization: string, email: string): Promise<void> {
+    await inTransaction(this.#sql, async (tx) => {
+      const user = await insertProvisionedUser(tx, organization, {
+        id: newId('usr'),
+        email,
+        authLevel: DEFAULT_AUTH_LEVEL_BY_ROLE.member,
+      });
+      if (user === null) return;
+      await checkRowLimit(tx, user.orgId, 'users');
+      const { orgId, userId } = user;
+      await recordAudit(tx, {
+        orgId,
+        actor: `user:${userId}`,
+        action: 'user.provision',
+        target: userId,
+        detail: { email },
+      });
+    });
   }
 
   async #connect(

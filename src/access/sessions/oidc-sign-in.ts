@@ -83,8 +83,8 @@ export function openOidcSignIn(context: {
   const { sql, keyRing, oidc, invitations } = context;
   const clientId = oidc?.clientId ?? null;
   if (oidc === null || clientId === null) return null;
-  const { issuer, algorithm, clientSecret = null, scopes = ['openid'] } = oidc;
-  const verifier = openOidcVerifier({ issuer, algorithm, audience: clientId, isIdToken: true });
+  const { issuer, algorithm, clientSecret = null, scopes = ['openid'], groupsClaim = null } = oidc;
+  const verifier = openOidcVerifier({ issuer, algorithm, audience: clientId, isIdToken: true, groupsClaim });
   const client = openIssuerClient({ issuer, clientId, clientSecret });
 
   return {

@@ -87,6 +87,7 @@ const PAGES: Readonly<Record<string, Help>> = {
   },
   keys: PEOPLE,
   people: PEOPLE,
+  groups: PEOPLE,
   organizations: PEOPLE,
 };
 

@@ -45,7 +45,12 @@ const NAVIGATION: readonly NavigationGroup[] = [
       { page: 'models', label: 'Models', icon: 'models' },
       { page: 'usage', label: 'Usage', icon: 'usage' },
       { page: 'system', label: 'System', icon: 'system', scope: 'platform_admin' },
-      { page: 'keys', label: 'Keys and people', icon: 'keys', also: ['people', 'assistants', 'organizations'] },
+      {
+        page: 'keys',
+        label: 'Keys and people',
+        icon: 'keys',
+        also: ['people', 'groups', 'assistants', 'organizations'],
+      },
     ],
   },
 ];

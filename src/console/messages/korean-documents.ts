@@ -125,6 +125,11 @@ export const KOREAN_DOCUMENTS = {
     '이 등급 이상의 사용자와 키만 문서를 찾습니다. 구성원은 따로 정하지 않으면 3등급입니다.',
   'Restricted and confidential documents never leave the organization, as through a messenger. Inside, it hides nothing.':
     '제한 및 기밀 문서는 메신저 등을 통해 조직 밖으로 나가지 않습니다. 조직 안에서는 아무것도 숨기지 않습니다.',
+  Users: '사용자',
+  'E-mail addresses or ids, separated by commas. Without users and groups, all may read it.':
+    '이메일 주소나 ID를 쉼표로 구분해 적으세요. 사용자와 그룹이 없으면 모두 읽을 수 있습니다.',
+  'Names, separated by commas. Only members, the users above and administrators read it.':
+    '이름을 쉼표로 구분해 적으세요. 구성원과 위의 사용자, 관리자만 읽을 수 있습니다.',
   'A label that searches can filter by. It hides nothing.':
     '검색 조건으로 쓸 수 있는 표시이며 아무것도 숨기지 않습니다.',
 } as const;

@@ -3,6 +3,31 @@ export const KOREAN_PEOPLE = {
   Keys: 'API 키',
   People: '사용자',
   Organizations: '조직',
+  Groups: '그룹',
+  'New group': '새 그룹',
+  'A document can name groups. Then only their members and administrators find it.':
+    '문서에 그룹을 지정할 수 있습니다. 그러면 그 구성원과 관리자만 문서를 찾을 수 있습니다.',
+  'There are no groups yet': '아직 그룹이 없습니다',
+  'Make one for each circle of people who read the same documents.':
+    '같은 문서를 읽는 사람들마다 그룹을 하나씩 만드세요.',
+  Members: '구성원',
+  Member: '구성원',
+  'Shown as': '표시 이름',
+  'Value in tokens': '토큰의 값',
+  'It never changes, since documents hold it.': '문서에 기록되므로 바꿀 수 없습니다.',
+  'E-mail addresses, key:ID or group:NAME, separated by commas.':
+    '이메일 주소, key:ID 또는 group:이름을 쉼표로 구분해 적으세요.',
+  'Value of the groups claim of the identity provider. Empty for the name.':
+    'ID 공급자의 그룹 클레임 값입니다. 비워 두면 이름을 씁니다.',
+  'Members of {name}': '{name}의 구성원',
+  'Named by': '지정한 곳',
+  Token: '토큰',
+  Administrator: '관리자',
+  'Add members': '구성원 추가',
+  'The group was deleted': '그룹을 삭제했습니다',
+  'Delete the group {name}?': '그룹 {name}을(를) 삭제할까요?',
+  'Documents that name nobody else are then read by administrators only.':
+    '다른 사람을 지정하지 않은 문서는 관리자만 읽을 수 있게 됩니다.',
   'Keys and people': '키와 사용자',
   'New key': '새 키',
   'A key lets a program call the API with the scopes that it has.':

@@ -3,6 +3,7 @@ import { call, pathOf } from '../../lib/api.ts';
 import { t, translateName } from '../../lib/i18n.ts';
 import { useAction } from '../../lib/resource.ts';
 import { mayEditMetadata } from '../../lib/session.ts';
+import { splitList } from '../../lib/split-list.ts';
 import type { DocumentView, EditReply } from '../../types.ts';
 import { ActionError, Button, Check, Form, SelectField, TextField, Warnings } from '../../ui/controls.tsx';
 import { Facts, Panel } from '../../ui/page.tsx';
@@ -32,12 +33,19 @@ export function PolicyPanel({ document, onSaved }: { document: DocumentView; onS
             [t('Classification'), translateName(document.classification)],
             [t('Review'), translateName(document.review_status)],
             [t('Department'), document.scope ?? t('All')],
+            [t('Users'), listed(document.access?.users)],
+            [t('Groups'), listed(document.access?.groups)],
             [t('Public'), document.public_accessible ? t('Yes') : t('No')],
           ]}
         />
       )}
     </Panel>
   );
+}
+
+/** Show a part of an access list. Without a list, everybody reads who otherwise may. */
+function listed(names: readonly string[] | undefined): string {
+  return names === undefined ? t('All') : names.join(', ') || '–';
 }
 
 function PolicyForm({
@@ -53,6 +61,8 @@ function PolicyForm({
   const [classification, setClassification] = useState(document.classification);
   const [review, setReview] = useState(document.review_status);
   const [scope, setScope] = useState(document.scope ?? '');
+  const [users, setUsers] = useState(document.access?.users.join(', ') ?? '');
+  const [groups, setGroups] = useState(document.access?.groups.join(', ') ?? '');
   const [isPublic, setIsPublic] = useState(document.public_accessible);
   const [warnings, setWarnings] = useState<readonly string[]>([]);
   const save = useAction(async () => {
@@ -62,6 +72,7 @@ function PolicyForm({
       ...(review === document.review_status ? {} : { review_status: review }),
       ...(isPublic === document.public_accessible ? {} : { public_accessible: isPublic }),
       ...(scope === (document.scope ?? '') ? {} : { metadata: { scope: scope === '' ? null : scope } }),
+      ...accessChange(document, splitList(users), splitList(groups)),
       reindex: false,
     };
     const path = pathOf('v1', 'buckets', document.bucket_id, 'documents', document.id, 'metadata');
@@ -91,6 +102,18 @@ function PolicyForm({
         onValue={setReview}
       />
       <TextField label={t('Department')} hint={t('Empty for all departments.')} value={scope} onValue={setScope} />
+      <TextField
+        label={t('Users')}
+        hint={t('E-mail addresses or ids, separated by commas. Without users and groups, all may read it.')}
+        value={users}
+        onValue={setUsers}
+      />
+      <TextField
+        label={t('Groups')}
+        hint={t('Names, separated by commas. Only members, the users above and administrators read it.')}
+        value={groups}
+        onValue={setGroups}
+      />
       <Check label={t('Public: readable from outside of the organization')} isOn={isPublic} onToggle={setIsPublic} />
       <Warnings of={warnings} />
       <ActionError error={save.error} />
@@ -102,4 +125,10 @@ function PolicyForm({
       </div>
     </Form>
   );
+}
+
+function accessChange({ access }: DocumentView, users: string[], groups: string[]) {
+  const before = JSON.stringify([access?.users ?? [], access?.groups ?? []]);
+  if (JSON.stringify([users, groups]) === before) return {};
+  return { access: users.length + groups.length === 0 ? null : { users, groups } };
 }
