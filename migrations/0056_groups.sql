@@ -24,8 +24,10 @@ CREATE TABLE group_members (
 );
 CREATE INDEX group_members_by_member ON group_members (org_id, member);
 
--- Time of issue of the newest token whose groups a user has.
-ALTER TABLE users ADD COLUMN claims_issued_at timestamptz;
+ALTER TABLE users
+  ADD COLUMN claims_issued_at timestamptz, -- time of issue of the newest token whose groups the user has
+  ADD COLUMN external_id text,             -- of the directory that provisions the user
+  ADD COLUMN deprovisioned_at timestamptz; -- a directory has deleted the user, who is suspended and keeps the documents
 
 -- Names of the groups of a member, those that contain its groups included, in order.
 CREATE FUNCTION groups_of(org text, whose text) RETURNS text[] LANGUAGE sql STABLE AS $$

@@ -69,6 +69,7 @@ import { overviewRoutes } from './routes/overview.ts';
 import { referenceRoutes } from './routes/reference.ts';
 import { rerankRoutes } from './routes/rerank.ts';
 import { routingRoutes } from './routes/routing.ts';
+import { scimRoutes } from './routes/scim.ts';
 import { searchRoutes } from './routes/search.ts';
 import { sessionRoutes } from './routes/sessions.ts';
 import { synonymRoutes } from './routes/synonyms.ts';
@@ -180,6 +181,7 @@ export function apiRoutes(
     }),
     ...userRoutes(sql, appliance.access),
     ...groupRoutes(sql),
+    ...scimRoutes(sql),
     ...organizationRoutes(sql, appliance.access),
     ...bucketRoutes(sql, appliance.ingest.reembed, purge),
     ...synonymRoutes(sql),

@@ -1,4 +1,5 @@
 import { oauthCodeOf } from '../src/access/oauth/oauth-error.ts';
+import { SCIM_TYPE, URN } from '../src/access/scim/schema.ts';
 import { AppError } from '../src/platform/errors.ts';
 import type { ErrorFamily } from './route.ts';
 
@@ -19,6 +20,7 @@ const VECTOR_STORE_PATH = /^\/v1\/vector_stores(?:\/|\?|$)/;
 
 export function familyOfPath(path: string): ErrorFamily {
   if (VECTOR_STORE_PATH.test(path)) return 'both';
+  if (path.startsWith('/scim/')) return 'scim';
   return EMBEDDING_PATH.test(path) ? 'embedding' : 'detail';
 }
 
@@ -37,6 +39,9 @@ function typeOf(status: number): string {
 /** Error codes of Dify's external knowledge API: a wrong key, and a knowledge that does not exist. */
 const KNOWLEDGE_CODES: Readonly<Record<number, number>> = { 401: 1002, 403: 1002, 404: 2001 };
 
+/** Codes that SCIM names (RFC 7644, section 3.12). */
+const SCIM_TYPES: ReadonlySet<string> = new Set(['invalidFilter', 'invalidPath', 'invalidValue', 'uniqueness']);
+
 const RETRY_AFTER_DEFAULT_SECONDS = 1;
 
 /** Render an error for HTTP. No other code does. A 5xx shows only its message, because `details` may name internals. */
@@ -54,6 +59,11 @@ export function renderError(error: AppError, family: ErrorFamily, requestId: str
   if (family === 'knowledge') {
     const body = { error_code: KNOWLEDGE_CODES[status] ?? status, error_msg: error.message };
     return { status, headers, body: JSON.stringify(body) };
+  }
+  if (family === 'scim') {
+    const scimType = SCIM_TYPES.has(error.code) ? { scimType: error.code } : {};
+    const body = { schemas: [URN.error], status: String(status), ...scimType, detail: error.message };
+    return { status, headers: { ...headers, 'Content-Type': SCIM_TYPE }, body: JSON.stringify(body) };
   }
   if (family === 'detail') return { status, headers, body: JSON.stringify({ detail: error.message }) };
   const details = status < 500 ? error.details : undefined;

@@ -34,9 +34,9 @@ type CallerOf<A extends AccessPolicy> = A extends 'public' | 'signature'
 /**
  * Shape of a route's errors. `embedding` is the object `error` that OpenAI's clients read, `detail` is a sentence, and
  * `both` has the two side by side, for routes that both kinds of clients call. `oauth` is that of RFC 6749, and
- * `knowledge` that of Dify's external knowledge API.
+ * `knowledge` that of Dify's external knowledge API, and `scim` that of RFC 7644.
  */
-export type ErrorFamily = 'embedding' | 'detail' | 'both' | 'oauth' | 'knowledge';
+export type ErrorFamily = 'embedding' | 'detail' | 'both' | 'oauth' | 'knowledge' | 'scim';
 
 /**
  * File of a multipart request, which the body reader has written to `path`. It is removed when the handler is done. A

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { SCIM_TYPE } from '../../src/access/scim/schema.ts';
 import type { ErrorFamily, Route } from '../route.ts';
 import type { JsonObject, SchemaComponents } from './schemas.ts';
 
@@ -22,12 +23,22 @@ const OAuthError = z.object({ error: z.string(), error_description: z.string() }
 
 const KnowledgeError = z.object({ error_code: z.int(), error_msg: z.string() }).meta({ id: 'KnowledgeError' });
 
-const ERRORS: Readonly<Record<ErrorFamily, { prefix: string; schema: z.ZodType }>> = {
+const ScimError = z
+  .object({
+    schemas: z.array(z.string()),
+    status: z.string(),
+    scimType: z.string().optional(),
+    detail: z.string(),
+  })
+  .meta({ id: 'ScimError' });
+
+const ERRORS: Readonly<Record<ErrorFamily, { prefix: string; schema: z.ZodType; readonly mediaType?: string }>> = {
   embedding: { prefix: 'Embedding', schema: EmbeddingError },
   detail: { prefix: 'Detail', schema: DetailError },
   both: { prefix: 'OpenAi', schema: OpenAiError },
   oauth: { prefix: 'OAuth', schema: OAuthError },
   knowledge: { prefix: 'Knowledge', schema: KnowledgeError },
+  scim: { prefix: 'Scim', schema: ScimError, mediaType: SCIM_TYPE },
 };
 
 const REFUSALS: Readonly<Record<number, string>> = {
@@ -87,7 +98,7 @@ export function renderHeaders(): JsonObject {
 /** Render `components.responses`: every refusal in every family of errors. */
 export function renderRefusals(components: SchemaComponents): JsonObject {
   const rendered: JsonObject = {};
-  for (const family of ['embedding', 'detail', 'both', 'oauth', 'knowledge'] as const) {
+  for (const family of ['embedding', 'detail', 'both', 'oauth', 'knowledge', 'scim'] as const) {
     for (const status of Object.keys(REFUSALS)) {
       rendered[`${ERRORS[family].prefix}${status}`] = refusal(family, Number(status), {}, components);
     }
@@ -97,7 +108,8 @@ export function renderRefusals(components: SchemaComponents): JsonObject {
 
 function refusal(family: ErrorFamily, status: number, more: JsonObject, components: SchemaComponents): JsonObject {
   const headers = { ...headersOf(['X-Request-Id', ...headersOfRefusal(status)]), ...more };
-  const content = { 'application/json': { schema: components.render(ERRORS[family].schema, 'output') } };
+  const { schema, mediaType = 'application/json' } = ERRORS[family];
+  const content = { [mediaType]: { schema: components.render(schema, 'output') } };
   return { description: REFUSALS[status], headers, content };
 }
 

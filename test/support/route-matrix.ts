@@ -1,4 +1,5 @@
 import type { Route } from '../../server/route.ts';
+import { groupIdOf } from '../../src/access/scim/resources.ts';
 import type { Answer, TestApi } from './api.ts';
 import { type MatrixIds, REQUESTS } from './route-requests.ts';
 
@@ -22,6 +23,7 @@ const ID_FIELDS: Readonly<Record<string, keyof MatrixIds>> = {
     user: 'user',
     user_id: 'user',
     group: 'group',
+    scim_group: 'group',
   },
 };
 
@@ -106,6 +108,7 @@ export function requestOf(route: Route, ids: MatrixIds): { path: string; json: R
   const path = route.path.replace(/[:*](\w+)/g, (_, name: string) => {
     if (name === 'id') return 'local/lexical-1';
     if (['org', 'token', 'passkey', 'page', 'file', 'vendor'].includes(name)) return `${name}_missing`;
+    if (name === 'scim_group') return groupIdOf(ids.group);
     return ids[name === 'job' && isBulk(route) ? 'bulkJob' : (ID_FIELDS[name] as keyof MatrixIds)];
   });
   const search = query === undefined ? '' : `?${new URLSearchParams(query(ids))}`;

@@ -22,15 +22,31 @@ const OUTER_GROUPS_MAX = 1_000;
 export async function createGroup(sql: Sql, by: Caller, input: NewGroup): Promise<GroupWithMembers> {
   const { name, display_name: displayName = null, claim = null, members = [] } = parseInput(NewGroup, input);
   return inTransaction(sql, async (tx) => {
-    await store.lockGroup(tx, by.orgId, name);
-    if (!(await store.insertGroup(tx, by.orgId, name, { displayName, claim, externalId: null }))) {
-      throw conflict(`a group named "${name}" or with this claim exists already`, 'group_exists');
-    }
-    await checkRowLimit(tx, by.orgId, 'groups');
-    const added = await addAll(tx, by, name, members);
-    await audit(tx, by, 'group.create', name, { claim, added });
+    await addGroup(tx, by, { name, displayName, claim });
+    await changeMembers(tx, by, name, { add: members, remove: [] });
     return withMembers(tx, by, name);
   });
+}
+
+/**
+ * Add a group without members.
+ *
+ * @param code code of the error 409 for a name or a claim that another group has
+ * @throws AppError `group_exists` or `too_many_groups` (409)
+ */
+export async function addGroup(
+  tx: Sql,
+  by: Caller,
+  { name, ...fields }: { readonly name: string } & Partial<store.GroupFields>,
+  code = 'group_exists',
+): Promise<void> {
+  await store.lockGroup(tx, by.orgId, name);
+  const all = { displayName: null, claim: null, externalId: null, ...fields };
+  if (!(await store.insertGroup(tx, by.orgId, name, all))) {
+    throw conflict(`a group named "${name}" or with this claim exists already`, code);
+  }
+  await checkRowLimit(tx, by.orgId, 'groups');
+  await audit(tx, by, 'group.create', name, { claim: all.claim });
 }
 
 /** List groups of the caller's organization by name. */
@@ -57,23 +73,50 @@ export async function editGroup(sql: Sql, by: Caller, name: string, input: Group
   const { display_name: displayName, claim, add = [], remove = [] } = parseInput(GroupChanges, input);
   try {
     return await inTransaction(sql, async (tx) => {
-      const group = await lock(tx, by, name);
-      const fields = {
-        displayName: displayName === undefined ? group.display_name : displayName,
-        claim: claim === undefined ? group.claim : claim,
-        externalId: group.external_id,
-      };
-      await store.updateGroup(tx, by.orgId, group.name, fields);
-      const removed = await resolveMembers(tx, by.orgId, remove, 'remove');
-      await store.removeMembers(tx, by.orgId, group.name, removed);
-      const added = await addAll(tx, by, group.name, add);
-      await audit(tx, by, 'group.edit', group.name, { claim: fields.claim, added, removed });
+      const group = await setFields(tx, by, name, {
+        ...(displayName === undefined ? {} : { displayName }),
+        ...(claim === undefined ? {} : { claim }),
+      });
+      await changeMembers(tx, by, group.name, { add, remove });
       return withMembers(tx, by, group.name);
     });
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;
     throw conflict(`another group has the claim "${claim}" already`, 'group_exists');
   }
+}
+
+/**
+ * Change fields of a group.
+ *
+ * @throws AppError `group_not_found` (404), or a unique violation of PostgreSQL if another group has the claim
+ */
+export async function setFields(tx: Sql, by: Caller, name: string, fields: Partial<store.GroupFields>): Promise<Group> {
+  const group = await lock(tx, by, name);
+  const { display_name: displayName, claim, external_id: externalId } = group;
+  if (Object.keys(fields).length === 0) return group;
+  await store.updateGroup(tx, by.orgId, group.name, { displayName, claim, externalId, ...fields });
+  await audit(tx, by, 'group.edit', group.name, { before: { displayName, claim, externalId }, after: fields });
+  return group;
+}
+
+/**
+ * Add members to a group and remove others, effective within 1 s.
+ *
+ * @throws AppError of `editGroup`
+ */
+export async function changeMembers(
+  tx: Sql,
+  by: Caller,
+  name: string,
+  change: { readonly add: readonly string[]; readonly remove: readonly string[] },
+): Promise<void> {
+  if (change.add.length + change.remove.length === 0) return;
+  const group = await lock(tx, by, name);
+  const removed = await resolveMembers(tx, by.orgId, change.remove, 'remove');
+  await store.removeMembers(tx, by.orgId, group.name, removed);
+  const added = await addAll(tx, by, group.name, change.add);
+  await audit(tx, by, 'group.members', group.name, { added, removed });
 }
 
 /**

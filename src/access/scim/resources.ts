@@ -1,0 +1,28 @@
+import { type ScimListQuery, URN } from './schema.ts';
+import type { Page } from './scim-store.ts';
+
+const COUNT_MAX = 200;
+
+/** Return the id of a group for directories. Names have characters that addresses do not carry as they are. */
+export function groupIdOf(name: string): string {
+  return Buffer.from(name).toString('base64url');
+}
+
+export function groupNameOf(id: string): string {
+  return Buffer.from(id, 'base64url').toString();
+}
+
+/** Read the page that a query asks for (RFC 7644, section 3.4.2.4): negative values count as 0. */
+export function pageOf({ startIndex, count }: ScimListQuery): Page {
+  return { offset: Math.max(startIndex, 1) - 1, limit: Math.min(Math.max(count, 0), COUNT_MAX) };
+}
+
+export function toList<Resource>(resources: Resource[], totalResults: number, query: ScimListQuery) {
+  return {
+    schemas: [URN.list],
+    totalResults,
+    startIndex: Math.max(query.startIndex, 1),
+    itemsPerPage: resources.length,
+    Resources: resources,
+  };
+}
