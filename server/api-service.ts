@@ -69,6 +69,7 @@ import { referenceRoutes } from './routes/reference.ts';
 import { rerankRoutes } from './routes/rerank.ts';
 import { routingRoutes } from './routes/routing.ts';
 import { searchRoutes } from './routes/search.ts';
+import { searchLogRoutes } from './routes/search-log.ts';
 import { sessionRoutes } from './routes/sessions.ts';
 import { synonymRoutes } from './routes/synonyms.ts';
 import { usageRoutes } from './routes/usage.ts';
@@ -163,7 +164,7 @@ export function apiRoutes(
     ...usageRoutes({
       ...appliance.usage,
       async listByBucket(caller, period, signal) {
-        await appliance.search.counts.flush();
+        await appliance.search.log.flush();
         return listUsageByBucket(reportQueries(sql, signal), caller, period);
       },
     }),
@@ -181,6 +182,7 @@ export function apiRoutes(
     ...organizationRoutes(sql, appliance.access),
     ...bucketRoutes(sql, appliance.ingest.reembed, purge),
     ...synonymRoutes(sql),
+    ...searchLogRoutes({ sql, settings: config.search.log, log: appliance.search.log }),
     ...bucketMapRoutes({ sql, chunks: appliance.search.chunks, threads: appliance.threads }),
     ...documentRoutes(appliance.ingest.uploads, { ...shared, threads: appliance.threads, purge }),
     ...demoRoutes(appliance.ingest.uploads, purge),
@@ -190,6 +192,7 @@ export function apiRoutes(
     ...documentReadingRoutes(appliance.ingest.reading, {
       links: appliance.search.links,
       queryShares: shared.queryShares,
+      log: appliance.search.log,
     }),
     ...documentPageRoutes(appliance.ingest.reading, { ...shared, keyRing: appliance.keyRing }),
     ...jobRoutes(sql),
@@ -202,7 +205,7 @@ export function apiRoutes(
     ...workflowRoutes(appliance.workflows),
     ...memoryRoutes(appliance.memory, purge),
     ...eventRoutes(live),
-    ...overviewRoutes(sql, new InstallationGauge(appliance), appliance.search.counts),
+    ...overviewRoutes(sql, new InstallationGauge(appliance), appliance.search.log),
     ...consoleRoutes(),
     ...referenceRoutes(),
     ...helpRoutes(),

@@ -6,6 +6,7 @@ import { countTokens } from '../models/tokens.ts';
 import { AppError } from '../platform/errors.ts';
 import { FairGate } from '../platform/fair-gate.ts';
 import type { Filter } from '../search/filter/filter.ts';
+import { askedByAssistant } from '../search/log/search-log.ts';
 import type { RelevanceFields } from '../search/relevance/schema.ts';
 import { linkResults } from '../search/results/link-results.ts';
 import { SearchRequest, type SearchResult } from '../search/schema.ts';
@@ -64,7 +65,8 @@ export async function gatherPassages(
   signal: AbortSignal,
 ): Promise<Gathered> {
   const find = async () => {
-    const response = await search(context.search, caller, request, signal);
+    const asking = { ...context.search, log: askedByAssistant(context.search.log) };
+    const response = await search(asking, caller, request, signal);
     const found = linkResults(response, context.search.links, { caller, origin: request.origin }).results as Found[];
     const { kept, tokens } = withinBudget(found, request.tokensMax);
     const surrounded = await surround(context.reading, caller, kept, request.tokensMax - tokens, signal);
