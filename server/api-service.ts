@@ -237,7 +237,12 @@ function signInRoutes({ sql, access }: Appliance): Route[] {
 
 /** List the routes that find passages, and those that answer from them. */
 function answeringRoutes({ sql, search, answers }: Appliance): Route[] {
-  return [...searchRoutes(search), ...answerRoutes(answers), ...chatCompletionRoutes(answers), ...assistantRoutes(sql)];
+  return [
+    ...searchRoutes(search),
+    ...answerRoutes(answers, search.log),
+    ...chatCompletionRoutes(answers),
+    ...assistantRoutes(sql),
+  ];
 }
 
 /**

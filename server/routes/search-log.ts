@@ -15,6 +15,7 @@ import {
 } from '../../src/search/log/schema.ts';
 import type { SearchLog } from '../../src/search/log/search-log.ts';
 import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
+import { attachment } from '../content-disposition.ts';
 import { editQueries, reportQueries } from '../limited-queries.ts';
 import { PageQuery, pageSchema, readPage } from '../pages.ts';
 import { defineRoute, type Route } from '../route.ts';
@@ -69,7 +70,13 @@ function readingRoutes({ sql, settings, log }: SearchLogRoutes): Route[] {
       operationId: 'exportSearchLog',
       summary: 'The search log as NDJSON or CSV, newest search first',
       query: LogFilter.extend({ format: z.enum(['ndjson', 'csv']).default('ndjson') }),
-      responses: { 200: { description: 'One search on each line, as NDJSON or CSV', mediaType: '*/*' } },
+      responses: {
+        200: {
+          description: 'One search on each line, as NDJSON or CSV',
+          mediaType: '*/*',
+          headers: ['Content-Disposition'],
+        },
+      },
       refusals: [404],
       async handle({ caller, query, signal }) {
         await log.flush();
@@ -77,7 +84,10 @@ function readingRoutes({ sql, settings, log }: SearchLogRoutes): Route[] {
         return {
           body: Readable.from(await begun(lines), { objectMode: false }),
           type: query.format === 'csv' ? 'text/csv; charset=utf-8' : NDJSON,
-          headers: { 'Cache-Control': 'private, no-store' },
+          headers: {
+            'Content-Disposition': attachment(`search-log.${query.format}`),
+            'Cache-Control': 'private, no-store',
+          },
         };
       },
     }),

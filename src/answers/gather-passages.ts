@@ -48,6 +48,8 @@ export interface PassageRequest {
 export interface Gathered extends RelevanceFields {
   readonly passages: AnswerPassage[];
   readonly warnings: string[];
+  /** Id of the search in the search log; absent if it is not there. */
+  readonly search_id?: string;
 }
 
 type Found = SearchResult & { readonly bucket_id: string };
@@ -71,7 +73,8 @@ export async function gatherPassages(
     const { kept, tokens } = withinBudget(found, request.tokensMax);
     const surrounded = await surround(context.reading, caller, kept, request.tokensMax - tokens, signal);
     const { relevance, relevance_score, warnings } = response;
-    return { passages: surrounded.map(toPassage), relevance, relevance_score, warnings };
+    const logged = response.search_id === null ? {} : { search_id: response.search_id };
+    return { passages: surrounded.map(toPassage), relevance, relevance_score, warnings, ...logged };
   };
   return context.slots.run(caller.orgId, find, () => signal);
 }

@@ -69,7 +69,7 @@ export type LogEntry = z.output<typeof LogEntry>;
 const amount = z.int().min(0);
 
 const Asked = z.object({
-  query: z.string().describe('in lower case'),
+  query: z.string().describe('as it was asked in the search of last_id; others may differ in case'),
   searches: amount,
   unanswered: amount,
   last_id: z.string().describe('its last search without an answer, or else its last search'),

@@ -42,6 +42,8 @@ export interface SearchRecorder {
 export interface SearchLog extends SearchRecorder {
   /** Note that a document was opened from the results of a search. */
   opened(orgId: string, searchId: string, documentId: string): void;
+  /** Note that the answer from a search was rated. */
+  rated(orgId: string, searchId: string, helpful: boolean): void;
   /** Record feedback on a search. @throws AppError `search_not_found` (404) */
   giveFeedback(orgId: string, searchId: string, feedback: { helpful: boolean; chunkId: string | null }): Promise<void>;
   /** Take over a change of levels at once; other processes do with their next write. */
@@ -75,6 +77,7 @@ export async function openSearchLog(context: LogContext): Promise<SearchLog> {
       return level === 'queries' ? batch.add(caller, searched, tookMs) : null;
     },
     opened: (orgId, id, documentId) => batch.note(noteOf(orgId, id, { opened: [documentId] })),
+    rated: (orgId, id, helpful) => batch.note(noteOf(orgId, id, { helpful })),
     async giveFeedback(orgId, id, { helpful, chunkId }) {
       const note = noteOf(orgId, id, { helpful, chunk_id: chunkId });
       if ((await applyNotes(sql, [note])).length > 0) return;

@@ -46,22 +46,27 @@ export async function selectAsked(
   rowsMax: number,
 ): Promise<Asked[]> {
   const rows = await sql`
-    SELECT lower(query) AS query, count(*)::int AS searches,
+    SELECT count(*)::int AS searches,
            count(*) FILTER (WHERE results = 0 OR relevance = 'none')::int AS unanswered, max(asked_at) AS last_at,
            (array_agg(id ORDER BY (results = 0 OR relevance IS NOT DISTINCT FROM 'none') DESC, asked_at DESC, id))[1]
              AS last_id
     FROM search_log WHERE ${loggedFor(sql, caller, conditions)}
-    GROUP BY lower(query) ORDER BY searches DESC, last_at DESC, query LIMIT ${rowsMax}`;
+    GROUP BY lower(query) ORDER BY searches DESC, last_at DESC, lower(query) LIMIT ${rowsMax}`;
   const ids = rows.map((row) => row['last_id'] as string);
-  const last = await sql<{ id: string; bucket_ids: string[] }[]>`
-    SELECT id, bucket_ids FROM search_log WHERE org_id = ${caller.orgId} AND id = ANY(${sql.array(ids)}::text[])`;
-  const bucketsOf = new Map(last.map(({ id, bucket_ids: bucketIds }) => [id, bucketIds]));
-  return rows.map((row) => ({
-    query: row['query'] as string,
-    searches: row['searches'] as number,
-    unanswered: row['unanswered'] as number,
-    last_id: row['last_id'] as string,
-    last_at: (row['last_at'] as Date).toISOString(),
-    bucket_ids: bucketsOf.get(row['last_id'] as string) ?? [],
-  }));
+  const last = await sql<{ id: string; query: string; bucket_ids: string[] }[]>`
+    SELECT id, query, bucket_ids FROM search_log WHERE org_id = ${caller.orgId} AND id = ANY(${sql.array(ids)}::text[])`;
+  const byId = new Map(last.map((row) => [row.id, row]));
+  return rows.flatMap((row) => {
+    const of = byId.get(row['last_id'] as string);
+    // A sweep may have removed it meanwhile.
+    if (of === undefined) return [];
+    return {
+      query: of.query,
+      searches: row['searches'] as number,
+      unanswered: row['unanswered'] as number,
+      last_id: of.id,
+      last_at: (row['last_at'] as Date).toISOString(),
+      bucket_ids: of.bucket_ids,
+    };
+  });
 }
