@@ -163,6 +163,10 @@ test('the log is filtered and read page by page', async () => {
   expect(await list('?min_ms=3600000')).toEqual([]);
   expect(await list('?since=2999-01-01T00:00:00Z')).toEqual([]);
   expect(await list('?bucket=default')).toEqual(all);
+  for (const wrong of ['unanswered=perhaps', 'since=yesterday', 'min_ms=-1', 'contains=', 'contains=%00', 'limit=0']) {
+    expect([wrong, (await api.call('GET', `${LOG}?${wrong}`, { key: admin })).status]).toEqual([wrong, 400]);
+  }
+  expect(await list('?cursor=srch_missing')).toEqual([]);
   expect((await api.call('GET', `${LOG}?bucket=nothing`, { key: admin })).status).toBe(404);
 });
 
@@ -239,6 +243,7 @@ test('a query is judged, exported as judged pairs, and forgotten when its judgem
   expect((await judge({ document_id: 'doc_missing', grade: 1 })).status).toBe(404);
   expect((await judge({ document_id: pump, grade: 1 }, admin, 'srch_missing')).status).toBe(404);
   expect((await judge({ document_id: pump, grade: 4 })).status).toBe(400);
+  expect((await judge({ document_id: `${pump}\0`, grade: 3 })).status).toBe(400);
   expect((await judge({ document_id: pump, grade: 1 }, member)).status).toBe(403);
   await judge({ document_id: pump, grade: 0 });
   expect(await exported()).toBe('');

@@ -36,7 +36,8 @@ export const LogFilter = z.object({
   since: z.iso.datetime({ offset: true }).optional().describe('only searches from this time on'),
   bucket: z.string().min(1).max(200).optional().describe('id or name: only searches of this bucket'),
   unanswered: z
-    .stringbool()
+    .stringbool('must be true or false')
+    .meta({ type: 'boolean' })
     .optional()
     .describe('true: only searches without a result that seemed to answer the query'),
   min_ms: textInteger(z.int().min(0).max(3_600_000).optional()).describe('only searches that took this long'),
