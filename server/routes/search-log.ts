@@ -24,7 +24,7 @@ const params = z.object({ search: z.string().min(1).max(100).describe('search_id
 const NDJSON = 'application/x-ndjson';
 
 export interface SearchLogRoutes extends SearchLogContext {
-  readonly log: Pick<SearchLog, 'flush' | 'readLevels' | 'giveFeedback'>;
+  readonly log: Pick<SearchLog, 'flush' | 'readLevel' | 'giveFeedback'>;
 }
 
 /** Make the routes of the search log, which shows what the people of an organization asked. */
@@ -133,7 +133,7 @@ function levelRoutes({ sql, settings, log }: SearchLogRoutes): Route[] {
       refusals: [409],
       async handle({ caller, body }) {
         const level = await setLevel({ sql: editQueries(sql), settings }, caller, body.level);
-        await log.readLevels();
+        await log.readLevel(caller.orgId);
         return { body: level };
       },
     }),

@@ -88,7 +88,7 @@ export const logLevel = forOrganization(
     const settings = config.search.log;
     if (level === undefined) return readLevel(sql, settings, operator.orgId);
     const set = await setLevel({ sql, settings }, operator, level === 'default' ? null : level);
-    await search.log.readLevels();
+    await search.log.readLevel(operator.orgId);
     return set;
   },
   ['search'],

@@ -13,10 +13,11 @@ export function keepsAtLeast(sql: Sql, settings: SearchLogSettings, wanted: 'cou
   return sql`coalesce(organizations.search_log, ${settings.level}) = ANY(${sql.array([...enough])}::text[])`;
 }
 
-/** Read the levels of the organizations that chose one, by their ids. */
-export async function selectLevels(sql: Sql): Promise<Map<string, LogLevel>> {
+/** Read the levels that organizations chose, of those that chose one. @param orgIds null for all organizations */
+export async function selectLevels(sql: Sql, orgIds: readonly string[] | null): Promise<Map<string, LogLevel>> {
   const rows = await sql<{ id: string; level: LogLevel }[]>`
-    SELECT id, search_log AS level FROM organizations WHERE search_log IS NOT NULL`;
+    SELECT id, search_log AS level FROM organizations
+    WHERE search_log IS NOT NULL ${orgIds === null ? sql`` : sql`AND id = ANY(${sql.array([...orgIds])}::text[])`}`;
   return new Map(rows.map(({ id, level }) => [id, level]));
 }
 

@@ -46,8 +46,8 @@ export interface SearchLog extends SearchRecorder {
   rated(orgId: string, searchId: string, helpful: boolean): void;
   /** Record feedback on a search. @throws AppError `search_not_found` (404) */
   giveFeedback(orgId: string, searchId: string, feedback: { helpful: boolean; chunkId: string | null }): Promise<void>;
-  /** Take over a change of levels at once; other processes do with their next write. */
-  readLevels(): Promise<void>;
+  /** Take over a change of a level at once; other processes do within a second of the next search. */
+  readLevel(orgId: string): Promise<void>;
   /** Write everything that was recorded before this call. */
   flush(): Promise<void>;
   close(): Promise<void>;
@@ -66,7 +66,7 @@ export async function openSearchLog(context: LogContext): Promise<SearchLog> {
   const { sql, logger, settings } = context;
   const counts = await openSearchCounts({ sql, logger, settings });
   const batch = new Batch(context);
-  await batch.readLevels();
+  await batch.readLevels(null);
   const writing = repeatingTask('search log', FLUSH_EVERY_MS, logger, () => batch.flush());
   await writing.start(new AbortController().signal);
   return {
@@ -85,7 +85,7 @@ export async function openSearchLog(context: LogContext): Promise<SearchLog> {
       if (!id.startsWith('srch_') || ageMs > NOTE_AFTER_MS) throw notFound('search', id);
       batch.note(note);
     },
-    readLevels: () => batch.readLevels(),
+    readLevel: (orgId) => batch.readLevels([orgId]),
     async flush() {
       await Promise.all([counts.flush(), batch.flush()]);
     },
@@ -106,7 +106,10 @@ function noteOf(orgId: string, id: string, note: Partial<SearchNote>): SearchNot
 class Batch {
   readonly #context: LogContext;
   readonly #dropped: Counter;
+  /** Levels that organizations chose. */
   #levels = new Map<string, LogLevel>();
+  /** Organizations that searched since their levels were read. */
+  #searching = new Set<string>();
   #rows: LoggedSearch[] = [];
   #notes: { readonly note: SearchNote; readonly atMs: number }[] = [];
 
@@ -120,6 +123,7 @@ class Batch {
   }
 
   levelOf(orgId: string): LogLevel {
+    if (this.#searching.size < ROWS_MAX) this.#searching.add(orgId);
     return levelFor(this.#context.settings, this.#levels.get(orgId) ?? null);
   }
 
@@ -150,12 +154,22 @@ class Batch {
     if (this.#notes.length < NOTES_MAX) this.#notes.push({ note, atMs: Date.now() });
   }
 
-  async readLevels(): Promise<void> {
-    this.#levels = await selectLevels(this.#context.sql);
+  /** Read the levels of organizations, or of all for null. */
+  async readLevels(orgIds: readonly string[] | null): Promise<void> {
+    const levels = await selectLevels(this.#context.sql, orgIds);
+    if (orgIds === null) this.#levels = levels;
+    for (const id of orgIds ?? []) {
+      const level = levels.get(id);
+      if (level === undefined) this.#levels.delete(id);
+      else this.#levels.set(id, level);
+    }
   }
 
   async flush({ isLast = false } = {}): Promise<void> {
     await this.#writeRows();
+    const searching = [...this.#searching];
+    this.#searching = new Set();
+    if (searching.length > 0) await this.readLevels(searching);
     await this.#writeNotes(isLast ? Number.POSITIVE_INFINITY : Date.now() - NOTE_AFTER_MS);
   }
 
@@ -165,7 +179,6 @@ class Batch {
     this.#rows = [];
     try {
       await insertSearches(this.#context.sql, this.#context.settings, rows);
-      await this.readLevels();
     } catch (error) {
       // Those that came meanwhile are fewer, and newer.
       const kept = [...rows, ...this.#rows].slice(0, ROWS_MAX);
