@@ -230,6 +230,12 @@ test('only those who manage people read the log, each that of their organization
   expect(await openedBy(await api.key({ scopes: ['users:manage'], authLevel: 5 }))).toEqual([]);
 });
 
+test('a key that is limited to some buckets cannot read the log', async () => {
+  const owner = await api.key({ scopes: ['users:manage', 'keys:manage', 'search'] });
+  const json = { name: 'limited', scopes: ['users:manage'], limits: { buckets: ['default'] } };
+  expect((await api.call('POST', '/v1/keys', { key: owner, json })).status).toBe(400);
+});
+
 test('a query is judged, exported as judged pairs, and forgotten when its judgement is removed', async () => {
   const { search_id: id } = await search('When is the pump serviced?');
   const judge = (json: object, key = admin, of = id) => api.call('POST', `${LOG}/${of}/judgement`, { key, json });

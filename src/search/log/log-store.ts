@@ -69,12 +69,14 @@ export interface SearchConditions {
   readonly contains?: string | undefined;
 }
 
-/** Build the condition on rows of `search_log` that the caller may read them, and that they meet the conditions. */
-export function loggedFor(sql: Sql, { orgId, limits }: Caller, conditions: SearchConditions = {}): SqlFragment {
+/**
+ * Build the condition on rows of `search_log` that they are of the caller's organization, and meet the conditions. Keys
+ * that are limited to buckets cannot read the log.
+ */
+export function loggedFor(sql: Sql, { orgId }: Caller, conditions: SearchConditions = {}): SqlFragment {
   const { since, bucketId, unanswered, minMs, contains } = conditions;
   return sql`
     search_log.org_id = ${orgId}
-    ${limits?.buckets === undefined ? sql`` : sql`AND bucket_ids <@ ${sql.array([...limits.buckets])}::text[]`}
     ${since === undefined ? sql`` : sql`AND asked_at >= ${since}`}
     ${bucketId === undefined ? sql`` : sql`AND ${bucketId} = ANY(bucket_ids)`}
     ${unanswered ? sql`AND (results = 0 OR relevance = 'none')` : sql``}

@@ -6,7 +6,7 @@ import type { Asked, LogSummary } from './schema.ts';
 /** Sum the searches of an organization by day, from the day `start` (`YYYY-MM-DD`) on. */
 export async function selectDays(
   sql: Sql,
-  { orgId, limits }: Caller,
+  { orgId }: Caller,
   { start, bucketId }: { readonly start: string; readonly bucketId: string | undefined },
 ): Promise<LogSummary['by_day']> {
   const rows = await sql`
@@ -14,7 +14,6 @@ export async function selectDays(
            sum(slow)::float8 AS slow, round(sum(took_ms) / sum(searches))::float8 AS mean_ms
     FROM search_counts WHERE org_id = ${orgId} AND day >= ${start}::date
       ${bucketId === undefined ? sql`` : sql`AND bucket_id = ${bucketId}`}
-      ${limits?.buckets === undefined ? sql`` : sql`AND bucket_id = ANY(${sql.array([...limits.buckets])}::text[])`}
     GROUP BY day ORDER BY day`;
   return rows as unknown as LogSummary['by_day'];
 }
