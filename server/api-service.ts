@@ -71,6 +71,7 @@ import { rerankRoutes } from './routes/rerank.ts';
 import { routingRoutes } from './routes/routing.ts';
 import { scimRoutes } from './routes/scim.ts';
 import { searchRoutes } from './routes/search.ts';
+import { searchLogRoutes } from './routes/search-log.ts';
 import { sessionRoutes } from './routes/sessions.ts';
 import { synonymRoutes } from './routes/synonyms.ts';
 import { usageRoutes } from './routes/usage.ts';
@@ -165,26 +166,16 @@ export function apiRoutes(
     ...usageRoutes({
       ...appliance.usage,
       async listByBucket(caller, period, signal) {
-        await appliance.search.counts.flush();
+        await appliance.search.log.flush();
         return listUsageByBucket(reportQueries(sql, signal), caller, period);
       },
     }),
     ...meRoutes(sql),
     ...signInRoutes(appliance),
-    ...oauthClientRoutes(appliance.access.oauth),
-    ...oauthConsentRoutes(appliance.access),
-    ...keyRoutes({
-      sql,
-      keyRing: appliance.keyRing,
-      usage: appliance.usage,
-      resolveLimits: (caller, limits) => resolveKeyLimits(appliance, caller, limits),
-    }),
-    ...userRoutes(sql, appliance.access),
-    ...groupRoutes(sql),
-    ...scimRoutes(sql),
-    ...organizationRoutes(sql, appliance.access),
+    ...callerRoutes(appliance),
     ...bucketRoutes(sql, appliance.ingest.reembed, purge),
     ...synonymRoutes(sql),
+    ...searchLogRoutes({ sql, settings: config.search.log, log: appliance.search.log }),
     ...bucketMapRoutes({ sql, chunks: appliance.search.chunks, threads: appliance.threads }),
     ...documentRoutes(appliance.ingest.uploads, { ...shared, threads: appliance.threads, purge }),
     ...demoRoutes(appliance.ingest.uploads, purge),
@@ -194,6 +185,7 @@ export function apiRoutes(
     ...documentReadingRoutes(appliance.ingest.reading, {
       links: appliance.search.links,
       queryShares: shared.queryShares,
+      log: appliance.search.log,
     }),
     ...documentPageRoutes(appliance.ingest.reading, { ...shared, keyRing: appliance.keyRing }),
     ...jobRoutes(sql),
@@ -206,7 +198,7 @@ export function apiRoutes(
     ...workflowRoutes(appliance.workflows),
     ...memoryRoutes(appliance.memory, purge),
     ...eventRoutes(live),
-    ...overviewRoutes(sql, new InstallationGauge(appliance), appliance.search.counts),
+    ...overviewRoutes(sql, new InstallationGauge(appliance), appliance.search.log),
     ...consoleRoutes(),
     ...referenceRoutes(),
     ...helpRoutes(),
@@ -236,9 +228,33 @@ function signInRoutes({ sql, access }: Appliance): Route[] {
   ];
 }
 
+/** List the routes of those who call: clients, keys, people, groups and organizations. */
+function callerRoutes(appliance: Appliance): Route[] {
+  const { sql, access, keyRing, usage } = appliance;
+  return [
+    ...oauthClientRoutes(access.oauth),
+    ...oauthConsentRoutes(access),
+    ...keyRoutes({
+      sql,
+      keyRing,
+      usage,
+      resolveLimits: (caller, limits) => resolveKeyLimits(appliance, caller, limits),
+    }),
+    ...userRoutes(sql, access),
+    ...groupRoutes(sql),
+    ...scimRoutes(sql),
+    ...organizationRoutes(sql, access),
+  ];
+}
+
 /** List the routes that find passages, and those that answer from them. */
 function answeringRoutes({ sql, search, answers }: Appliance): Route[] {
-  return [...searchRoutes(search), ...answerRoutes(answers), ...chatCompletionRoutes(answers), ...assistantRoutes(sql)];
+  return [
+    ...searchRoutes(search),
+    ...answerRoutes(answers, search.log),
+    ...chatCompletionRoutes(answers),
+    ...assistantRoutes(sql),
+  ];
 }
 
 /**

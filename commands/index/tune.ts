@@ -1,6 +1,7 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { bucketFlag, orgFlag } from '../../src/cli/flags.ts';
+import type { JudgedQuery } from '../../src/search/tune-weights.ts';
 
 export default class IndexTune extends BaseCommand {
   static override setsUp = false;
@@ -10,11 +11,19 @@ export default class IndexTune extends BaseCommand {
     'The weights are kept only with --apply, for the vectors that the bucket has now.';
   static override examples = [
     '<%= config.bin %> index tune --bucket manuals --queries judged.jsonl',
-    '<%= config.bin %> index tune --bucket manuals --queries judged.jsonl --apply --json',
+    '<%= config.bin %> index tune --bucket manuals --judged-from-log --apply --json',
   ];
   static override flags = {
     bucket: bucketFlag,
-    queries: Flags.string({ description: 'file of judged queries', required: true, env: 'SERVICE_QUERIES' }),
+    queries: Flags.string({
+      description: 'file of judged queries',
+      exactlyOne: ['queries', 'judged-from-log'],
+      env: 'SERVICE_QUERIES',
+    }),
+    'judged-from-log': Flags.boolean({
+      description: 'use the queries that people judged in the search log',
+      env: 'SERVICE_JUDGED_FROM_LOG',
+    }),
     org: orgFlag,
     apply: Flags.boolean({ description: 'keep the best weights', env: 'SERVICE_APPLY' }),
   };
@@ -22,8 +31,10 @@ export default class IndexTune extends BaseCommand {
   async run(): Promise<unknown> {
     const { flags } = await this.parse(IndexTune);
     const { readJudgedQueries } = await import('../../src/cli/judged-queries.ts');
-    const judged = await readJudgedQueries(flags.queries);
-    return this.withOperator(flags, async ({ search }, operator, signal) => {
+    const fromFile = flags.queries === undefined ? null : await readJudgedQueries(flags.queries);
+    return this.withOperator(flags, async ({ sql, search }, operator, signal) => {
+      const { listJudgedQueries } = await import('../../src/search/log/edit-log.ts');
+      const judged = fromFile ?? toJudged(await listJudgedQueries(sql, operator, flags.bucket));
       const { tuneWeights } = await import('../../src/search/tune-weights.ts');
       const { openProgress } = await import('../../src/cli/progress.ts');
       const progress = await openProgress();
@@ -43,4 +54,9 @@ export default class IndexTune extends BaseCommand {
       return tuned;
     });
   }
+}
+
+/** Convert judged queries of the search log. */
+function toJudged(queries: readonly { query: string; relevant: Record<string, number> }[]): JudgedQuery[] {
+  return queries.map(({ query, relevant }) => ({ query, relevant: new Map(Object.entries(relevant)) }));
 }

@@ -5,6 +5,7 @@ import { rateAnswer, selectAnswer, selectRated } from '../../src/answers/answer-
 import { Answer, type AnswerEvent, AnswerRequest, RatedAnswer, RatingRequest } from '../../src/answers/schema.ts';
 import { AppError, notFound } from '../../src/platform/errors.ts';
 import { textInteger } from '../../src/platform/zod-integers.ts';
+import type { SearchLog } from '../../src/search/log/search-log.ts';
 import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
 import { eventStreamReply, renderEvent } from '../event-stream.ts';
 import { editQueries, reportQueries } from '../limited-queries.ts';
@@ -35,7 +36,7 @@ const FailedAnswer = Answer.pick({
   .extend({ detail: z.string() });
 
 /** Make the routes of answers with their sources. */
-export function answerRoutes(context: AnswerContext): Route[] {
+export function answerRoutes(context: AnswerContext, log: Pick<SearchLog, 'rated'>): Route[] {
   return [
     defineRoute({
       method: 'POST',
@@ -103,8 +104,9 @@ export function answerRoutes(context: AnswerContext): Route[] {
       responses: { 204: { description: 'Rated' } },
       refusals: [404],
       async handle({ caller, params, body }) {
-        const isRated = await rateAnswer(editQueries(context.sql), caller, params.answer, body);
-        if (!isRated) throw notFound('answer', params.answer);
+        const rated = await rateAnswer(editQueries(context.sql), caller, params.answer, body);
+        if (rated === null) throw notFound('answer', params.answer);
+        if (rated.searchId !== null) log.rated(caller.orgId, rated.searchId, body.rating === 'up');
         return { status: 204 };
       },
     }),

@@ -7,6 +7,7 @@ import type { ReadingContext } from '../../src/ingest/each-chunk.ts';
 import { HistoryEntry, readHistory } from '../../src/metadata/read-history.ts';
 import type { FairGate } from '../../src/platform/fair-gate.ts';
 import { textInteger } from '../../src/platform/zod-integers.ts';
+import type { SearchLog } from '../../src/search/log/search-log.ts';
 import { linkToPlace, type ResultLinks } from '../../src/search/results/link-results.ts';
 import { reportQueries, sharedQueries } from '../limited-queries.ts';
 import { pageSchema } from '../pages.ts';
@@ -17,10 +18,22 @@ const params = z.object({ document: z.string().min(1) });
 const HISTORY_ENTRIES_MAX = 1000;
 const HistoryQuery = z.object({ limit: textInteger(z.int().min(1).max(HISTORY_ENTRIES_MAX).default(50)) });
 
+const OpenedQuery = z.object({
+  search: z.string().min(1).max(100).optional().describe('search_id of the search from whose results it is opened'),
+});
+
 /** Make the routes that read a document by its id alone, as the console addresses its page. */
 export function documentReadingRoutes(
   context: ReadingContext,
-  { links, queryShares }: { readonly links: ResultLinks; readonly queryShares: FairGate },
+  {
+    links,
+    queryShares,
+    log,
+  }: {
+    readonly links: ResultLinks;
+    readonly queryShares: FairGate;
+    readonly log: Pick<SearchLog, 'opened'>;
+  },
 ): Route[] {
   const { sql } = context;
   return [
@@ -52,10 +65,13 @@ export function documentReadingRoutes(
       errors: 'detail',
       reads: 'none',
       params,
+      query: OpenedQuery,
       responses: { 200: { description: 'The document', schema: DocumentView } },
-      handle: async ({ caller, params, signal }) => ({
-        body: await findDocumentOfAnyBucket(reportQueries(sql, signal), caller, params.document),
-      }),
+      async handle({ caller, params, query, signal }) {
+        const document = await findDocumentOfAnyBucket(reportQueries(sql, signal), caller, params.document);
+        if (query.search !== undefined) log.opened(caller.orgId, query.search, document.id);
+        return { body: document };
+      },
     }),
     defineRoute({
       method: 'GET',

@@ -2,12 +2,12 @@ import { hasScope } from '../../src/access/caller.ts';
 import { readOrganization } from '../../src/appliance/overview/read-overview.ts';
 import { Overview } from '../../src/appliance/overview/schema.ts';
 import type { Sql } from '../../src/platform/postgres.ts';
-import type { SearchCounts } from '../../src/search/search-counts.ts';
+import type { SearchLog } from '../../src/search/log/search-log.ts';
 import type { InstallationGauge } from '../installation-load.ts';
 import { reportQueries } from '../limited-queries.ts';
 import { defineRoute, type Route } from '../route.ts';
 
-export function overviewRoutes(sql: Sql, gauge: InstallationGauge, counts: Pick<SearchCounts, 'flush'>): Route[] {
+export function overviewRoutes(sql: Sql, gauge: InstallationGauge, log: Pick<SearchLog, 'flush'>): Route[] {
   return [
     defineRoute({
       method: 'GET',
@@ -20,7 +20,7 @@ export function overviewRoutes(sql: Sql, gauge: InstallationGauge, counts: Pick<
       responses: { 200: { description: 'The overview', schema: Overview } },
       async handle({ caller, signal }) {
         const queries = reportQueries(sql, signal);
-        await counts.flush();
+        await log.flush();
         const organization = await readOrganization(queries, caller);
         if (!hasScope(caller, 'platform_admin')) return { body: { ...organization, installation: null } };
         const installation = await gauge.read(queries, signal);

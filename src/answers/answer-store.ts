@@ -21,14 +21,24 @@ export async function selectAnswer(sql: Sql, caller: Caller, id: string): Promis
   return row?.answer ?? null;
 }
 
-/** Rate an answer of the caller. Return false if it is not kept, or if the caller may not read its documents now. */
-export async function rateAnswer(sql: Sql, caller: Caller, id: string, rated: RatingRequest): Promise<boolean> {
-  const rows = await sql`
+/**
+ * Rate an answer of the caller.
+ *
+ * @returns the id of its search, if the search log had it; null if the answer is not kept, or if the caller may not
+ *   read its documents now
+ */
+export async function rateAnswer(
+  sql: Sql,
+  caller: Caller,
+  id: string,
+  rated: RatingRequest,
+): Promise<{ readonly searchId: string | null } | null> {
+  const [row] = await sql<{ searchId: string | null }[]>`
     UPDATE answers SET rating = ${rated.rating}, reason = ${rated.reason || null}, rated_at = now()
     WHERE id = ${id} AND org_id = ${caller.orgId} AND actor = ${caller.actor} AND expires_at > now()
       AND NOT ${hiddenAmong(sql, caller, sql`answers.document_ids`)}
-    RETURNING 1`;
-  return rows.length > 0;
+    RETURNING answer->>'search_id' AS "searchId"`;
+  return row ?? null;
 }
 
 /** Select rated answers of the organization whose documents the caller may read, the latest rating first. */

@@ -6,6 +6,7 @@ import { countTokens } from '../models/tokens.ts';
 import { AppError } from '../platform/errors.ts';
 import { FairGate } from '../platform/fair-gate.ts';
 import type { Filter } from '../search/filter/filter.ts';
+import { askedByAssistant } from '../search/log/search-log.ts';
 import type { RelevanceFields } from '../search/relevance/schema.ts';
 import { linkResults } from '../search/results/link-results.ts';
 import { SearchRequest, type SearchResult } from '../search/schema.ts';
@@ -47,6 +48,8 @@ export interface PassageRequest {
 export interface Gathered extends RelevanceFields {
   readonly passages: AnswerPassage[];
   readonly warnings: string[];
+  /** Id of the search in the search log; absent if it is not there. */
+  readonly search_id?: string;
 }
 
 type Found = SearchResult & { readonly bucket_id: string };
@@ -64,12 +67,14 @@ export async function gatherPassages(
   signal: AbortSignal,
 ): Promise<Gathered> {
   const find = async () => {
-    const response = await search(context.search, caller, request, signal);
+    const asking = { ...context.search, log: askedByAssistant(context.search.log) };
+    const response = await search(asking, caller, request, signal);
     const found = linkResults(response, context.search.links, { caller, origin: request.origin }).results as Found[];
     const { kept, tokens } = withinBudget(found, request.tokensMax);
     const surrounded = await surround(context.reading, caller, kept, request.tokensMax - tokens, signal);
     const { relevance, relevance_score, warnings } = response;
-    return { passages: surrounded.map(toPassage), relevance, relevance_score, warnings };
+    const logged = response.search_id === null ? {} : { search_id: response.search_id };
+    return { passages: surrounded.map(toPassage), relevance, relevance_score, warnings, ...logged };
   };
   return context.slots.run(caller.orgId, find, () => signal);
 }

@@ -94,6 +94,7 @@ export const Answer = z
       output_tokens: z.int(),
     }),
     warnings: z.array(z.string()),
+    search_id: z.string().optional().describe('id of its search, if the search log keeps queries'),
     kept_until: z.iso.datetime().nullable().describe('time until which it can be read again and rated; null: not kept'),
   })
   .meta({ id: 'Answer' });
@@ -123,7 +124,10 @@ export const RatedAnswer = z
 export type RatedAnswer = z.output<typeof RatedAnswer>;
 
 /** Facts of an answer that are known before the model writes. */
-export type AnswerStart = Pick<Answer, 'id' | 'searched' | 'passages' | 'relevance' | 'relevance_score' | 'warnings'>;
+export type AnswerStart = Pick<
+  Answer,
+  'id' | 'searched' | 'passages' | 'relevance' | 'relevance_score' | 'warnings' | 'search_id'
+>;
 
 /** Part of an answer while it is made. `end` is the last one. */
 export type AnswerEvent =

@@ -3,7 +3,7 @@ import { link, open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { AppError, conflict } from '../platform/errors.ts';
+import { AppError, conflict, invalidRequest } from '../platform/errors.ts';
 import { describeWriteRefusal, isRefusal } from '../platform/file-refusal.ts';
 import { fileNameOf } from '../platform/printable.ts';
 
@@ -56,6 +56,30 @@ export async function saveFile(
 
 export async function writeToStdout(body: Readable, signal: AbortSignal): Promise<void> {
   await pipeline(body, process.stdout, { signal, end: false });
+}
+
+/** Refuse to write an export and JSON to stdout. @throws AppError `invalid_request` (400) */
+export function refuseJson(file: string, isJson: boolean): void {
+  if (file === '-' && isJson) throw invalidRequest('--export - writes to stdout; leave out --json', 'export');
+}
+
+/**
+ * Write a stream to a file, or to stdout for `-`.
+ *
+ * @returns the file, for `--json`; undefined for stdout, which then has the stream alone
+ * @throws AppError as `saveFile`
+ */
+export async function exportBody(
+  body: Readable,
+  file: string,
+  { force = false, signal }: { force?: boolean; signal: AbortSignal },
+): Promise<{ readonly file: string } | undefined> {
+  if (file !== '-') {
+    await saveFile(body, file, { force, signal });
+    return { file };
+  }
+  await writeToStdout(body, signal);
+  return undefined;
 }
 
 /** Refuse a file that already exists, before any work is done. @throws AppError `file_exists` (409) */

@@ -26,6 +26,7 @@ const PAGES: readonly (readonly [pattern: string, load: Load])[] = [
   ['organizations', () => import('./pages/people/organizations.tsx')],
   ['account', () => import('./pages/account/account.tsx')],
   ['system', () => import('./pages/system/system.tsx')],
+  ['insight', () => import('./pages/insight/insight.tsx')],
   ['usage', () => import('./pages/usage/usage.tsx')],
   ['keys', () => import('./pages/people/keys.tsx')],
   ['groups', () => import('./pages/people/groups.tsx')],

@@ -30,6 +30,7 @@ export type { ModelView } from '../models/catalog.ts';
 export type { MapDetails } from '../projection/schema.ts';
 export type { ScoreMatrix } from '../projection/score-matrix.ts';
 export type { BucketDetails, ListedBucket } from '../search/bucket-model.ts';
+export type { Asked, LogEntry, LogSummary, SearchLogLevel } from '../search/log/schema.ts';
 export type { BucketMap } from '../search/map/bucket-map.ts';
 export type { SearchResponse, SearchResult } from '../search/schema.ts';
 export type { UsageByKey } from '../usage/list-usage.ts';

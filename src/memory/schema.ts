@@ -4,7 +4,7 @@ import { METADATA_LIMITS, userKeyFault } from '../documents/user-metadata.ts';
 import { textInteger } from '../platform/zod-integers.ts';
 import { Relevance, RelevanceScore } from '../search/relevance/schema.ts';
 import { CorrectedWord } from '../search/results/describe-corrections.ts';
-import { BUCKETS_MAX, SearchRequest, SearchResult } from '../search/schema.ts';
+import { BUCKETS_MAX, SearchRequest, SearchResponse, SearchResult } from '../search/schema.ts';
 import { CONFIG_BY_TYPE, lineOfText } from './readers/configs.ts';
 import { scheduleFault } from './schedule.ts';
 
@@ -265,6 +265,7 @@ export type MemorySearchResult = z.output<typeof MemorySearchResult>;
 export const MemorySearchResponse = z
   .object({
     object: z.literal('list'),
+    search_id: SearchResponse.shape.search_id,
     bucket_ids: z.array(z.string()),
     model: z.string().nullable(),
     results: z.array(MemorySearchResult),

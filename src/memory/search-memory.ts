@@ -23,12 +23,20 @@ export async function searchMemory(
   request: MemorySearchRequest,
   signal?: AbortSignal,
 ): Promise<MemorySearchResponse> {
+  const beganMs = performance.now();
   const { sql } = context;
   const named = [...(request.bucket === undefined ? [] : [request.bucket]), ...(request.buckets ?? [])];
   const refs = named.length > 0 ? named : await listSourceBuckets(sql, caller, BUCKETS_MAX);
   if (refs.length === 0) {
     const warning = 'no source that you may read belongs to a bucket; name a bucket with "bucket"';
-    const nothing = { bucket_ids: [], model: null, results: [], ...relevanceOfAnswer([]), corrected: [] };
+    const nothing = {
+      search_id: null,
+      bucket_ids: [],
+      model: null,
+      results: [],
+      ...relevanceOfAnswer([]),
+      corrected: [],
+    };
     return { object: 'list', ...nothing, usage: { tokens: 0 }, warnings: [warning] };
   }
   const { sources = [], tags = [], temporal } = request;
@@ -48,9 +56,11 @@ export async function searchMemory(
   });
   if (request.temporal === 'latest') results.sort((a, b) => b.score - a.score || timeOf(b) - timeOf(a));
   const answer = relevanceOfAnswer(results);
-  context.counts?.add(caller.orgId, found.bucketIds, { results, relevance: answer.relevance });
+  const { query, mode } = search;
+  const searched = { query, mode, beganMs, bucketIds: found.bucketIds, results: results.length };
   return {
     object: 'list',
+    search_id: context.log?.record(caller, { ...searched, relevance: answer.relevance }) ?? null,
     bucket_ids: [...found.bucketIds],
     model: found.model,
     results: await highlightResults(results, found.terms, request),

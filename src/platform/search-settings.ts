@@ -1,6 +1,11 @@
 import { z } from 'zod';
 
 const MIB = 1024 * 1024;
+const DAY_MS = 24 * 3_600_000;
+
+/** Levels at which searches are kept, from least to most. */
+export const LOG_LEVELS = ['off', 'counts', 'queries'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
 
 export const searchSettings = {
   search: z
@@ -27,6 +32,19 @@ export const searchSettings = {
         .describe(
           'addresses of results: console: page of the console, for people who can sign in; signed: page that opens without sign-in for one hour',
         ),
+      log: z
+        .enum(LOG_LEVELS)
+        .default('counts')
+        .describe(
+          'what is kept of searches: off: nothing; counts: numbers by day and bucket; queries: also what was asked, without who asked. An organization can choose another level',
+        ),
+      log_max: z.enum(LOG_LEVELS).default('queries').describe('the most that an organization can choose for log'),
+      log_retention_days: z
+        .number()
+        .positive()
+        .max(3_650)
+        .default(30)
+        .describe('days for which queries are kept; numbers by day are kept for 400 days'),
     })
     .prefault({})
     .describe('searches'),
@@ -38,6 +56,17 @@ export interface SearchSettings {
   readonly residentBytes: number;
   readonly tableCacheBytes: number;
   readonly resultLinks: 'console' | 'signed';
+  readonly log: SearchLogSettings;
+}
+
+/** Level at which searches are kept, and for how long. */
+export interface SearchLogSettings {
+  /** Level of organizations that chose none. */
+  readonly level: LogLevel;
+  /** Limit on the level of every organization. */
+  readonly levelMax: LogLevel;
+  /** Time for which queries are kept. */
+  readonly keptMs: number;
 }
 
 /** Convert the settings of the file to those that the program uses. */
@@ -47,6 +76,7 @@ export function searchConfigOf({ search }: SearchFile): { search: SearchSettings
       residentBytes: search.resident_mb * MIB,
       tableCacheBytes: search.table_cache_mb * MIB,
       resultLinks: search.result_links,
+      log: { level: search.log, levelMax: search.log_max, keptMs: search.log_retention_days * DAY_MS },
     },
   };
 }

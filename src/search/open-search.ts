@@ -21,8 +21,9 @@ import type { KeyRing } from '../platform/secret-key.ts';
 import type { Rerankers } from '../rerank/open-rerankers.ts';
 import { removeOldChanges } from './documents/copy-store.ts';
 import { openDocumentCopies } from './documents/open-copies.ts';
+import { deleteOldSearches } from './log/log-store.ts';
+import { openSearchLog, type SearchLog } from './log/search-log.ts';
 import type { SearchContext } from './search.ts';
-import { openSearchCounts, type SearchCounts } from './search-counts.ts';
 import { deleteOldSearchCounts } from './search-counts-store.ts';
 import { SynonymCache } from './synonyms/synonym-cache.ts';
 
@@ -34,10 +35,12 @@ const DELETED_TEXT: DeletedTextAge = { pauseMs: 10_000, smallChunks: 10_000, age
 
 /** Days for which searches by day are kept. */
 const COUNTS_DAYS = 400;
+/** Searches of the log that one sweep removes. */
+const LOG_ROWS_SWEPT_MAX = 50_000;
 
 /** The search index: reading, writing and maintenance. */
 export interface Search extends SearchContext {
-  readonly counts: SearchCounts;
+  readonly log: SearchLog;
   readonly chunks: LanceIndex;
   readonly index: IndexWriter;
   readonly removal: IndexRemoval;
@@ -51,7 +54,7 @@ export interface Search extends SearchContext {
 }
 
 export async function openSearch(context: {
-  readonly config: Pick<Config, 'dataDir' | 'index' | 'objects' | 'search'>;
+  readonly config: Pick<Config, 'dataDir' | 'index' | 'objects' | 'search' | 'channels'>;
   readonly keyRing: Pick<KeyRing, 'linkSigning'>;
   readonly sql: Sql;
   readonly direct: Sql;
@@ -70,14 +73,20 @@ export async function openSearch(context: {
   const documents = openDocumentCopies(config, { sql, logger, metrics });
   const index = new IndexWriter({ sql, direct, chunks, logger });
   const generations: SweepCursor = { after: null };
-  const counts = await openSearchCounts({ sql, logger });
+  const log = await openSearchLog({
+    sql,
+    logger,
+    registry: metrics.registry,
+    settings: config.search.log,
+    keepsMessengers: config.channels.keepsQuestions,
+  });
   return {
     sql,
     chunks,
     embedder: embedding.embedder,
     reranker: context.rerankers.ofSearch,
     synonyms: new SynonymCache(),
-    counts,
+    log,
     documents,
     index,
     queryShares,
@@ -105,6 +114,11 @@ export async function openSearch(context: {
         run: (signal) => expungeDue({ sql, direct, chunks, logger }, DELETED_TEXT, signal),
       },
       { name: 'removal of noted changes of documents', everyMs, run: () => removeOldChanges(sql) },
+      {
+        name: 'removal of old searches of the log',
+        everyMs,
+        run: () => deleteOldSearches(sql, config.search.log, LOG_ROWS_SWEPT_MAX),
+      },
       { name: 'removal of old search counts', everyMs, run: () => deleteOldSearchCounts(sql, COUNTS_DAYS) },
       { name: 'settling of abandoned indexes', everyMs, run: (signal) => index.settleAbandoned(signal) },
     ],
@@ -113,7 +127,7 @@ export async function openSearch(context: {
       copies?.prepare();
     },
     async close() {
-      await counts.close();
+      await log.close();
       await index.close();
       await documents?.close();
       await chunks.close();

@@ -69,6 +69,10 @@ export type SearchResult = z.output<typeof SearchResult>;
 export const SearchResponse = z
   .object({
     object: z.literal('list'),
+    search_id: z
+      .string()
+      .nullable()
+      .describe('id of this search in the search log, for feedback; null: the log keeps no queries'),
     bucket_id: z.string(),
     model: z.string().nullable().describe('the model of the query vector; null in keyword mode'),
     results: z.array(SearchResult),

@@ -1,4 +1,6 @@
 import type { Sql } from '../platform/postgres.ts';
+import type { SearchLogSettings } from '../platform/search-settings.ts';
+import { keepsAtLeast } from './log/level-store.ts';
 
 /** Searches of one organization, bucket and UTC day (`YYYY-MM-DD`). */
 export interface SearchCount {
@@ -8,24 +10,35 @@ export interface SearchCount {
   readonly bucketId: string;
   readonly searches: number;
   readonly unanswered: number;
+  readonly slow: number;
+  readonly tookMs: number;
 }
 
-/** Add counts, each key at most once. Drop those of deleted organizations. */
-export async function addSearchCounts(sql: Sql, counts: readonly SearchCount[]): Promise<void> {
+/** Add counts, each key at most once. Drop those of deleted organizations, and of those that count nothing. */
+export async function addSearchCounts(
+  sql: Sql,
+  settings: SearchLogSettings,
+  counts: readonly SearchCount[],
+): Promise<void> {
+  if (counts.length === 0) return;
   // The order of the keys is the same in all processes, so that they do not block each other.
   const rows = counts.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
   await sql`
-    INSERT INTO search_counts AS known (org_id, day, bucket_id, searches, unanswered)
-    SELECT new.org_id, new.day::date, new.bucket_id, new.searches, new.unanswered
+    INSERT INTO search_counts AS known (org_id, day, bucket_id, searches, unanswered, slow, took_ms)
+    SELECT new.org_id, new.day::date, new.bucket_id, new.searches, new.unanswered, new.slow, new.took_ms
     FROM unnest(${sql.array(rows.map(({ orgId }) => orgId))}::text[],
                 ${sql.array(rows.map(({ day }) => day))}::text[],
                 ${sql.array(rows.map(({ bucketId }) => bucketId))}::text[],
                 ${sql.array(rows.map(({ searches }) => searches))}::bigint[],
-                ${sql.array(rows.map(({ unanswered }) => unanswered))}::bigint[])
-      AS new (org_id, day, bucket_id, searches, unanswered)
+                ${sql.array(rows.map(({ unanswered }) => unanswered))}::bigint[],
+                ${sql.array(rows.map(({ slow }) => slow))}::bigint[],
+                ${sql.array(rows.map(({ tookMs }) => tookMs))}::bigint[])
+      AS new (org_id, day, bucket_id, searches, unanswered, slow, took_ms)
     JOIN organizations ON organizations.id = new.org_id
+    WHERE ${keepsAtLeast(sql, settings, 'counts')}
     ON CONFLICT (org_id, day, bucket_id) DO UPDATE
-      SET searches = known.searches + excluded.searches, unanswered = known.unanswered + excluded.unanswered`;
+      SET searches = known.searches + excluded.searches, unanswered = known.unanswered + excluded.unanswered,
+          slow = known.slow + excluded.slow, took_ms = known.took_ms + excluded.took_ms`;
 }
 
 function keyOf({ orgId, day, bucketId }: SearchCount): string {

@@ -1,6 +1,8 @@
 import type { Logger } from '../platform/logger.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { repeatingTask } from '../platform/repeating-task.ts';
+import type { SearchLogSettings } from '../platform/search-settings.ts';
+import { SLOW_MS } from './log/schema.ts';
 import { addSearchCounts, noteActivity, type SearchCount } from './search-counts-store.ts';
 
 const FLUSH_EVERY_MS = 5_000;
@@ -11,24 +13,34 @@ const SEVERAL_BUCKETS = '';
 
 /** Answer of a search, as far as it is counted. */
 interface CountedAnswer {
-  readonly results: readonly unknown[];
+  readonly results: number;
   readonly relevance: string | null;
+  readonly tookMs: number;
 }
 
 /** Counter of searches. It is a statistic: a crash loses the searches of the last seconds. */
 export interface SearchCounts {
-  /** Count a search, and note that these buckets were used. */
-  add(orgId: string, bucketIds: readonly string[], answer: CountedAnswer): void;
+  /** Note that these buckets were used, and count a search. @param answer null to count nothing */
+  add(orgId: string, bucketIds: readonly string[], answer: CountedAnswer | null): void;
   /** Write all searches counted before this call. */
   flush(): Promise<void>;
   close(): Promise<void>;
 }
 
-export async function openSearchCounts({ sql, logger }: { sql: Sql; logger: Logger }): Promise<SearchCounts> {
+export async function openSearchCounts({
+  sql,
+  logger,
+  settings,
+}: {
+  readonly sql: Sql;
+  readonly logger: Logger;
+  readonly settings: SearchLogSettings;
+}): Promise<SearchCounts> {
   let open = new Map<string, SearchCount>();
   let used = new Set<string>();
 
-  const merge = ({ orgId, day, bucketId, searches, unanswered }: SearchCount) => {
+  const merge = (count: SearchCount) => {
+    const { orgId, day, bucketId } = count;
     const key = `${orgId} ${day} ${bucketId}`;
     const sum = open.get(key);
     if (sum === undefined && open.size >= SUMS_MAX) return;
@@ -36,19 +48,21 @@ export async function openSearchCounts({ sql, logger }: { sql: Sql; logger: Logg
       orgId,
       day,
       bucketId,
-      searches: (sum?.searches ?? 0) + searches,
-      unanswered: (sum?.unanswered ?? 0) + unanswered,
+      searches: (sum?.searches ?? 0) + count.searches,
+      unanswered: (sum?.unanswered ?? 0) + count.unanswered,
+      slow: (sum?.slow ?? 0) + count.slow,
+      tookMs: (sum?.tookMs ?? 0) + count.tookMs,
     });
   };
 
   const flush = async () => {
-    if (open.size === 0) return;
+    if (open.size === 0 && used.size === 0) return;
     const [written, active] = [[...open.values()], used];
     open = new Map();
     used = new Set();
     try {
       await noteActivity(sql, [...active]);
-      await addSearchCounts(sql, written);
+      await addSearchCounts(sql, settings, written);
     } catch (error) {
       for (const count of written) merge(count);
       for (const id of active) used.add(id);
@@ -59,12 +73,20 @@ export async function openSearchCounts({ sql, logger }: { sql: Sql; logger: Logg
   const writing = repeatingTask('search counts', FLUSH_EVERY_MS, logger, flush);
   await writing.start(new AbortController().signal);
   return {
-    add(orgId, bucketIds, { results, relevance }) {
-      const day = new Date().toISOString().slice(0, 10);
-      const unanswered = results.length === 0 || relevance === 'none' ? 1 : 0;
-      const [bucketId = SEVERAL_BUCKETS, ...others] = bucketIds;
-      merge({ orgId, day, bucketId: others.length > 0 ? SEVERAL_BUCKETS : bucketId, searches: 1, unanswered });
+    add(orgId, bucketIds, answer) {
       if (used.size < SUMS_MAX) for (const id of bucketIds) used.add(id);
+      if (answer === null) return;
+      const { results, relevance, tookMs } = answer;
+      const [bucketId = SEVERAL_BUCKETS, ...others] = bucketIds;
+      merge({
+        orgId,
+        day: new Date().toISOString().slice(0, 10),
+        bucketId: others.length > 0 ? SEVERAL_BUCKETS : bucketId,
+        searches: 1,
+        unanswered: results === 0 || relevance === 'none' ? 1 : 0,
+        slow: tookMs >= SLOW_MS ? 1 : 0,
+        tookMs: Math.round(tookMs),
+      });
     },
     flush,
     async close() {

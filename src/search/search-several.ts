@@ -49,6 +49,7 @@ export async function searchSeveral(
   request: SeveralRequest,
   signal?: AbortSignal,
 ): Promise<SeveralResponse> {
+  const beganMs = performance.now();
   const share = { gate: context.queryShares, owner: caller.orgId };
   const sql = context.sql.limited({ ms: QUERY_MS.search, signal, share });
   const search = { ...request, top_k: wantedOf(request) };
@@ -58,9 +59,11 @@ export async function searchSeveral(
   const highlighted = await highlightResults(ordered, found.terms, request);
   const results = await explainTerms(highlighted, found.terms);
   const answer = relevanceOfAnswer(results);
-  context.counts?.add(caller.orgId, found.bucketIds, { results, relevance: answer.relevance });
+  const { query, mode } = request;
+  const searched = { query, mode, beganMs, bucketIds: found.bucketIds, results: results.length };
   return {
     object: 'list',
+    search_id: context.log?.record(caller, { ...searched, relevance: answer.relevance }) ?? null,
     bucket_ids: [...found.bucketIds],
     model: found.model,
     results,

@@ -3,6 +3,7 @@ import type { FairGate } from '../platform/fair-gate.ts';
 import { QUERY_MS } from '../platform/postgres.ts';
 import type { Reranker } from '../rerank/reranker.ts';
 import { type AttemptContext, searchTarget } from './attempt.ts';
+import type { SearchRecorder } from './log/search-log.ts';
 import { toResult } from './rank.ts';
 import { readBucketTarget } from './read-target.ts';
 import { relevanceOfAnswer } from './relevance/schema.ts';
@@ -12,14 +13,13 @@ import { highlightResults } from './results/highlight-results.ts';
 import type { ResultLinks } from './results/link-results.ts';
 import { orderResults, wantedOf } from './results/order-results.ts';
 import type { SearchRequest, SearchResponse } from './schema.ts';
-import type { SearchCounts } from './search-counts.ts';
 import type { Found } from './search-index.ts';
 
 export interface SearchContext extends AttemptContext {
   readonly reranker: Reranker | null;
   readonly links: ResultLinks;
-  /** Counter of searches; null for searches that nobody asked for. */
-  readonly counts: Pick<SearchCounts, 'add'> | null;
+  /** Log and counts of searches; null for searches that nobody asked for. */
+  readonly log: SearchRecorder | null;
   /** Shares of the organizations in the connections to PostgreSQL. */
   readonly queryShares: FairGate;
 }
@@ -39,6 +39,7 @@ export async function searchBucket(
   request: SearchRequest,
   signal?: AbortSignal,
 ): Promise<SearchResponse> {
+  const beganMs = performance.now();
   const share = { gate: context.queryShares, owner: caller.orgId };
   const sql = context.sql.limited({ ms: QUERY_MS.search, signal, share });
   const input = { context: { ...context, sql }, caller, request, signal, wanted: wantedOf(request) };
@@ -53,9 +54,11 @@ export async function searchBucket(
   const results = await explainTerms(highlighted, terms);
   const bucketId = target.indexes[0]?.bucketId as string;
   const answer = relevanceOfAnswer(results);
-  context.counts?.add(caller.orgId, [bucketId], { results, relevance: answer.relevance });
+  const { query, mode } = request;
+  const searched = { query, mode, beganMs, bucketIds: [bucketId], results: results.length };
   return {
     object: 'list',
+    search_id: context.log?.record(caller, { ...searched, relevance: answer.relevance }) ?? null,
     bucket_id: bucketId,
     model: embedded?.model ?? null,
     results,

@@ -124,7 +124,7 @@ async function searchLegs(
 ): Promise<Legs> {
   const search = async (mode: 'keyword' | 'vector') =>
     searchBucket(
-      { ...context, counts: null },
+      { ...context, log: null },
       caller,
       bucketRef,
       SearchRequest.parse({ query, mode, top_k: DEPTH }),

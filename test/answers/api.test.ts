@@ -212,6 +212,20 @@ describe('a kept answer', () => {
     await test.appliance.sql`UPDATE documents SET privacy_level = 1 WHERE file_name = 'pump.md'`;
   });
 
+  it('hands its rating to the search log, which has its question if the organization keeps queries', async () => {
+    const admin = await test.key({ scopes: ['users:manage'] });
+    const setLevel = (level: string | null) =>
+      test.call('PUT', '/v1/search/log/level', { key: admin, json: { level } });
+    expect((await ask()).body).not.toHaveProperty('search_id');
+    await setLevel('queries');
+    const { body } = await ask();
+    await test.call('PUT', `/v1/answers/${body.id}/rating`, { key, json: { rating: 'down' } });
+    const entry = async () => (await test.call('GET', '/v1/search/log', { key: admin })).body.data[0];
+    await until(async () => (await entry()).helpful === false, { what: 'the rating in the log' });
+    expect(await entry()).toMatchObject({ id: body.search_id, asked_by: 'assistant', query: body.query });
+    await setLevel(null);
+  });
+
   it('is gone with a document that it shows', async () => {
     await test.call('POST', '/v1/buckets', { key, json: { name: 'brief' } });
     await ingestAll(test.appliance, test.operator, 'brief', MANUAL.slice(0, 1));

@@ -22,7 +22,7 @@ const GOAL_SERVER_MS = 200;
 
 const PAGES = [
   ...['', '/system', '/documents', '/buckets/bkt_00001', '/search', '/ask'],
-  ...['/metadata', '/map', '/jobs', '/channels', '/sources', '/workflows', '/models', '/models/vendors'],
+  ...['/metadata', '/map', '/jobs', '/insight', '/channels', '/sources', '/workflows', '/models', '/models/vendors'],
   ...['/models/local', '/models/routing', '/models/calibration', '/models/buckets', '/usage', '/account', '/keys'],
   ...['/people', '/assistants', '/organizations'],
 ];

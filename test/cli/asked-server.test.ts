@@ -39,6 +39,8 @@ const READING = [
   ['channels', 'outbox'],
   ['channels', 'unanswered'],
   ['channels', 'unanswered', '--texts'],
+  ['search', 'log'],
+  ['search', 'log', 'level'],
   ['sources', 'list'],
   ['workflows', 'list'],
   ['usage', '--from', '2026-01-01', '--to', '2026-02-01'],

@@ -18,6 +18,7 @@ import { ListJobsQuery } from '../../src/jobs/schema.ts';
 import { countFinished, countLive, listWatched } from '../../src/jobs/watch-store.ts';
 import { listSourceRows } from '../../src/memory/source-store.ts';
 import type { Sql } from '../../src/platform/postgres.ts';
+import { type SearchConditions, selectSearches, selectSlowest } from '../../src/search/log/log-store.ts';
 import { selectUsageByActor, selectUsageRows } from '../../src/usage/report-store.ts';
 import { listRunRows, selectRecentRuns } from '../../src/workflows/run-store.ts';
 import { listWorkflowRows } from '../../src/workflows/store.ts';
@@ -103,6 +104,10 @@ const questions =
       ...{ limit: PAGE_ROWS, after: query.after },
       configId: query.configId && query.configId + filled.orgId,
     });
+const searches =
+  (conditions: SearchConditions, after?: string): Query =>
+  (sql) =>
+    selectSearches(sql, operator, conditions, { limit: PAGE_ROWS, after });
 const digestOf = (n: number) => createHash('sha256').update(String(n)).digest('hex');
 
 const middleDocument = idOf('doc_', 26, ROWS.documents / 2);
@@ -149,6 +154,10 @@ const LISTS: readonly (readonly [name: string, query: Query])[] = [
   ['unanswered questions', questions()],
   ['unanswered questions after a cursor', questions({ after: idOf('qst_', 8, ROWS.records / 2) })],
   ['unanswered questions of a configuration that got few', questions({ configId: `chc_rare_` })],
+  ['searches of the log', searches({})],
+  ['searches of the log after a cursor', searches({}, idOf('srch_', 8, ROWS.records / 2))],
+  ['searches without an answer', searches({ unanswered: true })],
+  ['slowest searches', (sql) => selectSlowest(sql, operator, {}, PAGE_ROWS)],
   ['buckets', (sql) => listBuckets(sql, operator, page())],
   ['buckets after a cursor', (sql) => listBuckets(sql, operator, page(middlePlace('bucket-')))],
   ['collections', (sql) => listCollections(sql, filled.orgId, filled.bucketId, page())],

@@ -55,7 +55,7 @@ export async function fillLists(sql: Sql, organizations: readonly string[]): Pro
 const TABLES = [
   ...['collections', 'workflows'],
   ...['documents', 'jobs', 'api_keys', 'users', 'organizations', 'channel_notifications', 'channel_deliveries'],
-  'channel_questions',
+  ...['channel_questions', 'search_log'],
   ...['workflow_runs', 'audit_log', 'usage_ledger', 'usage_by_actor', 'buckets', 'sources', 'channel_configs'],
 ];
 
@@ -143,6 +143,11 @@ async function fillRecords(sql: Sql, orgOf: SqlFragment, orgs: ReturnType<Sql['a
     INSERT INTO channel_questions (id, config_id, org_id, asked_at, question)
     SELECT 'qst_' || lpad(n::text, 8, '0'), CASE WHEN n % 200 < 6 THEN 'chc_rare_' ELSE 'chc_' END || ${orgOf}, ${orgOf},
            now() - n * interval '1 minute', 'why?'
+    FROM generate_series(1, ${ROWS.records}::int) n`;
+  await sql`
+    INSERT INTO search_log (id, org_id, asked_at, bucket_ids, query, asked_by, mode, took_ms, results, relevance)
+    SELECT 'srch_' || lpad(n::text, 8, '0'), ${orgOf}, now() - n * interval '1 minute', ARRAY['bkt_' || ${orgOf}],
+           'why?', 'key', 'hybrid', n % 1000, 1, CASE WHEN n % 200 < 6 THEN 'none' ELSE 'high' END
     FROM generate_series(1, ${ROWS.records}::int) n`;
   await sql`
     INSERT INTO workflows (id, org_id, name, latest_version, created_by)

@@ -71,6 +71,9 @@ const NO_IDS = new Set([
     'getAnswer.answer',
     'rateAnswer.answer',
   ],
+  // A search in the log is found by its organization alone; test/api/search-log.test.ts has it.
+  ...['listSearchLog.cursor', 'giveSearchFeedback.search', 'giveSearchFeedback.chunk_id'],
+  ...['judgeSearch.search', 'judgeSearch.document_id'],
   ...['createVectorStore.file_ids', 'createVectorStoreFileBatch.file_ids'],
 ]);
 
@@ -107,7 +110,7 @@ export function requestOf(route: Route, ids: MatrixIds): { path: string; json: R
   const { query, json } = REQUESTS[route.operationId] ?? {};
   const path = route.path.replace(/[:*](\w+)/g, (_, name: string) => {
     if (name === 'id') return 'local/lexical-1';
-    if (['org', 'token', 'passkey', 'page', 'file', 'vendor'].includes(name)) return `${name}_missing`;
+    if (['org', 'token', 'passkey', 'page', 'file', 'vendor', 'search'].includes(name)) return `${name}_missing`;
     if (name === 'scim_group') return groupIdOf(ids.group);
     return ids[name === 'job' && isBulk(route) ? 'bulkJob' : (ID_FIELDS[name] as keyof MatrixIds)];
   });

@@ -75,6 +75,11 @@ const PAGES: Readonly<Record<string, Help>> = {
     document: 'gateway',
     reference: 'models/listModels',
   },
+  insight: {
+    text: 'A question without an answer becomes a document, a synonym or a judgement in one step.',
+    document: 'insight',
+    reference: 'search/summarizeSearchLog',
+  },
   usage: {
     text: 'This page shows the requests and tokens of a month, and what is left of your quota.',
     document: 'gateway',

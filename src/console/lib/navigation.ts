@@ -43,6 +43,7 @@ const NAVIGATION: readonly NavigationGroup[] = [
     title: 'Service',
     entries: [
       { page: 'models', label: 'Models', icon: 'models' },
+      { page: 'insight', label: 'Insight', icon: 'insight', scope: 'users:manage' },
       { page: 'usage', label: 'Usage', icon: 'usage' },
       { page: 'system', label: 'System', icon: 'system', scope: 'platform_admin' },
       {

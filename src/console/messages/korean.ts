@@ -5,6 +5,7 @@ import { KOREAN_CHANNELS } from './korean-channels.ts';
 import { KOREAN_DOCUMENTS } from './korean-documents.ts';
 import { KOREAN_FRAME } from './korean-frame.ts';
 import { KOREAN_HELP } from './korean-help.ts';
+import { KOREAN_INSIGHT } from './korean-insight.ts';
 import { KOREAN_JOBS } from './korean-jobs.ts';
 import { KOREAN_METADATA } from './korean-metadata.ts';
 import { KOREAN_MODELS } from './korean-models.ts';
@@ -37,4 +38,5 @@ export const KOREAN = {
   ...KOREAN_OVERVIEW,
   ...KOREAN_CHANNELS,
   ...KOREAN_NOTIFICATIONS,
+  ...KOREAN_INSIGHT,
 } as const;

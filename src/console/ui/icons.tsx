@@ -8,6 +8,7 @@ const PATHS = {
   metadata: 'M4 7l4 5-4 5M11 17h9',
   models: 'M12 3l8 4.5v9L12 21l-8-4.5v-9zM4 7.5l8 4.5 8-4.5M12 12v9',
   usage: 'M5 20V10M12 20V4M19 20v-7',
+  insight: 'M3 17l6-6 4 4 8-9M15 6h6v6',
   system: 'M4 5h16v6H4zM4 13h16v6H4zM8 8h.01M8 16h.01',
   keys: 'M8 8a4 4 0 1 1 0 8 4 4 0 0 1 0-8zM12 12h9v4M17 12v3',
   people:

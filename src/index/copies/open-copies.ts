@@ -9,7 +9,10 @@ const THREADS_MAX = 4;
 
 /** Open the copies of index tables in memory, with their metrics. Return null if the settings give them no memory. */
 export function openTableCopies(
-  { search: { residentBytes }, dataDir }: { readonly search: SearchSettings; readonly dataDir: string },
+  {
+    search: { residentBytes },
+    dataDir,
+  }: { readonly search: Pick<SearchSettings, 'residentBytes'>; readonly dataDir: string },
   context: { readonly logger: Logger; readonly metrics: Metrics; readonly onLargeRead?: () => void },
 ): TableCopies | null {
   if (residentBytes === 0) return null;

@@ -1,12 +1,20 @@
+import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { excerptOf } from '../../channels/excerpt.ts';
 import { matchingTerms } from '../../language/analyser.ts';
+import { parseDuration } from '../../platform/duration.ts';
+import { LOG_LEVELS } from '../../platform/search-settings.ts';
+import { listJudgedQueries, setLevel } from '../../search/log/edit-log.ts';
+import { exportSearches, listSearches, readLevel } from '../../search/log/read-log.ts';
+import { LogFilter, SLOW_MS } from '../../search/log/schema.ts';
 import { SearchRequest } from '../../search/schema.ts';
 import { searchBucket } from '../../search/search.ts';
-import { forOrganization } from '../operation.ts';
+import { listPage } from '../list-page.ts';
+import { forOrganization, WithBody } from '../operation.ts';
 
 /** Length of the part of a passage that is shown by default. */
 const SNIPPET_CHARS_MAX = 280;
+const LOG_ROWS_MAX = 1_000;
 
 /** Search a bucket. `snippets` has, for each result, the sentences that share most words with the query. */
 export const bucket = forOrganization(
@@ -18,6 +26,70 @@ export const bucket = forOrganization(
       text.length <= SNIPPET_CHARS_MAX ? text : excerptOf(text, terms, SNIPPET_CHARS_MAX),
     );
     return { response, snippets };
+  },
+  ['search'],
+);
+
+const LogRequest = z.object({
+  bucket: z.string().optional(),
+  unanswered: z.boolean().optional(),
+  slow: z.boolean().optional(),
+  since: z.string().optional(),
+  contains: LogFilter.shape.contains,
+});
+
+/** Make the filter of the log from a request. @throws AppError `duration_invalid` (400) */
+function filterOf({ bucket, unanswered, slow, since, contains }: z.output<typeof LogRequest>): LogFilter {
+  const sinceMs = since === undefined ? undefined : Date.now() - parseDuration(since, 'since');
+  return {
+    bucket,
+    unanswered,
+    contains,
+    min_ms: slow ? SLOW_MS : undefined,
+    since: sinceMs === undefined ? undefined : new Date(sinceMs).toISOString(),
+  };
+}
+
+/** List searches of the log, newest first. */
+export const log = forOrganization(
+  LogRequest.extend({ limit: z.int().min(1).max(LOG_ROWS_MAX) }),
+  async ({ limit, ...request }, { appliance: { sql, config, search }, operator }) => {
+    await search.log.flush();
+    return listPage(await listSearches(sql, config.search.log, operator, filterOf(request), { limit }), limit);
+  },
+  ['search'],
+);
+
+/** Export the log. The bytes are NDJSON or CSV. */
+export const exportLog = forOrganization(
+  LogRequest.extend({ format: z.enum(['ndjson', 'csv']) }),
+  async ({ format, ...request }, { appliance: { sql, config, search }, operator }) => {
+    await search.log.flush();
+    const lines = exportSearches(sql, config.search.log, operator, { ...filterOf(request), format });
+    return new WithBody({}, Readable.from(lines, { objectMode: false }));
+  },
+  ['search'],
+);
+
+/** Export the judged queries of a bucket. The bytes are NDJSON. */
+export const judged = forOrganization(
+  z.object({ bucket: z.string() }),
+  async ({ bucket: name }, { appliance: { sql }, operator }) => {
+    const queries = await listJudgedQueries(sql, operator, name);
+    const lines = queries.map((query) => `${JSON.stringify(query)}\n`);
+    return new WithBody({ queries: queries.length }, Readable.from(lines, { objectMode: false }));
+  },
+);
+
+/** Read or, if it is given, set what the organization keeps of its searches. */
+export const logLevel = forOrganization(
+  z.object({ level: z.enum([...LOG_LEVELS, 'default']).optional() }),
+  async ({ level }, { appliance: { sql, config, search }, operator }) => {
+    const settings = config.search.log;
+    if (level === undefined) return readLevel(sql, settings, operator.orgId);
+    const set = await setLevel({ sql, settings }, operator, level === 'default' ? null : level);
+    await search.log.readLevel(operator.orgId);
+    return set;
   },
   ['search'],
 );

@@ -17,7 +17,7 @@ interface LinkReader {
 }
 
 /** Add to each result the URL of the page that shows it, if the URL of the service is known. */
-export function linkResults<R extends Pick<SearchResponse, 'results'>>(
+export function linkResults<R extends Pick<SearchResponse, 'results'> & { readonly search_id?: string | null }>(
   response: R,
   links: ResultLinks,
   reader: LinkReader,
@@ -25,7 +25,7 @@ export function linkResults<R extends Pick<SearchResponse, 'results'>>(
   if (reader.origin === null) return response;
   const results = response.results.map((result) => {
     const { document_id: documentId, chunk_index: chunkIndex } = result;
-    const url = linkToPlace(links, reader, { documentId, chunkIndex });
+    const url = linkToPlace(links, reader, { documentId, chunkIndex, searchId: response.search_id ?? null });
     return { ...result, citation: { ...result.citation, url } };
   });
   return { ...response, results };
@@ -35,11 +35,13 @@ export function linkResults<R extends Pick<SearchResponse, 'results'>>(
 export function linkToPlace(
   links: ResultLinks,
   { caller, origin }: LinkReader,
-  place: { readonly documentId: string; readonly chunkIndex: number },
+  place: { readonly documentId: string; readonly chunkIndex: number; readonly searchId?: string | null },
 ): string | null {
   if (origin === null) return null;
-  const { documentId, chunkIndex } = place;
+  const { documentId, chunkIndex, searchId = null } = place;
+  // The search log learns by the id of the search which documents were opened.
+  const query = searchId === null ? '' : `?search=${searchId}`;
   return links.to === 'console'
-    ? `${origin}/console/documents/${encodeURIComponent(documentId)}#${chunkIndex}`
+    ? `${origin}/console/documents/${encodeURIComponent(documentId)}${query}#${chunkIndex}`
     : documentUrl(links.keyRing, { caller, origin, documentId, chunkIndex });
 }

@@ -23,7 +23,8 @@ export default function DocumentPage({ parameters, place }: PageProps) {
   const id = parameters[0] ?? '';
   const document = useResource(
     `document ${id}`,
-    (signal) => call<DocumentView>(pathOf('v1', 'documents', id), { signal }),
+    (signal) =>
+      call<DocumentView>(pathOf('v1', 'documents', id), { query: { search: place.query.get('search') }, signal }),
     ['documents', 'jobs'],
   );
   const { data } = document;

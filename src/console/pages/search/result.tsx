@@ -11,6 +11,8 @@ import { findWords, markWords } from './matched-terms.ts';
 
 interface ResultProps {
   readonly result: SearchResult;
+  /** Id of the search in the search log; null if it is not there. */
+  readonly searchId: string | null;
   readonly rank: number;
   readonly query: string;
   /** False if all results have the same relevance, which the verdict on the search tells. */
@@ -18,7 +20,7 @@ interface ResultProps {
 }
 
 /** Search result: its text with the matched words, its source, its relevance, and its explanation with all scores. */
-export function Result({ result, rank, query, showsRelevance }: ResultProps) {
+export function Result({ result, searchId, rank, query, showsRelevance }: ResultProps) {
   const [isOpen, setIsOpen] = useState(false);
   const { citation, chunk_index: index, document_id: documentId, relevance_score: relevance, highlights = [] } = result;
   const where = [citation.locator.heading_path.join(' › '), placeOf(citation.locator)].filter(Boolean).join(' · ');
@@ -27,7 +29,10 @@ export function Result({ result, rank, query, showsRelevance }: ResultProps) {
       <div class="row spread result-head">
         <span class="grow">
           <span class="faint number">{rank}</span>{' '}
-          <a class="result-name" href={`${linkTo('documents', documentId)}#${index}`}>
+          <a
+            class="result-name"
+            href={`${linkTo('documents', documentId)}${searchId === null ? '' : `?search=${searchId}`}#${index}`}
+          >
             {citation.file_name}
           </a>
         </span>

@@ -13,6 +13,7 @@ import { Filters } from './filters.tsx';
 import { RequestCode } from './request-panel.tsx';
 import { Result } from './result.tsx';
 import { MODE_NAMES, readForm, type SearchForm, writeForm } from './search-form.ts';
+import { SearchRating } from './search-rating.tsx';
 import { Verdict } from './verdict.tsx';
 
 /** Page `/console/search`: a search in up to three modes side by side. */
@@ -93,15 +94,24 @@ function AnswerResults({ answer, form, onAsSpelled }: AnswerResultsProps) {
   if (response === null || response.results.length === 0) {
     return <NothingFound bucket={form.bucket} />;
   }
+  const { search_id: searchId } = response;
   const isMixed = new Set(response.results.map(({ relevance }) => relevance)).size > 1;
   return (
     <>
       <Notes response={response} onAsSpelled={onAsSpelled} />
       <ol>
         {response.results.map((result, at) => (
-          <Result key={result.id} result={result} rank={at + 1} query={form.query} showsRelevance={isMixed} />
+          <Result
+            key={result.id}
+            result={result}
+            searchId={searchId}
+            rank={at + 1}
+            query={form.query}
+            showsRelevance={isMixed}
+          />
         ))}
       </ol>
+      {searchId !== null && <SearchRating key={searchId} searchId={searchId} />}
     </>
   );
 }

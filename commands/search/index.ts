@@ -1,6 +1,6 @@
 import { Args, Flags } from '@oclif/core';
-import { BaseCommand, type SessionFlags } from '../src/cli/base-command.ts';
-import { bucketFlag, jsonOf, numberOf, orgFlag } from '../src/cli/flags.ts';
+import { BaseCommand, type SessionFlags } from '../../src/cli/base-command.ts';
+import { bucketFlag, jsonOf, numberOf, orgFlag } from '../../src/cli/flags.ts';
 
 export default class Search extends BaseCommand {
   static override setsUp = false;
@@ -85,7 +85,7 @@ export default class Search extends BaseCommand {
     for (const { from, to } of response.corrected) {
       this.logToStderr(`no document has "${from}"; searched for "${to}" (--no-correct searches for words as they are)`);
     }
-    const { renderResults } = await import('../src/cli/search-results.ts');
+    const { renderResults } = await import('../../src/cli/search-results.ts');
     if (response.results.length === 0) this.logToStderr(await this.#whyNothing(flags));
     else if (response.relevance === 'none') this.logToStderr('no passage seems to answer the query; the nearest are:');
     if (response.results.length > 0)

@@ -1,0 +1,68 @@
+import { Flags } from '@oclif/core';
+import { BaseCommand } from '../../../src/cli/base-command.ts';
+import { forceFlag, limitFlag, orgFlag } from '../../../src/cli/flags.ts';
+import { oneLine } from '../../../src/platform/printable.ts';
+
+const SEARCHES_MAX = 1000;
+
+export default class SearchLog extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'List what was asked, newest first, and whether something was found.\n' +
+    'The organization must keep queries: search log level queries. To search for the word "log", write it in another ' +
+    'way, such as "the log".';
+  static override examples = [
+    '<%= config.bin %> search log --unanswered --since 7d',
+    '<%= config.bin %> search log --slow --export slow.csv',
+  ];
+  static override flags = {
+    org: orgFlag,
+    bucket: Flags.string({ description: 'only searches of this bucket', env: 'SERVICE_BUCKET' }),
+    unanswered: Flags.boolean({
+      description: 'only searches without a result that seemed to answer the query',
+      env: 'SERVICE_UNANSWERED',
+    }),
+    slow: Flags.boolean({ description: 'only searches that took a second or longer', env: 'SERVICE_SLOW' }),
+    since: Flags.string({ description: 'only searches of this last time, such as 7d', env: 'SERVICE_SINCE' }),
+    contains: Flags.string({ description: 'only queries with this text', env: 'SERVICE_CONTAINS' }),
+    limit: limitFlag('searches', { max: SEARCHES_MAX }),
+    export: Flags.string({
+      description: 'write all of them to this file: CSV if its name ends with .csv, or else NDJSON; - for stdout',
+      env: 'SERVICE_EXPORT',
+    }),
+    force: forceFlag,
+  };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(SearchLog);
+    const { bucket, unanswered, slow, since, contains, limit, export: file, force } = flags;
+    const request = { bucket, unanswered, slow, since, contains };
+    if (file !== undefined) {
+      const { refuseJson } = await import('../../../src/cli/save-file.ts');
+      refuseJson(file, this.jsonEnabled());
+      const format = file.endsWith('.csv') ? 'csv' : 'ndjson';
+      return this.withSession(flags, async (session, signal) => {
+        const { exportBody } = await import('../../../src/cli/save-file.ts');
+        const { body } = await session.receive('search.exportLog', { ...request, format });
+        return exportBody(body, file, { force, signal });
+      });
+    }
+    const page = await this.call(flags, 'search.log', { ...request, limit });
+    const hint = 'see what is kept: search log level';
+    await this.showTable(
+      'searches',
+      page.data,
+      [
+        ['asked', (row) => row.asked_at],
+        ['by', (row) => row.asked_by],
+        ['ms', (row) => row.took_ms],
+        ['results', (row) => row.results],
+        ['relevance', (row) => row.relevance ?? ''],
+        ['helpful', (row) => (row.helpful === null ? '' : row.helpful ? 'yes' : 'no')],
+        ['query', (row) => oneLine(row.query), 'may be cut'],
+      ],
+      hint,
+    );
+    return page;
+  }
+}

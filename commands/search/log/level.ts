@@ -1,0 +1,31 @@
+import { Args } from '@oclif/core';
+import { BaseCommand } from '../../../src/cli/base-command.ts';
+import { orgFlag } from '../../../src/cli/flags.ts';
+
+export default class SearchLogLevel extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'Show or choose what an organization keeps of its searches.\n' +
+    'off: nothing. counts: numbers by day and bucket. queries: also what was asked, without who asked. default: what ' +
+    'search.log says in service.yaml. search.log_max is the most that can be chosen.';
+  static override examples = [
+    '<%= config.bin %> search log level',
+    '<%= config.bin %> search log level queries --org acme --json',
+  ];
+  static override args = {
+    level: Args.string({ description: 'off, counts, queries or default; by default, show it', ignoreStdin: true }),
+  };
+  static override flags = { org: orgFlag };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(SearchLogLevel);
+    const level = await this.call(flags, 'search.logLevel', { level: args.level }, { level: 'LEVEL' });
+    await this.showFields({
+      level: level.level,
+      chosen: level.chosen ?? 'none',
+      'at most': level.level_max,
+      'queries kept': `${level.retention_days} days`,
+    });
+    return level;
+  }
+}

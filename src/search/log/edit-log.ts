@@ -1,0 +1,98 @@
+import { recordAudit } from '../../access/audit.ts';
+import { type Caller, requireScope } from '../../access/caller.ts';
+import { findBucket, lockBucket } from '../../documents/store.ts';
+import { conflict, notFound } from '../../platform/errors.ts';
+import { inTransaction, type Sql } from '../../platform/postgres.ts';
+import { LOG_LEVELS, type LogLevel, type SearchLogSettings } from '../../platform/search-settings.ts';
+import { countJudgedQueries, findBucketOfDocument, selectJudgedQueries, storeJudgement } from './judgement-store.ts';
+import { selectLevel, updateLevel } from './level-store.ts';
+import { selectSearch } from './log-store.ts';
+import { readLevel } from './read-log.ts';
+import type { Judgement, SearchLogLevel } from './schema.ts';
+
+/** Database, and what is kept of searches. */
+export interface SearchLogContext {
+  readonly sql: Sql;
+  readonly settings: SearchLogSettings;
+}
+
+/** Judged queries of a bucket: as many as `service index tune` takes. */
+export const JUDGED_QUERIES_MAX = 10_000;
+
+/**
+ * Choose what an organization keeps of its searches. A sweep removes the queries that it keeps no more; nobody can read
+ * them from now on.
+ *
+ * @param level null for that of the operator
+ * @throws AppError `search_log_level_not_allowed` (409)
+ */
+export async function setLevel(
+  { sql, settings }: SearchLogContext,
+  { orgId, actor }: Caller,
+  level: LogLevel | null,
+): Promise<SearchLogLevel> {
+  const { levelMax } = settings;
+  if (level !== null && LOG_LEVELS.indexOf(level) > LOG_LEVELS.indexOf(levelMax)) {
+    throw conflict(
+      `the operator allows "${levelMax}" at most (search.log_max in service.yaml)`,
+      'search_log_level_not_allowed',
+    );
+  }
+  await inTransaction(sql, async (tx) => {
+    const before = await selectLevel(tx, orgId);
+    await updateLevel(tx, orgId, level);
+    const detail = { before, after: level };
+    await recordAudit(tx, { orgId, actor, action: 'organization.search_log', target: orgId, detail });
+  });
+  return readLevel(sql, settings, orgId);
+}
+
+/**
+ * Judge how well a document answers the query of a search in the log.
+ *
+ * @throws AppError `search_not_found`, `document_not_found` (404), `not_searched`, `too_many_judgements` (409)
+ */
+export async function judge(
+  { sql, settings }: SearchLogContext,
+  caller: Caller,
+  searchId: string,
+  { document_id: documentId, grade }: { readonly document_id: string; readonly grade: number | null },
+): Promise<Judgement> {
+  const { orgId, actor } = caller;
+  const { level } = await readLevel(sql, settings, orgId);
+  const search = level === 'queries' ? await selectSearch(sql, caller, searchId) : null;
+  if (search === null) throw notFound('search', searchId);
+  const bucketId = await findBucketOfDocument(sql, caller, documentId);
+  if (bucketId === null) throw notFound('document', documentId);
+  if (!search.bucketIds.includes(bucketId)) {
+    throw conflict('the search did not look into the bucket of this document', 'not_searched');
+  }
+  const judgement = { bucket_id: bucketId, query: search.query, document_id: documentId, grade };
+  await inTransaction(sql, async (tx) => {
+    await lockBucket(tx, orgId, bucketId);
+    await storeJudgement(tx, orgId, judgement);
+    if ((await countJudgedQueries(tx, orgId, bucketId)) > JUDGED_QUERIES_MAX) {
+      throw conflict(`a bucket has at most ${JUDGED_QUERIES_MAX} judged queries`, 'too_many_judgements');
+    }
+    // The query is in the log only, which has its own retention.
+    const detail = { document: documentId, grade };
+    await recordAudit(tx, { orgId, actor, action: 'search.judge', target: bucketId, detail });
+  });
+  return judgement;
+}
+
+/**
+ * List the judged queries of a bucket, in the order of their texts.
+ *
+ * @throws AppError `scope_missing` (403), `bucket_not_found` (404)
+ */
+export async function listJudgedQueries(
+  sql: Sql,
+  caller: Caller,
+  bucketRef: string,
+  page: { readonly limit: number; readonly after?: string | undefined } = { limit: JUDGED_QUERIES_MAX },
+): Promise<{ query: string; relevant: Record<string, number> }[]> {
+  requireScope(caller, 'users:manage');
+  const { id } = await findBucket(sql, caller, bucketRef);
+  return selectJudgedQueries(sql, caller, id, page);
+}
