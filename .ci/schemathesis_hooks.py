@@ -225,6 +225,11 @@ def adjust_body(operation, body, seed):
     if operation in ("createKey", "editKey", "createOrganization", "addPasskey") and "name" in body:
         # Names have no control characters, and those of organizations are unique.
         body["name"] = uuid.uuid4().hex
+    if operation == "createWebhook" or (operation == "changeWebhook" and "name" in body):
+        # Names are unique and have no control characters, and addresses are URLs.
+        body["name"] = uuid.uuid4().hex
+    if operation in ("createWebhook", "changeWebhook") and "url" in body:
+        body["url"] = "https://example.com/hooks"
     if operation == "createKey":
         body.pop("user_id", None)
     if operation == "createUser":

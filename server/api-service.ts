@@ -76,6 +76,7 @@ import { userRoutes } from './routes/users.ts';
 import { vectorStoreFileRoutes } from './routes/vector-store-files.ts';
 import { vectorStoreRoutes } from './routes/vector-stores.ts';
 import { vendorRoutes } from './routes/vendors.ts';
+import { webhookRoutes } from './routes/webhooks.ts';
 import { workflowRoutes } from './routes/workflows.ts';
 import { storedIdempotency } from './stored-idempotency.ts';
 import { trustedProxies } from './trusted-proxies.ts';
@@ -199,6 +200,7 @@ export function apiRoutes(
     ...metadataRoutes(appliance.metadata),
     ...channelRoutes(appliance.channels, appliance.threads),
     ...channelRecordRoutes(sql),
+    ...webhookRoutes(appliance.webhooks),
     ...workflowRoutes(appliance.workflows),
     ...memoryRoutes(appliance.memory, purge),
     ...eventRoutes(live),

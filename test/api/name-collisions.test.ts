@@ -30,6 +30,7 @@ const CREATED: Readonly<Record<string, { path: string; json: (nth: number) => Re
   createKey: { path: '/v1/keys', json: () => ({ name: 'key', scopes: ['search'] }) },
   createUser: { path: '/v1/users', json: () => ({ email: 'ann@example.com' }) },
   createAssistant: { path: '/v1/assistants', json: () => ({ name: 'helper', buckets: ['default'] }) },
+  createWebhook: { path: '/v1/webhooks', json: () => ({ name: 'hooks', url: 'https://example.com/hooks' }) },
   createWorkflow: { path: '/v1/workflows', json: () => ({ name: 'answers', definition: DEFINITION }) },
   createMemorySource: {
     path: '/v1/memory/sources',

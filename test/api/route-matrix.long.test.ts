@@ -72,12 +72,15 @@ async function seed(key: string): Promise<MatrixIds> {
   await post(`/v1/workflows/${workflow}/publish`, {});
   const run = (await post(`/v1/workflows/${workflow}/run`, { inputs: {}, mode: 'simulate' })).run_id;
   const assistant = (await post('/v1/assistants', { name: 'helper', buckets: [bucket] })).id;
+  const hook = { name: 'ours', url: 'https://example.com/hooks' };
+  const webhook = (await post('/v1/webhooks', hook)).id;
+  const delivery = (await post(`/v1/webhooks/${webhook}/test`, {})).id;
   // Sources need a connection of the operator; test/memory and test/api/tenants.test.ts have them.
   const { source } = MISSING;
   const made = (await post('/v1/keys', { name: 'seed', scopes: ['embed'], auth_level: 1 })).id;
   const user = (await post('/v1/users', { email: `${randomBytes(6).toString('hex')}@example.com` })).id;
   return {
-    ...{ workflow, run, assistant, source, key: made, user },
+    ...{ workflow, run, assistant, source, webhook, delivery, key: made, user },
     bucket,
     collection,
     document: upload.id,
@@ -106,6 +109,7 @@ async function digest(): Promise<string> {
     await sql`SELECT id FROM files ORDER BY id`,
     await sql`SELECT id, status FROM batches ORDER BY id`,
     await sql`SELECT id FROM assistants WHERE name = 'helper' ORDER BY id`,
+    await sql`SELECT id, name, url, events, disabled_at, sealed_secret FROM webhook_endpoints WHERE name = 'ours' ORDER BY id`,
     await sql`SELECT * FROM routing ORDER BY 1`,
   ];
   return JSON.stringify(parts);

@@ -17,6 +17,8 @@ export interface MatrixIds {
   readonly run: string;
   readonly assistant: string;
   readonly source: string;
+  readonly webhook: string;
+  readonly delivery: string;
   readonly key: string;
   readonly user: string;
 }
@@ -26,7 +28,7 @@ export const MISSING: MatrixIds = {
   ...{ job: 'job_missing', bulkJob: 'job_missing', config: 'chn_missing' },
   ...{ file: 'file_missing', batch: 'batch_missing', fileBatch: 'vsfb_missing' },
   ...{ workflow: 'wfl_missing', run: 'run_missing', source: 'src_missing' },
-  assistant: 'asst_missing',
+  ...{ assistant: 'asst_missing', webhook: 'whk_missing', delivery: 'msg_missing' },
   ...{ key: 'key_missing', user: 'usr_missing' },
 };
 
@@ -254,6 +256,17 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   listWorkflowRuns: {},
   getWorkflowRun: {},
   approveWorkflowRun: { json: () => ({ approvals: { send: true } }) },
+  createWebhook: { json: () => ({ name: fresh(), url: 'https://example.com/hooks' }) },
+  ...{
+    listWebhooks: {},
+    getWebhook: {},
+    deleteWebhook: {},
+    testWebhook: {},
+    rotateWebhookSecret: { json: () => ({}) },
+  },
+  changeWebhook: { json: () => ({ enabled: true }) },
+  ...{ listWebhookDeliveries: {}, replayWebhookDelivery: {} },
+  replayWebhook: { json: () => ({ since: '2026-01-01T00:00:00Z' }) },
   createMemorySource: { json: ({ bucket }) => ({ name: `source-${fresh()}`, connection: 'none', bucket }) },
   listMemorySources: {},
   listMemoryConnections: {},
