@@ -100,7 +100,7 @@ export const PART_OPENERS: { readonly [Part in PartName]: PartOpener<AppliancePa
     const { openChannels } = await import('../channels/open-channels.ts');
     return openChannels({ ...opened, rates: opened.usage.rates });
   }),
-  webhooks: part([], async (opened) => {
+  webhooks: part(['metrics'], async (opened) => {
     const { openWebhooks } = await import('../webhooks/open-webhooks.ts');
     return openWebhooks(opened);
   }),

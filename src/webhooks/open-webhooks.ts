@@ -1,6 +1,7 @@
 import type { Chore } from '../platform/chores.ts';
 import type { Config } from '../platform/config.ts';
 import type { Logger } from '../platform/logger.ts';
+import type { Metrics } from '../platform/metrics.ts';
 import { openAddressGuard } from '../platform/outbound/address-guard.ts';
 import { openGuardedAgent } from '../platform/outbound/guarded-agent.ts';
 import type { Sql } from '../platform/postgres.ts';
@@ -9,6 +10,7 @@ import { deleteOldDeliveries } from './delivery-store.ts';
 import { deletePreviousSecrets } from './endpoint-store.ts';
 import { noteQuotas } from './quota-events.ts';
 import { sendDue } from './send-due.ts';
+import { openWebhookMetrics } from './webhook-metrics.ts';
 import type { WebhooksContext } from './webhooks.ts';
 
 const SEND_EVERY_MS = 1_000;
@@ -29,9 +31,11 @@ export function openWebhooks(context: {
   readonly config: Pick<Config, 'webhooks' | 'plans'>;
   readonly sql: Sql;
   readonly keyRing: Pick<KeyRing, 'encryption'>;
+  readonly metrics: Metrics;
   readonly logger: Logger;
 }): Webhooks {
   const { config, sql, keyRing, logger } = context;
+  const metrics = openWebhookMetrics(context.metrics.registry);
   const guard = openAddressGuard(config.webhooks.networks);
   const agent = openGuardedAgent({ guard, connectionsMax: CONNECTIONS_MAX, connectMs: CONNECT_MS });
   return {
@@ -42,7 +46,7 @@ export function openWebhooks(context: {
       {
         name: 'sending of webhooks',
         everyMs: Math.min(everyMs, SEND_EVERY_MS),
-        run: (signal) => sendDue({ sql, keyRing, agent, logger }, signal),
+        run: (signal) => sendDue({ sql, keyRing, agent, logger, metrics }, signal),
       },
       {
         name: 'events of quotas and removal of old deliveries of webhooks',

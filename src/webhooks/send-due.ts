@@ -24,12 +24,14 @@ import {
 import { type PostOutcome, postEvent, REQUEST_MS } from './post-event.ts';
 import { openSecrets } from './secrets.ts';
 import { signatureHeaders } from './sign.ts';
+import type { WebhookMetrics } from './webhook-metrics.ts';
 
 export interface SendingContext {
   readonly sql: Sql;
   readonly keyRing: Pick<KeyRing, 'encryption'>;
   readonly agent: Agent;
   readonly logger: Logger;
+  readonly metrics: WebhookMetrics;
 }
 
 /** Time for which an event is sent again. */
@@ -120,6 +122,7 @@ async function send(
     throw error;
   }
   if (outcome.kind !== 'accepted') return recordFailure(context, endpoint, held, outcome);
+  context.metrics.tried('delivered');
   await recordDelivered(sql, held, outcome.replyStatus);
   if (endpoint.failingMs !== null) await recordWorking(sql, endpoint);
 }
@@ -136,6 +139,7 @@ async function recordFailure(
   const failingMs = endpoint.failingMs ?? 0;
   const isGivenUp = kind === 'gone' || held.ageMs > RETRY_FOR_MS;
   const waitMs = Math.max(retryAfterMs ?? 0, pauseMs(held.ageMs));
+  context.metrics.tried(isGivenUp ? 'given_up' : 'failed');
   await recordFailed(sql, held, outcome, isGivenUp ? null : waitMs);
   if (kind === 'gone') return disable(context, endpoint, 'the receiver answers 410 Gone');
   await recordFailing(sql, endpoint, kind === 'down' ? Math.max(retryAfterMs ?? 0, pauseMs(failingMs)) : null);

@@ -278,7 +278,7 @@ const textOf = ({ body }: Answer) => (typeof body === 'string' ? body : JSON.str
 const shapeOf = (answer: Answer) => [
   answer.status,
   textOf(answer).replaceAll(
-    /(?:bkt|col|doc|job|chn|req|wfl|run|src|usr|file|batch|vsfb|asst)_\w+|api key not found: \w+|(?:bucket|workflow|source)-\w+/g,
+    /(?:bkt|col|doc|job|chn|req|wfl|run|src|usr|file|batch|vsfb|asst|whk|msg)_\w+|api key not found: \w+|(?:bucket|workflow|source)-\w+/g,
     '*',
   ),
 ];

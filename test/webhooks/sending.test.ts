@@ -70,6 +70,8 @@ test('an event is posted with the headers of Standard Webhooks and a thin payloa
     },
   ]);
   expect(receiver.headers).toMatchObject({ 'content-type': 'application/json' });
+  const metrics = await api.appliance.metrics.registry.metrics();
+  expect(metrics).toMatch(/service_webhook_requests_total\{outcome="delivered"\} [1-9]/);
   expect(await deliveries()).toEqual([
     expect.objectContaining({ status: 'delivered', tries: 1, reply_status: 204, next_try_at: null, object_id: job }),
   ]);

@@ -29,7 +29,11 @@ const create = async (name: string, part: object = {}) =>
   (await call('POST', WEBHOOKS, { name, url: 'https://example.com/hooks', ...part })).body;
 
 test('a secret is shown when it is made, and then neither in answers, the audit log, logs nor the database', async () => {
-  const { id, secret } = await create('secretive');
+  const json = { name: 'secretive', url: 'https://example.com/hooks' };
+  const headers = { 'Idempotency-Key': 'secretive' };
+  const made = await api.call('POST', WEBHOOKS, { key, json, headers });
+  const { id, secret } = made.body;
+  expect((await api.call('POST', WEBHOOKS, { key, json, headers })).body).toEqual(made.body);
   expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
   const rotated = await call('POST', `${WEBHOOKS}/${id}/secret`, {});
   expect(rotated.body).toMatchObject({ id, previous_secret_until: expect.any(String) });
@@ -40,6 +44,7 @@ test('a secret is shown when it is made, and then neither in answers, the audit 
     (await call('PATCH', `${WEBHOOKS}/${id}`, { name: 'discreet' })).body,
     await sql`SELECT * FROM audit_log`,
     await sql`SELECT * FROM webhook_endpoints`,
+    await sql`SELECT * FROM idempotency_keys`,
     lines,
   ]);
   for (const each of [secret, rotated.body.secret]) expect(shown).not.toContain(each.slice('whsec_'.length));
