@@ -77,6 +77,7 @@ import { vectorStoreFileRoutes } from './routes/vector-store-files.ts';
 import { vectorStoreRoutes } from './routes/vector-stores.ts';
 import { vendorRoutes } from './routes/vendors.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
+import { workflowTriggerRoutes } from './routes/workflow-triggers.ts';
 import { workflowRoutes } from './routes/workflows.ts';
 import { storedIdempotency } from './stored-idempotency.ts';
 import { trustedProxies } from './trusted-proxies.ts';
@@ -202,6 +203,7 @@ export function apiRoutes(
     ...channelRecordRoutes(sql),
     ...webhookRoutes(appliance.webhooks),
     ...workflowRoutes(appliance.workflows),
+    ...workflowTriggerRoutes(appliance.workflows, appliance.threads),
     ...memoryRoutes(appliance.memory, purge),
     ...eventRoutes(live),
     ...overviewRoutes(sql, new InstallationGauge(appliance), appliance.search.counts),

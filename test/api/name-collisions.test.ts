@@ -53,7 +53,14 @@ const CREATED: Readonly<Record<string, { path: string; json: (nth: number) => Re
 /** Operations that create something that no name of the organization's choice finds, or only for the installation. */
 const UNNAMED = new Set([
   ...['createEmbeddings', 'createChatCompletion', 'createSession', 'createOrganization', 'submitBulkJob'],
-  ...['createFile', 'createBatch', 'createVectorStore', 'createVectorStoreFile', 'createVectorStoreFileBatch'],
+  ...[
+    'createWorkflowTrigger',
+    'createFile',
+    'createBatch',
+    'createVectorStore',
+    'createVectorStoreFile',
+    'createVectorStoreFileBatch',
+  ],
 ]);
 
 it('every operation that creates something is tried', () => {

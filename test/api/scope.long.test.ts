@@ -190,6 +190,8 @@ const SHOW_NOTHING: Readonly<Record<string, string>> = {
     getBucketSynonyms: 'words that managers of the bucket have given',
     setBucketSynonyms: 'words that the caller has given',
   },
+  ...{ createWorkflowTrigger: 'no documents', listWorkflowTriggers: 'no documents' },
+  ...{ removeWorkflowTrigger: 'no documents', startWorkflowByWebhook: 'no documents' },
   ...{ createWebhook: 'no documents', listWebhooks: 'no documents', getWebhook: 'no documents' },
   ...{ changeWebhook: 'no documents', deleteWebhook: 'no documents', rotateWebhookSecret: 'no documents' },
   ...{ listWebhookDeliveries: 'ids of documents', replayWebhookDelivery: 'ids of documents' },

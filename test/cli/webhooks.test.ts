@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
 import { runCommand } from './service.ts';
@@ -41,6 +43,22 @@ test('a webhook is added, tested, changed, rotated, replayed and removed at the 
   expect(shown[0]?.stdout).toContain('works');
   expect(await webhooks('remove', 'orders', '--yes')).toMatchObject({ code: 0 });
   expect(await webhooks('show', 'orders')).toMatchObject({ code: 3 });
+});
+
+test('a trigger of a workflow is made, listed and removed at the command line', async () => {
+  const file = path.join(installation.dataDir, 'say.json');
+  const definition = { blocks: [{ id: 'say', type: 'template', with: { text: 'x' } }] };
+  writeFileSync(file, JSON.stringify({ name: 'say', definition }));
+  const workflows = (...args: string[]) => runCommand(['workflows', ...args], env);
+  await workflows('import', file, '--publish');
+  const made = await workflows('trigger', 'say', '--webhook');
+  expect(made).toMatchObject({ code: 0, stdout: expect.stringMatching(/^whsec_/) });
+  const listed = await workflows('triggers', 'say', '--json');
+  const [{ id }] = listed.json().data;
+  expect(made.stderr).toContain(`/v1/workflow-triggers/${id}`);
+  expect((await workflows('untrigger', 'say', id)).code).toBe(0);
+  expect((await workflows('trigger', 'say', '--schedule', 'tomorrow')).code).toBe(2);
+  expect((await workflows('trigger', 'say')).code).toBe(2);
 });
 
 test.each([

@@ -19,6 +19,7 @@ export interface MatrixIds {
   readonly source: string;
   readonly webhook: string;
   readonly delivery: string;
+  readonly trigger: string;
   readonly key: string;
   readonly user: string;
 }
@@ -29,6 +30,7 @@ export const MISSING: MatrixIds = {
   ...{ file: 'file_missing', batch: 'batch_missing', fileBatch: 'vsfb_missing' },
   ...{ workflow: 'wfl_missing', run: 'run_missing', source: 'src_missing' },
   ...{ assistant: 'asst_missing', webhook: 'whk_missing', delivery: 'msg_missing' },
+  trigger: 'trg_missing',
   ...{ key: 'key_missing', user: 'usr_missing' },
 };
 
@@ -267,6 +269,8 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   changeWebhook: { json: () => ({ enabled: true }) },
   ...{ listWebhookDeliveries: {}, replayWebhookDelivery: {} },
   replayWebhook: { json: () => ({ since: '2026-01-01T00:00:00Z' }) },
+  createWorkflowTrigger: { json: ({ bucket }) => ({ bucket }) },
+  ...{ listWorkflowTriggers: {}, removeWorkflowTrigger: {}, startWorkflowByWebhook: { json: () => ({}) } },
   createMemorySource: { json: ({ bucket }) => ({ name: `source-${fresh()}`, connection: 'none', bucket }) },
   listMemorySources: {},
   listMemoryConnections: {},

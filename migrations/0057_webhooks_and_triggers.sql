@@ -136,3 +136,48 @@ CREATE TRIGGER workflow_runs_inserted_event AFTER INSERT ON workflow_runs FOR EA
   WHEN (NEW.continues IS NOT NULL) EXECUTE FUNCTION note_run_event();
 CREATE TRIGGER workflow_runs_updated_event AFTER UPDATE OF status ON workflow_runs FOR EACH ROW
   WHEN (OLD.status <> NEW.status AND NEW.status <> 'running') EXECUTE FUNCTION note_run_event();
+
+-- What starts a workflow: a schedule, a signed request, or a new document of a bucket.
+CREATE TABLE workflow_triggers (
+  id              text PRIMARY KEY,
+  org_id          text NOT NULL REFERENCES organizations (id) ON DELETE CASCADE,
+  workflow_id     text NOT NULL REFERENCES workflows (id) ON DELETE CASCADE,
+  kind            text NOT NULL CHECK (kind IN ('schedule', 'webhook', 'document')),
+  mode            text NOT NULL CHECK (mode IN ('simulate', 'live')),
+  schedule        text,                    -- cron expression, UTC
+  next_start_at   timestamptz,             -- of a schedule
+  bucket_id       text REFERENCES buckets (id) ON DELETE CASCADE,  -- of documents
+  sealed_secret   bytea,                   -- of a webhook
+  actor           text NOT NULL,           -- key or user with whose rights it runs
+  last_started_at timestamptz,
+  last_error      text,                    -- why the last start failed
+  created_at      timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX workflow_triggers_by_workflow ON workflow_triggers (workflow_id, created_at);
+CREATE INDEX workflow_triggers_by_bucket ON workflow_triggers (bucket_id) WHERE bucket_id IS NOT NULL;
+CREATE INDEX workflow_triggers_due ON workflow_triggers (next_start_at) WHERE next_start_at IS NOT NULL;
+
+-- Starts that wait for a process. A key starts a workflow once: time of a schedule, id of a request or a document.
+CREATE TABLE workflow_starts (
+  trigger_id text NOT NULL REFERENCES workflow_triggers (id) ON DELETE CASCADE,
+  key        text NOT NULL,
+  org_id     text NOT NULL,
+  event      jsonb NOT NULL,
+  tries      integer NOT NULL DEFAULT 0,
+  next_at    timestamptz DEFAULT clock_timestamp(),  -- time of the next try, or end of the claim; null: it is over
+  created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  PRIMARY KEY (trigger_id, key)
+);
+CREATE INDEX workflow_starts_due ON workflow_starts (next_at) WHERE next_at IS NOT NULL;
+CREATE INDEX workflow_starts_old ON workflow_starts (created_at) WHERE next_at IS NULL;
+
+CREATE FUNCTION note_workflow_start() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO workflow_starts (trigger_id, key, org_id, event)
+  SELECT id, NEW.id, NEW.org_id, jsonb_build_object('document_id', NEW.id, 'bucket_id', NEW.bucket_id)
+  FROM workflow_triggers WHERE bucket_id = NEW.bucket_id
+  ON CONFLICT DO NOTHING;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER documents_ready_start AFTER UPDATE OF status ON documents FOR EACH ROW
+  WHEN (OLD.status <> 'ready' AND NEW.status = 'ready') EXECUTE FUNCTION note_workflow_start();
