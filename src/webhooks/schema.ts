@@ -71,15 +71,13 @@ export const NewWebhook = z.object({
 });
 export type NewWebhook = z.output<typeof NewWebhook>;
 
-export const WebhookChange = z
-  .object({
-    name: name.optional(),
-    url: address.optional(),
-    events: events.optional(),
-    enabled: z.boolean().optional().describe('false: it gets no events, and those that wait are given up'),
-  })
-  .refine((change) => Object.values(change).some((value) => value !== undefined), 'must name a field to change')
-  .meta({ minProperties: 1 });
+/** Changes; absent fields stay. */
+export const WebhookChange = z.object({
+  name: name.optional(),
+  url: address.optional(),
+  events: events.optional(),
+  enabled: z.boolean().optional().describe('false: it gets no events, and those that wait are given up'),
+});
 export type WebhookChange = z.output<typeof WebhookChange>;
 
 export const WebhookView = z

@@ -117,7 +117,6 @@ test('a webhook is found by its name, changed, disabled and deleted', async () =
   const changed = await call('PATCH', `${WEBHOOKS}/changing`, { name: 'changed', events: ['job.ready', 'job.ready'] });
   expect(changed.body).toMatchObject({ id, name: 'changed', events: ['job.ready'], enabled: true });
   expect((await call('PATCH', `${WEBHOOKS}/changed`, { name: 'ours' })).status).toBe(409);
-  expect((await call('PATCH', `${WEBHOOKS}/changed`, {})).status).toBe(400);
   await call('POST', `${WEBHOOKS}/changed/test`);
   const disabled = await call('PATCH', `${WEBHOOKS}/changed`, { enabled: false });
   expect(disabled.body).toMatchObject({ enabled: false, disabled_reason: 'disabled by an administrator' });
