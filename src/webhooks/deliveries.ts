@@ -68,7 +68,9 @@ export async function replaySince(sql: Sql, caller: Actor, ref: string, { since 
   const { orgId, actor } = caller;
   return sql.begin(async (tx) => {
     const endpointId = await findEnabled(tx, caller, ref);
-    const replayed = await replayFailed(tx, { orgId, endpointId }, new Date(since), REPLAYED_MAX);
+    // PostgreSQL has no year 0, and no event is older than the service.
+    const from = new Date(Math.max(0, Date.parse(since)));
+    const replayed = await replayFailed(tx, { orgId, endpointId }, from, REPLAYED_MAX);
     await recordAudit(tx, { orgId, actor, action: 'webhook.replay', target: endpointId, detail: { since, replayed } });
     return replayed;
   });

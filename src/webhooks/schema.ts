@@ -151,7 +151,7 @@ export const ListDeliveriesQuery = z.object({
 export type ListDeliveriesQuery = z.output<typeof ListDeliveriesQuery>;
 
 export const ReplayRequest = z.object({
-  since: timestamp.describe('replay the failed deliveries of events that occurred since then'),
+  since: z.iso.datetime({ offset: true }).describe('replay the failed deliveries of events that occurred since then'),
 });
 export type ReplayRequest = z.output<typeof ReplayRequest>;
 
