@@ -142,14 +142,15 @@ export async function postponeStart(
 }
 
 /**
- * Delete old starts of schedules and requests, of all organizations. Those of documents stay, so that no document
- * starts a workflow twice.
+ * Delete old starts of schedules, requests and removed documents, of all organizations. Those of other documents stay,
+ * so that no document starts a workflow twice.
  */
 export async function deleteOldStarts(sql: Sql, ageMs: number): Promise<void> {
   await sql`
     DELETE FROM workflow_starts s USING workflow_triggers t
-    WHERE t.id = s.trigger_id AND t.kind <> 'document' AND s.next_at IS NULL
-      AND s.created_at < now() - ${ageMs}::float8 * interval '1 millisecond'`;
+    WHERE t.id = s.trigger_id AND s.next_at IS NULL
+      AND s.created_at < now() - ${ageMs}::float8 * interval '1 millisecond'
+      AND (t.kind <> 'document' OR NOT EXISTS (SELECT 1 FROM documents WHERE documents.id = s.key))`;
 }
 
 function toView(row: Row): TriggerView {

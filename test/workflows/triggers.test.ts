@@ -87,7 +87,7 @@ test('a schedule starts a workflow once for each time, from two processes', asyn
 
 test('each new document of a bucket starts a run once, but none that the maker of the trigger may not read', async () => {
   const workflow = await publish();
-  await trigger(workflow, { bucket: 'default' });
+  const made = await trigger(workflow, { bucket: 'default' });
   const admin = await api.key({ scopes: ['documents:write'], authLevel: 9 });
   const json = { filename: 'hidden.txt', text: 'hidden', privacy_level: 9 };
   const hidden = (await call('POST', '/v1/buckets/default/documents', json, admin)).body.id;
@@ -103,6 +103,19 @@ test('each new document of a bucket starts a run once, but none that the maker o
   await api.appliance.sql`UPDATE documents SET status = 'ready' WHERE id = ${seen}`;
   await startAll();
   expect(await runsOf(workflow)).toHaveLength(1);
+  // The record of a start lasts as long as its document.
+  const { sql } = api.appliance;
+  await sql`UPDATE workflow_starts SET created_at = created_at - interval '8 days'`;
+  const clean = api.appliance.workflows
+    .chores(60_000)
+    .find(({ name }) => name === 'removal of old starts of workflows');
+  const keys = async () =>
+    (await sql`SELECT key FROM workflow_starts WHERE trigger_id = ${made.id}`).map((row) => row['key']);
+  await clean?.run(new AbortController().signal);
+  expect((await keys()).toSorted()).toEqual([hidden, seen].toSorted());
+  await sql`DELETE FROM documents WHERE id = ${seen}`;
+  await clean?.run(new AbortController().signal);
+  expect(await keys()).toEqual([hidden]);
 });
 
 test('a request that is signed as Standard Webhooks says starts a run once, and others are refused alike', async () => {
