@@ -225,6 +225,15 @@ def adjust_body(operation, body, seed):
     if operation in ("createKey", "editKey", "createOrganization", "addPasskey") and "name" in body:
         # Names have no control characters, and those of organizations are unique.
         body["name"] = uuid.uuid4().hex
+    if operation == "createWorkflowTrigger":
+        # A trigger has exactly one cause, and a schedule is a cron expression.
+        body.clear()
+        body["schedule"] = "0 0 1 1 *"
+    if operation == "createWebhook" or (operation == "changeWebhook" and "name" in body):
+        # Names are unique and have no control characters, and addresses are URLs.
+        body["name"] = uuid.uuid4().hex
+    if operation in ("createWebhook", "changeWebhook") and "url" in body:
+        body["url"] = "https://example.com/hooks"
     if operation == "createKey":
         body.pop("user_id", None)
     if operation == "createUser":

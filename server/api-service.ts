@@ -79,6 +79,8 @@ import { userRoutes } from './routes/users.ts';
 import { vectorStoreFileRoutes } from './routes/vector-store-files.ts';
 import { vectorStoreRoutes } from './routes/vector-stores.ts';
 import { vendorRoutes } from './routes/vendors.ts';
+import { webhookRoutes } from './routes/webhooks.ts';
+import { workflowTriggerRoutes } from './routes/workflow-triggers.ts';
 import { workflowRoutes } from './routes/workflows.ts';
 import { storedIdempotency } from './stored-idempotency.ts';
 import { trustedProxies } from './trusted-proxies.ts';
@@ -195,7 +197,9 @@ export function apiRoutes(
     ...metadataRoutes(appliance.metadata),
     ...channelRoutes(appliance.channels, appliance.threads),
     ...channelRecordRoutes(sql),
+    ...webhookRoutes(appliance.webhooks),
     ...workflowRoutes(appliance.workflows),
+    ...workflowTriggerRoutes(appliance.workflows, appliance.threads),
     ...memoryRoutes(appliance.memory, purge),
     ...eventRoutes(live),
     ...overviewRoutes(sql, new InstallationGauge(appliance), appliance.search.log),

@@ -10,6 +10,7 @@ export const SCOPES = [
   'buckets:manage',
   'channels:manage',
   'channels:send',
+  'webhooks:manage',
   'routing:manage',
   'sources:manage',
   'workflows:run',

@@ -10,6 +10,7 @@ export const ROW_LIMITS = {
   api_keys: { rowsMax: 10_000, noun: 'valid keys', remedy: 'revoke keys that nobody uses' },
   sources: { rowsMax: 1_000, noun: 'sources', remedy: 'delete sources that nobody uses' },
   channel_configs: { rowsMax: 1_000, noun: 'channel configurations', remedy: 'delete those that nobody uses' },
+  webhook_endpoints: { rowsMax: 100, noun: 'webhooks', remedy: 'delete webhooks that nobody uses' },
   assistants: { rowsMax: 1_000, noun: 'assistants', remedy: 'delete assistants that nobody uses' },
   workflows: { rowsMax: 1_000, noun: 'workflows', remedy: 'delete workflows that nobody uses' },
 } as const;

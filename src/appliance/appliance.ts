@@ -23,6 +23,7 @@ import type { Rerankers } from '../rerank/open-rerankers.ts';
 import type { Search } from '../search/open-search.ts';
 import type { Usage } from '../usage/open-usage.ts';
 import type { VectorStores } from '../vector-stores/open-vector-stores.ts';
+import type { Webhooks } from '../webhooks/open-webhooks.ts';
 import type { Workflows } from '../workflows/open-workflows.ts';
 import type { Readiness } from './check-ready.ts';
 import type { Stores } from './stores.ts';
@@ -53,6 +54,7 @@ export interface ApplianceParts {
   readonly metadata: Metadata;
   readonly vectorStores: VectorStores;
   readonly channels: Channels;
+  readonly webhooks: Webhooks;
   readonly workflows: Workflows;
   readonly memory: Memory;
   readonly jobs: Jobs;

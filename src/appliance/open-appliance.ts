@@ -48,6 +48,7 @@ export async function completeAppliance(installation: Installation): Promise<App
     answers,
     backup,
     channels,
+    webhooks,
     memory,
     workflows,
   } = parts;
@@ -55,7 +56,9 @@ export async function completeAppliance(installation: Installation): Promise<App
   const stored = [jobs, documents, search, access, bulk, files, batches, calibration, ingest, backup];
   const ballast = ballastChore({ dataDir: config.dataDir, bytes: config.ballastBytes }, logger);
   const chores = ({ everyMs = HOUSEKEEPING_MS } = {}) => [
-    ...[...stored, vectorStores, answers, channels, memory, workflows].flatMap((part) => part.chores(everyMs)),
+    ...[...stored, vectorStores, answers, channels, webhooks, memory, workflows].flatMap((part) =>
+      part.chores(everyMs),
+    ),
     ballast,
     statisticsChore(parts.sql),
   ];

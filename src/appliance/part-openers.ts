@@ -100,6 +100,10 @@ export const PART_OPENERS: { readonly [Part in PartName]: PartOpener<AppliancePa
     const { openChannels } = await import('../channels/open-channels.ts');
     return openChannels({ ...opened, rates: opened.usage.rates });
   }),
+  webhooks: part(['metrics'], async (opened) => {
+    const { openWebhooks } = await import('../webhooks/open-webhooks.ts');
+    return openWebhooks(opened);
+  }),
   memory: part(['search'], async (opened) => {
     const { openMemory } = await import('../memory/open-memory.ts');
     return openMemory(opened);

@@ -35,6 +35,7 @@ export type { BucketMap } from '../search/map/bucket-map.ts';
 export type { SearchResponse, SearchResult } from '../search/schema.ts';
 export type { UsageByKey } from '../usage/list-usage.ts';
 export type { UsageSummary } from '../usage/schema.ts';
+export type { CreatedWebhook, WebhookDelivery, WebhookView } from '../webhooks/schema.ts';
 export type { BlockTypeView } from '../workflows/list-block-types.ts';
 export type {
   BlockResult,

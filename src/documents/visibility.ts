@@ -17,6 +17,7 @@ const SCOPES_WITHOUT_READING: ReadonlySet<Scope> = new Set([
   'embed',
   'channels:manage',
   'channels:send',
+  'webhooks:manage',
   'routing:manage',
   'keys:manage',
   'users:manage',

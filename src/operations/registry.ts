@@ -21,6 +21,7 @@ const GROUPS = {
   sources: () => import('./groups/sources.ts'),
   usage: () => import('./groups/usage.ts'),
   users: () => import('./groups/users.ts'),
+  webhooks: () => import('./groups/webhooks.ts'),
   workflows: () => import('./groups/workflows.ts'),
 };
 

@@ -24,6 +24,7 @@ import { sourceFaults, sourceSettings, sourcesConfigOf } from './source-settings
 import { storageConfigOf, storageFaults, storageSettings } from './storage-settings.ts';
 import { tracingConfigOf, tracingSettings } from './tracing-settings.ts';
 import { warnOfDoubledPaths } from './vendor-settings.ts';
+import { webhookConfigOf, webhookSettings } from './webhook-settings.ts';
 import { PARSE_OPTIONS } from './zod-faults.ts';
 
 const MIB = 1024 * 1024;
@@ -92,6 +93,7 @@ export const ConfigFile = z.strictObject({
   ...serverSettings,
   ...tracingSettings,
   ...localModelSettings,
+  ...webhookSettings,
   embeddings: z
     .strictObject({
       base64: z
@@ -231,6 +233,7 @@ const ConfigSchema = CheckedFile.transform((file) => ({
   ...serverConfigOf(file),
   ...tracingConfigOf(file),
   localModels: localModelsConfigOf(file),
+  ...webhookConfigOf(file),
   embeddings: {
     base64: file.embeddings.base64,
     deadlineMs: file.embeddings.deadline_seconds * 1000,

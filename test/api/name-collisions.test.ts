@@ -31,6 +31,7 @@ const CREATED: Readonly<Record<string, { path: string; json: (nth: number) => Re
   createGroup: { path: '/v1/groups', json: () => ({ name: 'legal' }) },
   createUser: { path: '/v1/users', json: () => ({ email: 'ann@example.com' }) },
   createAssistant: { path: '/v1/assistants', json: () => ({ name: 'helper', buckets: ['default'] }) },
+  createWebhook: { path: '/v1/webhooks', json: () => ({ name: 'hooks', url: 'https://example.com/hooks' }) },
   createWorkflow: { path: '/v1/workflows', json: () => ({ name: 'answers', definition: DEFINITION }) },
   createMemorySource: {
     path: '/v1/memory/sources',
@@ -54,6 +55,7 @@ const CREATED: Readonly<Record<string, { path: string; json: (nth: number) => Re
 const UNNAMED = new Set([
   ...['createEmbeddings', 'createChatCompletion', 'createSession', 'createOrganization', 'submitBulkJob'],
   ...['createFile', 'createBatch', 'createVectorStore', 'createVectorStoreFile', 'createVectorStoreFileBatch'],
+  'createWorkflowTrigger',
   // They make the users and groups that the operations above make.
   ...['createScimUser', 'createScimGroup'],
 ]);

@@ -77,14 +77,18 @@ async function seed(key: string): Promise<MatrixIds> {
   const workflow = (await post('/v1/workflows', { name: 'answers', definition: DEFINITION })).id;
   await post(`/v1/workflows/${workflow}/publish`, {});
   const run = (await post(`/v1/workflows/${workflow}/run`, { inputs: {}, mode: 'simulate' })).run_id;
+  const trigger = (await post(`/v1/workflows/${workflow}/triggers`, { webhook: true })).id;
   const assistant = (await post('/v1/assistants', { name: 'helper', buckets: [bucket] })).id;
+  const hook = { name: 'ours', url: 'https://example.com/hooks' };
+  const webhook = (await post('/v1/webhooks', hook)).id;
+  const delivery = (await post(`/v1/webhooks/${webhook}/test`, {})).id;
   // Sources need a connection of the operator; test/memory and test/api/tenants.test.ts have them.
   const { source } = MISSING;
   const made = (await post('/v1/keys', { name: 'seed', scopes: ['embed'], auth_level: 1 })).id;
   const group = (await post('/v1/groups', { name: `group-${randomBytes(6).toString('hex')}` })).name;
   const user = (await post('/v1/users', { email: `${randomBytes(6).toString('hex')}@example.com` })).id;
   return {
-    ...{ workflow, run, assistant, source, key: made, user, group },
+    ...{ workflow, run, assistant, source, webhook, delivery, trigger, key: made, user, group },
     bucket,
     collection,
     document: upload.id,
@@ -113,6 +117,8 @@ async function digest(): Promise<string> {
     await sql`SELECT id FROM files ORDER BY id`,
     await sql`SELECT id, status FROM batches ORDER BY id`,
     await sql`SELECT id FROM assistants WHERE name = 'helper' ORDER BY id`,
+    await sql`SELECT id, name, url, events, disabled_at, sealed_secret FROM webhook_endpoints WHERE name = 'ours' ORDER BY id`,
+    await sql`SELECT t.id FROM workflow_triggers t WHERE kind = 'webhook' ORDER BY id`,
     await sql`SELECT * FROM routing ORDER BY 1`,
   ];
   return JSON.stringify(parts);
@@ -310,7 +316,7 @@ const textOf = ({ body }: Answer) => (typeof body === 'string' ? body : JSON.str
 const shapeOf = (answer: Answer) => [
   answer.status,
   textOf(answer).replaceAll(
-    /(?:bkt|col|doc|job|chn|req|wfl|run|src|usr|file|batch|vsfb|asst)_\w+|api key not found: \w+|(?:bucket|workflow|source|group)-\w+|Z3JvdXAt\w+/g,
+    /(?:bkt|col|doc|job|chn|req|wfl|run|src|usr|file|batch|vsfb|asst|whk|msg|trg)_\w+|api key not found: \w+|(?:bucket|workflow|source|group)-\w+|Z3JvdXAt\w+/g,
     '*',
   ),
 ];

@@ -37,6 +37,7 @@ function fill(table: Table, rows: number) {
       INSERT INTO sources (id, org_id, bucket_id, name, type, connection, config, tags, versions, privacy_level, created_by)
       SELECT 'src_f' || n, ${orgId}, ${bucketId}, 'f' || n, 'folder', 'docs', '{}', '{}', 'keep', 1, 'test' FROM ${numbers}`,
     channel_configs: sql`INSERT INTO channel_configs (id, org_id, name, provider, sealed_config) SELECT 'chn_f' || n, ${orgId}, 'f', 'other', '' FROM ${numbers}`,
+    webhook_endpoints: sql`INSERT INTO webhook_endpoints (id, org_id, name, url, events, sealed_secret) SELECT 'whk_f' || n, ${orgId}, 'f' || n, '', '{}', '' FROM ${numbers}`,
     assistants: sql`INSERT INTO assistants (id, org_id, name, definition) SELECT 'asst_f' || n, ${orgId}, 'f' || n, '{"buckets":[]}' FROM ${numbers}`,
     workflows: sql`INSERT INTO workflows (id, org_id, name, latest_version, created_by) SELECT 'wfl_f' || n, ${orgId}, 'f' || n, 0, 'test' FROM ${numbers}`,
   };
@@ -54,6 +55,7 @@ const CREATED: Readonly<Record<Table, (nth: number) => readonly [path: string, j
     '/v1/channels/configs',
     { name: 'last', provider: 'messenger', config: messengerConfig({ bot_id: `last-${nth}` }) },
   ],
+  webhook_endpoints: (nth) => ['/v1/webhooks', { name: `last-${nth}`, url: 'https://example.com/hooks' }],
   assistants: (nth) => ['/v1/assistants', { name: `last-${nth}`, buckets: ['default'] }],
   workflows: (nth) => ['/v1/workflows', { name: `last-${nth}`, definition: DEFINITION }],
 };

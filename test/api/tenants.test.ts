@@ -128,7 +128,7 @@ describe('every guarded route', () => {
     expect(nested.status).toBe(404);
   });
 
-  it('only states, pages and the ways to sign in are public, and those of messengers are signed', () => {
+  it('only states, pages and the ways to sign in are public, and those of messengers and of starts are signed', () => {
     const open = routes.filter((route) => route.access === 'public').map((route) => route.operationId);
     expect(open.toSorted()).toEqual(
       [
@@ -145,7 +145,7 @@ describe('every guarded route', () => {
     const signed = routes.filter((route) => route.access === 'signature').map((route) => route.operationId);
     expect(signed).toEqual([
       ...['answerKakaoSkill', 'answerTelegramUpdate', 'answerTeamsMessage', 'answerSlackEvent', 'answerLineWebhook'],
-      ...['receiveDelivery', 'receiveDeliveryOfChannel'],
+      ...['receiveDelivery', 'receiveDeliveryOfChannel', 'startWorkflowByWebhook'],
     ]);
   });
 });

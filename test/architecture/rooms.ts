@@ -56,6 +56,11 @@ export const ROOMS: readonly Room[] = [
     owns: 'messenger configurations, the webhooks, replies by calls to platforms, notifications',
   },
   {
+    folder: 'src/webhooks',
+    owns: 'webhooks that the service sends: endpoints, signatures, and the sending of the events that triggers write',
+    only: ['src/usage', 'src/access', 'src/platform'],
+  },
+  {
     folder: 'src/answers',
     owns: 'answers with their sources: passages of a question, the prompt, checked citations, assistants, kept answers, the shape of chat completions; `models/` (clients of chat models)',
   },

@@ -158,6 +158,7 @@ inBrowser.each([
   ['channels', 'New channel'],
   ['sources', 'Connect a source'],
   ['workflows', 'New workflow'],
+  ['webhooks', 'New webhook'],
 ])('nothing of the dialog of %s is cut off in a narrow window', async (name, button) => {
   const { page, context, faults } = await console.open(`/console/${name}`, { key });
   await page.setViewportSize({ width: 375, height: 860 });

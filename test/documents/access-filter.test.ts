@@ -13,6 +13,7 @@ const FILTER = 'src/documents/visibility.ts';
  * through the condition before. Every other file must use it.
  */
 const FOR_THE_SERVICE = [
+  'src/workflows/trigger-store.ts',
   'src/access/groups/group-store.ts',
   'src/backup/restore-store.ts',
   'src/backup/snapshot-store.ts',

@@ -19,6 +19,9 @@ const ID_FIELDS: Readonly<Record<string, keyof MatrixIds>> = {
     run: 'run',
     assistant: 'assistant',
     source: 'source',
+    webhook: 'webhook',
+    delivery: 'delivery',
+    trigger: 'trigger',
     key: 'key',
     user: 'user',
     user_id: 'user',
@@ -49,6 +52,8 @@ const NO_IDS = new Set([
   'cancelNotification.notification',
   ...['listBuckets.cursor', 'listCollections.cursor', 'listChannelConfigs.cursor', 'listMemorySources.cursor'],
   'listMemorySourceFaults.cursor',
+  'listWebhookDeliveries.cursor',
+  'createWorkflowTrigger.webhook',
   ...['listWorkflows.cursor', 'listWorkflowRuns.cursor'],
   ...[
     'streamEvents.last_event_id',

@@ -17,6 +17,9 @@ export interface MatrixIds {
   readonly run: string;
   readonly assistant: string;
   readonly source: string;
+  readonly webhook: string;
+  readonly delivery: string;
+  readonly trigger: string;
   readonly key: string;
   readonly user: string;
   readonly group: string;
@@ -27,7 +30,8 @@ export const MISSING: MatrixIds = {
   ...{ job: 'job_missing', bulkJob: 'job_missing', config: 'chn_missing' },
   ...{ file: 'file_missing', batch: 'batch_missing', fileBatch: 'vsfb_missing' },
   ...{ workflow: 'wfl_missing', run: 'run_missing', source: 'src_missing' },
-  assistant: 'asst_missing',
+  ...{ assistant: 'asst_missing', webhook: 'whk_missing', delivery: 'msg_missing' },
+  trigger: 'trg_missing',
   ...{ key: 'key_missing', user: 'usr_missing', group: 'group-missing' },
 };
 
@@ -284,6 +288,19 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   listWorkflowRuns: {},
   getWorkflowRun: {},
   approveWorkflowRun: { json: () => ({ approvals: { send: true } }) },
+  createWebhook: { json: () => ({ name: fresh(), url: 'https://example.com/hooks' }) },
+  ...{
+    listWebhooks: {},
+    getWebhook: {},
+    deleteWebhook: {},
+    testWebhook: {},
+    rotateWebhookSecret: { json: () => ({}) },
+  },
+  changeWebhook: { json: () => ({ enabled: true }) },
+  ...{ listWebhookDeliveries: {}, replayWebhookDelivery: {} },
+  replayWebhook: { json: () => ({ since: '2026-01-01T00:00:00Z' }) },
+  createWorkflowTrigger: { json: ({ bucket }) => ({ bucket }) },
+  ...{ listWorkflowTriggers: {}, removeWorkflowTrigger: {}, startWorkflowByWebhook: { json: () => ({}) } },
   createMemorySource: { json: ({ bucket }) => ({ name: `source-${fresh()}`, connection: 'none', bucket }) },
   listMemorySources: {},
   listMemoryConnections: {},

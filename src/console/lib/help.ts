@@ -70,6 +70,11 @@ const PAGES: Readonly<Record<string, Help>> = {
     document: 'workflows',
     reference: 'workflows/listWorkflows',
   },
+  webhooks: {
+    text: 'The service posts events to addresses of yours. Each request is signed, and repeated until your program has taken it.',
+    document: 'webhooks',
+    reference: 'webhooks/listWebhooks',
+  },
   models: {
     text: 'A model turns a text into numbers, so that texts with a similar meaning are found.',
     document: 'gateway',

@@ -37,6 +37,7 @@ const NAVIGATION: readonly NavigationGroup[] = [
       { page: 'channels', label: 'Channels', icon: 'channels' },
       { page: 'sources', label: 'Sources', icon: 'sources' },
       { page: 'workflows', label: 'Workflows', icon: 'workflows' },
+      { page: 'webhooks', label: 'Webhooks', icon: 'webhooks', scope: 'webhooks:manage' },
     ],
   },
   {

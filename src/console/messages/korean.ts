@@ -16,6 +16,7 @@ import { KOREAN_PEOPLE } from './korean-people.ts';
 import { KOREAN_SEARCH } from './korean-search.ts';
 import { KOREAN_SOURCES } from './korean-sources.ts';
 import { KOREAN_USAGE } from './korean-usage.ts';
+import { KOREAN_WEBHOOKS } from './korean-webhooks.ts';
 import { KOREAN_WORKFLOWS } from './korean-workflows.ts';
 
 /** Korean texts by the English ones. Every text of the pages must be here, or it does not compile. */
@@ -35,6 +36,7 @@ export const KOREAN = {
   ...KOREAN_USAGE,
   ...KOREAN_SOURCES,
   ...KOREAN_WORKFLOWS,
+  ...KOREAN_WEBHOOKS,
   ...KOREAN_OVERVIEW,
   ...KOREAN_CHANNELS,
   ...KOREAN_NOTIFICATIONS,

@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { approveRun } from '../../workflows/approve-run.ts';
 import { getRun, listRuns, runWorkflow } from '../../workflows/run-workflow.ts';
 import { ApproveRequest, type Definition, NewWorkflow } from '../../workflows/schema.ts';
+import { NewTrigger } from '../../workflows/trigger-schema.ts';
+import { createTrigger, listTriggers, removeTrigger } from '../../workflows/triggers.ts';
 import { getWorkflow, importWorkflow, listWorkflows, publishWorkflow } from '../../workflows/workflows.ts';
 import { listPage } from '../list-page.ts';
 import { forOrganization } from '../operation.ts';
@@ -76,4 +78,25 @@ export const runs = forOrganization(
 export const run = forOrganization(
   z.object({ workflow: z.string(), run: z.string() }),
   ({ workflow, run: id }, { appliance, operator }) => getRun(appliance.sql, operator, workflow, id),
+);
+
+/** Let a schedule, signed requests or new documents start a workflow. */
+export const trigger = forOrganization(
+  z.object({ workflow: z.string(), trigger: NewTrigger }),
+  ({ workflow, trigger: request }, { appliance, operator }) =>
+    createTrigger(appliance.workflows, operator, workflow, request),
+  ['workflows'],
+);
+
+export const triggers = forOrganization(
+  z.object({ workflow: z.string() }),
+  async ({ workflow }, { appliance, operator }) => listPage(await listTriggers(appliance.sql, operator, workflow)),
+);
+
+export const untrigger = forOrganization(
+  z.object({ workflow: z.string(), trigger: z.string() }),
+  async ({ workflow, trigger: id }, { appliance, operator }) => {
+    await removeTrigger(appliance.sql, operator, workflow, id);
+    return { removed: true };
+  },
 );

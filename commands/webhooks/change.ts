@@ -1,0 +1,40 @@
+import { Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { listOf, orgFlag } from '../../src/cli/flags.ts';
+import { addressFlag, eventFlag, webhookArg } from '../../src/cli/webhook-flags.ts';
+import { invalidRequest } from '../../src/platform/errors.ts';
+
+export default class WebhooksChange extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'Change the name, the address or the events of a webhook, disable or enable it.\n' +
+    'A disabled webhook gets no events, and those that wait are given up.';
+  static override examples = [
+    '<%= config.bin %> webhooks change orders --address https://example.com/new-hooks',
+    '<%= config.bin %> webhooks change orders --event job.failed --event document.ready',
+    '<%= config.bin %> webhooks change orders --enable',
+  ];
+  static override args = { webhook: webhookArg };
+  static override flags = {
+    org: orgFlag,
+    name: Flags.string({ description: 'new name', env: 'SERVICE_NAME' }),
+    address: addressFlag,
+    event: eventFlag,
+    enable: Flags.boolean({ description: 'send events to it again', exclusive: ['disable'], env: 'SERVICE_ENABLE' }),
+    disable: Flags.boolean({ description: 'send no events to it', env: 'SERVICE_DISABLE' }),
+  };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(WebhooksChange);
+    const { name, address: url } = flags;
+    const events = flags.event === undefined ? undefined : listOf(flags.event);
+    const enabled = flags.enable ? true : flags.disable ? false : undefined;
+    const change = { name, url, events, enabled };
+    if (Object.values(change).every((value) => value === undefined)) {
+      throw invalidRequest('name what to change: --name, --address, --event, --enable or --disable');
+    }
+    const webhook = await this.call(flags, 'webhooks.change', { webhook: args.webhook, change });
+    await this.showFields(webhook);
+    return webhook;
+  }
+}

@@ -1,0 +1,44 @@
+import { Args, Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { orgFlag } from '../../src/cli/flags.ts';
+import { webhookArg } from '../../src/cli/webhook-flags.ts';
+import { invalidRequest } from '../../src/platform/errors.ts';
+
+export default class WebhooksReplay extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'Send one delivery again, or all failed ones of events since a time.\n' +
+    'Each keeps its id, so a receiver that has it already can ignore it.';
+  static override examples = [
+    '<%= config.bin %> webhooks replay orders msg_5f0c',
+    '<%= config.bin %> webhooks replay orders --failed-since 2026-05-01T00:00:00Z',
+  ];
+  static override args = {
+    webhook: webhookArg,
+    delivery: Args.string({ description: 'id of the delivery', ignoreStdin: true }),
+  };
+  static override flags = {
+    org: orgFlag,
+    'failed-since': Flags.string({
+      description: 'replay the failed deliveries of events since this time, such as 2026-05-01T00:00:00Z',
+      env: 'SERVICE_FAILED_SINCE',
+    }),
+  };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(WebhooksReplay);
+    const { webhook, delivery } = args;
+    const since = flags['failed-since'];
+    if ((delivery === undefined) === (since === undefined)) {
+      throw invalidRequest('name one delivery, or a time with --failed-since');
+    }
+    if (delivery !== undefined) {
+      const replayed = await this.call(flags, 'webhooks.replay', { webhook, delivery });
+      this.log(`queued event ${replayed.id}`);
+      return replayed;
+    }
+    const reply = await this.call(flags, 'webhooks.replaySome', { webhook, since }, { since: '--failed-since' });
+    this.log(`queued ${reply.replayed} ${reply.replayed === 1 ? 'event' : 'events'}`);
+    return reply;
+  }
+}

@@ -1,0 +1,24 @@
+import { Args } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { orgFlag } from '../../src/cli/flags.ts';
+
+export default class WorkflowsUntrigger extends BaseCommand {
+  static override setsUp = false;
+  static override description = 'Remove a trigger of a workflow. Runs that it has started go on.';
+  static override examples = [
+    '<%= config.bin %> workflows untrigger "Sort invoices" trg_01k9',
+    '<%= config.bin %> workflows untrigger "Sort invoices" trg_01k9 --json',
+  ];
+  static override args = {
+    workflow: Args.string({ description: 'name or id of the workflow', required: true, ignoreStdin: true }),
+    trigger: Args.string({ description: 'id of the trigger', required: true, ignoreStdin: true }),
+  };
+  static override flags = { org: orgFlag };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(WorkflowsUntrigger);
+    const removed = await this.call(flags, 'workflows.untrigger', args);
+    this.log(`removed trigger ${args.trigger}`);
+    return removed;
+  }
+}

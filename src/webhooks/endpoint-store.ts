@@ -1,0 +1,187 @@
+import type { Sql } from '../platform/postgres.ts';
+import type { WebhookView } from './schema.ts';
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** Encrypted secrets of an endpoint. */
+export interface SealedSecrets {
+  readonly sealedSecret: Buffer;
+  /** Secret before the last rotation, while its overlap lasts; otherwise null. */
+  readonly sealedPrevious: Buffer | null;
+}
+
+/** Insert an endpoint. Return null if the organization has one of this name. */
+export async function insertEndpoint(
+  tx: Sql,
+  orgId: string,
+  endpoint: Pick<WebhookView, 'id' | 'name' | 'url' | 'events'> & { readonly sealedSecret: Buffer },
+): Promise<WebhookView | null> {
+  const { id, name, url, events, sealedSecret } = endpoint;
+  const [row] = await tx`
+    INSERT INTO webhook_endpoints (id, org_id, name, url, events, sealed_secret)
+    VALUES (${id}, ${orgId}, ${name}, ${url}, ${tx.array(events)}::text[], ${sealedSecret})
+    ON CONFLICT (org_id, name) DO NOTHING RETURNING *`;
+  return row ? toView(row) : null;
+}
+
+/** List the endpoints of an organization by name. */
+export async function selectEndpoints(sql: Sql, orgId: string): Promise<WebhookView[]> {
+  const rows = await sql`SELECT * FROM webhook_endpoints WHERE org_id = ${orgId} ORDER BY name`;
+  return rows.map(toView);
+}
+
+/** Find an endpoint by its id or name. */
+export async function selectEndpoint(sql: Sql, orgId: string, ref: string): Promise<WebhookView | null> {
+  const [row] = await sql`
+    SELECT * FROM webhook_endpoints WHERE org_id = ${orgId} AND (id = ${ref} OR name = ${ref})`;
+  return row ? toView(row) : null;
+}
+
+/** Return true if another endpoint of the organization has the name. */
+export async function isNameTaken(sql: Sql, orgId: string, name: string, exceptId: string): Promise<boolean> {
+  const rows = await sql`
+    SELECT 1 FROM webhook_endpoints WHERE org_id = ${orgId} AND name = ${name} AND id <> ${exceptId}`;
+  return rows.length > 0;
+}
+
+/** Change an endpoint. A change of its address ends its pause. Return null if it is deleted. */
+export async function updateEndpoint(
+  tx: Sql,
+  orgId: string,
+  endpoint: Pick<WebhookView, 'id' | 'name' | 'url' | 'events'>,
+): Promise<WebhookView | null> {
+  const { id, name, url, events } = endpoint;
+  const [row] = await tx`
+    UPDATE webhook_endpoints
+    SET name = ${name}, events = ${tx.array(events)}::text[], updated_at = now(),
+        paused_until = CASE WHEN url = ${url} THEN paused_until END,
+        failing_since = CASE WHEN url = ${url} THEN failing_since END, url = ${url}
+    WHERE org_id = ${orgId} AND id = ${id} RETURNING *`;
+  return row ? toView(row) : null;
+}
+
+/** Let an endpoint get events again. */
+export async function enableEndpoint(tx: Sql, orgId: string, id: string): Promise<void> {
+  await tx`
+    UPDATE webhook_endpoints
+    SET disabled_at = NULL, disabled_reason = NULL, failing_since = NULL, paused_until = NULL,
+        updated_at = now()
+    WHERE org_id = ${orgId} AND id = ${id}`;
+}
+
+/** Let an endpoint get no more events. Return false if it was disabled already. */
+export async function disableEndpoint(tx: Sql, orgId: string, id: string, reason: string): Promise<boolean> {
+  const rows = await tx`
+    UPDATE webhook_endpoints
+    SET disabled_at = clock_timestamp(), disabled_reason = ${reason}, paused_until = NULL, updated_at = now()
+    WHERE org_id = ${orgId} AND id = ${id} AND disabled_at IS NULL RETURNING 1`;
+  return rows.length > 0;
+}
+
+/** Delete an endpoint with its deliveries. */
+export async function deleteEndpoint(tx: Sql, orgId: string, id: string): Promise<boolean> {
+  const rows = await tx`DELETE FROM webhook_endpoints WHERE org_id = ${orgId} AND id = ${id} RETURNING 1`;
+  return rows.length > 0;
+}
+
+/** Replace the secret of an endpoint. The old one signs events, too, for `overlapMs`. */
+export async function rotateSecret(
+  tx: Sql,
+  orgId: string,
+  { id, sealedSecret, overlapMs }: { readonly id: string; readonly sealedSecret: Buffer; readonly overlapMs: number },
+): Promise<WebhookView | null> {
+  const [row] = await tx`
+    UPDATE webhook_endpoints
+    SET sealed_previous = CASE WHEN ${overlapMs}::float8 > 0 THEN sealed_secret END, sealed_secret = ${sealedSecret},
+        previous_until = CASE WHEN ${overlapMs}::float8 > 0
+                              THEN clock_timestamp() + ${overlapMs}::float8 * interval '1 millisecond' END,
+        updated_at = now()
+    WHERE org_id = ${orgId} AND id = ${id} RETURNING *`;
+  return row ? toView(row) : null;
+}
+
+/** Delete secrets whose overlap is over, of all organizations. */
+export async function deletePreviousSecrets(sql: Sql): Promise<void> {
+  await sql`
+    UPDATE webhook_endpoints SET sealed_previous = NULL, previous_until = NULL
+    WHERE previous_until <= clock_timestamp()`;
+}
+
+/** Endpoint to which events may be sent now. */
+export interface SendableEndpoint extends SealedSecrets {
+  readonly id: string;
+  readonly orgId: string;
+  readonly url: string;
+  /** Time since the first failure after the last success; null if the last try succeeded. */
+  readonly failingMs: number | null;
+}
+
+/** List endpoints of all organizations with events that are due. Those of suspended organizations wait. */
+export async function selectDueEndpoints(sql: Sql, rowsMax: number): Promise<string[]> {
+  const rows = await sql<{ id: string }[]>`
+    SELECT e.id FROM webhook_endpoints e JOIN organizations o ON o.id = e.org_id AND o.suspended_at IS NULL
+    WHERE e.disabled_at IS NULL AND (e.paused_until IS NULL OR e.paused_until <= clock_timestamp())
+      AND EXISTS (SELECT 1 FROM webhook_deliveries d
+                  WHERE d.endpoint_id = e.id AND d.status = 'pending' AND d.next_at <= clock_timestamp())
+    ORDER BY random() LIMIT ${rowsMax}`;
+  return rows.map(({ id }) => id);
+}
+
+/** Read an endpoint of any organization if events may be sent to it now. */
+export async function selectSendable(sql: Sql, id: string): Promise<SendableEndpoint | null> {
+  const [row] = await sql`
+    SELECT e.id, e.org_id, e.url, e.sealed_secret,
+           extract(epoch FROM clock_timestamp() - e.failing_since)::float8 * 1000 AS failing_ms,
+           CASE WHEN e.previous_until > clock_timestamp() THEN e.sealed_previous END AS sealed_previous
+    FROM webhook_endpoints e JOIN organizations o ON o.id = e.org_id AND o.suspended_at IS NULL
+    WHERE e.id = ${id} AND e.disabled_at IS NULL AND (e.paused_until IS NULL OR e.paused_until <= clock_timestamp())`;
+  if (!row) return null;
+  return {
+    id: row['id'] as string,
+    orgId: row['org_id'] as string,
+    url: row['url'] as string,
+    failingMs: row['failing_ms'] as number | null,
+    sealedSecret: row['sealed_secret'] as Buffer,
+    sealedPrevious: row['sealed_previous'] as Buffer | null,
+  };
+}
+
+/** Record that an endpoint works. */
+export async function recordWorking(sql: Sql, { orgId, id }: Pick<SendableEndpoint, 'orgId' | 'id'>): Promise<void> {
+  await sql`
+    UPDATE webhook_endpoints SET failing_since = NULL, paused_until = NULL
+    WHERE org_id = ${orgId} AND id = ${id} AND failing_since IS NOT NULL`;
+}
+
+/**
+ * Record a failed try.
+ * @param pauseMs time for which nothing is sent to the endpoint; null if only this event failed
+ */
+export async function recordFailing(
+  sql: Sql,
+  { orgId, id }: Pick<SendableEndpoint, 'orgId' | 'id'>,
+  pauseMs: number | null,
+): Promise<void> {
+  await sql`
+    UPDATE webhook_endpoints
+    SET failing_since = coalesce(failing_since, clock_timestamp()),
+        paused_until = coalesce(clock_timestamp() + ${pauseMs}::float8 * interval '1 millisecond', paused_until)
+    WHERE org_id = ${orgId} AND id = ${id} AND disabled_at IS NULL`;
+}
+
+function toView(row: Row): WebhookView {
+  const time = (column: string) => (row[column] as Date | null)?.toISOString() ?? null;
+  return {
+    id: row['id'] as string,
+    name: row['name'] as string,
+    url: row['url'] as string,
+    events: row['events'] as string[],
+    enabled: row['disabled_at'] === null,
+    disabled_reason: row['disabled_reason'] as string | null,
+    failing_since: time('failing_since'),
+    next_try_at: time('paused_until'),
+    previous_secret_until: time('previous_until'),
+    created_at: (row['created_at'] as Date).toISOString(),
+    updated_at: (row['updated_at'] as Date).toISOString(),
+  };
+}

@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto';
+import { callerOfActor } from '../access/actor-caller.ts';
+import { type Caller, hasScope } from '../access/caller.ts';
+import { findDocumentOfAnyBucket } from '../documents/documents.ts';
+import { nextRun } from '../memory/schedule.ts';
+import { AppError } from '../platform/errors.ts';
+import type { RunContext } from './execute-run.ts';
+import { readValid, runWorkflow } from './run-workflow.ts';
+import { findWorkflow } from './store.ts';
+import { EVENT_INPUT } from './trigger-schema.ts';
+import {
+  claimStarts,
+  finishStart,
+  type HeldStart,
+  insertStart,
+  lockDueSchedules,
+  postponeStart,
+  updateNextStart,
+} from './trigger-store.ts';
+
+/** Context of runs that start by themselves, and the address of this service for links in their messages. */
+export interface StartContext extends RunContext {
+  readonly origin: string | null;
+}
+
+const SCHEDULES_AT_ONCE_MAX = 100;
+/** Runs that one process has started and that are not over. */
+const RUNS_AT_ONCE_MAX = 4;
+/** Time after which another process takes over from one that has died. A run takes at most five minutes. */
+const LEASE_MS = 6 * 60_000;
+/** Pause after a fault that passes, and number of tries. */
+const RETRY_MS = 30_000;
+const TRIES_MAX = 20;
+
+/** Queue a start for each schedule that is due. Times that passed while no process ran count once. */
+export async function queueScheduledStarts({ sql }: Pick<RunContext, 'sql'>): Promise<void> {
+  await sql.begin(async (tx) => {
+    for (const due of await lockDueSchedules(tx, SCHEDULES_AT_ONCE_MAX)) {
+      const at = due.dueAt.toISOString();
+      await insertStart(tx, { triggerId: due.id, orgId: due.orgId, key: at, event: { scheduled_at: at } });
+      await updateNextStart(tx, due, nextRun(due.schedule, new Date()));
+    }
+  });
+}
+
+/** Run the workflows whose starts wait, a few at once, until none is left. Any number of processes may do this. */
+export async function runStarts(context: StartContext, signal: AbortSignal): Promise<void> {
+  const work = async () => {
+    while (!signal.aborted) {
+      const [held] = await claimStarts(context.sql, 1, LEASE_MS);
+      if (held === undefined) return;
+      await start(context, held, signal);
+    }
+  };
+  await Promise.all(Array.from({ length: RUNS_AT_ONCE_MAX }, work));
+}
+
+/** Run the workflow of a start. An error that another try may avoid is tried again. */
+async function start(context: StartContext, held: HeldStart, signal: AbortSignal): Promise<void> {
+  const { sql, logger } = context;
+  try {
+    const error = await run(context, held, signal);
+    await finishStart(sql, held, error);
+  } catch (error) {
+    if (signal.aborted) return;
+    const isPassing = !(error instanceof AppError) || error.retryable;
+    logger.warn({ err: error, trigger: held.triggerId }, 'a workflow could not be started');
+    if (isPassing && held.tries < TRIES_MAX) return postponeStart(sql, held, RETRY_MS);
+    await finishStart(sql, held, error instanceof AppError ? error.message : 'internal error');
+  }
+}
+
+/** Run the workflow. @returns why there is no run; null if there is one, whatever its outcome, or nothing to do */
+async function run(context: StartContext, held: HeldStart, signal: AbortSignal): Promise<string | null> {
+  const { sql, origin } = context;
+  const { orgId, workflowId, mode, triggerId, key, event } = held;
+  const caller = await callerOfActor(sql, orgId, held.actor);
+  if (caller === null) return `${held.actor} is not accepted any more; remove the trigger and make it again`;
+  if (!hasScope(caller, 'workflows:run')) return `${held.actor} lacks the scope "workflows:run"`;
+  if (held.kind === 'document' && !(await mayRead(context, caller, key))) return null;
+  const { published_version: version } = await findWorkflow(sql, orgId, workflowId);
+  if (version === null) return 'the workflow is a draft; publish it';
+  const { inputs } = await readValid(context, orgId, workflowId, version);
+  const given = Object.hasOwn(inputs, EVENT_INPUT) ? { [EVENT_INPUT]: event } : {};
+  const fingerprint = createHash('sha256').update(`${triggerId}/${key}`).digest();
+  const idempotent = { key: `trigger:${fingerprint.toString('hex')}`, fingerprint };
+  const input = { mode, inputs: given as never, idempotent, origin };
+  await runWorkflow(context, caller, workflowId, input, signal).catch((error) => {
+    // The run exists. It began before its process died, and is never repeated.
+    if (!(error instanceof AppError) || error.code !== 'idempotency_in_progress') throw error;
+  });
+  return null;
+}
+
+/** Return true if the caller may read a document. Nobody learns of others from a run. */
+async function mayRead({ sql }: RunContext, caller: Caller, documentId: string): Promise<boolean> {
+  try {
+    await findDocumentOfAnyBucket(sql, caller, documentId);
+    return true;
+  } catch (error) {
+    if (error instanceof AppError && error.status === 404) return false;
+    throw error;
+  }
+}
