@@ -55,6 +55,9 @@ CREATE INDEX documents_found_of_source ON documents (source_id, privacy_level)
 DROP INDEX documents_by_day;
 CREATE INDEX documents_by_day ON documents (org_id, created_at) INCLUDE (status, privacy_level, scope, access_list);
 
+-- Access of the documents of a source whose entries do not tell their readers. Null: that of the bucket.
+ALTER TABLE sources ADD COLUMN access_list text[];
+
 -- The part of an access list with a prefix, as text: names or ids, separated by commas. Null: none.
 CREATE FUNCTION access_names(list text[], prefix text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
   SELECT nullif(array_to_string(ARRAY(

@@ -1,6 +1,6 @@
 import { Args, Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { bucketFlag, listFlag, listOf, orgFlag } from '../../src/cli/flags.ts';
+import { accessFlags, accessOf, bucketFlag, listFlag, listOf, orgFlag } from '../../src/cli/flags.ts';
 import { asTyped } from '../../src/cli/output.ts';
 import { connectionFlag, placeConfigOf, placeFlags } from '../../src/cli/source-flags.ts';
 
@@ -34,6 +34,7 @@ export default class SourcesAdd extends BaseCommand {
       description: 'replace or keep earlier versions of changed entries (default: replace)',
       env: 'SERVICE_VERSIONS',
     }),
+    ...accessFlags,
     'privacy-level': Flags.integer({
       description: 'privacy level of its documents, 1 to 10 (default: 1)',
       env: 'SERVICE_PRIVACY_LEVEL',
@@ -52,6 +53,7 @@ export default class SourcesAdd extends BaseCommand {
       user_id: flags.user,
       versions: flags.versions,
       privacy_level: flags['privacy-level'],
+      access: accessOf(flags),
     };
     const config = flags.settings === undefined ? `settings of connection ${flags.connection}` : '--settings';
     const names = { name: 'NAME', config, tags: '--tag', user_id: '--user' };

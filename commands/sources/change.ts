@@ -1,6 +1,6 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag, sourceArg } from '../../src/cli/flags.ts';
+import { accessFlags, accessOf, orgFlag, sourceArg } from '../../src/cli/flags.ts';
 import { note } from '../../src/cli/output.ts';
 import { placeConfigOf, placeFlags } from '../../src/cli/source-flags.ts';
 import { invalidRequest } from '../../src/platform/errors.ts';
@@ -8,7 +8,7 @@ import { invalidRequest } from '../../src/platform/errors.ts';
 export default class SourcesChange extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Change what a source reads, or its schedule.\n' +
+    'Change what a source reads, its schedule, or who may read its documents.\n' +
     'The flags for what it reads replace all of these settings. The next synchronisation removes documents of entries ' +
     'that the source no longer covers; "sources test" tells how many.';
   static override examples = [
@@ -20,6 +20,12 @@ export default class SourcesChange extends BaseCommand {
   static override flags = {
     org: orgFlag,
     ...placeFlags,
+    ...accessFlags,
+    'any-reader': Flags.boolean({
+      description: 'give all documents of the source the access of the bucket',
+      exclusive: ['reader', 'group'],
+      env: 'SERVICE_ANY_READER',
+    }),
     schedule: Flags.string({
       description: 'cron expression of five fields, in UTC, such as "30 2 * * *"',
       env: 'SERVICE_SCHEDULE',
@@ -36,10 +42,13 @@ export default class SourcesChange extends BaseCommand {
     const config = placeConfigOf(flags);
     const schedule = flags['no-schedule'] ? null : flags.schedule;
     const hasConfig = Object.keys(config).length > 0;
-    if (!hasConfig && schedule === undefined) {
-      throw invalidRequest('name what to change: --schedule, --no-schedule, or flags for what the source reads');
+    const access = flags['any-reader'] ? null : accessOf(flags);
+    if (!hasConfig && schedule === undefined && access === undefined) {
+      throw invalidRequest(
+        'name what to change: --schedule, --no-schedule, --group, --reader, --any-reader, or flags for what the source reads',
+      );
     }
-    const request = { source: args.source, schedule, ...(hasConfig ? { config } : {}) };
+    const request = { source: args.source, schedule, access, ...(hasConfig ? { config } : {}) };
     const source = await this.call(flags, 'sources.change', request);
     await this.showFields(source);
     if (hasConfig) {

@@ -44,6 +44,15 @@ export const placeFlags = {
     description: 'postgres, mysql, sqlite: column with the time of a row',
     env: 'SERVICE_EVENT_TIME',
   }),
+  readers: Flags.string({
+    description: 'postgres, mysql, sqlite: column with those who may read a row: addresses and group:NAME, with commas',
+    env: 'SERVICE_READERS',
+  }),
+  rights: Flags.boolean({
+    description: 'gdrive: only those with whom a file is shared read its document',
+    allowNo: true,
+    env: 'SERVICE_RIGHTS',
+  }),
   start: listFlag(
     'web: page to begin with (default: the sites of the connection); may be given several times',
     'SERVICE_START',

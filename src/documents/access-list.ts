@@ -62,13 +62,18 @@ export function changeAccessList(current: AccessList | null, wanted: AccessInput
   if (wanted === null) return { list: null };
   const { users = entriesOf(current ?? [], USER), groups = entriesOf(current ?? [], GROUP) } = wanted;
   const list = [...new Set(listOf({ users: users ?? [], groups: groups ?? [] }))];
-  if (list.length > ACCESS_ENTRIES_MAX || Buffer.byteLength(list.join('')) > ACCESS_BYTES_MAX) {
+  if (isTooLong(list)) {
     return { fault: 'names too many users and groups; put people into a group' };
   }
   if (list.length > 0) return { list };
   const isUnchanged = wanted.users === undefined && wanted.groups === undefined;
   if (isUnchanged || wanted.users === null || wanted.groups === null) return { list: null };
   return { fault: 'names nobody; send null to let everyone read who otherwise may' };
+}
+
+/** Return true if a list has more entries or bytes than a document holds. */
+export function isTooLong(list: AccessList): boolean {
+  return list.length > ACCESS_ENTRIES_MAX || Buffer.byteLength(list.join('')) > ACCESS_BYTES_MAX;
 }
 
 function entriesOf(list: AccessList, prefix: string): string[] {

@@ -268,10 +268,16 @@ function seesEveryOwner({ role, scopes }: Caller): boolean {
  */
 export function sourceVisibleTo(sql: Sql, caller: Caller): SqlFragment {
   const { orgId, authLevel, userId } = caller;
+  const listed = sql.array([...(ruleOf(caller).listedAs ?? [])]);
   return sql`
     sources.org_id = ${orgId} AND sources.privacy_level <= ${authLevel}
     AND ${inAllowedBucket(sql, caller, sql`sources.bucket_id`)}
-    ${seesEveryOwner(caller) ? sql`` : sql`AND (sources.user_id IS NULL OR sources.user_id = ${userId})`}`;
+    ${
+      seesEveryOwner(caller)
+        ? sql``
+        : sql`AND (sources.user_id IS NULL OR sources.user_id = ${userId})
+              AND (sources.access_list IS NULL OR sources.access_list && ${listed}::text[])`
+    }`;
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Caller } from '../access/caller.ts';
+import type { AccessList } from '../documents/access-list.ts';
 import type { DocumentFacts } from '../documents/content-store.ts';
 import { visibleTo } from '../documents/visibility.ts';
 import type { Sql } from '../platform/postgres.ts';
@@ -157,6 +158,50 @@ export async function setEventTime(tx: Sql, orgId: string, documentId: string, e
   await tx`
     UPDATE documents SET event_time = ${eventTime}, updated_at = now()
     WHERE org_id = ${orgId} AND id = ${documentId} AND event_time IS DISTINCT FROM ${eventTime}::timestamptz`;
+}
+
+/** Set who may read the documents of an entry, in all versions. */
+export async function setAccess(tx: Sql, orgId: string, entryId: string, list: AccessList | null): Promise<void> {
+  const value = tx`${list && tx.array([...list])}::text[]`;
+  await tx`
+    UPDATE documents SET access_list = ${value}, updated_at = now()
+    WHERE org_id = ${orgId} AND source_entry_id = ${entryId} AND status <> 'deleting'
+      AND access_list IS DISTINCT FROM ${value}`;
+}
+
+/** Set who may read the documents of a source. */
+export async function setAccessOfSource(
+  tx: Sql,
+  orgId: string,
+  sourceId: string,
+  list: AccessList | null,
+): Promise<void> {
+  const value = tx`${list && tx.array([...list])}::text[]`;
+  await tx`
+    UPDATE documents SET access_list = ${value}, updated_at = now()
+    WHERE org_id = ${orgId} AND source_id = ${sourceId} AND status <> 'deleting'
+      AND access_list IS DISTINCT FROM ${value}`;
+}
+
+/**
+ * Find users by email address in lower case, and groups by name or claim. Return ids of users and names of groups, by
+ * what was asked.
+ */
+export async function selectReaders(
+  sql: Sql,
+  orgId: string,
+  { emails, groups }: { readonly emails: readonly string[]; readonly groups: readonly string[] },
+): Promise<{ users: Map<string, string>; groups: Map<string, string> }> {
+  const users = await sql`
+    SELECT email, id FROM users WHERE org_id = ${orgId} AND email = ANY(${sql.array([...emails])}::text[])`;
+  const named = await sql`
+    SELECT asked.name AS asked, groups.name FROM unnest(${sql.array([...new Set(groups)])}::text[]) AS asked (name)
+    JOIN groups ON groups.org_id = ${orgId}
+      AND (lower(groups.name) = lower(asked.name) OR groups.claim = asked.name OR groups.external_id = asked.name)`;
+  return {
+    users: new Map(users.map((row) => [row['email'] as string, row['id'] as string])),
+    groups: new Map(named.map((row) => [row['asked'] as string, row['name'] as string])),
+  };
 }
 
 /** Rename the documents of an entry, in all versions, without reading or embedding anything. */

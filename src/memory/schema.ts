@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AccessInput, AccessView } from '../documents/access-list.ts';
 import { BucketRef } from '../documents/schema.ts';
 import { METADATA_LIMITS, userKeyFault } from '../documents/user-metadata.ts';
 import { textInteger } from '../platform/zod-integers.ts';
@@ -63,6 +64,7 @@ export const NewSource = z.object({
     .default('replace')
     .describe('keep: earlier versions of a changed entry stay searchable, for as_of'),
   privacy_level: z.int().min(1).max(10).default(1).describe('privacy level of its documents'),
+  access: AccessInput.optional().describe('users and groups that may read its documents; default: those of the bucket'),
 });
 export type NewSource = z.output<typeof NewSource>;
 
@@ -93,6 +95,7 @@ export const SourceView = z
     next_sync_at: timestamp.nullable(),
     versions: z.enum(['replace', 'keep']),
     privacy_level: z.int(),
+    access: AccessView.nullable(),
     sync_state: z.enum(['idle', 'syncing', 'error']),
     sync_job_id: z.string().nullable(),
     last_synced_at: timestamp.nullable(),
@@ -121,6 +124,7 @@ export type ListSourcesQuery = z.output<typeof ListSourcesQuery>;
 export const SourceChange = z.object({
   paused: z.boolean().optional().describe('true: stop, and start no synchronisation; false: go on'),
   schedule: NewSource.shape.schedule,
+  access: NewSource.shape.access.describe('applies to all documents of the source; null: those of the bucket'),
   config: z
     .record(z.string(), z.unknown())
     .optional()

@@ -1,4 +1,5 @@
 import type { Caller } from '../access/caller.ts';
+import { type AccessList, accessOf } from '../documents/access-list.ts';
 import { sourceVisibleTo, visibleTo } from '../documents/visibility.ts';
 import { storedMessage } from '../jobs/failure-message.ts';
 import type { ErrorCategory } from '../jobs/schema.ts';
@@ -23,6 +24,8 @@ export interface Source {
   readonly tags: Record<string, string>;
   readonly versions: 'replace' | 'keep';
   readonly privacyLevel: number;
+  /** Users and groups that may read its documents; null: those of the bucket. */
+  readonly accessList: AccessList | null;
   readonly schedule: string | null;
   readonly syncJobId: string | null;
   readonly counts: SyncCounts;
@@ -42,10 +45,11 @@ export type SourceRow = Omit<Source, 'tags' | 'syncJobId' | 'counts' | 'allowsEm
 export async function insertSource(sql: Sql, source: SourceRow): Promise<void> {
   await sql`
     INSERT INTO sources (id, org_id, user_id, bucket_id, name, type, connection, config, tags, versions, privacy_level,
-                         schedule, next_sync_at, counts, created_by)
+                         access_list, schedule, next_sync_at, counts, created_by)
     VALUES (${source.id}, ${source.orgId}, ${source.userId}, ${source.bucketId}, ${source.name}, ${source.type},
             ${source.connection}, ${sql.json(source.config)}, ${sql.json(metadataOfTags(source.tags))},
-            ${source.versions}, ${source.privacyLevel}, ${source.schedule}, ${source.nextSyncAt},
+            ${source.versions}, ${source.privacyLevel},
+            ${source.accessList && sql.array([...source.accessList])}::text[], ${source.schedule}, ${source.nextSyncAt},
             ${sql.json(NO_COUNTS)}, ${source.createdBy})`;
 }
 
@@ -234,12 +238,13 @@ export async function lockDueSources(tx: Sql, limit: number): Promise<Source[]> 
 /** Write the settings of a locked source that can be changed. */
 export async function updateSource(
   tx: Sql,
-  source: Pick<Source, 'orgId' | 'id' | 'schedule' | 'config' | 'isPaused'>,
+  source: Pick<Source, 'orgId' | 'id' | 'schedule' | 'config' | 'isPaused' | 'accessList'>,
   nextSyncAt: Date | null,
 ): Promise<void> {
   await tx`
     UPDATE sources SET schedule = ${source.schedule}, config = ${tx.json(source.config as never)},
            next_sync_at = ${nextSyncAt}, updated_at = now(),
+           access_list = ${source.accessList && tx.array([...source.accessList])}::text[],
            paused_at = CASE WHEN ${source.isPaused} THEN coalesce(paused_at, now()) END
     WHERE org_id = ${source.orgId} AND id = ${source.id}`;
 }
@@ -278,6 +283,7 @@ function toSource(row: Row): Source {
     tags: row['tags'] as Record<string, string>,
     versions: row['versions'] as 'replace' | 'keep',
     privacyLevel: row['privacy_level'] as number,
+    accessList: row['access_list'] as string[] | null,
     schedule: row['schedule'] as string | null,
     syncJobId: row['sync_job_id'] as string | null,
     counts: { ...NO_COUNTS, ...(row['counts'] as Partial<SyncCounts>) },
@@ -303,6 +309,7 @@ function toView(row: Row): SourceView {
     next_sync_at: time('next_sync_at'),
     versions: source.versions,
     privacy_level: source.privacyLevel,
+    access: accessOf(source.accessList),
     sync_state: row['sync_state'] as SourceView['sync_state'],
     sync_job_id: source.syncJobId,
     last_synced_at: time('last_synced_at'),

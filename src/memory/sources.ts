@@ -2,7 +2,10 @@ import { recordAudit } from '../access/audit.ts';
 import type { Caller } from '../access/caller.ts';
 import { checkRowLimit } from '../access/row-limits-store.ts';
 import { selectUser } from '../access/user-store.ts';
+import { type AccessInput, type AccessList, changeAccessList } from '../documents/access-list.ts';
+import { accessAtUpload } from '../documents/access-policy.ts';
 import { removeDocumentsOf } from '../documents/documents.ts';
+import { resolveAccess } from '../documents/resolve-access.ts';
 import { findBucket, lockBucketPolicy } from '../documents/store.ts';
 import type { JobNotifier } from '../jobs/notifier.ts';
 import { cancelRow } from '../jobs/operation-store.ts';
@@ -13,7 +16,7 @@ import { isUniqueViolation, type Sql } from '../platform/postgres.ts';
 import type { ConnectionSettings } from '../platform/source-settings.ts';
 import { parseWithNulls } from '../platform/zod-nulls.ts';
 import { type Connections, connectionsOf } from './connections.ts';
-import { detachDocuments, findDocumentsOfSource } from './entry-store.ts';
+import { detachDocuments, findDocumentsOfSource, setAccessOfSource } from './entry-store.ts';
 import { listFaults } from './fault-store.ts';
 import { notifySync, queueSync } from './queue-sync.ts';
 import { CONFIG_BY_TYPE } from './readers/configs.ts';
@@ -63,6 +66,7 @@ export async function createSource(
   const schedule = request.schedule ?? null;
   const { orgId, actor } = caller;
   const { name, tags, versions } = request;
+  const accessList = await listFor(sql, orgId, request.access, null);
   const row: store.SourceRow = {
     id: newId('src'),
     orgId,
@@ -76,6 +80,7 @@ export async function createSource(
     versions,
     schedule,
     privacyLevel: request.privacy_level,
+    accessList,
     nextSyncAt: schedule === null ? null : nextRun(schedule, new Date()),
     createdBy: actor,
   };
@@ -93,6 +98,19 @@ export async function createSource(
     throw new AppError({ code: 'source_exists', status: 409, message });
   }
   return store.findSource(sql, caller, row.id);
+}
+
+/** Return the access list of the documents of a source: its own, or that of the bucket. */
+async function ownOrDefault(tx: Sql, { orgId, bucketId, accessList }: store.Source): Promise<AccessList | null> {
+  const { policy } = await lockBucketPolicy(tx, orgId, bucketId);
+  return accessList ?? accessAtUpload(policy).access_list;
+}
+
+/** Change the access list of a source. @throws AppError `user_unknown`, `group_unknown`, 400 for a refused list */
+async function listFor(sql: Sql, orgId: string, access: AccessInput | undefined, current: AccessList | null) {
+  const changed = changeAccessList(current, (await resolveAccess(sql, orgId, access)) ?? (access === null ? null : {}));
+  if ('fault' in changed) throw invalidRequest(`access: ${changed.fault}`, 'access');
+  return changed.list;
 }
 
 /** Find a connection that sources of the caller's organization may read. @throws AppError 400 */
@@ -207,8 +225,11 @@ export async function changeSource(
     const schedule = change.schedule === undefined ? source.schedule : change.schedule;
     const isPaused = change.paused ?? source.isPaused;
     const next = schedule === null ? null : nextRun(schedule, new Date());
-    const changed = { ...source, config: config ?? source.config, schedule, isPaused };
+    const accessList =
+      change.access === undefined ? source.accessList : await listFor(tx, orgId, change.access, source.accessList);
+    const changed = { ...source, config: config ?? source.config, schedule, isPaused, accessList };
     await store.updateSource(tx, changed, next);
+    if (change.access !== undefined) await setAccessOfSource(tx, orgId, source.id, await ownOrDefault(tx, changed));
     const resumed = source.isPaused && !isPaused;
     if (resumed) await queueSync(tx, changed);
     await recordAudit(tx, { orgId, actor, action: 'source.change', target: source.id, detail: { ...change } });

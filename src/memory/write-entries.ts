@@ -12,6 +12,7 @@ import { enqueueJob, forgetCrashes, type HeldJob } from '../jobs/store.ts';
 import { newId } from '../platform/ids.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import { mayHaveCommitted, type Sql } from '../platform/postgres.ts';
+import { resolveEntryAccess } from './entry-access.ts';
 import * as entries from './entry-store.ts';
 import { SOURCE_CONNECTOR, SYNC_PRIORITY } from './queue-sync.ts';
 import type { ReadEntry } from './readers/source-reader.ts';
@@ -131,11 +132,24 @@ async function writeAll(tx: Sql, context: WriteContext, stored: readonly StoredW
   const { policy } = await lockBucketPolicy(tx, source.orgId, source.bucketId);
   if (!(await lockSync(tx, source, held))) throw new LeaseLost(held.id);
   const level = Math.min(source.privacyLevel, policy.max_privacy_level);
-  const access = { ...accessAtUpload(policy), privacy_level: level };
+  const atUpload = accessAtUpload(policy);
+  const access = { ...atUpload, access_list: source.accessList ?? atUpload.access_list, privacy_level: level };
+  const accessOf = await resolveEntryAccess(
+    tx,
+    source.orgId,
+    stored.map(({ read }) => read),
+  );
   const oldKeys: string[] = [];
   const counts: Partial<SyncCounts> = {};
   for (const work of stored) {
-    const { counted, oldKey } = await writeOne(tx, context, work, access);
+    const list = accessOf(work.read);
+    const { counted, oldKey } = await writeOne(
+      tx,
+      context,
+      work,
+      list === undefined ? access : { ...access, access_list: list },
+    );
+    if (list !== undefined && work.known !== null) await entries.setAccess(tx, source.orgId, work.known.id, list);
     if (counted !== null) counts[counted] = (counts[counted] ?? 0) + 1;
     if (oldKey !== null) oldKeys.push(oldKey);
   }

@@ -54,6 +54,7 @@ const NotionConfig = z.strictObject({});
 const GoogleDriveConfig = z.strictObject({
   drive: id.optional().describe('id of a shared drive; default: what is shared with the service account'),
   folder: id.optional().describe('id of a folder'),
+  rights: z.boolean().optional().describe('true: only those with whom a file is shared read its document'),
   include: Globs,
   exclude: Globs,
 });
@@ -95,6 +96,9 @@ const rows = {
   title: identifier.optional(),
   updated_at: identifier.optional().describe('column that changes with every change of a row'),
   event_time: identifier.optional(),
+  readers: identifier
+    .optional()
+    .describe('column with those who may read a row: addresses and group:NAME, with commas; * is everyone'),
   where: z.record(identifier, z.union([z.string().max(512), z.number(), z.boolean()])).optional(),
 };
 

@@ -29,6 +29,12 @@ export interface Listing {
 /** Content of an entry: bytes in memory if it is small, otherwise a stream to open at most once. */
 export type EntryContent = { readonly bytes: Uint8Array } | { readonly openStream: () => Readable };
 
+/** People, by email address, and groups, by name or claim, that may read an entry at its source. */
+export interface EntryReaders {
+  readonly emails: readonly string[];
+  readonly groups: readonly string[];
+}
+
 /** Entry with its content and the metadata of its document. */
 export interface ReadEntry {
   readonly key: string;
@@ -42,6 +48,8 @@ export interface ReadEntry {
   /** System-owned metadata of the document. */
   readonly metadata: Readonly<Record<string, string>>;
   readonly eventTimeMs: number | null;
+  /** Set if the settings of the source let its rights come along; the version must change with them. */
+  readonly readers?: EntryReaders | 'everyone' | undefined;
 }
 
 /** Access to one source. Each type of source implements it; no other code knows folders, S3 or tables. */

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import path from 'node:path';
 import { z } from 'zod';
 import type { GoogleDriveConnection } from '../../../platform/cloud-source-settings.ts';
@@ -7,6 +8,7 @@ import type { ConfigOf } from '../configs.ts';
 import { compileGlobs } from '../globs.ts';
 import {
   type EntryFault,
+  type EntryReaders,
   INLINE_BYTES_MAX,
   type ListedEntry,
   type ReadEntry,
@@ -24,6 +26,7 @@ const FILES_MAX = 1_000_000;
 /** Bound of exports (developers.google.com/workspace/drive/api/reference/rest/v3/files/export, November 2026). */
 const EXPORT_BYTES_MAX = 10 * 1024 * 1024;
 const FIELDS = 'nextPageToken,files(id,name,mimeType,modifiedTime,md5Checksum,size,parents,version,webViewLink)';
+const FIELDS_WITH_RIGHTS = FIELDS.replace('webViewLink', 'webViewLink,permissions(type,emailAddress,deleted)');
 const FOLDER = 'application/vnd.google-apps.folder';
 const GOOGLE_TYPES = 'application/vnd.google-apps.';
 /** Form in which a document of Google is read, and its extension. */
@@ -49,6 +52,9 @@ const DriveFile = z.object({
   parents: z.array(z.string()).optional(),
   version: z.string().optional(),
   webViewLink: z.string().optional(),
+  permissions: z
+    .array(z.object({ type: z.string(), emailAddress: z.string().optional(), deleted: z.boolean().optional() }))
+    .optional(),
 });
 type DriveFile = z.output<typeof DriveFile>;
 const FileList = z.object({ nextPageToken: z.string().optional(), files: z.array(DriveFile) });
@@ -61,7 +67,7 @@ type FoundFile = DriveFile & { readonly path: string };
  */
 export function openGoogleDriveReader(
   { url, account }: GoogleDriveConnection,
-  { drive, folder, ...globs }: ConfigOf<'gdrive'>,
+  { drive, folder, rights = false, ...globs }: ConfigOf<'gdrive'>,
   bytesMax: number,
 ): SourceReader {
   const credential = openGoogleCredential(account, SCOPE);
@@ -73,15 +79,15 @@ export function openGoogleDriveReader(
   let found = new Map<string, FoundFile>();
   return {
     async *list(signal) {
-      const files = pathsBelow(await listFiles(api, drive, signal), folder ?? null).filter(isReadable);
+      const files = pathsBelow(await listFiles(api, { drive, rights }, signal), folder ?? null).filter(isReadable);
       found = keysOf(files.filter((file) => matches(file.path)));
-      yield { faults: [], entries: [...found].map(([key, file]) => toListed(key, file)) };
+      yield { faults: [], entries: [...found].map(([key, file]) => toListed(key, file, rights)) };
     },
     read: (entries, signal) =>
       readEach(entries, async ({ key, version }) => {
         const file = found.get(key);
         if (file === undefined) throw new SourceFault('source_missing', 'the file is gone');
-        return readFile(api, { key, version, file, bytesMax }, signal);
+        return readFile(api, { key, version, file, bytesMax, rights }, signal);
       }),
     async close() {
       await credential.close();
@@ -90,12 +96,16 @@ export function openGoogleDriveReader(
   };
 }
 
-async function listFiles(api: ApiClient, drive: string | undefined, signal: AbortSignal): Promise<DriveFile[]> {
+async function listFiles(
+  api: ApiClient,
+  { drive, rights }: { readonly drive: string | undefined; readonly rights: boolean },
+  signal: AbortSignal,
+): Promise<DriveFile[]> {
   const files: DriveFile[] = [];
   const query = new URLSearchParams({
     q: 'trashed = false',
     pageSize: String(PAGE_ROWS),
-    fields: FIELDS,
+    fields: rights ? FIELDS_WITH_RIGHTS : FIELDS,
     supportsAllDrives: 'true',
     includeItemsFromAllDrives: 'true',
     ...(drive === undefined ? { corpora: 'user' } : { corpora: 'drive', driveId: drive }),
@@ -148,14 +158,36 @@ function isReadable({ mimeType }: DriveFile): boolean {
   return !mimeType.startsWith(GOOGLE_TYPES) || mimeType in EXPORTS;
 }
 
-function toListed(key: string, { md5Checksum, modifiedTime, version, size }: FoundFile): ListedEntry {
-  const eventTimeMs = Date.parse(modifiedTime);
-  return { key, version: md5Checksum ?? `${modifiedTime} ${version ?? ''}`, sizeBytes: Number(size ?? 0), eventTimeMs };
+function toListed(key: string, file: FoundFile, rights: boolean): ListedEntry {
+  const { md5Checksum, modifiedTime, version, size } = file;
+  const content = md5Checksum ?? `${modifiedTime} ${version ?? ''}`;
+  const shared = rights ? ` ${hash('sha256', JSON.stringify(readersOf(file)), 'base64url')}` : '';
+  return { key, version: content + shared, sizeBytes: Number(size ?? 0), eventTimeMs: Date.parse(modifiedTime) };
+}
+
+/**
+ * Read with whom a file is shared. Everyone of a domain, or with the link, counts as everyone. A file whose permissions
+ * the account may not see names nobody.
+ */
+function readersOf({ permissions = [] }: DriveFile): EntryReaders | 'everyone' {
+  const valid = permissions.filter(({ deleted }) => deleted !== true);
+  if (valid.some(({ type }) => type === 'anyone' || type === 'domain')) return 'everyone';
+  const addresses = (kind: string) =>
+    valid.flatMap(({ type, emailAddress }) => (type === kind && emailAddress !== undefined ? [emailAddress] : []));
+  return { emails: addresses('user').toSorted(), groups: addresses('group').toSorted() };
+}
+
+interface WantedFile {
+  readonly key: string;
+  readonly version: string;
+  readonly file: FoundFile;
+  readonly bytesMax: number;
+  readonly rights: boolean;
 }
 
 async function readFile(
   api: ApiClient,
-  { key, version, file, bytesMax }: { key: string; version: string; file: FoundFile; bytesMax: number },
+  { key, version, file, bytesMax, rights }: WantedFile,
   signal: AbortSignal,
 ): Promise<ReadEntry | EntryFault> {
   const size = Number(file.size ?? 0);
@@ -171,6 +203,7 @@ async function readFile(
     sourcePath: key.normalize('NFC'),
     metadata: { source_kind: 'gdrive', ...(file.webViewLink === undefined ? {} : { source_url: file.webViewLink }) },
     eventTimeMs: Date.parse(file.modifiedTime),
+    ...(rights ? { readers: readersOf(file) } : {}),
   };
   if (form !== undefined) {
     const query = new URLSearchParams({ mimeType: form[0] });

@@ -9,6 +9,7 @@ import {
   type SourceReader,
   tooLargeFault,
 } from '../source-reader.ts';
+import { readReaders } from './read-readers.ts';
 import type { Column, ListedRow, RowQuery, TableDatabase, TableRow } from './table-database.ts';
 
 const PAGE_ROWS = 1_000;
@@ -25,6 +26,7 @@ export interface TableConfig {
   readonly title?: string | undefined;
   readonly updated_at?: string | undefined;
   readonly event_time?: string | undefined;
+  readonly readers?: string | undefined;
   readonly where?: Readonly<Record<string, string | number | boolean>> | undefined;
 }
 
@@ -48,7 +50,7 @@ export function openTableReader(database: TableDatabase, kind: string, config: T
       for (;;) {
         signal.throwIfAborted();
         const rows: readonly ListedRow[] = await database.list(query, after, PAGE_ROWS, signal);
-        yield toListing(rows);
+        yield toListing(rows, config);
         after = rows.at(-1)?.key ?? null;
         if (rows.length < PAGE_ROWS) return;
       }
@@ -88,7 +90,8 @@ async function prepareQuery(
       `${schema}.${table} has no primary key; name columns that identify a row in config.key`,
     );
   }
-  for (const name of [...template.columns, config.title, config.updated_at]) if (name !== undefined) typeOf(name);
+  const named = [config.title, config.readers].filter((name) => name !== undefined);
+  for (const name of [...template.columns, ...named, config.updated_at]) if (name !== undefined) typeOf(name);
   const where = Object.entries(config.where ?? {}).map(([name, value]) => ({ ...typeOf(name), value: String(value) }));
   if (config.event_time !== undefined && !database.isTime(typeOf(config.event_time).type)) {
     throw new SourceFault('source_settings', `the column ${config.event_time} is no date or timestamp`);
@@ -97,20 +100,26 @@ async function prepareQuery(
     schema,
     table,
     key: key.map(typeOf),
-    columns: [...new Set([...template.columns, ...(config.title === undefined ? [] : [config.title])])],
+    columns: [...new Set([...template.columns, ...named])],
     updatedAt: config.updated_at ?? null,
     eventTime: config.event_time ?? null,
     where,
   };
 }
 
-function toListing(rows: readonly ListedRow[]): { entries: ListedEntry[]; faults: EntryFault[] } {
+/** Return the version of a row. Readers that come along anew make all rows new. */
+function versionOf({ version }: { readonly version: string }, { readers }: TableConfig): string {
+  return readers === undefined ? version : `${version} ${readers}`;
+}
+
+function toListing(rows: readonly ListedRow[], config: TableConfig): { entries: ListedEntry[]; faults: EntryFault[] } {
   const entries: ListedEntry[] = [];
   const faults: EntryFault[] = [];
-  for (const { key, version, sizeBytes } of rows) {
+  for (const row of rows) {
+    const { key, sizeBytes } = row;
     const name = JSON.stringify(key);
     const fault = pkOf(key).length > KEY_CHARS_MAX ? keyFault(name) : longKeyFault(name);
-    if (fault === null) entries.push({ key: name, version, sizeBytes });
+    if (fault === null) entries.push({ key: name, version: versionOf(row, config), sizeBytes });
     else faults.push(fault);
   }
   return { entries, faults };
@@ -143,7 +152,7 @@ function toEntry(
   const name = fileNameOf(title?.trim() || `${table}-${pk}`).slice(0, 240);
   return {
     key,
-    version: row.version,
+    version: versionOf(row, config),
     fileName: `${name.toWellFormed()}.txt`,
     contentType: 'text/plain',
     content: text.trim() === '' ? null : { bytes: Buffer.from(text, 'utf8') },
@@ -159,5 +168,6 @@ function toEntry(
       'schift.source_pk': pk,
     },
     eventTimeMs: row.eventTimeMs,
+    ...(config.readers === undefined ? {} : { readers: readReaders(row.values[config.readers] ?? null) }),
   };
 }

@@ -151,7 +151,7 @@ describe('Google Drive', () => {
     file('big', 'big.txt', { parents: ['top'], size: String(BYTES_MAX + 1) }),
   ];
 
-  async function start() {
+  async function start(files: () => object[] = () => FILES) {
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const api = await startFakeApi(({ path: at, query, headers }) => {
       if (at === '/token') return { json: { access_token: 'dulse', expires_in: 3600 } };
@@ -159,7 +159,7 @@ describe('Google Drive', () => {
       if (at === '/drive/v3/files') {
         const isFirst = query.get('pageToken') === null;
         return {
-          json: { files: isFirst ? FILES.slice(0, 3) : FILES.slice(3), ...(isFirst ? { nextPageToken: 'x' } : {}) },
+          json: { files: isFirst ? files().slice(0, 3) : files().slice(3), ...(isFirst ? { nextPageToken: 'x' } : {}) },
         };
       }
       if (at === '/drive/v3/files/c/export') return { body: `exported as ${query.get('mimeType')}` };
@@ -189,6 +189,35 @@ describe('Google Drive', () => {
       'Team/big.txt': expect.stringContaining('more than the maximum'),
       'elsewhere.txt': 'text of d',
     });
+  });
+
+  it('lets the rights of files come along, and tells by the version that they changed', async () => {
+    const permissions = (id: string) => ({
+      permissions: [
+        { type: 'user', emailAddress: `${id}@example.com` },
+        { type: 'user', emailAddress: 'gone@example.com', deleted: true },
+        { type: 'group', emailAddress: 'legal@example.com' },
+      ],
+    });
+    let shared = [
+      file('x', 'x.txt', permissions('x')),
+      file('y', 'y.txt', { permissions: [{ type: 'anyone' }] }),
+      file('z', 'z.txt'),
+    ];
+    const reader = openGoogleDriveReader(await start(() => shared), { rights: true }, BYTES_MAX);
+    const readersOf = async (entries: readonly ListedEntry[]) => {
+      const read = await reader.read(entries, new AbortController().signal);
+      return read.map((entry) => ('readers' in entry ? entry.readers : null));
+    };
+    const entries = await listAll(reader);
+    expect(await readersOf(entries)).toEqual([
+      { emails: ['x@example.com'], groups: ['legal@example.com'] },
+      'everyone',
+      { emails: [], groups: [] },
+    ]);
+    shared = [file('x', 'x.txt', permissions('other')), ...shared.slice(1)];
+    const changed = await listAll(reader);
+    expect(changed.map(({ version }, nth) => version === entries[nth]?.version)).toEqual([false, true, true]);
   });
 
   it('reads one folder, and what its patterns match', async () => {
