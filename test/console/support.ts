@@ -75,7 +75,7 @@ export async function openConsole(options: TestApiOptions = {}): Promise<Console
 export const ALL_SCOPES = [
   ...(['embed', 'search', 'documents:write', 'jobs:write', 'buckets:manage', 'channels:manage'] as const),
   ...(['channels:send', 'routing:manage', 'sources:manage', 'workflows:run', 'workflows:manage'] as const),
-  ...(['workflows:approve', 'webhooks:manage', 'keys:manage', 'users:manage'] as const),
+  ...(['workflows:approve', 'webhooks:manage', 'keys:manage', 'users:manage', 'groups:manage'] as const),
 ];
 
 /** Put the cookie of a new session into a browser. */
