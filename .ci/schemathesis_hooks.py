@@ -14,6 +14,9 @@ IDS = {
     "bucket": os.environ["TARGET_BUCKET"],
     "document": os.environ["TARGET_DOCUMENT"],
     "job": os.environ["TARGET_JOB"],
+    "user": os.environ["TARGET_USER"],
+    "group": os.environ["TARGET_GROUP"],
+    "scim_group": base64.urlsafe_b64encode(os.environ["TARGET_GROUP"].encode()).decode().rstrip("="),
 }
 # A PNG of one pixel.
 IMAGE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
@@ -23,12 +26,13 @@ STATEMENTS = [
     "UPDATE documents SET note = 'x' WHERE file_name = 'none'",
 ]
 # Lists by name, and a cursor of each: one that the service has made, or a name.
-CURSORS = {"listBuckets": "YQ", "listCollections": "YQ", "listWorkflows": "YQ", "listMemorySources": "a", "listMemorySourceFaults": "a"}
+CURSORS = {"listBuckets": "YQ", "listGroups": "YQ", "listCollections": "YQ", "listWorkflows": "YQ", "listMemorySources": "a", "listMemorySourceFaults": "a"}
 USAGE = {"getUsageSummary", "listUsage", "listUsageByKey", "listUsageByBucket"}
 # Operations that remove what the other requests need.
 DESTRUCTIVE = {
     *("deleteBucket", "deleteDocument", "deleteJob", "deleteFile"),
     *("deleteVectorStore", "deleteVectorStoreFile", "deleteAssistant"),
+    *("deleteGroup", "deleteScimGroup", "deleteScimUser"),
 }
 REDIRECT = "https://client.example.com/callback"
 
@@ -54,6 +58,9 @@ def map_case(context, case):
             adjust_body(operation, case.body, seed)
         if operation in CURSORS and case.query and "cursor" in case.query:
             case.query = {**case.query, "cursor": CURSORS[operation]}
+        if operation in ("listScimUsers", "listScimGroups") and case.query:
+            # Filters are expressions.
+            case.query = {key: value for key, value in case.query.items() if key != "filter"}
         if operation == "listDocuments" and case.query:
             # A cursor belongs to the `sort` of its page.
             case.query = {key: value for key, value in case.query.items() if key != "cursor"}
@@ -236,6 +243,26 @@ def adjust_body(operation, body, seed):
         body["url"] = "https://example.com/hooks"
     if operation == "createKey":
         body.pop("user_id", None)
+    if "access" in body:
+        # Users and groups that the organization does not have are refused.
+        body["access"] = None
+    if isinstance(body.get("policy"), dict):
+        body["policy"].pop("default_access", None)
+    if operation in ("createGroup", "createScimGroup", "replaceScimGroup"):
+        # Names are unique, and members exist.
+        body.update({"members": [], "name" if operation == "createGroup" else "displayName": uuid.uuid4().hex})
+    if operation in ("createGroup", "editGroup"):
+        # Claims are unique, and names have no control characters.
+        for field in ("claim", "display_name"):
+            if body.get(field) is not None:
+                body[field] = uuid.uuid4().hex
+    if operation == "editGroup":
+        body.pop("add", None)
+        body.pop("remove", None)
+    if operation in ("patchScimUser", "patchScimGroup"):
+        body["Operations"] = [{"op": "replace", "path": "externalId", "value": "x"}]
+    if operation in ("createScimUser", "replaceScimUser"):
+        body["userName"] = f"{uuid.uuid4().hex}@example.com"
     if operation == "createUser":
         body["email"] = f"{uuid.uuid4().hex}@example.com"
         body.pop("oidc", None)

@@ -200,6 +200,12 @@ describe('groups of a directory', () => {
   });
 });
 
+it('ids that are none are not found', async () => {
+  for (const id of ['AA', 'AGE', '_w', 'a'.repeat(500)]) {
+    expect([id, (await scim('GET', `/Groups/${id}`)).status]).toEqual([id, 404]);
+  }
+});
+
 it('the service describes itself', async () => {
   expect((await scim('GET', '/ServiceProviderConfig')).body).toMatchObject({ patch: { supported: true } });
   expect((await scim('GET', '/ResourceTypes')).body.totalResults).toBe(2);

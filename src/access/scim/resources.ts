@@ -8,8 +8,10 @@ export function groupIdOf(name: string): string {
   return Buffer.from(name).toString('base64url');
 }
 
+/** Read the name in an id; an empty text, which is no name, if it is no id of a group. */
 export function groupNameOf(id: string): string {
-  return Buffer.from(id, 'base64url').toString();
+  const name = Buffer.from(id, 'base64url').toString();
+  return groupIdOf(name) === id && !name.includes('\0') ? name : '';
 }
 
 /** Read the page that a query asks for (RFC 7644, section 3.4.2.4): negative values count as 0. */
