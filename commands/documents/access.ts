@@ -1,7 +1,7 @@
-import { Flags } from '@oclif/core';
+import { Args, Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { bucketFlag, orgFlag } from '../../src/cli/flags.ts';
-import { documentArg, SELECTION_NAMES, selectionOf } from '../../src/cli/select-documents.ts';
+import { SELECTION_NAMES, selectionOf } from '../../src/cli/select-documents.ts';
 
 export default class DocumentsAccess extends BaseCommand {
   static override setsUp = false;
@@ -10,7 +10,9 @@ export default class DocumentsAccess extends BaseCommand {
     '<%= config.bin %> documents access contract.pdf --bucket legal --as ana@example.com',
     '<%= config.bin %> documents access doc_01k2… --as key:Ab3dEf6h --json',
   ];
-  static override args = { document: documentArg };
+  static override args = {
+    document: Args.string({ description: 'id, path or file name of the document', required: true, ignoreStdin: true }),
+  };
   static override flags = {
     org: orgFlag,
     bucket: bucketFlag,
