@@ -114,6 +114,7 @@ const PROBES: Readonly<Record<string, readonly Probe[]>> = {
     (document, send) => listedBy(idOf, `/v1/documents?ids=${document.id}`)(document, send),
   ],
   getDocument: [openedBy(({ id }) => `${DOCUMENTS}/${id}`)],
+  explainAccess: [openedBy(({ id }) => `${DOCUMENTS}/${id}/access`)],
   getDocumentText: [openedBy(({ id }) => `${DOCUMENTS}/${id}/text`)],
   findDocument: [openedBy(({ id }) => `/v1/documents/${id}`)],
   getDocumentChunks: [
